@@ -699,6 +699,7 @@ const devFallbacks: Partial<Record<keyof Settings, string>> = {
   storage: 'memory:',
   rootToken: 'root',
   logFormat: 'text',
+  defaultMounts: 'auth/jwt=jwt,cloud=cloud,secret=kv-v2',
 }
 
 /** Where and how traces are sent, by the standard names of OpenTelemetry. docs/monitoring.md#traces */

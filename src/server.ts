@@ -26,6 +26,7 @@ import { cubbyholePlugin } from './plugins/cubbyhole/plugin.ts'
 import { customMessages } from './plugins/custom-messages/plugin.ts'
 import { identityPlugin } from './plugins/identity/plugin.ts'
 import { jwtPlugin } from './plugins/jwt-auth/plugin.ts'
+import { kvPlugins } from './plugins/kv/plugin.ts'
 import { nodeResources, sysPlugin } from './plugins/sys/plugin.ts'
 import { tokenPlugin } from './plugins/token/plugin.ts'
 import { type Argon2Cost, userpassPlugin } from './plugins/userpass/plugin.ts'
@@ -133,6 +134,7 @@ const mountTypesOf = (config: Config, given: Built): PluginDefinition[] => [
   identityPlugin,
   cubbyholePlugin,
   ...cloudPlugins({ operator: given.operator, times: given.cloudTimes }),
+  ...kvPlugins(),
   jwtPlugin({
     maxJwtSize: config.maxJwtSize,
     failuresKept: config.loginFailuresKept,

@@ -1,6 +1,6 @@
 import type { LeasedSecret } from '../core/leases/lease.ts'
 import type { IssuedLease } from '../core/leases/lease-store.ts'
-import type { WrapInfo } from '../core/wrapping/wrapper.ts'
+import type { WrapInfo, WrappedResponse } from '../core/wrapping/wrapper.ts'
 import { refuse } from '../errors.ts'
 import { FieldError } from '../lib/fields.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../lib/json.ts'
@@ -19,7 +19,7 @@ export type Host = {
    */
   lease(call: Call, secret: LeasedSecret): Promise<IssuedLease>
   /** Stores a response behind a wrapping token. If that fails, revokes what the call has created. */
-  wrap(call: Call, body: string, made: MadeByCall): Promise<WrapInfo>
+  wrap(call: Call, response: WrappedResponse, made: MadeByCall): Promise<WrapInfo>
   /** Revokes a new token or secret that its caller will not receive. */
   takeBack(call: Call, made: MadeByCall): Promise<void>
   /** Counts a large response until its client has received it. Throws if too many bytes are held already. */
@@ -52,9 +52,11 @@ export async function answerRequest(
   if (result?.raw !== undefined) return rawAnswer(host, call, result.raw)
   if (result?.wrapInfo !== undefined) return wrappedAnswer(call, result.wrapInfo, {})
   const own = warningsOf(call.converted)
-  const warnings = result?.warnings === undefined ? own : [...result.warnings, ...own]
-  if (operation === 'list') return listAnswer(host, call, result, warnings)
-  if (operation === 'scan' && result?.data) result = { ...result, data: page(result.data, call.sent) }
+  const isMissing = result?.status === 404
+  const warnings = isMissing ? (result?.warnings ?? []) : [...(result?.warnings ?? []), ...own]
+  if (operation === 'list' && !isMissing) return listAnswer(host, call, result, warnings)
+  if (operation === 'scan' && result?.data && result.paged !== true)
+    result = { ...result, data: page(result.data, call.sent) }
   if (result !== undefined && result.status !== 304 && call.trail !== undefined)
     note(call.trail, result, warnings)
   if (result === undefined) {
@@ -66,7 +68,7 @@ export async function answerRequest(
   if (result.status === 304) return { status: 304, headers: result.headers }
   const body = envelope(call, { ...result, warnings })
   host.hold(call, body)
-  if (call.wrapTtl > 0) return wrapped(host, call, body, madeBy(result))
+  if (call.wrapTtl > 0) return wrapped(host, call, { body, status: isMissing ? 404 : 200 }, madeBy(result))
   return { status: result.status ?? 200, contentType: 'application/json', headers: result.headers, body }
 }
 
@@ -100,7 +102,7 @@ async function listAnswer(
   host: Host,
   call: Call,
   result: Reply | undefined,
-  warnings: string[],
+  warnings: readonly string[],
 ): Promise<Answer> {
   const data = result?.paged === true ? (result.data ?? {}) : page(result?.data ?? {}, call.sent)
   const keys = 'keys' in data ? data.keys : undefined
@@ -112,7 +114,7 @@ async function listAnswer(
   if (call.trail !== undefined) note(call.trail, { ...result, data }, warnings)
   const body = envelope(call, { ...result, data: empty ? {} : data, warnings })
   host.hold(call, body)
-  return call.wrapTtl > 0 ? wrapped(host, call, body) : json(body)
+  return call.wrapTtl > 0 ? wrapped(host, call, { body, status: 200 }) : json(body)
 }
 
 function page(data: object, sent: Readonly<Record<string, JsonValue>>): object {
@@ -158,8 +160,13 @@ export function limitOf(sent: JsonValue | undefined): number {
 const json = (body: string): Answer => ({ status: 200, contentType: 'application/json', body })
 
 /** Stores the response and returns a wrapping token for it. docs/contract/wrapping.md#wrapping */
-async function wrapped(host: Host, call: Call, body: string, made: MadeByCall = {}): Promise<Answer> {
-  return wrappedAnswer(call, await host.wrap(call, body, made), made)
+async function wrapped(
+  host: Host,
+  call: Call,
+  response: WrappedResponse,
+  made: MadeByCall = {},
+): Promise<Answer> {
+  return wrappedAnswer(call, await host.wrap(call, response, made), made)
 }
 
 /** The audit log shows neither content nor lease of a wrapped response. */
@@ -172,7 +179,7 @@ function wrappedAnswer(call: Call, wrapInfo: WrapInfo, made: MadeByCall): Answer
   return json(wrappedEnvelope(wrapInfo))
 }
 
-/** Wraps a JSON document with status 200 like any response; other raw responses cannot be wrapped. */
+/** Wraps a JSON document with status 200 or 404 like any response; other raw responses cannot be wrapped. */
 async function rawAnswer(
   host: Host,
   call: Call,
@@ -181,8 +188,8 @@ async function rawAnswer(
   // whatever becomes of the answer, the stream ends with the request
   if (stream !== undefined) call.release = () => stream.stream.destroy()
   if (call.trail !== undefined) noteRaw(call.trail, call.path, { status, contentType, body })
-  if (call.wrapTtl > 0 && status === 200 && contentType === 'application/json')
-    return wrapped(host, call, body)
+  if (call.wrapTtl > 0 && (status === 200 || status === 404) && contentType === 'application/json')
+    return wrapped(host, call, { body, status })
   return {
     status,
     contentType,

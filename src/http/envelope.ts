@@ -28,9 +28,9 @@ export type Reply = {
   lease?: ShownLease
   /**
    * 202: the work continues in the background. 304: the client's copy is current, and only `headers` are
-   * sent.
+   * sent. 404: `data` says what is known of something that is gone; the warnings are the handler's own.
    */
-  status?: 202 | 304
+  status?: 202 | 304 | 404
   /** Sent in addition to the common headers, or instead of them; not with a wrapped response. */
   headers?: Readonly<Record<string, string>>
   /** For a list: `after` and `limit` are already applied. */

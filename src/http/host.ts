@@ -55,13 +55,16 @@ export function coreHost({ mounts, leases, wrapper, clock, discard, log }: HostP
       if (caller === undefined || mount === undefined) throw new Error('a secret was made without a caller')
       return leases.issue({ caller, mount, path, secret })
     },
-    wrap: async (call, body, made) => {
+    wrap: async (call, response, made) => {
       // a login costs a credential; looking at a wrapped response does not
       const isFree = call.wrapsForStranger && made.accessor === undefined
       if (isFree && !wrapsOfStrangers.take(countedAddress(call.remoteAddress)))
         throw refuse('throttled', 'too many responses were wrapped for a client without a token')
       const { path, wrapTtl: ttl } = call
-      const wrapped = { namespace: namespaceOf(call), path, ttl, body, wrappedAccessor: made.accessor ?? '' }
+      const wrapped = {
+        ...{ namespace: namespaceOf(call), path, ttl, ...response },
+        wrappedAccessor: made.accessor ?? '',
+      }
       try {
         return await wrapper.wrap(wrapped)
       } catch (error) {

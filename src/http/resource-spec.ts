@@ -75,6 +75,8 @@ export type ResourceSpec<
   wrapsWithoutToken?: boolean
   /** Also served in a mount whose removal was refused. */
   whileRemoved?: boolean
+  /** The API document leaves it out: every verb is refused, though in the words of the plugin. */
+  undocumented?: boolean
   /** Also served with a trailing slash: a collection. */
   collection?: boolean
   /**

@@ -81,7 +81,7 @@ export function resource<
     const rules = rulesOf(common, operation, verb, captures)
     // the exchange will be made from this verb's own schema and path
     served[operation] = { operation, rules, handle: verb.handle as Served['handle'] }
-    if (operation === 'scan') continue
+    if (operation === 'scan' || spec.undocumented === true) continue
     documented.push({
       ...{ path: shown.replace('*', ':path'), method: documentedMethod[operation], token: tokenKind(rules) },
       ...{ ...schemasOf(operation, verb, captures), summary: verb.summary, description: spec.help },

@@ -129,6 +129,25 @@ function copyInto<T>(target: FieldMap<T>, source: FieldMap<T>): void {
     })
 }
 
+/** Reads a list of integers. A single string is split at commas. */
+export function toWholeNumberList(wire: unknown): Coerced<number[]> {
+  const list =
+    typeof wire === 'string' && wire !== ''
+      ? wire.split(',', maxTextElements + 1).map((text) => text.trim())
+      : elements(wire)
+  if (list.length > maxTextElements) return { error: `more than ${maxTextElements} elements` }
+  const numbers: number[] = []
+  const causes: string[] = []
+  for (const [index, element] of list.entries()) {
+    const number = toWholeNumber(element)
+    if ('value' in number) numbers.push(number.value)
+    else causes.push(number.error.replace("''", `'[${index}]'`))
+  }
+  if (causes.length === 0) return { value: numbers }
+  const shown = causes.slice(0, maxCauses).join('\n')
+  return { error: `decoding failed due to the following error(s):\n\n${shown}` }
+}
+
 /** Reads an object, without converting its values. Merges a list of objects. */
 export function toMap(wire: unknown): Coerced<FieldMap | null> {
   if (wire === null || wire === undefined) return { value: null }

@@ -14,6 +14,7 @@ import {
   toTextList,
   toTime,
   toWholeNumber,
+  toWholeNumberList,
 } from './coercion.ts'
 import type { JsonValue } from './json.ts'
 
@@ -79,6 +80,13 @@ export const stringListField = field(listWire, toTextList, z.array(z.string()))
 
 /** Trimmed texts; on the wire `["a", "b"]` or `"a, b"`. docs/contract/http.md#field-types */
 export const commaListField = field(listWire, toCommaList, z.array(z.string()))
+
+/** Integers; on the wire also `"1,2"`. docs/contract/http.md#field-types */
+export const intListField = field(
+  { type: 'array', items: { type: 'integer' } },
+  toWholeNumberList,
+  z.array(z.int()),
+)
 
 /**
  * A JSON object, or null. Its values are not converted, and numbers keep their text.

@@ -21,7 +21,7 @@ const aStore = stoppedServer()
 test.each([
   { name: 'STOP_TIMEOUT', value: '30' },
   { name: 'SEAL_KEY', value: 'not-a-key-but-secret' },
-  { name: 'DEFAULT_MOUNTS', value: 'kv=kv' },
+  { name: 'DEFAULT_MOUNTS', value: 'kv=none' },
   { name: 'SEAL_KEY_FILE', value: '' },
 ])(
   'GATEHOUSE_$name=$value ends the start with 2 and one line that names the setting',

@@ -71,7 +71,7 @@ export function firstMounts({ random, system, types, defaults }: FirstMounts): M
     table = table.with([
       newMount(
         mountPoint,
-        { type, options: null },
+        { type, options: null, description: types.firstDescription(kind, type) },
         { table, system, types, conflictingNamespace: () => undefined },
         random,
       ),

@@ -29,7 +29,7 @@ export function mountInfo(mount: Mount, version: string) {
       ...(token_type === undefined ? {} : { token_type }),
       ...whenSet(mount.config),
     },
-    deprecation_status: 'supported',
+    ...(isOldName(mount) ? {} : { deprecation_status: 'supported' }),
     description: mount.description,
     external_entropy_access: mount.external_entropy_access,
     local: mount.local,
@@ -42,6 +42,9 @@ export function mountInfo(mount: Mount, version: string) {
     uuid: mount.uuid,
   }
 }
+
+/** The first name of the type `kv`. */
+const isOldName = ({ type }: Mount): boolean => type === 'generic'
 
 /**
  * The response to a read of a mount's tuning: effective lifetimes, other values as set.

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { corePrefix, type ViewEntry, type ViewRecord } from '../barrier/view.ts'
-import type { Mount, MountTable } from './mount.ts'
+import type { Mount, MountOptions, MountTable } from './mount.ts'
 
 /** Key prefix of the mount table: one record for each mount, by UUID. */
 export const mountRecords = `${corePrefix}mounts/`
@@ -69,15 +69,17 @@ export const entriesFor = (mounts: readonly Mount[]): ViewEntry[] =>
   mounts.map((mount) => ({ ...mountEntry(mount), expect: 'absent' }))
 
 /**
- * Parses a stored mount, whose key is relative to `mountRecords`. `pluginOf` returns the plugin behind a type. Throws for an unknown format or type:
- * the start must fail. docs/operations.md#what-a-damaged-store-does
+ * Parses a stored mount, whose key is relative to `mountRecords`. `pluginOf` returns the plugin behind a type
+ * with these options. Throws for an unknown format or type: the start must fail. docs/operations.md#what-a-damaged-store-does
  */
 export function readMount(
   { key, value }: ViewRecord,
-  pluginOf: (table: MountTable, type: string) => string | undefined,
+  pluginOf: (table: MountTable, type: string, options: MountOptions) => string | undefined,
 ): Mount {
   const stored = storedMount.safeParse(value)
-  const plugin = stored.success ? pluginOf(stored.data.table, stored.data.type) : undefined
+  const plugin = stored.success
+    ? pluginOf(stored.data.table, stored.data.type, stored.data.options)
+    : undefined
   if (!stored.success || plugin === undefined || stored.data.uuid !== key) {
     throw new Error(
       `the mount table cannot be read: record ${mountRecords}${key} is not a mount that this version can read`,

@@ -128,8 +128,8 @@ export class MountRecords {
 
   #read({ key, value, revision }: ViewRecord): Mount {
     const { types } = this.#parts
-    return readMount({ key: key.slice(mountRecords.length), value, revision }, (table, type) =>
-      types.pluginOf(table, type),
+    return readMount({ key: key.slice(mountRecords.length), value, revision }, (table, type, options) =>
+      types.pluginOf(table, type, options),
     )
   }
 }

@@ -156,17 +156,22 @@ export class MountStore implements AsyncDisposable {
     })
   }
 
-  /** docs/contract/mounts.md#tuning */
-  tune(mountPoint: MountPoint, request: TuneRequest): Promise<void> {
-    return this.#records.change(async (save) => {
+  /** Returns warnings for the caller. docs/contract/mounts.md#tuning */
+  async tune(mountPoint: MountPoint, request: TuneRequest): Promise<readonly string[]> {
+    const { before, now } = await this.#records.change(async (save) => {
       checkTunable(mountPoint.path, request)
       const { system, types } = this.#parts
       const mount = this.table.at(mountPoint.namespace, mountPoint.path)
       if (mount === undefined || mount.tainted) throw nothingToTune(mountPoint.path)
-      await save({
-        changed: [tuned(mount, request, { ...system, locksUsers: types.locksUsers(mount.type) })],
+      const changed = tuned(mount, request, {
+        ...system,
+        locksUsers: types.locksUsers(mount.type),
+        versions: types.versionsOf(mount.table, mount.type),
       })
+      await save({ changed: [changed] })
+      return { before: mount, now: changed }
     })
+    return request.options ? this.#parts.types.tuned(before, now) : []
   }
 
   /**

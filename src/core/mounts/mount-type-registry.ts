@@ -3,8 +3,8 @@ import type { LeaseBackend } from '../leases/lease-backend.ts'
 import type { RenewalTerms } from '../tokens/renewal-terms.ts'
 import type { Token } from '../tokens/token.ts'
 import { fixedPlugin } from './fixed-types.ts'
-import type { Mount, MountTable } from './mount.ts'
-import type { MountType, MountTypeNames, Removal } from './mount-type.ts'
+import type { Mount, MountOptions, MountTable } from './mount.ts'
+import type { MountType, MountTypeNames, MountVersions, Removal } from './mount-type.ts'
 
 /**
  * The mount types of one server. Types are declared before the stores open, and implementations are added
@@ -20,7 +20,8 @@ export class MountTypeRegistry implements AsyncDisposable {
     for (const { table, names } of declared) {
       if (fixedPlugin(table, names[0]) !== undefined) continue
       for (const name of names) {
-        if (this.pluginOf(table, name) !== undefined) throw new Error(`mount type ${name} is declared twice`)
+        if (this.#pluginNamed(table, name) !== undefined)
+          throw new Error(`mount type ${name} is declared twice`)
         this.#offered[table].set(name, names[0])
       }
     }
@@ -29,7 +30,8 @@ export class MountTypeRegistry implements AsyncDisposable {
   /** Adds the implementation of a declared type. */
   add(type: MountType): void {
     const [plugin] = type.names
-    if (this.pluginOf(type.table, plugin) !== plugin) throw new Error(`mount type ${plugin} is not declared`)
+    if (this.#pluginNamed(type.table, plugin) !== plugin)
+      throw new Error(`mount type ${plugin} is not declared`)
     this.#types.push(type)
   }
 
@@ -46,8 +48,18 @@ export class MountTypeRegistry implements AsyncDisposable {
   }
 
   /** The plugin behind any type that a stored mount may have. */
-  pluginOf(table: MountTable, type: string): string | undefined {
-    return this.offeredPlugin(table, type) ?? fixedPlugin(table, type)
+  pluginOf(table: MountTable, type: string, options: MountOptions = null): string | undefined {
+    return this.versionsOf(table, type)?.pluginOf(options) ?? this.#pluginNamed(table, type)
+  }
+
+  /** The description of a mount of this type at the first start. */
+  firstDescription(table: MountTable, type: string): string {
+    return this.#declarationOf(table, type)?.firstDescription ?? ''
+  }
+
+  /** What a version means for this type; undefined if it has none. */
+  versionsOf(table: MountTable, type: string): MountVersions | undefined {
+    return this.#declarationOf(table, type)?.versions
   }
 
   /** Whether an auth type locks users out. */
@@ -92,6 +104,13 @@ export class MountTypeRegistry implements AsyncDisposable {
     for (const type of this.#of(mount.plugin)) await type.empty?.(mount)
   }
 
+  /** Tells the plugin of a mount that a tune has changed its options. Returns warnings for the caller. */
+  async tuned(before: Mount, now: Mount): Promise<readonly string[]> {
+    const warnings: string[] = []
+    for (const type of this.#of(now.plugin)) warnings.push(...((await type.tuned?.(before, now)) ?? []))
+    return warnings
+  }
+
   start(): void {
     for (const type of this.#types) type.start?.()
   }
@@ -103,6 +122,15 @@ export class MountTypeRegistry implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await using types = new AsyncDisposableStack()
     for (const type of this.#types) types.defer(async () => type[Symbol.asyncDispose]?.())
+  }
+
+  /** Whatever the version. */
+  #pluginNamed(table: MountTable, type: string): string | undefined {
+    return this.offeredPlugin(table, type) ?? fixedPlugin(table, type)
+  }
+
+  #declarationOf(table: MountTable, type: string): MountTypeNames | undefined {
+    return this.#declared.find((one) => one.table === table && one.names.includes(type))
   }
 
   /** Several plugins may extend one fixed type. */

@@ -2,10 +2,20 @@ import type { JsonValue } from '../../lib/json.ts'
 import type { LeaseBackend } from '../leases/lease-backend.ts'
 import type { RenewalTerms } from '../tokens/renewal-terms.ts'
 import type { Token } from '../tokens/token.ts'
-import type { Mount, MountTable } from './mount.ts'
+import type { Mount, MountOptions, MountTable } from './mount.ts'
 
 /** `abandon`: give up on external objects that cannot be revoked. */
 export type Removal = { readonly abandon: boolean }
+
+/** What `options.version` means for a type: which plugin serves a mount. */
+export type MountVersions = {
+  /** Type and options of a new mount. Throws a refusal. */
+  ofNew(type: string, options: MountOptions): { readonly type: string; readonly options: MountOptions }
+  /** The plugin that serves a mount with these options. */
+  pluginOf(options: MountOptions): string
+  /** The options that a tune adds to the current ones. Throws a refusal. */
+  ofTune(type: string, current: MountOptions, sent: MountOptions): MountOptions
+}
 
 /** The declaration of a mount type, known before the stores are open. */
 export type MountTypeNames = {
@@ -16,6 +26,10 @@ export type MountTypeNames = {
   readonly locksUsers?: true
   /** Prefixes of the records in a mount that are used once, such as pending logins: a backup must not revive them. */
   readonly usedOnce?: readonly string[]
+  /** The description of a mount that the settings request for the first start. */
+  readonly firstDescription?: string
+  /** Absent for a type that does not allow setting a version. */
+  readonly versions?: MountVersions
 }
 
 /** A mount type as the core sees it. Methods that a type does not need are absent. */
@@ -39,6 +53,11 @@ export type MountType = MountTypeNames & {
    * mounts cannot name a role.
    */
   loginRole?(mount: Mount, fields: Readonly<Record<string, JsonValue>>): Promise<string>
+  /**
+   * Called on the plugin that serves a mount from now on, once a tune has changed its options. Returns warnings
+   * for the caller.
+   */
+  tuned?(before: Mount, now: Mount): Promise<readonly string[]>
   /** Starts the background jobs. Called at most once, and never with `BACKGROUND=off`. */
   start?(): void
   /** Durably ends everything that has expired, because the clock is about to be set back. */

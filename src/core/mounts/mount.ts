@@ -17,6 +17,8 @@ export type MountConfig = {
   user_lockout_config?: LockoutConfig
 }
 
+export type MountOptions = Record<string, string> | null
+
 /** A pending move of a mount. */
 export type MountMove = {
   /** Id of the migration. */
@@ -41,7 +43,7 @@ export type Mount = {
   readonly uuid: string
   readonly description: string
   readonly config: MountConfig
-  readonly options: Record<string, string> | null
+  readonly options: MountOptions
   readonly local: boolean
   readonly seal_wrap: boolean
   readonly external_entropy_access: boolean

@@ -3,7 +3,7 @@ import { excerpt, quoted } from '../../lib/go/text.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { hex, type Random } from '../../lib/random.ts'
 import { isFixedSecretType, isTokenType } from './fixed-types.ts'
-import type { Mount } from './mount.ts'
+import type { Mount, MountOptions } from './mount.ts'
 import {
   checkPluginVersion,
   decodeConfig,
@@ -56,15 +56,18 @@ export function newMount(
   const ttls = newTtls(given, context.system)
   const shown = { ...tokenTypeOf(mountPoint, given), ...visibility(given.listing_visibility) }
   if (given.lockout) throw context.types.locksUsers(type) ? unconvertible('auth') : lockoutRefused(type)
-  const plugin = checkedPlugin(mountPoint, type, request, given, context.types)
+  const offered = checkedPlugin(mountPoint, type, request, given, context.types)
   checkMountPoint(mountPoint, context)
+  const sent: MountOptions = request.options === undefined ? {} : request.options && { ...request.options }
+  const versions = context.types.versionsOf(mountPoint.table, type)
+  const entry = versions?.ofNew(type, sent) ?? { type, options: sent }
   return {
     table: mountPoint.table,
     namespace: mountPoint.namespace,
     path: mountPoint.path,
-    type,
-    plugin,
-    ...identifiers(mountPoint, type, context.table, random),
+    type: entry.type,
+    plugin: versions?.pluginOf(entry.options) ?? offered,
+    ...identifiers(mountPoint, entry.type, context.table, random),
     description: request.description ?? '',
     config: {
       ...ttls,
@@ -72,7 +75,7 @@ export function newMount(
       ...shown,
       ...given.lists,
     },
-    options: request.options === undefined ? {} : request.options && { ...request.options },
+    options: entry.options,
     local: request.local ?? false,
     seal_wrap: request.seal_wrap ?? false,
     external_entropy_access: request.external_entropy_access ?? false,
@@ -91,9 +94,6 @@ function requestedType({ type, plugin_name: pluginName = '' }: MountRequest): st
 const tokenTypeOf = ({ table }: MountPoint, given: GivenConfig) =>
   table === 'auth' ? { token_type: tokenType(given.token_type) } : {}
 
-/** The only type with versions. It is not offered here, and a request for it gets just that error. */
-const versionedType = 'kv'
-
 function checkedPlugin(
   { table }: MountPoint,
   type: string,
@@ -101,7 +101,7 @@ function checkedPlugin(
   given: GivenConfig,
   types: MountTypeRegistry,
 ): string {
-  if (type !== versionedType && (request.options?.version ?? '') !== '') {
+  if (types.versionsOf(table, type) === undefined && (request.options?.version ?? '') !== '') {
     throw refuse(
       'invalid',
       `${table === 'auth' ? 'auth method' : 'secrets engine'} ${quoted(type)} does not allow setting a version`,

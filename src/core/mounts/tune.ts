@@ -14,6 +14,7 @@ import {
 import { decodeLockout, tunedLockout } from './lockout-config.ts'
 import { quoted } from '../../lib/go/text.ts'
 import { isTokenType } from './fixed-types.ts'
+import type { MountVersions } from './mount-type.ts'
 
 /** The fields of a tune call; absent ones keep their value. docs/contract/mounts.md#tuning */
 export type TuneRequest = {
@@ -56,8 +57,12 @@ export function checkTunable(path: string, request: TuneRequest): void {
 export const nothingToTune = (path: string) =>
   refuse('invalid', `tune of path ${quoted(path)} failed: no mount entry found`)
 
-/** `locksUsers`: whether the type of the mount locks users out. */
-export type TuneContext = SystemTtls & { readonly locksUsers?: boolean }
+export type TuneContext = SystemTtls & {
+  /** Whether the type of the mount locks users out. */
+  readonly locksUsers?: boolean
+  /** What a version means for the type of the mount, if it has any. */
+  readonly versions?: MountVersions | undefined
+}
 
 /** The mount after tuning. Throws the errors of docs/contract/mounts.md#tuning */
 export function tuned(mount: Mount, request: TuneRequest, context: TuneContext): Mount {
@@ -81,8 +86,19 @@ export function tuned(mount: Mount, request: TuneRequest, context: TuneContext):
     ...mount,
     description: request.description ?? mount.description,
     config,
-    options: merged(mount.options, request.options),
+    ...tunedOptions(mount, request, context),
   }
+}
+
+/** A mount may be served by another plugin afterwards. */
+function tunedOptions(
+  { type, plugin, options: current }: Mount,
+  { options: sent }: TuneRequest,
+  { versions }: TuneContext,
+): Pick<Mount, 'options' | 'plugin'> {
+  if (sent === undefined || sent === null) return { options: current, plugin }
+  const options = merged(current, versions?.ofTune(type, current, { ...sent }) ?? sent)
+  return { options, plugin: versions?.pluginOf(options) ?? plugin }
 }
 
 function tunedTtls(
@@ -134,8 +150,7 @@ function tunedLockoutOf(
     : { user_lockout_config: tunedLockout(config.user_lockout_config, sent) }
 }
 
-function merged(current: Mount['options'], given: TuneRequest['options']): Mount['options'] {
-  if (given === undefined || given === null) return current
+function merged(current: Mount['options'], given: Readonly<Record<string, string>>): Mount['options'] {
   const entries = new Map(Object.entries(current ?? {}))
   for (const [key, value] of Object.entries(given)) {
     if (value === '') entries.delete(key)

@@ -21,15 +21,21 @@ export type WrapperParts = {
   discard(accessor: string): void
 }
 
+/** A response behind a wrapping token. */
+export type WrappedResponse = {
+  readonly body: string
+  /** 404 for a response that says what is known of something that is gone. */
+  readonly status: 200 | 404
+}
+
 /** A response to wrap. */
-export type WrapRequest = {
+export type WrapRequest = WrappedResponse & {
   /** Id of the namespace of the request. */
   readonly namespace: string
   /** Path of the request. */
   readonly path: string
   /** Seconds; fractions are allowed. */
   readonly ttl: number
-  readonly body: string
   /** Accessor of the token in the response; empty without one. */
   readonly wrappedAccessor: string
 }
@@ -72,11 +78,11 @@ export class Wrapper {
   /**
    * Wraps a response. Token and content are written together. Throws `invalid` if the response is too large.
    */
-  async wrap({ namespace, path, ttl, body, wrappedAccessor }: WrapRequest): Promise<WrapInfo> {
-    if (Buffer.byteLength(body) > maxWrappedBytes) {
+  async wrap({ wrappedAccessor, ...request }: WrapRequest): Promise<WrapInfo> {
+    if (Buffer.byteLength(request.body) > maxWrappedBytes) {
       throw refuse('invalid', `the response is too large to wrap: at most ${maxWrappedBytes} bytes`)
     }
-    const { minted, entries, info } = this.#prepared({ namespace, path, ttl, body })
+    const { minted, entries, info } = this.#prepared(request)
     await this.#parts.root.write(entries)
     this.#parts.tokens.remember(minted)
     return wrappedAccessor === '' ? info : { ...info, wrapped_accessor: wrappedAccessor }
@@ -100,16 +106,16 @@ export class Wrapper {
    * Spends the token and returns the wrapped response. Only one of several callers gets it; the others get
    * `invalid`.
    */
-  async unwrap(token: Token): Promise<string> {
+  async unwrap(token: Token): Promise<WrappedResponse> {
     const used = await this.#parts.tokens.spendUse(token)
     if (used === undefined) throw notAWrappingToken()
-    const body = await this.spentBody(used)
+    const response = await this.spentResponse(used)
     this.#parts.discard(token.accessor)
-    return body
+    return response
   }
 
   /** The wrapped response of a token whose only use was spent by this request. */
-  async spentBody(token: Token): Promise<string> {
+  async spentResponse(token: Token): Promise<WrappedResponse> {
     const entry = await this.#entry(token, responseEntry)
     if (
       typeof entry !== 'object' ||
@@ -118,7 +124,7 @@ export class Wrapper {
       typeof entry.response !== 'string'
     )
       throw notAWrappingToken()
-    return entry.response
+    return { body: entry.response, status: 'status' in entry && entry.status === 404 ? 404 : 200 }
   }
 
   /**
@@ -137,7 +143,7 @@ export class Wrapper {
         namespace: token.namespace,
         path: creation_path,
         ttl: requestedTtl > 0 ? Math.min(requestedTtl, creation_ttl) : creation_ttl,
-        body: await this.spentBody(stored.token),
+        ...(await this.spentResponse(stored.token)),
       })
       const spending = tokens.lastUse(stored).entries.map(inCore)
       if (!(await root.write([...spending, ...entries]))) continue
@@ -148,7 +154,7 @@ export class Wrapper {
     throw fail('unavailable', 'too many changes to one token at a time')
   }
 
-  #prepared({ namespace, path, ttl, body }: Omit<WrapRequest, 'wrappedAccessor'>): {
+  #prepared({ namespace, path, ttl, body, status }: Omit<WrapRequest, 'wrappedAccessor'>): {
     minted: Minted
     entries: ViewEntry[]
     info: WrapInfo
@@ -185,7 +191,11 @@ export class Wrapper {
     }
     const entries: ViewEntry[] = [
       ...minted.entries.map(inCore),
-      { key: cubbyhole.fullPrefix + responseEntry, value: { response: body }, isUncopied: true },
+      {
+        key: cubbyhole.fullPrefix + responseEntry,
+        value: { response: body, ...(status === 200 ? {} : { status }) },
+        isUncopied: true,
+      },
       { key: cubbyhole.fullPrefix + originEntry, value: origin, isUncopied: true },
     ]
     const { creation_ttl, ...rest } = origin

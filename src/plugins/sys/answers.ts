@@ -12,7 +12,7 @@ const notes = z.record(text, text)
 const mount = z.object({
   accessor: text,
   config: z.object({ default_lease_ttl: count, force_no_cache: z.boolean(), max_lease_ttl: count }).loose(),
-  deprecation_status: text,
+  deprecation_status: text.optional(),
   description: text,
   external_entropy_access: z.boolean(),
   local: z.boolean(),

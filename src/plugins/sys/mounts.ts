@@ -219,9 +219,9 @@ function tableResources(
         input: writeInput.meta({ examples: [{ type: table === 'auth' ? 'jwt' : 'cloud' }] }),
         handle: async ({ mount, params, input }) => {
           const { tunes, ...place } = target(mount, table, params.rest)
-          if (tunes) await mounts.tune(place, input)
-          else await mounts.enable(place, input)
-          return undefined
+          if (!tunes) await mounts.enable(place, input)
+          const warnings = tunes ? await mounts.tune(place, input) : []
+          return warnings.length > 0 ? { warnings } : undefined
         },
       },
       delete: {
@@ -287,7 +287,7 @@ function moveResources({ mounts, namespaces }: MountRouteParts): Resource[] {
 }
 
 /** docs/contract/mounts.md#listing-for-user-interfaces */
-function listingResources({ mounts, version }: MountRouteParts): Resource[] {
+function listingResources({ mounts, namespaces, version }: MountRouteParts): Resource[] {
   const brief = ({ description, options, type }: Mount) => ({ description, options, type })
 
   return [
@@ -323,16 +323,19 @@ function listingResources({ mounts, version }: MountRouteParts): Resource[] {
       read: {
         summary: 'Read the mount of a path for user interfaces',
         ...answers.mountOfPath,
-        handle: ({ mount: { namespace }, params, caller }) => {
-          const { path } = mountPointOf(namespace, 'secret', params.rest)
-          const mount = mounts.table.resolve(namespace, path)?.mount
-          if (mount === undefined || caller?.acl.mountAccess(mount.path) !== true) {
+        handle: ({ call, params, caller }) => {
+          const base = namespaceOf(call)
+          const { path } = mountPointOf(base.id, 'secret', params.rest)
+          const side = sideOf(namespaces, base, path)
+          const above = path.slice(0, path.length - side.path.length)
+          const mount = mounts.table.resolve(side.namespace.id, side.path)?.mount
+          if (mount === undefined || caller?.acl.mountAccess(above + mount.path) !== true) {
             throw refuse(
               'denied',
               `preflight capability check returned 403, please ensure client's policies grant access to path ${quoted(path)}`,
             )
           }
-          return { data: { ...mountInfo(mount, version), path: shownPath(mount) } }
+          return { data: { ...mountInfo(mount, version), path: above + shownPath(mount) } }
         },
       },
     }),

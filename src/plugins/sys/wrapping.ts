@@ -94,9 +94,11 @@ export function wrappingResources({ wrapper, onInvalid }: WrappingParts): Resour
         input: tokenInput,
         handle: async (exchange) => {
           const token = await meant(exchange)
-          const body =
-            token === exchange.caller?.token ? await wrapper.spentBody(token) : await wrapper.unwrap(token)
-          return { raw: { status: 200, contentType: 'application/json', body } }
+          const response =
+            token === exchange.caller?.token
+              ? await wrapper.spentResponse(token)
+              : await wrapper.unwrap(token)
+          return { raw: { ...response, contentType: 'application/json' } }
         },
       },
     }),

@@ -108,12 +108,6 @@ test.each<{ name: string; request: Partial<MountRequest>; text: string; kind?: '
     text: 'secrets engine "cloud" does not allow setting a version',
     kind: 'secret',
   },
-  {
-    name: 'a version of the type that has versions elsewhere',
-    request: { type: 'kv', options: { version: '2' } },
-    text: 'plugin not found in the catalog: kv',
-    kind: 'secret',
-  },
 ])('enable $kind: $name is refused', ({ request, text, kind = 'auth' }) => {
   expect(() => enable(kind, 'new', request)).toThrow(
     expect.objectContaining({ kind: 'invalid', wrapped: false, message: text }),

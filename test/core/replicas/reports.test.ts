@@ -46,7 +46,16 @@ const issueLease = async (token: Token, alongside?: () => ViewEntry[]) =>
     })
   ).id
 const wrap = async () =>
-  (await one.wrapper.wrap({ namespace: 'root', path: 'p', ttl: 60, body: 'b', wrappedAccessor: '' })).token
+  (
+    await one.wrapper.wrap({
+      namespace: 'root',
+      path: 'p',
+      ttl: 60,
+      body: 'b',
+      status: 200,
+      wrappedAccessor: '',
+    })
+  ).token
 const wrapping = async () => {
   const token = await one.wrapper.find(await wrap())
   if (token === undefined) throw new Error('not a wrapping token')

@@ -233,7 +233,7 @@ describe('exactly as often as allowed, on two servers together', () => {
 
   test('a wrapped response is unwrapped or moved', async () => {
     const { token: id } = await one.wrapper.wrap({
-      ...{ namespace: 'root', path: 'p', ttl: 60, body: 'secret', wrappedAccessor: '' },
+      ...{ namespace: 'root', path: 'p', ttl: 60, body: 'secret', status: 200, wrappedAccessor: '' },
     })
 
     const results = await everywhere(10, async (server, at) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { View } from '../../../src/core/barrier/view.ts'
-import { levelOf } from '../../../src/plugins/cubbyhole/level.ts'
-import { openCoreView } from '../../support/core-view.ts'
+import type { View } from '../../src/core/barrier/view.ts'
+import { levelOf } from '../../src/core/key-level.ts'
+import { openCoreView } from '../support/core-view.ts'
 
 const giveWay = () => Promise.resolve()
 

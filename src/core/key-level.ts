@@ -1,5 +1,5 @@
-import type { View } from '../../core/barrier/view.ts'
-import { atMost } from '../../lib/async-iterables.ts'
+import type { View } from './barrier/view.ts'
+import { atMost } from '../lib/async-iterables.ts'
 
 export type LevelPage = {
   /** The page starts after this name; empty: with the first. */

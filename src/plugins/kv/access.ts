@@ -1,0 +1,19 @@
+import { fail } from '../../errors.ts'
+import type { Exchange } from '../../http/resource.ts'
+
+/** A right to change a key, by whether it exists. */
+type Right = 'create' | 'update'
+
+/** Whether the caller of a write also has this right to its path. */
+export const mayWrite = ({ caller, call }: Exchange<unknown, unknown>, operation: Right): boolean =>
+  caller?.acl.decide({ operation, path: call.path, fields: call.sent, wrapTtlSeconds: call.wrapTtl })
+    .allowed === true
+
+/**
+ * Throws unless the caller may write a key that exists, or does not, at the moment of the write: another
+ * request may have created or deleted it since the policies were asked.
+ */
+export function checkMayWrite(exchange: Exchange<unknown, unknown>, exists: boolean): void {
+  if (exchange.call.creates !== exists) return
+  if (!mayWrite(exchange, exists ? 'update' : 'create')) throw fail('denied', 'permission denied')
+}

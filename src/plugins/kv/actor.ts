@@ -1,0 +1,9 @@
+import type { Exchange } from '../../http/resource.ts'
+import type { Actor } from './key-record.ts'
+
+/** The caller, as metadata shows who has done something. */
+export const actorOf = ({ caller }: Exchange<unknown, unknown>, operation: string): Actor => ({
+  actor: caller?.token.display_name ?? '',
+  entity_id: caller?.token.entity_id ?? '',
+  operation,
+})

@@ -1,0 +1,175 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
+import type { View } from '../../core/barrier/view.ts'
+import { levelOf } from '../../core/key-level.ts'
+import { KeyedMutex } from '../../lib/keyed-mutex.ts'
+import type { NameCipher } from './name-cipher.ts'
+import { compareBytes, firstAfter } from './pages.ts'
+
+/** The names in a folder, as far as they are known. */
+type Listed = {
+  /** In byte order. */
+  sorted: readonly string[]
+  /** The name of each component of a key. */
+  readonly nameOf: Map<string, string>
+}
+
+/** Wraps the components, for example to pace a long walk. */
+type Paced = (components: AsyncIterable<string>) => AsyncIterable<string>
+
+const cachedNames = 1_000_000
+/** More components than this are not looked up one by one. */
+const mostLookups = 256
+const pageSize = 1_000
+
+/**
+ * The names of secrets by folder. Stored names are in the order of their ciphertexts, so a list has to decrypt
+ * and sort all names of a folder: it is kept, and follows the keys that come and go.
+ */
+export class KeyLists {
+  readonly #view: View
+  readonly #cipher: NameCipher
+  readonly #cache = new LRUCache<string, Listed>({
+    maxSize: cachedNames,
+    sizeCalculation: ({ sorted }) => sorted.length + 1,
+  })
+  readonly #turns = new KeyedMutex()
+  /** By the prefix of a list: the components that may have come or gone since. */
+  readonly #touched = new Map<string, Set<string>>()
+
+  /** `view` holds the keys. */
+  constructor(view: View, cipher: NameCipher) {
+    this.#view = view
+    this.#cipher = cipher
+  }
+
+  /** The names directly in a folder, in byte order; folders end in a slash. */
+  async namesIn(folder: string, paced: Paced): Promise<readonly string[]> {
+    const { prefix, inner } = this.#cipher.folderOf(folder)
+    const isWhole = folder.split('/').length <= wholeDepth
+    if (!isWhole) return sortedNames((await this.#read(prefix, paced, new Map())).values(), inner)
+    return this.#turns.runExclusive(prefix, () => this.#current(prefix, paced))
+  }
+
+  /** The paths below a folder, in byte order and relative to it. */
+  async pathsBelow(folder: string, paced: Paced): Promise<string[]> {
+    const { prefix, inner } = this.#cipher.folderOf(folder)
+    const paths: string[] = []
+    for await (const key of paced(this.#keysFrom(prefix))) {
+      const path = this.#cipher.pathOf(key)
+      if (path.startsWith(inner, folder.length - inner.length)) paths.push(path.slice(folder.length))
+    }
+    return paths.sort(compareBytes)
+  }
+
+  /** A key was created or deleted. */
+  touched(key: string): void {
+    if (this.#touched.size === 0) return
+    for (let start = 0; ; ) {
+      const slash = key.indexOf('/', start)
+      const component = slash < 0 ? key.slice(start) : key.slice(start, slash + 1)
+      this.#touched.get(key.slice(0, start))?.add(component)
+      if (slash < 0) return
+      start = slash + 1
+    }
+  }
+
+  /** Any key may have been created or deleted. */
+  forgetAll(): void {
+    this.#cache.clear()
+    this.#touched.clear()
+  }
+
+  async #current(prefix: string, paced: Paced): Promise<readonly string[]> {
+    const listed = this.#cache.get(prefix)
+    const touched = this.#touched.get(prefix)
+    if (listed === undefined || touched === undefined) return this.#load(prefix, paced, new Map())
+    if (touched.size > mostLookups) return this.#load(prefix, paced, listed.nameOf)
+    for (const component of touched) {
+      touched.delete(component)
+      try {
+        await this.#follow(prefix, component, listed)
+      } catch (error) {
+        touched.add(component)
+        throw error
+      }
+    }
+    return listed.sorted
+  }
+
+  async #load(prefix: string, paced: Paced, known: ReadonlyMap<string, string>): Promise<readonly string[]> {
+    // what comes or goes from now on is looked up by the next list
+    const touched = new Set<string>()
+    this.#touched.set(prefix, touched)
+    const nameOf = await this.#read(prefix, paced, known)
+    const sorted = sortedNames(nameOf.values(), '')
+    if (this.#touched.get(prefix) === touched) this.#cache.set(prefix, { sorted, nameOf })
+    for (const listed of this.#touched.keys())
+      if (listed !== prefix && !this.#cache.has(listed)) this.#touched.delete(listed)
+    return sorted
+  }
+
+  /** The names of the components behind a prefix. */
+  async #read(
+    prefix: string,
+    paced: Paced,
+    known: ReadonlyMap<string, string>,
+  ): Promise<Map<string, string>> {
+    const options = { after: '', limit: 0, giveWay: () => nextTurn(), paced }
+    const components = await levelOf(this.#view, prefix, options)
+    const nameOf = new Map<string, string>()
+    for (const [at, component] of components.entries()) {
+      if (at % pageSize === pageSize - 1) await nextTurn()
+      nameOf.set(component, known.get(component) ?? this.#nameOf(prefix, component))
+    }
+    return nameOf
+  }
+
+  async #follow(prefix: string, component: string, listed: Listed): Promise<void> {
+    const [first] = await this.#view.listKeys(prefix + component, { limit: 1 })
+    const exists = component.endsWith('/') ? first !== undefined : first === prefix + component
+    const known = listed.nameOf.get(component)
+    if (exists === (known !== undefined)) return
+    const name = known ?? this.#nameOf(prefix, component)
+    const at = firstAfter(listed.sorted, name)
+    if (exists) {
+      listed.nameOf.set(component, name)
+      listed.sorted = listed.sorted.toSpliced(at, 0, name)
+    } else {
+      listed.nameOf.delete(component)
+      listed.sorted = listed.sorted.toSpliced(at - 1, 1)
+    }
+  }
+
+  #nameOf(prefix: string, component: string): string {
+    return component.endsWith('/')
+      ? `${this.#cipher.textOf(prefix, component.slice(0, -1))}/`
+      : this.#cipher.textOf(prefix, component)
+  }
+
+  async *#keysFrom(prefix: string): AsyncGenerator<string, void, undefined> {
+    for (let after: string | undefined; ; await nextTurn()) {
+      const keys = await this.#view.listKeys(prefix, {
+        limit: pageSize,
+        ...(after === undefined ? {} : { after }),
+      })
+      yield* keys
+      after = keys.at(-1)
+      if (after === undefined || keys.length < pageSize) return
+    }
+  }
+}
+
+/** The keys of a deeper folder may share components: their lists are not kept. */
+const wholeDepth = 16
+
+/** The distinct names in a folder; `inner` is what they begin with. */
+function sortedNames(texts: Iterable<string>, inner: string): string[] {
+  const names = new Set<string>()
+  for (const text of texts) {
+    if (!text.startsWith(inner)) continue
+    const slash = text.indexOf('/', inner.length)
+    names.add(text.slice(inner.length, slash < 0 ? undefined : slash + 1))
+  }
+  return [...names].sort(compareBytes)
+}

@@ -1,0 +1,276 @@
+import type { View, ViewEntry } from '../../core/barrier/view.ts'
+import { RecordCache } from '../../core/record-cache.ts'
+import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
+import { fail } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import {
+  headPrefix,
+  KeyDraft,
+  remainsPrefix,
+  versionKey,
+  versionNumberIn,
+  versionPrefix,
+} from './key-draft.ts'
+import { KeyLists } from './key-lists.ts'
+import { type Head, readHead, readVersion, type Version } from './key-record.ts'
+import { KeyTurns, type Waiting } from './key-turns.ts'
+import type { NameCipher } from './name-cipher.ts'
+
+/** A key as it is stored. */
+export type StoredKey = {
+  readonly head: Head
+  readonly revision: number /** Its response, once made. */
+  shown?: string
+}
+
+/** A change of one key. */
+export type KeyChange<T> = {
+  /** The numbers of earlier versions that `apply` looks at or changes. */
+  readonly versions?: Iterable<number>
+  /** Must be pure, except for what it does to the draft, and may run again. Throws to refuse. */
+  apply(draft: KeyDraft): T
+}
+
+export type KeysParts = {
+  /** The view of the mount. */
+  readonly view: View
+  readonly cipher: NameCipher
+  readonly clock: Clock
+  /** Called after a change of the key with this path; undefined: of any. */
+  onChange(path: string | undefined): void
+  onFailure(error: unknown): void
+}
+
+const maxCached = 10_000
+const maxCachedText = 8_192
+const versionPage = 50
+
+/**
+ * The keys of one mount of version 2. A key is a head record with its current version, and a record for each
+ * earlier version. Every change replaces the head, on the condition that it is still the one that the change
+ * was decided on. docs/contract/kv.md#storage
+ */
+export class Keys implements Disposable {
+  readonly lists: KeyLists
+  readonly #parts: KeysParts
+  readonly #view: View
+  readonly #cache = new RecordCache<StoredKey>(maxCached, maxCachedText, ({ head }) => head)
+  readonly #turns: KeyTurns<KeyChange<unknown>>
+  readonly #unwatch: () => void
+
+  constructor(parts: KeysParts) {
+    this.#parts = parts
+    this.#view = parts.view
+    this.lists = new KeyLists(parts.view.view(headPrefix), parts.cipher)
+    this.#turns = new KeyTurns((path, group) => this.#run(path, group))
+    this.#unwatch = parts.view.watch(headPrefix, (keys) => this.#follow(keys))
+  }
+
+  [Symbol.dispose](): void {
+    this.#unwatch()
+  }
+
+  find(path: string): Promise<StoredKey | undefined> {
+    return this.#cache.read(path, () => this.#read(path))
+  }
+
+  /** A version of a key. Undefined if there is none with this number. */
+  async version({ head }: StoredKey, number: number): Promise<Version | undefined> {
+    if (number === head.current) return head.last
+    if (number > head.current || number < head.oldest || number < 1) return undefined
+    const stored = await this.#view.get(versionKey(head.id, number))
+    return stored === undefined ? undefined : readVersion(stored)
+  }
+
+  /** A key with all its versions at one moment. */
+  async whole(path: string): Promise<{ head: Head; versions: Map<number, Version> } | undefined> {
+    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+      const stored = await this.#read(path)
+      if (stored === undefined) return undefined
+      const { head } = stored
+      const versions = head.current > 1 ? await this.#earlier(head.id) : new Map<number, Version>()
+      const isSame =
+        head.current <= 1 || (await this.#view.read(this.#keyOf(path)))?.revision === stored.revision
+      if (head.last !== undefined) versions.set(head.current, head.last)
+      if (isSame) return { head, versions }
+    }
+    throw tooMany()
+  }
+
+  /** Changes a key in one step. Concurrent changes of one key may share a step. */
+  change<T>(path: string, change: KeyChange<T>): Promise<T> {
+    // `#run` resolves it with what this change has returned
+    return this.#turns.add(path, change) as Promise<T>
+  }
+
+  /** Writes further records together with the heads of keys, all or nothing. For changes of several keys. */
+  async writeHeads(
+    heads: readonly { path: string; head: Head | undefined; expect: number | 'absent' }[],
+    also: readonly ViewEntry[],
+  ): Promise<boolean> {
+    try {
+      return await this.#view.write([
+        ...heads.map(({ path, head: value, expect }) => ({ key: this.#keyOf(path), value, expect })),
+        ...also,
+      ])
+    } finally {
+      for (const { path } of heads) this.#changed(path, true)
+    }
+  }
+
+  /** The key as it is stored, not a copy. */
+  read(path: string): Promise<StoredKey | undefined> {
+    return this.#read(path)
+  }
+
+  /** Deletes what is left of removed keys. */
+  async deleteRemains(): Promise<void> {
+    for (const key of await this.#view.listKeys(remainsPrefix))
+      await this.#deleteVersions(key.slice(remainsPrefix.length))
+  }
+
+  async #deleteVersions(id: string): Promise<void> {
+    await this.#view.view('', { isUncopied: true }).deletePrefix(`${versionPrefix}${id}/`)
+    await this.#view.write([{ key: remainsPrefix + id, value: undefined, isUncopied: true }])
+  }
+
+  #keyOf(path: string): string {
+    return headPrefix + this.#parts.cipher.keyOf(path)
+  }
+
+  async #read(path: string): Promise<StoredKey | undefined> {
+    const stored = await this.#view.read(this.#keyOf(path))
+    return stored && { head: readHead(stored.value), revision: stored.revision }
+  }
+
+  async #earlier(id: string): Promise<Map<number, Version>> {
+    const versions = new Map<number, Version>()
+    const prefix = `${versionPrefix}${id}/`
+    for (let after: string | undefined; ; ) {
+      const records = await this.#view.list(prefix, {
+        limit: versionPage,
+        ...(after === undefined ? {} : { after }),
+      })
+      for (const { key, value } of records) versions.set(versionNumberIn(key), readVersion(value))
+      after = records.at(-1)?.key
+      if (after === undefined || records.length < versionPage) return versions
+    }
+  }
+
+  /** Never rejects. */
+  async #run(path: string, group: readonly Waiting<KeyChange<unknown>>[]): Promise<void> {
+    try {
+      for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+        const settle = await this.#attempt(path, group, attempt === 0 ? this.#cache.get(path) : undefined)
+        if (settle !== undefined) return settle()
+        if (attempt > 0) await pauseAfterAttempt(attempt)
+      }
+      throw tooMany()
+    } catch (error) {
+      for (const { reject } of group) reject(error)
+    }
+  }
+
+  /** Returns how to settle the group; undefined if it must be tried again. */
+  async #attempt(
+    path: string,
+    group: readonly Waiting<KeyChange<unknown>>[],
+    copy: StoredKey | undefined,
+  ): Promise<(() => void) | undefined> {
+    const stored = copy ?? (await this.#read(path))
+    const loaded = await this.#loaded(stored?.head, group)
+    const draft = new KeyDraft(stored?.head, loaded, this.#parts.clock.now())
+    const outcomes = group.map(({ work }) => outcomeOf(draft, work))
+    const entries = draft.entries()
+    const isChanged = draft.head !== stored?.head || entries.length > 0
+    // a copy may be outdated: that must not decide a refusal
+    const isDecided = isChanged && outcomes.every((outcome) => 'value' in outcome)
+    if (copy !== undefined && !isDecided) return undefined
+    if (isChanged && !(await this.#write(path, { stored, draft, entries }))) return undefined
+    return () => {
+      for (const [at, outcome] of outcomes.entries())
+        if ('value' in outcome) group[at]?.resolve(outcome.value)
+        else group[at]?.reject(outcome.error)
+    }
+  }
+
+  async #loaded(
+    head: Head | undefined,
+    group: readonly Waiting<KeyChange<unknown>>[],
+  ): Promise<Map<string, Version>> {
+    const loaded = new Map<string, Version>()
+    if (head === undefined) return loaded
+    const numbers = new Set<number>()
+    for (const { work } of group)
+      for (const number of work.versions ?? [])
+        if (number >= Math.max(1, head.oldest) && number < head.current) numbers.add(number)
+    for (const number of numbers) {
+      const key = versionKey(head.id, number)
+      const stored = await this.#view.get(key)
+      if (stored !== undefined) loaded.set(key, readVersion(stored))
+    }
+    return loaded
+  }
+
+  async #write(
+    path: string,
+    { stored, draft, entries }: { stored: StoredKey | undefined; draft: KeyDraft; entries: ViewEntry[] },
+  ): Promise<boolean> {
+    const isNew = stored === undefined
+    const head: ViewEntry[] =
+      isNew && draft.head === undefined
+        ? []
+        : [{ key: this.#keyOf(path), value: draft.head, expect: stored?.revision ?? 'absent' }]
+    try {
+      const isWritten = await this.#view.write([...head, ...entries])
+      if (isWritten) this.#clean(draft.remains)
+      return isWritten
+    } finally {
+      this.#changed(path, isNew || draft.head === undefined)
+    }
+  }
+
+  /** In the background: nobody can reach these versions any more, and the next start continues. */
+  #clean(remains: readonly string[]): void {
+    for (const id of remains) this.#deleteVersions(id).catch((error) => this.#parts.onFailure(error))
+  }
+
+  #changed(path: string, comesOrGoes: boolean): void {
+    this.#cache.drop(path)
+    if (comesOrGoes) this.lists.touched(this.#parts.cipher.keyOf(path))
+    this.#parts.onChange(path)
+  }
+
+  /** Keys have been written, perhaps by another server. */
+  #follow(keys: readonly string[] | undefined): void {
+    try {
+      for (const key of keys ?? []) {
+        const sealed = key.slice(headPrefix.length)
+        this.lists.touched(sealed)
+        const path = this.#parts.cipher.pathOf(sealed)
+        this.#cache.drop(path)
+        this.#parts.onChange(path)
+      }
+      if (keys !== undefined) return
+    } catch (error) {
+      this.#parts.onFailure(error)
+    }
+    this.#cache.dropAll()
+    this.lists.forgetAll()
+    this.#parts.onChange(undefined)
+  }
+}
+
+const tooMany = () => fail('unavailable', 'too many changes of one secret at a time')
+
+type Outcome = { readonly value: unknown } | { readonly error: unknown }
+
+function outcomeOf(draft: KeyDraft, change: KeyChange<unknown>): Outcome {
+  const mark = draft.mark()
+  try {
+    return { value: change.apply(draft) }
+  } catch (error) {
+    draft.reset(mark)
+    return { error }
+  }
+}

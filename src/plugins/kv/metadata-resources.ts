@@ -1,0 +1,186 @@
+import { z } from 'zod'
+import type { Clock } from '../../lib/clock.ts'
+import type { LongLists } from '../../core/long-lists.ts'
+import type { Random } from '../../lib/random.ts'
+import { type Exchange, type Reply, type Resource, resource } from '../../http/resource.ts'
+import { boolField } from '../../lib/fields.ts'
+import { checkMayWrite } from './access.ts'
+import { actorOf } from './actor.ts'
+import { kvAnswers } from './answers.ts'
+import { newKeyId } from './key-id.ts'
+import { isGone } from './key-record.ts'
+import type { Keys } from './keys.ts'
+import type { KvMounts } from './kv-mounts.ts'
+import {
+  checkMetadataCas,
+  metadataInput,
+  overruled,
+  patchedSettings,
+  sentSettings,
+  setMetadata,
+  setsMetadata,
+  shownMetadata,
+} from './metadata-changes.ts'
+import { emptyMissing } from './missing.ts'
+import { listInput, type ListRange, pageOf } from './pages.ts'
+import { checkSecretPath, isFolderPath, isSecretPath } from './secret-path.ts'
+
+export type MetadataParts = {
+  readonly kvMounts: KvMounts
+  readonly clock: Clock
+  readonly random: Random
+  readonly longLists: LongLists
+}
+
+const namesInput = listInput.extend({
+  exclude_deleted: boolField
+    .default(false)
+    .describe('Leave out keys whose current version is deleted or destroyed'),
+})
+
+type At<Input> = Exchange<Input, { path: string }>
+type Listing = At<z.output<typeof namesInput>>
+
+/** The settings, versions and names of secrets. docs/contract/kv.md#metadata */
+export function metadataResources({ kvMounts, clock, random, longLists }: MetadataParts): Resource[] {
+  const pacedBy = (exchange: At<ListRange>) => (names: AsyncIterable<string>) =>
+    longLists.paced(names, exchange)
+
+  /** The names directly in a folder, or the paths below it, that a list asks for. */
+  const listed = async (exchange: At<ListRange>, isDeep: boolean): Promise<readonly string[]> => {
+    const { mount, params } = exchange
+    const { lists } = await kvMounts.keysOf(mount)
+    if (!isFolderPath(params.path)) return []
+    return isDeep
+      ? lists.pathsBelow(params.path, pacedBy(exchange))
+      : lists.namesIn(params.path, pacedBy(exchange))
+  }
+
+  const namesOf = async (exchange: Listing, isDeep: boolean): Promise<readonly string[]> => {
+    const names = await listed(exchange, isDeep)
+    if (!exchange.input.exclude_deleted) return pageOf(names, exchange.input)
+    const keys = await kvMounts.keysOf(exchange.mount)
+    const { after, limit } = exchange.input
+    const kept: string[] = []
+    for (const name of pageOf(names, { after, limit: 0 })) {
+      if (name.endsWith('/') || (await isShown(keys, exchange.params.path + name))) kept.push(name)
+      if (limit > 0 && kept.length === limit) break
+    }
+    return kept
+  }
+
+  const isShown = async (keys: Keys, path: string): Promise<boolean> => {
+    const last = (await keys.find(path))?.head.last
+    return last === undefined || !isGone(last, clock.now())
+  }
+
+  const detailed = async (exchange: At<ListRange>, isDeep: boolean): Promise<object> => {
+    const names = pageOf(await listed(exchange, isDeep), exchange.input)
+    const keys = await kvMounts.keysOf(exchange.mount)
+    const shown: string[] = []
+    const key_info: Record<string, object> = Object.create(null)
+    for (const name of names) {
+      const found = name.endsWith('/') ? undefined : await keys.whole(exchange.params.path + name)
+      // deleted since it was listed
+      if (found === undefined && !name.endsWith('/')) continue
+      shown.push(name)
+      key_info[name] = found === undefined ? {} : shownMetadata(found.head, found.versions)
+    }
+    return shown.length === 0 ? {} : { keys: shown, key_info }
+  }
+
+  const changed = async (
+    exchange: At<z.output<typeof metadataInput>>,
+    operation: 'update' | 'patch',
+  ): Promise<Reply | undefined> => {
+    const { mount, params, input, sent } = exchange
+    if (!setsMetadata(input, sent)) return undefined
+    checkSecretPath(params.path)
+    const settings = operation === 'patch' ? undefined : sentSettings(input)
+    if (settings !== undefined && Object.keys(settings).length === 0) return undefined
+    const keys = await kvMounts.keysOf(mount)
+    const config = await kvMounts.of(mount).config()
+    const who = { id: newKeyId(random), by: actorOf(exchange, operation) }
+    const isFound = await keys.change(params.path, {
+      apply: (draft) => {
+        const { head } = draft
+        if (settings === undefined && head === undefined) return false
+        if (settings !== undefined) checkMayWrite(exchange, head !== undefined)
+        checkMetadataCas(head, input, config)
+        const next = settings ?? (head && patchedSettings(head, input, sent)) ?? {}
+        setMetadata(draft, next, who)
+        return true
+      },
+    })
+    if (!isFound) return emptyMissing
+    const warnings = overruled(input, config)
+    return warnings.length > 0 ? { warnings } : undefined
+  }
+
+  return [
+    resource('/metadata/*path', {
+      help: 'The settings of a secret, the state of its versions, and the names in a folder.',
+      exists: async ({ mount, params }) => {
+        const keys = await kvMounts.keysOf(mount)
+        return isSecretPath(params.path) && (await keys.find(params.path)) !== undefined
+      },
+      read: {
+        summary: 'Read the settings of a secret and the state of its versions',
+        ...kvAnswers.metadata,
+        handle: async ({ mount, params }) => {
+          const keys = await kvMounts.keysOf(mount)
+          const found = isSecretPath(params.path) ? await keys.whole(params.path) : undefined
+          return found && { data: shownMetadata(found.head, found.versions) }
+        },
+      },
+      write: {
+        summary: 'Change the settings of a secret',
+        ...kvAnswers.maybeWarned,
+        input: metadataInput,
+        handle: (exchange) => changed(exchange, 'update'),
+      },
+      patch: {
+        summary: 'Merge changes into the settings of a secret',
+        ...kvAnswers.maybeWarned,
+        input: metadataInput,
+        handle: (exchange) => changed(exchange, 'patch'),
+      },
+      delete: {
+        summary: 'Delete a secret with its settings and all its versions, for good',
+        handle: async ({ mount, params }) => {
+          const keys = await kvMounts.keysOf(mount)
+          if (!isSecretPath(params.path)) return undefined
+          await keys.change(params.path, { apply: (draft) => draft.remove() })
+          return undefined
+        },
+      },
+      list: {
+        summary: 'List the names in a folder',
+        input: namesInput,
+        handle: async (exchange) => ({ data: { keys: await namesOf(exchange, false) }, paged: true }),
+      },
+      scan: {
+        summary: 'List the paths below a folder',
+        input: namesInput,
+        handle: async (exchange) => {
+          const keys = await namesOf(exchange, true)
+          return { data: keys.length === 0 ? {} : { keys }, paged: true }
+        },
+      },
+    }),
+    resource('/detailed-metadata/*path', {
+      help: 'The names in a folder, with the settings of each secret and the state of its versions.',
+      list: {
+        summary: 'List the names in a folder with their metadata',
+        ...kvAnswers.detailed,
+        input: listInput,
+        handle: async (exchange) => ({ data: await detailed(exchange, false), paged: true }),
+      },
+      scan: {
+        summary: 'List the paths below a folder with their metadata',
+        input: listInput,
+        handle: async (exchange) => ({ data: await detailed(exchange, true), paged: true }),
+      },
+    }),
+  ]
+}

@@ -1,0 +1,116 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  timingSafeEqual,
+} from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { fail } from '../../errors.ts'
+
+/** Deeper segments share one component, which bounds the length of a key. */
+const ownComponents = 16
+const tagBytes = 16
+const keyBytes = 32
+const cachedFolders = 5_000
+
+/** Where a folder is stored. */
+export type StoredFolder = {
+  /** What the keys in it begin with. */
+  readonly prefix: string
+  /** What the names in it begin with, if it is so deep that others share its prefix. */
+  readonly inner: string
+}
+
+/**
+ * Encrypts the paths of secrets, segment by segment, so that a folder stays a prefix. A segment always has the
+ * same ciphertext in the same folder: its tag, a keyed hash of the segment and of the folder, is the
+ * initialization vector. docs/contract/kv.md#storage
+ */
+export class NameCipher {
+  readonly #tagKey: KeyObject
+  readonly #key: KeyObject
+  readonly #folders = new LRUCache<string, string>({ max: cachedFolders })
+
+  constructor(secret: Uint8Array) {
+    const derived = (purpose: string) =>
+      createSecretKey(new Uint8Array(hkdfSync('sha256', secret, new Uint8Array(), purpose, keyBytes)))
+    this.#tagKey = derived('kv name tag')
+    this.#key = derived('kv name encryption')
+  }
+
+  /** The key of a path. */
+  keyOf(path: string): string {
+    const { folder, rest } = split(path)
+    const prefix = this.#prefixOf(folder)
+    return prefix + this.#sealed(prefix, rest)
+  }
+
+  /** Where a folder is stored, whose path is empty or ends in a slash. */
+  folderOf(path: string): StoredFolder {
+    const segments = path.split('/', ownComponents + 1)
+    if (segments.length <= ownComponents) return { prefix: this.#prefixOf(path), inner: '' }
+    const shared = `${segments.slice(0, ownComponents).join('/')}/`
+    return { prefix: this.#prefixOf(shared), inner: path.slice(shared.length) }
+  }
+
+  /** The text of a component behind a prefix. Throws `internal` if it was not encrypted here. */
+  textOf(prefix: string, component: string): string {
+    const bytes = Buffer.from(component, 'base64url')
+    const tag = bytes.subarray(0, tagBytes)
+    if (bytes.length > tagBytes) {
+      const decipher = createDecipheriv('aes-256-ctr', this.#key, tag)
+      const text = decipher.update(bytes.subarray(tagBytes)).toString('utf8')
+      if (timingSafeEqual(this.#tagOf(prefix, text), tag)) return text
+    }
+    throw fail('internal', 'internal error', { cause: new Error('the name of a secret cannot be read') })
+  }
+
+  /** The path of a key. */
+  pathOf(key: string): string {
+    let path = ''
+    for (let start = 0; ; ) {
+      const slash = key.indexOf('/', start)
+      const end = slash < 0 ? key.length : slash
+      path += this.textOf(key.slice(0, start), key.slice(start, end))
+      if (slash < 0) return path
+      path += '/'
+      start = end + 1
+    }
+  }
+
+  #prefixOf(folder: string): string {
+    if (folder === '') return ''
+    const known = this.#folders.get(folder)
+    if (known !== undefined) return known
+    const start = folder.lastIndexOf('/', folder.length - 2) + 1
+    const above = this.#prefixOf(folder.slice(0, start))
+    const prefix = `${above}${this.#sealed(above, folder.slice(start, -1))}/`
+    this.#folders.set(folder, prefix)
+    return prefix
+  }
+
+  #sealed(prefix: string, text: string): string {
+    const tag = this.#tagOf(prefix, text)
+    const sealed = createCipheriv('aes-256-ctr', this.#key, tag).update(text, 'utf8')
+    return Buffer.concat([tag, sealed]).toString('base64url')
+  }
+
+  /** No prefix contains a line break. */
+  #tagOf(prefix: string, text: string): Buffer {
+    return createHmac('sha256', this.#tagKey).update(`${prefix}\n${text}`).digest().subarray(0, tagBytes)
+  }
+}
+
+/** The folder whose segments have components of their own, and the rest of the path. */
+function split(path: string): { folder: string; rest: string } {
+  let end = 0
+  for (let count = 0; count < ownComponents; count += 1) {
+    const slash = path.indexOf('/', end)
+    if (slash < 0) break
+    end = slash + 1
+  }
+  return { folder: path.slice(0, end), rest: path.slice(end) }
+}
