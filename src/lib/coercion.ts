@@ -129,12 +129,9 @@ function copyInto<T>(target: FieldMap<T>, source: FieldMap<T>): void {
     })
 }
 
-/** Reads a list of integers. A single string is split at commas. */
+/** Reads a list of integers. A single string is split at commas; blanks are not trimmed. */
 export function toWholeNumberList(wire: unknown): Coerced<number[]> {
-  const list =
-    typeof wire === 'string' && wire !== ''
-      ? wire.split(',', maxTextElements + 1).map((text) => text.trim())
-      : elements(wire)
+  const list = typeof wire === 'string' && wire !== '' ? wire.split(',', maxTextElements + 1) : elements(wire)
   if (list.length > maxTextElements) return { error: `more than ${maxTextElements} elements` }
   const numbers: number[] = []
   const causes: string[] = []

@@ -1,0 +1,262 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { caused, errors } from '../../support/error-bodies.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+import { startTestServer, type TestServer } from '../../support/start-server.ts'
+import { newMount, patch, put } from './kv-fixture.ts'
+
+const clock = new FakeClock()
+let server: TestServer
+let mount: string
+beforeAll(async () => {
+  server = await startTestServer({ clock })
+  mount = await newMount(server, 2)
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+let made = 0
+const fresh = () => `f${++made}`
+const path = (key: string) => `${mount}/metadata/${key}`
+const shown = async (key: string) => (await server.root.read(path(key))).body.data
+const write = (key: string, body: unknown) => server.root.write(path(key), body)
+const merge = (key: string, body: unknown) => patch(server.root, path(key), body)
+const failed = (text: string) => `custom_metadata validation failed: ${text}`
+
+describe('metadata', () => {
+  test('a write without a settable field makes and checks nothing', async () => {
+    const key = fresh()
+
+    for (const body of [{}, undefined, { foo: 1 }, { metadata_cas: 7 }, { delete_version_after: null }])
+      expect((await write(key, body)).status).toBe(204)
+
+    expect(await server.root.read(path(key))).toMatchObject({ status: 404, body: errors() })
+  })
+
+  test('a key may have metadata alone', async () => {
+    const key = fresh()
+
+    expect(await write(key, { max_versions: 0 })).toMatchObject({ status: 204, text: '' })
+
+    expect(await shown(key)).toMatchObject({
+      ...{ versions: {}, current_version: 0, oldest_version: 0, current_metadata_version: 1 },
+      ...{ cas_required: false, custom_metadata: null, delete_version_after: '0s', max_versions: 0 },
+      ...{ metadata_cas_required: false },
+      created_time: expect.stringMatching(/Z$/),
+    })
+    expect(await server.root.read(`${mount}/data/${key}`)).toMatchObject({ status: 404, body: errors() })
+    expect((await server.root.list(`${mount}/metadata`)).body.data?.['keys']).toContain(key)
+  })
+
+  test('the fields that a write does not name stay', async () => {
+    const key = fresh()
+
+    await server.root.call('PUT', path(key), {
+      ...{ max_versions: 5, cas_required: true, delete_version_after: '1h30m' },
+      custom_metadata: { owner: 'me' },
+    })
+    await write(key, { cas_required: false })
+    await write(key, { max_versions: '7', path: 'zzz', foo: 1 })
+
+    expect(await shown(key)).toMatchObject({
+      ...{ max_versions: 7, cas_required: false, delete_version_after: '1h30m0s' },
+      ...{ custom_metadata: { owner: 'me' }, current_metadata_version: 3 },
+    })
+    const { body } = await server.root.read(`${path(key)}?foo=1`)
+    expect(body.warnings).toEqual(['Endpoint ignored these unrecognized parameters: [foo]'])
+  })
+
+  test.each([
+    [{ max_versions: 'x' }, /^error converting input for field "max_versions": /],
+    [{ delete_version_after: '-1s' }, /cannot provide negative value '-1'$/],
+    [
+      { custom_metadata: 1 },
+      /expected type 'map\[string\]interface \{\}', got unconvertible type 'json.Number'$/,
+    ],
+    [{ metadata_cas: 'x' }, /^error converting input for field "metadata_cas": /],
+    [{ max_versions: -1 }, /^max_versions must be between 0 and 4294967295$/],
+  ])('%j is refused', async (body, text) => {
+    const key = fresh()
+
+    expect((await write(key, body)).body).toEqual(errors(expect.stringMatching(text)))
+    expect(await shown(key)).toBeUndefined()
+    await write(key, { max_versions: 3 })
+    expect((await merge(key, body)).status).toBe(400)
+  })
+
+  test('who wrote and deleted is shown', async () => {
+    const key = fresh()
+    await put(server.root, `${mount}/data/${key}`, { x: 1 })
+    await server.root.delete(`${mount}/data/${key}`)
+
+    expect(await shown(key)).toMatchObject({
+      last_updated_by: { actor: 'token', operation: 'create', entity_id: '', client_id: '' },
+      versions: {
+        '1': {
+          created_by: { actor: 'token', operation: 'create', client_id: '' },
+          deleted_by: { actor: 'token', operation: 'delete' },
+        },
+      },
+    })
+  })
+
+  test('updated_time is moved by writes of data and metadata alone', async () => {
+    const key = fresh()
+    const times = []
+    for (const work of [
+      () => put(server.root, `${mount}/data/${key}`, { x: 1 }),
+      () => patch(server.root, `${mount}/data/${key}`, { data: { y: 1 } }),
+      () => write(key, { max_versions: 3 }),
+      () => merge(key, { max_versions: 4 }),
+      () => server.root.delete(`${mount}/data/${key}`),
+      () => server.root.write(`${mount}/undelete/${key}`, { versions: [2] }),
+      () => server.root.write(`${mount}/destroy/${key}`, { versions: [1] }),
+    ]) {
+      clock.advance(1)
+      await work()
+      times.push(String((await shown(key))?.['updated_time']))
+    }
+
+    expect(new Set(times.slice(0, 4)).size).toBe(4)
+    expect(new Set(times.slice(3)).size).toBe(1)
+  })
+})
+
+describe('custom metadata', () => {
+  test.each([
+    [
+      { a: 'b', n: 1, f: 1.5, t: true, no: false },
+      { a: 'b', n: '1', f: '1.5', t: '1', no: '0' },
+    ],
+    [[{ p: 'q' }, { r: 's' }], { p: 'q', r: 's' }],
+    [{}, null],
+    [null, null],
+    [JSON.parse('{"__proto__":"x","10":"y"}'), JSON.parse('{"10":"y","__proto__":"x"}')],
+  ])('%j is shown as %j, with every version', async (sent, kept) => {
+    const key = fresh()
+    await write(key, { custom_metadata: { old: 'gone' } })
+
+    expect((await write(key, { custom_metadata: sent })).status).toBe(204)
+    const written = await put(server.root, `${mount}/data/${key}`, { x: 1 }, { x: 2 })
+
+    expect((await shown(key))?.['custom_metadata']).toEqual(kept)
+    expect(written.body.data?.['custom_metadata']).toEqual(kept)
+    const old = await server.root.read(`${mount}/data/${key}?version=1`)
+    expect(old.body.data?.['metadata']?.['custom_metadata']).toEqual(kept)
+    const subkeys = await server.root.read(`${mount}/subkeys/${key}`)
+    expect(subkeys.body.data?.['metadata']?.['custom_metadata']).toEqual(kept)
+  })
+
+  const many = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'v']))
+
+  test.each([
+    [many(65), caused(failed('payload must contain at most 64 keys, provided 65'))],
+    [
+      { ['k'.repeat(129)]: 'v' },
+      caused(failed(`length of key "${'k'.repeat(129)}" is 129 but must be 0 < len(key) <= 128`)),
+    ],
+    [{ k: '' }, caused(failed('length of value for key "k" is 0 but must be 0 < len(value) <= 512'))],
+    [
+      { k: 'é'.repeat(257) },
+      caused(failed('length of value for key "k" is 514 but must be 0 < len(value) <= 512')),
+    ],
+    [{ k: 'v\n' }, caused(failed('value for key "k" contains unprintable characters'))],
+    [{ 'k\n': 'v' }, caused(failed('key "k\\n" (k\n) contains unprintable characters'))],
+    [{ k: ['v'] }, failed("'' expected type 'string', got unconvertible type '[]interface {}'")],
+    [
+      { k: '', l: '\t' },
+      `2 errors occurred:\n\t* ${failed('length of value for key "k" is 0 but must be 0 < len(value) <= 512')}\n\t* ${failed('value for key "l" contains unprintable characters')}\n\n`,
+    ],
+  ])('%j is refused', async (custom_metadata, text) => {
+    const key = fresh()
+
+    expect(await write(key, { custom_metadata })).toMatchObject({ status: 400, body: errors(text) })
+    await write(key, { max_versions: 3 })
+    expect(await merge(key, { custom_metadata })).toMatchObject({ status: 400, body: errors(text) })
+  })
+
+  test('the limit counts the merged pairs', async () => {
+    const key = fresh()
+    await write(key, { custom_metadata: many(64) })
+
+    expect((await merge(key, { custom_metadata: { more: 'x' } })).status).toBe(400)
+    expect((await merge(key, { custom_metadata: { more: 1, k0: null } })).status).toBe(204)
+    expect((await shown(key))?.['custom_metadata']).toMatchObject({ more: '1', k1: 'v' })
+  })
+})
+
+describe('merges of metadata', () => {
+  test('null resets a field or removes a pair', async () => {
+    const key = fresh()
+    await write(key, {
+      ...{ max_versions: 7, delete_version_after: '1h', cas_required: true },
+      custom_metadata: { a: '1', b: '2' },
+    })
+
+    expect((await merge(key, { custom_metadata: { a: null, c: '3', missing: null } })).status).toBe(204)
+    expect((await shown(key))?.['custom_metadata']).toEqual({ b: '2', c: '3' })
+    await merge(key, { max_versions: null, cas_required: null, delete_version_after: null })
+    expect(await shown(key)).toMatchObject({
+      ...{ max_versions: 0, cas_required: false, delete_version_after: '0s' },
+      current_metadata_version: 3,
+    })
+    await merge(key, { delete_version_after: '2h', current_version: 9, versions: {} })
+    await merge(key, { delete_version_after: '0s' })
+    expect(await shown(key)).toMatchObject({ delete_version_after: '0s', current_version: 0 })
+    await merge(key, { custom_metadata: {} })
+    expect((await shown(key))?.['custom_metadata']).toEqual({ b: '2', c: '3' })
+    await merge(key, { custom_metadata: null })
+    expect((await shown(key))?.['custom_metadata']).toBeNull()
+  })
+
+  test('an unknown key is an empty 404, unless nothing is set', async () => {
+    const key = fresh()
+
+    expect(await merge(key, { max_versions: 1 })).toMatchObject({ status: 404, text: '' })
+    for (const body of [{}, { foo: 1 }, { metadata_cas: 3 }])
+      expect(await merge(key, body)).toMatchObject({ status: 204, text: '' })
+    await put(server.root, `${mount}/data/${key}`, { x: 1 })
+    await merge(key, { foo: 1 })
+    expect((await shown(key))?.['current_metadata_version']).toBe(0)
+  })
+})
+
+describe('check-and-set of metadata', () => {
+  const stale = errors('metadata check-and-set parameter does not match the current version')
+  const required = errors('metadata check-and-set parameter required for this call')
+
+  test('it counts writes of metadata, not those of data', async () => {
+    const key = fresh()
+
+    expect((await write(key, { metadata_cas: 1, max_versions: 1 })).body).toEqual(
+      errors('metadata_cas must be 0 when creating new metadata'),
+    )
+    expect((await write(key, { metadata_cas: 0, max_versions: 1 })).status).toBe(204)
+    expect((await write(key, { metadata_cas: 0, max_versions: 2 })).body).toEqual(stale)
+    expect((await write(key, { metadata_cas: '1', max_versions: 2 })).status).toBe(204)
+    await put(server.root, `${mount}/data/${key}`, { x: 1 })
+    expect((await merge(key, { metadata_cas: 1, max_versions: 3 })).body).toEqual(stale)
+    expect((await merge(key, { metadata_cas: 2, metadata_cas_required: true })).status).toBe(204)
+    expect((await write(key, { max_versions: 4 })).body).toEqual(required)
+    expect((await merge(key, { max_versions: 4 })).body).toEqual(required)
+    expect((await server.root.delete(path(key))).status).toBe(204)
+  })
+
+  test('the mount can require it, and says which settings it overrules', async () => {
+    const own = await newMount(server, 2, { metadata_cas_required: true, cas_required: true })
+    const key = `${own}/metadata/a`
+    const overruled = (name: string) =>
+      `"${name}" set to false, but is mandated by backend config. This value will be ignored.`
+    const both = [overruled('cas_required'), overruled('metadata_cas_required')]
+    const off = { cas_required: false, metadata_cas_required: false }
+
+    expect((await server.root.write(key, { max_versions: 5 })).body).toEqual(required)
+    expect((await server.root.write(key, { max_versions: 5, metadata_cas: 0 })).status).toBe(204)
+    expect((await server.root.write(key, { ...off, metadata_cas: 1 })).body).toMatchObject({
+      data: null,
+      warnings: both,
+    })
+    expect((await patch(server.root, key, { ...off, metadata_cas: 2 })).body.warnings).toEqual(both)
+    expect((await server.root.write(key, {})).status).toBe(204)
+    expect((await server.root.delete(key)).status).toBe(204)
+  })
+})

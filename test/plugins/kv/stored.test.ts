@@ -1,0 +1,103 @@
+import { readFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import { NameCipher } from '../../../src/plugins/kv/name-cipher.ts'
+import { openSqlite } from '../../../src/storage/sqlite.ts'
+import { startTestServer } from '../../support/start-server.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { newMount, put } from './kv-fixture.ts'
+
+describe('the names in storage', () => {
+  const cipher = new NameCipher(Buffer.alloc(32, 7))
+  const deep = (levels: number) => Array.from({ length: levels }, (_, at) => `s${at}`).join('/')
+
+  test.each(['a', 'a/b/c', 'é/\u{1f600}', deep(16), deep(17), deep(100), 'k'.repeat(1024)])(
+    '%s is found again',
+    (path) => {
+      const key = cipher.keyOf(path)
+
+      expect(cipher.keyOf(path)).toBe(key)
+      expect(cipher.pathOf(key)).toBe(path)
+      expect(key).toMatch(/^[\w\-/]+$/)
+      expect(key.length).toBeLessThan(2_000)
+    },
+  )
+
+  test('the longest path with the most segments has a key that an index holds', () => {
+    expect(cipher.keyOf('a/'.repeat(511) + 'ab').length).toBeLessThan(2_000)
+  })
+
+  test('a folder is a prefix, and one name differs between folders and secrets', () => {
+    const { prefix, inner } = cipher.folderOf('a/b/')
+
+    expect(inner).toBe('')
+    expect(cipher.keyOf('a/b/c').startsWith(prefix)).toBe(true)
+    expect(cipher.keyOf('a/b/c').slice(prefix.length)).not.toBe(cipher.keyOf('c'))
+    expect(new NameCipher(Buffer.alloc(32, 8)).keyOf('c')).not.toBe(cipher.keyOf('c'))
+    expect(cipher.folderOf(`${deep(18)}/`)).toMatchObject({ inner: 's16/s17/' })
+  })
+
+  test('a damaged name is refused', () => {
+    const key = cipher.keyOf('a/b')
+    const other = key.replace(/^./, (letter) => (letter === 'A' ? 'B' : 'A'))
+
+    expect(() => cipher.pathOf(other)).toThrow(expect.objectContaining({ kind: 'internal' }))
+    expect(() => cipher.pathOf('A')).toThrow(expect.objectContaining({ kind: 'internal' }))
+  })
+})
+
+describe('the records of secrets', () => {
+  test('no value, and in version 2 no name, is legible; what has gone is gone from the store', async () => {
+    await using folder = await temporaryFolder()
+    const path = `${folder.path}/store.db`
+    const settings = { STORAGE: `sqlite:${path}`, SEAL_KEY: '5e'.repeat(32) }
+    const keysOf = async () => {
+      await using storage = await openSqlite({ path, allowNetworkDisk: true })
+      return (await storage.listKeys('mount/')).filter((key) => /\/(?:k|v|gone|1)\//.test(key))
+    }
+    let mount = ''
+    {
+      await using server = await startTestServer({ settings })
+      mount = await newMount(server, 2, { max_versions: 3 })
+      const versions = Array.from({ length: 5 }, (_, at) => ({ field: `legible-value-${at}` }))
+      await put(server.root, `${mount}/data/legible-folder/legible-name`, ...versions)
+      await put(server.root, `${mount}/data/second`, ...versions)
+      await server.root.write(`${mount}/destroy/second`, { versions: [3, 4, 5] })
+      await put(server.root, `${mount}/data/third`, ...versions)
+      await server.root.delete(`${mount}/metadata/third`)
+    }
+
+    const stored = Buffer.concat(
+      await Promise.all(['', '-wal'].map((end) => readFile(path + end).catch(() => Buffer.alloc(0)))),
+    ).toString('latin1')
+    for (const text of ['legible-value', 'legible-name', 'legible-folder']) expect(stored).not.toContain(text)
+    const keys = await keysOf()
+    expect(keys.filter((key) => key.includes('/k/'))).toHaveLength(2)
+    expect(keys.filter((key) => key.includes('/v/'))).toHaveLength(4)
+    expect(keys.filter((key) => key.includes('/gone/'))).toEqual([])
+
+    await using again = await startTestServer({ settings })
+    const { body } = await again.root.read(`${mount}/data/legible-folder/legible-name?version=3`)
+    expect(body.data?.['data']).toEqual({ field: 'legible-value-2' })
+    expect((await again.root.read(`${mount}/data/second?version=3`)).status).toBe(404)
+    expect((await again.root.list(`${mount}/metadata`)).body.data?.['keys']).toEqual([
+      'legible-folder/',
+      'second',
+    ])
+  })
+
+  test('a key with very many versions is gone at once, and then from the store', async () => {
+    await using server = await startTestServer()
+    const mount = await newMount(server, 2, { max_versions: 5000 })
+    for (let round = 0; round < 12; round += 1)
+      await Promise.all(Array.from({ length: 100 }, (_, at) => put(server.root, `${mount}/data/a`, { at })))
+
+    expect((await server.root.read(`${mount}/metadata/a`)).body.data).toMatchObject({ current_version: 1200 })
+    await server.root.delete(`${mount}/metadata/a`)
+    expect((await server.root.read(`${mount}/data/a`)).status).toBe(404)
+    await put(server.root, `${mount}/data/a`, { new: true })
+
+    const { body } = await server.root.read(`${mount}/metadata/a`)
+    expect(Object.keys(body.data?.['versions'] ?? {})).toEqual(['1'])
+    expect((await server.root.read(`${mount}/data/a?version=1`)).body.data?.['data']).toEqual({ new: true })
+  })
+})
