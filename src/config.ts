@@ -455,7 +455,7 @@ export const settings = {
     mounts,
     'DEFAULT_MOUNTS',
     'auth/jwt=jwt,cloud=cloud',
-    'mounts created at the first start, as a list of PATH=TYPE; empty: none',
+    'mounts created at the first start, as a list of PATH=TYPE; empty: none. npm run dev adds secret=kv-v2',
   ),
   defaultLeaseTtlMs: setting(
     lifetime,
