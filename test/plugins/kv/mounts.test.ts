@@ -88,7 +88,9 @@ describe('mounts', () => {
     await put(server.root, `${mount}/data/a`, { x: 1 })
     const move = await server.root.write('sys/remount', { from: mount, to: `${mount}-moved` })
     const status = `sys/remount/status/${String(move.body.data?.['migration_id'])}`
-    while ((await server.root.read(status)).body.data?.['migration_info']?.['status'] === 'in-progress');
+    const isMoving = async () =>
+      String((await server.root.read(status)).body.data?.['migration_info']?.['status']) === 'in-progress'
+    while (await isMoving());
 
     const moved = await server.root.read(`${mount}-moved/data/a`)
     await server.root.delete(`sys/mounts/${mount}-moved`)
@@ -173,10 +175,11 @@ describe('the tuning of a version', () => {
 
     const [written, lately] = [await Promise.all(writes), await Promise.all(late)]
     expect((await tuned).status).toBe(200)
-    const kept = [...written.map((answer, at) => ({ answer, key: `w${at}`, at }))].concat(
-      lately.map((answer, at) => ({ answer, key: `l${at}`, at })),
-    )
-    for (const { answer, key, at } of kept.filter((one) => one.answer.status === 204))
+    const kept = [
+      ...written.map((answer, at) => ({ answer, key: `w${at}`, at })),
+      ...lately.map((answer, at) => ({ answer, key: `l${at}`, at })),
+    ]
+    for (const { key, at } of kept.filter((one) => one.answer.status === 204))
       expect((await server.root.read(`${mount}/data/${key}`)).body.data?.['data']).toEqual({ at })
   })
 

@@ -22,7 +22,7 @@ const versionsOf = async (key: string, own = mount) => {
   return Object.entries(body.data?.['versions'] ?? {}).map(([number, version]) =>
     version['destroyed']
       ? `${number}:destroyed`
-      : version['deletion_time'] === ''
+      : String(version['deletion_time']) === ''
         ? number
         : `${number}:deleted`,
   )
