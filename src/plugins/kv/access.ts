@@ -5,7 +5,7 @@ import type { Exchange } from '../../http/resource.ts'
 type Right = 'create' | 'update'
 
 /** Whether the caller of a write also has this right to its path. */
-export const mayWrite = ({ caller, call }: Exchange<unknown, unknown>, operation: Right): boolean =>
+const mayWrite = ({ caller, call }: Exchange<unknown, unknown>, operation: Right): boolean =>
   caller?.acl.decide({ operation, path: call.path, fields: call.sent, wrapTtlSeconds: call.wrapTtl })
     .allowed === true
 

@@ -64,5 +64,5 @@ export const isGone = ({ destroyed, deletion }: Version, now: number): boolean =
   destroyed || isDeleted(deletion, now)
 
 /** Whether a deletion time has come. */
-export const isDeleted = (deletion: string, now: number): boolean =>
+const isDeleted = (deletion: string, now: number): boolean =>
   deletion !== '' && Date.parse(deletion) <= now

@@ -151,7 +151,7 @@ export function setMetadata(
   }
 }
 
-export const shownCustomMetadata = ({ customMetadata }: Head): Record<string, string> | null =>
+const shownCustomMetadata = ({ customMetadata }: Head): Record<string, string> | null =>
   customMetadata === null ? null : recordOf(customMetadata)
 
 /** What a read of metadata shows. docs/contract/kv.md#metadata */

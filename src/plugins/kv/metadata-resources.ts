@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Clock } from '../../lib/clock.ts'
 import type { LongLists } from '../../core/long-lists.ts'
 import type { Random } from '../../lib/random.ts'
