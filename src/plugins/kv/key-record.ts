@@ -64,5 +64,4 @@ export const isGone = ({ destroyed, deletion }: Version, now: number): boolean =
   destroyed || isDeleted(deletion, now)
 
 /** Whether a deletion time has come. */
-const isDeleted = (deletion: string, now: number): boolean =>
-  deletion !== '' && Date.parse(deletion) <= now
+const isDeleted = (deletion: string, now: number): boolean => deletion !== '' && Date.parse(deletion) <= now
