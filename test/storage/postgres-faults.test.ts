@@ -55,6 +55,27 @@ describe('a lost connection', () => {
     expect(await storage.listKeys('')).toEqual(['a', 'b'])
   })
 
+  test('after the commit, to a database that is then gone: the write is refused, and stays done', async () => {
+    await using given = await openBehindProxy()
+    const { url, storage, proxy } = given
+    await storage.write([{ key: 'a', value: bytes('a') }])
+
+    proxy.holdAnswers()
+    const refused = expect(storage.write([{ key: 'b', value: bytes('b') }])).rejects.toMatchObject({
+      kind: 'unavailable',
+    })
+    const written = () => query(url, "SELECT key FROM records WHERE key = 'b'")
+    await expect.poll(written).toHaveLength(1)
+    proxy.refuse()
+
+    // it looks for the outcome for a while
+    await refused
+    expect(await written()).toHaveLength(1)
+    proxy.giveAnswers()
+    proxy.allow()
+    expect((await eventually(() => storage.get('b')))?.key).toBe('b')
+  })
+
   test('before the commit: the write is repeated, and done once', async () => {
     await using given = await openBehindProxy()
     const { storage, proxy } = given

@@ -1,6 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { testOfOneServer } from '../../support/of-one-server.ts'
 import { tls } from '../../../simulators/identity-providers/certificate.ts'
 import { throttledByGoogle } from '../../../simulators/identity-providers/google.ts'
 import { startIdentityProviders } from '../../../simulators/identity-providers/identity-providers.ts'
@@ -119,29 +120,32 @@ test('all pages are read', async () => {
   expect(hosts.requests.filter((request) => request.includes('/groups?'))).toHaveLength(3)
 })
 
-test('one access token serves the logins of an hour, and one that was revoked early is replaced', async () => {
-  const clock = new FakeClock()
-  await using login = await startDirectoryLogin({ clock, now: () => clock.now() })
-  const { google, hosts } = login.providers
-  writeDirectory(login)
-  await login.configure({ ...optionsOf(login), fetch_groups: true })
-  const signIns = () => hosts.requests.filter((request) => request.endsWith('/token')).length
+testOfOneServer(
+  'one access token serves the logins of an hour, and one that was revoked early is replaced',
+  async () => {
+    const clock = new FakeClock()
+    await using login = await startDirectoryLogin({ clock, now: () => clock.now() })
+    const { google, hosts } = login.providers
+    writeDirectory(login)
+    await login.configure({ ...optionsOf(login), fetch_groups: true })
+    const signIns = () => hosts.requests.filter((request) => request.endsWith('/token')).length
 
-  await Promise.all([login.logIn(), login.logIn(), login.logIn()])
-  expect(signIns()).toBe(1)
-  clock.advance(3500)
-  expect(await login.logIn()).toBe('ok')
-  expect(signIns()).toBe(1)
-  clock.advance(60)
-  expect(await login.logIn()).toBe('ok')
-  expect(signIns()).toBe(2)
-  google.revokeTokens()
-  expect(await login.logIn()).toBe(
-    `${failing}googleapi: Error 401: Request had invalid authentication credentials.`,
-  )
-  expect(await login.logIn()).toBe('ok')
-  expect(signIns()).toBe(3)
-})
+    await Promise.all([login.logIn(), login.logIn(), login.logIn()])
+    expect(signIns()).toBe(1)
+    clock.advance(3500)
+    expect(await login.logIn()).toBe('ok')
+    expect(signIns()).toBe(1)
+    clock.advance(60)
+    expect(await login.logIn()).toBe('ok')
+    expect(signIns()).toBe(2)
+    google.revokeTokens()
+    expect(await login.logIn()).toBe(
+      `${failing}googleapi: Error 401: Request had invalid authentication credentials.`,
+    )
+    expect(await login.logIn()).toBe('ok')
+    expect(signIns()).toBe(3)
+  },
+)
 
 test('the user claim is read as a pointer whatever the role says, and must be a string', async () => {
   await using login = await startDirectoryLogin({ role: { user_claim: '/id/mail' } })

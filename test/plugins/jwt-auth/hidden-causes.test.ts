@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { testOfOneServer } from '../../support/of-one-server.ts'
 import type { Answer } from '../../support/client.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { startDirectoryLogin } from './directory-login.ts'
@@ -27,7 +28,7 @@ async function expectDiscreet(answer: Answer, operatorReads: string, known: RegE
 }
 
 describe('a refused login does not reveal the internal network to strangers', () => {
-  test.each([
+  testOfOneServer.each([
     { name: 'of one URL', configOf: (url: string) => ({ jwks_url: `${url}/keys` }), header: {} },
     {
       name: 'of several URLs, by key id',

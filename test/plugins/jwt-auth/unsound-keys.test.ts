@@ -1,5 +1,6 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { testOfOneServer } from '../../support/of-one-server.ts'
 import { parsePublicKeyPem } from '../../../src/plugins/jwt-auth/public-key-pem.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { jwksOf, startProvider } from './provider.ts'
@@ -112,7 +113,7 @@ const otherRows: [name: string, jwk: object, problem: RegExp][] = [
 ]
 
 describe('a key set', () => {
-  test('uses its sound keys, and status says why each unsound one is skipped', async () => {
+  testOfOneServer('uses its sound keys, and status says why each unsound one is skipped', async () => {
     const rows = [...rsaRows, ...ed25519Rows, ...ecRows, ...otherRows]
     const good = aSigner('RS256', { kid: 'good' })
     await using provider = await startProvider({
@@ -131,42 +132,45 @@ describe('a key set', () => {
     )
   })
 
-  test('does not accept a token that anybody can forge for an RSA key with exponent 1', async () => {
-    const kid = 'one'
-    await using provider = await startProvider({ '/k': { keys: [{ ...withExponent(1n), kid }] } })
-    await using server = await startTestServer()
-    await server.root.write('auth/jwt/config', { jwks_url: `${provider.url}/k` })
-    await server.root.write('auth/jwt/role/ci', role)
-    const input = [{ alg: 'RS256', kid }, claims]
-      .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
-      .join('.')
-    const digest = Buffer.concat([
-      Buffer.from('3031300d060960864801650304020105000420', 'hex'),
-      createHash('sha256').update(input).digest(),
-    ])
-    const padded = Buffer.concat([
-      Buffer.from([0, 1]),
-      Buffer.alloc(256 - 3 - digest.length, 0xff),
-      Buffer.from([0]),
-      digest,
-    ])
+  testOfOneServer(
+    'does not accept a token that anybody can forge for an RSA key with exponent 1',
+    async () => {
+      const kid = 'one'
+      await using provider = await startProvider({ '/k': { keys: [{ ...withExponent(1n), kid }] } })
+      await using server = await startTestServer()
+      await server.root.write('auth/jwt/config', { jwks_url: `${provider.url}/k` })
+      await server.root.write('auth/jwt/role/ci', role)
+      const input = [{ alg: 'RS256', kid }, claims]
+        .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+        .join('.')
+      const digest = Buffer.concat([
+        Buffer.from('3031300d060960864801650304020105000420', 'hex'),
+        createHash('sha256').update(input).digest(),
+      ])
+      const padded = Buffer.concat([
+        Buffer.from([0, 1]),
+        Buffer.alloc(256 - 3 - digest.length, 0xff),
+        Buffer.from([0]),
+        digest,
+      ])
 
-    const refused = await server.anonymous.write('auth/jwt/login', {
-      role: 'ci',
-      jwt: `${input}.${padded.toString('base64url')}`,
-    })
+      const refused = await server.anonymous.write('auth/jwt/login', {
+        role: 'ci',
+        jwt: `${input}.${padded.toString('base64url')}`,
+      })
 
-    expect(refused).toMatchObject({
-      status: 400,
-      body: {
-        errors: [
-          'error validating token: error verifying token signature: failed to verify id token signature',
-        ],
-      },
-    })
-    const failures = await server.root.read('auth/jwt/failures')
-    expect(failures.body.data?.['failures']?.['0']).toMatchObject({ reason: 'key_unknown' })
-  })
+      expect(refused).toMatchObject({
+        status: 400,
+        body: {
+          errors: [
+            'error validating token: error verifying token signature: failed to verify id token signature',
+          ],
+        },
+      })
+      const failures = await server.root.read('auth/jwt/failures')
+      expect(failures.body.data?.['failures']?.['0']).toMatchObject({ reason: 'key_unknown' })
+    },
+  )
 
   test('with an unsound key does not hide the sound key of another set with the same key id', async () => {
     const good = aSigner('RS256', { kid: 'same' })

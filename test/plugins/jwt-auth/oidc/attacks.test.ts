@@ -426,7 +426,7 @@ describe('PKCE and the way back', () => {
 })
 
 describe('a provider that turns hostile', () => {
-  testOfOneServer('responses of its token endpoint reveal no secret of ours', async () => {
+  test('responses of its token endpoint reveal no secret of ours', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config: { oidc_client_secret: 'hush+&/ü' } })
     let verifier = ''
@@ -448,27 +448,24 @@ describe('a provider that turns hostile', () => {
     for (const secret of ['hush', verifier]) expect(answer.text + told).not.toContain(secret)
   })
 
-  testOfOneServer(
-    'its discovery document cannot direct the secret or key requests into a denied network',
-    async () => {
-      await using hidden = await startProvider({ '/k': jwksOf(aSigner('RS256')) })
-      const inside = hidden.url.replace('127.0.0.1', '127.0.0.2')
-      await using provider = await startSmallProvider({
-        metadata: {
-          token_endpoint: `${inside}/t`,
-          userinfo_endpoint: `${inside}/u`,
-          jwks_uri: `${inside}/k`,
-        },
-      })
-      await using server = await withFlow(provider, { settings: { OUTBOUND_DENY: '127.0.0.2/32' } })
+  test('its discovery document cannot direct the secret or key requests into a denied network', async () => {
+    await using hidden = await startProvider({ '/k': jwksOf(aSigner('RS256')) })
+    const inside = hidden.url.replace('127.0.0.1', '127.0.0.2')
+    await using provider = await startSmallProvider({
+      metadata: {
+        token_endpoint: `${inside}/t`,
+        userinfo_endpoint: `${inside}/u`,
+        jwks_uri: `${inside}/k`,
+      },
+    })
+    await using server = await withFlow(provider, { settings: { OUTBOUND_DENY: '127.0.0.2/32' } })
 
-      const answer = await logIn(server, provider)
-      expect(await operatorVerdict(server.root, 'auth/oidc', answer)).toMatch(
-        /address 127\.0\.0\.2 is in a denied network/,
-      )
-      expect(hidden.hits).toEqual([])
-    },
-  )
+    const answer = await logIn(server, provider)
+    expect(await operatorVerdict(server.root, 'auth/oidc', answer)).toMatch(
+      /address 127\.0\.0\.2 is in a denied network/,
+    )
+    expect(hidden.hits).toEqual([])
+  })
 })
 
 describe('additional input of callers', () => {

@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
+import { testOfOneServer } from '../../../support/of-one-server.ts'
 import type { TestServer } from '../../../support/start-server.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { aSigner } from '../signer.ts'
@@ -649,49 +650,52 @@ describe('userinfo', () => {
 })
 
 describe('what the operator sees', () => {
-  test('a refused callback logs its reason and role, never a code, a state or a token', async () => {
-    const lines: { event?: string }[] = []
-    const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) })
-    await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { log })
-    const states: string[] = []
-    const go = async (query: Record<string, string>, given: object = {}) => {
-      const state = (await begin(server.anonymous, given)).get('state') ?? ''
-      states.push(state)
-      await callback(server.anonymous, { state, ...query })
-    }
+  testOfOneServer(
+    'a refused callback logs its reason and role, never a code, a state or a token',
+    async () => {
+      const lines: { event?: string }[] = []
+      const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) })
+      await using provider = await startSmallProvider()
+      await using server = await withFlow(provider, { log })
+      const states: string[] = []
+      const go = async (query: Record<string, string>, given: object = {}) => {
+        const state = (await begin(server.anonymous, given)).get('state') ?? ''
+        states.push(state)
+        await callback(server.anonymous, { state, ...query })
+      }
 
-    await callback(server.anonymous, { state: 'st_nobody' })
-    await go({ code: 'c' }, { client_nonce: 'a' })
-    await go({})
-    await go({ error: 'access_denied', error_description: '<script>' })
-    await go({ code: 'secret-code' })
-    await logIn(server, provider, { nonce: 'n_other' })
-    await logIn(server, provider, { aud: 'other' })
+      await callback(server.anonymous, { state: 'st_nobody' })
+      await go({ code: 'c' }, { client_nonce: 'a' })
+      await go({})
+      await go({ error: 'access_denied', error_description: '<script>' })
+      await go({ code: 'secret-code' })
+      await logIn(server, provider, { nonce: 'n_other' })
+      await logIn(server, provider, { aud: 'other' })
 
-    const refused = lines.filter(({ event }) => event === 'login_refused')
-    expect(refused).toMatchObject([
-      { reason: 'state_unknown', check: 'state', role: '', status: 400, mount: 'auth/oidc/' },
-      { reason: 'client_nonce_mismatch', check: 'client_nonce', role: 'test' },
-      { reason: 'code_missing', check: 'code' },
-      { reason: 'provider_refused', check: 'provider' },
-      { reason: 'exchange_failed', check: 'exchange' },
-      { reason: 'nonce_mismatch', check: 'nonce' },
-      { reason: 'authorized_party_mismatch', check: 'audience' },
-    ])
-    const written = JSON.stringify(lines)
-    for (const secret of [...states, 'secret-code', 'eyJ', 'script']) expect(written).not.toContain(secret)
-    const kept = await server.root.read('auth/oidc/failures?reason=nonce_mismatch')
-    expect(kept.body['data']?.['failures']).toMatchObject([
-      {
-        path: 'oidc/callback',
-        role: 'test',
-        alg: 'RS256',
-        kid: 'k1',
-        claims: { nonce: expect.stringMatching(/^hmac-sha256:/) },
-      },
-    ])
-  })
+      const refused = lines.filter(({ event }) => event === 'login_refused')
+      expect(refused).toMatchObject([
+        { reason: 'state_unknown', check: 'state', role: '', status: 400, mount: 'auth/oidc/' },
+        { reason: 'client_nonce_mismatch', check: 'client_nonce', role: 'test' },
+        { reason: 'code_missing', check: 'code' },
+        { reason: 'provider_refused', check: 'provider' },
+        { reason: 'exchange_failed', check: 'exchange' },
+        { reason: 'nonce_mismatch', check: 'nonce' },
+        { reason: 'authorized_party_mismatch', check: 'audience' },
+      ])
+      const written = JSON.stringify(lines)
+      for (const secret of [...states, 'secret-code', 'eyJ', 'script']) expect(written).not.toContain(secret)
+      const kept = await server.root.read('auth/oidc/failures?reason=nonce_mismatch')
+      expect(kept.body['data']?.['failures']).toMatchObject([
+        {
+          path: 'oidc/callback',
+          role: 'test',
+          alg: 'RS256',
+          kid: 'k1',
+          claims: { nonce: expect.stringMatching(/^hmac-sha256:/) },
+        },
+      ])
+    },
+  )
 
   test('verbose_oidc_logging logs the claims, and the ID token without its signature', async () => {
     const lines: { event?: string; id_token?: string; claims?: string }[] = []
