@@ -22,6 +22,7 @@ import { type MeasuredCase, measureCase } from './measure.ts'
 import { messageCreateCases } from './message-creates.ts'
 import { messageCases } from './messages.ts'
 import { measureOpenId } from './openid.ts'
+import { measurePasswords, measurePasswordTimes } from './passwords.ts'
 import { configureLogins } from './pipeline-logins.ts'
 import { measureOverload } from './overload.ts'
 import { measurePostgres } from './postgres.ts'
@@ -46,7 +47,8 @@ import { measureUnreadLog } from './unread-log.ts'
  * clients, `--only attacks` logins while other clients leave requests unfinished or connections idle, `--only
  * forged` logins while another address sends forged tokens, `--only overload` logins of ten times as many clients as
  * are served at a time, `--only silent-names` logins while others wait for a name server that never answers,
- * `--only unread-log` logins while nobody reads the log, `--only scrapes` logins while metrics are scraped.
+ * `--only unread-log` logins while nobody reads the log, `--only scrapes` logins while metrics are scraped, `--only passwords` JWT logins and reads beside
+ * logins with passwords, `--only password-times` whether times tell who exists.
  *
  * Separate modes: `--commit-delay 5` (milliseconds) for a slow disk; `--fill 1000000` tokens, `--leases
  * 1000000` or `--entities 500000` in the store; `--rotation 1000000` records sealed again under a new data
@@ -159,6 +161,8 @@ async function runAll(): Promise<number> {
   if (isWanted('acl')) print(await measureAcl({ policies: 1000, rounds: options.rounds }))
   if (isWanted('attacks')) print(await measureAttacks({ generator, options }))
   if (isWanted('forged')) print(await measureForgedLogins({ generator, options }))
+  if (isWanted('passwords')) print(await measurePasswords({ generator, options }))
+  if (isWanted('password-times')) print(await measurePasswordTimes({ options }))
   if (isWanted('overload')) print(await measureOverload({ generator, options }))
   if (isWanted('silent-names')) print(await measureSilentNames({ generator, options }))
   if (isWanted('unread-log')) print(await measureUnreadLog({ generator, options }))
