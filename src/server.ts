@@ -21,6 +21,7 @@ import { Metrics } from './metrics/metrics.ts'
 import { ProcessState } from './node-state.ts'
 import { openServer } from './open-server.ts'
 import { overloadLog } from './overload-log.ts'
+import { approlePlugin } from './plugins/approle/plugin.ts'
 import { type CloudTimes, cloudPlugins, operatorSettings } from './plugins/cloud/plugin.ts'
 import { cubbyholePlugin } from './plugins/cubbyhole/plugin.ts'
 import { customMessages } from './plugins/custom-messages/plugin.ts'
@@ -141,6 +142,7 @@ const mountTypesOf = (config: Config, given: Built): PluginDefinition[] => [
     metrics: given.logins,
   }),
   userpassPlugin({ metrics: given.logins, passwordCost: given.passwordCost }),
+  approlePlugin({ metrics: given.logins }),
   ...(given.plugins ?? []),
 ]
 

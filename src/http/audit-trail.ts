@@ -21,6 +21,8 @@ export type AuditTrail = {
 export type MadeByCall = {
   readonly accessor?: string | undefined
   readonly leaseId?: string | undefined
+  /** Accessor of a credential that is not taken back: without the response nobody knows it. */
+  readonly secretAccessor?: string | undefined
   /** Accessor of the wrapping token. */
   readonly wrappingAccessor?: string | undefined
 }

@@ -5,8 +5,9 @@ import type { Reply } from './envelope.ts'
 import type { Answer } from './exchange.ts'
 
 /** What a reply names that belongs to nobody without it. */
-export const madeBy = ({ auth, secret, lease }: Reply): MadeByCall => ({
+export const madeBy = ({ auth, secret, lease, secretAccessor }: Reply): MadeByCall => ({
   accessor: auth?.accessor,
+  secretAccessor,
   leaseId: secret && lease?.id,
 })
 

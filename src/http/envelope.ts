@@ -26,6 +26,8 @@ export type Reply = {
   issued?: IssuedToken
   /** A created or renewed lease; `duration` in seconds. */
   lease?: ShownLease
+  /** The accessor of the credential in `data`. If the response is wrapped, its caller sees it. */
+  secretAccessor?: string
   /**
    * 202: the work continues in the background. 304: the client's copy is current, and only `headers` are
    * sent. 404: `data` says what is known of something that is gone; the warnings are the handler's own.

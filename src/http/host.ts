@@ -63,7 +63,7 @@ export function coreHost({ mounts, leases, wrapper, clock, discard, log }: HostP
       const { path, wrapTtl: ttl } = call
       const wrapped = {
         ...{ namespace: namespaceOf(call), path, ttl, ...response },
-        wrappedAccessor: made.accessor ?? '',
+        wrappedAccessor: made.accessor ?? made.secretAccessor ?? '',
       }
       try {
         return await wrapper.wrap(wrapped)

@@ -37,6 +37,21 @@ export function networkSet(cidrs: readonly string[]): (address: Address) => bool
   return (address) => networks.some((network) => isInside(network, address))
 }
 
+/** Whether the text is a network with its prefix length: an address alone is none. */
+export const isBlock = (text: string): boolean => text.includes('/') && isNetwork(text)
+
+/** Whether each of the blocks lies within one of `outer`. */
+export function areWithin(blocks: readonly string[], outer: readonly string[]): boolean {
+  const outerNetworks = outer.map(parseNetwork)
+  return blocks.every((block) => {
+    const inner = parseNetwork(block)
+    return inner !== undefined && outerNetworks.some((network) => contains(network, inner))
+  })
+}
+
+const contains = (network: Network | undefined, [address, prefixLength]: Network): boolean =>
+  network !== undefined && prefixLength >= network[1] && isInside(network, address)
+
 const isInside = (network: Network | undefined, address: Address): boolean =>
   network !== undefined && address.kind() === network[0].kind() && address.match(network[0], network[1])
 

@@ -13,6 +13,7 @@ const aSecret = (): string => `a+b/c d~"ö?${randomBytes(9).toString('hex')}>`
 /** Members of responses that hold a secret, wherever they are. */
 const secretMembers = new Set([
   ...['client_token', 'client_secret', 'token', 'wrapped_accessor', 'access_token', 'id_token', 'unlock_key'],
+  'secret_id',
   ...['keys_base64', 'recovery_keys', 'recovery_keys_base64', 'encoded_token', 'otp', 'root_token'],
 ])
 
@@ -114,7 +115,7 @@ export class Scene {
           : this.#server.as(this.#filled(token))
     return client.call(
       verb ?? method.toUpperCase(),
-      `${at.startsWith('/health') ? '' : '/v1'}${path}${query}`,
+      `${at.startsWith('/health') ? '' : '/v1'}${path}${this.#filled(query)}`,
       body === undefined ? undefined : this.#filled(body),
       {
         headers: {
@@ -148,6 +149,7 @@ export async function prepare(scene: Scene, directory: Directory): Promise<void>
   scene.keep('tenant', directory.tenantId)
   scene.keep('rootClient', directory.rootClientId)
   scene.keep('rootSecret', scene.secret('root secret of the cloud', directory.rootClientSecret))
+  await root.write('sys/auth/approle', { type: 'approle' })
   await root.write('sys/mounts/practice', { type: 'cloud' })
   await root.write('practice/config', {
     subscription_id: directory.subscriptionId,

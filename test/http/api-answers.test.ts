@@ -41,6 +41,7 @@ beforeAll(async () => {
     },
   })
   await server.root.write('sys/auth/userpass', { type: 'userpass' })
+  await server.root.write('sys/auth/approle', { type: 'approle' })
   document = (await server.root.read('sys/internal/specs/openapi')).body
   ajv = new Ajv2020({ strict: false, allErrors: true })
   // the package's type declares a wrapper around its function that does not exist
@@ -218,7 +219,7 @@ function sendUnnoted({
   }
   return client.call(
     verb ?? method.toUpperCase(),
-    `${isRoot ? '' : '/v1'}${path}${query}`,
+    `${isRoot ? '' : '/v1'}${path}${filled(query)}`,
     body === undefined ? undefined : filled(body),
     {
       headers: wanted,

@@ -649,6 +649,103 @@ const users: DocumentedCall[] = [
   { ask: 'delete /auth/userpass/users/{username}', params: bob, status: 204 },
 ]
 
+const approle = 'auth/approle/role/{name}'
+const machine = { name: 'machine' }
+const approles: DocumentedCall[] = [
+  {
+    ask: `post /${approle}`,
+    params: machine,
+    body: { secret_id_num_uses: 9, secret_id_bound_cidrs: '127.0.0.0/8', token_bound_cidrs: '127.0.0.0/8' },
+    status: 204,
+  },
+  { ask: `post /${approle}`, name: 'with a warning', params: machine, body: { token_type: 'default-batch' } },
+  { ask: `get /${approle}`, params: machine },
+  { ask: 'get /auth/approle/role', query: '?list=true' },
+  ...[
+    { path: 'policies', body: { token_policies: 'p' } },
+    { path: 'bound-cidr-list', body: { bound_cidr_list: '127.0.0.0/8' } },
+    { path: 'secret-id-bound-cidrs', body: { secret_id_bound_cidrs: '127.0.0.0/8' } },
+    { path: 'token-bound-cidrs', body: { token_bound_cidrs: '127.0.0.0/8' } },
+    { path: 'bind-secret-id', body: { bind_secret_id: true } },
+    { path: 'secret-id-num-uses', body: { secret_id_num_uses: 8 } },
+    { path: 'secret-id-ttl', body: { secret_id_ttl: '1h' } },
+    { path: 'token-num-uses', body: { token_num_uses: 0 } },
+    { path: 'period', body: { token_period: 0 } },
+    { path: 'token-ttl', body: { token_ttl: 60 } },
+    { path: 'token-max-ttl', body: { token_max_ttl: 3600 } },
+  ].flatMap(({ path, body }) => [
+    { ask: `post /${approle}/${path}`, params: machine, body, status: 204 },
+    { ask: `get /${approle}/${path}`, params: machine },
+    { ask: `delete /${approle}/${path}`, params: machine, status: 204 },
+  ]),
+  { ask: `post /${approle}/role-id`, params: machine, body: { role_id: 'machine-7' }, status: 204 },
+  { ask: `get /${approle}/role-id`, params: machine },
+  { ask: `get /${approle}/local-secret-ids`, params: machine },
+  {
+    ask: `post /${approle}/secret-id`,
+    params: machine,
+    body: { metadata: 'team=shop', cidr_list: '127.0.0.0/8', num_uses: 5, ttl: '1h' },
+    keep: { secretId: 'data.secret_id', secretIdAccessor: 'data.secret_id_accessor' },
+  },
+  {
+    ask: `post /${approle}/custom-secret-id`,
+    params: machine,
+    body: { secret_id: 'chosen-secret-of-a-test' },
+  },
+  { ask: `get /${approle}/secret-id`, params: machine, query: '?list=true' },
+  {
+    ask: 'post /auth/approle/login',
+    body: { role_id: 'machine-7', secret_id: '$secretId' },
+    token: '',
+  },
+  {
+    ask: 'post /auth/approle/login',
+    name: 'that fails',
+    body: { role_id: 'machine-7', secret_id: 'x' },
+    token: '',
+    status: 400,
+  },
+  { ask: `post /${approle}/secret-id/lookup`, params: machine, body: { secret_id: '$secretId' } },
+  {
+    ask: `post /${approle}/secret-id-accessor/lookup`,
+    params: machine,
+    body: { secret_id_accessor: '$secretIdAccessor' },
+  },
+  {
+    ask: `post /${approle}/secret-id-accessor/destroy`,
+    params: machine,
+    body: { secret_id_accessor: '$secretIdAccessor' },
+    status: 204,
+  },
+  {
+    ask: `post /${approle}/secret-id/destroy`,
+    params: machine,
+    body: { secret_id: 'chosen-secret-of-a-test' },
+    status: 204,
+  },
+  {
+    ask: `delete /${approle}/secret-id/destroy`,
+    params: machine,
+    query: '?secret_id=chosen-secret-of-a-test',
+    status: 204,
+  },
+  {
+    ask: `post /${approle}/custom-secret-id`,
+    name: 'once more',
+    params: machine,
+    body: { secret_id: 'chosen-secret-of-a-test' },
+    keep: { chosenAccessor: 'data.secret_id_accessor' },
+  },
+  {
+    ask: `delete /${approle}/secret-id-accessor/destroy`,
+    params: machine,
+    query: '?secret_id_accessor=$chosenAccessor',
+    status: 204,
+  },
+  { ask: 'post /auth/approle/tidy/secret-id', status: 202 },
+  { ask: `delete /${approle}`, params: machine, status: 204 },
+]
+
 const cloudRole = {
   cloud_roles: '[{"role_name":"Reader","scope":"/subscriptions/$subscription"}]',
   cloud_groups: '[{"group_name":"foo"}]',
@@ -698,8 +795,8 @@ const last: DocumentedCall[] = [
 ]
 
 /**
- * The calls, in order. They need a server with leases `$lease0` to `$lease5`, `$publicKey` and a `$jwt` it
- * verifies, configured for a directory with the root `$rootClient`.
+ * The calls, in order. They need a server with a mount `auth/approle`, leases `$lease0` to `$lease5`,
+ * `$publicKey` and a `$jwt` it verifies, configured for a directory with the root `$rootClient`.
  */
 export const calls: readonly DocumentedCall[] = [
   ...node,
@@ -714,6 +811,7 @@ export const calls: readonly DocumentedCall[] = [
   ...messages,
   ...logins,
   ...users,
+  ...approles,
   ...cloud,
   ...last,
 ]

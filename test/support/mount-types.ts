@@ -5,6 +5,7 @@ import { MountTypeRegistry } from '../../src/core/mounts/mount-type-registry.ts'
 export const someMountTypes = (...more: MountTypeNames[]): MountTypeRegistry =>
   new MountTypeRegistry([
     { table: 'auth', names: ['jwt', 'oidc'] },
+    { table: 'auth', names: ['approle'] },
     { table: 'secret', names: ['cloud'] },
     { table: 'secret', names: ['azure'] },
     ...more,

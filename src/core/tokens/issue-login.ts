@@ -1,6 +1,6 @@
 import { refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { View } from '../barrier/view.ts'
+import type { View, ViewEntry } from '../barrier/view.ts'
 import { aliasOf } from '../identity/entity.ts'
 import type { IdentityStore, LoginAlias, LoginIdentity } from '../identity/identity-store.ts'
 import type { Mount } from '../mounts/mount.ts'
@@ -52,6 +52,18 @@ export type LoginAuth = {
   readonly internal: Readonly<Record<string, string>>
   /** The proof of this login, if it may be used only once. */
   readonly proof?: OneTimeProof
+  /** What this login uses up. */
+  readonly use?: LoginUse
+}
+
+/** Entries that are written with the token of a login, or not at all. */
+type LoginUse = {
+  readonly entries: readonly ViewEntry[]
+  /**
+   * Called after a write was refused. Throws if the reason was an expectation of the entries; the login ends
+   * with that error.
+   */
+  checkRefused(): Promise<void>
 }
 
 export type LoginRequest = {
@@ -64,8 +76,8 @@ export type LoginRequest = {
 }
 
 /**
- * Stores entity, alias and token of a login in one write, which also marks a one-time proof as used.
- * docs/contract/identity.md, docs/contract/jwt.md#once-only
+ * Stores entity, alias and token of a login in one write, which also marks a one-time proof as used, and
+ * writes what the login uses up. docs/contract/identity.md, docs/contract/jwt.md#once-only
  */
 export async function issueLogin(parts: LoginParts, request: LoginRequest): Promise<Issued> {
   return withLoginIdentity(parts.identity, aliasOfLogin(request), (login) => issue(parts, request, login))
@@ -103,11 +115,12 @@ async function issue(
 ): Promise<Issued | undefined> {
   const { draft, warnings } = loginDraft(parts, request, login)
   const minted = draft.type === 'batch' ? await parts.tokens.mintBatch(draft) : parts.tokens.mint(draft)
-  const { proof } = request.auth
+  const { proof, use } = request.auth
   if (proof !== undefined && parts.spent.hadExpired(proof)) throw alreadyUsed()
   const spending = proof === undefined ? [] : parts.spent.entriesOf(request.mount.uuid, proof)
-  if (!(await writeWithIdentity(parts.view, minted, login, spending))) {
+  if (!(await writeWithIdentity(parts.view, minted, login, [...spending, ...(use?.entries ?? [])]))) {
     if (await isSpent(parts, request)) throw alreadyUsed()
+    await use?.checkRefused()
     return undefined
   }
   parts.tokens.remember(minted)

@@ -36,7 +36,7 @@ export type WrapRequest = WrappedResponse & {
   readonly path: string
   /** Seconds; fractions are allowed. */
   readonly ttl: number
-  /** Accessor of the token in the response; empty without one. */
+  /** Accessor of the token, or of the secret id, in the response; empty without one. */
   readonly wrappedAccessor: string
 }
 

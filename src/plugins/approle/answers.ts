@@ -1,0 +1,75 @@
+import { z } from 'zod'
+import type { DocumentedAnswer } from '../../http/resource.ts'
+import { roleFields } from './role.ts'
+
+const text = z.string()
+const accessor = '84896a0c-1347-aa90-a4f6-aca8b7558780'
+
+const madeSecretId = {
+  output: z.object({
+    secret_id: text,
+    secret_id_accessor: text,
+    secret_id_num_uses: z.int(),
+    secret_id_ttl: z.int(),
+  }),
+  example: {
+    secret_id: '841771dc-11c9-bbc7-bcac-6a3945a69cd9',
+    secret_id_accessor: accessor,
+    secret_id_num_uses: 1,
+    secret_id_ttl: 600,
+  },
+}
+
+/** The responses of `auth/approle/…`, for the API document. docs/contract/approle.md */
+export const answers = {
+  names: { output: z.object({ keys: z.array(text) }), example: { keys: ['ci', 'deploy'] } },
+  accessors: { output: z.object({ keys: z.array(text) }), example: { keys: [accessor] } },
+  role: {
+    output: roleFields
+      .omit({ role_id: true, bound_cidr_list: true })
+      .extend({ secret_id_bound_cidrs: z.array(text).nullable() }),
+    example: {
+      bind_secret_id: true,
+      local_secret_ids: false,
+      secret_id_bound_cidrs: null,
+      secret_id_num_uses: 1,
+      secret_id_ttl: 600,
+      token_bound_cidrs: [],
+      token_explicit_max_ttl: 0,
+      token_max_ttl: 0,
+      token_no_default_policy: false,
+      token_num_uses: 0,
+      token_period: 0,
+      token_policies: ['deploy'],
+      token_ttl: 3600,
+      token_type: 'default',
+    },
+  },
+  madeSecretId,
+  secretId: {
+    output: z.object({
+      secret_id_accessor: text,
+      secret_id_num_uses: z.int(),
+      secret_id_ttl: z.int(),
+      creation_time: text,
+      expiration_time: text,
+      last_updated_time: text,
+      metadata: z.record(text, text),
+      cidr_list: z.array(text),
+      token_bound_cidrs: z.array(text),
+    }),
+    example: {
+      secret_id_accessor: accessor,
+      secret_id_num_uses: 1,
+      secret_id_ttl: 600,
+      creation_time: '2026-11-23T09:00:00Z',
+      expiration_time: '2026-11-23T09:10:00Z',
+      last_updated_time: '2026-11-23T09:00:00Z',
+      metadata: { team: 'shop' },
+      cidr_list: [],
+      token_bound_cidrs: [],
+    },
+    statuses: [200, 204],
+  },
+  inBackground: { statuses: [202, 200] },
+} as const satisfies Record<string, DocumentedAnswer>

@@ -1,0 +1,43 @@
+import type { LoginAuth } from '../../core/tokens/issue-login.ts'
+import { boundCidrs, loginTerms } from '../../core/tokens/token-fields.ts'
+import { refuse } from '../../errors.ts'
+import { addressMatches } from '../../lib/cidr.ts'
+import { checkSubset } from './cidr-blocks.ts'
+import type { Role } from './role.ts'
+import type { SecretId } from './secret-id.ts'
+
+/** One text for every wrong pair: it does not tell which of the two is wrong. */
+export const wrongPair = (reason: 'role_unknown' | 'secret_id_unknown') =>
+  refuse('invalid', 'invalid role or secret ID', { reason })
+
+/** Throws `invalid` if a login from this address is refused. docs/contract/approle.md#login-in-this-order */
+export function checkAddress({ record }: Role, secretId: SecretId | undefined, address: string): void {
+  const ofRole = record.secret_id_bound_cidrs ?? []
+  if (secretId !== undefined) {
+    if (!addressMatches(secretId.cidr_list, address)) {
+      const how = secretId.num_uses === 0 ? 'through' : 'by'
+      throw unauthorized(address, `${how} CIDR restrictions on the secret ID`)
+    }
+    // the role may have been narrowed since
+    checkSubset(secretId.cidr_list, ofRole)
+  }
+  if (!addressMatches(ofRole, address)) throw unauthorized(address, 'by CIDR restrictions on the role')
+}
+
+const unauthorized = (address: string, how: string) =>
+  refuse('invalid', `source address "${address}" unauthorized ${how}`, { reason: 'address_not_bound' })
+
+/** What a login with the role grants. */
+export function grantOf({ name, record }: Role, secretId: SecretId | undefined): LoginAuth {
+  const metadata = { ...secretId?.metadata, role_name: name }
+  const terms = loginTerms(record)
+  const own = secretId?.token_bound_cidrs ?? []
+  return {
+    alias: { name: record.role_id, metadata },
+    displayName: '',
+    groupNames: [],
+    ...terms,
+    boundCidrs: own.length > 0 ? boundCidrs(own) : terms.boundCidrs,
+    internal: { role: name },
+  }
+}

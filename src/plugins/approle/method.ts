@@ -1,0 +1,286 @@
+import type { LoginParts } from '../../core/tokens/issue-login.ts'
+import { issueLogin } from '../../core/tokens/issue-login.ts'
+import type { Issued } from '../../core/tokens/auth-block.ts'
+import type { CacheUses } from '../../core/cache-use.ts'
+import type { Lockouts, LoginName } from '../../core/lockout/lockouts.ts'
+import { type KeyedHash, openKeyedHashes } from '../../core/keyed-hash.ts'
+import type { Mount } from '../../core/mounts/mount.ts'
+import type { MountStore } from '../../core/mounts/mount-store.ts'
+import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
+import { mountTtl } from '../../core/tokens/lifetime.ts'
+import type { RenewalTerms } from '../../core/tokens/renewal-terms.ts'
+import { renewalTermsOf } from '../../core/tokens/token-fields.ts'
+import type { Token } from '../../core/tokens/token.ts'
+import { fail, refuse, type ServiceError } from '../../errors.ts'
+import { toText } from '../../lib/coercion.ts'
+import { quoted } from '../../lib/go/text.ts'
+import type { JsonValue } from '../../lib/json.ts'
+import { KeyedMutex } from '../../lib/keyed-mutex.ts'
+import type { Random } from '../../lib/random.ts'
+import { checkAddress, grantOf, wrongPair } from './login.ts'
+import { changedRole, newRole, type Role, type RoleInput, type RoleRecord, roleWarnings } from './role.ts'
+import { RoleStore } from './role-store.ts'
+import {
+  checkGivenSecretId,
+  checkHasSecretIds,
+  checkSecretId,
+  newSecretId,
+  type SecretId,
+  type SecretIdInput,
+} from './secret-id.ts'
+import { type FoundSecretId, SecretIdStore } from './secret-id-store.ts'
+
+export type ApproleParts = LoginParts & {
+  readonly mounts: Pick<MountStore, 'viewOf' | 'table'>
+  readonly random: Random
+  readonly caches?: CacheUses
+  readonly lockouts: Pick<Lockouts, 'check' | 'noteFailure' | 'noteLogin'>
+}
+
+/** What a login sends, and from where. */
+export type LoginInput = {
+  readonly roleId: string
+  readonly secretId: string
+  readonly remoteAddress: string
+  /** Called with the name of the role, once it is known. */
+  onRole(name: string): void
+}
+
+/** Where a login is. */
+export type LoginPlace = {
+  readonly mount: Mount
+  /** Full path of the mount's namespace. */
+  readonly namespacePath: string
+  /** Request path relative to the namespace. */
+  readonly path: string
+}
+
+type GivenSecret = { readonly secret: string; readonly named: LoginName; readonly remoteAddress: string }
+
+type Place = { readonly roles: RoleStore; readonly secretIds: SecretIdStore }
+
+/** A new secret id, as its response shows it. */
+export type NewSecretId = { readonly secret: string; readonly secretId: SecretId }
+
+/** Another login, or a deletion, has changed the secret id since it was read. */
+class ChangedMeanwhile extends Error {
+  override readonly name = 'ChangedMeanwhile'
+}
+
+/**
+ * The AppRole method for all of its mounts. The state of a mount is found by the mount's UUID, so it survives
+ * a move. docs/contract/approle.md
+ */
+export class ApproleMethod {
+  readonly #parts: ApproleParts
+  readonly #placeByUuid = new Map<string, Place>()
+  /** Logins with one secret id whose number of logins is limited. */
+  readonly #mutex = new KeyedMutex()
+
+  constructor(parts: ApproleParts) {
+    this.#parts = parts
+  }
+
+  rolesOf(mount: Mount): RoleStore {
+    return this.#placeOf(mount).roles
+  }
+
+  secretIdsOf(mount: Mount): SecretIdStore {
+    return this.#placeOf(mount).secretIds
+  }
+
+  #placeOf(mount: Mount): Place {
+    const known = this.#placeByUuid.get(mount.uuid)
+    if (known !== undefined) return known
+    this.#dropEnds()
+    const { mounts, random, clock, caches } = this.#parts
+    const view = mounts.viewOf(mount).view('', { numbers: 'plain' })
+    let opening: Promise<Record<'role-id' | 'accessor', KeyedHash>> | undefined
+    const hash = async (name: 'role-id' | 'accessor') => {
+      opening ??= openKeyedHashes(view, random, 'keys', ['role-id', 'accessor'])
+      try {
+        return (await opening)[name]
+      } catch (error) {
+        opening = undefined
+        throw error
+      }
+    }
+    const place: Place = {
+      roles: new RoleStore({ view, hashOfRoleId: () => hash('role-id'), ...(caches && { caches }) }),
+      secretIds: new SecretIdStore({ view, clock, hashOfAccessor: () => hash('accessor') }),
+    }
+    this.#placeByUuid.set(mount.uuid, place)
+    return place
+  }
+
+  #dropEnds(): void {
+    for (const [uuid, { roles }] of this.#placeByUuid) {
+      if (this.#parts.mounts.table.byUuid(uuid) !== undefined) continue
+      this.#placeByUuid.delete(uuid)
+      roles[Symbol.dispose]()
+    }
+  }
+
+  #boundsOf(mount: Mount) {
+    return { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
+  }
+
+  /** Creates or changes a role; returns the warnings. docs/contract/approle.md#roles */
+  async putRole(mount: Mount, name: string, sent: RoleInput): Promise<string[]> {
+    const bounds = this.#boundsOf(mount)
+    const { record } = await this.rolesOf(mount).change(name, (before) =>
+      changedRole(before ?? { ...newRole(this.#parts.random) }, sent, {
+        ...bounds,
+        isNew: before === undefined,
+      }),
+    )
+    return roleWarnings(record, sent, bounds)
+  }
+
+  /**
+   * Changes an existing role. `check` sees it first. False if there is no such role.
+   */
+  async changeRole(mount: Mount, name: string, sentOf: (before: RoleRecord) => RoleInput): Promise<boolean> {
+    if ((await this.rolesOf(mount).find(name)) === undefined) return false
+    const bounds = this.#boundsOf(mount)
+    try {
+      await this.rolesOf(mount).change(name, (before) => {
+        if (before === undefined) throw new DeletedMeanwhile()
+        return changedRole(before, sentOf(before), { ...bounds, isNew: false })
+      })
+    } catch (error) {
+      if (error instanceof DeletedMeanwhile) return false
+      throw error
+    }
+    return true
+  }
+
+  /** Generates a secret id, or stores a chosen one. docs/contract/approle.md#secret-ids */
+  async addSecretId(
+    mount: Mount,
+    role: Role,
+    { chosen, ...input }: SecretIdInput & { readonly chosen?: string },
+  ): Promise<NewSecretId> {
+    const { random, clock } = this.#parts
+    checkHasSecretIds(role.record)
+    if (chosen !== undefined) checkSecretId(chosen)
+    const made = { accessor: random.uuid(), now: clock.now(), ...this.#boundsOf(mount) }
+    const secretId = newSecretId(role.record, input, made)
+    const secret = chosen ?? random.uuid()
+    await this.secretIdsOf(mount).add(role, secret, secretId)
+    return { secret, secretId }
+  }
+
+  /** docs/contract/approle.md#login-in-this-order */
+  async login(place: LoginPlace, input: LoginInput): Promise<Issued> {
+    const { mount } = place
+    const roleId = input.roleId.trim()
+    const secret = input.secretId.trim()
+    if (roleId === '') throw refuse('invalid', 'missing role_id', { reason: 'role_missing' })
+    const { lockouts } = this.#parts
+    const named: LoginName = { mount, name: roleId }
+    lockouts.check(named)
+    const role = await this.rolesOf(mount).findByRoleId(roleId)
+    if (role === undefined) throw await this.#wrong(named, 'role_unknown')
+    input.onRole(role.name)
+    const issued = await this.#loginTo(place, role, { secret, named, remoteAddress: input.remoteAddress })
+    await lockouts.noteLogin(named)
+    return issued
+  }
+
+  async #loginTo(place: LoginPlace, role: Role, given: GivenSecret): Promise<Issued> {
+    const { secret, remoteAddress } = given
+    if (role.record.bind_secret_id === false) {
+      checkAddress(role, undefined, remoteAddress)
+      return this.#issue(place, role, undefined)
+    }
+    if (secret === '') throw refuse('invalid', 'missing secret_id', { reason: 'secret_id_missing' })
+    checkGivenSecretId(secret)
+    return this.#loginWithSecret(place, role, given)
+  }
+
+  /** Counts a wrong pair, which locks the role id in the end, whether a role has it or not. */
+  async #wrong(named: LoginName, reason: 'role_unknown' | 'secret_id_unknown'): Promise<ServiceError> {
+    // logins at the same time may have locked it: no more of them are judged than one after the other
+    this.#parts.lockouts.check(named)
+    await this.#parts.lockouts.noteFailure(named, reason === 'secret_id_unknown')
+    return wrongPair(reason)
+  }
+
+  async #loginWithSecret(
+    place: LoginPlace,
+    role: Role,
+    { secret, named, remoteAddress }: GivenSecret,
+  ): Promise<Issued> {
+    const find = () => this.secretIdsOf(place.mount).find(role, secret)
+    const first = await find()
+    if (first === undefined) throw await this.#wrong(named, 'secret_id_unknown')
+    this.#parts.lockouts.check(named)
+    checkAddress(role, first.secretId, remoteAddress)
+    if (first.secretId.num_uses === 0) return this.#issue(place, role, first)
+    const key = `${first.role}/${first.hash}`
+    // what was read before an earlier login has ended is outdated
+    const isAlone = this.#mutex.pending(key) === undefined
+    return this.#mutex.runExclusive(key, () =>
+      this.#useOne(place, role, { first: isAlone ? first : undefined, find }),
+    )
+  }
+
+  /** Tries again if a login on another server was quicker. */
+  async #useOne(
+    place: LoginPlace,
+    role: Role,
+    { first, find }: { first: FoundSecretId | undefined; find(): Promise<FoundSecretId | undefined> },
+  ): Promise<Issued> {
+    for (let attempt = 1, one = first; attempt <= writeAttempts; attempt += 1, one = undefined) {
+      const found = one ?? (await find())
+      // it was valid when this login began, which so is no guess
+      if (found === undefined) throw wrongPair('secret_id_unknown')
+      try {
+        return await this.#issue(place, role, found)
+      } catch (error) {
+        if (!(error instanceof ChangedMeanwhile)) throw error
+        await pauseAfterAttempt(attempt)
+      }
+    }
+    throw fail('unavailable', 'too many logins with one secret id at a time')
+  }
+
+  async #issue(place: LoginPlace, role: Role, found: FoundSecretId | undefined): Promise<Issued> {
+    const secretIds = this.secretIdsOf(place.mount)
+    const entries = found === undefined ? [] : await secretIds.useOf(found)
+    const checkRefused = async () => {
+      if (found !== undefined && entries.length > 0 && (await secretIds.hasChanged(found)))
+        throw new ChangedMeanwhile()
+    }
+    const auth = { ...grantOf(role, found?.secretId), use: { entries, checkRefused } }
+    return issueLogin(this.#parts, { ...place, auth })
+  }
+
+  /** The role of a login that sent this `role_id`; empty if it names none. */
+  async loginRole(mount: Mount, sent: JsonValue): Promise<string> {
+    const roleId = toText(sent)
+    if ('error' in roleId || roleId.value.trim() === '') return ''
+    return (await this.rolesOf(mount).findByRoleId(roleId.value.trim()))?.name ?? ''
+  }
+
+  /** The current terms of the role that a token was issued for. docs/contract/approle.md#renewal */
+  async renewalTerms(token: Token, mount: Mount): Promise<RenewalTerms> {
+    const name = token.internal.role ?? ''
+    const role = await this.rolesOf(mount).find(name)
+    return role === undefined
+      ? { ok: false, reason: `role ${quoted(name)} does not exist during renewal` }
+      : renewalTermsOf(role.record)
+  }
+
+  /** Deletes, at all mounts, what has ended and what is left of deleted roles. */
+  async sweep(stopping: AbortSignal): Promise<void> {
+    for (const mount of this.#parts.mounts.table.all())
+      if (mount.plugin === 'approle' && !mount.tainted && !stopping.aborted)
+        await this.secretIdsOf(mount).sweep(stopping)
+  }
+}
+
+class DeletedMeanwhile extends Error {
+  override readonly name = 'DeletedMeanwhile'
+}

@@ -1,0 +1,52 @@
+import { Periodic } from '../../core/background.ts'
+import { type LoginReportParts, LoginReports } from '../../core/tokens/login-reports.ts'
+import type { PluginDefinition } from '../../http/plugin.ts'
+import { fieldResources } from './field-resources.ts'
+import { loginResource } from './login-resource.ts'
+import { ApproleMethod } from './method.ts'
+import { roleResources } from './role-resources.ts'
+import { secretIdResources } from './secret-id-resources.ts'
+import { Tidy, tidyResource } from './tidy.ts'
+
+const sweepIntervalMs = 60_000
+
+/** The type `approle`. docs/contract/approle.md */
+export const approlePlugin = ({
+  metrics,
+}: {
+  readonly metrics: LoginReportParts['counter']
+}): PluginDefinition => ({
+  table: 'auth',
+  names: ['approle'],
+  locksUsers: true,
+  open: (core) => {
+    const { log, longLists, fullPathOf } = core
+    const method = new ApproleMethod({ ...core, identity: core.identities })
+    const sweeper = new Periodic({
+      job: core.jobs.job('secret-id-sweep'),
+      run: (stopping) => method.sweep(stopping),
+      intervalMs: sweepIntervalMs,
+      onError: (err) => log.error({ err }, 'could not remove expired secret ids'),
+    })
+    const tidy = new Tidy({ method, log })
+    return {
+      resources: [
+        ...roleResources(method),
+        ...fieldResources(method),
+        ...secretIdResources({ method, longLists }),
+        loginResource({
+          method,
+          reports: new LoginReports({ method: 'approle', log, counter: metrics, fullPathOf }),
+        }),
+        tidyResource(tidy),
+      ],
+      loginRole: (mount, { role_id = '' }) => method.loginRole(mount, role_id),
+      renewalTerms: method.renewalTerms.bind(method),
+      start: () => sweeper.start(),
+      settle: () => method.sweep(new AbortController().signal),
+      [Symbol.asyncDispose]: async () => {
+        await Promise.all([sweeper[Symbol.asyncDispose](), tidy[Symbol.asyncDispose]()])
+      },
+    }
+  },
+})

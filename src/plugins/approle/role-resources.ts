@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import { type Resource, resource } from '../../http/resource.ts'
+import { answers } from './answers.ts'
+import type { ApproleMethod } from './method.ts'
+import { checkRoleName, roleFields, shownRole } from './role.ts'
+import { canonicalRolePath, roleName } from './role-path.ts'
+
+/** `role` and `role/<name>`. docs/contract/approle.md#roles */
+export const roleResources = (method: ApproleMethod): Resource[] => [
+  resource('/role', {
+    help: 'The roles of this mount.',
+    collection: true,
+    list: {
+      summary: 'List the roles',
+      ...answers.names,
+      handle: async ({ mount }) => ({ data: { keys: await method.rolesOf(mount).names() } }),
+    },
+  }),
+  resource('/role/:name', {
+    help: 'A role: what a login with it needs, and what its token may do.',
+    canonical: canonicalRolePath,
+    exists: async ({ mount, params }) => (await method.rolesOf(mount).find(roleName(params))) !== undefined,
+    read: {
+      summary: 'Read a role',
+      ...answers.role,
+      handle: async ({ mount, params }) => {
+        const role = await method.rolesOf(mount).find(roleName(params))
+        return role && { data: shownRole(role) }
+      },
+    },
+    write: {
+      summary: 'Create or update a role',
+      statuses: [204, 200],
+      input: roleFields,
+      handle: async ({ mount, params, input }) => {
+        const name = roleName(params)
+        checkRoleName(name)
+        const warnings = await method.putRole(mount, name, input)
+        return warnings.length === 0 ? undefined : { warnings }
+      },
+    },
+    delete: {
+      summary: 'Delete a role; its secret ids end at once',
+      input: z.object({}),
+      handle: async ({ mount, params }) => {
+        await method.rolesOf(mount).delete(roleName(params))
+        return undefined
+      },
+    },
+  }),
+]

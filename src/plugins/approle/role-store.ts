@@ -1,0 +1,152 @@
+import { z } from 'zod'
+import { fail, refuse } from '../../errors.ts'
+import type { View, ViewEntry } from '../../core/barrier/view.ts'
+import type { CacheUses } from '../../core/cache-use.ts'
+import { foldedName } from '../../core/identity/same-name.ts'
+import type { KeyedHash } from '../../core/keyed-hash.ts'
+import { RecordCache } from '../../core/record-cache.ts'
+import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
+import { readRole, type Role, type RoleRecord } from './role.ts'
+import { voidKey } from './secret-id-keys.ts'
+
+export type RoleStoreParts = {
+  /** The mount's own. */
+  readonly view: View
+  readonly hashOfRoleId: () => Promise<KeyedHash>
+  readonly caches?: CacheUses
+}
+
+const maxCachedRoles = 10_000
+/** Greatest length of the texts of a cached role. */
+const maxCachedText = 65_536
+const rolePrefix = 'role/'
+const roleKey = (name: string): string => rolePrefix + name
+
+/** Which role a role id names. */
+const roleIdRow = z.object({ name: z.string(), uuid: z.string(), role_id: z.string() })
+
+/**
+ * The roles of one mount, and the rows that find them by role id: under a keyed hash of the id's folded form,
+ * because ids that differ only in case would be one entity. Names are in lower case. Parsed copies are kept
+ * in memory and follow the writes of other servers; rows of role ids are read anew by each login.
+ */
+export class RoleStore implements Disposable {
+  readonly #parts: RoleStoreParts
+  readonly #unwatch: () => void
+  readonly #roles = new RecordCache<Role>(maxCachedRoles, maxCachedText, ({ record }) => record)
+
+  constructor(parts: RoleStoreParts) {
+    this.#parts = parts
+    if (parts.caches !== undefined) this.#roles.countIn(parts.caches.of('login_roles'))
+    this.#unwatch = parts.view.watch(rolePrefix, (keys) =>
+      this.#roles.follow(keys, (key) => key.slice(rolePrefix.length)),
+    )
+  }
+
+  [Symbol.dispose](): void {
+    this.#unwatch()
+  }
+
+  find(name: string): Promise<Role | undefined> {
+    return this.#roles.read(name, async () => {
+      const stored = await this.#parts.view.get(roleKey(name))
+      return stored === undefined ? undefined : readRole(name, stored)
+    })
+  }
+
+  /** The role that has exactly this role id. An unknown one costs one read. */
+  async findByRoleId(roleId: string): Promise<Role | undefined> {
+    const row = await this.#row(roleId)
+    if (row === undefined || row.role_id !== roleId) return undefined
+    const known = await this.find(row.name)
+    if (known?.record.uuid === row.uuid) return known
+    // the copy is of an earlier role of that name
+    this.#roles.drop(row.name)
+    const role = await this.find(row.name)
+    return role?.record.uuid === row.uuid ? role : undefined
+  }
+
+  /** Sorted. */
+  async names(): Promise<string[]> {
+    const keys = await this.#parts.view.listKeys(rolePrefix)
+    return keys.map((key) => key.slice(rolePrefix.length)).sort()
+  }
+
+  /**
+   * `change` returns the new record for the stored one; it may be called again, and if it throws, nothing is
+   * written. Throws `invalid` if another role has the new role id.
+   */
+  change(name: string, change: (before: RoleRecord | undefined) => RoleRecord): Promise<Role> {
+    return this.#attempt(name, async () => {
+      const stored = await this.#parts.view.read(roleKey(name))
+      const before = stored && readRole(name, stored.value).record
+      const after = change(before)
+      const entries: ViewEntry[] = [
+        {
+          key: roleKey(name),
+          value: { ...laterFields(stored?.value), ...after },
+          expect: stored?.revision ?? 'absent',
+        },
+        ...(await this.#moveOfRoleId(name, before, after)),
+      ]
+      if (await this.#parts.view.write(entries)) return readRole(name, after)
+      const row = await this.#row(after.role_id)
+      if (row !== undefined && row.uuid !== after.uuid) throw refuse('invalid', 'role_id already in use')
+      return undefined
+    })
+  }
+
+  /** Ends the role and all its secret ids in one write. What is left of them is deleted later. */
+  async delete(name: string): Promise<void> {
+    await this.#attempt(name, async () => {
+      const stored = await this.#parts.view.read(roleKey(name))
+      if (stored === undefined) return true
+      const { role_id, uuid } = readRole(name, stored.value).record
+      return (
+        (await this.#parts.view.write([
+          { key: roleKey(name), value: undefined, expect: stored.revision },
+          { key: await this.#rowKey(role_id), value: undefined, isUncopied: true },
+          { key: voidKey(uuid), value: {}, isUncopied: true },
+        ])) || undefined
+      )
+    })
+  }
+
+  async #attempt<T>(name: string, work: () => Promise<T | undefined>): Promise<T> {
+    try {
+      for (let attempt = 1; attempt <= writeAttempts; attempt += 1) {
+        const done = await work()
+        if (done !== undefined) return done
+        await pauseAfterAttempt(attempt)
+      }
+    } finally {
+      this.#roles.drop(name)
+    }
+    throw fail('unavailable', 'too many changes to one role at a time')
+  }
+
+  async #moveOfRoleId(name: string, before: RoleRecord | undefined, after: RoleRecord): Promise<ViewEntry[]> {
+    if (before?.role_id === after.role_id) return []
+    const { role_id, uuid } = after
+    const key = await this.#rowKey(role_id)
+    const oldKey = before && (await this.#rowKey(before.role_id))
+    const row = { key, value: { name, uuid, role_id }, isUncopied: true } as const
+    // its own, in another spelling
+    if (oldKey === key) return [row]
+    const old: ViewEntry[] = oldKey === undefined ? [] : [{ key: oldKey, value: undefined, isUncopied: true }]
+    return [{ ...row, expect: 'absent' }, ...old]
+  }
+
+  async #row(roleId: string): Promise<z.output<typeof roleIdRow> | undefined> {
+    const stored = await this.#parts.view.get(await this.#rowKey(roleId))
+    return stored === undefined ? undefined : roleIdRow.parse(stored)
+  }
+
+  async #rowKey(roleId: string): Promise<string> {
+    const hash = await this.#parts.hashOfRoleId()
+    return `role-id/${hash(foldedName(roleId)).toString('base64url')}`
+  }
+}
+
+/** Fields of a later version are kept. */
+const laterFields = (stored: unknown): object => (typeof stored === 'object' && stored !== null ? stored : {})

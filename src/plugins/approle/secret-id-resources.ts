@@ -1,0 +1,191 @@
+import { z } from 'zod'
+import type { LongLists } from '../../core/long-lists.ts'
+import type { Mount } from '../../core/mounts/mount.ts'
+import { fail, refuse } from '../../errors.ts'
+import { limitOf, type Reply, type Resource, resource } from '../../http/resource.ts'
+import { atMost } from '../../lib/async-iterables.ts'
+import { stringField } from '../../lib/fields.ts'
+import { quoted } from '../../lib/go/text.ts'
+import { answers } from './answers.ts'
+import type { ApproleMethod, NewSecretId } from './method.ts'
+import { canonicalRolePath, roleName } from './role-path.ts'
+import type { Role } from './role.ts'
+import {
+  checkGivenSecretId,
+  customSecretIdFields,
+  grantedTtl,
+  secretIdFields,
+  shownSecretId,
+} from './secret-id.ts'
+import { type FoundSecretId, goneText } from './secret-id-store.ts'
+
+export type SecretIdParts = { readonly method: ApproleMethod; readonly longLists: LongLists }
+
+type At = { readonly mount: Mount; readonly params: { readonly name: string } }
+
+const bySecretId = z.object({
+  secret_id: stringField.meta({ description: 'The secret id', writeOnly: true }),
+})
+const byAccessor = z.object({ secret_id_accessor: stringField.describe('The accessor of the secret id') })
+
+/** `role/<name>/secret-id` and what is beside and below it. docs/contract/approle.md#secret-ids */
+export function secretIdResources({ method, longLists }: SecretIdParts): Resource[] {
+  const roleAt = ({ mount, params }: At) => method.rolesOf(mount).find(roleName(params))
+  const neededRole = async (at: At) => {
+    const role = await roleAt(at)
+    if (role === undefined) throw refuse('missing', goneText(roleName(at.params)))
+    return role
+  }
+  /** Of a call that is refused for its role as for a wrong field. */
+  const givenRole = async (at: At) => {
+    const role = await roleAt(at)
+    if (role === undefined) throw refuse('invalid', goneText(roleName(at.params)))
+    return role
+  }
+  const lookup = ({ mount }: At, role: Role, secret: string) => {
+    checkGivenSecretId(secret)
+    return method.secretIdsOf(mount).find(role, secret)
+  }
+  const destroyBySecret = async (at: At, { secret_id }: z.output<typeof bySecretId>): Promise<undefined> => {
+    if (secret_id === '') throw refuse('invalid', 'missing secret_id')
+    const found = await lookup(at, await givenRole(at), secret_id)
+    if (found !== undefined) await method.secretIdsOf(at.mount).destroy(found)
+  }
+  const destroyByAccessor = async (
+    at: At,
+    { secret_id_accessor: accessor }: z.output<typeof byAccessor>,
+  ): Promise<undefined> => {
+    if (accessor === '') throw refuse('invalid', 'missing secret_id_accessor')
+    const role = await givenRole(at)
+    const found = await method.secretIdsOf(at.mount).findByAccessor(role, accessor)
+    if (found === undefined) throw refuse('invalid', noAccessorText(accessor))
+    if (found === 'of another role') throw refuse('denied', 'invalid secret id accessor')
+    await method.secretIdsOf(at.mount).destroy(found)
+  }
+
+  return [
+    resource('/role/:name/secret-id', {
+      help: 'Generate a secret id of a role, or list the accessors of its secret ids.',
+      canonical: canonicalRolePath,
+      collection: true,
+      write: {
+        summary: 'Generate a secret id',
+        ...answers.madeSecretId,
+        input: secretIdFields,
+        handle: async ({ input, ...at }) =>
+          made(await method.addSecretId(at.mount, await neededRole(at), input)),
+      },
+      list: {
+        summary: 'List the accessors of the secret ids of a role',
+        ...answers.accessors,
+        handle: async ({ sent, whenGone, ...at }) => {
+          const role = await givenRole(at)
+          const after = typeof sent['after'] === 'string' ? sent['after'] : ''
+          const walked = longLists.paced(method.secretIdsOf(at.mount).accessors(role, after), { whenGone })
+          const keys = await Array.fromAsync(atMost(limitOf(sent['limit']), walked))
+          return { data: { keys }, paged: true }
+        },
+      },
+    }),
+    resource('/role/:name/custom-secret-id', {
+      help: 'Store a chosen secret id of a role.',
+      canonical: canonicalRolePath,
+      write: {
+        summary: 'Store a chosen secret id',
+        ...answers.madeSecretId,
+        required: ['secret_id'],
+        input: customSecretIdFields,
+        handle: async ({ input: { secret_id, ...input }, ...at }) => {
+          if (secret_id === '') throw refuse('invalid', 'missing secret_id')
+          const role = await neededRole(at)
+          return made(await method.addSecretId(at.mount, role, { ...input, chosen: secret_id }))
+        },
+      },
+    }),
+    resource('/role/:name/secret-id/lookup', {
+      help: 'Look up a secret id of a role.',
+      canonical: canonicalRolePath,
+      collection: true,
+      write: {
+        summary: 'Look up a secret id',
+        ...answers.secretId,
+        required: ['secret_id'],
+        input: bySecretId,
+        handle: async ({ input: { secret_id }, ...at }) => {
+          if (secret_id === '') throw refuse('invalid', 'missing secret_id')
+          return shown(await lookup(at, await givenRole(at), secret_id))
+        },
+      },
+    }),
+    resource('/role/:name/secret-id/destroy', {
+      help: 'Destroy a secret id of a role.',
+      canonical: canonicalRolePath,
+      collection: true,
+      write: {
+        summary: 'Destroy a secret id',
+        required: ['secret_id'],
+        input: bySecretId,
+        handle: ({ input, ...at }) => destroyBySecret(at, input),
+      },
+      delete: {
+        summary: 'Destroy a secret id named in the query',
+        required: ['secret_id'],
+        input: bySecretId,
+        handle: ({ input, ...at }) => destroyBySecret(at, input),
+      },
+    }),
+    resource('/role/:name/secret-id-accessor/lookup', {
+      help: 'Look up a secret id of a role by its accessor.',
+      canonical: canonicalRolePath,
+      collection: true,
+      write: {
+        summary: 'Look up a secret id by its accessor',
+        ...answers.secretId,
+        required: ['secret_id_accessor'],
+        input: byAccessor,
+        handle: async ({ input: { secret_id_accessor: accessor }, ...at }) => {
+          if (accessor === '') throw refuse('invalid', 'missing secret_id_accessor')
+          const role = await roleAt(at)
+          // Terraform takes only this status with this text for a secret id that is gone
+          if (role === undefined) throw fail('internal', goneText(roleName(at.params)))
+          const found = await method.secretIdsOf(at.mount).findByAccessor(role, accessor)
+          if (found === undefined) return { status: 404, data: { error: noAccessorText(accessor) } }
+          return shown(found === 'of another role' ? undefined : found)
+        },
+      },
+    }),
+    resource('/role/:name/secret-id-accessor/destroy', {
+      help: 'Destroy a secret id of a role by its accessor.',
+      canonical: canonicalRolePath,
+      collection: true,
+      write: {
+        summary: 'Destroy a secret id by its accessor',
+        required: ['secret_id_accessor'],
+        input: byAccessor,
+        handle: ({ input, ...at }) => destroyByAccessor(at, input),
+      },
+      delete: {
+        summary: 'Destroy a secret id by its accessor, named in the query',
+        required: ['secret_id_accessor'],
+        input: byAccessor,
+        handle: ({ input, ...at }) => destroyByAccessor(at, input),
+      },
+    }),
+  ]
+}
+
+const noAccessorText = (accessor: string): string =>
+  `failed to find accessor entry for secret_id_accessor: ${quoted(accessor)}`
+
+const made = ({ secret, secretId }: NewSecretId): Reply => ({
+  data: {
+    secret_id: secret,
+    secret_id_accessor: secretId.accessor,
+    secret_id_num_uses: secretId.num_uses,
+    secret_id_ttl: grantedTtl(secretId),
+  },
+  secretAccessor: secretId.accessor,
+})
+
+const shown = (found: FoundSecretId | undefined): Reply | undefined =>
+  found && { data: shownSecretId(found.secretId) }

@@ -1,0 +1,256 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { z } from 'zod'
+import type { View, ViewEntry, ViewRecord } from '../../core/barrier/view.ts'
+import type { KeyedHash } from '../../core/keyed-hash.ts'
+import { isUnreadable } from '../../core/stored-record.ts'
+import { refuse } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Role } from './role.ts'
+import { readSecretId, type SecretId } from './secret-id.ts'
+import {
+  accessorKey,
+  endKey,
+  endOf,
+  endPrefix,
+  endsAfter,
+  listedKey,
+  listedOf,
+  secretIdKey,
+  secretIdsOf,
+  voidKey,
+  voidPrefix,
+} from './secret-id-keys.ts'
+
+export type SecretIdStoreParts = {
+  /** The mount's own. */
+  readonly view: View
+  readonly clock: Clock
+  readonly hashOfAccessor: () => Promise<KeyedHash>
+}
+
+/** A stored secret id, and where it is stored. */
+export type FoundSecretId = {
+  readonly secretId: SecretId
+  /** UUID of its role. */
+  readonly role: string
+  readonly hash: string
+  readonly revision: number
+}
+
+const accessorRow = z.object({ role: z.string(), hash: z.string() })
+const listedRow = z.object({ accessor: z.string(), ends: z.number().optional() })
+
+/** Secret ids per step of background work: so many are deleted within ten milliseconds. */
+const stepSize = 64
+const pageSize = 200
+/**
+ * How long a deleted role is remembered after its secret ids are deleted: a server that still had a copy of
+ * the role may have stored one more.
+ */
+const voidMs = 600_000
+const voidRow = z.object({ emptiedAt: z.number().optional() })
+
+/**
+ * The secret ids of one mount. Each is a record under its hash, which only the key of its role can compute,
+ * a row that finds it by accessor, a row in the list of its role, and, if it ends, a row by its end. They are
+ * written and deleted together. Nobody keeps copies.
+ */
+export class SecretIdStore {
+  readonly #parts: SecretIdStoreParts
+  readonly #view: View
+
+  constructor(parts: SecretIdStoreParts) {
+    this.#parts = parts
+    this.#view = parts.view.view('', { isUncopied: true })
+  }
+
+  /** Stores a new one. Throws `invalid` if the role has a valid one with the same secret. */
+  async add(role: Role, secret: string, secretId: SecretId): Promise<void> {
+    const place = { role: role.record.uuid, hash: role.hashOf(secret) }
+    const key = secretIdKey(place.role, place.hash)
+    for (;;) {
+      const before = await this.#read(key)
+      if (before !== undefined && !this.#isOver(before.secretId)) throw alreadyRegistered()
+      // one that has ended makes room
+      const old = before === undefined ? [] : await this.#rowsOf(before, undefined)
+      const rows = await this.#rowsOf({ ...place, secretId }, secretId)
+      const first: ViewEntry = { key, value: secretId, expect: before?.revision ?? 'absent' }
+      const alive: ViewEntry = { key: voidKey(place.role), value: undefined, expect: 'absent' }
+      if (await this.#view.write([first, alive, ...old, ...rows])) return
+      if ((await this.#view.get(alive.key)) !== undefined) throw refuse('missing', goneText(role.name))
+    }
+  }
+
+  /** The valid secret id of the role with this secret. */
+  async find(role: Role, secret: string): Promise<FoundSecretId | undefined> {
+    const found = await this.#read(secretIdKey(role.record.uuid, role.hashOf(secret)))
+    return found === undefined || this.#isOver(found.secretId) ? undefined : found
+  }
+
+  /** Whose secret id has this accessor, and the secret id if it belongs to this role. */
+  async findByAccessor(role: Role, accessor: string): Promise<FoundSecretId | 'of another role' | undefined> {
+    const stored = await this.#view.get(accessorKey(await this.#hashOf(accessor)))
+    if (stored === undefined) return undefined
+    const { role: owner, hash } = accessorRow.parse(stored)
+    if (owner !== role.record.uuid) return 'of another role'
+    const found = await this.#read(secretIdKey(owner, hash))
+    // deleted or replaced since
+    if (found === undefined || found.secretId.accessor !== accessor || this.#isOver(found.secretId))
+      return undefined
+    return found
+  }
+
+  /** Deletes a secret id, unless it has ended or been used up meanwhile. */
+  async destroy(found: FoundSecretId): Promise<void> {
+    for (let now: FoundSecretId | undefined = found; now !== undefined; ) {
+      if (await this.#view.write(await this.#removal(now))) return
+      const again: FoundSecretId | undefined = await this.#read(keyOf(found))
+      now = again?.secretId.accessor === found.secretId.accessor ? again : undefined
+    }
+  }
+
+  /**
+   * The entries that count one login, for the write of its token: they hold only if nobody has used or
+   * destroyed the secret id since it was read. Empty for one with any number of logins.
+   */
+  async useOf(found: FoundSecretId): Promise<ViewEntry[]> {
+    const { secretId, revision } = found
+    if (secretId.num_uses === 0) return []
+    const entries =
+      secretId.num_uses === 1
+        ? await this.#removal(found)
+        : [
+            {
+              key: keyOf(found),
+              value: { ...secretId, num_uses: secretId.num_uses - 1, updated: this.#parts.clock.now() },
+              expect: revision,
+            },
+          ]
+    return entries.map((entry) => this.#view.fromRoot(entry))
+  }
+
+  /** Whether the secret id was used, destroyed or replaced since it was read. */
+  async hasChanged(found: FoundSecretId): Promise<boolean> {
+    return (await this.#view.read(keyOf(found)))?.revision !== found.revision
+  }
+
+  /** The accessors of a role's valid secret ids, after this one, in no particular order. */
+  async *accessors(role: Role, after: string): AsyncGenerator<string, void, undefined> {
+    const { uuid } = role.record
+    for (
+      let last = after === '' ? undefined : listedKey(uuid, await this.#hashOf(after));
+      ;
+      await nextTurn()
+    ) {
+      const page = await this.#view.list(listedOf(uuid), {
+        limit: pageSize,
+        ...(last === undefined ? {} : { after: last }),
+      })
+      for (const { value } of page) {
+        const { accessor, ends } = listedRow.parse(value)
+        if (!this.#isOver({ ends })) yield accessor
+      }
+      last = page.at(-1)?.key
+      if (last === undefined || page.length < pageSize) return
+    }
+  }
+
+  /** Deletes what has ended, and what is left of deleted roles, until `stopping` is aborted. */
+  async sweep(stopping: AbortSignal): Promise<void> {
+    for (;;) {
+      const until = endsAfter(this.#parts.clock.now())
+      const keys = (await this.#view.listKeys(endPrefix, { limit: stepSize })).filter((key) => key < until)
+      const removals = await Promise.all(keys.map((key) => this.#removalAt(key)))
+      // if one of the records has changed, the others must not wait for it
+      if (!(await this.#view.write(removals.flat())))
+        for (const removal of removals) await this.#view.write(removal)
+      if (keys.length < stepSize || stopping.aborted) break
+      await nextTurn()
+    }
+    for (const { key, value } of await this.#view.list(voidPrefix))
+      await this.#empty(key.slice(voidPrefix.length), value, stopping)
+  }
+
+  /** The deletion of the secret id that a row of the expiry index names, and of the row. */
+  async #removalAt(key: string): Promise<ViewEntry[]> {
+    const { ends, role, hash } = endOf(key)
+    const named = await this.#readable(secretIdKey(role, hash))
+    return named?.secretId.ends === ends ? this.#removal(named) : [{ key, value: undefined }]
+  }
+
+  async #empty(role: string, stored: unknown, stopping: AbortSignal): Promise<void> {
+    const { emptiedAt } = voidRow.parse(stored)
+    while (!stopping.aborted) {
+      const page = await this.#view.listKeys(secretIdsOf(role), { limit: stepSize })
+      if (page.length === 0) break
+      const entries: ViewEntry[] = []
+      for (const key of page) {
+        const found = await this.#readable(key)
+        if (found !== undefined) entries.push(...(await this.#rowsOf(found, undefined)))
+        entries.push({ key, value: undefined })
+      }
+      await this.#view.write(entries)
+      await nextTurn()
+    }
+    if (stopping.aborted) return
+    const now = this.#parts.clock.now()
+    if (emptiedAt === undefined) await this.#view.write([{ key: voidKey(role), value: { emptiedAt: now } }])
+    else if (emptiedAt + voidMs < now) await this.#view.write([{ key: voidKey(role), value: undefined }])
+  }
+
+  /** The deletion of a secret id as it was read. */
+  async #removal(found: FoundSecretId): Promise<ViewEntry[]> {
+    const own: ViewEntry = { key: keyOf(found), value: undefined, expect: found.revision }
+    return [own, ...(await this.#rowsOf(found, undefined))]
+  }
+
+  /** The rows that belong to a secret id; `secretId` is undefined to delete them. */
+  async #rowsOf(
+    { role, hash, secretId: { accessor, ends } }: Omit<FoundSecretId, 'revision'>,
+    secretId: SecretId | undefined,
+  ): Promise<ViewEntry[]> {
+    const isThere = secretId !== undefined
+    const hashed = await this.#hashOf(accessor)
+    return [
+      { key: accessorKey(hashed), value: isThere ? { role, hash } : undefined },
+      { key: listedKey(role, hashed), value: isThere ? { accessor, ends } : undefined },
+      ...(ends === undefined ? [] : [{ key: endKey(ends, role, hash), value: isThere ? 1 : undefined }]),
+    ]
+  }
+
+  async #read(key: string): Promise<FoundSecretId | undefined> {
+    const record = await this.#view.read(key)
+    return record === undefined ? undefined : found(record)
+  }
+
+  /** Undefined also for a record that cannot be read, which must not keep others from being deleted. */
+  async #readable(key: string): Promise<FoundSecretId | undefined> {
+    try {
+      return await this.#read(key)
+    } catch (error) {
+      if (isUnreadable(error)) return undefined
+      throw error
+    }
+  }
+
+  #isOver({ ends }: Pick<SecretId, 'ends'>): boolean {
+    return ends !== undefined && ends <= this.#parts.clock.now()
+  }
+
+  async #hashOf(accessor: string): Promise<string> {
+    return (await this.#parts.hashOfAccessor())(accessor).toString('base64url')
+  }
+}
+
+/** The key is one of `secretIdKey`. */
+function found({ key, value, revision }: ViewRecord): FoundSecretId {
+  const [, role = '', hash = ''] = key.split('/')
+  return { secretId: readSecretId(value), role, hash, revision }
+}
+
+const keyOf = ({ role, hash }: FoundSecretId): string => secretIdKey(role, hash)
+
+/** The refusal of a call below a role that is not there. */
+export const goneText = (name: string): string => `role "${name}" does not exist`
+
+const alreadyRegistered = () => refuse('invalid', 'failed to store secret_id: SecretID is already registered')
