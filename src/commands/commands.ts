@@ -47,6 +47,13 @@ const commands: Readonly<Record<string, ListedCommand>> = {
     summary: 'Move all records to another storage',
     load: async () => (await import('./storage-copy.ts')).storageCopy,
   },
+  import: {
+    usage:
+      '--from URL --from-token-file FILE --to URL --to-token-file FILE ' +
+      '[--only policies,auth,identity,kv,messages,namespaces] [--dry-run] [--report FILE]',
+    summary: 'Copy a running Vault, OpenBao or Gatehouse into a running Gatehouse',
+    load: async () => (await import('./import.ts')).importCommand,
+  },
   support: {
     usage: 'FILE [--log FILE]',
     summary: 'Collect state, settings without secrets and recent log lines into one file',

@@ -1,0 +1,44 @@
+import { importAuthMounts } from './auth-mounts.ts'
+import { importIdentity } from './identity.ts'
+import { importKv } from './kv.ts'
+import { importMessages } from './messages.ts'
+import { childrenOf, hasNamespace, importNamespace } from './namespaces.ts'
+import { importPolicies } from './policies.ts'
+import { reporting, type Scope } from './scope.ts'
+import type { Section } from './sections.ts'
+
+/** In this order: policies name login methods and groups. */
+const steps: readonly [Section, (scope: Scope) => Promise<void>][] = [
+  ['auth', importAuthMounts],
+  ['identity', importIdentity],
+  ['policies', importPolicies],
+  ['kv', importKv],
+  ['messages', importMessages],
+]
+
+/** Imports the selected sections of all namespaces, each before those below it. */
+export async function importServer(
+  root: Omit<Scope, 'namespace'>,
+  only: ReadonlySet<Section>,
+): Promise<void> {
+  const namespaces = ['']
+  for (let at = namespaces.shift(); at !== undefined; at = namespaces.shift()) {
+    const scope = { ...root, namespace: at, from: root.from.in(at), to: root.to.in(at) }
+    for (const [section, run] of steps) if (only.has(section)) await runStep(scope, section, run)
+    for (const name of await childrenOf(scope.from)) {
+      const isThere = only.has('namespaces')
+        ? await importNamespace(scope, name)
+        : await hasNamespace(scope, name)
+      if (isThere) namespaces.push(at + name)
+    }
+  }
+}
+
+async function runStep(scope: Scope, section: Section, run: (scope: Scope) => Promise<void>): Promise<void> {
+  const { report, namespace, progress } = scope
+  const before = report.counts
+  await reporting(scope, section, section, () => run(scope))
+  const { imported, existed, failed } = report.counts
+  const counts = `${imported - before.imported} imported, ${existed - before.existed} existed`
+  progress(`${namespace}${section}: ${counts}, ${failed - before.failed} failed`)
+}

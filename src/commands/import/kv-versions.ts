@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import type { Body } from './remote-server.ts'
+import type { Scope } from './scope.ts'
+
+/** In the custom metadata of a key whose import has not ended. */
+const mark = 'gatehouse-import'
+const markText = 'unfinished'
+const versionsPerRequest = 400
+
+const metadataShape = z.object({
+  current_version: z.number(),
+  max_versions: z.number().default(0),
+  cas_required: z.boolean().default(false),
+  metadata_cas_required: z.boolean().default(false),
+  delete_version_after: z.string().default('0s'),
+  custom_metadata: z.record(z.string(), z.string()).nullish(),
+  versions: z.record(z.string(), z.object({ deletion_time: z.string(), destroyed: z.boolean() })),
+})
+type Metadata = z.infer<typeof metadataShape>
+const dataShape = z.object({ data: z.record(z.string(), z.unknown()).nullable() })
+
+/**
+ * Imports a key of version 2 with all versions and their numbers. Versions whose data the source does not have
+ * or does not show become destroyed versions. The key is marked until all is written, and a marked key
+ * continues where it stopped.
+ */
+export async function importKey(scope: Scope, mount: string, key: string): Promise<void> {
+  const { from, to, report, namespace, isDryRun } = scope
+  const item = { kind: 'secret', namespace, path: mount + key }
+  const { data: ours } = metadataShape.safeParse(await to.read(`${mount}metadata/${key}`))
+  if (ours !== undefined && ours.custom_metadata?.[mark] !== markText) return report.existed(item)
+  const { data: theirs } = metadataShape.safeParse(await from.read(`${mount}metadata/${key}`))
+  if (theirs === undefined) return report.failed(item, 'the secret is gone')
+  const deleted = deletedVersions(theirs)
+  if (!isDryRun) await new KeyImport(scope, mount, key, theirs).run(ours?.current_version)
+  report.imported(item)
+  for (const version of deleted)
+    report.failed(
+      { kind: 'secret_version', namespace, path: `${mount}${key} version ${version}` },
+      'it is deleted: undelete it on the source to import it',
+    )
+}
+
+type VersionInfo = Metadata['versions'][string]
+
+/** Has a time in the past. */
+const isDeleted = ({ deletion_time: time }: VersionInfo) => time !== '' && Date.parse(time) <= Date.now()
+
+const deletedVersions = ({ versions }: Metadata): string[] =>
+  Object.entries(versions).flatMap(([version, info]) => (isDeleted(info) && !info.destroyed ? [version] : []))
+
+class KeyImport {
+  readonly #scope: Scope
+  readonly #mount: string
+  readonly #key: string
+  readonly #theirs: Metadata
+  /** What the target deletes the next version after, in seconds; 0: never. */
+  #deletesAfter = 0
+
+  constructor(scope: Scope, mount: string, key: string, theirs: Metadata) {
+    this.#scope = scope
+    this.#mount = mount
+    this.#key = key
+    this.#theirs = theirs
+  }
+
+  /** `written`: how many versions an earlier run wrote. */
+  async run(written = 0): Promise<void> {
+    const { current_version: current, versions } = this.#theirs
+    const kept = Math.max(1, ...Object.keys(versions).map((version) => current - Number(version) + 1))
+    const unfinished = { custom_metadata: { [mark]: markText }, max_versions: kept }
+    await this.#settings({ ...unfinished, delete_version_after: '0s' })
+    const lost: number[] = []
+    for (let version = 1; version <= current; version += 1) {
+      const info = versions[version]
+      const isLost = info === undefined || info.destroyed || isDeleted(info)
+      if (isLost) lost.push(version)
+      if (version > written) await this.#write(version, isLost ? undefined : info)
+    }
+    for (let at = 0; at < lost.length; at += versionsPerRequest)
+      await this.#scope.to.write(`${this.#mount}destroy/${this.#key}`, {
+        versions: lost.slice(at, at + versionsPerRequest),
+      })
+    const { max_versions, cas_required, metadata_cas_required, delete_version_after } = this.#theirs
+    await this.#settings({
+      ...{ max_versions, cas_required, delete_version_after },
+      ...(metadata_cas_required ? { metadata_cas_required } : {}),
+      custom_metadata: this.#theirs.custom_metadata ?? {},
+    })
+  }
+
+  async #write(version: number, info: VersionInfo | undefined): Promise<void> {
+    const { from, to } = this.#scope
+    const path = `${this.#mount}data/${this.#key}`
+    const read = info === undefined ? undefined : await from.read(path, { version: String(version) })
+    const { data } = dataShape.safeParse(read)
+    await this.#deleteAfter(info?.deletion_time ?? '')
+    const body: Body = { data: data === undefined ? {} : data.data, options: { cas: version - 1 } }
+    await to.write(path, body)
+  }
+
+  /** The next version ends when the one of the source does. */
+  async #deleteAfter(deletionTime: string): Promise<void> {
+    const left = deletionTime === '' ? 0 : Math.ceil((Date.parse(deletionTime) - Date.now()) / 1000)
+    const seconds = deletionTime === '' ? 0 : Math.max(1, left)
+    if (seconds === this.#deletesAfter) return
+    await this.#settings({ delete_version_after: `${seconds}s` })
+    this.#deletesAfter = seconds
+  }
+
+  async #settings(settings: Body): Promise<void> {
+    await this.#scope.to.write(`${this.#mount}metadata/${this.#key}`, settings)
+  }
+}

@@ -1,0 +1,116 @@
+import { z } from 'zod'
+import { isJsonNumber, numberText } from '../../lib/json.ts'
+import { eachOf } from './each.ts'
+import { importKey } from './kv-versions.ts'
+import { type MountEntry, mountRequest, mountsAt } from './mounts.ts'
+import { type Body, RefusedRequest, type RemoteServer } from './remote-server.ts'
+import { importOne, noteOf, reporting, type Scope } from './scope.ts'
+
+const atOnce = 8
+const keysPerProgress = 1_000
+
+const builtIn: ReadonlySet<string> = new Set([
+  ...['cubbyhole', 'system', 'identity', 'ns_cubbyhole', 'ns_system', 'ns_identity', 'agent_registry'],
+])
+const kvTypes: ReadonlySet<string> = new Set(['kv', 'generic'])
+/** Their configuration holds a secret that a server never shows. */
+const cloudTypes: ReadonlySet<string> = new Set(['cloud', 'azure'])
+
+const versionOf = ({ options }: MountEntry) => (String(options?.['version'] ?? '1') === '2' ? 2 : 1)
+
+/** Imports `kv` mounts with their secrets. Other secrets engines are reported. */
+export async function importKv(scope: Scope): Promise<void> {
+  const { from, to, report, namespace } = scope
+  const [theirs, ours] = await Promise.all([mountsAt(from, 'mounts'), mountsAt(to, 'mounts')])
+  for (const [path, entry] of theirs) {
+    const item = { kind: 'secrets_mount', namespace, path }
+    if (builtIn.has(entry.type) || (cloudTypes.has(entry.type) && !(await isInUse(from, path)))) continue
+    if (!kvTypes.has(entry.type)) {
+      report.failed(item, `type ${entry.type} is not supported`)
+      continue
+    }
+    const same = ours.get(path)
+    if (same !== undefined && (!kvTypes.has(same.type) || versionOf(same) !== versionOf(entry))) {
+      report.failed(item, `the target has type ${same.type} version ${versionOf(same)} here`)
+      continue
+    }
+    const { failed } = report.counts
+    await importOne(scope, {
+      ...item,
+      exists: async () => same !== undefined,
+      write: async () =>
+        noteOf((await to.write(`sys/mounts/${path.replace(/\/$/, '')}`, mountRequest(entry))).warnings),
+    })
+    if (report.counts.failed > failed) continue
+    await reporting(scope, 'secrets_mount', path, () => importSecrets(scope, path, versionOf(entry)))
+  }
+}
+
+const isInUse = async (server: RemoteServer, mount: string) => {
+  const { tenant_id: tenant = '' } = (await server.read(`${mount}config`)) ?? {}
+  return tenant !== '' || (await server.list(`${mount}roles`)).length > 0
+}
+
+async function importSecrets(scope: Scope, mount: string, version: 1 | 2): Promise<void> {
+  let done = 0
+  const progress = () => {
+    done += 1
+    if (done % keysPerProgress === 0) scope.progress(`${mount}: ${done} keys`)
+  }
+  const top = version === 1 ? mount : `${mount}metadata/`
+  await eachOf(keysBelow(scope.from, top), atOnce, async (key) => {
+    const path = mount + key
+    if (version === 2) await reporting(scope, 'secret', path, () => importKey(scope, mount, key))
+    else await importSecret(scope, path)
+    progress()
+  })
+  if (version === 2) await importConfig(scope, mount)
+}
+
+/** The keys below a folder, in the order of their names. */
+async function* keysBelow(server: RemoteServer, top: string): AsyncGenerator<string> {
+  const folders = ['']
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    const names = await server.list(top + folder)
+    for (const name of names) if (!name.endsWith('/')) yield folder + name
+    for (const name of names.toReversed()) if (name.endsWith('/')) folders.push(folder + name)
+  }
+}
+
+const importSecret = ({ ...scope }: Scope, path: string) =>
+  importOne(scope, {
+    ...{ kind: 'secret', path },
+    exists: async () => (await scope.to.read(path)) !== undefined,
+    write: async () => {
+      const value = await scope.from.read(path)
+      if (value === undefined) throw new RefusedRequest(404, 'the secret is gone')
+      return noteOf((await scope.to.write(path, value)).warnings)
+    },
+  })
+
+const configShape = z.looseObject({})
+const configFields = ['max_versions', 'cas_required', 'metadata_cas_required', 'delete_version_after']
+
+/** What differs from the settings of a new mount. */
+function settingsOf(config: Body | undefined): Body {
+  const isSet = (value: unknown) =>
+    isJsonNumber(value)
+      ? Number(numberText(value)) !== 0
+      : value !== undefined && value !== 0 && value !== false && value !== '0s' && value !== null
+  const { data = {} } = configShape.safeParse(config)
+  return Object.fromEntries(
+    configFields.filter((name) => isSet(data[name])).map((name) => [name, data[name]]),
+  )
+}
+
+/** After the keys: the limits of the mount would apply to what is written. */
+async function importConfig(scope: Scope, mount: string): Promise<void> {
+  const path = `${mount}config`
+  const settings = settingsOf(await scope.from.read(path))
+  if (Object.keys(settings).length === 0) return
+  await importOne(scope, {
+    ...{ kind: 'kv_config', path },
+    exists: async () => Object.keys(settingsOf(await scope.to.read(path))).length > 0,
+    write: async () => noteOf((await scope.to.write(path, settings)).warnings),
+  })
+}

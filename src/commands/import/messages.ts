@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { RefusedRequest, type RemoteServer } from './remote-server.ts'
+import { importOne, noteOf, type Scope } from './scope.ts'
+
+const root = 'sys/config/ui/custom-messages'
+
+const messageShape = z.object({
+  title: z.string(),
+  message: z.string(),
+  type: z.string(),
+  authenticated: z.boolean(),
+  start_time: z.string(),
+  end_time: z.string().nullish(),
+  link: z.unknown().optional(),
+  options: z.unknown().optional(),
+})
+type Message = z.infer<typeof messageShape>
+
+/** Imports custom messages. Those that are equal are the same: ids are the server's. */
+export async function importMessages(scope: Scope): Promise<void> {
+  const theirs = await messagesOf(scope.from)
+  if (theirs.size === 0) return
+  const ours = new Set([...(await messagesOf(scope.to)).values()].map(identityOf))
+  for (const [id, message] of theirs)
+    await importOne(scope, {
+      ...{ kind: 'message', path: `${root}/${id}` },
+      exists: async () => ours.has(identityOf(message)),
+      write: async () => {
+        const given = Object.entries(message).filter(([, value]) => value !== null && value !== undefined)
+        return noteOf((await scope.to.write(root, Object.fromEntries(given))).warnings)
+      },
+    })
+}
+
+/** By id. None on a server without messages. */
+async function messagesOf(server: RemoteServer): Promise<ReadonlyMap<string, Message>> {
+  const messages = new Map<string, Message>()
+  for (const authenticated of [true, false])
+    for (const id of await idsOf(server, authenticated)) {
+      const { data } = messageShape.safeParse(await server.read(`${root}/${id}`))
+      if (data !== undefined) messages.set(id, data)
+    }
+  return messages
+}
+
+async function idsOf(server: RemoteServer, authenticated: boolean): Promise<readonly string[]> {
+  try {
+    return await server.list(root, { authenticated: String(authenticated) })
+  } catch (error) {
+    if (error instanceof RefusedRequest && error.status !== 403) return []
+    throw error
+  }
+}
+
+const identityOf = ({ title, message, type, authenticated, start_time: start, end_time: end }: Message) =>
+  JSON.stringify([title, message, type, authenticated, Date.parse(start), end ? Date.parse(end) : null])

@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { type Body, givenFields, type RemoteServer } from './remote-server.ts'
+
+const mountTable = z.record(
+  z.string(),
+  z.looseObject({
+    type: z.string(),
+    accessor: z.string().default(''),
+    description: z.string().default(''),
+    config: z.record(z.string(), z.unknown()).nullish(),
+    options: z.record(z.string(), z.unknown()).nullish(),
+    local: z.boolean().default(false),
+  }),
+)
+
+export type MountEntry = z.infer<typeof mountTable>[string]
+/** By path, which ends in `/`. */
+export type MountTable = ReadonlyMap<string, MountEntry>
+
+/** The mounts of a namespace; none if it does not exist. */
+export async function mountsAt(server: RemoteServer, kind: 'auth' | 'mounts'): Promise<MountTable> {
+  const { data } = mountTable.safeParse(await server.read(`sys/${kind}`))
+  return new Map(Object.entries(data ?? {}))
+}
+
+/** What a mount is created with, of what its entry shows. */
+const configFields = [
+  ...['default_lease_ttl', 'max_lease_ttl', 'listing_visibility', 'token_type'],
+  ...['audit_non_hmac_request_keys', 'audit_non_hmac_response_keys'],
+  ...['passthrough_request_headers', 'allowed_response_headers'],
+]
+
+/** The request that creates a mount like this one. */
+export function mountRequest({ type, description, config, options, local }: MountEntry): Body {
+  const given = Object.entries(givenFields(config ?? {})).filter(
+    ([name, value]) => configFields.includes(name) && value !== 0 && value !== 'default-service',
+  )
+  return { type, description, config: Object.fromEntries(given), options: options ?? null, local }
+}
+
+/** Maps the accessors of one server's login methods to those of another at the same paths. */
+export async function accessorMap(
+  from: RemoteServer,
+  to: RemoteServer,
+): Promise<ReadonlyMap<string, string>> {
+  const [theirs, ours] = await Promise.all([mountsAt(from, 'auth'), mountsAt(to, 'auth')])
+  return new Map(
+    [...theirs].flatMap(([path, { accessor }]) => {
+      const same = ours.get(path)
+      return same === undefined ? [] : [[accessor, same.accessor] as const]
+    }),
+  )
+}

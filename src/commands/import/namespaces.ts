@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import { RefusedRequest, type RemoteServer } from './remote-server.ts'
+import { importOne, noteOf, type Scope } from './scope.ts'
+
+const kind = 'namespace'
+const shape = z.object({ custom_metadata: z.record(z.string(), z.string()).nullish() })
+
+/** The namespaces right below one; each name ends in `/`. None on a server without namespaces. */
+export async function childrenOf(server: RemoteServer): Promise<readonly string[]> {
+  try {
+    return await server.list('sys/namespaces')
+  } catch (error) {
+    if (error instanceof RefusedRequest && (error.status === 400 || error.status === 405)) return []
+    throw error
+  }
+}
+
+/** Creates a child namespace. Returns whether the target has it now, or would have it. */
+export async function importNamespace(scope: Scope, name: string): Promise<boolean> {
+  const { from, to, report } = scope
+  const path = `sys/namespaces/${name.replace(/\/$/, '')}`
+  const before = report.counts.failed
+  await importOne(scope, {
+    ...{ kind, path },
+    exists: async () => (await to.read(path)) !== undefined,
+    write: async () => {
+      const { data } = shape.safeParse(await from.read(path))
+      return noteOf((await to.write(path, { custom_metadata: data?.custom_metadata ?? {} })).warnings)
+    },
+  })
+  return report.counts.failed === before
+}
+
+/** Reports a namespace that the import does not create and the target does not have. */
+export async function hasNamespace({ namespace, to, report }: Scope, name: string): Promise<boolean> {
+  const path = `sys/namespaces/${name.replace(/\/$/, '')}`
+  if ((await to.read(path)) !== undefined) return true
+  report.failed({ kind, namespace, path }, 'the target has no such namespace')
+  return false
+}

@@ -1,0 +1,82 @@
+import { z } from 'zod'
+import { accessorMap } from './mounts.ts'
+import { type RemoteServer, RefusedRequest } from './remote-server.ts'
+import { importOne, noteOf, type Scope } from './scope.ts'
+
+const kind = 'policy'
+/** They belong to the server. */
+const builtIn: ReadonlySet<string> = new Set(['root', 'response-wrapping', 'control-group'])
+const policyShape = z.object({ policy: z.string() })
+const nameShape = z.object({ name: z.string() })
+const idShape = z.object({ id: z.string() })
+
+/**
+ * Imports ACL policies. Accessors of mounts and ids of groups in their templates become those of the target, so
+ * mounts and groups must be imported before.
+ */
+export async function importPolicies(scope: Scope): Promise<void> {
+  const { from, to, report, namespace } = scope
+  const accessors = await accessorMap(from, to)
+  for (const name of await from.list('sys/policies/acl')) {
+    if (builtIn.has(name)) continue
+    const path = `sys/policies/acl/${name}`
+    const theirs = await textOf(from, path)
+    if (theirs === undefined) continue
+    const { text, unknown } = await translated(theirs, accessors, scope)
+    await importOne(scope, {
+      ...{ kind, path },
+      exists: async () => {
+        const ours = await textOf(to, path)
+        // each namespace has it from its beginning
+        if (ours === undefined) return name === 'default'
+        return ours === text ? true : 'it differs, and stays as it is'
+      },
+      write: async () => {
+        const { warnings } = await to.write(path, { policy: text })
+        return noteOf([
+          ...warnings,
+          ...unknown.map((id) => `its template names ${id}, unknown to the target`),
+        ])
+      },
+    })
+  }
+  for (const other of ['rgp', 'egp', 'password'])
+    for (const name of await listIfThere(from, `sys/policies/${other}`))
+      report.failed({ kind, namespace, path: `sys/policies/${other}/${name}` }, 'this kind is not supported')
+}
+
+const textOf = async (server: RemoteServer, path: string) =>
+  policyShape.safeParse(await server.read(path)).data?.policy
+
+const accessorInTemplate = /(identity\.entity\.aliases\.)([A-Za-z0-9_-]+)/g
+const groupInTemplate = /(identity\.groups\.ids\.)([A-Za-z0-9_-]+)/g
+
+async function translated(policy: string, accessors: ReadonlyMap<string, string>, { from, to }: Scope) {
+  const unknown: string[] = []
+  const groups = new Map<string, string>()
+  for (const [, , id = ''] of policy.matchAll(groupInTemplate)) {
+    const { data: theirs } = nameShape.safeParse(await from.read(`identity/group/id/${id}`))
+    const ours = theirs === undefined ? undefined : await to.read(`identity/group/name/${theirs.name}`)
+    const { data } = idShape.safeParse(ours)
+    if (data !== undefined) groups.set(id, data.id)
+  }
+  const known = (ids: ReadonlyMap<string, string>) => (_: string, before: string, id: string) => {
+    const same = ids.get(id)
+    if (same === undefined) unknown.push(id)
+    return before + (same ?? id)
+  }
+  const text = policy
+    .replaceAll(accessorInTemplate, known(accessors))
+    .replaceAll(groupInTemplate, known(groups))
+  return { text, unknown }
+}
+
+/** Kinds of policies that only some servers have. */
+async function listIfThere(from: RemoteServer, path: string): Promise<readonly string[]> {
+  try {
+    return await from.list(path)
+  } catch (error) {
+    if (error instanceof RefusedRequest) return []
+    throw error
+  }
+}

@@ -1,0 +1,197 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+import { StartError } from '../../errors.ts'
+import { systemCode } from '../../lib/private-file.ts'
+
+/** Much more than a list of a million names. */
+const maxBodyBytes = 256 * 1024 * 1024
+const answerMs = 120_000
+const mostAttempts = 6
+const firstPauseMs = 200
+const maxPauseMs = 10_000
+const maxReasonLength = 500
+
+/** The object of a request or a response. Numbers that JavaScript would change are `JsonNumber`s. */
+export type Body = { readonly [key: string]: unknown }
+
+/** The server refused one request; the text has its status and its errors. */
+export class RefusedRequest extends Error {
+  override readonly name = 'RefusedRequest'
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+type Sent = { readonly query?: Readonly<Record<string, string>>; readonly body?: string }
+
+export type Answer = { readonly data: Body; readonly warnings: readonly string[] }
+
+const envelope = z.object({
+  data: z.record(z.string(), z.unknown()).nullish(),
+  warnings: z.array(z.string()).nullish(),
+})
+const listed = z.object({ keys: z.array(z.string()) })
+const errorBody = z.object({ errors: z.array(z.string()) })
+
+/**
+ * A running Vault, OpenBao or Gatehouse, seen in one namespace. Requests that the server did not process are
+ * repeated. Throws a `RefusedRequest` if the server refuses a request, and a `StartError` with code 3 if it
+ * cannot be reached.
+ */
+export class RemoteServer {
+  readonly #name: string
+  readonly #url: URL
+  readonly #token: string
+  readonly #namespace: string
+
+  /** `name` is what messages call the server; `namespace` is empty or ends in `/`. */
+  constructor(name: string, url: URL, token: string, namespace = '') {
+    this.#name = name
+    this.#url = url
+    this.#token = token
+    this.#namespace = namespace
+  }
+
+  in(namespace: string): RemoteServer {
+    return new RemoteServer(this.#name, this.#url, this.#token, namespace)
+  }
+
+  /** Throws a `StartError` with code 3 if the server cannot be used with this token. */
+  async check(): Promise<void> {
+    try {
+      await this.#request('GET', 'auth/token/lookup-self', {}, 1)
+    } catch (cause) {
+      if (!(cause instanceof RefusedRequest)) throw cause
+      const what = cause.status === 403 ? 'rejects the token' : `cannot be used: ${cause.message}`
+      throw new StartError(3, `${this.#name} ${what}`, { cause })
+    }
+  }
+
+  /** The `data` of a path; undefined if nothing is there. */
+  async read(path: string, query: Readonly<Record<string, string>> = {}): Promise<Body | undefined> {
+    return (await this.#request('GET', path, { query }))?.data
+  }
+
+  /** The names at a path, none if nothing is there. */
+  async list(path: string, query: Readonly<Record<string, string>> = {}): Promise<readonly string[]> {
+    const answer = await this.#request('GET', path, { query: { list: 'true', ...query } })
+    return listed.safeParse(answer?.data).data?.keys ?? []
+  }
+
+  async write(path: string, body: Body): Promise<Answer> {
+    const answer = await this.#request('POST', path, { body: JSON.stringify(body) })
+    return answer ?? { data: {}, warnings: [] }
+  }
+
+  /** Undefined for a 404 of a GET. */
+  async #request(
+    method: 'GET' | 'POST',
+    path: string,
+    sent: Sent,
+    attempts = mostAttempts,
+  ): Promise<Answer | undefined> {
+    let pauseMs = firstPauseMs
+    for (let left = attempts - 1; ; left -= 1) {
+      const { status, headers, text, failure } = await this.#send(method, path, sent)
+      const isRepeated = failure === undefined ? isBusy(status) : wasNotProcessed(method, failure)
+      if (isRepeated && left > 0) {
+        await sleep(Math.max(pauseMs, 1000 * Number(headers.get('retry-after') ?? 0) || 0, 0))
+        pauseMs = Math.min(2 * pauseMs, maxPauseMs)
+        continue
+      }
+      if (failure !== undefined) throw this.#unreachable(failure)
+      if (status === 503) throw this.#unusable(reasonOf(status, text))
+      if (status === 404 && method === 'GET') return undefined
+      if (status >= 300) throw new RefusedRequest(status, reasonOf(status, text))
+      return this.#answerOf(text)
+    }
+  }
+
+  async #send(method: string, path: string, { query = {}, body }: Sent) {
+    const url = new URL(this.#url)
+    url.pathname = `${url.pathname.replace(/\/$/, '')}/v1/${encodedPath(path)}`
+    url.search = new URLSearchParams(query).toString()
+    const headers = {
+      'x-vault-token': this.#token,
+      'x-vault-request': 'true',
+      ...(this.#namespace === '' ? {} : { 'x-vault-namespace': this.#namespace }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    }
+    const none = { status: 0, headers: new Headers(), text: '' }
+    try {
+      const signal = AbortSignal.timeout(answerMs)
+      // a redirect would send the token elsewhere
+      const response = await fetch(url, { method, headers, body: body ?? null, redirect: 'manual', signal })
+      const text = await boundedText(response)
+      return { status: response.status, headers: response.headers, text, failure: undefined }
+    } catch (error) {
+      const cause = error instanceof TypeError && error.cause !== undefined ? error.cause : error
+      return { ...none, failure: cause }
+    }
+  }
+
+  #answerOf(text: string): Answer {
+    if (text.trim() === '') return { data: {}, warnings: [] }
+    const { data: read } = envelope.safeParse(parsed(text))
+    if (read === undefined) throw this.#unusable('it does not answer like Vault')
+    return { data: read.data ?? {}, warnings: read.warnings ?? [] }
+  }
+
+  #unreachable(cause: unknown): StartError {
+    return new StartError(3, `${this.#name} cannot be reached: ${systemCode(cause)}`, { cause })
+  }
+
+  #unusable(reason: string): StartError {
+    return new StartError(3, `${this.#name} cannot be used: ${reason}`)
+  }
+}
+
+/** Encodes each segment of a path. */
+const encodedPath = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
+
+const isBusy = (status: number) => status === 429 || status === 503 || status === 412
+
+/** Whether a request may be sent again after a failure of its connection. */
+const wasNotProcessed = (method: string, failure: unknown) =>
+  method === 'GET' ? systemCode(failure) !== 'TimeoutError' : systemCode(failure) === 'ECONNREFUSED'
+
+async function boundedText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length
+    if (size > maxBodyBytes) throw Object.assign(new Error('too large'), { code: 'ANSWER_TOO_LARGE' })
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+/** Keeps the digits of numbers. Undefined if the text is not JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text, (_key, value: unknown, { source }: { source?: string }) =>
+      typeof value === 'number' && source !== undefined && String(value) !== source
+        ? JSON.rawJSON(source)
+        : value,
+    )
+  } catch {
+    return undefined
+  }
+}
+
+function reasonOf(status: number, text: string): string {
+  const { data } = errorBody.safeParse(parsed(text))
+  const errors = data?.errors.join('; ').replaceAll(/\s+/g, ' ').trim() ?? ''
+  const reason = errors === '' ? `HTTP ${status}` : `HTTP ${status}: ${errors}`
+  return reason.length > maxReasonLength ? `${reason.slice(0, maxReasonLength)}…` : reason
+}
+
+/** What is set in an object: without null, empty texts and empty lists. */
+export function givenFields(body: Body): Record<string, unknown> {
+  const isGiven = (value: unknown) =>
+    value !== null && value !== '' && !(Array.isArray(value) && value.length === 0)
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => isGiven(value)))
+}

@@ -1,0 +1,52 @@
+import type { ImportReport } from './report.ts'
+import { RefusedRequest, type RemoteServer } from './remote-server.ts'
+
+/** The import of one namespace. */
+export type Scope = {
+  /** Empty or ends in `/`. */
+  readonly namespace: string
+  readonly from: RemoteServer
+  readonly to: RemoteServer
+  readonly report: ImportReport
+  /** Only reads. */
+  readonly isDryRun: boolean
+  progress(text: string): void
+}
+
+export type Import = {
+  readonly kind: string
+  readonly path: string
+  /** Whether the target has it; a text is a note about what it has. */
+  exists(): Promise<boolean | string>
+  /** Returns what the operator should know about it. */
+  write(): Promise<string | undefined>
+}
+
+/** Imports one object unless it exists. A refusal is reported, and ends nothing else. */
+export async function importOne(scope: Scope, { kind, path, exists, write }: Import): Promise<void> {
+  await reporting(scope, kind, path, async () => {
+    const { namespace, report, isDryRun } = scope
+    const found = await exists()
+    if (found !== false) return report.existed({ kind, namespace, path }, found === true ? undefined : found)
+    report.imported({ kind, namespace, path }, isDryRun ? undefined : await write())
+  })
+}
+
+/** Reports a refused request as a failure of this object. */
+export async function reporting(
+  { namespace, report }: Scope,
+  kind: string,
+  path: string,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof RefusedRequest)) throw error
+    report.failed({ kind, namespace, path }, error.message)
+  }
+}
+
+/** The warnings of a response, as a note. */
+export const noteOf = (warnings: readonly string[]): string | undefined =>
+  warnings.length === 0 ? undefined : warnings.join(' ')

@@ -1,0 +1,298 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import { importServer } from '../../src/commands/import/import-server.ts'
+import { RemoteServer } from '../../src/commands/import/remote-server.ts'
+import { ImportReport } from '../../src/commands/import/report.ts'
+import { isSection, sections } from '../../src/commands/import/sections.ts'
+import { aSigner } from '../plugins/jwt-auth/signer.ts'
+import { jwksOf, startProvider } from '../plugins/jwt-auth/provider.ts'
+import { inside } from '../support/client.ts'
+import { runCommand } from '../support/process.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+type Listed = { kind: string; namespace: string; path: string; note?: string; reason?: string }
+type Report = {
+  summary: { imported: number; existed: number; failed: number }
+  imported: Listed[]
+  existed: Listed[]
+  failed: Listed[]
+}
+
+async function importAll(
+  from: TestServer,
+  to: TestServer,
+  options: { only?: string; dryRun?: boolean } = {},
+) {
+  const report = new ImportReport()
+  const server = (name: string, { url }: TestServer) => new RemoteServer(name, new URL(url), 'root')
+  const only = new Set((options.only?.split(',') ?? [...sections]).filter(isSection))
+  await importServer(
+    {
+      ...{ from: server('--from', from), to: server('--to', to), report },
+      ...{ isDryRun: options.dryRun ?? false, progress: () => {} },
+    },
+    only,
+  )
+  return JSON.parse(JSON.stringify(report)) as Report
+}
+
+const pathsOf = (items: Listed[], kind: string) =>
+  items.filter((item) => item.kind === kind).map(({ namespace, path }) => namespace + path)
+
+const ok = { status: 204 }
+
+/** A server with something in each section. */
+async function startFilled(): Promise<TestServer> {
+  const server = await startTestServer()
+  const { root } = server
+  const signer = aSigner()
+  expect(await root.write('sys/auth/ci', { type: 'jwt', description: 'pipelines' })).toMatchObject(ok)
+  await root.write('auth/ci/config', { jwt_validation_pubkeys: [signer.pem], bound_issuer: 'https://ci' })
+  const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: ['a'], token_policies: ['reader'] }
+  await root.write('auth/ci/role/build', { ...role, token_ttl: '15m' })
+  await root.write('auth/token/roles/nightly', { allowed_policies: ['reader'], orphan: true })
+  const accessor = String((await root.read('sys/auth')).body['data']?.['ci/']?.['accessor'])
+  const alice = await root.write('identity/entity', { name: 'alice', metadata: { team: 'web' } })
+  const id = String(alice.body['data']?.['id'])
+  await root.write('identity/entity-alias', { name: 'sub-1', canonical_id: id, mount_accessor: accessor })
+  const inner = await root.write('identity/group', { name: 'inner', member_entity_ids: [id] })
+  const innerId = String(inner.body['data']?.['id'])
+  await root.write('identity/group', { name: 'all', policies: ['reader'], member_group_ids: [innerId] })
+  const external = await root.write('identity/group', { name: 'people', type: 'external' })
+  const canonical = external.body['data']?.['id']
+  await root.write('identity/group-alias', { name: 'g', mount_accessor: accessor, canonical_id: canonical })
+  const template =
+    `path "own/{{identity.entity.aliases.${accessor}.name}}" { capabilities = ["read"] }\n` +
+    `path "team/{{identity.groups.ids.${innerId}.name}}" { capabilities = ["read"] }`
+  await root.write('sys/policies/acl/reader', { policy: template })
+  await root.write('sys/config/ui/custom-messages', {
+    ...{ title: 'Maintenance', message: Buffer.from('tonight').toString('base64'), authenticated: false },
+    ...{ start_time: '2020-01-01T00:00:00Z', end_time: '2100-01-01T00:00:00Z', link: { more: 'https://a' } },
+  })
+  await root.write('sys/namespaces/team', { custom_metadata: { owner: 'web' } })
+  await root.write('sys/namespaces/child', {}, inside('team'))
+  await root.write('sys/policies/acl/deep', { policy: 'path "x" {}' }, inside('team/child'))
+  return server
+}
+
+test('all that another server holds is imported, and a second run changes nothing', async () => {
+  await using from = await startFilled()
+  await using to = await startTestServer()
+
+  const first = await importAll(from, to)
+  const second = await importAll(from, to)
+
+  expect(first.failed).toEqual([])
+  expect(pathsOf(first.imported, 'auth_mount')).toEqual(['auth/ci/'])
+  expect(pathsOf(first.imported, 'auth_role')).toEqual(['auth/ci/role/build', 'auth/token/roles/nightly'])
+  expect(pathsOf(first.imported, 'namespace')).toEqual(['sys/namespaces/team', 'team/sys/namespaces/child'])
+  expect(pathsOf(first.imported, 'policy')).toEqual([
+    'sys/policies/acl/reader',
+    'team/child/sys/policies/acl/deep',
+  ])
+  expect(second.imported).toEqual([])
+  expect(second.failed).toEqual([])
+  expect(second.summary.existed).toBeGreaterThanOrEqual(first.summary.imported)
+  for (const path of ['auth/ci/config', 'auth/ci/role/build', 'auth/token/roles/nightly'])
+    expect((await to.root.read(path)).body['data'], path).toEqual((await from.root.read(path)).body['data'])
+})
+
+test('imported policies, aliases and groups name what the target calls them', async () => {
+  await using from = await startFilled()
+  await using to = await startTestServer()
+
+  await importAll(from, to)
+
+  const accessor = String((await to.root.read('sys/auth')).body['data']?.['ci/']?.['accessor'])
+  const alice = (await to.root.read('identity/entity/name/alice')).body['data']
+  const inner = (await to.root.read('identity/group/name/inner')).body['data']
+  expect(alice).toMatchObject({
+    ...{ metadata: { team: 'web' }, aliases: [{ name: 'sub-1', mount_accessor: accessor }] },
+    group_ids: expect.arrayContaining([inner?.['id']]),
+  })
+  expect(inner).toMatchObject({ member_entity_ids: [alice?.['id']] })
+  expect((await to.root.read('identity/group/name/all')).body['data']).toMatchObject({
+    ...{ member_group_ids: [inner?.['id']], policies: ['reader'] },
+  })
+  expect((await to.root.read('identity/group/name/people')).body['data']).toMatchObject({
+    ...{ type: 'external', alias: { name: 'g', mount_accessor: accessor } },
+  })
+  const { policy } = (await to.root.read('sys/policies/acl/reader')).body['data'] ?? {}
+  expect(policy).toContain(`aliases.${accessor}.name`)
+  expect(policy).toContain(`ids.${inner?.['id']}.name`)
+})
+
+test('a dry run says what it would do, and writes nothing', async () => {
+  await using from = await startFilled()
+  await using to = await startTestServer()
+
+  const dry = await importAll(from, to, { dryRun: true })
+  const real = await importAll(from, to)
+
+  expect(dry.failed).toEqual([])
+  const sorted = ({ imported }: Report) =>
+    imported.map(({ kind, namespace, path }) => `${kind} ${namespace}${path}`).toSorted()
+  expect(sorted(dry)).toEqual(sorted(real))
+  expect(real.existed).toEqual(dry.existed)
+})
+
+test('only the sections that are asked for are imported', async () => {
+  await using from = await startFilled()
+  await using to = await startTestServer()
+
+  const { imported, failed } = await importAll(from, to, { only: 'policies,messages' })
+
+  expect(new Set(imported.map(({ kind }) => kind))).toEqual(new Set(['policy', 'message']))
+  expect(failed).toEqual([
+    {
+      ...{ kind: 'namespace', namespace: '', path: 'sys/namespaces/team' },
+      reason: 'the target has no such namespace',
+    },
+  ])
+})
+
+describe('what is on the target', () => {
+  test('stays, and what is new is imported beside it', async () => {
+    await using from = await startFilled()
+    await using to = await startTestServer()
+    await to.root.write('sys/policies/acl/reader', { policy: 'path "mine" {}' })
+    await to.root.write('sys/auth/ci', { type: 'jwt', description: 'mine' })
+
+    const { existed, imported } = await importAll(from, to)
+
+    expect(existed).toContainEqual({
+      ...{ kind: 'policy', namespace: '', path: 'sys/policies/acl/reader' },
+      note: 'it differs, and stays as it is',
+    })
+    expect(pathsOf(existed, 'auth_mount')).toEqual(['auth/ci/', 'auth/jwt/'])
+    expect(pathsOf(imported, 'auth_config')).toEqual(['auth/ci/config'])
+    expect((await to.root.read('sys/policies/acl/reader')).body['data']?.['policy']).toBe('path "mine" {}')
+    expect((await to.root.read('sys/auth')).body['data']?.['ci/']?.['description']).toBe('mine')
+  })
+
+  test('of another type is reported', async () => {
+    await using from = await startFilled()
+    await using to = await startTestServer()
+    await to.root.write('sys/auth/ci', { type: 'oidc' })
+
+    const { failed } = await importAll(from, to, { only: 'auth' })
+
+    expect(failed).toContainEqual({
+      ...{ kind: 'auth_mount', namespace: '', path: 'auth/ci/' },
+      reason: 'the target has type oidc here',
+    })
+  })
+
+  test('an entity of the same name with other aliases gets none of the aliases', async () => {
+    await using from = await startFilled()
+    await using to = await startTestServer()
+    await importAll(from, to, { only: 'auth,namespaces' })
+    const accessor = String((await to.root.read('sys/auth')).body['data']?.['ci/']?.['accessor'])
+    const other = await to.root.write('identity/entity', { name: 'alice', policies: ['admin'] })
+    const id = other.body['data']?.['id']
+    await to.root.write('identity/entity-alias', {
+      name: 'someone',
+      mount_accessor: accessor,
+      canonical_id: id,
+    })
+
+    const { failed } = await importAll(from, to, { only: 'identity,namespaces' })
+
+    expect(failed).toMatchObject([
+      { kind: 'entity_alias', reason: 'the target has an entity of this name with other aliases' },
+    ])
+  })
+
+  test('a person who has logged in on the target is the same person', async () => {
+    await using from = await startFilled()
+    await using to = await startTestServer()
+    await importAll(from, to, { only: 'auth,namespaces' })
+    const accessor = String((await to.root.read('sys/auth')).body['data']?.['ci/']?.['accessor'])
+    const made = await to.root.write('identity/entity', { name: 'entity_1' })
+    const id = made.body['data']?.['id']
+    await to.root.write('identity/entity-alias', {
+      name: 'sub-1',
+      mount_accessor: accessor,
+      canonical_id: id,
+    })
+
+    const { failed } = await importAll(from, to)
+
+    expect(failed).toEqual([])
+    expect((await to.root.read('identity/group/name/inner')).body['data']?.['member_entity_ids']).toEqual([
+      id,
+    ])
+    expect((await to.root.read('identity/entity/name/alice')).status).toBe(404)
+  })
+})
+
+test('a refusal is reported with its reason, and the rest is imported', async () => {
+  await using from = await startFilled()
+  await using to = await startTestServer()
+  {
+    await using provider = await startProvider({ '/keys': jwksOf(aSigner()) })
+    await from.root.write('auth/jwt/config', { jwks_url: `${provider.url}/keys` })
+  }
+
+  const { failed, imported } = await importAll(from, to)
+
+  expect(failed.map(({ kind, path }) => `${kind} ${path}`)).toEqual(['auth_config auth/jwt/config'])
+  expect(failed[0]?.reason).toMatch(/^HTTP 400: /)
+  expect(pathsOf(imported, 'message')).toHaveLength(1)
+})
+
+describe('the command', () => {
+  test('writes a report without secrets, and exits with 0 or 1', async () => {
+    await using folder = await temporaryFolder()
+    await using from = await startFilled()
+    await using to = await startTestServer()
+    await writeFile(folder.file('token'), 'root\n')
+    const servers = ['--from', from.url, '--to', `${to.url}/`]
+    const tokens = ['--from-token-file', 'token', '--to-token-file', 'token']
+
+    const run = await runCommand('import', {
+      ...{ folder: folder.path, args: [...servers, ...tokens, '--report', 'report.json'] },
+    })
+
+    expect(run).toMatchObject({ code: 0, stdout: '' })
+    expect(run.stderr).toContain('auth: 4 imported, 1 existed, 0 failed\n')
+    const report = JSON.parse(await readFile(folder.file('report.json'), 'utf8'))
+    expect(report).toMatchObject({ dry_run: false, complete: true, summary: { failed: 0 } })
+    await from.root.write('sys/auth/people', { type: 'jwt' })
+    await to.root.write('sys/auth/people', { type: 'oidc' })
+
+    const again = await runCommand('import', { folder: folder.path, args: [...servers, ...tokens] })
+
+    expect(again.code).toBe(1)
+    expect(JSON.parse(again.stdout)).toMatchObject({ summary: { imported: 0, failed: 1 } })
+  })
+
+  test('exits with 3 for a server that cannot be used, and with 2 for bad arguments', async () => {
+    await using folder = await temporaryFolder()
+    await using server = await startTestServer()
+    await writeFile(folder.file('token'), 'root')
+    await writeFile(folder.file('other'), 'hvs.nobody')
+    const run = (url: string, file: string, ...more: string[]) => {
+      const args = ['--from', url, '--from-token-file', file, '--to', server.url, '--to-token-file', 'token']
+      return runCommand('import', { folder: folder.path, args: [...args, ...more] })
+    }
+
+    const gone = await startTestServer()
+    await gone[Symbol.asyncDispose]()
+
+    const [rejected, absent, unknown] = await Promise.all([
+      run(server.url, 'other'),
+      run(gone.url, 'token'),
+      run(server.url, 'token', '--only', 'policies,pki'),
+    ])
+
+    expect(rejected).toMatchObject({ code: 3, stderr: `--from ${server.url} rejects the token\n` })
+    expect(absent).toMatchObject({
+      code: 3,
+      stderr: `--from ${gone.url} cannot be reached: ECONNREFUSED\n`,
+    })
+    expect(unknown.code).toBe(2)
+    expect(unknown.stderr).toContain('--only: pki is not one of policies')
+  })
+})
