@@ -36,7 +36,7 @@ export function writeAnswer(
   response.end(bodyBeside(namespace, body))
 }
 
-/** Responses up to this length keep no place while their clients take them. docs/limits.md#overload */
+/** Longer responses count against the memory limit until their clients have taken them. docs/limits.md#overload */
 const smallAnswer = 64 * 1024
 
 export const isSmall = (body: string | Buffer | undefined): boolean => (body?.length ?? 0) <= smallAnswer

@@ -62,11 +62,6 @@ export class BodyBudget {
   }
 }
 
-/**
- * Responses of at least this many characters count against the memory limit until the client has read them.
- */
-export const largeAnswer = 1024 * 1024
-
 const tooLarge = () => refuse('too-large', 'http: request body too large')
 export const overloaded = () => refuse('overloaded', 'server is overloaded')
 

@@ -5,7 +5,7 @@ import { countedAddress } from '../lib/address.ts'
 import { type AccessLine, accessLine } from './access-log.ts'
 import type { UnreadRequest } from './admission.ts'
 import { isSmall, writeAnswer } from './answer-writer.ts'
-import { BodyBudget, checkAnnouncedSize, largeAnswer, overloaded, readBody } from './body-reader.ts'
+import { BodyBudget, checkAnnouncedSize, overloaded, readBody } from './body-reader.ts'
 import { answerIsMade, type Call, callOf, type EarlyReply } from './call.ts'
 import type { CommonHeaders } from './common-headers.ts'
 import { type CorsRules, lookAtOrigin } from './cors.ts'
@@ -124,7 +124,7 @@ export class Pipeline {
 
   /** Counts a large response until its client has received it. Throws if too many bytes are held already. */
   hold(call: Call, body: string): void {
-    if (body.length < largeAnswer) return
+    if (isSmall(body)) return
     if (this.#budget.isSpent) throw overloaded()
     this.#take(call, Buffer.byteLength(body))
   }
@@ -353,7 +353,7 @@ export class Pipeline {
     const call = callOf(request)
     response.statusCode = answer.status
     // a client that does not take its response must not keep others from theirs
-    if (answer.stream === undefined && isSmall(answer.body)) this.#leavePlace(call)
+    if (answer.stream === undefined) this.#leavePlace(call)
     answerIsMade(call)
     const write = () => {
       try {

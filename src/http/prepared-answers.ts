@@ -6,10 +6,12 @@ import type { NamespaceStore } from '../core/namespaces/namespace-store.ts'
 import { namesTag } from '../lib/entity-tag.ts'
 import type { Random } from '../lib/random.ts'
 import { bodyBeside } from './answer-writer.ts'
-import { largeAnswer } from './body-reader.ts'
 import { type CommonHeaders, requestIdHeader } from './common-headers.ts'
 import { envelope, type WrittenReply } from './envelope.ts'
 import type { PreparedNodeRead } from './node-resource.ts'
+
+/** Larger ones count against the memory limit, which the pipeline keeps. */
+const mostPrepared = 1024 * 1024
 
 /** A read whose response may be prepared. */
 export type PreparedRead = {
@@ -77,7 +79,7 @@ export class PreparedAnswers {
     const named = headers['x-vault-namespace']
     const place = this.#placeOf(named, read.path)
     const reply = place && read.find(place.namespace)
-    if (place === undefined || reply === undefined || reply.dataText.length >= largeAnswer) return undefined
+    if (place === undefined || reply === undefined || reply.dataText.length >= mostPrepared) return undefined
     const answer = this.#written(read.path, reply, place.mountType)
     const id = random.uuid()
     const withOwn = (all: readonly string[]) =>

@@ -266,11 +266,12 @@ describe('limits', () => {
 describe('hostile clients', () => {
   test('a client that takes no responses leaves the places to others', async () => {
     await using busy = await tlsServer({ MAX_IN_FLIGHT: '2', IN_FLIGHT_WAIT: '1ms' })
-    const path = '/v1/auth/token/lookup-self'
-    using hostile = await open(busy, { initialWindowSize: 0 })
-    for (let stream = 0; stream < 4; stream++) await once(hostile.request({ ':path': path }), 'response')
-
+    const [path, large] = ['/v1/auth/token/lookup-self', '/v1/cubbyhole/large']
     using other = await open(busy)
+    await call(other, 'POST', large, { body: JSON.stringify({ value: 'x'.repeat(500_000) }) })
+    using hostile = await open(busy, { initialWindowSize: 0 })
+    for (const taken of [path, path, large, large])
+      await once(hostile.request({ ':path': taken, 'x-vault-token': 'root' }), 'response')
 
     expect((await call(other, 'GET', path)).status).toBe(200)
   })

@@ -47,7 +47,13 @@ async function inFlight({ anonymous }: TestServer): Promise<number> {
   )
 }
 
-/** Resolves when this many requests are in progress. */
+/** Resolves when this many responses are not complete, besides that of the one that asks. */
+async function arePending({ root }: TestServer, count: number): Promise<void> {
+  const inProgress = async () => Object.keys(Object((await root.read('sys/in-flight-req')).body)).length
+  await expect.poll(inProgress).toBe(count + 1)
+}
+
+/** Resolves when this many requests have a place. */
 async function becomesUnderWay(server: TestServer, count: number): Promise<void> {
   while ((await inFlight(server)) !== count) await nextTurn()
 }
@@ -431,13 +437,13 @@ describe('the pipeline', () => {
     // both wait behind a response that is not ready yet
     for (const wire of [first, second]) wire.send(read('wait') + read('large'))
     await server.gate.holds(2)
-    await becomesUnderWay(server, 4)
+    await arePending(server, 4)
 
     expect((await server.root.read('odd/large')).status).toBe(503)
     server.gate.open()
     expect((await first.answers(2)).map(({ status }) => status)).toEqual([200, 200])
     second.close()
-    await becomesUnderWay(server, 0)
+    await arePending(server, 0)
     expect((await server.root.read('odd/large')).status).toBe(200)
   })
 
@@ -493,10 +499,7 @@ test('pipelined requests are answered in order', async () => {
       read('name/never'),
   )
   await server.gate.holds(1)
-  const inProgress = async () =>
-    Object.keys(Object((await server.root.read('sys/in-flight-req')).body)).length
-  // with the one that asks
-  await expect.poll(inProgress).toBe(9)
+  await arePending(server, 8)
   server.gate.open()
 
   const bodies = (await wire.untilClosed()).map(
