@@ -8,6 +8,8 @@ import { SignatureThread } from './signature-thread.ts'
 const mostMsAtOnce = 0.25
 /** Most checks that the thread gets together: others wait for all of them. */
 const mostTogether = 16
+/** So long others wait for it: on a busy machine, the thread may have to wait for a processor. */
+const longestWaitMs = 1
 
 type Cheap<Check> = { readonly check: Check; resolve(verified: boolean): void }
 type Heavy = { readonly weight: number; start(): void }
@@ -38,6 +40,7 @@ export class CheckQueue<Check = SignatureCheck> {
   #free: number
   #isAwaited = false
   #isThreadBusy = false
+  #timer: NodeJS.Timeout | undefined
 
   /** `poolWeight`: the total weight of the checks that run on the thread pool at a time. */
   constructor(poolWeight: number, ways: Ways<Check>) {
@@ -75,7 +78,11 @@ export class CheckQueue<Check = SignatureCheck> {
   }
 
   #await(): void {
-    if (this.#isAwaited || this.#isThreadBusy) return
+    if (this.#isThreadBusy) {
+      this.#timer ??= setTimeout(() => this.#helpThread(), longestWaitMs)
+      return
+    }
+    if (this.#isAwaited) return
     this.#isAwaited = true
     setImmediate(() => {
       this.#isAwaited = false
@@ -86,6 +93,14 @@ export class CheckQueue<Check = SignatureCheck> {
       else void this.#doTogether(first, thread)
       if (!this.#cheap.isEmpty) this.#await()
     })
+  }
+
+  #helpThread(): void {
+    this.#timer = undefined
+    const first = this.#isThreadBusy ? this.#cheap.next() : undefined
+    if (first === undefined) return
+    this.#doHere(first)
+    if (!this.#cheap.isEmpty) this.#await()
   }
 
   #doHere(first: Cheap<Check>): void {
