@@ -1,12 +1,12 @@
 import { availableParallelism } from 'node:os'
 import { countedAddress } from '../../lib/address.ts'
 import { Turns } from '../../lib/turns.ts'
-import { type SignatureCheck, verifyHere } from './schemes.ts'
+import { type SignatureCheck, timeOf, verifyHere } from './schemes.ts'
 import { SignatureThread } from './signature-thread.ts'
 
 /** How long checks may keep the main thread, until others have their turn of the event loop. */
 const mostMsAtOnce = 0.25
-/** Most checks that the thread gets together: others wait for all of them. */
+/** Most checks that the thread gets together, by the time that each takes: others wait for all of them. */
 const mostTogether = 16
 /** So long others wait for it: on a busy machine, the thread may have to wait for a processor. */
 const longestWaitMs = 1
@@ -17,6 +17,8 @@ type Heavy = { readonly weight: number; start(): void }
 /** How cheap checks are done. */
 export type Ways<Check> = {
   here(check: Check): boolean
+  /** The time that it takes, compared with the quickest check. */
+  timeOf(check: Check): number
   /** Absent with one processor: no other one could take the checks. */
   readonly thread?: Pick<SignatureThread, 'isReady' | 'start'> & {
     verify(checks: readonly Check[]): Promise<readonly boolean[]>
@@ -26,6 +28,7 @@ export type Ways<Check> = {
 /** The servers of a process share its thread. */
 const usualWays: Ways<SignatureCheck> = {
   here: verifyHere,
+  timeOf,
   ...(availableParallelism() > 1 ? { thread: new SignatureThread() } : {}),
 }
 
@@ -114,10 +117,12 @@ export class CheckQueue<Check = SignatureCheck> {
   }
 
   async #doTogether(first: Cheap<Check>, thread: NonNullable<Ways<Check>['thread']>): Promise<void> {
-    const batch = [first]
-    for (let next = this.#cheap.next(); next !== undefined; next = this.#cheap.next()) {
+    const batch: Cheap<Check>[] = []
+    let left = mostTogether
+    for (let next: Cheap<Check> | undefined = first; next !== undefined; next = this.#cheap.next()) {
       batch.push(next)
-      if (batch.length === mostTogether) break
+      left -= this.#ways.timeOf(next.check)
+      if (left <= 0) break
     }
     this.#isThreadBusy = true
     const verified = await thread.verify(batch.map(({ check }) => check))

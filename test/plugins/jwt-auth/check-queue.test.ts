@@ -5,7 +5,7 @@ import { CheckQueue, type Ways } from '../../../src/plugins/jwt-auth/check-queue
 const [forger, caller] = ['192.0.2.1', '192.0.2.2']
 
 /** Checks that are done when they are called. */
-const here: Ways<() => boolean> = { here: (check) => check() }
+const here: Ways<() => boolean> = { here: (check) => check(), timeOf: () => 1 }
 
 /** Starts checks on the pool that end on demand; `started` has their names. */
 function onDemand(queue: CheckQueue<() => boolean>) {
@@ -158,6 +158,17 @@ test('a flood of one address leaves places for others in each batch', async () =
   })
   while (!isOver) await answer()
   expect(await all).not.toContain(true)
+})
+
+test('of checks that take longer, fewer are done together', async () => {
+  const { thread, asked } = aThread()
+  thread.start()
+  const queue = new CheckQueue(8, { ...here, timeOf: () => 4, thread })
+
+  for (let count = 0; count < 10; count += 1) void queue.cheap(caller, valid)
+  await nextTurn()
+
+  expect(asked[0]).toBe(4)
 })
 
 test('while the thread does not answer, the main thread does the checks that come later', async () => {
