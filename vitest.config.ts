@@ -55,6 +55,16 @@ const moreReplicated = [
 const replicatedNow =
   process.env['TEST_REPLICAS'] === undefined ? replicated : [...replicated, ...moreReplicated]
 
+/**
+ * With `npm run test:builds` only: they compile generated API clients, and build executables and packages. Most
+ * of their time is that of other programs.
+ */
+const builds = ['test/clients/generated.test.ts', 'test/release/*.test.ts']
+const notNow = process.env['TEST_BUILDS'] === undefined ? builds : []
+
+// the workers, and what tests start (processes and threads), find their sources stripped and compiled
+process.env['NODE_COMPILE_CACHE'] = fileURLToPath(new URL('node_modules/.cache/gatehouse', import.meta.url))
+
 export default defineConfig({
   test: {
     reporters: ['default', new CountReporter()],
@@ -62,8 +72,10 @@ export default defineConfig({
     // other
     pool: 'forks',
     maxWorkers: 2,
-    // what tests start (processes and threads) finds its sources stripped and compiled
-    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/gatehouse', import.meta.url)) },
+    // Node loads the tests itself: less work than through Vite, which no test needs
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    // servers of thousands of tests leave much garbage, most of which dies young
+    execArgv: ['--max-semi-space-size=64'],
     globalSetup: ['test/support/bundle-of-the-run.ts', 'test/support/postgres-of-the-run.ts'],
     setupFiles: ['test/support/seed.ts'],
     testTimeout: 120_000,
@@ -74,7 +86,10 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: 'alone', include: alone } },
       // no file leaves anything behind in its process: the next one finds the server loaded and its code warm
-      { extends: true, test: { name: 'in turn', include: every, exclude: alone, isolate: false } },
+      {
+        extends: true,
+        test: { name: 'in turn', include: every, exclude: [...alone, ...notNow], isolate: false },
+      },
       // `npm test -- --project replicas`
       { extends: true, test: { name: 'replicas', include: replicatedNow, isolate: false, env: replicas } },
     ],

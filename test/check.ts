@@ -10,7 +10,10 @@ const staticStages: readonly Stage[] = [
   { name: 'test-only', finds: 'exports that only tests use', command: 'knip --production' },
   { name: 'docs', finds: 'citations, links, who imports what', command: 'vitest run test/docs' },
 ]
-const tests: Stage = { name: 'tests', finds: 'all tests', command: 'vitest run' }
+const testStages: readonly Stage[] = [
+  { name: 'builds', finds: 'generated clients, what a release has', command: 'npm run -s test:builds' },
+  { name: 'tests', finds: 'all other tests', command: 'vitest run' },
+]
 
 type Result = Stage & { readonly passed: boolean; readonly seconds: string }
 
@@ -34,7 +37,7 @@ function run(stage: Stage, output: 'if-failed' | 'as-it-comes'): Result {
 const isStatic = process.argv.includes('--static')
 const results = staticStages.map((stage) => run(stage, 'if-failed'))
 const passed = results.every((result) => result.passed)
-if (passed && !isStatic) results.push(run(tests, 'as-it-comes'))
+if (passed && !isStatic) results.push(...testStages.map((stage) => run(stage, 'as-it-comes')))
 
 process.stdout.write('\n')
 for (const { name, passed, seconds } of results)
