@@ -104,8 +104,10 @@ describe.skipIf(lacks.length > 0 && process.env['CI'] !== 'true')('systemd', () 
     const log = join(folder.path, 'L/gatehouse/audit.log')
     const enabled = await root.write('sys/audit/file', { type: 'file', options: { file_path: log } })
     await rename(log, `${log}.1`)
-    const [reload = '', ...signal] = directive('ExecReload').replace('$MAINPID', service.pid).split(' ')
-    const reloaded = await outcomeOf(reload, signal)
+    const reloaded = await outcomeOf('/bin/sh', [
+      '-c',
+      directive('ExecReload').replace('$MAINPID', service.pid),
+    ])
     await expect.poll(() => existsSync(log)).toBe(true)
     service.kill('SIGTERM')
 
