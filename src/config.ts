@@ -791,7 +791,7 @@ export function readConfig(
 export function shownSettings(environment: Readonly<Record<string, string | undefined>>): object {
   return Object.fromEntries(
     Object.entries(environment).flatMap(([name, value = '']) => {
-      if (!shownNames.test(name)) return []
+      if (!shownNames.test(name) || isForeign(name)) return []
       return [[name, isSecret(name) ? '(set)' : value.replace(/:\/\/\S*@/g, '://(set)@')]]
     }),
   )
@@ -804,6 +804,10 @@ export const secretValues = (environment: Readonly<Record<string, string | undef
   )
 
 const shownNames = /^(?:GATEHOUSE|CLOUD|OTEL)_|^(?:https?|no)_proxy$/i
+
+/** Another program's, whose secrets nobody here knows by name. */
+const isForeign = (name: string): boolean =>
+  name.startsWith('CLOUD_') && Object.values(cloudSettings).every((entry) => entry.name !== name)
 
 /** Names of secrets that other programs define, and names that are unknown here. */
 const secretName = /SECRET|PASSWORD|TOKEN|KEY|HEADERS|CREDENTIAL/

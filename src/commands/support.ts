@@ -1,6 +1,7 @@
-import { openSync, readSync, closeSync, fstatSync } from 'node:fs'
+import { openSync, readFileSync, readSync, closeSync, fstatSync } from 'node:fs'
 import { stat, writeFile } from 'node:fs/promises'
 import { arch, platform, release, totalmem } from 'node:os'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { type Config, secretValues, shownSettings } from '../config.ts'
@@ -62,9 +63,20 @@ function parsed(args: string[]) {
 async function serverState(environment: NodeJS.ProcessEnv): Promise<Record<string, unknown>> {
   const { VAULT_ADDR: address = defaultAddress, VAULT_TOKEN: token } = environment
   const paths = token === undefined ? openPaths : [...openPaths, ...tokenPaths]
+  trustAuthority(environment['VAULT_CACERT'])
   const answers: Record<string, unknown> = {}
   for (const path of paths) answers[path] = await answerOf(address + path, token)
   return answers
+}
+
+/** As clients of Vault do: a file of authorities, in addition to those that Node.js trusts. */
+function trustAuthority(file: string | undefined): void {
+  if (file === undefined || file === '') return
+  try {
+    setDefaultCACertificates([...getCACertificates(), readFileSync(file, 'utf8')])
+  } catch (cause) {
+    throw new CommandError(`cannot use the authorities in VAULT_CACERT: ${systemCode(cause)}`, { cause })
+  }
 }
 
 async function answerOf(url: string, token: string | undefined): Promise<object> {

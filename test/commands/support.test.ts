@@ -29,6 +29,7 @@ test('support collects state, settings, metrics and the log of a running server,
     HTTPS_PROXY: 'http://someone:not@canary-proxy@proxy.example.com:3128',
     NO_PROXY: 'http://canary-user@proxy.example.com',
     OTEL_EXPORTER_OTLP_HEADERS: 'authorization=canary-collector',
+    CLOUD_OF_ANOTHER_PROGRAM: 'canary-foreign',
     VAULT_ADDR: server.url,
     VAULT_TOKEN: server.rootToken,
   })
