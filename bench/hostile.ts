@@ -1,15 +1,26 @@
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { startServerProcess } from '../simulators/server-process.ts'
+import { get as getPlain } from 'node:http'
+import { get as getSecure } from 'node:https'
+import { type ServerProcess, startServerProcess } from '../simulators/server-process.ts'
+import { Authority } from '../test/support/certificates.ts'
 import { makeBenchFolder } from './bench-folder.ts'
+import {
+  type FloodFigures,
+  maxFloodGrowthBytes,
+  measureFloods,
+  measureSlowClients,
+} from './hostile-floods.ts'
 import { median } from './measure.ts'
 import { readProcessFigures } from './process-figures.ts'
 import { startProgram } from './program.ts'
+import { startSecure } from './secure-server.ts'
 
 /**
  * `npm run hostile [1000]`: sends this many requests of each hostile kind to Gatehouse and, in turns, to a
  * server that only reads them. Fails at an unexpected status, if Gatehouse's median time is many times that
- * of the other server, or if memory is not released.
+ * of the other server, or if memory is not released. Then floods of HTTP/2 and TLS, and slow clients, for a second
+ * each per hundred of them: fails if they cost much memory, or if it is not released.
  */
 
 /**
@@ -232,10 +243,66 @@ for (const kind of kinds) {
     `${kind.name.padEnd(34)} ${String(kind.status || '–').padEnd(4)} ${times}   memory ${shown(await rss(server.pid))}`,
   )
 }
-// an idle server releases memory; the last part after ten seconds and two collections
+const isPlainFlat = await showRelease(server, before)
+
+using authority = new Authority()
+await using secureFolder = await makeBenchFolder()
+await using secure = await startSecure(secureFolder.path, authority)
+await wait(3000)
+const seconds = Math.max(1, repeats / 100)
+const watch = { seconds, live: () => served(`https://127.0.0.1:${secure.port}`) }
+console.log(`floods, ${seconds} s each; memory before: ${shown(await rss(secure.pid))}`)
+// a first round: what a server keeps after its first load is no growth
+for await (const _ of measureFloods(secure, { ...watch, seconds: 1 })) continue
 await wait(20_000)
-const growth = (await rss(server.pid)) - before
-console.log(
-  `memory after: ${shown(before + growth)} (${growth > maxGrowthBytes ? 'MORE than' : 'at most'} 50 MiB above before); kinds over ratio ${maxRatio}: ${tooSlow}`,
-)
-if (growth > maxGrowthBytes || tooSlow > 0) process.exitCode = 1
+const secureBefore = await rss(secure.pid)
+console.log(`memory after a first round: ${shown(secureBefore)}`)
+let failedFloods = 0
+for await (const figures of measureFloods(secure, watch)) showFlood(figures, secureBefore)
+const slow = { seconds, live: () => served(`http://127.0.0.1:${server.port}`) }
+showFlood(await measureSlowClients(server, slow), before)
+const isSecureFlat = await showRelease(secure, secureBefore)
+if (!isPlainFlat || !isSecureFlat || tooSlow + failedFloods > 0) process.exitCode = 1
+console.log(`kinds over ratio ${maxRatio}: ${tooSlow}; floods that cost too much: ${failedFloods}`)
+
+function showFlood(
+  { name, connections, highestRssBytes, slowestMs }: FloodFigures,
+  memoryBefore: number,
+): void {
+  const growth = highestRssBytes - memoryBefore
+  const isBad = growth > maxFloodGrowthBytes
+  if (isBad) failedFloods++
+  const live = `/health/live at most ${slowestMs.toFixed(0).padStart(4)} ms`
+  console.log(
+    `${name.padEnd(46)} ${String(connections).padStart(6)} connections   ${live}   memory at most ${shown(highestRssBytes)}${isBad ? '   TOO MUCH' : ''}`,
+  )
+}
+
+/** An idle server releases memory; the last part after ten seconds and two collections, later on a busy machine. */
+async function showRelease({ pid }: ServerProcess, memoryBefore: number): Promise<boolean> {
+  const end = performance.now() + 60_000
+  let growth = Number.POSITIVE_INFINITY
+  while (growth > maxGrowthBytes && performance.now() < end) {
+    await wait(5_000)
+    growth = (await rss(pid)) - memoryBefore
+  }
+  const isFlat = growth <= maxGrowthBytes
+  console.log(
+    `memory after: ${shown(memoryBefore + growth)} (${isFlat ? 'at most' : 'MORE than'} 50 MiB above before)`,
+  )
+  return isFlat
+}
+
+/** Rejects unless the server is alive. */
+function served(url: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const send = url.startsWith('https:') ? getSecure : getPlain
+    const sent = send(`${url}/health/live`, { agent: false, rejectUnauthorized: false }, (answer) => {
+      answer.resume()
+      answer.on('end', () =>
+        answer.statusCode === 200 ? resolve() : reject(new Error(`/health/live is ${answer.statusCode}`)),
+      )
+    })
+    sent.on('error', reject)
+  })
+}

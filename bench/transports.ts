@@ -1,8 +1,6 @@
-import { writeFileSync } from 'node:fs'
 import { Agent as HttpAgent, request as httpRequest } from 'node:http'
 import { connect as connectHttp2 } from 'node:http2'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import { connect, type Socket } from 'node:net'
 import { startIssuer } from '../simulators/ci-issuer/issuer.ts'
 import { type ServerProcess, startServerProcess } from '../simulators/server-process.ts'
 import { Authority } from '../test/support/certificates.ts'
@@ -11,6 +9,8 @@ import { makeBenchFolder } from './bench-folder.ts'
 import { median } from './measure.ts'
 import { readProcessFigures } from './process-figures.ts'
 import { configureLogins, loginPath, signLogins } from './pipeline-logins.ts'
+import { startSecure } from './secure-server.ts'
+import { SlowClients, slowClients } from './slow-clients.ts'
 import { megabytes, verdict } from './table.ts'
 
 /** Logs in once; rejects unless the response is 200. */
@@ -18,7 +18,6 @@ type Login = (body: string) => Promise<void>
 type Client = { readonly login: Login; close(): void }
 
 const knownJwts = 256
-const slowClients = 256
 
 /**
  * Measures logins on connections that are kept alive: with TLS against plain HTTP, over HTTP/2 against HTTP/1.1
@@ -57,31 +56,6 @@ export async function measureTransports({ options }: { options: BenchOptions }):
   function compared(name: keyof typeof clients, other: keyof typeof clients, aim: number): string {
     const ratio = rate(name) / rate(other)
     return `logins over ${name}: ${Math.round(rate(name))}/s, ${other} ${Math.round(rate(other))}/s: ${ratio.toFixed(2)} (${verdict(ratio >= aim, `≥ ${aim}`)})`
-  }
-}
-
-/** A server with TLS, which was configured without. */
-async function startSecure(
-  folder: string,
-  authority: Authority,
-  configure: (url: string, rootToken: string) => Promise<void>,
-): Promise<ServerProcess> {
-  const first = await startServerProcess({ folder })
-  await configure(first.url, first.rootToken)
-  await first.stop()
-  const { cert, key } = authority.sign('bench')
-  const [certFile, keyFile] = [`${folder}/cert.pem`, `${folder}/key.pem`]
-  writeFileSync(certFile, cert)
-  writeFileSync(keyFile, key)
-  // only while the start waits for the server, which the clients below trust by its authority
-  process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
-  try {
-    return await startServerProcess({
-      folder,
-      environment: { GATEHOUSE_TLS_CERT_FILE: certFile, GATEHOUSE_TLS_KEY_FILE: keyFile },
-    })
-  } finally {
-    delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
   }
 }
 
@@ -175,34 +149,3 @@ async function besideSlowClients(
 }
 
 const rssOf = async ({ pid }: ServerProcess) => (await readProcessFigures(pid))?.rssBytes
-
-/** Each connects again when it is cut off. */
-class SlowClients implements Disposable {
-  readonly #port: number
-  readonly #sockets = new Set<Socket>()
-  #isOver = false
-
-  constructor(port: number) {
-    this.#port = port
-    for (let count = 0; count < slowClients; count++) this.#connect()
-  }
-
-  [Symbol.dispose](): void {
-    this.#isOver = true
-    for (const socket of this.#sockets) socket.destroy()
-  }
-
-  #connect(): void {
-    const socket = connect(this.#port, '127.0.0.1')
-    const bytes = `POST ${loginPath} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n`
-    let at = 0
-    const timer = setInterval(() => socket.write(bytes[at++] ?? ' '), 1000)
-    this.#sockets.add(socket)
-    socket.on('error', () => {})
-    socket.once('close', () => {
-      clearInterval(timer)
-      this.#sockets.delete(socket)
-      if (!this.#isOver) this.#connect()
-    })
-  }
-}

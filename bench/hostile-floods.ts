@@ -1,0 +1,203 @@
+import { connect as connectPlain, type Socket } from 'node:net'
+import { setImmediate as immediate, setTimeout as wait } from 'node:timers/promises'
+import { connect } from 'node:tls'
+import type { ServerProcess } from '../simulators/server-process.ts'
+import { frame, head, header, kinds, preface } from '../test/support/http2-frames.ts'
+import { readProcessFigures } from './process-figures.ts'
+import { SlowClients, slowClients } from './slow-clients.ts'
+
+/** A hostile client of a server with TLS; resolves when `isOver` says so. Its connection may end at any time. */
+type Flood = {
+  readonly name: string
+  /** As many at a time. */
+  readonly clients: number
+  attack(port: number, isOver: () => boolean): Promise<void>
+}
+
+const MiB = 1024 * 1024
+const sampleEveryMs = 100
+const drainEveryMs = 5
+const framesAtOnce = 64
+const manyConnections = 512
+const fewConnections = 8
+const highestStream = 2 ** 31 - 1
+
+/** The streams that a client opens have odd numbers. */
+const streamOf = (count: number) => (2 * count + 1) % highestStream
+const padding = header('x-a', 'y'.repeat(100))
+const largeHead = Buffer.concat([head, ...Array.from({ length: 80 }, () => padding)])
+
+const http2Floods: readonly (readonly [string, (count: number) => Buffer])[] = [
+  [
+    'HTTP/2: requests that are reset at once',
+    (count) => {
+      const stream = streamOf(count)
+      const reset = frame(kinds.reset, 0, stream, Buffer.from([0, 0, 0, 8]))
+      return Buffer.concat([frame(kinds.headers, 5, stream, head), reset])
+    },
+  ],
+  [
+    'HTTP/2: a head that is continued without end',
+    (count) => frame(count === 0 ? kinds.headers : kinds.continuation, 0, 1, count === 0 ? head : padding),
+  ],
+  [
+    'HTTP/2: empty frames of a continued head',
+    (count) => (count === 0 ? frame(kinds.headers, 0, 1, head) : frame(kinds.continuation, 0, 1)),
+  ],
+  ['HTTP/2: requests with large heads', (count) => frame(kinds.headers, 5, streamOf(count), largeHead)],
+  ['HTTP/2: requests without their bodies', (count) => frame(kinds.headers, 4, streamOf(count), head)],
+  ['HTTP/2: pings', () => frame(kinds.ping, 0, 0, Buffer.alloc(8))],
+  ['HTTP/2: settings', () => frame(kinds.settings, 0, 0)],
+  [
+    'HTTP/2: empty frames of data',
+    (count) => (count === 0 ? frame(kinds.headers, 4, 1, head) : frame(kinds.data, 0, 1)),
+  ],
+]
+
+const floods: readonly Flood[] = [
+  ...http2Floods.map(([name, next]) => ({
+    ...{ name, clients: fewConnections },
+    attack: (port: number, isOver: () => boolean) => sendFrames(port, next, isOver),
+  })),
+  {
+    name: 'TLS: handshakes that never begin',
+    clients: manyConnections,
+    attack: (port, isOver) => hold(connectPlain(port, '127.0.0.1'), isOver),
+  },
+  {
+    name: 'TLS: handshakes that stop in the middle',
+    clients: manyConnections,
+    attack: async (port, isOver) => {
+      const socket = connectPlain(port, '127.0.0.1')
+      // a record that announces more than ever comes
+      socket.write(Buffer.from([22, 3, 1, 64, 0, 1, 0, 63, 252, 3, 3]))
+      await hold(socket, isOver)
+    },
+  },
+  {
+    name: 'TLS: handshakes whose client leaves',
+    clients: fewConnections,
+    attack: async (port) => {
+      const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
+      socket.on('error', () => {})
+      // the server has sent its certificate by then
+      socket.once('keylog', () => socket.destroy())
+      await closed(socket)
+    },
+  },
+  {
+    name: 'TLS: sessions that are renegotiated',
+    clients: fewConnections,
+    attack: async (port, isOver) => {
+      const options = { port, host: '127.0.0.1', rejectUnauthorized: false, maxVersion: 'TLSv1.2' } as const
+      const socket = connect(options)
+      socket.on('error', () => {})
+      const again = () => {
+        if (isOver() || socket.destroyed) socket.destroy()
+        else
+          socket.renegotiate({ rejectUnauthorized: false }, (error) =>
+            error === null ? again() : socket.destroy(),
+          )
+      }
+      socket.once('secureConnect', again)
+      await hold(socket, isOver)
+    },
+  },
+]
+
+/** Writes frames until the server closes the connection. */
+async function sendFrames(
+  port: number,
+  next: (count: number) => Buffer,
+  isOver: () => boolean,
+): Promise<void> {
+  const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['h2'] })
+  socket.on('error', () => {})
+  await Promise.race([new Promise((settle) => socket.once('secureConnect', settle)), closed(socket)])
+  // a client that floods does not read either
+  socket.pause()
+  socket.write(preface)
+  for (let count = 0; !isOver() && !socket.destroyed; count++) {
+    socket.write(next(count))
+    while (socket.writableNeedDrain && !socket.destroyed && !isOver()) await wait(drainEveryMs)
+    // the watch below is in this process too
+    if (count % framesAtOnce === 0) await immediate()
+  }
+  socket.destroy()
+}
+
+const closed = (socket: Socket): Promise<unknown> =>
+  socket.destroyed ? Promise.resolve() : new Promise((settle) => socket.once('close', settle))
+
+async function hold(socket: Socket, isOver: () => boolean): Promise<void> {
+  socket.on('error', () => {})
+  socket.resume()
+  while (!isOver() && !socket.destroyed) await wait(sampleEveryMs)
+  socket.destroy()
+}
+
+export type FloodFigures = {
+  readonly name: string
+  readonly connections: number
+  /** Of the server while it lasted. */
+  readonly highestRssBytes: number
+  /** The longest response to `/health/live` while it lasted. */
+  readonly slowestMs: number
+}
+
+/** Runs each flood for some seconds against a server with TLS, which the caller of `live` reaches. */
+export async function* measureFloods(
+  secure: ServerProcess,
+  { seconds, live }: { readonly seconds: number; live(): Promise<void> },
+): AsyncGenerator<FloodFigures> {
+  for (const { name, clients, attack } of floods) {
+    let connections = 0
+    yield await watched(secure, { name, seconds, live, count: () => connections }, async (isOver) => {
+      const client = async () => {
+        while (!isOver()) {
+          connections += 1
+          await attack(secure.port, isOver)
+        }
+      }
+      await Promise.all(Array.from({ length: clients }, client))
+    })
+  }
+}
+
+/** 256 clients that send one byte per second, against a server without TLS. */
+export async function measureSlowClients(
+  plain: ServerProcess,
+  { seconds, live }: { readonly seconds: number; live(): Promise<void> },
+): Promise<FloodFigures> {
+  const name = 'clients that send one byte per second'
+  return await watched(plain, { name, seconds, live, count: () => slowClients }, async (isOver) => {
+    using _slow = new SlowClients(plain.port)
+    while (!isOver()) await wait(sampleEveryMs)
+  })
+}
+
+type Watch = { readonly name: string; readonly seconds: number; live(): Promise<void>; count(): number }
+
+async function watched(
+  { pid }: ServerProcess,
+  { name, seconds, live, count }: Watch,
+  attack: (isOver: () => boolean) => Promise<void>,
+): Promise<FloodFigures> {
+  const end = performance.now() + seconds * 1000
+  const isOver = () => performance.now() >= end
+  let [highestRssBytes, slowestMs] = [0, 0]
+  const watch = async () => {
+    while (!isOver()) {
+      const startedAt = performance.now()
+      await live()
+      slowestMs = Math.max(slowestMs, performance.now() - startedAt)
+      highestRssBytes = Math.max(highestRssBytes, (await readProcessFigures(pid))?.rssBytes ?? 0)
+      await wait(sampleEveryMs)
+    }
+  }
+  await Promise.all([attack(isOver), watch()])
+  return { name, connections: count(), highestRssBytes, slowestMs }
+}
+
+/** The most memory that a flood may cost while it lasts: less than what bodies may take. */
+export const maxFloodGrowthBytes = 200 * MiB
