@@ -66,6 +66,7 @@ const limits = { timeout: 30_000 + 5_000 * rounds }
 /** The least part of the bodies for each group of operations that must be accepted, with enough rounds to tell. */
 const leastAccepted = 0.5
 const enoughRounds = 20
+const fewRounds = 5
 
 test(
   'no generated request of any operation makes the server fail, and most bodies are accepted',
@@ -94,7 +95,7 @@ test(
     const groups = new Map<string, Group>()
 
     for (const target of targets)
-      for (let round = 0; round < rounds; round++) {
+      for (let round = 0; round < roundsOf(target); round++) {
         const requests = requestsOf(target, document, shown)
         const [request] = fc.sample(requests, { numRuns: 1, seed: seed + round })
         if (request === undefined) continue
@@ -116,6 +117,12 @@ test(
     expect((await server.anonymous.read('/health/ready')).status).toBe(200)
   },
 )
+
+/** Requests with little to choose are all the same, and some of their responses are as large as the API. */
+const roundsOf = ({ operation: { parameters = [], requestBody } }: Target): number =>
+  requestBody === undefined && parameters.every((one) => one.in !== 'path')
+    ? Math.min(rounds, fewRounds)
+    : rounds
 
 /** The bodies of a group of operations, and how often each refusal was given. */
 type Group = { bodies: number; accepted: number; readonly refusals: Record<string, number> }
