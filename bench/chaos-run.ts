@@ -16,6 +16,8 @@ export type ChaosOptions = {
   readonly operations: number
   readonly seed: number
   readonly folder: string
+  /** The server; default: from the sources. */
+  readonly entry?: string
   readonly say?: (line: string) => void
 }
 
@@ -35,9 +37,10 @@ export async function runChaos({
   operations,
   seed,
   folder,
+  entry,
   say = () => {},
 }: ChaosOptions): Promise<ChaosResult> {
-  await using world = await startChaosWorld(folder)
+  await using world = await startChaosWorld(folder, entry)
   world.directory.change(unrest(seed))
   const run = new Run(world, seed)
   const killEvery = Math.max(25, Math.floor(operations / 25))

@@ -22,7 +22,8 @@ export type ChaosWorld = AsyncDisposable & {
 export const dynamicRoles = ['plain', 'forgood', 'grouped'] as const
 export const sharedRoles = ['static', 'persisted'] as const
 
-const entry = join(import.meta.dirname, '../test/support/cloud-server.ts')
+/** From the sources. */
+const cloudServer = join(import.meta.dirname, '../test/support/cloud-server.ts')
 
 /**
  * The faults of the stand-in: delays in seconds, replicas that disagree, and one request in thirty that fails
@@ -72,7 +73,7 @@ export const calm: SettingsInput = {
   chaos: null,
 }
 
-export async function startChaosWorld(folder: string): Promise<ChaosWorld> {
+export async function startChaosWorld(folder: string, entry = cloudServer): Promise<ChaosWorld> {
   await using stack = new AsyncDisposableStack()
   const directory = stack.use(await startDirectory())
   const environment = {

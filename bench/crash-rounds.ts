@@ -25,6 +25,8 @@ export type CrashOptions = {
   seed: number
   /** Greatest number of disk syncs before a power cut; default 150. */
   maxSyncs?: number
+  /** The server; default: from the sources. */
+  entry?: string
   say(line: string): void
 }
 
@@ -50,7 +52,7 @@ const longestPowerRoundMs = 2_000
 /** A sync fails in one of this many rounds. */
 const refusalEvery = 4
 const maxPassing = 5
-const entry = join(import.meta.dirname, '../test/support/practice-server.ts')
+const practiceServer = join(import.meta.dirname, '../test/support/practice-server.ts')
 
 /** A login whose complete response arrived. */
 type Acknowledged = { subject: number; token: string }
@@ -67,6 +69,7 @@ export async function runCrashRounds({
   storage,
   seed,
   maxSyncs = 150,
+  entry = practiceServer,
   say,
 }: CrashOptions): Promise<CrashCounts> {
   await using issuer = await startIssuer({ algorithms: ['ES256'] })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { runCrashRounds } from '../../bench/crash-rounds.ts'
+import { programFile } from '../support/bundled.ts'
 import { noSimulatedDisk } from '../support/disk/simulated-disk.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -13,7 +14,8 @@ test.skipIf(noSimulatedDisk !== undefined)(
       folder: folder.path,
       power: true,
       seed: 20_261_122,
-      maxSyncs: 40,
+      maxSyncs: 15,
+      entry: programFile('test/support/practice-server.ts'),
       say: () => {},
     })
 
