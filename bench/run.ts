@@ -31,6 +31,7 @@ import { measureTransports } from './transports.ts'
 import { roleReadCases } from './role-read.ts'
 import { measureRotation } from './rotation.ts'
 import { measureScrapes } from './scrapes.ts'
+import { measureSecretIds } from './secret-ids.ts'
 import { measureSilentNames } from './silent-names.ts'
 import { measureSlowCommits } from './slow-commits.ts'
 import { measureStart } from './start.ts'
@@ -51,7 +52,7 @@ import { measureUnreadLog } from './unread-log.ts'
  * logins with passwords, `--only password-times` whether times tell who exists.
  *
  * Separate modes: `--commit-delay 5` (milliseconds) for a slow disk; `--fill 1000000` tokens, `--leases
- * 1000000` or `--entities 500000` in the store; `--rotation 1000000` records sealed again under a new data
+ * 1000000`, `--entities 500000` or `--secret-ids 1000000` in the store; `--rotation 1000000` records sealed again under a new data
  * key during logins; `--backup 1000000` tokens in the store during backups; `--cloud 10000` cloud credentials issued and revoked; `--audit` for logins with and
  * without an audit device, also with `--commit-delay`; `--postgres` for servers on PostgreSQL,
  * also with `--fill`, and with `--openbao bao` against OpenBao, whose executable this names.
@@ -67,6 +68,7 @@ const { values } = parseArgs({
     fill: { type: 'string' },
     leases: { type: 'string' },
     entities: { type: 'string' },
+    'secret-ids': { type: 'string' },
     rotation: { type: 'string' },
     backup: { type: 'string' },
     cloud: { type: 'string' },
@@ -124,6 +126,15 @@ async function runAll(): Promise<number> {
   }
   if (values.entities !== undefined) {
     print(await measureManyEntities({ entities: Number(values.entities), generator, options }))
+    return 0
+  }
+  if (values['secret-ids'] !== undefined) {
+    print(
+      await measureSecretIds({
+        secretIds: Number(values['secret-ids']),
+        ...{ idleSeconds, generator, options },
+      }),
+    )
     return 0
   }
   if (values.backup !== undefined) {

@@ -27,6 +27,7 @@ export async function openStoppedStore(folder: string): Promise<Core> {
         log: { debug: () => {}, info: () => {}, warn: toStandardError, error: toStandardError },
         mountTypes: new MountTypeRegistry([
           { table: 'auth', names: ['jwt', 'oidc'] },
+          { table: 'auth', names: ['approle'] },
           ...(['cloud', 'azure', 'practice'] as const).map((name) => ({
             table: 'secret' as const,
             names: [name] as const,
