@@ -42,6 +42,7 @@ const moreReplicated = [
   'test/plugins/jwt-auth/explain/{explain,lint,misconfigurations}.test.ts',
   'test/plugins/jwt-auth/oidc/{attacks,auth-url,callback,certified-provider,confirmation}.test.ts',
   'test/plugins/jwt-auth/oidc/{form-post,hostile-id-token}.test.ts',
+  'test/plugins/userpass/{imported-hashes,login,users}.test.ts',
   'test/plugins/cloud/{bad-input,mount-end,rights}.test.ts',
   'test/plugins/cloud/config/config.test.ts',
   'test/plugins/cloud/credentials/{credentials,failures,force-revoked,inspection}.test.ts',

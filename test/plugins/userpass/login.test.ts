@@ -1,3 +1,4 @@
+import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { shared } from '../../support/shared.ts'
 import { startUserpassServer } from './userpass-server.ts'
@@ -190,4 +191,41 @@ test('rate limits of userpass mounts name no role', async () => {
 
   expect(status).toBe(400)
   expect(body.errors).toEqual([`Mount path "${path}/" does not support use with role-based quotas`])
+})
+
+test('a policy with a template lets users change their own passwords, and no others', async () => {
+  const { root, as, mount } = await server()
+  const up = await mount({ token_policies: 'own-password' })
+  await up.user({ password: 'pw' }, 'eve')
+  const own = `${up.path}/users/{{identity.entity.aliases.${await up.accessor()}.name}}/password`
+  await root.write('sys/policies/acl/own-password', {
+    policy: `path "${own}" { capabilities = ["update"] }`,
+  })
+  const bob = as(String((await up.login()).body.auth?.client_token))
+
+  const statuses = [
+    (await bob.write(`${up.path}/users/bob/password`, { password: 'new' })).status,
+    (await bob.write(`${up.path}/users/eve/password`, { password: 'new' })).status,
+    (await bob.write(`${up.path}/users/bob`, { token_policies: 'root' })).status,
+  ]
+
+  expect(statuses).toEqual([204, 403, 403])
+  expect([await up.try('new'), await up.try('pw', 'eve')]).toEqual(['ok', 'ok'])
+})
+
+test('a refused login names a user in the log only if there is one, and never the password', async () => {
+  const lines: string[] = []
+  const log = pino({ level: 'trace' }, { write: (line: string) => lines.push(line) })
+  await using logged = await startUserpassServer({ log })
+  const up = await logged.mount()
+  await up.try('hunter-2')
+  await up.try('hunter-2', 'swordfish')
+
+  const refused = lines.filter((line) => line.includes('login_refused')).map((line) => JSON.parse(line))
+
+  expect(refused).toMatchObject([
+    { mount: `${up.path}/`, user: 'bob', reason: 'password_wrong' },
+    { mount: `${up.path}/`, reason: 'password_wrong' },
+  ])
+  expect(lines.join('')).not.toMatch(/hunter-2|swordfish/)
 })
