@@ -242,6 +242,154 @@ test('a refusal is reported with its reason, and the rest is imported', async ()
   expect(pathsOf(imported, 'message')).toHaveLength(1)
 })
 
+describe('secrets', () => {
+  /** Two servers, with a mount `kv2` of version 2 on the first. */
+  async function twoServers() {
+    const stack = new AsyncDisposableStack()
+    const from = stack.use(await startTestServer())
+    const to = stack.use(await startTestServer())
+    await from.root.write('sys/mounts/kv2', { type: 'kv', options: { version: '2' }, description: 'ours' })
+    return { from, to, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  }
+
+  const put = async (server: TestServer, key: string, value: unknown) =>
+    expect((await server.root.write(`kv2/data/${key}`, { data: value })).status).toBe(200)
+
+  test('of version 1 are imported digit by digit, with the mount', async () => {
+    await using servers = await twoServers()
+    const { from, to } = servers
+    await from.root.write('sys/mounts/kv1', { type: 'kv', config: { default_lease_ttl: '1h' } })
+    const raw = '{"a":9007199254740993,"b":1e3,"c":["x",{"d":null}],"__proto__":"p"}'
+    const key = 'kv1/deep/down/100%25%20%3F%20%2B'
+    expect((await from.root.write(key, undefined, { raw })).status).toBe(204)
+
+    const { imported, failed } = await importAll(from, to, { only: 'kv' })
+
+    expect(failed).toEqual([])
+    expect(pathsOf(imported, 'secrets_mount')).toEqual(expect.arrayContaining(['kv1/', 'kv2/']))
+    expect(pathsOf(imported, 'secret')).toEqual(['kv1/deep/down/100% ? +'])
+    expect((await to.root.read(key)).text).toContain(`"data":${raw}`)
+    expect((await to.root.read('sys/mounts')).body['data']?.['kv1/']).toMatchObject({
+      ...{ type: 'kv', config: { default_lease_ttl: 3600 } },
+    })
+  })
+
+  test('of version 2 keep the numbers of their versions, their settings, and what is destroyed', async () => {
+    await using servers = await twoServers()
+    const { from, to } = servers
+    for (let version = 1; version <= 14; version += 1) await put(from, 'app/a', { version })
+    await from.root.write('kv2/destroy/app/a', { versions: [12] })
+    const settings = { max_versions: 12, cas_required: true, custom_metadata: { owner: 'web' } }
+    await from.root.write('kv2/metadata/app/a', settings)
+    await from.root.write('kv2/metadata/only', { custom_metadata: { a: 'b' } })
+    await put(from, 'gone', { a: 1 })
+    await put(from, 'gone', { a: 2 })
+    await from.root.delete('kv2/data/gone')
+    await from.root.write('kv2/config', { max_versions: 7, cas_required: true })
+
+    const { imported, failed } = await importAll(from, to, { only: 'kv' })
+
+    expect(pathsOf(imported, 'secret')).toEqual(expect.arrayContaining(['kv2/app/a', 'kv2/gone', 'kv2/only']))
+    expect(failed).toMatchObject([{ kind: 'secret_version', path: 'kv2/gone version 2' }])
+    expect((await to.root.read('kv2/config')).body['data']).toEqual(
+      (await from.root.read('kv2/config')).body['data'],
+    )
+    const metadata = (await to.root.read('kv2/metadata/app/a')).body['data']
+    const theirs = (await from.root.read('kv2/metadata/app/a')).body['data']
+    expect(metadata).toMatchObject({ ...settings, current_version: 14 })
+    expect(Object.keys(metadata?.['versions'] ?? {})).toEqual(Object.keys(theirs?.['versions'] ?? {}))
+    expect(metadata?.['versions']?.['12']).toMatchObject({ destroyed: true })
+    expect((await to.root.read('kv2/data/app/a?version=13')).body['data']?.['data']).toEqual({ version: 13 })
+    expect((await to.root.read('kv2/data/gone?version=1')).body['data']?.['data']).toEqual({ a: 1 })
+    expect((await to.root.read('kv2/data/gone')).status).toBe(404)
+    expect((await to.root.read('kv2/metadata/only')).body['data']).toMatchObject({
+      ...{ current_version: 0, custom_metadata: { a: 'b' } },
+    })
+    const again = await importAll(from, to, { only: 'kv' })
+    expect(again).toMatchObject({ imported: [], failed: [] })
+  })
+
+  test('that end by themselves end on the target', async () => {
+    await using servers = await twoServers()
+    const { from, to } = servers
+    await from.root.write('kv2/metadata/a', { delete_version_after: '1h' })
+    await put(from, 'a', { v: 1 })
+
+    await importAll(from, to, { only: 'kv' })
+
+    const endOf = async ({ root }: TestServer) =>
+      Date.parse(
+        String((await root.read('kv2/metadata/a')).body['data']?.['versions']?.['1']?.['deletion_time']),
+      )
+    expect(Math.abs((await endOf(to)) - (await endOf(from)))).toBeLessThan(60_000)
+    expect((await to.root.read('kv2/metadata/a')).body['data']).toMatchObject({
+      delete_version_after: '1h0m0s',
+    })
+  })
+
+  test('whose import was interrupted continue where it stopped', async () => {
+    await using servers = await twoServers()
+    const { from, to } = servers
+    for (const v of [1, 2, 3]) await put(from, 'a', { v })
+    await to.root.write('sys/mounts/kv2', { type: 'kv', options: { version: '2' } })
+    await to.root.write('kv2/metadata/a', { custom_metadata: { 'gatehouse-import': 'unfinished' } })
+    await put(to, 'a', { v: 1 })
+
+    const { imported } = await importAll(from, to, { only: 'kv' })
+
+    expect(pathsOf(imported, 'secret')).toContain('kv2/a')
+    for (const version of [1, 2, 3])
+      expect((await to.root.read(`kv2/data/a?version=${version}`)).body['data']?.['data']).toEqual({
+        v: version,
+      })
+    expect((await to.root.read('kv2/metadata/a')).body['data']).toMatchObject({
+      ...{ current_version: 3, custom_metadata: null },
+    })
+  })
+
+  test('of the target stay, and a mount of the other version is reported', async () => {
+    await using servers = await twoServers()
+    const { from, to } = servers
+    await put(from, 'a', { v: 'theirs' })
+    await put(from, 'b', { v: 'theirs' })
+    await from.root.write('sys/mounts/kv1', { type: 'kv' })
+    await to.root.write('sys/mounts/kv2', { type: 'kv', options: { version: '2' } })
+    await to.root.write('sys/mounts/kv1', { type: 'kv', options: { version: '2' } })
+    await put(to, 'a', { v: 'ours' })
+
+    const { existed, failed } = await importAll(from, to, { only: 'kv' })
+
+    expect(pathsOf(existed, 'secret')).toContain('kv2/a')
+    expect((await to.root.read('kv2/data/a')).body['data']?.['data']).toEqual({ v: 'ours' })
+    expect((await to.root.read('kv2/data/b')).body['data']?.['data']).toEqual({ v: 'theirs' })
+    expect(failed).toMatchObject([{ path: 'kv1/', reason: 'the target has type kv version 2 here' }])
+  })
+})
+
+test('roles of approle keep their role ids, and users come without their passwords', async () => {
+  await using from = await startTestServer()
+  await using to = await startTestServer()
+  await from.root.write('sys/auth/machines', { type: 'approle' })
+  await from.root.write('auth/machines/role/ci', { token_policies: ['reader'], secret_id_ttl: '1h' })
+  await from.root.write('sys/auth/people', { type: 'userpass' })
+  await from.root.write('auth/people/users/bob', { password: 'canary-password', token_policies: ['reader'] })
+
+  const { imported, failed } = await importAll(from, to)
+
+  expect(failed).toEqual([])
+  expect(imported).toContainEqual({
+    ...{ kind: 'auth_role', namespace: '', path: 'auth/people/users/bob' },
+    note: 'with a random password: set one',
+  })
+  for (const path of ['role/ci', 'role/ci/role-id'].map((role) => `auth/machines/${role}`))
+    expect((await to.root.read(path)).body['data'], path).toEqual((await from.root.read(path)).body['data'])
+  expect((await to.root.read('auth/people/users/bob')).body['data']).toMatchObject({
+    token_policies: ['reader'],
+  })
+  const login = await to.anonymous.write('auth/people/login/bob', { password: 'canary-password' })
+  expect(login.status).toBe(400)
+})
+
 describe('the command', () => {
   test('writes a report without secrets, and exits with 0 or 1', async () => {
     await using folder = await temporaryFolder()

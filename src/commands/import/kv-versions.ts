@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Body } from './remote-server.ts'
+import { type Body, bodyShape } from './remote-server.ts'
 import type { Scope } from './scope.ts'
 
 /** In the custom metadata of a key whose import has not ended. */
@@ -13,11 +13,11 @@ const metadataShape = z.object({
   cas_required: z.boolean().default(false),
   metadata_cas_required: z.boolean().default(false),
   delete_version_after: z.string().default('0s'),
-  custom_metadata: z.record(z.string(), z.string()).nullish(),
+  custom_metadata: bodyShape.nullish(),
   versions: z.record(z.string(), z.object({ deletion_time: z.string(), destroyed: z.boolean() })),
 })
 type Metadata = z.infer<typeof metadataShape>
-const dataShape = z.object({ data: z.record(z.string(), z.unknown()).nullable() })
+const dataShape = z.object({ data: bodyShape.nullable() })
 
 /**
  * Imports a key of version 2 with all versions and their numbers. Versions whose data the source does not have

@@ -1,5 +1,3 @@
-import { z } from 'zod'
-import { isJsonNumber, numberText } from '../../lib/json.ts'
 import { eachOf } from './each.ts'
 import { importKey } from './kv-versions.ts'
 import { type MountEntry, mountRequest, mountsAt } from './mounts.ts'
@@ -77,7 +75,7 @@ async function* keysBelow(server: RemoteServer, top: string): AsyncGenerator<str
   }
 }
 
-const importSecret = ({ ...scope }: Scope, path: string) =>
+const importSecret = (scope: Scope, path: string) =>
   importOne(scope, {
     ...{ kind: 'secret', path },
     exists: async () => (await scope.to.read(path)) !== undefined,
@@ -88,20 +86,14 @@ const importSecret = ({ ...scope }: Scope, path: string) =>
     },
   })
 
-const configShape = z.looseObject({})
 const configFields = ['max_versions', 'cas_required', 'metadata_cas_required', 'delete_version_after']
+const unset: ReadonlySet<unknown> = new Set([undefined, null, 0, false, '0s'])
 
 /** What differs from the settings of a new mount. */
-function settingsOf(config: Body | undefined): Body {
-  const isSet = (value: unknown) =>
-    isJsonNumber(value)
-      ? Number(numberText(value)) !== 0
-      : value !== undefined && value !== 0 && value !== false && value !== '0s' && value !== null
-  const { data = {} } = configShape.safeParse(config)
-  return Object.fromEntries(
-    configFields.filter((name) => isSet(data[name])).map((name) => [name, data[name]]),
+const settingsOf = (config: Body = {}): Body =>
+  Object.fromEntries(
+    configFields.filter((name) => !unset.has(config[name])).map((name) => [name, config[name]]),
   )
-}
 
 /** After the keys: the limits of the mount would apply to what is written. */
 async function importConfig(scope: Scope, mount: string): Promise<void> {

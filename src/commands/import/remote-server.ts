@@ -29,8 +29,12 @@ type Sent = { readonly query?: Readonly<Record<string, string>>; readonly body?:
 
 export type Answer = { readonly data: Body; readonly warnings: readonly string[] }
 
+/** An object as it is: a copy would lose the key `__proto__`. */
+export const bodyShape = z.custom<Body>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+)
 const envelope = z.object({
-  data: z.record(z.string(), z.unknown()).nullish(),
+  data: bodyShape.nullish(),
   warnings: z.array(z.string()).nullish(),
 })
 const listed = z.object({ keys: z.array(z.string()) })
