@@ -821,7 +821,7 @@ describe('clients that half-close the connection', () => {
 
     gone.destroy()
 
-    await expect.poll(waitBriefly, { timeout: 10_000 }).toBe(304)
+    await expect.poll(waitBriefly).toBe(304)
   })
 })
 

@@ -149,7 +149,7 @@ describe('while the database is', () => {
       try {
         const isSeenBy = async ({ root, anonymous }: (typeof servers)[number]) => {
           const write = () => root.write('identity/entity', { name: entity, metadata: { at: name } })
-          await expect.poll(write, { timeout: 10_000 }).toMatchObject({
+          await expect.poll(write).toMatchObject({
             status: 503,
             headers: { 'retry-after': retryAfter },
             body: { errors: [expect.stringContaining(error)] },
@@ -159,7 +159,7 @@ describe('while the database is', () => {
             (await anonymous.read('sys/health')).status,
           ]
           const expected = servesReads === true ? [200, 200] : [503, 503]
-          await expect.poll(health, { timeout: 10_000 }).toEqual(expected)
+          await expect.poll(health).toEqual(expected)
           if (servesReads) expect((await root.list('identity/entity/id')).status).toBeLessThan(500)
           expect((await anonymous.read('/health/live')).status).toBe(200)
         }

@@ -82,7 +82,7 @@ test('a mount that one server moves is known to the other at its new path only, 
   const moved = await one.root.write('sys/remount', { from: 'auth/jwt', to: 'auth/new' })
   const status = `sys/remount/status/${String(moved.body.data?.['migration_id'])}`
   await expect
-    .poll(async () => (await other.root.read(status)).body.data?.['migration_info'], { timeout: 10_000 })
+    .poll(async () => (await other.root.read(status)).body.data?.['migration_info'])
     .toMatchObject({ status: 'success' })
 
   await expect.poll(async () => (await other.root.read('auth/new/role/r')).status).toBe(200)
@@ -98,9 +98,7 @@ test('a deleted namespace is gone on both servers', async () => {
   expect((await other.root.delete('sys/namespaces/gone')).status).toBe(200)
 
   for (const { root } of [one, other])
-    await expect
-      .poll(async () => (await root.read('sys/namespaces/gone')).status, { timeout: 10_000 })
-      .toBe(404)
+    await expect.poll(async () => (await root.read('sys/namespaces/gone')).status).toBe(404)
   expect(await query(servers.database, "SELECT key FROM records WHERE key LIKE '%busy%'")).toEqual([])
 })
 

@@ -132,13 +132,11 @@ test('a checkpoint that fails shows in the metrics and in the log, and so does i
 
   await server.root.write('cubbyhole/large', { text: 'x'.repeat(300_000) })
 
-  await expect
-    .poll(() => reading(server, 'storage_errors_total{kind="checkpoint"}'), { timeout: 10_000 })
-    .toBe(1)
+  await expect.poll(() => reading(server, 'storage_errors_total{kind="checkpoint"}')).toBe(1)
   expect(await reading(server, 'storage_bytes{part="wal"}')).toBeGreaterThan(300_000)
   const event = () =>
     lines.map((line) => line['event']).filter((name) => String(name).startsWith('checkpoints_'))
-  await expect.poll(event, { timeout: 10_000 }).toEqual(['checkpoints_lost', 'checkpoints_back'])
+  await expect.poll(event).toEqual(['checkpoints_lost', 'checkpoints_back'])
   expect(lines).toContainEqual(
     expect.objectContaining({ event: 'checkpoints_lost', reason: 'SQLITE_IOERR_WRITE' }),
   )
@@ -241,7 +239,7 @@ test.concurrent.for([
     expect(await ready()).toEqual({ status: 'ready' })
 
     await change(file)
-    await expect.poll(ready, { timeout: 10_000 }).toEqual({ status: 'storage' })
+    await expect.poll(ready).toEqual({ status: 'storage' })
     const written = await server.root.write('auth/jwt/role/other', aRole)
     const read = await server.root.read('auth/jwt/role/ci')
 
@@ -258,10 +256,10 @@ test.concurrent('a database that is put back is used again', async ({ expect }) 
   await using _server = server
   const status = async () => (await server.anonymous.read('/health/ready')).status
   await rename(file, `${file}.gone`)
-  await expect.poll(status, { timeout: 10_000 }).toBe(503)
+  await expect.poll(status).toBe(503)
 
   await rename(`${file}.gone`, file)
-  await expect.poll(status, { timeout: 10_000 }).toBe(200)
+  await expect.poll(status).toBe(200)
   const written = await server.root.write('auth/jwt/role/ci', aRole)
 
   expect(written.status).toBe(204)

@@ -88,7 +88,7 @@ describe('a lost connection', () => {
   })
 
   test('that is only silent is given up after the time limit, and another one is opened', async () => {
-    await using given = await openBehindProxy({ statementTimeoutMs: 100 })
+    await using given = await openBehindProxy({ statementTimeoutMs: 500 })
     const { storage, proxy } = given
     await storage.putIfAbsent('a', bytes('a'))
     /** Silences the connections that are open: the next call uses one of them. */
@@ -280,7 +280,7 @@ describe('a database', () => {
     const installation = await postgresInstallation()
     await using server = await installation.start()
     const size = 5
-    const quick = { pool: size, statementTimeoutMs: 200, pollMs: never, notifies: false }
+    const quick = { pool: size, statementTimeoutMs: 1_000, pollMs: never, notifies: false }
     await using storage = await openPostgresAt(server.url(), quick)
     await storage.putIfAbsent('a', bytes('a'))
     const configure = (names: string) =>
@@ -376,14 +376,14 @@ test('a migration may take longer than other statements', async () => {
   const url = await newDatabase()
   await query(
     url,
-    "CREATE FUNCTION slow() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.4); END'",
+    "CREATE FUNCTION slow() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1.5); END'",
   )
   await query(
     url,
     "CREATE EVENT TRIGGER slow ON ddl_command_start WHEN TAG IN ('CREATE SEQUENCE') EXECUTE FUNCTION slow()",
   )
 
-  await using storage = await openPostgresAt(url, { statementTimeoutMs: 200 })
+  await using storage = await openPostgresAt(url, { statementTimeoutMs: 1_000 })
 
   expect(await storage.putIfAbsent('a', bytes('a'))).toBe(true)
 })

@@ -7,12 +7,12 @@ import { openPostgresAt } from '../support/postgres-storage.ts'
 
 const never = 2 ** 31 - 1
 
-function settingsOf(url: string): ConnectionSettings {
+function settingsOf(url: string, statementTimeoutMs = 30_000): ConnectionSettings {
   const address = parsePostgresUrl(url)
   if (typeof address === 'string') throw new Error(address)
   return {
     ...{ address, password: undefined, passwordFile: undefined, caFile: undefined },
-    ...{ statementTimeoutMs: 100, prepares: true, applicationName: 'test' },
+    ...{ statementTimeoutMs, prepares: true, applicationName: 'test' },
   }
 }
 
@@ -65,7 +65,7 @@ test('queries without an answer end with their session, at once and together', a
   const url = new URL(await newDatabase())
   await using proxy = await startCuttingProxy(Number(url.port))
   url.port = String(proxy.port)
-  const session = await openSession(settingsOf(url.href))
+  const session = await openSession(settingsOf(url.href, 1_000))
 
   proxy.silence()
   const failures = await Promise.allSettled([session.text('SELECT 1'), session.text('SELECT 2')])

@@ -97,7 +97,7 @@ test('a client that leaves while the copy is made ends it', async () => {
   await expect.poll(() => readdir(folder.path), { interval: 1 }).toContain('gatehouse.db.snapshot')
   leaving.destroy()
 
-  await expect.poll(async () => (await server.root.read(path)).status, { timeout: 10_000 }).toBe(200)
+  await expect.poll(async () => (await server.root.read(path)).status).toBe(200)
   expect(await readdir(folder.path)).not.toContain('gatehouse.db.snapshot')
 })
 
