@@ -118,8 +118,8 @@ test('of two servers on one storage one wins, and both know after a restart', as
   {
     await using storage = await openSqlite({ path })
     const [one, other] = [await serve(storage), await serve(storage)]
-    for (const of of ['a\0a', 'b\0b', 'c\0c']) {
-      const outcomes = (await Promise.all([many(() => one(of)), many(() => other(of))])).flat()
+    for (const name of ['a\0a', 'b\0b', 'c\0c']) {
+      const outcomes = (await Promise.all([many(() => one(name)), many(() => other(name))])).flat()
       expect(outcomes.filter((text) => text === 'ok')).toHaveLength(1)
       expect(outcomes.filter((text) => text === used)).toHaveLength(63)
     }
