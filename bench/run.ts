@@ -35,7 +35,7 @@ import { measureSecretIds } from './secret-ids.ts'
 import { measureSilentNames } from './silent-names.ts'
 import { measureSlowCommits } from './slow-commits.ts'
 import { measureStart } from './start.ts'
-import { megabytes, renderTable, verdict } from './table.ts'
+import { megabytes, missed, renderTable, verdict } from './table.ts'
 import { measureUnreadLog } from './unread-log.ts'
 
 /**
@@ -100,12 +100,17 @@ const options: BenchOptions = {
 const idleSeconds = values.quick ? 3 : 10
 const only = values.only?.split(',')
 const isWanted = (name: string) => only === undefined || only.includes(name)
-const print = (text: string) => process.stdout.write(`${text}\n`)
+let isMissed = false
+const print = (text: string) => {
+  isMissed ||= text.includes(missed)
+  process.stdout.write(`${text}\n`)
+}
 
 exitOnSignals()
-process.exitCode = await runAll()
+const code = await runAll()
+process.exitCode = isMissed ? 1 : code
 
-/** Returns the exit code: 1 if any request failed, whatever the figures. */
+/** Returns the exit code: 1 if any request failed. The program also ends with 1 if an aim was missed. */
 async function runAll(): Promise<number> {
   await using generator = startGenerator(
     values.generator === 'own' || values.generator === 'wrk' ? values.generator : undefined,

@@ -50,8 +50,11 @@ function aims({ case: { aim, aimP99Ms }, ours, theirs }: MeasuredCase): string {
   return parts.join(', ')
 }
 
+/** In a text that states an aim which was not met. */
+export const missed = 'MISSED'
+
 /** The aim, and whether it was met. */
-export const verdict = (met: boolean, aim: string) => `${aim} ${met ? 'met' : 'MISSED'}`
+export const verdict = (met: boolean, aim: string) => `${aim} ${met ? 'met' : missed}`
 
 const whole = (value: number | undefined) =>
   value === undefined ? '–' : Math.round(value).toLocaleString('en')

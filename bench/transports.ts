@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { Agent as HttpAgent, request as httpRequest } from 'node:http'
 import { connect as connectHttp2 } from 'node:http2'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
@@ -8,6 +9,7 @@ import { type BenchOptions, usualConnections } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import { median } from './measure.ts'
 import { readProcessFigures } from './process-figures.ts'
+import { hasH2load, postsPerSecond } from './h2load.ts'
 import { configureLogins, loginPath, signLogins } from './pipeline-logins.ts'
 import { startSecure } from './secure-server.ts'
 import { SlowClients, slowClients } from './slow-clients.ts'
@@ -15,13 +17,15 @@ import { megabytes, verdict } from './table.ts'
 
 /** Logs in once; rejects unless the response is 200. */
 type Login = (body: string) => Promise<void>
-type Client = { readonly login: Login; close(): void }
+/** Logs in for some seconds. */
+type Client = { rate(seconds: number): Promise<number>; close(): void }
 
 const knownJwts = 256
 
 /**
  * Measures logins on connections that are kept alive: with TLS against plain HTTP, over HTTP/2 against HTTP/1.1
- * with TLS, and beside clients that send one byte per second. All clients are in this process.
+ * with TLS, and beside clients that send one byte per second. The load comes from h2load if it is on PATH, else
+ * from this process, whose client of HTTP/2 needs more time than that of HTTP/1.1.
  */
 export async function measureTransports({ options }: { options: BenchOptions }): Promise<string> {
   using authority = new Authority()
@@ -36,39 +40,58 @@ export async function measureTransports({ options }: { options: BenchOptions }):
   await using secure = await startSecure(secureFolder.path, authority, (url, token) =>
     configureLogins(url, token, issuer),
   )
-  const clients = {
-    'plain HTTP': overHttp1(plain, undefined),
-    'HTTP/1.1 with TLS': overHttp1(secure, authority.cert),
-    'HTTP/2': overHttp2(secure, authority.cert, 1),
-    'HTTP/2, 8 connections': overHttp2(secure, authority.cert, 8),
-  }
-  const rates = await ratesOf(Object.entries(clients), bodies, options)
+  const bodyFile = `${secureFolder.path}/login.json`
+  writeFileSync(bodyFile, bodies[0] ?? '')
+  const clients = hasH2load()
+    ? clientsOfH2load(plain, secure, bodyFile)
+    : {
+        'plain HTTP': overHttp1(plain, undefined, bodies),
+        'HTTP/1.1 with TLS': overHttp1(secure, authority.cert, bodies),
+        'HTTP/2': overHttp2(secure, authority.cert, 1, bodies),
+        'HTTP/2, 8 connections': overHttp2(secure, authority.cert, 8, bodies),
+      }
+  const rates = await ratesOf(Object.entries(clients), options)
   const rate = (name: keyof typeof clients) => median(rates.get(name) ?? [])
   const lines = [
+    `load by ${hasH2load() ? 'h2load' : 'clients of Node.js'}`,
     compared('HTTP/1.1 with TLS', 'plain HTTP', 0.85),
     compared('HTTP/2', 'HTTP/1.1 with TLS', 1),
     compared('HTTP/2, 8 connections', 'HTTP/1.1 with TLS', 1),
-    await besideSlowClients(plain, { client: clients['plain HTTP'], bodies, options }),
+    await besideSlowClients(plain, clients['plain HTTP'], options),
   ]
   for (const client of Object.values(clients)) client.close()
   return lines.join('\n')
 
   function compared(name: keyof typeof clients, other: keyof typeof clients, aim: number): string {
-    const ratio = rate(name) / rate(other)
+    // neighbours in time are compared: the machine is not equally fast all the time
+    const others = rates.get(other) ?? []
+    const ratio = median((rates.get(name) ?? []).map((one, round) => one / (others[round] ?? one)))
     return `logins over ${name}: ${Math.round(rate(name))}/s, ${other} ${Math.round(rate(other))}/s: ${ratio.toFixed(2)} (${verdict(ratio >= aim, `≥ ${aim}`)})`
+  }
+}
+
+function clientsOfH2load(plain: ServerProcess, secure: ServerProcess, bodyFile: string) {
+  const client = ({ url }: ServerProcess, connections: number, streams: number | 'http/1.1'): Client => ({
+    rate: (seconds) => postsPerSecond({ url: `${url}${loginPath}`, bodyFile, connections, streams }, seconds),
+    close: () => {},
+  })
+  return {
+    'plain HTTP': client(plain, usualConnections, 'http/1.1'),
+    'HTTP/1.1 with TLS': client(secure, usualConnections, 'http/1.1'),
+    'HTTP/2': client(secure, 1, usualConnections),
+    'HTTP/2, 8 connections': client(secure, 8, usualConnections / 8),
   }
 }
 
 /** The clients take turns, so that a disturbance affects all. */
 async function ratesOf(
   clients: readonly (readonly [string, Client])[],
-  bodies: readonly string[],
   { rounds, seconds }: BenchOptions,
 ): Promise<Map<string, number[]>> {
   const rates = new Map<string, number[]>(clients.map(([name]) => [name, []]))
-  for (const [, { login }] of clients) await rateOf(login, bodies, 2)
+  for (const [, client] of clients) await client.rate(2)
   for (let round = 0; round < rounds; round++)
-    for (const [name, { login }] of clients) rates.get(name)?.push(await rateOf(login, bodies, seconds))
+    for (const [name, client] of clients) rates.get(name)?.push(await client.rate(seconds))
   return rates
 }
 
@@ -83,11 +106,11 @@ async function rateOf(login: Login, bodies: readonly string[], seconds: number):
   return (count * 1000) / (performance.now() - start)
 }
 
-function overHttp1({ port }: ServerProcess, ca: string | undefined): Client {
+function overHttp1({ port }: ServerProcess, ca: string | undefined, bodies: readonly string[]): Client {
   const options = { keepAlive: true, maxSockets: usualConnections }
   const agent = ca === undefined ? new HttpAgent(options) : new HttpsAgent({ ...options, ca })
   const send = ca === undefined ? httpRequest : httpsRequest
-  const login = (body: string) =>
+  const login: Login = (body) =>
     new Promise<void>((resolve, reject) => {
       const headers = { 'content-length': Buffer.byteLength(body) }
       const sent = send(
@@ -100,15 +123,20 @@ function overHttp1({ port }: ServerProcess, ca: string | undefined): Client {
       sent.on('error', reject)
       sent.end(body)
     })
-  return { login, close: () => agent.destroy() }
+  return { rate: (seconds) => rateOf(login, bodies, seconds), close: () => agent.destroy() }
 }
 
-function overHttp2({ port }: ServerProcess, ca: string, connections: number): Client {
+function overHttp2(
+  { port }: ServerProcess,
+  ca: string,
+  connections: number,
+  bodies: readonly string[],
+): Client {
   const sessions = Array.from({ length: connections }, () =>
     connectHttp2(`https://127.0.0.1:${port}`, { ca }),
   )
   let next = 0
-  const login = (body: string) =>
+  const login: Login = (body) =>
     new Promise<void>((resolve, reject) => {
       const session = sessions[next++ % sessions.length]
       const headers = { ':method': 'POST', ':path': loginPath, 'content-length': Buffer.byteLength(body) }
@@ -126,23 +154,24 @@ function overHttp2({ port }: ServerProcess, ca: string, connections: number): Cl
   const close = () => {
     for (const session of sessions) session.destroy()
   }
-  return { login, close }
+  return { rate: (seconds) => rateOf(login, bodies, seconds), close }
 }
 
 const refused = (status: number | undefined) => new Error(`a login was answered ${status}`)
 
 async function besideSlowClients(
   server: ServerProcess,
-  { client, bodies, options }: { client: Client; bodies: readonly string[]; options: BenchOptions },
+  client: Client,
+  options: BenchOptions,
 ): Promise<string> {
   const alone: number[] = []
   const beside: number[] = []
   let before: number | undefined
   for (let round = 0; round < options.rounds; round++) {
-    alone.push(await rateOf(client.login, bodies, options.seconds))
+    alone.push(await client.rate(options.seconds))
     before ??= await rssOf(server)
     using _slow = new SlowClients(server.port)
-    beside.push(await rateOf(client.login, bodies, options.seconds))
+    beside.push(await client.rate(options.seconds))
   }
   const ratio = median(beside) / median(alone)
   return `logins beside ${slowClients} clients that send one byte per second: ${ratio.toFixed(2)} of those alone (${verdict(ratio >= 0.9, '≥ 0.9')}), RSS ${megabytes(before)} MB before, ${megabytes(await rssOf(server))} MB after`

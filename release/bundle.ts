@@ -16,7 +16,7 @@ type BundleTask = {
 }
 
 /** Packages with files that are not code: they are loaded from `node_modules`. */
-const external = [/^better-sqlite3/, '@fastify/swagger-ui', 'pg-native']
+const external = [/^better-sqlite3/, 'bcrypt', '@fastify/swagger-ui', 'pg-native']
 
 /** Other comments would take memory: the engine keeps the text of the code. */
 export const licencesOnly = { legal: true, annotation: false, jsdoc: false }

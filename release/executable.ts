@@ -26,7 +26,7 @@ export type Target = { readonly platform: Platform; readonly path: string }
 
 /**
  * Builds the product as one file that needs no Node, for each target: the Node of its platform with the bundle,
- * the library of SQLite, the migrations and the files of the API explorer. The same sources give the same bytes.
+ * the libraries of SQLite and bcrypt, the migrations and the files of the API explorer. The same sources give the same bytes.
  * Resolves with the sources.
  */
 export async function buildExecutables(targets: readonly Target[]): Promise<string[]> {
@@ -66,7 +66,8 @@ async function assetsIn(work: string): Promise<{ readonly assets: Assets; readon
 async function writeExecutable(work: string, { platform, path }: Target, all: Assets): Promise<void> {
   const { ['main.js']: _main, ...others } = all
   const library = join(root, 'node_modules/better-sqlite3/prebuilds', platform.library)
-  const assets = sorted({ ...others, 'better-sqlite3.node': library })
+  const passwordLibrary = join(root, 'node_modules/bcrypt/prebuilds', platform.passwordLibrary)
+  const assets = sorted({ ...others, 'better-sqlite3.node': library, 'bcrypt.node': passwordLibrary })
   const executable = await nodeFor(platform)
   const config = { ...seaOptions, main: 'main.js', executable, output: path, assets }
   await writeFile(join(work, 'sea.json'), JSON.stringify(config))
@@ -115,20 +116,24 @@ function threadFiles(threads: Set<string>): Plugin {
   }
 }
 
-/** better-sqlite3 finds its library beside its code; here release/executable/main.ts says where it is. */
-const givenLibrary: Plugin = {
-  name: 'given-library',
-  load: (id) =>
-    id.endsWith('/better-sqlite3/lib/binding.js')
-      ? `let loaded
+/** Packages find their libraries beside their code; here release/executable/main.ts says where they are. */
+const givenLibraries: Plugin = {
+  name: 'given-libraries',
+  load: (id) => (id.endsWith('/better-sqlite3/lib/binding.js') ? sqliteBinding : null),
+  transform: (code, id) =>
+    id.endsWith('/bcrypt/bcrypt.js') ? code.replace(/^const bindings = .*$/m, bcryptBinding) : null,
+}
+
+const sqliteBinding = `let loaded
 exports.getBinding = () => {
   if (loaded === undefined) process.dlopen((loaded = { exports: {} }), globalThis.gatehouseLibrary)
   return loaded.exports
 }`
-      : null,
-}
+const bcryptBinding = `const library = { exports: {} }
+process.dlopen(library, globalThis.gatehousePasswordLibrary())
+const bindings = library.exports`
 
-const common: readonly Plugin[] = [givenLibrary, builtins]
+const common: readonly Plugin[] = [givenLibraries, builtins]
 
 /** The files of a package and of those it depends on. */
 function filesOf(name: string, seen = new Set<string>()): string[] {

@@ -6,6 +6,8 @@ export type Platform = {
   readonly npmOptions: readonly string[]
   /** Of better-sqlite3's libraries. */
   readonly library: string
+  /** Of bcrypt's. */
+  readonly passwordLibrary: string
   /** What the names of its programs end in. */
   readonly suffix: '' | '.exe'
 }
@@ -17,6 +19,7 @@ function platform(os: string, cpu: string, nodePackage?: string): Platform {
     nodePackage: nodePackage ?? `node-${name}`,
     npmOptions: ['--os', os, '--cpu', cpu],
     library: `${os}-${cpu}.node`,
+    passwordLibrary: `${os}-${cpu}/bcrypt${os === 'linux' ? '.glibc' : ''}.node`,
     suffix: os === 'win32' ? '.exe' : '',
   }
 }

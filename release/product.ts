@@ -5,3 +5,6 @@ export const product = {
   folder: join(import.meta.dirname, '../dist'),
   programs: { gatehouse: 'src/main.ts' },
 }
+
+/** Exit code of release/renew.ts where the bundler is not installed, or the folder cannot be written. */
+export const cannotBundle = 3

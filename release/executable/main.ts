@@ -5,6 +5,8 @@ import { startThreadsFromHere } from './threads.ts'
 declare global {
   /** Where SQLite's library is: for better-sqlite3 in the bundle of the executable. */
   var gatehouseLibrary: string | undefined
+  /** The same for bcrypt, whose library few servers need. */
+  var gatehousePasswordLibrary: (() => string) | undefined
 }
 
 /** Its folder is that of the executable's own files. */
@@ -14,7 +16,8 @@ const own = `${import.meta.dirname}/`
 const forked = process.channel === undefined ? undefined : process.argv.find((arg) => arg.startsWith(own))
 
 prepareProcess()
-globalThis.gatehouseLibrary = libraryPath(readFileSync(`${own}better-sqlite3.node`))
+globalThis.gatehouseLibrary = libraryPath('better-sqlite3.node', readFileSync(`${own}better-sqlite3.node`))
+globalThis.gatehousePasswordLibrary = () => libraryPath('bcrypt.node', readFileSync(`${own}bcrypt.node`))
 startThreadsFromHere(globalThis.gatehouseLibrary)
 if (forked !== undefined) await import(forked)
 else {

@@ -27,23 +27,23 @@ export function prepareProcess(): void {
  * memory, so that no disk needs to be writable. Elsewhere it is in a folder that only this user can open,
  * until the process ends.
  */
-export function libraryPath(content: Uint8Array): string {
-  if (isLinux) return inMemory(content)
+export function libraryPath(name: string, content: Uint8Array): string {
+  if (isLinux) return inMemory(name, content)
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-'))
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const path = join(folder, 'better-sqlite3.node')
+  const path = join(folder, name)
   writeFileSync(path, content, { flag: 'wx', mode: 0o500 })
   return path
 }
 
-function inMemory(content: Uint8Array): string {
+function inMemory(file: string, content: Uint8Array): string {
   const { functions } = dlopen(null, { memfd_create: { return: 'i32', arguments: ['pointer', 'u32'] } })
-  const name = Buffer.from('better-sqlite3\0')
+  const name = Buffer.from(`${file}\0`)
   const create = (flags: number): number => Number(functions.memfd_create(getRawPointer(name), flags))
   // before Linux 6.3 every such file could be executed, and the flag is unknown
   const wanted = create(closeOnExec | executable)
   const descriptor = wanted === -1 ? create(closeOnExec) : wanted
-  if (descriptor === -1) throw new Error('the system provides no file in memory for SQLite')
+  if (descriptor === -1) throw new Error(`the system provides no file in memory for ${file}`)
   for (let at = 0; at < content.length; ) at += writeSync(descriptor, content, at)
   // read-only from now on, and by one name in all threads
   const path = `/proc/self/fd/${openSync(`/proc/self/fd/${descriptor}`, 'r')}`

@@ -57,13 +57,17 @@ test('the executable is one file that serves logins and makes backups, with no N
   await root.write('auth/jwt/role/ci', role)
   const jwt = signer.sign({ sub: 'build-7', aud: 'gate', exp: Math.floor(Date.now() / 1000) + 60 })
   const login = await new Client(url).write('auth/jwt/login', { role: 'ci', jwt })
+  await root.write('sys/auth/userpass', { type: 'userpass' })
+  const password_hash = '$2b$05$PEz0CKTeX13TeK5zOBK12e1CE4FDuO.s7boBYbZ3RA3pHdT7hb1/q'
+  await root.write('auth/userpass/users/bob', { password_hash })
+  const person = await new Client(url).write('auth/userpass/login/bob', { password: 'pw' })
   const page = await fetch(`${url}/docs/static/swagger-ui.css`)
   const backup = await started(cwd.path, ['backup', 'copy.db']).ended
   const verified = await started(cwd.path, ['verify', 'copy.db']).ended
   server.stop()
   const { code } = await server.ended
 
-  expect([audited.status, login.status, page.status, code]).toEqual([204, 200, 200, 0])
+  expect([audited.status, login.status, person.status, page.status, code]).toEqual([204, 200, 200, 200, 0])
   expect(backup).toMatchObject({ code: 0, stdout: expect.stringContaining('Backup written to copy.db') })
   expect(verified).toMatchObject({ code: 0, stderr: '' })
   expect((await readdir(cwd.path)).toSorted()).toEqual(['audit', 'copy.db', 'data'])

@@ -23,17 +23,19 @@ test('a release is made for each of the platforms, and for no other', () => {
   )
 })
 
-test('there is a Node for each platform in the lock file, and a library of SQLite', async () => {
+test('there is a Node for each platform in the lock file, and the libraries of SQLite and bcrypt', async () => {
   const project = join(import.meta.dirname, '../..')
   const { packages } = JSON.parse(await readFile(join(project, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { version: string }>
   }
   const versions = platforms.map(({ nodePackage }) => packages[`node_modules/${nodePackage}`]?.version)
-  const library = ({ library: name }: (typeof platforms)[number]) =>
-    join(project, 'node_modules/better-sqlite3/prebuilds', name)
+  const libraries = platforms.flatMap(({ library, passwordLibrary }) => [
+    join(project, 'node_modules/better-sqlite3/prebuilds', library),
+    join(project, 'node_modules/bcrypt/prebuilds', passwordLibrary),
+  ])
 
   expect(versions).toEqual(platforms.map(() => process.versions.node))
-  expect(platforms.filter((platform) => !existsSync(library(platform)))).toEqual([])
+  expect(libraries.filter((library) => !existsSync(library))).toEqual([])
 })
 
 test.skipIf(cannotRun && process.env['CI'] !== 'true')(

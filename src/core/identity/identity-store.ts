@@ -209,7 +209,7 @@ export class IdentityStore {
     }
     if (canonicalName(alias.name) === '')
       throw refuse('invalid', 'missing name in alias', { reason: 'user_claim_invalid' })
-    return this.#readForLogin(alias, cacheKey)
+    return this.#readForLogin(alias, cacheKey, known === undefined)
   }
 
   /** Whether no login of this name changes its entity now. */
@@ -222,11 +222,17 @@ export class IdentityStore {
     return this.#mutex.runExclusive(cacheKeyOf(alias), work)
   }
 
-  /** Like `forLogin`, but reads from storage, with the revisions that a change must expect. */
-  async #readForLogin(alias: LoginAlias, cacheKey: string): Promise<LoginIdentity> {
+  /**
+   * Like `forLogin`, but reads from storage, with the revisions that a change must expect. If the login may be
+   * the first of its name, it reads what that needs at the same time.
+   */
+  async #readForLogin(alias: LoginAlias, cacheKey: string, mayBeFirst: boolean): Promise<LoginIdentity> {
     const { drops } = this.#identities
     const rowKey = this.records.keys.alias(alias.namespace, alias.mountAccessor, alias.name)
-    const row = await this.#view.read(rowKey)
+    const [row, resembled] = await Promise.all([
+      this.#view.read(rowKey),
+      mayBeFirst ? this.records.resembled(alias) : undefined,
+    ])
     const [stored] =
       typeof row?.value === 'string'
         ? await Promise.all([
@@ -237,7 +243,7 @@ export class IdentityStore {
         : []
     const found = stored === undefined ? undefined : aliasOf(stored.entity, alias.mountAccessor, alias.name)
     if (stored === undefined || found === undefined) {
-      const fresh = this.#newEntity(alias, await this.records.resembled(alias))
+      const fresh = this.#newEntity(alias, mayBeFirst ? resembled : await this.records.resembled(alias))
       const nameKey = this.records.keys.entityName(alias.namespace, fresh.name)
       const entries: ViewEntry[] = [
         { key: entityKey(fresh.id), value: fresh, expect: 'absent', isUncopied: true },

@@ -32,7 +32,9 @@ export type Lookalike = { readonly mount: Mount; readonly entityId: string; read
 
 /** An auth method's result of a successful login. Durations are seconds; 0 is unset. */
 export type LoginAuth = {
-  readonly alias: { readonly name: string; readonly metadata: Readonly<Record<string, string>> }
+  readonly alias: { readonly name: string; readonly metadata: Readonly<Record<string, string>> | null }
+  /** The metadata of the token, if it is not that of the alias. */
+  readonly metadata?: Readonly<Record<string, string>>
   /** The method's name for the caller, without the mount. */
   readonly displayName: string
   readonly groupNames: readonly string[]
@@ -157,7 +159,7 @@ function loginDraft(
     namespace: mount.namespace,
     policies,
     path,
-    meta: auth.alias.metadata,
+    meta: auth.metadata ?? auth.alias.metadata ?? {},
     display_name: loginTokenName(namespacePath + mount.path, auth.displayName),
     num_uses: auth.numUses,
     ttl: life.ttl,

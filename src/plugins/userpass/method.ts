@@ -8,7 +8,7 @@ import type { Token } from '../../core/tokens/token.ts'
 import { loginTerms, renewalTermsOf } from '../../core/tokens/token-fields.ts'
 import { refuse } from '../../errors.ts'
 import { addressMatches } from '../../lib/cidr.ts'
-import type { Passwords } from './passwords/passwords.ts'
+import { isGiven, type NewPassword, type Passwords } from './passwords/passwords.ts'
 import { changedPolicies, changedSettings, hasPolicies, type User, type UserSettings } from './user.ts'
 import { UserStore } from './user-store.ts'
 
@@ -17,6 +17,7 @@ export type UserpassMethodParts = {
   readonly passwords: Passwords
   readonly lockouts: Lockouts
   readonly caches: CacheUses
+  readonly log: { error(fields: object, message: string): void }
 }
 
 /** A user at a mount; the name is in lower case. */
@@ -25,8 +26,8 @@ export type UserPlace = { readonly mount: Mount; readonly name: string }
 export type LoginAttempt = UserPlace & {
   readonly password: string
   readonly remoteAddress: string
-  /** Filled in: there is such a user. */
-  exists: boolean
+  /** Filled in: the user of that name. */
+  user: User | undefined
 }
 
 const maxNameBytes = 4096
@@ -63,14 +64,14 @@ export class UserpassMethod {
   }
 
   /** Creates or changes a user. docs/contract/userpass.md#users */
-  async put(place: UserPlace, sent: UserSettings, password: string): Promise<void> {
+  async put(place: UserPlace, sent: UserSettings, password: NewPassword): Promise<void> {
     if (Buffer.byteLength(place.name) > maxNameBytes)
       throw refuse('invalid', `username is longer than maximum of ${maxNameBytes} bytes`)
     const before = await this.find(place)
-    if (before === undefined && password === '') throw noPassword()
+    if (before === undefined && password.password === '' && password.password_hash === '') throw noPassword()
     // before the work of hashing
     changedSettings(before?.settings, sent)
-    const hash = password === '' ? undefined : await this.#parts.passwords.hash(password)
+    const hash = isGiven(password) ? await this.#parts.passwords.hash(password) : undefined
     await this.usersOf(place.mount).change(place.name, (stored) => {
       const passwordHash = hash ?? stored?.passwordHash
       if (passwordHash === undefined) throw noPassword()
@@ -78,9 +79,9 @@ export class UserpassMethod {
     })
   }
 
-  async setPassword(place: UserPlace, password: string): Promise<void> {
+  async setPassword(place: UserPlace, password: NewPassword): Promise<void> {
     await this.#existing(place)
-    if (password === '') throw noPassword()
+    if (!isGiven(password)) throw noPassword()
     const passwordHash = await this.#parts.passwords.hash(password)
     await this.#change(place, (user) => ({ ...user, passwordHash }))
   }
@@ -110,22 +111,49 @@ export class UserpassMethod {
     lockouts.check(attempt)
     if (password === '') throw refuse('invalid', 'missing password', { reason: 'password_missing' })
     const user = await this.find(attempt)
-    attempt.exists = user !== undefined
-    const matches = await passwords.matches(password, user?.passwordHash, remoteAddress)
+    attempt.user = user
+    const matches = await passwords.matches({
+      ...{ password, address: remoteAddress },
+      hash: user?.passwordHash,
+      bcryptCost: await this.usersOf(attempt.mount).bcryptCost(),
+    })
     // of many logins at once, no more count than one after the other
     lockouts.check(attempt)
     if (user === undefined || !matches) {
-      await lockouts.noteFailure(attempt, attempt.exists)
+      await lockouts.noteFailure(attempt, user !== undefined)
       throw refuse('invalid', 'invalid username or password', { reason: 'password_wrong' })
     }
     if (!addressMatches(user.settings.token_bound_cidrs, remoteAddress))
       throw refuse('denied', 'permission denied', { reason: 'address_not_bound' })
     return {
-      alias: { name, metadata: { username: name } },
+      alias: { name, metadata: null },
+      metadata: { username: name },
       displayName: name,
       groupNames: [],
       ...loginTerms(user.settings),
       internal: { username: name },
+    }
+  }
+
+  /**
+   * After a login: replaces a hash of another function, or of another cost, by one of the same password. Never
+   * rejects.
+   */
+  async renewHash({ mount, name, password, ...login }: LoginAttempt): Promise<void> {
+    const { passwords, log } = this.#parts
+    const verified = login.user?.passwordHash
+    if (verified === undefined || !passwords.isOutdated(verified)) return
+    try {
+      const passwordHash = await passwords.hash({ password, password_hash: '' })
+      await this.usersOf(mount).change(name, (user) =>
+        // somebody may have changed the password since
+        user?.passwordHash === verified ? { ...user, passwordHash } : undefined,
+      )
+    } catch (err) {
+      log.error(
+        { err, mount: mount.path },
+        'could not replace the hash of a password; the next login tries again',
+      )
     }
   }
 

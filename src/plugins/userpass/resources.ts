@@ -4,7 +4,7 @@ import type { Lockouts } from '../../core/lockout/lockouts.ts'
 import type { LoginRequest } from '../../core/tokens/issue-login.ts'
 import { namespaceOf, type Reply, type Resource, resource, unknownPaths } from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
-import type { UserpassMethod } from './method.ts'
+import type { LoginAttempt, UserpassMethod } from './method.ts'
 import { shownUser, userFields } from './user.ts'
 
 export type UserpassParts = {
@@ -15,10 +15,12 @@ export type UserpassParts = {
 }
 
 const password = stringField.default('').meta({ writeOnly: true })
+const password_hash = password.describe('Instead of the password: its bcrypt hash, with a cost of 5 to 12')
 const userInput = userFields.extend({
   password: password.describe('Password; a new user needs one, an update without it keeps it'),
+  password_hash,
 })
-const passwordInput = z.object({ password: password.describe('New password') })
+const passwordInput = z.object({ password: password.describe('New password'), password_hash })
 const policiesInput = userFields.pick({ token_policies: true, policies: true })
 const loginInput = z.object({ password: password.describe('Password') })
 
@@ -78,8 +80,8 @@ const userResources = ({ method }: UserpassParts): Resource[] => [
       summary: 'Create or change a user',
       input: userInput,
       handle: async (exchange) => {
-        const { password, ...settings } = exchange.input
-        await method.put(placeOf(exchange), settings, password)
+        const { password, password_hash, ...settings } = exchange.input
+        await method.put(placeOf(exchange), settings, { password, password_hash })
         return undefined
       },
     },
@@ -99,7 +101,7 @@ const userResources = ({ method }: UserpassParts): Resource[] => [
       summary: 'Change the password of a user',
       input: passwordInput,
       handle: async (exchange) => {
-        await method.setPassword(placeOf(exchange), exchange.input.password)
+        await method.setPassword(placeOf(exchange), exchange.input)
         return undefined
       },
     },
@@ -132,12 +134,16 @@ const loginResource = ({ method, lockouts, reports, issue }: UserpassParts): Res
       handle: async (exchange) => {
         const { call, mount, input } = exchange
         const place = placeOf(exchange)
-        const attempt = { ...place, ...input, remoteAddress: call.remoteAddress, exists: false }
-        const who = () => (attempt.exists ? { user: place.name } : {})
+        const attempt: LoginAttempt = {
+          ...{ ...place, ...input, remoteAddress: call.remoteAddress },
+          user: undefined,
+        }
+        const who = () => (attempt.user === undefined ? {} : { user: place.name })
         return reports.watch({ call, mount, who }, async () => {
           const auth = await method.login(attempt)
           const reply = await issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth })
           await lockouts.noteLogin(place)
+          await method.renewHash(attempt)
           return reply
         })
       },

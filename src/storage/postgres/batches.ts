@@ -6,16 +6,21 @@ type Caller<Asked, Answer> = {
 
 const maxRunning = 3
 const maxBatch = 256
+/** The next query waits so long for the one under way: questions that share a query cost much less. */
+const longestWaitMs = 5
 
 /**
- * Answers many questions with one query: those of one turn of the event loop, or of the time that other
- * queries take.
+ * Answers many questions with one query: those of one turn of the event loop, or of the time that the query
+ * before takes.
  */
 export class Batches<Asked, Answer> {
   readonly #query: (asked: readonly Asked[]) => Promise<readonly Answer[]>
   #waiting: Caller<Asked, Answer>[] = []
   #running = 0
   #isWaking = false
+  /** When the last query began. */
+  #began = 0
+  #timer: NodeJS.Timeout | undefined
 
   /** `query` returns one answer for each question, in order. */
   constructor(query: (asked: readonly Asked[]) => Promise<readonly Answer[]>) {
@@ -34,12 +39,26 @@ export class Batches<Asked, Answer> {
     this.#isWaking = true
     setImmediate(() => {
       this.#isWaking = false
-      while (this.#waiting.length > 0 && this.#running < maxRunning) void this.#run()
+      this.#start()
     })
+  }
+
+  #start(): void {
+    while (this.#waiting.length > 0 && this.#running < maxRunning) {
+      if (this.#running > 0 && performance.now() < this.#began + longestWaitMs) {
+        this.#timer ??= setTimeout(() => {
+          this.#timer = undefined
+          this.#start()
+        }, longestWaitMs)
+        return
+      }
+      void this.#run()
+    }
   }
 
   async #run(): Promise<void> {
     this.#running += 1
+    this.#began = performance.now()
     const batch = this.#waiting.splice(0, maxBatch)
     try {
       const answers = await this.#query(batch.map(({ asked }) => asked))

@@ -21,7 +21,7 @@ test('a login names the user in token, entity and alias, in lower case', async (
     display_name: `${path.slice('auth/'.length)}-bob`,
     path: `${path}/login/BoB`,
   })
-  expect(entity.body.data?.aliases).toMatchObject([{ name: 'bob', metadata: { username: 'bob' } }])
+  expect(entity.body.data?.aliases).toMatchObject([{ name: 'bob', metadata: null }])
 })
 
 test('a wrong password and an unknown user get the same refusal', async () => {

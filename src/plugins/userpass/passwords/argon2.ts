@@ -1,5 +1,4 @@
-import { argon2, timingSafeEqual } from 'node:crypto'
-import { promisify } from 'node:util'
+import crypto, { timingSafeEqual } from 'node:crypto'
 import type { Random } from '../../../lib/random.ts'
 
 /** The work of a hash: memory in KiB, and passes over it. */
@@ -14,13 +13,13 @@ const phcForm = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=1\$([A-Za-z0-9+/]{
 
 type Parsed = { readonly cost: Argon2Cost; readonly salt: Buffer; readonly tag: Buffer }
 
-const derive = promisify(argon2)
-
-const tagOf = (password: Uint8Array, salt: Uint8Array, { memory, passes }: Argon2Cost): Promise<Buffer> =>
-  derive('argon2id', {
-    ...{ message: password, nonce: salt, memory, passes },
-    ...{ parallelism: 1, tagLength: tagBytes },
+/** Node has the function since 24.7: it is looked up when it is needed, so that an older one can start. */
+function tagOf(password: Uint8Array, salt: Uint8Array, { memory, passes }: Argon2Cost): Promise<Buffer> {
+  const input = { message: password, nonce: salt, memory, passes, parallelism: 1, tagLength: tagBytes }
+  return new Promise((resolve, reject) => {
+    crypto.argon2('argon2id', input, (error, tag) => (error === null ? resolve(tag) : reject(error)))
   })
+}
 
 /** The hash of a password as PHC string (RFC 9106), which includes its cost. Takes a thread of the pool. */
 export async function argon2Hash(password: Uint8Array, cost: Argon2Cost, random: Random): Promise<string> {
@@ -37,6 +36,12 @@ export async function argon2Matches(password: Uint8Array, phc: string): Promise<
 /** A hash that no password has, for names that nobody has. */
 export const argon2Dummy = (cost: Argon2Cost): string =>
   phcOf({ cost, salt: Buffer.alloc(saltBytes), tag: Buffer.alloc(tagBytes) })
+
+/** Whether a hash has this cost. */
+export function hasCost(phc: string, { memory, passes }: Argon2Cost): boolean {
+  const { cost } = parsed(phc)
+  return cost.memory === memory && cost.passes === passes
+}
 
 function parsed(phc: string): Parsed {
   const [, memory, passes, salt = '', tag = ''] = phcForm.exec(phc) ?? []

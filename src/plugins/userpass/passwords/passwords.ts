@@ -1,7 +1,8 @@
 import { Buffer } from 'node:buffer'
 import { refuse } from '../../../errors.ts'
 import type { Random } from '../../../lib/random.ts'
-import { type Argon2Cost, argon2Dummy, argon2Hash, argon2Matches } from './argon2.ts'
+import { type Argon2Cost, argon2Dummy, argon2Hash, argon2Matches, hasCost } from './argon2.ts'
+import { bcryptCost, bcryptMatches, checkBcrypt, isBcrypt } from './bcrypt.ts'
 import type { HashingQueue } from './hashing-queue.ts'
 
 export type PasswordParts = {
@@ -10,7 +11,30 @@ export type PasswordParts = {
   readonly random: Random
 }
 
+/** A new password as it is sent: the password itself, or its hash. The other one is empty. */
+export type NewPassword = { readonly password: string; readonly password_hash: string }
+
+/** A password that is compared with a hash. */
+export type Comparison = {
+  readonly password: string
+  /** Undefined: nobody has this name. */
+  readonly hash: string | undefined
+  /** The highest cost of the mount's bcrypt hashes; 0 without any. */
+  readonly bcryptCost: number
+  readonly address: string
+}
+
 const maxBytes = 4096
+
+/** Whether a new password was sent. Throws `invalid` for both a password and a hash, or a hash that is none. */
+export function isGiven({ password, password_hash: hash }: NewPassword): boolean {
+  if (password !== '' && hash !== '')
+    throw refuse('invalid', 'only one of password or password_hash may be provided')
+  if (hash !== '') checkBcrypt(hash)
+  if (Buffer.byteLength(password) > maxBytes)
+    throw refuse('invalid', `password is longer than maximum of ${maxBytes} bytes`)
+  return password !== '' || hash !== ''
+}
 
 /** Hashes passwords, and compares them with hashes. docs/contract/userpass.md#passwords */
 export class Passwords {
@@ -22,24 +46,32 @@ export class Passwords {
     this.#dummy = argon2Dummy(parts.cost)
   }
 
-  /** The hash of a new password. Throws `invalid` if it is too long. */
-  async hash(password: string): Promise<string> {
+  /** The hash to store of what `isGiven`. */
+  async hash({ password, password_hash }: NewPassword): Promise<string> {
     const { queue, cost, random } = this.#parts
-    const bytes = Buffer.from(password)
-    if (bytes.length > maxBytes)
-      throw refuse('invalid', `password is longer than maximum of ${maxBytes} bytes`)
-    return queue.write(() => argon2Hash(bytes, cost, random))
+    return password_hash || queue.write(() => argon2Hash(Buffer.from(password), cost, random))
+  }
+
+  /** Whether a hash was made by another function, or with less or more work. */
+  isOutdated(hash: string): boolean {
+    return isBcrypt(hash) || !hasCost(hash, this.#parts.cost)
   }
 
   /**
-   * Whether the password has this hash. Without a hash, false after the same work. Throws `throttled` if too
-   * many logins wait.
+   * Whether the password has the hash. The work is the same for every hash of a mount, and without one. Throws
+   * `throttled` if too many logins wait.
    */
-  async matches(password: string, hash: string | undefined, address: string): Promise<boolean> {
+  async matches({ password, hash, address, ...mount }: Comparison): Promise<boolean> {
     const bytes = Buffer.from(password)
     // nobody has such a password, so its refusal tells nothing
     if (bytes.length > maxBytes) return false
-    const matches = await this.#parts.queue.login(address, () => argon2Matches(bytes, hash ?? this.#dummy))
-    return matches && hash !== undefined
+    const imported = hash !== undefined && isBcrypt(hash) ? hash : undefined
+    const own = imported === undefined ? hash : undefined
+    const cost = Math.max(mount.bcryptCost, imported === undefined ? 0 : bcryptCost(imported))
+    return this.#parts.queue.login(address, async () => {
+      const matchesOwn = await argon2Matches(bytes, own ?? this.#dummy)
+      const matchesImported = cost > 0 && (await bcryptMatches(bytes, imported, cost))
+      return (own !== undefined && matchesOwn) || matchesImported
+    })
   }
 }
