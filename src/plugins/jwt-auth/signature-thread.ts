@@ -10,7 +10,8 @@ import type { SignatureBatch, SignatureReply } from './signature-worker.ts'
 export class SignatureThread implements AsyncDisposable {
   #worker: Worker | undefined
   #isReady = false
-  #answer: ((verified: readonly boolean[] | undefined) => void) | undefined
+  /** Of the calls that wait, in the order in which the thread answers. */
+  readonly #answers: ((verified: readonly boolean[] | undefined) => void)[] = []
 
   /** Whether `verify` may be called. */
   get isReady(): boolean {
@@ -24,24 +25,23 @@ export class SignatureThread implements AsyncDisposable {
     worker.unref()
     worker.on('message', (reply: SignatureReply) => {
       if (reply === 'ready') this.#isReady = true
-      else this.#answer?.(reply)
+      else this.#answers.shift()?.(reply)
     })
     const ended = () => {
       this.#isReady = false
-      this.#answer?.(undefined)
+      for (const answer of this.#answers.splice(0)) answer(undefined)
     }
     worker.on('error', ended)
     worker.on('exit', ended)
   }
 
-  /** Whether each check succeeds. Call it again only after it has resolved. */
+  /** Whether each check succeeds. Several servers in one process may call it at the same time. */
   async verify(checks: readonly SignatureCheck[]): Promise<readonly boolean[]> {
     const verified = await new Promise<readonly boolean[] | undefined>((resolve) => {
-      this.#answer = resolve
+      this.#answers.push(resolve)
       const batch = batchOf(checks)
       this.#worker?.postMessage(batch, [batch.bytes.buffer])
     })
-    this.#answer = undefined
     return verified ?? checks.map(verifyHere)
   }
 

@@ -47,6 +47,18 @@ test('the thread refuses a signature that is valid for another key of the batch'
   expect(await thread.verify([first, ...swapped, second])).toEqual([true, false, false, true])
 })
 
+test('the thread gives each of several callers their own results', async () => {
+  await using thread = await aReadyThread()
+  const valid = checkOf(aSigner('ES256'), 'ES256')
+  const forged = { ...valid, signingInput: Buffer.from('another text') }
+
+  const results = await Promise.all(
+    [[forged], [valid, forged], [forged, valid]].map((one) => thread.verify(one)),
+  )
+
+  expect(results).toEqual([[false], [true, false], [false, true]])
+})
+
 test('a thread that ends leaves no check without a result, and is not used any more', async () => {
   const thread = await aReadyThread()
   const valid = checkOf(aSigner('ES256'), 'ES256')
