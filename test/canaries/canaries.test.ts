@@ -34,6 +34,9 @@ function isExpected(what: string, name: string): boolean {
   return found !== undefined
 }
 
+/** The one 500 that a client depends on. docs/contract/approle.md#secret-ids */
+const promisedFailure = /role \\"[\w.-]+\\" does not exist/
+
 /** Walks through operations. Returns each canary that a response shows although it is a secret. */
 async function echoes(
   operations: readonly Operation[],
@@ -44,7 +47,8 @@ async function echoes(
   const echoed: string[] = []
   for (const operation of operations)
     for (const answer of await walk(operation, callers, book)) {
-      expect(answer.status, answer.text).toBeLessThanOrEqual(maxStatus)
+      if (!promisedFailure.test(answer.text))
+        expect(answer.status, answer.text).toBeLessThanOrEqual(maxStatus)
       for (const number of canariesIn(placeOf('response', answer.text)))
         if (book.at(number).isSecret && !isExpected(book.at(number).what, 'response'))
           echoed.push(`${book.at(number).what} in a response to ${operation.name}`)
