@@ -40,12 +40,19 @@ const left = new Set(['post /sys/seal', 'get /sys/monitor'])
 /**
  * Their bodies are not counted, because no schema can give what they need: shares of the seal key, a wrapped response
  * that nobody has unwrapped yet, a token with an entity, a cloud, a locked namespace, a mount that has not moved yet,
- * or one of the 32 audit devices that a server may have.
+ * one of the 32 audit devices that a server may have, a secret id of a role, a user's password.
  */
 const needsMore = new RegExp(
   [
     ...['^/sys/(?:init|unseal|rekey|rotate/(?:root|recovery)|generate-root|decode-token|wrapping)'],
-    ...['/ack$', '^/sys/audit/', '^/cloud/', '^/auth/jwt/(?:login|oidc)', 'api-lock/unlock', '/remount'],
+    ...[
+      '/ack$',
+      '^/sys/audit/',
+      '^/cloud/',
+      '^/auth/(?:jwt/(?:login|oidc)|approle|userpass/login)',
+      'api-lock/unlock',
+      '/remount',
+    ],
   ].join('|'),
 )
 
@@ -74,7 +81,14 @@ test(
   limits,
   async () => {
     const bugs: string[] = []
-    const log = pino({ level: 'error' }, { write: (line: string) => void bugs.push(line) })
+    const log = pino(
+      { level: 'error' },
+      {
+        write: (line: string) => {
+          if (!isPromised(line)) bugs.push(line)
+        },
+      },
+    )
     await using folder = await temporaryFolder()
     await using server = await startTestServer({
       log,
@@ -154,9 +168,17 @@ function learn(shown: ShownValues, { verb, path }: Target, request: Request, ans
 const accessorOf = async ({ root }: TestServer): Promise<string> =>
   String((await root.read('auth/token/lookup-self')).body['data']?.['accessor'])
 
+const furtherMounts = [
+  ['sys/mounts/practice', { type: 'practice' }],
+  ['sys/mounts/kv', { type: 'kv', options: { version: '2' } }],
+  ['sys/mounts/kv1', { type: 'kv', options: { version: '1' } }],
+  ['sys/auth/approle', { type: 'approle' }],
+  ['sys/auth/userpass', { type: 'userpass' }],
+] as const
+
 /** Makes what requests may refer to from the start. */
 async function prepare({ root }: TestServer, shown: ShownValues): Promise<void> {
-  await root.write('sys/mounts/practice', { type: 'practice' })
+  for (const [path, body] of furtherMounts) await root.write(path, body)
   shown.noteAnswer('/sys/auth', (await root.read('sys/auth')).body['data'])
   for (let count = 0; count < 8; count++) {
     shown.noteAnswer('/auth/token', (await root.write('auth/token/create', { policies: ['default'] })).body)
@@ -234,8 +256,11 @@ function send({ root }: TestServer, { verb, path, body }: Request): Promise<Answ
   return root.call(verb.toUpperCase(), isOfNode ? path : `/v1${path}`, body as object | undefined, headers)
 }
 
-const isFailure = ({ status, headers }: Answer): boolean =>
-  status === 500 ||
+/** docs/contract/approle.md: a secret id whose role is gone is 500 for Terraform's provider. */
+const isPromised = (text: string): boolean => /role \\+"[^"]*" does not exist/.test(text)
+
+const isFailure = ({ status, headers, text }: Answer): boolean =>
+  (status === 500 && !isPromised(text)) ||
   status === 502 ||
   status === 504 ||
   (status === 503 && headers['retry-after'] === undefined)
