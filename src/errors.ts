@@ -5,6 +5,7 @@ export type ErrorKind =
   | 'missing'
   | 'unsupported'
   | 'too-large'
+  | 'precondition'
   | 'unsupported-media'
   | 'throttled'
   | 'limited'

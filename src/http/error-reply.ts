@@ -10,6 +10,7 @@ const statusOf: Record<ErrorKind, number> = {
   denied: 403,
   missing: 404,
   unsupported: 405,
+  precondition: 412,
   'too-large': 413,
   'unsupported-media': 415,
   throttled: 429,

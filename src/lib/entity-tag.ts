@@ -20,4 +20,8 @@ export function namesTag(field: string | undefined, tag: string): boolean {
   return false
 }
 
+/** Whether an `If-Match` field matches a strong tag; `*` matches any. RFC 9110 §13.1.1. */
+export const requiresTag = (field: string, tag: string): boolean =>
+  field.trim() === '*' || field.split(',').some((one) => one.trim() === tag)
+
 const separators = new Set([' ', '\t', ','])

@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
+import type { Waits } from '../../core/waits.ts'
 import { refuse } from '../../errors.ts'
 import type { Exchange, Reply, WrittenReply } from '../../http/resource.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { namesTag } from '../../lib/entity-tag.ts'
 import { exactDurationField } from '../../lib/fields.ts'
-import type { MessageWaits } from './message-waits.ts'
 import type { Shown } from './shown-messages.ts'
 
 export type PollParts = {
-  readonly messageWaits: MessageWaits
+  readonly messageWaits: Waits
   readonly namespaces: Pick<NamespaceStore, 'isLive' | 'lockRefusal' | 'lineageOf'>
   readonly clock: Clock
   isSealed(): boolean
@@ -70,7 +70,7 @@ async function nextShown(
   const { first, waitMs, namespace, load } = held
   const { call, whenSilent } = held.exchange
   const lineage = parts.namespaces.lineageOf(namespace).map(({ id }) => id)
-  using wait = messageWaits.begin({ address: call.remoteAddress, namespaces: lineage, waitMs })
+  using wait = messageWaits.begin({ address: call.remoteAddress, topics: lineage, waitMs })
   if (wait === undefined)
     throw refuse('throttled', 'too many requests of this address are waiting for messages')
   // a client that closes its sending side gets its response at once

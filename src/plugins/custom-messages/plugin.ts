@@ -1,8 +1,8 @@
+import { Waits } from '../../core/waits.ts'
 import type { PluginDefinition } from '../../http/plugin.ts'
 import { frontEndResources } from './front-end-routes.ts'
 import { messageResources } from './message-routes.ts'
 import { MessageStore } from './message-store.ts'
-import { MessageWaits } from './message-waits.ts'
 import { ShownMessages } from './shown-messages.ts'
 
 export type MessageOptions = {
@@ -19,13 +19,13 @@ export const customMessages = ({ edition, maxWaiters }: MessageOptions): PluginD
   open: (core) => {
     const messages = new MessageStore(core)
     const shownMessages = new ShownMessages({ ...core, messages })
-    const messageWaits = new MessageWaits({ maxPerAddress: maxWaiters })
+    const messageWaits = new Waits({ maxPerAddress: maxWaiters })
     messages.onChange((namespaceId) => messageWaits.changed(namespaceId))
     core.onRecheck(() => messageWaits.wakeAll())
     core.namespaceLife.addRemovalStep({
       name: 'waits',
       phase: 'waiting requests',
-      remove: (id) => messageWaits.endNamespace(id),
+      remove: (id) => messageWaits.endTopic(id),
     })
     core.namespaceLife.addRemovalStep({
       name: 'messages',

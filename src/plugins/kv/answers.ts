@@ -85,6 +85,14 @@ export const kvAnswers = {
   data: {
     output: z.object({ data: anyObject.nullable(), metadata: version }),
     example: { data: exampleData, metadata: exampleVersion },
+    statuses: [200, 304],
+    headers: {
+      ETag: 'Tag of the secret: a request that sends it as If-None-Match gets 304 until it changes',
+    },
+  },
+  written: {
+    output: version.extend({ generated: z.array(text).optional() }),
+    example: { ...exampleVersion, generated: ['password'] },
   },
   version: { output: version, example: exampleVersion },
   subkeys: {

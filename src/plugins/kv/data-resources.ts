@@ -3,11 +3,16 @@ import type { Random } from '../../lib/random.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { refuse } from '../../errors.ts'
 import { type Exchange, type Reply, type Resource, resource } from '../../http/resource.ts'
-import { intField, mapField } from '../../lib/fields.ts'
-import { parseLossless } from '../../lib/json.ts'
+import { namesTag } from '../../lib/entity-tag.ts'
+import { exactDurationField, intField, mapField } from '../../lib/fields.ts'
+import { isJsonNumber, type JsonObject, parseLossless } from '../../lib/json.ts'
+import { mergePatched } from '../../lib/merge-patch.ts'
 import { checkMayWrite } from './access.ts'
 import { actorOf } from './actor.ts'
 import { kvAnswers } from './answers.ts'
+import { checkIfMatch, tagOf } from './entity-tags.ts'
+import { addGenerated, checkWishes, isSame, wishesIn } from './generated.ts'
+import { type HeldParts, nextState } from './held-reads.ts'
 import { newKeyId } from './key-id.ts'
 import { type Head, isGone, type Version } from './key-record.ts'
 import type { StoredKey } from './keys.ts'
@@ -17,9 +22,9 @@ import { emptyMissing, missing } from './missing.ts'
 import { dataTextOf } from './secret-data.ts'
 import { checkSecretPath, isSecretPath } from './secret-path.ts'
 import { subkeysOf } from './subkeys.ts'
-import { append, checkCas, patchedData, softDelete } from './version-changes.ts'
+import { append, checkCas, softDelete } from './version-changes.ts'
 
-export type DataParts = {
+export type DataParts = HeldParts & {
   readonly kvMounts: KvMounts
   readonly clock: Clock
   readonly random: Random
@@ -27,6 +32,16 @@ export type DataParts = {
 
 const readInput = z.object({
   version: intField.default(0).describe('Number of the version; 0 for the current one'),
+})
+
+const longestWaitSeconds = 60
+
+const dataInput = readInput.extend({
+  wait: exactDurationField
+    .default(0)
+    .describe(
+      'With If-None-Match: how long to wait for a change, at most 60 s; as 30s, 1500ms or a number of seconds',
+    ),
 })
 
 const subkeysInput = readInput.extend({
@@ -40,7 +55,9 @@ const writeInput = z.object({
     .meta({ examples: [{ username: 'shop', password: 'secret' }] }),
   options: mapField
     .optional()
-    .describe('`cas`: the write is refused unless the current version has this number; 0 for a new key')
+    .describe(
+      '`cas`: the write is refused unless the current version has this number, 0 for a new key. `generate`: fields whose values the server makes, by name: `length`, `charset`, `keep`',
+    )
     .meta({ examples: [{ cas: 3 }] }),
 })
 
@@ -48,7 +65,8 @@ type At<Input> = Exchange<Input, { path: string }>
 type Found = { readonly stored: StoredKey; readonly number: number; readonly version: Version }
 
 /** The data of secrets. docs/contract/kv.md#data */
-export function dataResources({ kvMounts, clock, random }: DataParts): Resource[] {
+export function dataResources(parts: DataParts): Resource[] {
+  const { kvMounts, clock, random } = parts
   const find = async ({
     mount,
     params,
@@ -67,29 +85,86 @@ export function dataResources({ kvMounts, clock, random }: DataParts): Resource[
     operation: 'create' | 'patch',
   ): Promise<Reply> => {
     const { mount, params, input } = exchange
-    const { data, options } = input
+    const { options } = input
+    const wishes = wishesIn(options)
+    const data = input.data === undefined && wishes.length > 0 ? {} : input.data
     if (data === undefined) throw refuse('invalid', 'no data provided')
     checkSecretPath(params.path)
+    checkWishes(wishes, data ?? {})
     const keys = await kvMounts.keysOf(mount)
     const config = await kvMounts.of(mount).config()
-    const text = operation === 'patch' ? '' : data === null ? 'null' : dataTextOf(data)
+    const text = operation === 'patch' || wishes.length > 0 ? '' : dataTextOf(data)
     const id = newKeyId(random)
     return await keys.change(params.path, {
       apply: (draft): Reply => {
         const { head } = draft
         if (operation === 'patch' && head === undefined) return emptyMissing
         if (operation !== 'patch') checkMayWrite(exchange, head !== undefined)
+        checkIfMatch(exchange, head)
         checkCas(head, options, config)
         const by = actorOf(
           exchange,
           operation === 'patch' ? 'patch' : head === undefined ? 'create' : 'update',
         )
-        if (operation !== 'patch') return shown(append(draft, { data: text, by, config, id }))
-        if (head?.last === undefined) return emptyMissing
-        if (isGone(head.last, draft.now)) return missing(shownVersion(head, head.current, head.last))
-        return shown(append(draft, { data: patchedData(head.last, data), by, config, id }))
+        if (text !== '') return shown(append(draft, { data: text, by, config, id }))
+        const last = head?.last
+        if (operation === 'patch' && last === undefined) return emptyMissing
+        const isReadable = last !== undefined && !isGone(last, draft.now)
+        if (operation === 'patch' && head !== undefined && last !== undefined && !isReadable)
+          return missing(shownVersion(head, head.current, last))
+        const before = isReadable ? objectIn(last) : undefined
+        const whole: JsonObject | null =
+          data === null && wishes.length === 0
+            ? null
+            : mergePatched(
+                operation === 'patch' ? (before ?? {}) : {},
+                operation === 'patch' ? (data ?? {}) : {},
+              )
+        if (whole !== null && operation !== 'patch') Object.assign(whole, data)
+        const generated = whole === null ? [] : addGenerated(whole, wishes, { before, random })
+        if (
+          wishes.length > 0 &&
+          generated.length === 0 &&
+          head !== undefined &&
+          whole &&
+          isSame(whole, before)
+        )
+          return withNames(shown(head), generated)
+        const made = shown(append(draft, { data: dataTextOf(whole), by, config, id }))
+        return wishes.length > 0 ? withNames(made, generated) : made
       },
     })
+  }
+
+  const answerTo = ({ call }: At<unknown>, found: Found | undefined): Reply | undefined => {
+    if (found === undefined) return undefined
+    if (isGone(found.version, clock.now())) return { status: 404, dataText: dataAnswer(found, 'null') }
+    const dataText = liveAnswer(found)
+    return call.wrapTtl > 0 ? { dataText } : { dataText, headers: { etag: tagOf(found.stored.head) } }
+  }
+
+  /** Answers a client that knows a state of the key: at once, or once there is another one. */
+  const conditional = async (
+    exchange: At<z.output<typeof dataInput>>,
+    known: string,
+    first: Found | undefined,
+  ): Promise<Reply | undefined> => {
+    const isKnown = (found: Found | undefined) =>
+      found !== undefined && !isGone(found.version, clock.now()) && namesTag(known, tagOf(found.stored.head))
+    const waitMs = Math.min(exchange.input.wait, longestWaitSeconds) * 1000
+    const changesAtMs = (found: Found | undefined) =>
+      Date.parse(found?.version.deletion || '') || Number.POSITIVE_INFINITY
+    const last =
+      waitMs > 0 && isKnown(first)
+        ? await nextState(
+            parts,
+            { exchange, waitMs, isKnown, changesAtMs, load: () => find(exchange) },
+            first,
+          )
+        : first
+    return last !== undefined && isKnown(last)
+      ? { status: 304, headers: { etag: tagOf(last.stored.head) } }
+      : answerTo(exchange, last)
   }
 
   return [
@@ -102,26 +177,22 @@ export function dataResources({ kvMounts, clock, random }: DataParts): Resource[
       read: {
         summary: 'Read a version of a secret',
         ...kvAnswers.data,
-        input: readInput,
+        input: dataInput,
         handle: async (exchange) => {
           const found = await find(exchange)
-          if (found === undefined) return undefined
-          return isGone(found.version, clock.now())
-            ? { status: 404, dataText: dataAnswer(found, 'null') }
-            : { dataText: liveAnswer(found) }
+          const known = exchange.call.wrapTtl > 0 ? undefined : exchange.header('if-none-match')
+          return known === undefined ? answerTo(exchange, found) : conditional(exchange, known, found)
         },
       },
       write: {
         summary: 'Write a new version of a secret',
-        required: ['data'],
-        ...kvAnswers.version,
+        ...kvAnswers.written,
         input: writeInput,
         handle: (exchange) => written(exchange, 'create'),
       },
       patch: {
         summary: 'Write a new version that merges fields into the current one',
-        required: ['data'],
-        ...kvAnswers.version,
+        ...kvAnswers.written,
         input: writeInput,
         handle: (exchange) => written(exchange, 'patch'),
       },
@@ -132,7 +203,10 @@ export function dataResources({ kvMounts, clock, random }: DataParts): Resource[
           const keys = await kvMounts.keysOf(mount)
           if (!isSecretPath(params.path)) return undefined
           await keys.change(params.path, {
-            apply: (draft) => softDelete(draft, [draft.head?.current ?? 0], actorOf(exchange, 'delete')),
+            apply: (draft) => {
+              checkIfMatch(exchange, draft.head)
+              softDelete(draft, [draft.head?.current ?? 0], actorOf(exchange, 'delete'))
+            },
           })
           return undefined
         },
@@ -161,6 +235,17 @@ export function dataResources({ kvMounts, clock, random }: DataParts): Resource[
 function shown(head: Head): Reply {
   if (head.last === undefined) throw new Error('a version was added, and there is none')
   return { data: shownVersion(head, head.current, head.last) }
+}
+
+const withNames = (reply: Reply, generated: readonly string[]): Reply => ({
+  data: { ...reply.data, generated },
+})
+
+/** The data of a version, if it is an object. */
+function objectIn({ data = 'null' }: Version): JsonObject | undefined {
+  const value = parseLossless(data)
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject && !isJsonNumber(value) ? value : undefined
 }
 
 /** Most reads are of current versions: their text is made once. */

@@ -29,7 +29,7 @@ export class KvMounts implements AsyncDisposable {
   readonly #parts: KvMountsParts
   readonly #byUuid = new Map<string, KvMount>()
   readonly #upgrading = new Set<string>()
-  readonly #listeners: ((mount: KvMount, path: string | undefined) => void)[] = []
+  readonly #listeners: ((mount: Mount, path: string | undefined) => void)[] = []
   #isStopping = false
 
   constructor(parts: KvMountsParts) {
@@ -42,7 +42,7 @@ export class KvMounts implements AsyncDisposable {
   }
 
   /** Calls `listener` with the paths of version 2 that change; undefined: any may have. */
-  onChange(listener: (mount: KvMount, path: string | undefined) => void): void {
+  onChange(listener: (mount: Mount, path: string | undefined) => void): void {
     this.#listeners.push(listener)
   }
 
@@ -54,7 +54,7 @@ export class KvMounts implements AsyncDisposable {
     const view = mounts.viewOf(mount).view('', { numbers: 'plain' })
     const made = new KvMount(view, { clock, random, onFailure: (error) => this.#failed(mount, error) })
     made.onChange((path) => {
-      for (const listener of this.#listeners) listener(made, path)
+      for (const listener of this.#listeners) listener(mount, path)
     })
     this.#byUuid.set(mount.uuid, made)
     return made

@@ -7,6 +7,7 @@ import { boolField } from '../../lib/fields.ts'
 import { checkMayWrite } from './access.ts'
 import { actorOf } from './actor.ts'
 import { kvAnswers } from './answers.ts'
+import { checkIfMatch } from './entity-tags.ts'
 import { newKeyId } from './key-id.ts'
 import { isGone } from './key-record.ts'
 import type { Keys } from './keys.ts'
@@ -106,6 +107,7 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
         const { head } = draft
         if (settings === undefined && head === undefined) return false
         if (settings !== undefined) checkMayWrite(exchange, head !== undefined)
+        checkIfMatch(exchange, head)
         checkMetadataCas(head, input, config)
         const next = settings ?? (head && patchedSettings(head, input, sent)) ?? {}
         setMetadata(draft, next, who)
@@ -147,10 +149,16 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
       },
       delete: {
         summary: 'Delete a secret with its settings and all its versions, for good',
-        handle: async ({ mount, params }) => {
+        handle: async (exchange) => {
+          const { mount, params } = exchange
           const keys = await kvMounts.keysOf(mount)
           if (!isSecretPath(params.path)) return undefined
-          await keys.change(params.path, { apply: (draft) => draft.remove() })
+          await keys.change(params.path, {
+            apply: (draft) => {
+              checkIfMatch(exchange, draft.head)
+              draft.remove()
+            },
+          })
           return undefined
         },
       },

@@ -1,20 +1,28 @@
 import type { Core } from '../../core/core.ts'
 import { LongLists } from '../../core/long-lists.ts'
 import type { PluginDefinition } from '../../http/plugin.ts'
+import { Waits } from '../../core/waits.ts'
 import { dataResources } from './data-resources.ts'
 import { firstVersionResources } from './first-version.ts'
+import { topicOf } from './held-reads.ts'
 import { KvMounts } from './kv-mounts.ts'
 import { firstPlugin, kvVersions, secondPlugin } from './kv-versions.ts'
 import { metadataResources } from './metadata-resources.ts'
+import { moveResources } from './move-resources.ts'
 import { otherPaths } from './other-paths.ts'
 import { versionResources } from './version-resources.ts'
 
+export type KvOptions = {
+  /** Maximum number of requests per client address that wait for secrets to change. */
+  readonly maxWaiters: number
+}
+
 /** The types `kv`, in two versions, and `generic`. Each version is a plugin of its own. docs/contract/kv.md */
-export function kvPlugins(): PluginDefinition[] {
+export function kvPlugins({ maxWaiters }: KvOptions): PluginDefinition[] {
   // each unsealing opens another core
   const openByCore = new WeakMap<Core, ReturnType<typeof open>>()
   const openOver = (core: Core) => {
-    const known = openByCore.get(core) ?? open(core)
+    const known = openByCore.get(core) ?? open(core, maxWaiters)
     openByCore.set(core, known)
     return known
   }
@@ -34,10 +42,12 @@ export function kvPlugins(): PluginDefinition[] {
             ...versionResources(kvMounts),
             ...dataResources(parts),
             ...metadataResources(parts),
+            ...moveResources(parts),
             ...otherPaths(kvMounts),
           ],
           tuned: kvMounts.tuned.bind(kvMounts),
           start: () => kvMounts.start(),
+          onClosing: () => parts.waits.endAll(),
           [Symbol.asyncDispose]: () => kvMounts[Symbol.asyncDispose](),
         }
       },
@@ -45,4 +55,10 @@ export function kvPlugins(): PluginDefinition[] {
   ]
 }
 
-const open = (core: Core) => ({ ...core, kvMounts: new KvMounts(core), longLists: new LongLists() })
+function open(core: Core, maxWaiters: number) {
+  const kvMounts = new KvMounts(core)
+  const waits = new Waits({ maxPerAddress: maxWaiters })
+  kvMounts.onChange((mount, path) => waits.changed(path === undefined ? undefined : topicOf(mount, path)))
+  core.onRecheck(() => waits.wakeAll())
+  return { ...core, kvMounts, waits, longLists: new LongLists(), isSealed: () => core.barrier.isSealed() }
+}

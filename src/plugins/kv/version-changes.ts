@@ -1,12 +1,10 @@
 import { refuse } from '../../errors.ts'
 import { parseWholeNumber } from '../../lib/go/numbers.ts'
-import { isJsonNumber, type JsonObject, type JsonValue, parseLossless } from '../../lib/json.ts'
-import { mergePatched } from '../../lib/merge-patch.ts'
+import { isJsonNumber, type JsonValue } from '../../lib/json.ts'
 import { formatTime } from '../../lib/time.ts'
 import type { KeyDraft } from './key-draft.ts'
 import { type Actor, type Head, isGone, type Version } from './key-record.ts'
 import type { KvConfig } from './kv-config.ts'
-import { dataTextOf } from './secret-data.ts'
 
 const keptByDefault = 10
 
@@ -121,12 +119,4 @@ function casNumber(sent: JsonValue): number {
   const parsed = typeof text === 'string' ? parseWholeNumber(text) : { error: 'invalid syntax' }
   if ('error' in parsed) throw refuse('invalid', 'error parsing check-and-set parameter')
   return parsed.number
-}
-
-/** The data of a version after a merge patch, as JSON text. Without data, or with null, it was empty. */
-export function patchedData({ data = 'null' }: Version, patch: JsonObject | null): string {
-  if (patch === null) return 'null'
-  const before = parseLossless(data)
-  const isObject = typeof before === 'object' && before !== null && !Array.isArray(before)
-  return dataTextOf(mergePatched(isObject && !isJsonNumber(before) ? before : Object.create(null), patch))
 }

@@ -4,6 +4,7 @@ import { type Exchange, type Resource, resource } from '../../http/resource.ts'
 import { intListField } from '../../lib/fields.ts'
 import { actorOf } from './actor.ts'
 import { kvAnswers } from './answers.ts'
+import { checkIfMatch } from './entity-tags.ts'
 import type { KeyDraft } from './key-draft.ts'
 import { changedConfig, configInput, type KvConfig, shownConfig } from './kv-config.ts'
 import type { KvMounts } from './kv-mounts.ts'
@@ -62,9 +63,10 @@ export function versionResources(kvMounts: KvMounts): Resource[] {
         summary: 'Delete versions',
         required: ['versions'],
         input: versionsInput,
-        handle: changing('No version number provided', (draft, exchange) =>
-          softDelete(draft, exchange.input.versions, actorOf(exchange, 'delete')),
-        ),
+        handle: changing('No version number provided', (draft, exchange) => {
+          checkIfMatch(exchange, draft.head)
+          softDelete(draft, exchange.input.versions, actorOf(exchange, 'delete'))
+        }),
       },
     }),
     resource('/undelete/*path', {
@@ -84,7 +86,10 @@ export function versionResources(kvMounts: KvMounts): Resource[] {
         summary: 'Destroy versions',
         required: ['versions'],
         input: versionsInput,
-        handle: changing('no version number provided', (draft, { input }) => destroy(draft, input.versions)),
+        handle: changing('no version number provided', (draft, exchange) => {
+          checkIfMatch(exchange, draft.head)
+          destroy(draft, exchange.input.versions)
+        }),
       },
     }),
   ]

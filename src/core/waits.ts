@@ -1,13 +1,13 @@
-import { countedAddress } from '../../lib/address.ts'
+import { countedAddress } from '../lib/address.ts'
 
 /**
- * Long polls: requests held until messages change, with a limit per client address.
- * docs/contract/messages.md#waiting
+ * Long polls: requests held until something changes, with a limit per client address.
+ * docs/contract/messages.md#waiting, docs/contract/kv.md#conditional-calls
  */
-export class MessageWaits {
+export class Waits {
   readonly #maxPerAddress: number
   readonly #countByAddress = new Map<string, number>()
-  readonly #byNamespace = new Map<string, Set<Wait>>()
+  readonly #byTopic = new Map<string, Set<Wait>>()
   #isClosed = false
 
   constructor({ maxPerAddress }: { maxPerAddress: number }) {
@@ -15,16 +15,16 @@ export class MessageWaits {
   }
 
   /**
-   * Starts a wait of at most `waitMs` for a change in any of the namespaces, given by id. Undefined if the
-   * address has reached its limit.
+   * Starts a wait of at most `waitMs` for a change of any of the topics. Undefined if the address has reached
+   * its limit.
    */
   begin({
     address,
-    namespaces,
+    topics,
     waitMs,
   }: {
     address: string
-    namespaces: readonly string[]
+    topics: readonly string[]
     waitMs: number
   }): Wait | undefined {
     const client = countedAddress(address)
@@ -33,37 +33,37 @@ export class MessageWaits {
     this.#countByAddress.set(client, count + 1)
     const wait = new Wait(waitMs, () => {
       this.#release(client)
-      for (const id of namespaces) this.#remove(id, wait)
+      for (const topic of topics) this.#remove(topic, wait)
     })
-    for (const id of namespaces) {
-      const waits = this.#byNamespace.get(id)
-      if (waits === undefined) this.#byNamespace.set(id, new Set([wait]))
+    for (const topic of topics) {
+      const waits = this.#byTopic.get(topic)
+      if (waits === undefined) this.#byTopic.set(topic, new Set([wait]))
       else waits.add(wait)
     }
     if (this.#isClosed) wait.end()
     return wait
   }
 
-  /** Wakes the waits for a namespace whose messages have changed; undefined: those of any may have. */
-  changed(id: string | undefined): void {
-    if (id === undefined) this.wakeAll()
-    else for (const wait of this.#byNamespace.get(id) ?? []) wait.wake()
+  /** Wakes the waits for a topic that has changed; undefined: any may have. */
+  changed(topic: string | undefined): void {
+    if (topic === undefined) this.wakeAll()
+    else for (const wait of this.#byTopic.get(topic) ?? []) wait.wake()
   }
 
-  /** Ends the waits for a deleted namespace, including those of namespaces below it. */
-  endNamespace(id: string): void {
-    for (const wait of this.#byNamespace.get(id) ?? []) wait.end()
+  /** Ends the waits for a topic that is gone. */
+  endTopic(topic: string): void {
+    for (const wait of this.#byTopic.get(topic) ?? []) wait.end()
   }
 
   /** Wakes all waits. */
   wakeAll(): void {
-    for (const waits of this.#byNamespace.values()) for (const wait of waits) wait.wake()
+    for (const waits of this.#byTopic.values()) for (const wait of waits) wait.wake()
   }
 
   /** Ends all waits, and every later one at once. */
   endAll(): void {
     this.#isClosed = true
-    for (const waits of this.#byNamespace.values()) for (const wait of waits) wait.end()
+    for (const waits of this.#byTopic.values()) for (const wait of waits) wait.end()
   }
 
   #release(client: string): void {
@@ -72,10 +72,10 @@ export class MessageWaits {
     else this.#countByAddress.delete(client)
   }
 
-  #remove(id: string, wait: Wait): void {
-    const waits = this.#byNamespace.get(id)
+  #remove(topic: string, wait: Wait): void {
+    const waits = this.#byTopic.get(topic)
     waits?.delete(wait)
-    if (waits?.size === 0) this.#byNamespace.delete(id)
+    if (waits?.size === 0) this.#byTopic.delete(topic)
   }
 }
 

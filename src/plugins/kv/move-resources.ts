@@ -1,0 +1,183 @@
+import { z } from 'zod'
+import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
+import { fail, refuse } from '../../errors.ts'
+import { type Exchange, type Reply, type Resource, resource } from '../../http/resource.ts'
+import { intField, mapField, stringField } from '../../lib/fields.ts'
+import { actorOf } from './actor.ts'
+import { kvAnswers } from './answers.ts'
+import type { DataParts } from './data-resources.ts'
+import { KeyDraft, versionKey } from './key-draft.ts'
+import { newKeyId } from './key-id.ts'
+import { type Head, isGone, type Version } from './key-record.ts'
+import type { Keys, StoredKey } from './keys.ts'
+import type { KvConfig } from './kv-config.ts'
+import { shownVersion } from './metadata-changes.ts'
+import { missing } from './missing.ts'
+import { checkSecretPath, isSecretPath } from './secret-path.ts'
+import { append, checkCas } from './version-changes.ts'
+
+const restoreInput = z.object({
+  version: intField
+    .default(0)
+    .describe('Number of the version to restore')
+    .meta({ examples: [2] }),
+  options: mapField.optional().describe('`cas`: refused unless the current version has this number'),
+})
+const fromField = stringField
+  .default('')
+  .describe('Path of the secret')
+  .meta({ examples: ['team/old'] })
+const copyInput = z.object({
+  from: fromField,
+  versions: stringField
+    .default('current')
+    .describe('`current`, or `all` with their numbers, times and settings')
+    .meta({ examples: ['current', 'all'] }),
+})
+const moveInput = z.object({ from: fromField })
+
+/** Largest data of all versions that one copy writes, in characters. */
+const mostCopied = 64 * 1024 * 1024
+
+type At<Input> = Exchange<Input, { path: string }>
+type Copied = { readonly head: Head; readonly versions: ReadonlyMap<number, Version> }
+
+/** Restores, copies and moves, each in one step in the mount. docs/contract/kv.md#restore-copy-move */
+export function moveResources({ kvMounts, clock, random }: DataParts): Resource[] {
+  const checkRight = (exchange: At<unknown>, operation: 'read' | 'delete', path: string) => {
+    const { call, caller } = exchange
+    const mountPath = call.path.slice(0, call.path.length - call.below.length)
+    if (caller?.acl.decide({ operation, path: mountPath + path, fields: {} }).allowed !== true)
+      throw fail('denied', 'permission denied')
+  }
+
+  /** Tries again while the secrets are changed by others. */
+  const between = async (
+    exchange: At<{ from: string }>,
+    attempt: (keys: Keys, source: StoredKey, config: KvConfig) => Promise<Reply | undefined | false>,
+  ): Promise<Reply | undefined> => {
+    const { mount, params, input } = exchange
+    checkSecretPath(params.path)
+    const keys = await kvMounts.keysOf(mount)
+    const config = await kvMounts.of(mount).config()
+    for (let count = 0; count < writeAttempts; count += 1) {
+      const source = isSecretPath(input.from) ? await keys.read(input.from) : undefined
+      if (source === undefined) throw refuse('missing', '')
+      if ((await keys.read(params.path)) !== undefined) throw refuse('invalid', 'target exists')
+      const result = await attempt(keys, source, config)
+      if (result !== false) return result
+      await pauseAfterAttempt(count)
+    }
+    throw fail('unavailable', 'too many changes of one secret at a time')
+  }
+
+  const answerOf = ({ current, last }: Head, head: Head): Reply | undefined =>
+    last && { data: shownVersion(head, current, last) }
+
+  /** Only the data, as the first version of a new secret. */
+  const copyCurrent = (exchange: At<{ from: string }>) =>
+    between(exchange, async (keys, { head, revision }, config) => {
+      const { from } = exchange.input
+      if (head.last === undefined) throw refuse('missing', '')
+      if (isGone(head.last, clock.now()))
+        return missing({ data: null, metadata: shownVersion(head, head.current, head.last) })
+      const draft = new KeyDraft(undefined, new Map(), clock.now())
+      const by = actorOf(exchange, 'copy')
+      const made = append(draft, { data: head.last.data ?? 'null', by, config, id: newKeyId(random) })
+      const heads = [
+        { path: exchange.params.path, head: made, expect: 'absent' as const },
+        { path: from, head, expect: revision },
+      ]
+      return (await keys.writeHeads(heads, [])) && answerOf(made, made)
+    })
+
+  const copyAll = (exchange: At<{ from: string }>) =>
+    between(exchange, async (keys, source) => {
+      const { from } = exchange.input
+      const whole: Copied | undefined = await keys.whole(from)
+      if (whole === undefined || whole.head.changes !== source.head.changes) return false
+      const size = [...whole.versions.values()].reduce((sum, { data = '' }) => sum + data.length, 0)
+      if (size > mostCopied) throw refuse('invalid', 'the secret is too large to copy all of its versions')
+      const made = { ...whole.head, id: newKeyId(random) }
+      const rows = [...whole.versions].filter(([number]) => number !== made.current)
+      const heads = [
+        { path: exchange.params.path, head: made, expect: 'absent' as const },
+        { path: from, head: source.head, expect: source.revision },
+      ]
+      const also = rows.map(([number, value]) => ({
+        ...{ key: versionKey(made.id, number), value, isUncopied: true as const },
+      }))
+      return (await keys.writeHeads(heads, also)) && answerOf(made, made)
+    })
+
+  return [
+    resource('/restore/*path', {
+      help: 'Make an earlier version the current one, as a new version.',
+      write: {
+        summary: 'Restore a version',
+        required: ['version'],
+        ...kvAnswers.version,
+        input: restoreInput,
+        handle: async (exchange) => {
+          const { mount, params, input } = exchange
+          if (input.version <= 0) throw refuse('invalid', 'No version number provided')
+          checkSecretPath(params.path)
+          const keys = await kvMounts.keysOf(mount)
+          const config = await kvMounts.of(mount).config()
+          const id = newKeyId(random)
+          return await keys.change(params.path, {
+            versions: [input.version],
+            apply: (draft): Reply => {
+              const { head } = draft
+              const version = draft.find(input.version)
+              if (head === undefined || version === undefined) throw refuse('missing', '')
+              checkCas(head, input.options, config)
+              if (isGone(version, draft.now))
+                return missing({ data: null, metadata: shownVersion(head, input.version, version) })
+              const by = actorOf(exchange, 'restore')
+              const made = append(draft, { data: version.data ?? 'null', by, config, id })
+              return { data: made.last && shownVersion(made, made.current, made.last) }
+            },
+          })
+        },
+      },
+    }),
+    resource('/copy/*path', {
+      help: 'Copy a secret within the mount. Nobody sees its values.',
+      write: {
+        summary: 'Copy a secret to a path where there is none',
+        required: ['from'],
+        ...kvAnswers.version,
+        input: copyInput,
+        handle: (exchange) => {
+          const { from, versions } = exchange.input
+          checkRight(exchange, 'read', `data/${from}`)
+          if (versions !== 'current' && versions !== 'all')
+            throw refuse('invalid', 'versions must be current or all')
+          return versions === 'all' ? copyAll(exchange) : copyCurrent(exchange)
+        },
+      },
+    }),
+    resource('/move/*path', {
+      help: 'Move a secret with all its versions within the mount.',
+      write: {
+        summary: 'Move a secret to a path where there is none',
+        required: ['from'],
+        ...kvAnswers.version,
+        input: moveInput,
+        handle: (exchange) => {
+          const { from } = exchange.input
+          checkRight(exchange, 'read', `data/${from}`)
+          checkRight(exchange, 'delete', `metadata/${from}`)
+          return between(exchange, async (keys, { head, revision }) => {
+            const heads = [
+              { path: exchange.params.path, head, expect: 'absent' as const },
+              { path: from, head: undefined, expect: revision },
+            ]
+            return (await keys.writeHeads(heads, [])) && answerOf(head, head)
+          })
+        },
+      },
+    }),
+  ]
+}

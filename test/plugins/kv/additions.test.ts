@@ -1,0 +1,276 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { errors, notAllowed } from '../../support/error-bodies.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+import { startTestServer, type TestServer } from '../../support/start-server.ts'
+import { holder, newMount, patch, put } from './kv-fixture.ts'
+
+const clock = new FakeClock()
+let server: TestServer
+let mount: string
+beforeAll(async () => {
+  server = await startTestServer({ clock, settings: { MESSAGE_WAITERS: '3' } })
+  mount = await newMount(server, 2)
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+let made = 0
+const fresh = () => `f${++made}`
+const at = (path: string, key: string) => `${mount}/${path}/${key}`
+const dataOf = async (key: string) => (await server.root.read(at('data', key))).body.data?.['data']
+const tagOf = async (key: string) => String((await server.root.read(at('data', key))).headers['etag'])
+
+describe('restore', () => {
+  test('an earlier version becomes a new one', async () => {
+    const key = fresh()
+    await server.root.write(at('data', key), undefined, { raw: '{"data":{"n":1e3}}' })
+    await put(server.root, at('data', key), { x: 2 })
+
+    const restored = await server.root.write(at('restore', key), { version: 1, options: { cas: 2 } })
+
+    expect(restored.body.data).toMatchObject({ version: 3 })
+    expect((await server.root.read(at('data', key))).text).toContain('"data":{"n":1e3}')
+    const again = await server.root.write(at('restore', key), { version: 1, options: { cas: 2 } })
+    expect(again.status).toBe(400)
+    await server.root.write(at('destroy', key), { versions: [1] })
+    expect(await server.root.write(at('restore', key), { version: 1 })).toMatchObject({
+      status: 404,
+      body: { data: { data: null, metadata: { version: 1, destroyed: true } } },
+    })
+    expect(await server.root.write(at('restore', key), { version: 9 })).toMatchObject({
+      status: 404,
+      body: errors(),
+    })
+    expect((await server.root.write(at('restore', key), {})).status).toBe(400)
+    expect((await server.root.write(at('restore', fresh()), { version: 1 })).status).toBe(404)
+  })
+})
+
+describe('copy and move', () => {
+  test('a copy has the current data, or all versions', async () => {
+    const [from, one, all] = [fresh(), `${fresh()}/deep`, fresh()]
+    await put(server.root, at('data', from), { x: 1 }, { x: 2 }, { x: 3 })
+    await server.root.write(at('metadata', from), { custom_metadata: { a: 'b' } })
+    await server.root.write(at('delete', from), { versions: [2] })
+
+    expect((await server.root.write(at('copy', one), { from })).body.data).toMatchObject({ version: 1 })
+    const whole = await server.root.write(at('copy', all), { from, versions: 'all' })
+
+    expect(whole.body.data).toMatchObject({ version: 3, custom_metadata: { a: 'b' } })
+    expect(await dataOf(one)).toEqual({ x: 3 })
+    const source = await server.root.read(at('metadata', from))
+    expect((await server.root.read(at('metadata', all))).body.data).toEqual(source.body.data)
+    expect((await server.root.read(`${at('data', all)}?version=1`)).body.data?.['data']).toEqual({ x: 1 })
+    await server.root.write(at('destroy', from), { versions: [1] })
+    expect((await server.root.read(`${at('data', all)}?version=1`)).status).toBe(200)
+    expect((await server.root.write(at('copy', all), { from })).body).toEqual(errors('target exists'))
+    expect((await server.root.write(at('copy', fresh()), { from, versions: 'x' })).status).toBe(400)
+    expect((await server.root.write(at('copy', fresh()), { from: 'none' })).status).toBe(404)
+    expect((await server.root.write(at('copy', fresh()), { from: 'a//b' })).status).toBe(404)
+  })
+
+  test('a move takes everything along, and the lists know', async () => {
+    const own = await newMount(server, 2)
+    await put(server.root, `${own}/data/old/a`, { x: 1 }, { x: 2 })
+    await server.root.list(`${own}/metadata`)
+
+    const moved = await server.root.write(`${own}/move/new/a`, { from: 'old/a' })
+
+    expect(moved.body.data).toMatchObject({ version: 2 })
+    expect((await server.root.read(`${own}/data/old/a`)).status).toBe(404)
+    expect((await server.root.read(`${own}/data/new/a?version=1`)).body.data?.['data']).toEqual({ x: 1 })
+    expect((await server.root.list(`${own}/metadata`)).body.data?.['keys']).toEqual(['new/'])
+    await put(server.root, `${own}/data/old/a`, { y: 1 })
+    expect((await server.root.read(`${own}/data/old/a?version=2`)).status).toBe(404)
+  })
+
+  test('they need rights to the source', async () => {
+    const own = await newMount(server, 2)
+    await put(server.root, `${own}/data/a`, { x: 1 })
+    const copier = await holder(server, { [`${own}/copy/*`]: 'update', [`${own}/move/*`]: 'update' })
+    const reader = await holder(server, {
+      ...{ [`${own}/copy/*`]: 'update', [`${own}/move/*`]: 'update', [`${own}/data/a`]: 'read' },
+    })
+
+    expect((await copier.write(`${own}/copy/b`, { from: 'a' })).body).toEqual(notAllowed)
+    expect((await copier.write(`${own}/copy/b`, { from: 'none' })).body).toEqual(notAllowed)
+    expect((await reader.write(`${own}/move/b`, { from: 'a' })).body).toEqual(notAllowed)
+    expect((await reader.write(`${own}/copy/b`, { from: 'a' })).status).toBe(200)
+    expect((await server.root.read(`${own}/data/a`)).status).toBe(200)
+  })
+
+  test('of many moves of one secret, one succeeds', async () => {
+    const own = await newMount(server, 2)
+    await put(server.root, `${own}/data/a`, { x: 1 })
+
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, number) => server.root.write(`${own}/move/b${number}`, { from: 'a' })),
+    )
+
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(7).fill(404)])
+    expect((await server.root.list(`${own}/metadata`)).body.data?.['keys']).toHaveLength(1)
+  })
+})
+
+describe('generated values', () => {
+  test.each([
+    ['alnum', /^[a-zA-Z0-9]{32}$/],
+    ['hex', /^[0-9a-f]{32}$/],
+    ['base64url', /^[\w-]{32}$/],
+    ['digits', /^\d{32}$/],
+    ['ascii', /^[!-~]{32}$/],
+  ])('of %s are made by the server, and not in the answer', async (charset, form) => {
+    const key = fresh()
+
+    const written = await server.root.write(at('data', key), {
+      data: { user: 'shop' },
+      options: { generate: { password: { charset } } },
+    })
+
+    expect(written.body.data).toMatchObject({ version: 1, generated: ['password'] })
+    const data = await dataOf(key)
+    expect(data).toEqual({ user: 'shop', password: expect.stringMatching(form) })
+    expect(written.text).not.toContain(String(data?.['password']))
+  })
+
+  test('a value can be kept, and then nothing new is written', async () => {
+    const key = fresh()
+    const wish = { options: { generate: { a: { length: 8, keep: true } } } }
+
+    await server.root.write(at('data', key), wish)
+    const first = await dataOf(key)
+    const again = await server.root.write(at('data', key), wish)
+    const more = await server.root.write(at('data', key), { ...wish, data: { b: 1 } })
+    const merged = await patch(server.root, at('data', key), {
+      options: { generate: { a: { keep: true }, c: {} } },
+    })
+
+    expect(again.body.data).toMatchObject({ version: 1, generated: [] })
+    expect(more.body.data).toMatchObject({ version: 2, generated: [] })
+    expect(merged.body.data).toMatchObject({ version: 3, generated: ['c'] })
+    expect(await dataOf(key)).toEqual({ ...Object(first), b: 1, c: expect.stringMatching(/^\w{32}$/) })
+    await server.root.write(at('data', key), { options: { generate: { a: {} } } })
+    expect((await dataOf(key))?.['a']).not.toEqual(Object(first)['a'])
+  })
+
+  test.each([
+    [{ data: { x: 1 }, options: { generate: { x: {} } } }, 'field "x" is both given and generated'],
+    [{ options: { generate: { x: { length: 7 } } } }, /^length of a generated field/],
+    [{ options: { generate: { x: { length: 1025 } } } }, /^length of a generated field/],
+    [{ options: { generate: { x: { charset: 'emoji' } } } }, /^charset of a generated field/],
+    [{ options: { generate: { x: { keep: 'yes' } } } }, /^keep of a generated field/],
+    [{ options: { generate: 'x' } }, '"generate" must be an object'],
+    [{ options: { generate: {} } }, 'no data provided'],
+  ])('%j is refused', async (body, text) => {
+    const answer = await server.root.write(at('data', fresh()), body)
+
+    expect(answer).toMatchObject({
+      status: 400,
+      body: errors(typeof text === 'string' ? text : expect.stringMatching(text)),
+    })
+  })
+})
+
+describe('conditional calls', () => {
+  const knowing = (tag: string) => ({ headers: { 'If-None-Match': tag } })
+  const only = (tag: string) => ({ headers: { 'If-Match': tag } })
+
+  test('a known state is a 304, until it changes', async () => {
+    const key = fresh()
+    await put(server.root, at('data', key), { x: 1 })
+    const tag = await tagOf(key)
+
+    const known = await server.root.read(at('data', key), knowing(`"other", ${tag}`))
+    await server.root.write(at('metadata', key), { custom_metadata: { a: 'b' } })
+    const changed = await server.root.read(at('data', key), knowing(tag))
+
+    expect(known).toMatchObject({
+      status: 304,
+      text: '',
+      headers: { etag: tag, 'cache-control': 'no-store' },
+    })
+    expect(changed.status).toBe(200)
+    const wrapped = { ...knowing(await tagOf(key)).headers, 'X-Vault-Wrap-TTL': '60' }
+    const secret = await server.root.read(at('data', key), { headers: wrapped })
+    expect(secret).toMatchObject({ status: 200, body: { wrap_info: {} } })
+    expect(secret.headers['etag']).toBeUndefined()
+    await server.root.delete(at('data', key))
+    expect((await server.root.read(at('data', key), knowing('*'))).status).toBe(404)
+    const stranger = await holder(server, { 'elsewhere/*': 'read' })
+    expect((await stranger.read(at('data', key), knowing(tag))).status).toBe(403)
+  })
+
+  test('a held read ends with a write, a deletion, the time of deletion, and a lost right', async () => {
+    const own = await newMount(server, 2)
+    await put(server.root, `${own}/data/a`, { x: 1 })
+    const tag = async () => String((await server.root.read(`${own}/data/a`)).headers['etag'])
+    const held = (known: string, client = server.root) =>
+      client.read(`${own}/data/a?wait=60s`, knowing(known))
+
+    const written = held(await tag())
+    await put(server.root, `${own}/data/b`, { x: 1 })
+    await put(server.root, `${own}/data/a`, { x: 2 })
+    expect((await written).body.data?.['data']).toEqual({ x: 2 })
+
+    const deleted = held(await tag())
+    await server.root.delete(`${own}/data/a`)
+    expect((await deleted).status).toBe(404)
+
+    await server.root.write(`${own}/metadata/a`, { delete_version_after: '90s' })
+    await put(server.root, `${own}/data/a`, { x: 3 })
+    const expired = held(await tag())
+    clock.advance(90)
+    expect((await expired).status).toBe(404)
+
+    await put(server.root, `${own}/data/a`, { x: 4 })
+    const token = await server.root.write('auth/token/create', { policies: ['root'] })
+    const other = held(await tag(), server.as(String(token.body.auth?.client_token)))
+    await server.root.write('auth/token/revoke', { token: token.body.auth?.client_token })
+    expect((await other).status).toBe(403)
+  })
+
+  test('a wait that is over is a 304, and one address holds few of them', async () => {
+    const key = fresh()
+    await put(server.root, at('data', key), { x: 1 })
+    const tag = await tagOf(key)
+
+    expect((await server.root.read(`${at('data', key)}?wait=10ms`, knowing(tag))).status).toBe(304)
+    expect((await server.root.read(`${at('data', key)}?wait=soon`, knowing(tag))).status).toBe(400)
+    const held = Array.from({ length: 4 }, () =>
+      server.root.read(`${at('data', key)}?wait=60s`, knowing(tag)),
+    )
+    expect(
+      await Promise.any(held.map(async (one) => ((await one).status === 429 ? 429 : Promise.reject()))),
+    ).toBe(429)
+    await put(server.root, at('data', key), { x: 2 })
+    expect((await Promise.all(held)).map(({ status }) => status).toSorted()).toEqual([200, 200, 200, 429])
+  })
+
+  test('a write, a merge or a deletion of another state is refused', async () => {
+    const key = fresh()
+    const refused = { status: 412, body: errors('precondition failed') }
+    expect(await server.root.write(at('data', key), { data: {} }, only('*'))).toMatchObject(refused)
+    await put(server.root, at('data', key), { x: 1 }, { x: 2 })
+    const stale = await tagOf(key)
+    await put(server.root, at('data', key), { x: 3 })
+    const current = await tagOf(key)
+    const merge = { 'Content-Type': 'application/merge-patch+json' }
+
+    for (const tag of [stale, `W/${current}`, '"x"']) {
+      expect(await server.root.write(at('data', key), { data: {} }, only(tag))).toMatchObject(refused)
+      expect(await server.root.delete(at('data', key), only(tag))).toMatchObject(refused)
+      expect(await server.root.delete(at('metadata', key), only(tag))).toMatchObject(refused)
+      expect(await server.root.write(at('metadata', key), { max_versions: 3 }, only(tag))).toMatchObject(
+        refused,
+      )
+      expect(await server.root.write(at('destroy', key), { versions: [1] }, only(tag))).toMatchObject(refused)
+      expect(await server.root.write(at('delete', key), { versions: [1] }, only(tag))).toMatchObject(refused)
+      const headers = { ...merge, 'If-Match': tag }
+      expect(await server.root.call('PATCH', at('data', key), { data: {} }, { headers })).toMatchObject(
+        refused,
+      )
+    }
+    expect((await server.root.write(at('data', key), { data: {} }, only(current))).status).toBe(200)
+    expect((await server.root.write(at('metadata', key), { max_versions: 3 }, only('*'))).status).toBe(204)
+    expect((await server.root.delete(at('metadata', key), only(await tagOf(key)))).status).toBe(204)
+  })
+})
