@@ -135,7 +135,7 @@ const mountTypesOf = (config: Config, given: Built): PluginDefinition[] => [
   identityPlugin,
   cubbyholePlugin,
   ...cloudPlugins({ operator: given.operator, times: given.cloudTimes }),
-  ...kvPlugins({ maxWaiters: config.messageWaiters }),
+  ...kvPlugins({ maxWaiters: config.messageWaiters, metrics: given.metrics }),
   jwtPlugin({
     maxJwtSize: config.maxJwtSize,
     failuresKept: config.loginFailuresKept,

@@ -10,6 +10,7 @@ const counters = {
   logins_total: ['Logins, by result and reason', 'mount', 'method', 'result', 'reason'],
   lookalike_logins_total: ['Logins with a name that looks like that of another entity', 'mount'],
   key_fetches_total: ['Fetches of keys and discovery documents', 'mount', 'result'],
+  kv_operations_total: ['Operations on secrets', 'mount', 'operation', 'result'],
   tokens_created_total: ['Tokens created, by what created them', 'type', 'source'],
   tokens_revoked_total: ['Records of tokens deleted, by why the tokens ended', 'cause'],
   lease_revocations_total: ['Attempts to revoke a lease', 'mount', 'outcome'],

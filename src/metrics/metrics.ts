@@ -128,6 +128,15 @@ export class Metrics {
     this.#measured.counters.key_fetches_total.add({ mount: this.mountLabel(mount), result })
   }
 
+  /** An operation on secrets has ended. */
+  kvOperation({
+    mount,
+    operation,
+    result,
+  }: Readonly<Record<'mount' | 'operation' | 'result', string>>): void {
+    this.#measured.counters.kv_operations_total.add({ mount: this.mountLabel(mount), operation, result })
+  }
+
   tokenCreated(type: string, source: string): void {
     this.#measured.counters.tokens_created_total.add({ type, source })
   }

@@ -22,7 +22,9 @@ export type StoredEntry = { readonly path: string; readonly entry: Entry; readon
 
 const maxCached = 10_000
 const maxCachedText = 8_192
-const prefix = '1/'
+/** What the keys of entries begin with. */
+export const firstPrefix = '1/'
+const prefix = firstPrefix
 const keyOf = (path: string): string => prefix + path
 
 type Paced = (names: AsyncIterable<string>) => AsyncIterable<string>

@@ -1,9 +1,12 @@
 import type { Core } from '../../core/core.ts'
+import type { Mount } from '../../core/mounts/mount.ts'
 import { LongLists } from '../../core/long-lists.ts'
 import type { PluginDefinition } from '../../http/plugin.ts'
 import { Waits } from '../../core/waits.ts'
+import { counted, type KvOperation } from './counted.ts'
 import { dataResources } from './data-resources.ts'
 import { firstVersionResources } from './first-version.ts'
+import { kvGauges } from './gauges.ts'
 import { topicOf } from './held-reads.ts'
 import { KvMounts } from './kv-mounts.ts'
 import { firstPlugin, kvVersions, secondPlugin } from './kv-versions.ts'
@@ -12,13 +15,17 @@ import { moveResources } from './move-resources.ts'
 import { otherPaths } from './other-paths.ts'
 import { versionResources } from './version-resources.ts'
 
+/** What the plugin reports to metrics. `mount` is a full path. */
+export type KvMetrics = { kvOperation(done: KvOperation & { readonly mount: string }): void }
+
 export type KvOptions = {
+  readonly metrics: KvMetrics
   /** Maximum number of requests per client address that wait for secrets to change. */
   readonly maxWaiters: number
 }
 
 /** The types `kv`, in two versions, and `generic`. Each version is a plugin of its own. docs/contract/kv.md */
-export function kvPlugins({ maxWaiters }: KvOptions): PluginDefinition[] {
+export function kvPlugins({ maxWaiters, metrics }: KvOptions): PluginDefinition[] {
   // each unsealing opens another core
   const openByCore = new WeakMap<Core, ReturnType<typeof open>>()
   const openOver = (core: Core) => {
@@ -26,10 +33,15 @@ export function kvPlugins({ maxWaiters }: KvOptions): PluginDefinition[] {
     openByCore.set(core, known)
     return known
   }
+  const countOf = (core: Core) => (mount: Mount, done: KvOperation) =>
+    metrics.kvOperation({ ...done, mount: core.fullPathOf(mount) })
   return [
     {
       ...{ table: 'secret', names: [firstPlugin, 'kv-v1', 'generic'], versions: kvVersions },
-      open: (core) => ({ resources: firstVersionResources(openOver(core)) }),
+      open: (core) => ({
+        resources: firstVersionResources(openOver(core)).map((one) => counted(one, countOf(core))),
+        gauges: kvGauges(openOver(core)),
+      }),
     },
     {
       ...{ table: 'secret', names: [secondPlugin], versions: kvVersions },
@@ -43,8 +55,9 @@ export function kvPlugins({ maxWaiters }: KvOptions): PluginDefinition[] {
             ...dataResources(parts),
             ...metadataResources(parts),
             ...moveResources(parts),
-            ...otherPaths(kvMounts),
-          ],
+          ]
+            .map((one) => counted(one, countOf(core)))
+            .concat(otherPaths(kvMounts)),
           tuned: kvMounts.tuned.bind(kvMounts),
           start: () => kvMounts.start(),
           onClosing: () => parts.waits.endAll(),

@@ -111,6 +111,41 @@ describe('copy and move', () => {
   })
 })
 
+describe('metrics', () => {
+  test('operations, secrets and versions are counted by mount, without names', async () => {
+    await using measured = await startTestServer({ settings: { METRICS: 'open' } })
+    const [first, second] = [await newMount(measured, 1), await newMount(measured, 2)]
+    await measured.root.write(`${first}/secret-name`, { x: 1 })
+    await measured.root.read(`${first}/none`)
+    await put(measured.root, `${second}/data/secret-name`, { x: 1 }, { x: 2 })
+    await measured.root.write(`${second}/data/secret-name`, { data: {}, options: { cas: 9 } })
+    await measured.root.delete(`${second}/data/secret-name`)
+    await measured.root.read(`${second}/data/secret-name`)
+    await measured.root.list(`${second}/metadata`)
+    await measured.root.write(`${second}/undelete/secret-name`, { versions: [2] })
+
+    const { text } = await measured.anonymous.read('/metrics')
+
+    const done = (mount: string, operation: string, result: string) =>
+      `gatehouse_kv_operations_total{mount="${mount}/",operation="${operation}",result="${result}"}`
+    for (const line of [
+      `${done(first, 'write', 'ok')} 1`,
+      `${done(first, 'read', 'missing')} 1`,
+      `${done(second, 'write', 'ok')} 2`,
+      `${done(second, 'write', 'refused')} 1`,
+      `${done(second, 'delete', 'ok')} 1`,
+      `${done(second, 'read', 'missing')} 1`,
+      `${done(second, 'metadata-list', 'ok')} 1`,
+      `${done(second, 'versions-undelete', 'ok')} 1`,
+      `gatehouse_kv_secrets{mount="${first}/"} 1`,
+      `gatehouse_kv_secrets{mount="${second}/"} 1`,
+      `gatehouse_kv_versions{mount="${second}/"} 2`,
+    ])
+      expect(text).toContain(line)
+    expect(text).not.toContain('secret-name')
+  })
+})
+
 describe('generated values', () => {
   test.each([
     ['alnum', /^[a-zA-Z0-9]{32}$/],

@@ -1,0 +1,63 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { View } from '../../core/barrier/view.ts'
+import { CachedCount } from '../../core/cached-count.ts'
+import type { MountGauge } from '../../http/plugin.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { firstPrefix } from './first-entries.ts'
+import { headPrefix, versionPrefix } from './key-draft.ts'
+import type { KvMounts } from './kv-mounts.ts'
+import { firstPlugin, secondPlugin } from './kv-versions.ts'
+
+type GaugeParts = {
+  readonly kvMounts: KvMounts
+  readonly mounts: { viewOf(mount: ReturnType<KvMounts['all']>[number]): View }
+  readonly clock: Clock
+}
+
+const pageSize = 2_000
+
+/** Counted by keys: nothing is decrypted. docs/monitoring.md#metrics */
+export function kvGauges({ kvMounts, mounts, clock }: GaugeParts): MountGauge[] {
+  const all = () => [...kvMounts.all(firstPlugin), ...kvMounts.all(secondPlugin)]
+  const counted = (prefixes: readonly string[]) =>
+    new CachedCount({
+      clock,
+      count: async () => {
+        const byUuid = new Map<string, number>()
+        for (const mount of all()) byUuid.set(mount.uuid, await countKeys(mounts.viewOf(mount), prefixes))
+        return byUuid
+      },
+    })
+  const read = (count: CachedCount) => async () => {
+    const byUuid = await count.byName()
+    return all().map((mount) => ({ mount, value: byUuid.get(mount.uuid) }))
+  }
+  const combine = (one: number, other: number) => one + other
+  const secrets = counted([firstPrefix, headPrefix])
+  const versions = counted([firstPrefix, headPrefix, versionPrefix])
+  return [
+    { name: 'kv_secrets', help: 'Secrets, deleted ones included', combine, read: read(secrets) },
+    {
+      name: 'kv_versions',
+      help: 'Stored versions of secrets, at least one for each',
+      combine,
+      read: read(versions),
+    },
+  ]
+}
+
+async function countKeys(view: View, prefixes: readonly string[]): Promise<number> {
+  let count = 0
+  for (const prefix of prefixes) {
+    for (let after: string | undefined; ; await nextTurn()) {
+      const keys = await view.listKeys(prefix, {
+        limit: pageSize,
+        ...(after === undefined ? {} : { after }),
+      })
+      count += keys.length
+      after = keys.at(-1)
+      if (after === undefined || keys.length < pageSize) break
+    }
+  }
+  return count
+}
