@@ -101,6 +101,8 @@ async function use({ root, anonymous, as }: TestServer, faults: StorageFaults): 
   await as(String(created.body['auth']?.['client_token'])).read('auth/token/lookup-self')
   await root.write('auth/token/create', { policies: ['default'], type: 'batch' })
   await root.read('auth/token/lookup-self', { headers: { 'X-Vault-Wrap-TTL': '60' } })
+  await root.write('sys/mounts/kv', { type: 'kv-v2' })
+  await root.write('kv/data/a', { data: { x: 1 } })
   await root.write('cubbyhole/a', { text: 'x'.repeat(200_000) })
   await root.write('sys/quotas/rate-limit/probe', { path: 'cubbyhole', rate: 0.001 })
   await root.read('cubbyhole/a')
