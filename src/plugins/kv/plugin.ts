@@ -16,7 +16,7 @@ import { otherPaths } from './other-paths.ts'
 import { versionResources } from './version-resources.ts'
 
 /** What the plugin reports to metrics. `mount` is a full path. */
-export type KvMetrics = { kvOperation(done: KvOperation & { readonly mount: string }): void }
+type KvMetrics = { kvOperation(done: KvOperation & { readonly mount: string }): void }
 
 export type KvOptions = {
   readonly metrics: KvMetrics
