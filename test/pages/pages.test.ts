@@ -21,7 +21,7 @@ test('the commands of README.md do what it says', patience, async () => {
 
   expect(refused(requests)).toEqual(['400 POST /v1/auth/jwt/login'])
   expect(output).toContain('"policies":["default","deploy"]')
-  expect(output).toMatch(/^acme\/shop$/m)
+  expect(output).toMatch(/^s3cret$/m)
   expect(output).toMatch(
     /^FAIL {2}bound_claims: bound_claim_mismatch \(repository\)\n +expected {2}"acme\/shop"\n +seen {6}"acme\/fork"$/m,
   )
