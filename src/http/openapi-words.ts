@@ -14,6 +14,7 @@ const captures: Readonly<Record<string, Told>> = {
     description: 'Id of the move, from the response that queued it',
     example: '8a1d4b36-6f52-4b0e-9d5c-3c7e2f1a0b98',
   },
+  mount_accessor: { description: 'Accessor of a login method', example: 'auth_userpass_2fb84b58' },
   name: { description: 'Name of the object', example: 'deploy' },
   path: { description: 'The rest of the path, including slashes', example: 'team/shop' },
   role_name: { description: 'Name of the token role', example: 'deploy' },

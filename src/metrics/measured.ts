@@ -29,7 +29,7 @@ const shownFromStart: Partial<Record<keyof typeof counters, readonly Labels[]>> 
 }
 
 /** Every route has buckets of its own, so they are few. Other histograms show what takes long. */
-const routeBounds = [0.005, 0.05, 0.5, 5]
+const routeBounds = [0.005, 0.05, 0.5]
 
 type HistogramInfo = Pick<MetricInfo, 'help' | 'labels'> & { readonly bounds: readonly number[] }
 

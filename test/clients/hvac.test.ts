@@ -41,18 +41,20 @@ async function anHvac(url: string, headers: readonly string[] = []): Promise<Hva
 
 const parsed = (answer: Answer | undefined): unknown => JSON.parse(answer?.body ?? '')
 
-test('hvac is told that a key-value store is not offered', async () => {
+test('hvac mounts a key-value store', async () => {
   await using server = await startTestServer()
   using hvac = await anHvac(server.url)
 
   const answer = await hvac.ask(
     'POST',
-    '/v1/sys/mounts/secret',
+    '/v1/sys/mounts/other',
     '{"type": "kv", "description": null, "config": null, "options": {"version": 2}, "plugin_name": null, "local": false, "seal_wrap": false}',
   )
 
-  expect(answer?.status).toBe(400)
-  expect(parsed(answer)).toEqual(errors('plugin not found in the catalog: kv'))
+  expect(answer?.status).toBe(204)
+  expect((await server.root.read('sys/mounts')).body['data']?.['other/']).toMatchObject({
+    ...{ type: 'kv', options: { version: '2' } },
+  })
 })
 
 /**

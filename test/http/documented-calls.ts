@@ -746,6 +746,55 @@ const approles: DocumentedCall[] = [
   { ask: `delete /${approle}`, params: machine, status: 204 },
 ]
 
+const db = { path: 'db' }
+const merged = { headers: { 'content-type': 'application/merge-patch+json' } }
+const secrets: DocumentedCall[] = [
+  { ask: 'get /secret/config' },
+  { ask: 'post /secret/config', body: { max_versions: 5 }, status: 204 },
+  { ask: 'post /secret/data/{path}', params: db, body: { data: { user: 'app', hosts: ['a'] } } },
+  {
+    ask: 'post /secret/data/{path}',
+    name: 'again',
+    params: db,
+    body: { data: { user: 'b' }, options: { cas: 1 } },
+  },
+  {
+    ask: 'post /secret/data/{path}',
+    name: 'with a value that the server makes',
+    params: { path: 'made' },
+    body: { options: { generate: { password: { length: 20 } } } },
+  },
+  { ask: 'patch /secret/data/{path}', params: db, body: { data: { port: 5432 } }, ...merged },
+  { ask: 'get /secret/data/{path}', params: db },
+  { ask: 'get /secret/data/{path}', name: 'of a version', params: db, query: '?version=1' },
+  { ask: 'get /secret/data/{path}', name: 'that is absent', params: { path: 'absent' }, status: 404 },
+  { ask: 'get /secret/subkeys/{path}', params: db },
+  {
+    ask: 'post /secret/metadata/{path}',
+    params: db,
+    body: { custom_metadata: { owner: 'shop' }, max_versions: 4 },
+    status: 204,
+  },
+  {
+    ask: 'patch /secret/metadata/{path}',
+    params: db,
+    body: { custom_metadata: { tier: 'one' } },
+    ...merged,
+    status: 204,
+  },
+  { ask: 'get /secret/metadata/{path}', params: db },
+  { ask: 'post /secret/copy/{path}', params: { path: 'folder/copy' }, body: { from: 'db', versions: 'all' } },
+  { ask: 'post /secret/move/{path}', params: { path: 'folder/moved' }, body: { from: 'folder/copy' } },
+  { ask: 'get /secret/metadata/{path}/', params: { path: 'folder' }, query: '?list=true' },
+  { ask: 'get /secret/detailed-metadata/{path}', params: { path: 'folder' }, query: '?list=true' },
+  { ask: 'post /secret/delete/{path}', params: db, body: { versions: [2] }, status: 204 },
+  { ask: 'post /secret/undelete/{path}', params: db, body: { versions: [2] }, status: 204 },
+  { ask: 'post /secret/restore/{path}', params: db, body: { version: 1 } },
+  { ask: 'post /secret/destroy/{path}', params: db, body: { versions: [1] }, status: 204 },
+  { ask: 'delete /secret/data/{path}', params: db, status: 204 },
+  { ask: 'delete /secret/metadata/{path}', params: db, status: 204 },
+]
+
 const cloudRole = {
   cloud_roles: '[{"role_name":"Reader","scope":"/subscriptions/$subscription"}]',
   cloud_groups: '[{"group_name":"foo"}]',
@@ -812,6 +861,7 @@ export const calls: readonly DocumentedCall[] = [
   ...logins,
   ...users,
   ...approles,
+  ...secrets,
   ...cloud,
   ...last,
 ]

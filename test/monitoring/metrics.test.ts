@@ -133,6 +133,6 @@ test('a scrape after one call to each of 40 routes has at most 100 KB', async ()
   expect(await scrapeSize((operations) => operations.slice(0, 40))).toBeLessThan(100_000)
 })
 
-test('a scrape after a call of every operation of the API document has at most 300 KB', async () => {
-  expect(await scrapeSize((operations) => operations)).toBeLessThan(300_000)
+test('a scrape after a call of every operation of the API document has at most 250 KB', async () => {
+  expect(await scrapeSize((operations) => operations)).toBeLessThan(250_000)
 })

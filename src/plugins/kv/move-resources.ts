@@ -39,6 +39,10 @@ const moveInput = z.object({ from: fromField })
 /** Largest data of all versions that one copy writes, in characters. */
 const mostCopied = 64 * 1024 * 1024
 
+function checkFrom(from: string): void {
+  if (from === '') throw refuse('invalid', 'missing from')
+}
+
 type At<Input> = Exchange<Input, { path: string }>
 type Copied = { readonly head: Head; readonly versions: ReadonlyMap<number, Version> }
 
@@ -151,6 +155,7 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
         input: copyInput,
         handle: (exchange) => {
           const { from, versions } = exchange.input
+          checkFrom(from)
           checkRight(exchange, 'read', `data/${from}`)
           if (versions !== 'current' && versions !== 'all')
             throw refuse('invalid', 'versions must be current or all')
@@ -167,6 +172,7 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
         input: moveInput,
         handle: (exchange) => {
           const { from } = exchange.input
+          checkFrom(from)
           checkRight(exchange, 'read', `data/${from}`)
           checkRight(exchange, 'delete', `metadata/${from}`)
           return between(exchange, async (keys, { head, revision }) => {

@@ -265,7 +265,7 @@ describe('the cubbyhole', () => {
     const path = folder.file('gatehouse.db')
     {
       await using busy = await startTestServer({
-        settings: { STORAGE: `sqlite:${path}`, SEAL_KEY_FILE: folder.file('seal.key') },
+        settings: { STORAGE: `sqlite:${path}`, SEAL_KEY_FILE: folder.file('seal.key'), DEFAULT_MOUNTS: '' },
       })
       await busy.root.write('sys/namespaces/ns')
       await busy.root.write('sys/policies/acl/both', {

@@ -434,6 +434,12 @@ describe('operations', () => {
     )
 
     expect(Object.fromEntries(required.map(([name, input]) => [name, input['required']]))).toEqual({
+      'approle-login-post-input': ['role_id'],
+      'approle-role-name-custom-secret-id-post-input': ['secret_id'],
+      'approle-role-name-secret-id-accessor-destroy-post-input': ['secret_id_accessor'],
+      'approle-role-name-secret-id-accessor-lookup-post-input': ['secret_id_accessor'],
+      'approle-role-name-secret-id-destroy-post-input': ['secret_id'],
+      'approle-role-name-secret-id-lookup-post-input': ['secret_id'],
       'identity-entity-batch-delete-post-input': ['entity_ids'],
       'identity-entity-merge-post-input': ['to_entity_id', 'from_entity_ids'],
       'jwt-login-post-input': ['jwt'],
@@ -467,6 +473,7 @@ describe('operations', () => {
       'token-revoke-accessor-post-input': ['accessor'],
       'token-revoke-orphan-post-input': ['token'],
       'token-revoke-post-input': ['token'],
+      'userpass-login-username-post-input': ['password'],
     })
   })
 
