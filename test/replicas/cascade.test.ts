@@ -43,7 +43,10 @@ async function addTokensLike(database: string, accessor: string): Promise<string
 test('while 10,000 children are revoked with their parent, none is accepted where the parent is refused', async () => {
   let time = 0
   // each request sees what was acknowledged before
-  await using replicas = await startReplicas({ steady: () => (time += 2_000) })
+  await using replicas = await startReplicas({
+    steady: () => (time += 2_000),
+    settings: { DEFAULT_MOUNTS: 'auth/jwt=jwt,cloud=cloud' },
+  })
   const { database, servers } = replicas
   const [one] = servers
   if (one === undefined) throw new Error('a test needs a server')

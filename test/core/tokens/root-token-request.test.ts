@@ -88,13 +88,15 @@ test.each<{ name: string; change(folder: Folder): Promise<unknown>; says: string
 test('if the token cannot be stored, the command gets the reason and no token is left', async () => {
   await using folder = await aFolder()
   const faults = new StorageFaults()
-  const settings = { STORAGE: `sqlite:${folder.database}`, SEAL_KEY_FILE: folder.file('key') }
+  // the next write is that of the token
+  const files = { STORAGE: `sqlite:${folder.database}`, SEAL_KEY_FILE: folder.file('key') }
+  const settings = { ...files, DEFAULT_MOUNTS: '' }
   await using _server = await startTestServer({ settings, faults })
   faults.arm('storage.before-commit', 'full')
   await placeRequest(folder.database, id)
 
   await expect
-    .poll(() => takeAnswer(folder.database, id), { timeout: 10_000 })
+    .poll(() => takeAnswer(folder.database, id), { timeout: 60_000 })
     .toEqual({ error: 'storage is full' })
 
   expect((await readdir(folder.file('data'))).filter((name) => name.includes('root-token'))).toEqual([])
@@ -107,15 +109,15 @@ test('a token that nobody fetches within 30 s is revoked, and its file is remove
   await using server = await startTestServer({ settings, clock })
   const answer = `${folder.database}.root-token-${id}`
   await placeRequest(folder.database, id)
-  await expect.poll(() => existsSync(answer), { timeout: 10_000 }).toBe(true)
+  await expect.poll(() => existsSync(answer), { timeout: 60_000 }).toBe(true)
   const { token } = JSON.parse(await readFile(answer, 'utf8'))
   const valid = await server.as(token).read('auth/token/lookup-self')
 
   clock.advance(31)
-  await expect.poll(() => existsSync(answer), { timeout: 10_000 }).toBe(false)
+  await expect.poll(() => existsSync(answer), { timeout: 60_000 }).toBe(false)
 
   expect(valid).toMatchObject({ status: 200 })
   await expect
-    .poll(async () => (await server.as(token).read('auth/token/lookup-self')).status, { timeout: 10_000 })
+    .poll(async () => (await server.as(token).read('auth/token/lookup-self')).status, { timeout: 60_000 })
     .toBe(403)
 })
