@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { type Answer, head, openWire, type Wire } from '../http/wire.ts'
-import { errors } from '../support/error-bodies.ts'
 import { startTestServer } from '../support/start-server.ts'
 
 const manners = [
