@@ -66,11 +66,12 @@ export class ChangesFeed implements Copies, AsyncDisposable {
   #next: Promise<void> | undefined
   #poll: NodeJS.Timeout | undefined
   #notice: NodeJS.Timeout | undefined
-  #prunedAt = 0
+  #prunedAt: number
   #closed = false
 
   constructor(parts: FeedParts) {
     this.#parts = parts
+    this.#prunedAt = parts.steady()
   }
 
   /** The version that the listeners have handled. */
