@@ -1,5 +1,6 @@
 import { beforeEach, afterEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../../../src/lib/clock.ts'
+import { testOfOneServer } from '../../../support/of-one-server.ts'
 import { type CloudFixture, startCloudFixture } from '../cloud-fixture.ts'
 import {
   aCredential,
@@ -336,7 +337,8 @@ describe('throttling', () => {
   })
 })
 
-test('concurrent creations are limited, and all are served', async () => {
+// each server has its own limit: docs/replicas.md
+testOfOneServer('concurrent creations are limited, and all are served', async () => {
   await fixture.root.write('sys/mounts/cloud/tune', { options: { max_in_flight: '2' } })
   fixture.directory.fault({ kind: 'held', operation: 'createApplication', times: 2 })
   const asked = Array.from({ length: 5 }, creds)
