@@ -578,7 +578,7 @@ export const settings = {
     count,
     'MESSAGE_WAITERS',
     '100',
-    'maximum number of requests per client address that wait for messages to change; more get 429; 0 disables long polling',
+    'maximum number of requests per client address that wait for messages or secrets to change; more get 429; 0 disables long polling',
   ),
   loginFailures: setting(
     loginFailures,
