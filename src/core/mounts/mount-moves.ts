@@ -2,6 +2,7 @@ import { refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { quoted } from '../../lib/go/text.ts'
 import type { Random } from '../../lib/random.ts'
+import { within } from '../../lib/within.ts'
 import type { SharedStorage } from '../../storage/shared-storage.ts'
 import type { View } from '../barrier/view.ts'
 import type { BackgroundJob, Held, Jobs } from '../jobs.ts'
@@ -30,6 +31,9 @@ export type MountMoveParts = {
   onFailure(mount: Mount, error: unknown): void
 }
 
+/** A move that this server tries to complete. */
+type Running = { readonly job: BackgroundJob; readonly ended: Promise<void> }
+
 /**
  * Moves mounts to other paths in the background. Of several servers, one completes a move; another one
  * continues if it fails to. docs/replicas.md#removals-and-moves
@@ -38,7 +42,7 @@ export class MountMoves implements AsyncDisposable {
   readonly #parts: MountMoveParts
   readonly #migrations: Migrations
   /** By the id of the move. */
-  readonly #running = new Map<string, BackgroundJob>()
+  readonly #running = new Map<string, Running>()
   #isStarted = false
   #isStopping = false
 
@@ -92,17 +96,25 @@ export class MountMoves implements AsyncDisposable {
     return id
   }
 
+  /** Waits until this server has ended the move, but not for longer than this. */
+  async ended(id: string, withinMs: number): Promise<void> {
+    const running = this.#running.get(id)
+    if (running !== undefined) await within(withinMs, running.ended, 'late').catch(() => undefined)
+  }
+
   /** Waits for all moves in progress. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#running.values()].map((job) => job[Symbol.asyncDispose]()))
+    await Promise.all([...this.#running.values()].map(({ job }) => job[Symbol.asyncDispose]()))
   }
 
   #begin({ uuid, moving }: Mount): void {
     if (moving === undefined || this.#running.has(moving.id)) return
     const job = this.#parts.jobs.job(`move/${moving.id}`)
-    this.#running.set(moving.id, job)
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+    this.#running.set(moving.id, { job, ended })
     job.begin(async (held) => {
       await this.#move(uuid, moving.id, held)
+      end()
       if (!this.#isStopping) this.#running.delete(moving.id)
     })
   }

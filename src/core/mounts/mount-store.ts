@@ -227,6 +227,11 @@ export class MountStore implements AsyncDisposable {
     return this.#moves.start(from, to)
   }
 
+  /** Waits until this server has ended a move, but not for longer than this. */
+  moveEnded(id: string, withinMs: number): Promise<void> {
+    return this.#moves.ended(id, withinMs)
+  }
+
   /**
    * Creates the namespace that `plan` returns, with its fixed mounts, in one write. `plan` may throw to
    * refuse, and may be called again.

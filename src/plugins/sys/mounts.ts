@@ -250,6 +250,9 @@ function sideOf(namespaces: NamespaceStore, base: Namespace, asked: string): Mov
   return { namespace, path: path.slice(taken - base.path.length) }
 }
 
+/** The response to a move waits this long for its end: most clients do not ask for its state. */
+const shortMoveMs = 2_000
+
 function moveResources({ mounts, namespaces }: MountRouteParts): Resource[] {
   return [
     resource('/remount', {
@@ -263,6 +266,7 @@ function moveResources({ mounts, namespaces }: MountRouteParts): Resource[] {
         handle: async ({ call, input: { from, to } }) => {
           const base = namespaceOf(call)
           const id = await mounts.remount(sideOf(namespaces, base, from), sideOf(namespaces, base, to))
+          await mounts.moveEnded(id, shortMoveMs)
           return {
             data: { migration_id: id },
             warnings: [
