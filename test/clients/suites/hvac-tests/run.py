@@ -12,8 +12,17 @@ import pytest
 # each is one line: the server offers nothing of what they test
 OUT_OF_SCOPE = {
     "api/auth_methods": ["aws", "azure", "cert", "gcp", "github", "kubernetes", "ldap", "legacy_mfa", "okta"],
-    "api/secrets_engines": ["aws", "gcp", "kv_v1", "kv_v2", "pki", "ssh", "transform", "transit"],
+    "api/secrets_engines": ["aws", "gcp", "pki", "ssh", "transform", "transit"],
     "api/system_backend": ["raft"],
+}
+
+# the tests that demand what the server refuses to do, with a part of their message, and why
+BY_CHOICE = {
+    "api/auth_methods/test_oidc.py::TestOIDC::test_oidc_authorization_url_request_0_success": (
+        "'?client_id=hvac-client-id' not found in ''",
+        "the provider of the test has no authorization endpoint; Vault returns a URL without a host, "
+        "Gatehouse an empty one with the cause in `warnings`",
+    ),
 }
 
 
@@ -32,6 +41,9 @@ class Lines:
         if report.failed:
             crash = getattr(report.longrepr, "reprcrash", None)
             line["error"] = crash.message if crash else str(report.longrepr)
+            part, reason = BY_CHOICE.get(line["operation"], ("", ""))
+            if reason and part in line["error"]:
+                line["error"] = f"by choice: {reason}"
         self.print(line)
 
 
