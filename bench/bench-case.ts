@@ -2,20 +2,28 @@ import type { Issuer } from '../simulators/ci-issuer/issuer.ts'
 import type { Variant } from './load.ts'
 
 /**
- * The floor program, a bare Fastify route, OpenBao, or Gatehouse with an empty store or without an audit device.
+ * The floor program, a bare Fastify route, OpenBao, Gatehouse with an empty store or without an audit device, or
+ * the same server with other requests.
  */
-export type Opponent = 'floor' | 'bare' | 'openbao' | 'empty' | 'unaudited'
+export type Opponent = 'floor' | 'bare' | 'openbao' | 'empty' | 'unaudited' | 'itself'
 
 /** One row of the table: the same number of connections to Gatehouse and to its opponent. */
 export type BenchCase = {
   name: string
   connections: number
   ours: Requests
-  against: { contender: Opponent; requests: Requests }
+  against: {
+    contender: Opponent
+    requests: Requests
+    /** What the table calls it; the contender by default. */
+    name?: string
+  }
   /** Lowest acceptable ratio of the two rates. */
   aim?: number
   /** Highest acceptable p99, in milliseconds. */
   aimP99Ms?: number
+  /** Highest acceptable ratio of the two p99. */
+  aimP99Ratio?: number
 }
 
 /** The requests of one round: the variants in turn or, with `once`, each variant once across all rounds. */

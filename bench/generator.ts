@@ -13,7 +13,7 @@ export interface Generator extends AsyncDisposable {
 /**
  * wrk if it is on PATH, since it uses less CPU; otherwise our own generator, in one process per job. Ours
  * also takes the jobs that wrk cannot do: methods it does not support, a source address, and requests that are
- * sent only once.
+ * sent only once or differ in their paths.
  */
 export function startGenerator(wanted: 'wrk' | 'own' | undefined): Generator {
   const hasWrk = spawnSync('wrk', ['-v']).error === undefined
@@ -38,8 +38,12 @@ export function startGenerator(wanted: 'wrk' | 'own' | undefined): Generator {
   }
 }
 
-const isForWrk = ({ once, method, perSecond, from }: LoadJob) =>
-  !once && method !== 'LIST' && perSecond === undefined && from === undefined
+const isForWrk = ({ once, method, perSecond, from, variants }: LoadJob) =>
+  !once &&
+  method !== 'LIST' &&
+  perSecond === undefined &&
+  from === undefined &&
+  variants.every(({ path }) => path === undefined)
 
 async function runInChild(child: ChildProcess, job: LoadJob): Promise<LoadResult> {
   const settled = new AbortController()

@@ -22,8 +22,14 @@ export type LoadJob = {
   from?: string
 }
 
-/** `namespace` is sent as a header; wrk ignores it. */
-export type Variant = { token?: string; body?: string; ifNoneMatch?: string; namespace?: string }
+/** `namespace` is sent as a header; wrk ignores it. `path` replaces that of the job. */
+export type Variant = {
+  token?: string
+  body?: string
+  ifNoneMatch?: string
+  namespace?: string
+  path?: string
+}
 
 export type LoadResult = {
   requests: number
@@ -59,8 +65,8 @@ export async function runLoad(job: LoadJob): Promise<LoadResult> {
 }
 
 function buildRequests({ method, path, port, variants }: LoadJob): Buffer[] {
-  return variants.map(({ token, body, ifNoneMatch, namespace }) => {
-    const head = [`${method} ${path} HTTP/1.1`, `host: 127.0.0.1:${port}`]
+  return variants.map(({ token, body, ifNoneMatch, namespace, path: own = path }) => {
+    const head = [`${method} ${own} HTTP/1.1`, `host: 127.0.0.1:${port}`]
     if (token !== undefined) head.push(`x-vault-token: ${token}`)
     if (namespace !== undefined) head.push(`x-vault-namespace: ${namespace}`)
     if (ifNoneMatch !== undefined) head.push(`if-none-match: ${ifNoneMatch}`)

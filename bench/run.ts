@@ -32,6 +32,7 @@ import { roleReadCases } from './role-read.ts'
 import { measureRotation } from './rotation.ts'
 import { measureScrapes } from './scrapes.ts'
 import { measureSecretIds } from './secret-ids.ts'
+import { measureSecrets } from './secrets.ts'
 import { measureSilentNames } from './silent-names.ts'
 import { measureSlowCommits } from './slow-commits.ts'
 import { measureStart } from './start.ts'
@@ -49,7 +50,8 @@ import { measureUnreadLog } from './unread-log.ts'
  * forged` logins while another address sends forged tokens, `--only overload` logins of ten times as many clients as
  * are served at a time, `--only silent-names` logins while others wait for a name server that never answers,
  * `--only unread-log` logins while nobody reads the log, `--only scrapes` logins while metrics are scraped, `--only passwords` JWT logins and reads beside
- * logins with passwords, `--only password-times` whether times tell who exists.
+ * logins with passwords, `--only password-times` whether times tell who exists, `--only secrets` reads, writes and lists
+ * of secrets.
  *
  * Separate modes: `--commit-delay 5` (milliseconds) for a slow disk; `--fill 1000000` tokens, `--leases
  * 1000000`, `--entities 500000` or `--secret-ids 1000000` in the store; `--rotation 1000000` records sealed again under a new data
@@ -174,6 +176,7 @@ async function runAll(): Promise<number> {
   if (isWanted('forged')) print(await measureForgedLogins({ generator, options }))
   if (isWanted('passwords')) print(await measurePasswords({ generator, options }))
   if (isWanted('password-times')) print(await measurePasswordTimes({ options }))
+  if (isWanted('secrets')) print(await measureSecrets({ generator, options }))
   if (isWanted('overload')) print(await measureOverload({ generator, options }))
   if (isWanted('silent-names')) print(await measureSilentNames({ generator, options }))
   if (isWanted('unread-log')) print(await measureUnreadLog({ generator, options }))

@@ -5,6 +5,7 @@ import { MountTypeRegistry } from '../src/core/mounts/mount-type-registry.ts'
 import { OutboundClient } from '../src/core/outbound.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { systemRandom } from '../src/lib/random.ts'
+import { kvVersions } from '../src/plugins/kv/kv-versions.ts'
 import { openSqlite } from '../src/storage/sqlite.ts'
 
 const monthSeconds = 30 * 24 * 3600
@@ -28,6 +29,8 @@ export async function openStoppedStore(folder: string): Promise<Core> {
         mountTypes: new MountTypeRegistry([
           { table: 'auth', names: ['jwt', 'oidc'] },
           { table: 'auth', names: ['approle'] },
+          { table: 'secret', names: ['kv', 'generic'], versions: kvVersions },
+          { table: 'secret', names: ['kv-v2'], versions: kvVersions },
           ...(['cloud', 'azure', 'practice'] as const).map((name) => ({
             table: 'secret' as const,
             names: [name] as const,

@@ -34,7 +34,7 @@ function row({ case: one, ours, theirs }: MeasuredCase): string[] {
     ours.p99Ms.toFixed(2),
     whole(ours.cpuMicrosPerRequest),
     megabytes(ours.rssBytes),
-    one.against.contender,
+    one.against.name ?? one.against.contender,
     whole(theirs.perSecond),
     theirs.p99Ms.toFixed(2),
     whole(theirs.cpuMicrosPerRequest),
@@ -43,10 +43,14 @@ function row({ case: one, ours, theirs }: MeasuredCase): string[] {
   ]
 }
 
-function aims({ case: { aim, aimP99Ms }, ours, theirs }: MeasuredCase): string {
+function aims({ case: { aim, aimP99Ms, aimP99Ratio }, ours, theirs }: MeasuredCase): string {
   const parts: string[] = []
   if (aim !== undefined) parts.push(verdict(ours.perSecond / theirs.perSecond >= aim, `≥ ${aim.toFixed(2)}`))
   if (aimP99Ms !== undefined) parts.push(verdict(ours.p99Ms <= aimP99Ms, `p99 ≤ ${aimP99Ms} ms`))
+  if (aimP99Ratio !== undefined) {
+    const ratio = ours.p99Ms / theirs.p99Ms
+    parts.push(`p99 × ${ratio.toFixed(2)} (${verdict(ratio <= aimP99Ratio, `≤ ${aimP99Ratio}`)})`)
+  }
   return parts.join(', ')
 }
 

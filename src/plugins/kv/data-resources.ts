@@ -76,7 +76,8 @@ export function dataResources(parts: DataParts): Resource[] {
     const stored = isSecretPath(params.path) ? await keys.find(params.path) : undefined
     if (stored === undefined) return undefined
     const number = input.version > 0 ? input.version : stored.head.current
-    const version = number === stored.head.current ? stored.head.last : await keys.version(stored, number)
+    const version =
+      number === stored.head.current ? stored.head.last : await keys.version(params.path, stored, number)
     return version && { stored, number, version }
   }
 

@@ -41,7 +41,15 @@ export type KeysParts = {
   onFailure(error: unknown): void
 }
 
+/** Earlier versions of a key. */
+type Earlier = {
+  /** The revision of the head that they were read with: whoever changes a version replaces the head. */
+  readonly revision: number
+  readonly versions: Readonly<Record<number, Version>>
+}
+
 const maxCached = 10_000
+const maxCachedEarlier = 1_000
 const maxCachedText = 8_192
 const versionPage = 50
 
@@ -55,6 +63,7 @@ export class Keys implements Disposable {
   readonly #parts: KeysParts
   readonly #view: View
   readonly #cache = new RecordCache<StoredKey>(maxCached, maxCachedText, ({ head }) => head)
+  readonly #earlierVersions = new RecordCache<Earlier>(maxCachedEarlier, maxCachedText)
   readonly #turns: KeyTurns<KeyChange<unknown>>
   readonly #unwatch: () => void
 
@@ -75,11 +84,18 @@ export class Keys implements Disposable {
   }
 
   /** A version of a key. Undefined if there is none with this number. */
-  async version({ head }: StoredKey, number: number): Promise<Version | undefined> {
+  async version(path: string, { head, revision }: StoredKey, number: number): Promise<Version | undefined> {
     if (number === head.current) return head.last
     if (number > head.current || number < head.oldest || number < 1) return undefined
+    const copy = this.#earlierVersions.get(path)
+    const versions = copy?.revision === revision ? copy.versions : {}
+    if (versions[number] !== undefined) return versions[number]
+    const { drops } = this.#earlierVersions
     const stored = await this.#view.get(versionKey(head.id, number))
-    return stored === undefined ? undefined : readVersion(stored)
+    if (stored === undefined) return undefined
+    const version = readVersion(stored)
+    this.#earlierVersions.set(path, { revision, versions: { ...versions, [number]: version } }, drops)
+    return version
   }
 
   /** A key with all its versions at one moment. */
@@ -236,9 +252,14 @@ export class Keys implements Disposable {
   }
 
   #changed(path: string, comesOrGoes: boolean): void {
-    this.#cache.drop(path)
+    this.#drop(path)
     if (comesOrGoes) this.lists.touched(this.#parts.cipher.keyOf(path))
     this.#parts.onChange(path)
+  }
+
+  #drop(path: string): void {
+    this.#cache.drop(path)
+    this.#earlierVersions.drop(path)
   }
 
   /** Keys have been written, perhaps by another server. */
@@ -248,7 +269,7 @@ export class Keys implements Disposable {
         const sealed = key.slice(headPrefix.length)
         this.lists.touched(sealed)
         const path = this.#parts.cipher.pathOf(sealed)
-        this.#cache.drop(path)
+        this.#drop(path)
         this.#parts.onChange(path)
       }
       if (keys !== undefined) return
@@ -256,6 +277,7 @@ export class Keys implements Disposable {
       this.#parts.onFailure(error)
     }
     this.#cache.dropAll()
+    this.#earlierVersions.dropAll()
     this.lists.forgetAll()
     this.#parts.onChange(undefined)
   }

@@ -85,6 +85,39 @@ describe('deletion', () => {
     expect((await read(key)).status).toBe(404)
   })
 
+  test('an earlier version that was read before is shown as the last change left it', async () => {
+    const key = fresh()
+    await put(server.root, at('data', key), { x: 1 }, { x: 2 }, { x: 3 })
+    const seen = async () => {
+      const answers = [await read(key, '?version=1'), await read(key, '?version=1')]
+      expect(answers[1]?.body.data).toEqual(answers[0]?.body.data)
+      return [answers[0]?.status, answers[0]?.body.data?.['data']]
+    }
+    const versions = { versions: [1] }
+
+    const states = [await seen()]
+    await put(server.root, at('data', key), { x: 4 })
+    states.push(await seen())
+    for (const change of ['delete', 'undelete', 'destroy']) {
+      await server.root.write(at(change, key), versions)
+      states.push(await seen())
+    }
+    await server.root.delete(at('metadata', key))
+    await put(server.root, at('data', key), { x: 'new' }, { x: 'newer' })
+    states.push(await seen())
+
+    expect(states).toEqual([
+      ...[
+        [200, { x: 1 }],
+        [200, { x: 1 }],
+        [404, null],
+        [200, { x: 1 }],
+        [404, null],
+      ],
+      [200, { x: 'new' }],
+    ])
+  })
+
   test.each(['delete', 'undelete', 'destroy'])('%s wants numbers of versions', async (call) => {
     const text = `${call === 'destroy' ? 'no' : 'No'} version number provided`
 
