@@ -5,6 +5,8 @@ import type { Head, Version } from './key-record.ts'
 export const headPrefix = 'k/'
 export const versionPrefix = 'v/'
 export const remainsPrefix = 'gone/'
+/** Keys without a version: heads are counted without being read. */
+export const barePrefix = 'bare/'
 
 const digits = 10
 const rowKey = (id: string, number: number): string =>
@@ -15,6 +17,19 @@ export const versionNumberIn = (key: string): number => Number(key.slice(key.las
 
 /** The record of an earlier version. */
 export const versionKey = rowKey
+
+/** The id of a key that has no version. */
+const bareId = (head: Head | undefined): string | undefined => (head?.current === 0 ? head.id : undefined)
+
+/** The records that say whether a key has no version. */
+export function bareEntries(before: Head | undefined, now: Head | undefined): ViewEntry[] {
+  const [left, come] = [bareId(before), bareId(now)]
+  if (left === come) return []
+  return [
+    ...(left === undefined ? [] : [{ key: barePrefix + left, value: undefined, isUncopied: true as const }]),
+    ...(come === undefined ? [] : [{ key: barePrefix + come, value: true, isUncopied: true as const }]),
+  ]
+}
 
 /** A key with more versions than this is removed in the background. */
 const removedAtOnce = 1_000
@@ -31,11 +46,13 @@ export class KeyDraft {
   readonly also: ViewEntry[] = []
   /** Ids of removed keys whose versions are deleted later. */
   readonly remains: string[] = []
+  readonly #before: Head | undefined
   readonly #rows = new Map<string, Version | undefined>()
   readonly #loaded: Map<string, Version>
 
   constructor(head: Head | undefined, loaded: Map<string, Version>, now: number) {
     this.head = head
+    this.#before = head
     this.#loaded = loaded
     this.now = now
   }
@@ -73,7 +90,7 @@ export class KeyDraft {
   /** The records that change besides the head. */
   entries(): ViewEntry[] {
     const rows = [...this.#rows].map(([key, value]): ViewEntry => ({ key, value, isUncopied: true }))
-    return [...rows, ...this.also]
+    return [...rows, ...bareEntries(this.#before, this.head), ...this.also]
   }
 
   /** A copy, to which the draft can be set back. */

@@ -59,9 +59,12 @@ export const readHead = (stored: unknown): Head => read(head, stored)
 /** Throws `internal` for a record of another format. */
 export const readVersion = (stored: unknown): Version => read(version, stored)
 
-/** Whether the data of a version cannot be read at this time, in milliseconds since the epoch. */
-export const isGone = ({ destroyed, deletion }: Version, now: number): boolean =>
-  destroyed || isDeleted(deletion, now)
+/**
+ * Whether the data of a version cannot be read at this time, in milliseconds since the epoch. Somebody's deletion
+ * counts at once: the clock of another server may be a little behind.
+ */
+export const isGone = ({ destroyed, deletedBy, deletion }: Version, now: number): boolean =>
+  destroyed || deletedBy !== undefined || isDeleted(deletion, now)
 
 /** Whether a deletion time has come. */
 const isDeleted = (deletion: string, now: number): boolean => deletion !== '' && Date.parse(deletion) <= now

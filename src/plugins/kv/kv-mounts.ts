@@ -137,7 +137,8 @@ export class KvMounts implements AsyncDisposable {
     this.#parts.jobs.job(`kv-upgrade/${mount.uuid}`).begin(async ({ ended }) => {
       const isGone = () => this.#parts.mounts.table.byUuid(mount.uuid)?.tainted !== false
       await this.#upgrade(mount, Number.POSITIVE_INFINITY, () => ended.aborted || isGone())
-      this.#upgrading.delete(mount.uuid)
+      // a job that was lost to another server begins again by itself
+      if (!ended.aborted) this.#upgrading.delete(mount.uuid)
     })
   }
 

@@ -6,7 +6,7 @@ import { intField, mapField, stringField } from '../../lib/fields.ts'
 import { actorOf } from './actor.ts'
 import { kvAnswers } from './answers.ts'
 import type { DataParts } from './data-resources.ts'
-import { KeyDraft, versionKey } from './key-draft.ts'
+import { bareEntries, KeyDraft, versionKey } from './key-draft.ts'
 import { newKeyId } from './key-id.ts'
 import { type Head, isGone, type Version } from './key-record.ts'
 import type { Keys, StoredKey } from './keys.ts'
@@ -111,7 +111,8 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
       const also = rows.map(([number, value]) => ({
         ...{ key: versionKey(made.id, number), value, isUncopied: true as const },
       }))
-      return (await keys.writeHeads(heads, also)) && answerOf(made, made)
+      const written = await keys.writeHeads(heads, [...also, ...bareEntries(undefined, made)])
+      return written && answerOf(made, made)
     })
 
   return [

@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
+import { testOfOneServer } from '../../support/of-one-server.ts'
 import { shared } from '../../support/shared.ts'
 import { startMachines, told } from './machines.ts'
 
@@ -378,7 +379,7 @@ describe('a renewal', () => {
   })
 })
 
-test('a rate limit on a role counts the logins with its role id', async () => {
+testOfOneServer('a rate limit on a role counts the logins with its role id', async () => {
   const at = await mount()
   await at.role('r')
   await at.role('two')
@@ -393,7 +394,7 @@ test('a rate limit on a role counts the logins with its role id', async () => {
   await root.delete('sys/quotas/rate-limit/machines')
 })
 
-test('a refused login is logged with its reason, without any id, and counted', async () => {
+testOfOneServer('a refused login is logged with its reason, without any id, and counted', async () => {
   const lines: { event?: string; reason?: string; role?: string }[] = []
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
   await using own = await startMachines({ log, settings: { LOGIN_FAILURES: '3/1m' } })
@@ -426,7 +427,7 @@ test('a refused login is logged with its reason, without any id, and counted', a
 describe('a role id', () => {
   const locking = shared(() => startMachines())
 
-  test.each([
+  testOfOneServer.each([
     { who: 'of a role', roleId: 'r-id' },
     { who: 'that no role has', roleId: 'nobody' },
   ])('$who is locked after five wrong pairs, other ids are not', async ({ roleId }) => {
@@ -471,7 +472,7 @@ describe('a role id', () => {
     }
   })
 
-  test('is listed while it is locked, and can be unlocked', async () => {
+  testOfOneServer('is listed while it is locked, and can be unlocked', async () => {
     const { server, mount: newMount } = await locking()
     const at = await newMount()
     await at.at('role/r').write({ role_id: 'a/b' })

@@ -1,4 +1,5 @@
 import { expect, describe, test } from 'vitest'
+import { testOfOneServer } from '../../support/of-one-server.ts'
 import { shared } from '../../support/shared.ts'
 import { startMachines, told } from './machines.ts'
 
@@ -83,7 +84,7 @@ describe('a role', () => {
     },
   )
 
-  test('cannot have a name of more than 4096 bytes', async () => {
+  testOfOneServer('cannot have a name of more than 4096 bytes', async () => {
     const at = await mount()
     const text = '400 role_name is longer than maximum of 4096 bytes'
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { errors, notAllowed } from '../../support/error-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { testOfOneServer } from '../../support/of-one-server.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { holder, newMount, patch, put } from './kv-fixture.ts'
 
@@ -112,12 +113,18 @@ describe('copy and move', () => {
 })
 
 describe('metrics', () => {
-  test('operations, secrets and versions are counted by mount, without names', async () => {
+  testOfOneServer('operations, secrets and versions are counted by mount, without names', async () => {
     await using measured = await startTestServer({ settings: { METRICS: 'open' } })
     const [first, second] = [await newMount(measured, 1), await newMount(measured, 2)]
     await measured.root.write(`${first}/secret-name`, { x: 1 })
     await measured.root.read(`${first}/none`)
     await put(measured.root, `${second}/data/secret-name`, { x: 1 }, { x: 2 })
+    for (const key of ['bare', 'filled', 'removed', 'moved'])
+      await measured.root.write(`${second}/metadata/${key}`, { max_versions: 3 })
+    await measured.root.delete(`${second}/metadata/removed`)
+    await measured.root.write(`${second}/copy/twin`, { from: 'bare', versions: 'all' })
+    await measured.root.write(`${second}/move/elsewhere`, { from: 'moved' })
+    await put(measured.root, `${second}/data/filled`, { x: 1 })
     await measured.root.write(`${second}/data/secret-name`, { data: {}, options: { cas: 9 } })
     await measured.root.delete(`${second}/data/secret-name`)
     await measured.root.read(`${second}/data/secret-name`)
@@ -131,15 +138,15 @@ describe('metrics', () => {
     for (const line of [
       `${done(first, 'write', 'ok')} 1`,
       `${done(first, 'read', 'missing')} 1`,
-      `${done(second, 'write', 'ok')} 2`,
+      `${done(second, 'write', 'ok')} 3`,
       `${done(second, 'write', 'refused')} 1`,
       `${done(second, 'delete', 'ok')} 1`,
       `${done(second, 'read', 'missing')} 1`,
       `${done(second, 'metadata-list', 'ok')} 1`,
       `${done(second, 'versions-undelete', 'ok')} 1`,
       `gatehouse_kv_secrets{mount="${first}/"} 1`,
-      `gatehouse_kv_secrets{mount="${second}/"} 1`,
-      `gatehouse_kv_versions{mount="${second}/"} 2`,
+      `gatehouse_kv_secrets{mount="${second}/"} 5`,
+      `gatehouse_kv_versions{mount="${second}/"} 3`,
     ])
       expect(text).toContain(line)
     expect(text).not.toContain('secret-name')
@@ -263,7 +270,7 @@ describe('conditional calls', () => {
     expect((await other).status).toBe(403)
   })
 
-  test('a wait that is over is a 304, and one address holds few of them', async () => {
+  testOfOneServer('a wait that is over is a 304, and one address holds few of them', async () => {
     const key = fresh()
     await put(server.root, at('data', key), { x: 1 })
     const tag = await tagOf(key)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { inside } from '../../support/client.ts'
+import { testOfOneServer } from '../../support/of-one-server.ts'
 import { shared } from '../../support/shared.ts'
 import { startUserpassServer, type UserpassMount } from './userpass-server.ts'
 
@@ -14,7 +15,7 @@ async function failures(up: UserpassMount, count: number, name = 'bob'): Promise
   return answers
 }
 
-test('five wrong passwords lock a user, whatever is sent, in every spelling', async () => {
+testOfOneServer('five wrong passwords lock a user, whatever is sent, in every spelling', async () => {
   const { anonymous, mount } = await server()
   const up = await mount()
 
@@ -27,7 +28,7 @@ test('five wrong passwords lock a user, whatever is sent, in every spelling', as
   expect(without.body).toMatchObject({ errors: ['permission denied'] })
 })
 
-test('other spellings of a name are the same user', async () => {
+testOfOneServer('other spellings of a name are the same user', async () => {
   const up = await (await server()).mount()
   for (const name of ['bob', 'BOB', 'Bob', 'bOb', 'boB']) await up.try('bad', name)
 
@@ -43,7 +44,7 @@ test('a lock concerns one user of one mount', async () => {
   expect([await up.try('pw', 'eve'), await other.try('pw')]).toEqual(['ok', 'ok'])
 })
 
-test('a name that nobody has is refused like one that somebody has', async () => {
+testOfOneServer('a name that nobody has is refused like one that somebody has', async () => {
   const up = await (await server()).mount()
 
   const [known, unknown] = [await failures(up, 8), await failures(up, 8, 'nobody')]
@@ -72,7 +73,7 @@ test('a login begins the count anew, also one that gives a batch token', async (
   expect(answers).toEqual([wrong, wrong, 'ok', wrong, wrong, 'ok', wrong, wrong, wrong, locked])
 })
 
-test('a lock ends; one more wrong password locks again, until the count is reset', async () => {
+testOfOneServer('a lock ends; one more wrong password locks again, until the count is reset', async () => {
   const { clock, mount } = await server()
   const up = await mount()
   await up.tune({ lockout_threshold: 2, lockout_duration: '1m', lockout_counter_reset_duration: '10m' })
@@ -114,7 +115,7 @@ test('neither a new password nor a new user of that name unlocks', async () => {
   expect([...answers, await up.try('pw')]).toEqual([locked, locked, 'ok'])
 })
 
-test('of many wrong passwords at once, no more count than the threshold allows', async () => {
+testOfOneServer('of many wrong passwords at once, no more count than the threshold allows', async () => {
   const up = await (await server()).mount()
   await up.tune({ lockout_threshold: 3 })
 
@@ -133,7 +134,7 @@ test('a mount that is tuned not to lock frees its users at once', async () => {
   expect([free, ...(await failures(up, 7))]).toEqual(['ok', ...Array.from({ length: 7 }, () => wrong)])
 })
 
-test('a server can be set not to lock, or after another number', async () => {
+testOfOneServer('a server can be set not to lock, or after another number', async () => {
   await using off = await startUserpassServer({ settings: { USER_LOCKOUT: 'off' } })
   await using two = await startUserpassServer({ settings: { USER_LOCKOUT: '2/1m/1m' } })
   const [never, soon] = [await off.mount(), await two.mount()]
