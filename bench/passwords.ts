@@ -1,3 +1,5 @@
+import { argon2Sync } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import { startIssuer } from '../simulators/ci-issuer/issuer.ts'
 import { clientTokenOf, send, sendSuccessfully } from '../simulators/operator.ts'
 import { startServerProcess } from '../simulators/server-process.ts'
@@ -11,6 +13,8 @@ import { verdict } from './table.ts'
 
 const knownJwts = 256
 const passwordsPerSecond = 100
+/** Enough that those which wait for a hash do not slow down the others. */
+const passwordConnections = 128
 const floodConnections = 200
 const [aimRate, aimP99, aimSpread] = [0.9, 2, 0.1]
 const [callerAddress, floodAddress] = ['127.0.0.2', '127.0.0.3']
@@ -28,6 +32,24 @@ async function configureUsers({ url, rootToken: token }: Server, path: string, u
   const write = (at: string, body: object) => sendSuccessfully(url, { method: 'POST', path: at, token, body })
   await write(`sys/auth/${path}`, { type: 'userpass' })
   for (const [name, user] of Object.entries(users)) await write(`auth/${path}/users/${name}`, user as object)
+}
+
+/** The time of a processor that a hash takes. */
+function hashMs(): number {
+  const input = {
+    message: 'x',
+    nonce: Buffer.alloc(16),
+    memory: 19_456,
+    passes: 2,
+    parallelism: 1,
+    tagLength: 32,
+  }
+  const hashes = 20
+  argon2Sync('argon2id', input)
+  const before = process.cpuUsage()
+  for (let hash = 0; hash < hashes; hash += 1) argon2Sync('argon2id', input)
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000 / hashes
 }
 
 /**
@@ -55,13 +77,19 @@ export async function measurePasswords({ generator, options }: BenchInput): Prom
   const passwords = post('/v1/auth/up/login/bob', [{ body: '{"password":"correct horse"}' }])
   const jobFor = (requests: Requests, connections: number, more: object = {}) =>
     jobOf({ contender: server, requests, connections, forMs, ...more })
-  const lines: string[] = []
+  const ms = hashMs()
+  const lines: string[] = [
+    `a hash takes ${ms.toFixed(0)} ms of a processor: ${passwordsPerSecond} per second need ${((ms * passwordsPerSecond) / 1000).toFixed(1)} of the ${availableParallelism()} here; those beyond are refused`,
+  ]
   for (const [name, requests] of [
     ['JWT logins', logins],
     ['reads', reads],
   ] as const) {
     const work = jobFor(requests, usualConnections)
-    const beside = jobFor(passwords, 16, { perSecond: passwordsPerSecond, from: callerAddress })
+    const beside = jobFor(passwords, passwordConnections, {
+      perSecond: passwordsPerSecond,
+      from: callerAddress,
+    })
     await generator.run([{ ...work, forMs: Math.max(forMs, 5000) }])
     const rounds: { alone: number; beside: number; asked: number; served: number }[] = []
     for (let round = 0; round < options.rounds; round += 1) {

@@ -5,7 +5,7 @@
 # package.json), with its hash in the lock file and without an install script. It is in node_modules/.bin, which comes first
 # here. Where there is no such package, and after `npm ci --omit=optional`, the machine's own Node runs.
 set -u
-oldest=24
+oldest=24.7
 PATH="$(dirname "$0")/../node_modules/.bin:$PATH"
 
 fail() {
@@ -15,10 +15,10 @@ fail() {
 
 version=$(node --version 2>/dev/null)
 case $version in
-  v[0-9]*) major=${version#v} major=${major%%.*} ;;
+  v[0-9]*) major=${version#v} minor=${major#*.} major=${major%%.*} minor=${minor%%.*} ;;
   *) fail "Node $oldest or later is needed, and no Node runs here: install one, then run npm ci --omit=optional" ;;
 esac
-if [ "$major" -lt "$oldest" ]; then
+if [ "$major" -lt "${oldest%.*}" ] || { [ "$major" -eq "${oldest%.*}" ] && [ "$minor" -lt "${oldest#*.}" ]; }; then
   fail "Node $oldest or later is required, this is $version: run npm ci, which installs it, or put a later Node on the PATH"
 fi
 

@@ -1,7 +1,13 @@
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-const minNodeVersion = 24
+const minNodeVersion = [24, 7] as const
+
+function isOlder(version: string): boolean {
+  const [major, minor] = version.split('.').map(Number)
+  const [minMajor, minMinor] = minNodeVersion
+  return Number(major) < minMajor || (major === minMajor && Number(minor) < minMinor)
+}
 
 /** The arguments of the server, or undefined if the program is to do something else. */
 function serverArguments([name, ...rest]: readonly string[]): readonly string[] | undefined {
@@ -42,8 +48,10 @@ async function main([name = '', ...rest]: string[]): Promise<void> {
   }
 }
 
-if (Number.parseInt(process.versions.node, 10) < minNodeVersion) {
-  process.stderr.write(`Node ${minNodeVersion} or later is required, this is v${process.versions.node}\n`)
+if (isOlder(process.versions.node)) {
+  process.stderr.write(
+    `Node ${minNodeVersion.join('.')} or later is required, this is v${process.versions.node}\n`,
+  )
   process.exitCode = 2
 } else {
   await main(process.argv.slice(2))

@@ -141,7 +141,11 @@ const mountTypesOf = (config: Config, given: Built): PluginDefinition[] => [
     failuresKept: config.loginFailuresKept,
     metrics: given.logins,
   }),
-  userpassPlugin({ metrics: given.logins, passwordCost: given.passwordCost }),
+  userpassPlugin({
+    metrics: given.logins,
+    processes: config.processes ?? 1,
+    passwordCost: given.passwordCost,
+  }),
   approlePlugin({ metrics: given.logins }),
   ...(given.plugins ?? []),
 ]

@@ -5,7 +5,7 @@ import { startThreadsFromHere } from './threads.ts'
 declare global {
   /** Where SQLite's library is: for better-sqlite3 in the bundle of the executable. */
   var gatehouseLibrary: string | undefined
-  /** The same for bcrypt, whose library few servers need. */
+  /** The same for bcrypt, in the threads that check passwords. */
   var gatehousePasswordLibrary: (() => string) | undefined
 }
 
@@ -17,8 +17,11 @@ const forked = process.channel === undefined ? undefined : process.argv.find((ar
 
 prepareProcess()
 globalThis.gatehouseLibrary = libraryPath('better-sqlite3.node', readFileSync(`${own}better-sqlite3.node`))
-globalThis.gatehousePasswordLibrary = () => libraryPath('bcrypt.node', readFileSync(`${own}bcrypt.node`))
-startThreadsFromHere(globalThis.gatehouseLibrary)
+let passwordLibrary: string | undefined
+startThreadsFromHere(
+  globalThis.gatehouseLibrary,
+  () => (passwordLibrary ??= libraryPath('bcrypt.node', readFileSync(`${own}bcrypt.node`))),
+)
 if (forked !== undefined) await import(forked)
 else {
   if (existsSync('.env')) process.loadEnvFile('.env')

@@ -148,10 +148,11 @@ function workerConfig(
   config: Config,
   { name, number, url }: { name: string; number: number; url: string },
 ): Config {
-  const part = (limit: number) => Math.ceil(limit / workerCount(config))
+  const processes = workerCount(config)
+  const part = (limit: number) => Math.ceil(limit / processes)
   return {
     ...config,
-    ...{ replicaName: name, worker: number, apiAddr: config.apiAddr ?? url },
+    ...{ replicaName: name, worker: number, processes, apiAddr: config.apiAddr ?? url },
     maxConnections: part(config.maxConnections),
     maxInFlight: part(config.maxInFlight),
     maxBuffered: part(config.maxBuffered),

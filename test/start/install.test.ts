@@ -150,20 +150,20 @@ const onNode = Object.entries(manifest.scripts).filter(([, command]) => /\bnode\
 
 test.each(onNode)('npm run %s says in one line that a Node is too old', async (_name, command) => {
   await using folder = await copyOf('bin')
-  await pretendNode(folder.path, 'v23.11.1')
+  await pretendNode(folder.path, 'v24.6.0')
 
   const failure = await failureOf(run('/bin/sh', ['-c', command], { cwd: folder.path, env: environment }))
 
   expect(failure).toMatchObject({ code: 2, stdout: '' })
   expect(failure.stderr).toBe(
-    'Node 24 or later is required, this is v23.11.1: run npm ci, which installs it, or put a later Node on the PATH\n',
+    'Node 24.7 or later is required, this is v24.6.0: run npm ci, which installs it, or put a later Node on the PATH\n',
   )
   expect(onNode.map(([name]) => name)).toEqual(expect.arrayContaining(['start', 'dev', 'demo', 'test']))
 })
 
 test('the oldest Node that scripts accept is the one in package.json', async () => {
   await using folder = await copyOf('bin')
-  await pretendNode(folder.path, 'v24.0.0')
+  await pretendNode(folder.path, 'v24.7.0')
 
   const { stdout } = await run('/bin/sh', ['-c', 'exec sh bin/node.sh FILE a "b c"'], {
     cwd: folder.path,
@@ -171,7 +171,7 @@ test('the oldest Node that scripts accept is the one in package.json', async () 
   })
 
   expect(stdout).toBe('runs FILE a b c\n')
-  expect(manifest.engines.node).toBe('>=24')
+  expect(manifest.engines.node).toBe('>=24.7')
 })
 
 test('a Node that does not run is reported as such', async () => {
@@ -183,20 +183,24 @@ test('a Node that does not run is reported as such', async () => {
 
   expect(failure).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/^Node 24 or later is needed, and no Node runs here: .*\n$/),
+    stderr: expect.stringMatching(/^Node 24.7 or later is needed, and no Node runs here: .*\n$/),
   })
 })
 
 test('a server started with an old Node says so in one line', async () => {
   await using folder = await temporaryFolder()
-  const older = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '22.18.0' })`
+  const older = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '24.6.1' })`
 
   const outcome = await runProcess('src/main.ts', {
     folder: folder.path,
     environment: { NODE_OPTIONS: `--import="${older}"` },
   })
 
-  expect(outcome).toEqual({ code: 2, stdout: '', stderr: 'Node 24 or later is required, this is v22.18.0\n' })
+  expect(outcome).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: 'Node 24.7 or later is required, this is v24.6.1\n',
+  })
 })
 
 test('settings in .env reach the server, and a missing .env leaves nothing in the log', async () => {

@@ -8,6 +8,7 @@ import type { Token } from '../../core/tokens/token.ts'
 import { loginTerms, renewalTermsOf } from '../../core/tokens/token-fields.ts'
 import { refuse } from '../../errors.ts'
 import { addressMatches } from '../../lib/cidr.ts'
+import type { Client } from './passwords/hashing-queue.ts'
 import { isGiven, type NewPassword, type Passwords } from './passwords/passwords.ts'
 import { changedPolicies, changedSettings, hasPolicies, type User, type UserSettings } from './user.ts'
 import { UserStore } from './user-store.ts'
@@ -25,7 +26,7 @@ export type UserPlace = { readonly mount: Mount; readonly name: string }
 
 export type LoginAttempt = UserPlace & {
   readonly password: string
-  readonly remoteAddress: string
+  readonly client: Client
   /** Filled in: the user of that name. */
   user: User | undefined
 }
@@ -107,13 +108,13 @@ export class UserpassMethod {
    */
   async login(attempt: LoginAttempt): Promise<LoginAuth> {
     const { lockouts, passwords } = this.#parts
-    const { name, password, remoteAddress } = attempt
+    const { name, password, client } = attempt
     lockouts.check(attempt)
     if (password === '') throw refuse('invalid', 'missing password', { reason: 'password_missing' })
     const user = await this.find(attempt)
     attempt.user = user
     const matches = await passwords.matches({
-      ...{ password, address: remoteAddress },
+      ...{ password, client },
       hash: user?.passwordHash,
       bcryptCost: await this.usersOf(attempt.mount).bcryptCost(),
     })
@@ -123,7 +124,7 @@ export class UserpassMethod {
       await lockouts.noteFailure(attempt, user !== undefined)
       throw refuse('invalid', 'invalid username or password', { reason: 'password_wrong' })
     }
-    if (!addressMatches(user.settings.token_bound_cidrs, remoteAddress))
+    if (!addressMatches(user.settings.token_bound_cidrs, client.address))
       throw refuse('denied', 'permission denied', { reason: 'address_not_bound' })
     return {
       alias: { name, metadata: null },

@@ -4,24 +4,35 @@ import { LoginReports, type LoginReportParts } from '../../core/tokens/login-rep
 import type { PluginDefinition } from '../../http/plugin.ts'
 import { UserpassMethod } from './method.ts'
 import { type Argon2Cost, productCost } from './passwords/argon2.ts'
-import { HashingQueue } from './passwords/hashing-queue.ts'
+import { type HashingLimits, HashingQueue } from './passwords/hashing-queue.ts'
 import { Passwords } from './passwords/passwords.ts'
 import { userpassResources } from './resources.ts'
 
 export type UserpassOptions = {
   readonly metrics: LoginReportParts['counter']
+  /** Of how many processes of this machine this is one. */
+  readonly processes: number
   /** Tests and benchmarks only. */
   readonly passwordCost?: Argon2Cost | undefined
 }
 
 export type { Argon2Cost }
 
-/** One processor stays free for other work; so does half of the thread pool, which other work shares. */
-const hashesAtOnce = Math.max(1, Math.min(availableParallelism() - 1, 8))
+/** Each process has its part, and at least one. docs/limits.md#passwords */
+function hashingLimits(processes: number): HashingLimits {
+  const part = (most: number) => Math.max(1, Math.floor(most / processes))
+  return {
+    // one processor stays free for other work
+    atOnce: part(Math.min(availableParallelism() - 1, 8)),
+    waiting: part(64),
+    waitingOfClient: part(8),
+  }
+}
 
 /** The type `userpass`. docs/contract/userpass.md */
 export const userpassPlugin = ({
   metrics,
+  processes,
   passwordCost = productCost,
 }: UserpassOptions): PluginDefinition => ({
   table: 'auth',
@@ -29,7 +40,7 @@ export const userpassPlugin = ({
   locksUsers: true,
   open: (core) => {
     const { log, random, lockouts, fullPathOf } = core
-    const queue = new HashingQueue({ atOnce: hashesAtOnce, waiting: 64, waitingOfClient: 8 })
+    const queue = new HashingQueue(hashingLimits(processes))
     const passwords = new Passwords({ queue, cost: passwordCost, random })
     const method = new UserpassMethod({ ...core, passwords })
     const loginParts = { ...core, identity: core.identities }

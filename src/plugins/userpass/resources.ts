@@ -132,10 +132,10 @@ const loginResource = ({ method, lockouts, reports, issue }: UserpassParts): Res
       form: 'auth',
       input: loginInput,
       handle: async (exchange) => {
-        const { call, mount, input } = exchange
+        const { call, mount, input, whenGone } = exchange
         const place = placeOf(exchange)
         const attempt: LoginAttempt = {
-          ...{ ...place, ...input, remoteAddress: call.remoteAddress },
+          ...{ ...place, ...input, client: { address: call.remoteAddress, whenGone } },
           user: undefined,
         }
         const who = () => (attempt.user === undefined ? {} : { user: place.name })

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { HashingQueue } from '../../../src/plugins/userpass/passwords/hashing-queue.ts'
 
+const aClient = (address: string) => ({ address, whenGone: () => () => undefined })
+
 /** A queue whose hashes end when the test says so. */
 function aQueue(limits = {}) {
   const queue = new HashingQueue({ atOnce: 1, waiting: 4, waitingOfClient: 2, ...limits })
@@ -12,7 +14,16 @@ function aQueue(limits = {}) {
   }
   return {
     started,
-    login: (name: string, address: string) => Promise.try(() => queue.login(address, work(name))),
+    login: (name: string, address: string) => queue.login(aClient(address), work(name)),
+    /** A login whose client the returned function disconnects. */
+    loginOf: (name: string, address: string) => {
+      const gone = Promise.withResolvers<void>()
+      const whenGone = (listener: () => void) => {
+        void gone.promise.then(listener)
+        return () => undefined
+      }
+      return { login: queue.login({ address, whenGone }, work(name)), goes: gone.resolve }
+    },
     write: (name: string) => queue.write(work(name)),
     end: (name: string) => ends.get(name)?.(),
   }
@@ -74,5 +85,24 @@ test('a hash that fails gives its place back', async () => {
 
   await expect(queue.write(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
 
-  expect(await queue.login('192.0.2.1', async () => 'next')).toBe('next')
+  expect(await queue.login(aClient('192.0.2.1'), async () => 'next')).toBe('next')
+})
+
+test('a client that disconnects gives its place to others, and no hash is computed for it', async () => {
+  const { started, login, loginOf, end } = aQueue({ waiting: 2, waitingOfClient: 1 })
+  const first = login('a1', '192.0.2.1')
+  const left = loginOf('a2', '192.0.2.1')
+  const other = login('b1', '192.0.2.2')
+  await expect(login('c1', '192.0.2.3')).rejects.toMatchObject({ kind: 'throttled' })
+
+  left.goes()
+  await expect(left.login).rejects.toMatchObject({ reason: 'client_gone' })
+  const again = login('a3', '192.0.2.1')
+  const order = ['a1', 'b1', 'a3']
+  for (const [at, name] of order.entries()) {
+    await expect.poll(() => started).toEqual(order.slice(0, at + 1))
+    end(name)
+  }
+
+  expect(await Promise.all([first, other, again])).toEqual(order)
 })

@@ -1,4 +1,4 @@
-import crypto, { timingSafeEqual } from 'node:crypto'
+import { argon2Sync, timingSafeEqual } from 'node:crypto'
 import type { Random } from '../../../lib/random.ts'
 
 /** The work of a hash: memory in KiB, and passes over it. */
@@ -13,24 +13,22 @@ const phcForm = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=1\$([A-Za-z0-9+/]{
 
 type Parsed = { readonly cost: Argon2Cost; readonly salt: Buffer; readonly tag: Buffer }
 
-/** Node has the function since 24.7: it is looked up when it is needed, so that an older one can start. */
-function tagOf(password: Uint8Array, salt: Uint8Array, { memory, passes }: Argon2Cost): Promise<Buffer> {
+function tagOf(password: Uint8Array, salt: Uint8Array, { memory, passes }: Argon2Cost): Buffer {
   const input = { message: password, nonce: salt, memory, passes, parallelism: 1, tagLength: tagBytes }
-  return new Promise((resolve, reject) => {
-    crypto.argon2('argon2id', input, (error, tag) => (error === null ? resolve(tag) : reject(error)))
-  })
+  return argon2Sync('argon2id', input)
 }
 
-/** The hash of a password as PHC string (RFC 9106), which includes its cost. Takes a thread of the pool. */
-export async function argon2Hash(password: Uint8Array, cost: Argon2Cost, random: Random): Promise<string> {
-  const salt = random.bytes(saltBytes)
-  return phcOf({ cost, salt: Buffer.from(salt), tag: await tagOf(password, salt, cost) })
-}
+/** The bytes that make equal passwords have different hashes. */
+export const newSalt = (random: Random): Uint8Array => random.bytes(saltBytes)
 
-/** Whether the password has this hash. Takes a thread of the pool. */
-export async function argon2Matches(password: Uint8Array, phc: string): Promise<boolean> {
+/** The hash of a password as PHC string (RFC 9106), which includes its cost. Blocks the thread for its work. */
+export const argon2Hash = (password: Uint8Array, salt: Uint8Array, cost: Argon2Cost): string =>
+  phcOf({ cost, salt: Buffer.from(salt), tag: tagOf(password, salt, cost) })
+
+/** Whether the password has this hash. Blocks the thread for its work. */
+export function argon2Matches(password: Uint8Array, phc: string): boolean {
   const { cost, salt, tag } = parsed(phc)
-  return timingSafeEqual(await tagOf(password, salt, cost), tag)
+  return timingSafeEqual(tagOf(password, salt, cost), tag)
 }
 
 /** A hash that no password has, for names that nobody has. */

@@ -23,24 +23,24 @@ export function checkBcrypt(hash: string): void {
 
 /**
  * Whether the password has this hash, after work for `cost`, which is at least that of the hash: without a hash,
- * false after the same work. Takes a thread of the pool.
+ * false after the same work. Blocks the thread for its work.
  */
 export async function bcryptMatches(
-  password: Buffer,
+  password: Uint8Array,
   hash: string | undefined,
   cost: number,
 ): Promise<boolean> {
   // loaded once the first hash is imported
   const { default: bcrypt } = await import('bcrypt')
-  const read = password.subarray(0, mostBytes)
+  const read = Buffer.from(password.subarray(0, mostBytes))
   if (hash === undefined) {
-    await bcrypt.compare(read, dummyOf(cost))
+    bcrypt.compareSync(read, dummyOf(cost))
     return false
   }
   // the library does not know the name that PHP and Apache give to the same function
-  const matches = await bcrypt.compare(read, hash.replace(/^\$2y/, '$2b'))
+  const matches = bcrypt.compareSync(read, hash.replace(/^\$2y/, '$2b'))
   // 2^k + 2^k + 2^(k+1) + … + 2^(cost-1) = 2^cost
-  for (let more = bcryptCost(hash); more < cost; more += 1) await bcrypt.compare(read, dummyOf(more))
+  for (let more = bcryptCost(hash); more < cost; more += 1) bcrypt.compareSync(read, dummyOf(more))
   return matches && password.length <= mostBytes
 }
 

@@ -11,13 +11,22 @@ export type HashingLimits = {
   readonly waitingOfClient: number
 }
 
+/** Who waits for a hash. */
+export type Client = {
+  readonly address: string
+  /** Calls `listener` when the client has disconnected, until the returned function is called. */
+  whenGone(listener: () => void): () => void
+}
+
+type Turn = () => void
+
 /**
- * Hashes take turns: so many at once, that other work has threads and processors left. Logins that wait are
- * limited, and client addresses take turns. docs/limits.md#passwords
+ * Hashes take turns: so many at once, that other work has processors left. Logins that wait are limited, and
+ * client addresses take turns. A client that disconnects leaves. docs/limits.md#passwords
  */
 export class HashingQueue {
   readonly #limits: HashingLimits
-  readonly #turns = new Turns<() => void>()
+  readonly #turns = new Turns<Turn>()
   readonly #waitingByClient = new Map<string, number>()
   #waiting = 0
   #running = 0
@@ -26,34 +35,47 @@ export class HashingQueue {
     this.#limits = limits
   }
 
-  /** Runs the hashes of a login. Throws `throttled` if too many wait. */
-  login<T>(address: string, work: () => Promise<T>): Promise<T> {
-    const client = countedAddress(address)
-    const own = this.#waitingByClient.get(client) ?? 0
-    if (this.#isFull && (this.#waiting >= this.#limits.waiting || own >= this.#limits.waitingOfClient))
-      throw refuse('throttled', 'too many logins are waiting', {
-        reason: 'too_many_logins',
-        retryAfterSeconds: 1,
-      })
-    this.#count(client, 1)
-    return this.#run(client, () => {
-      this.#count(client, -1)
-      return work()
-    })
+  /** Runs the hashes of a login. Throws `throttled` if too many wait, or if the client goes before its turn. */
+  async login<T>({ address, whenGone }: Client, work: () => Promise<T>): Promise<T> {
+    if (this.#isFull) await this.#wait(countedAddress(address), whenGone)
+    else this.#running += 1
+    return this.#run(work)
   }
 
   /** Runs the hash of a password that somebody with the right to do so sets: it waits, but is never refused. */
-  write<T>(work: () => Promise<T>): Promise<T> {
-    return this.#run('', work)
+  async write<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isFull) await new Promise<void>((resolve) => this.#turns.add('', resolve))
+    else this.#running += 1
+    return this.#run(work)
   }
 
   get #isFull(): boolean {
     return this.#running >= this.#limits.atOnce
   }
 
-  async #run<T>(client: string, work: () => Promise<T>): Promise<T> {
-    if (this.#isFull) await new Promise<void>((resolve) => this.#turns.add(client, resolve))
-    else this.#running += 1
+  async #wait(client: string, whenGone: Client['whenGone']): Promise<void> {
+    const own = this.#waitingByClient.get(client) ?? 0
+    if (this.#waiting >= this.#limits.waiting || own >= this.#limits.waitingOfClient)
+      throw refuse('throttled', 'too many logins are waiting', {
+        reason: 'too_many_logins',
+        retryAfterSeconds: 1,
+      })
+    this.#count(client, 1)
+    const { promise, resolve: turn, reject } = Promise.withResolvers<void>()
+    this.#turns.add(client, turn)
+    const stopListening = whenGone(() => {
+      this.#turns.remove(client, turn)
+      reject(refuse('throttled', 'the client has disconnected', { reason: 'client_gone' }))
+    })
+    try {
+      await promise
+    } finally {
+      stopListening()
+      this.#count(client, -1)
+    }
+  }
+
+  async #run<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } finally {

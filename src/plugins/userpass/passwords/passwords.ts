@@ -1,9 +1,10 @@
 import { Buffer } from 'node:buffer'
 import { refuse } from '../../../errors.ts'
 import type { Random } from '../../../lib/random.ts'
-import { type Argon2Cost, argon2Dummy, argon2Hash, argon2Matches, hasCost } from './argon2.ts'
-import { bcryptCost, bcryptMatches, checkBcrypt, isBcrypt } from './bcrypt.ts'
-import type { HashingQueue } from './hashing-queue.ts'
+import { type Argon2Cost, argon2Dummy, hasCost, newSalt } from './argon2.ts'
+import { bcryptCost, checkBcrypt, isBcrypt } from './bcrypt.ts'
+import type { Client, HashingQueue } from './hashing-queue.ts'
+import { hashOf, matchesOf } from './hashing-threads.ts'
 
 export type PasswordParts = {
   readonly queue: HashingQueue
@@ -21,7 +22,7 @@ export type Comparison = {
   readonly hash: string | undefined
   /** The highest cost of the mount's bcrypt hashes; 0 without any. */
   readonly bcryptCost: number
-  readonly address: string
+  readonly client: Client
 }
 
 const maxBytes = 4096
@@ -49,7 +50,7 @@ export class Passwords {
   /** The hash to store of what `isGiven`. */
   async hash({ password, password_hash }: NewPassword): Promise<string> {
     const { queue, cost, random } = this.#parts
-    return password_hash || queue.write(() => argon2Hash(Buffer.from(password), cost, random))
+    return password_hash || queue.write(() => hashOf(Buffer.from(password), newSalt(random), cost))
   }
 
   /** Whether a hash was made by another function, or with less or more work. */
@@ -59,19 +60,17 @@ export class Passwords {
 
   /**
    * Whether the password has the hash. The work is the same for every hash of a mount, and without one. Throws
-   * `throttled` if too many logins wait.
+   * `throttled` if too many logins wait, or if the client goes while it waits.
    */
-  async matches({ password, hash, address, ...mount }: Comparison): Promise<boolean> {
+  async matches({ password, hash, client, ...mount }: Comparison): Promise<boolean> {
     const bytes = Buffer.from(password)
     // nobody has such a password, so its refusal tells nothing
     if (bytes.length > maxBytes) return false
     const imported = hash !== undefined && isBcrypt(hash) ? hash : undefined
     const own = imported === undefined ? hash : undefined
     const cost = Math.max(mount.bcryptCost, imported === undefined ? 0 : bcryptCost(imported))
-    return this.#parts.queue.login(address, async () => {
-      const matchesOwn = await argon2Matches(bytes, own ?? this.#dummy)
-      const matchesImported = cost > 0 && (await bcryptMatches(bytes, imported, cost))
-      return (own !== undefined && matchesOwn) || matchesImported
-    })
+    const hashes = { own: own ?? this.#dummy, imported, bcryptCost: cost }
+    const matches = await this.#parts.queue.login(client, () => matchesOf(bytes, hashes))
+    return (own !== undefined && matches.own) || matches.imported
   }
 }
