@@ -18,7 +18,9 @@ import { megabytes, verdict } from './table.ts'
 /** Logs in once; rejects unless the response is 200. */
 type Login = (body: string) => Promise<void>
 /** Logs in for some seconds. */
-type Client = { rate(seconds: number): Promise<number>; close(): void }
+type Client = { readonly server: ServerProcess; rate(seconds: number): Promise<number>; close(): void }
+/** Logins per second, and the milliseconds of processor time that the server needs for one. */
+type Measured = { readonly rate: number; readonly cpuMs: number }
 
 const knownJwts = 256
 
@@ -50,8 +52,8 @@ export async function measureTransports({ options }: { options: BenchOptions }):
         'HTTP/2': overHttp2(secure, authority.cert, 1, bodies),
         'HTTP/2, 8 connections': overHttp2(secure, authority.cert, 8, bodies),
       }
-  const rates = await ratesOf(Object.entries(clients), options)
-  const rate = (name: keyof typeof clients) => median(rates.get(name) ?? [])
+  const measured = await measureClients(Object.entries(clients), options)
+  const rate = (name: keyof typeof clients) => median((measured.get(name) ?? []).map((one) => one.rate))
   const lines = [
     `load by ${hasH2load() ? 'h2load' : 'clients of Node.js'}`,
     compared('HTTP/1.1 with TLS', 'plain HTTP', 0.85),
@@ -63,16 +65,25 @@ export async function measureTransports({ options }: { options: BenchOptions }):
   return lines.join('\n')
 
   function compared(name: keyof typeof clients, other: keyof typeof clients, aim: number): string {
+    const ratio = ratioOf('rate')
+    // unlike rates, it is measured well on a busy machine
+    const cpu = ratioOf('cpuMs')
+    return `logins over ${name}: ${Math.round(rate(name))}/s, ${other} ${Math.round(rate(other))}/s: ${ratio.toFixed(2)} (${verdict(ratio >= aim, `≥ ${aim}`)}); processor time per login ${cpu.toFixed(2)}`
+
     // neighbours in time are compared: the machine is not equally fast all the time
-    const others = rates.get(other) ?? []
-    const ratio = median((rates.get(name) ?? []).map((one, round) => one / (others[round] ?? one)))
-    return `logins over ${name}: ${Math.round(rate(name))}/s, ${other} ${Math.round(rate(other))}/s: ${ratio.toFixed(2)} (${verdict(ratio >= aim, `≥ ${aim}`)})`
+    function ratioOf(figure: keyof Measured): number {
+      const others = measured.get(other) ?? []
+      const rounds = measured.get(name) ?? []
+      return median(rounds.map((one, round) => one[figure] / (others[round] ?? one)[figure]))
+    }
   }
 }
 
 function clientsOfH2load(plain: ServerProcess, secure: ServerProcess, bodyFile: string) {
-  const client = ({ url }: ServerProcess, connections: number, streams: number | 'http/1.1'): Client => ({
-    rate: (seconds) => postsPerSecond({ url: `${url}${loginPath}`, bodyFile, connections, streams }, seconds),
+  const client = (server: ServerProcess, connections: number, streams: number | 'http/1.1'): Client => ({
+    server,
+    rate: (seconds) =>
+      postsPerSecond({ url: `${server.url}${loginPath}`, bodyFile, connections, streams }, seconds),
     close: () => {},
   })
   return {
@@ -84,15 +95,22 @@ function clientsOfH2load(plain: ServerProcess, secure: ServerProcess, bodyFile: 
 }
 
 /** The clients take turns, so that a disturbance affects all. */
-async function ratesOf(
+async function measureClients(
   clients: readonly (readonly [string, Client])[],
   { rounds, seconds }: BenchOptions,
-): Promise<Map<string, number[]>> {
-  const rates = new Map<string, number[]>(clients.map(([name]) => [name, []]))
+): Promise<Map<string, Measured[]>> {
+  const measured = new Map<string, Measured[]>(clients.map(([name]) => [name, []]))
   for (const [, client] of clients) await client.rate(2)
   for (let round = 0; round < rounds; round++)
-    for (const [name, client] of clients) rates.get(name)?.push(await client.rate(seconds))
-  return rates
+    for (const [name, client] of clients) measured.get(name)?.push(await measureClient(client, seconds))
+  return measured
+}
+
+async function measureClient(client: Client, seconds: number): Promise<Measured> {
+  const cpuSeconds = async () => (await readProcessFigures(client.server.pid))?.cpuSeconds ?? 0
+  const before = await cpuSeconds()
+  const rate = await client.rate(seconds)
+  return { rate, cpuMs: (1000 * ((await cpuSeconds()) - before)) / (rate * seconds) }
 }
 
 async function rateOf(login: Login, bodies: readonly string[], seconds: number): Promise<number> {
@@ -106,7 +124,8 @@ async function rateOf(login: Login, bodies: readonly string[], seconds: number):
   return (count * 1000) / (performance.now() - start)
 }
 
-function overHttp1({ port }: ServerProcess, ca: string | undefined, bodies: readonly string[]): Client {
+function overHttp1(server: ServerProcess, ca: string | undefined, bodies: readonly string[]): Client {
+  const { port } = server
   const options = { keepAlive: true, maxSockets: usualConnections }
   const agent = ca === undefined ? new HttpAgent(options) : new HttpsAgent({ ...options, ca })
   const send = ca === undefined ? httpRequest : httpsRequest
@@ -123,17 +142,17 @@ function overHttp1({ port }: ServerProcess, ca: string | undefined, bodies: read
       sent.on('error', reject)
       sent.end(body)
     })
-  return { rate: (seconds) => rateOf(login, bodies, seconds), close: () => agent.destroy() }
+  return { server, rate: (seconds) => rateOf(login, bodies, seconds), close: () => agent.destroy() }
 }
 
 function overHttp2(
-  { port }: ServerProcess,
+  server: ServerProcess,
   ca: string,
   connections: number,
   bodies: readonly string[],
 ): Client {
   const sessions = Array.from({ length: connections }, () =>
-    connectHttp2(`https://127.0.0.1:${port}`, { ca }),
+    connectHttp2(`https://127.0.0.1:${server.port}`, { ca }),
   )
   let next = 0
   const login: Login = (body) =>
@@ -154,7 +173,7 @@ function overHttp2(
   const close = () => {
     for (const session of sessions) session.destroy()
   }
-  return { rate: (seconds) => rateOf(login, bodies, seconds), close }
+  return { server, rate: (seconds) => rateOf(login, bodies, seconds), close }
 }
 
 const refused = (status: number | undefined) => new Error(`a login was answered ${status}`)

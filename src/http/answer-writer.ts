@@ -29,7 +29,7 @@ export function writeAnswer(
   if (closes && request.stream === undefined) all['connection'] = 'close'
   response.writeHead(status, all)
   if (stream !== undefined) {
-    sendStream(stream, response)
+    sendStream(stream, request, response)
     return
   }
   if (!isSmall(body)) endIfStalled(response)
@@ -47,11 +47,15 @@ const stalledMs = 60_000
 const endIfStalled = (response: ServerResponse): void =>
   void response.setTimeout(stalledMs, () => response.destroy())
 
-function sendStream({ stream, bytes }: StreamedBody, response: ServerResponse): void {
-  if (bytes === undefined) response.flushHeaders()
-  else endIfStalled(response)
+function sendStream(
+  { stream, bytes }: StreamedBody,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  response.flushHeaders()
+  if (bytes !== undefined) endIfStalled(response)
   // a failure ends the connection, so that the client sees that the body is incomplete
-  pipeline(stream, response, () => {})
+  pipeline(stream, request.stream ?? response, () => {})
 }
 
 /** Allows the page to read this response. */

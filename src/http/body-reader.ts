@@ -120,7 +120,8 @@ export function readBody(
     taken(gathered.add(chunk))
     budget.makeRoom()
   })
-  request.on('end', () => settle(null, gathered.bytes))
+  // a client of HTTP/2 may give up a body without an error
+  request.on('end', () => (request.complete ? settle(null, gathered.bytes) : brokenOff()))
 
   function refused(refusal: ServiceError): void {
     taken(-gathered.heldBytes)

@@ -4,7 +4,9 @@ import {
   createServer,
   type Http2Server,
   type Http2Session,
+  type IncomingHttpHeaders,
   type ServerHttp2Session,
+  type ServerHttp2Stream,
 } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 import type { CommonHeaders } from './common-headers.ts'
@@ -56,21 +58,14 @@ export class Http2Sessions {
     this.#options = options
     this.#handler = handler
     this.#server = createServer({
-      Http2ServerRequest: Http2Request,
-      Http2ServerResponse: Http2Response,
       // beyond our own limits, so that requests a little above them get a status
       maxHeaderListPairs: 2 * maxHeaders,
       maxSessionMemory: sessionMemory,
       settings: { maxConcurrentStreams: mostStreams, maxHeaderListSize: 2 * maxHeadBytes },
     } as Parameters<typeof createServer>[0])
-    this.#server.on('request', (request, response) =>
-      this.#receive(request as Http2Request, response as Http2Response),
+    this.#server.on('stream', (stream, headers, _flags, rawHeaders) =>
+      this.#receive(stream as ServerHttp2Stream, headers, rawHeaders),
     )
-    for (const [event, status] of [
-      ['checkExpectation', 417],
-      ['connect', 405],
-    ] as const)
-      this.#server.on(event, (_request, response) => this.#refuse(response as Http2Response, status))
   }
 
   /** The number of open connections. */
@@ -119,23 +114,29 @@ export class Http2Sessions {
     if (this.#sessions.get(session)?.streams === 0) session.close()
   }
 
-  #receive(request: Http2Request, response: Http2Response): void {
-    const { stream } = request
+  #receive(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void {
     const session = stream.session && this.#sessions.get(stream.session)
     if (session === undefined) {
       stream.destroy()
       return
     }
-    request.arrivedOn(session.socket)
+    // the errors of a stream are its client's; what waits for the stream learns that it is closed
+    stream.on('error', () => {})
     // a streamed body alone has as many as Node.js expects
-    response.setMaxListeners(0)
+    stream.setMaxListeners(0)
+    const request = new Http2Request(stream, { headers, rawHeaders, socket: session.socket })
+    const response = new Http2Response(request)
     this.#follow(session, request, response)
     const line = { destroy: () => stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM) }
     const [request1, response1] = asHttp1(request, response)
     if (!this.#options.connections.beginStream(session.connection, line, request1, response1)) return
     const refusal = headRefusal(request)
-    if (refusal === undefined) this.#handler(request1, response1)
-    else this.#refuse(response, refusal)
+    if (refusal !== undefined) {
+      this.#refuse(response, refusal)
+      return
+    }
+    if (headers.expect !== undefined) stream.additionalHeaders({ ':status': 100 })
+    this.#handler(request1, response1)
   }
 
   /** Keeps the time limits of connection and request. */
@@ -169,7 +170,9 @@ export class Http2Sessions {
 }
 
 /** What is wrong with a head that the protocol allows. */
-function headRefusal({ rawHeaders, url = '' }: Http2Request): RawStatus | undefined {
+function headRefusal({ rawHeaders, url, method, headers }: Http2Request): RawStatus | undefined {
+  if (method === 'CONNECT') return 405
+  if (headers.expect !== undefined && headers.expect !== '100-continue') return 417
   if (rawHeaders.length > 2 * maxHeaders || rawHeaders.join('').length > maxHeadBytes) return 431
   return url.length > maxTargetBytes ? 414 : undefined
 }

@@ -98,6 +98,45 @@ describe('a connection', () => {
     await expect.poll(() => requestsOf('/v1/sys/monitor')).toBe(0)
   })
 
+  test('a body that its client gives up is not served, even if the client reports no error', async () => {
+    using session = await open()
+    const stream = session.request({
+      ...{ ':method': 'POST', ':path': '/v1/cubbyhole/given-up', 'x-vault-token': 'root' },
+    })
+    const closed = once(stream, 'close')
+    stream.write('{"a":1}')
+    await call(session, 'GET', '/v1/cubbyhole/given-up')
+
+    stream.close(constants.NGHTTP2_NO_ERROR)
+    await closed
+
+    const other = await call(session, 'POST', '/v1/cubbyhole/other', { body: '{"a":1}' })
+    const read = await call(session, 'GET', '/v1/cubbyhole/given-up')
+    expect([other.status, read.status]).toEqual([204, 404])
+  })
+
+  test('Expect: 100-continue is answered before the response, and any other is refused', async () => {
+    using session = await open()
+    const sent = { ':method': 'POST', ':path': '/v1/cubbyhole/expected', 'x-vault-token': 'root' }
+    const stream = session.request({ ...sent, expect: '100-continue' })
+    const answer = answerOf(stream)
+
+    await once(stream, 'continue')
+    stream.end('{"a":1}')
+
+    expect((await answer).status).toBe(204)
+    const other = await call(session, 'POST', sent[':path'], { body: '{}', headers: { expect: 'more' } })
+    expect(other).toMatchObject({ status: 417, errors: [] })
+  })
+
+  test('CONNECT is refused', async () => {
+    using session = await open()
+
+    const answer = await answerOf(session.request({ ':method': 'CONNECT', ':authority': 'example.com:443' }))
+
+    expect(answer).toMatchObject({ status: 405, errors: [] })
+  })
+
   test.each([
     ['GET', '/v1/sys/policies/acl?list=true', 200],
     ['LIST', '/v1/sys/policies/acl', 200],
