@@ -89,6 +89,10 @@ export type Call = {
   isUnderWay: boolean
   /** Stops counting a waiting request as in progress, until the returned function is called. */
   setAside: (() => () => void) | undefined
+  /** In milliseconds since the epoch. */
+  startedAt: number
+  /** Its place in the list of requests in progress. */
+  indexInProgress: number
 }
 
 /** Headers for the page of one origin. */

@@ -145,6 +145,8 @@ export function mountRouter({
       isUnderWay: false,
       takePlace: undefined,
       setAside: undefined,
+      startedAt: 0,
+      indexInProgress: -1,
     }
     request.method = carrier
     return route.url

@@ -14,14 +14,14 @@ import { bugReply, type ErrorReply, errorBody, errorReply, failureText } from '.
 import type { Auditing } from './auditing.ts'
 import type { Answer } from './exchange.ts'
 import { isKnownVerb } from './mount-router.ts'
-import type { PreparedAnswers } from './prepared-answers.ts'
+import type { Prepared, PreparedAnswers } from './prepared-answers.ts'
 import { Places, type PlacesLimits } from './places.ts'
 import type { RequestTracing, RequestSpan } from './request-span.ts'
 import type { RequestsInProgress } from './requests-in-progress.ts'
 import { isOverQuota, type RateLimits } from './rate-limits.ts'
 
 export type PipelineParts = {
-  readonly prepared: Pick<PreparedAnswers, 'send'> | undefined
+  readonly prepared: Pick<PreparedAnswers, 'find'> | undefined
   readonly common: CommonHeaders
   readonly limits: {
     readonly maxBodyBytes: number
@@ -136,11 +136,23 @@ export class Pipeline {
     if (audit?.isOn === true || limiter?.isOn === true) return false
     if (this.#isBusy || request.isBeyondLimits === true || request.hasOldCopies === true) return false
     const started = performance.now()
-    const route = prepared.send(request, response)
-    if (route === undefined) return false
-    const seconds = (performance.now() - started) / 1000
-    measure?.request({ method: 'GET', route, code: response.statusCode, seconds })
+    const found = prepared.find(request)
+    if (found === undefined) return false
+    const { route, status: code } = found
+    measure?.request({ method: 'GET', route, code, seconds: (performance.now() - started) / 1000 })
+    atEndOfTurn(() => this.#writePrepared(response, found))
     return true
+  }
+
+  #writePrepared(response: ServerResponse, { write }: Prepared): void {
+    if (response.destroyed || response.req.stream?.destroyed === true) return
+    try {
+      if (this.#closes(response)) response.shouldKeepAlive = false
+      write(response)
+    } catch (error) {
+      this.#parts.onBug(error, '')
+      response.destroy()
+    }
   }
 
   get #isBusy(): boolean {
@@ -362,11 +374,8 @@ export class Pipeline {
         this.#giveUp(error, call, response)
       }
     }
-    // Responses of one turn of the event loop are sent together at its end: their readers, once woken, find
-    // the next one without going back to sleep. Measured with 32 connections: a third less CPU per request.
-    const atEndOfTurn = () => setImmediate(write)
-    if (request.complete || !this.#closes(response)) atEndOfTurn()
-    else whenRead(request, atEndOfTurn)
+    if (request.complete || !this.#closes(response)) atEndOfTurn(write)
+    else whenRead(request, () => atEndOfTurn(write))
   }
 
   /** Over HTTP/2, a response ends no connection. */
@@ -380,6 +389,12 @@ export class Pipeline {
     response.destroy()
   }
 }
+
+/**
+ * Responses of one turn of the event loop are sent together at its end: their readers, once woken, find the next one
+ * without going back to sleep. Measured with 32 connections: a third less CPU per request.
+ */
+const atEndOfTurn = (write: () => void): void => void setImmediate(write)
 
 const tracedRequest = (call: Call, route: string, status: number): Parameters<RequestSpan['end']>[0] => ({
   ...{ route, status, requestId: call.requestId, reason: call.reason },

@@ -40,6 +40,14 @@ export type PreparedAnswersParts = {
   isSealed(): boolean
 }
 
+/** A response that only has to be written. */
+export type Prepared = {
+  /** In metrics. */
+  readonly route: string
+  readonly status: 200 | 304
+  write(response: ServerResponse): void
+}
+
 /** Requests with one of these headers need more than a prepared response. */
 const unusual = ['content-length', 'transfer-encoding', 'origin', 'x-vault-wrap-ttl', 'x-vault-mfa'] as const
 
@@ -52,6 +60,7 @@ export class PreparedAnswers {
   readonly #readByUrl: ReadonlyMap<string, PreparedRead>
   readonly #nodeReadByUrl: ReadonlyMap<string, LabelledNodeRead>
   readonly #writtenOf = new WeakMap<WrittenReply, Written>()
+  readonly #writtenOfNodeReads = new Map<LabelledNodeRead, WrittenNode>()
 
   constructor(
     parts: PreparedAnswersParts,
@@ -65,8 +74,8 @@ export class PreparedAnswers {
     this.#nodeReadByUrl = new Map(reads.ofNode.flatMap((read) => read.urls.map((url) => [url, read])))
   }
 
-  /** Returns the route of the response that it sent; undefined, without any effect, if none is prepared. */
-  send(request: IncomingMessage, response: ServerResponse): string | undefined {
+  /** The response to this request; undefined if none is prepared. */
+  find(request: IncomingMessage): Prepared | undefined {
     const { url = '', headers } = request
     const read = this.#readByUrl.get(url)
     const nodeRead = read === undefined ? this.#nodeReadByUrl.get(url) : undefined
@@ -74,7 +83,7 @@ export class PreparedAnswers {
     const { isSealed, clientAddress, random } = this.#parts
     if (isSealed() || unusual.some((name) => headers[name] !== undefined)) return undefined
     if (typeof clientAddress(request) !== 'string') return undefined
-    if (nodeRead !== undefined) return this.#sendOfNode(nodeRead, headers, response)
+    if (nodeRead !== undefined) return this.#findOfNode(nodeRead, headers)
     if (read === undefined) return undefined
     const named = headers['x-vault-namespace']
     const place = this.#placeOf(named, read.path)
@@ -82,36 +91,47 @@ export class PreparedAnswers {
     if (place === undefined || reply === undefined || reply.dataText.length >= mostPrepared) return undefined
     const answer = this.#written(read.path, reply, place.mountType)
     const id = random.uuid()
-    const withOwn = (all: readonly string[]) =>
+    const own =
       typeof named === 'string' && named !== ''
-        ? [...all, requestIdHeader, id, 'x-vault-namespace', named]
-        : [...all, requestIdHeader, id]
-    if (namesTag(headers['if-none-match'], reply.headers.etag)) {
-      response.writeHead(304, withOwn(answer.headers)).end()
-      return read.label
+        ? [requestIdHeader, id, 'x-vault-namespace', named]
+        : [requestIdHeader, id]
+    if (namesTag(headers['if-none-match'], reply.headers.etag))
+      return {
+        ...{ route: read.label, status: 304 },
+        write: (response) => response.writeHead(304, [...answer.headers, ...own]).end(),
+      }
+    return {
+      ...{ route: read.label, status: 200 },
+      write: (response) => {
+        response.cork()
+        response.writeHead(200, [...answer.headersOfWhole, ...own])
+        response.write(bodyBeside(named, answer.head + id))
+        response.end(answer.tail)
+      },
     }
-    response.cork()
-    response.writeHead(200, withOwn(answer.headersOfWhole))
-    response.write(bodyBeside(named, answer.head + id))
-    response.end(answer.tail)
-    return read.label
   }
 
-  #sendOfNode(
-    { label, find }: LabelledNodeRead,
-    headers: IncomingHttpHeaders,
-    response: ServerResponse,
-  ): string | undefined {
+  #findOfNode(read: LabelledNodeRead, headers: IncomingHttpHeaders): Prepared | undefined {
     // the rest of the pipeline decides which paths a namespace has
     if (headers['x-vault-namespace'] !== undefined) return undefined
-    const body = find()
+    const body = read.find()
     if (body === undefined) return undefined
-    const own = {
-      [requestIdHeader]: this.#parts.random.uuid(),
-      ...{ 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) },
+    const answer = this.#writtenOfNode(read, body)
+    const id = this.#parts.random.uuid()
+    return {
+      ...{ route: read.label, status: 200 },
+      write: (response) => response.writeHead(200, [...answer.headers, requestIdHeader, id]).end(body),
     }
-    response.writeHead(200, { ...this.#parts.common.of(200), ...own }).end(body)
-    return label
+  }
+
+  #writtenOfNode(read: LabelledNodeRead, body: string): WrittenNode {
+    const common = this.#parts.common.of(200)
+    const known = this.#writtenOfNodeReads.get(read)
+    if (known?.body === body && known.common === common) return known
+    const own = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }
+    const fresh = { body, common, headers: Object.entries({ ...common, ...own }).flat() }
+    this.#writtenOfNodeReads.set(read, fresh)
+    return fresh
   }
 
   /** The mount that serves it, if any; the rest of the pipeline refuses requests. */
@@ -155,6 +175,9 @@ type Written = {
   readonly head: string
   readonly tail: Buffer
 }
+
+/** The headers of a node-level response with this body, without its request id. */
+type WrittenNode = Pick<Written, 'common' | 'headers'> & { readonly body: string }
 
 const anyId = '00000000-0000-0000-0000-000000000000'
 

@@ -3,19 +3,30 @@ import type { Call } from './call.ts'
 /** A request in progress. `startedAt` is in milliseconds since the epoch. */
 export type RequestInProgress = { readonly call: Call; readonly startedAt: number }
 
-/** The requests that a server has received and not yet answered. */
+/**
+ * The requests that a server has received and not yet answered, in no order. Not a `Map`: the tables that it leaves
+ * behind as it grows and shrinks keep many a request, with all it refers to, until the next major garbage collection.
+ */
 export class RequestsInProgress {
-  readonly #startedAt = new Map<Call, number>()
+  readonly #calls: Call[] = []
 
   begin(call: Call): void {
-    this.#startedAt.set(call, Date.now())
+    call.startedAt = Date.now()
+    call.indexInProgress = this.#calls.push(call) - 1
   }
 
-  end(call: Call): void {
-    this.#startedAt.delete(call)
+  /** Must be called once for each `begin`. */
+  end({ indexInProgress }: Call): void {
+    const last = this.#calls.pop()
+    if (last === undefined || indexInProgress === this.#calls.length) return
+    this.#calls[indexInProgress] = last
+    last.indexInProgress = indexInProgress
   }
 
+  /** The oldest first. */
   list(): RequestInProgress[] {
-    return [...this.#startedAt].map(([call, startedAt]) => ({ call, startedAt }))
+    return this.#calls
+      .map((call) => ({ call, startedAt: call.startedAt }))
+      .sort((a, b) => a.startedAt - b.startedAt)
   }
 }

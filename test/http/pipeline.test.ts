@@ -579,7 +579,7 @@ describe('a bug before the endpoint is logged, and costs only its request', () =
         places: { most: 10, waitMs: 10 },
       },
       prepared: {
-        send: () => {
+        find: () => {
           if (prepared) throw bug
           return undefined
         },

@@ -38,7 +38,9 @@ async function aReader(
     { ofMounts: [{ path, label: 'ready', find: () => reply }], ofNode: [] },
   )
   const server = createServer((request, response) => {
-    if (prepared.send(request, response) === undefined) response.end('usual')
+    const found = prepared.find(request)
+    if (found === undefined) response.end('usual')
+    else found.write(response)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -3,7 +3,7 @@ import { type Resource, resource } from '../../http/resource.ts'
 import { answers } from './answers.ts'
 import { configFields, shownConfig } from './jwt-config.ts'
 import type { JwtMethod } from './method.ts'
-import { roleFields, shownRole } from './role.ts'
+import { roleFields, shownText } from './role.ts'
 
 type Parts = {
   readonly method: JwtMethod
@@ -57,7 +57,7 @@ export const configResources = ({ method, policyExists }: Parts): Resource[] => 
       ...answers.role,
       handle: async ({ mount, params }) => {
         const role = await method.stateOf(mount).findRole(roleName(params))
-        return role && { data: shownRole(role) }
+        return role && { dataText: shownText(role) }
       },
     },
     write: {

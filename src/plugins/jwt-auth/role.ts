@@ -20,7 +20,7 @@ import {
   stringField,
 } from '../../lib/fields.ts'
 import { goText, quoted } from '../../lib/go/text.ts'
-import type { JsonValue } from '../../lib/json.ts'
+import { type JsonValue, stringifyJson } from '../../lib/json.ts'
 import { type BoundClaim, readyBoundClaims } from './bound-claims.ts'
 
 /** docs/contract/jwt.md#roles. A field that a write omits keeps its value. Durations are whole seconds. */
@@ -182,8 +182,19 @@ export function roleWarnings(role: RoleRecord, { mountMaxTtl }: RoleBounds): str
   return warnings
 }
 
-/** docs/contract/jwt.md#roles */
-export function shownRole({ record }: Role): object {
+/** The texts of roles that have been read, as long as the roles are cached. */
+const shownTexts = new WeakMap<Role, string>()
+
+/** `data` of a read as JSON text. docs/contract/jwt.md#roles */
+export function shownText(role: Role): string {
+  const known = shownTexts.get(role)
+  if (known !== undefined) return known
+  const text = stringifyJson(shown(role))
+  shownTexts.set(role, text)
+  return text
+}
+
+function shown({ record }: Role): object {
   return {
     role_type: record.role_type,
     user_claim: record.user_claim ?? '',
