@@ -30,7 +30,7 @@ export async function openServer({
   const plugins = openPlugins(definitions, core)
   const http = await openHttp(httpParts(core, plugins, parts))
   opened.use(metrics.add(coreGauges(core, plugins, metrics)))
-  opened.use(metrics.follow(present(core, plugins)))
+  opened.use(metrics.follow(present(core, { plugins, metrics })))
   core.start()
   opened.use(await keepTime(core, metrics))
   const held = opened.move()
@@ -38,10 +38,14 @@ export async function openServer({
 }
 
 /** The mounts and audit devices of which metrics are shown. */
-const present = ({ mounts, fullPathOf, audit }: Core, plugins: readonly Plugin[]) => ({
+const present = (
+  { mounts, fullPathOf, audit, jobs }: Core,
+  { plugins, metrics }: { plugins: readonly Plugin[]; metrics: Metrics },
+) => ({
   mounts: () => mounts.table.all().map(fullPathOf),
   devices: () => audit.log.devices.map(({ description }) => description.path),
   begin: () => {
+    for (const { kind } of jobs.status()) metrics.beginJob(kind)
     for (const plugin of plugins)
       for (const mount of mounts.table.all())
         if (mount.plugin === plugin.names[0]) plugin.beginCounters?.(mount)

@@ -155,6 +155,7 @@ const tracedLogins = (metrics: Metrics, tracing: Tracing) => ({
   lookalike: metrics.lookalike.bind(metrics),
   keysFetched: metrics.keysFetched.bind(metrics),
   beginLogins: metrics.beginLogins.bind(metrics),
+  beginKeyLogins: metrics.beginKeyLogins.bind(metrics),
   login: (login: Parameters<Metrics['login']>[0]) => {
     metrics.login(login)
     const { mount, method, result, reason, seconds } = login
@@ -169,7 +170,8 @@ async function build(config: Config, parts: ServerParts) {
   const { log, clock = machineClock(), random = systemRandom } = parts
   // loaded only if traces are wanted
   const tracing =
-    config.tracing && new (await import('./tracing.ts')).Tracing(config.tracing, gatehouseVersion)
+    config.tracing &&
+    new (await import('./tracing.ts')).Tracing(config.tracing, { version: gatehouseVersion, log })
   const watch = new StorageWatch(
     log,
     tracing && ((operation, seconds) => tracing.ended(`storage ${operation}`, seconds)),

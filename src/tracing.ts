@@ -12,7 +12,7 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api'
-import { W3CTraceContextPropagator } from '@opentelemetry/core'
+import { type ExportResult, ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import {
@@ -20,18 +20,25 @@ import {
   AlwaysOnSampler,
   BatchSpanProcessor,
   ParentBasedSampler,
+  type ReadableSpan,
   type Sampler,
+  type SpanExporter,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import type { TracingSettings } from './config.ts'
 import type { OutboundTrace } from './core/outbound.ts'
 import type { RequestSpan, RequestTracing } from './http/request-span.ts'
+import type { Log } from './log.ts'
 
 /** How long a stop waits for spans that are not sent yet. */
 const closeMs = 1_000
 /** A collector that takes longer loses spans; requests never wait for it. */
 const exportMs = 5_000
+/** Spans that wait to be sent. While there are as many, no trace begins: one without its parts tells little. */
+const mostWaiting = 2_048
+/** A collector that has failed gets one trace after this time, which tells whether it takes traces again. */
+const restMs = 10_000
 
 /**
  * Sends spans of requests, and of what they do, to a collector. Spans are made by hand, so that no URL, query,
@@ -39,11 +46,13 @@ const exportMs = 5_000
  */
 export class Tracing implements RequestTracing, AsyncDisposable {
   readonly #provider: TracerProvider
+  readonly #collector: Collector
   readonly #propagator = new W3CTraceContextPropagator()
   readonly #current = new AsyncLocalStorage<Context>()
 
-  constructor(settings: TracingSettings, version: string) {
+  constructor(settings: TracingSettings, { version, log }: { version: string; log: Log }) {
     const exporter = new OTLPTraceExporter({ url: settings.url, timeoutMillis: exportMs })
+    this.#collector = new Collector(exporter, log)
     this.#provider = new TracerProvider({
       sampler: samplerOf(settings),
       resource: resourceFromAttributes({
@@ -51,11 +60,12 @@ export class Tracing implements RequestTracing, AsyncDisposable {
         'service.name': settings.service,
         'service.version': version,
       }),
-      spanProcessors: [new BatchSpanProcessor({ exporter })],
+      spanProcessors: [new CountingProcessor(this.#collector)],
     })
   }
 
-  begin(headers: IncomingHttpHeaders): RequestSpan {
+  begin(headers: IncomingHttpHeaders): RequestSpan | undefined {
+    if (!this.#collector.takesTraces()) return undefined
     const parent = this.#propagator
     const { traceparent, tracestate } = headers
     const context = parent.extract(ROOT_CONTEXT, { traceparent, tracestate }, defaultTextMapGetter)
@@ -119,6 +129,75 @@ export class Tracing implements RequestTracing, AsyncDisposable {
 
   get #tracer() {
     return this.#provider.getTracer('gatehouse')
+  }
+}
+
+/** Sends spans, and knows whether they arrive: spans that nobody takes are not even made. docs/monitoring.md#traces */
+class Collector implements SpanExporter {
+  readonly #exporter: SpanExporter
+  readonly #log: Log
+  #waiting = 0
+  #isAway = false
+  #restsUntil = 0
+
+  constructor(exporter: SpanExporter, log: Log) {
+    this.#exporter = exporter
+    this.#log = log
+  }
+
+  /** Whether a trace may begin. */
+  takesTraces(): boolean {
+    if (!this.#isAway) return !this.isFull
+    const now = performance.now()
+    if (now < this.#restsUntil || this.isFull) return false
+    this.#restsUntil = now + restMs
+    return true
+  }
+
+  get isFull(): boolean {
+    return this.#waiting >= mostWaiting
+  }
+
+  /** A span will be sent. */
+  expect(): void {
+    this.#waiting += 1
+  }
+
+  export(spans: ReadableSpan[], done: (result: ExportResult) => void): void {
+    this.#exporter.export(spans, (result) => {
+      this.#waiting -= spans.length
+      this.#note(result.code === ExportResultCode.SUCCESS)
+      done(result)
+    })
+  }
+
+  shutdown(): Promise<void> {
+    return this.#exporter.shutdown()
+  }
+
+  #note(hasTaken: boolean): void {
+    if (!hasTaken) this.#restsUntil = performance.now() + restMs
+    if (hasTaken !== this.#isAway) return
+    this.#isAway = !hasTaken
+    if (hasTaken) this.#log.info({ event: 'traces_taken' }, 'the collector takes traces again')
+    else
+      this.#log.warn({ event: 'traces_refused' }, 'the collector takes no traces: few are made until it does')
+  }
+}
+
+/** Sends spans in batches, and drops those that the collector is too slow for. */
+class CountingProcessor extends BatchSpanProcessor {
+  readonly #collector: Collector
+
+  constructor(collector: Collector) {
+    super({ exporter: collector, maxQueueSize: mostWaiting })
+    this.#collector = collector
+  }
+
+  override onEnd(span: ReadableSpan): void {
+    if (this.#collector.isFull) return
+    this.#collector.expect()
+    super.onEnd(span)
   }
 }
 

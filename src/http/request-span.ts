@@ -20,6 +20,6 @@ export type RequestSpan = {
 
 /** Traces requests. docs/monitoring.md#traces */
 export type RequestTracing = {
-  /** Continues the trace of the client, if its headers name one. */
-  begin(headers: IncomingHttpHeaders): RequestSpan
+  /** Continues the trace of the client, if its headers name one. Undefined if this request is not traced. */
+  begin(headers: IncomingHttpHeaders): RequestSpan | undefined
 }

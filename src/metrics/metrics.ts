@@ -111,8 +111,18 @@ export class Metrics {
     this.#measured.histograms.login_duration_seconds.observe({ mount, method }, seconds)
   }
 
-  /** Shows the counters that alerts wait for: Prometheus sees no increase when a series begins with 1. */
-  beginLogins(path: string): void {
+  /**
+   * Shows the counters of a mount that alerts wait for: Prometheus sees no increase when a series begins with 1.
+   * `reasons` are those of logins at which the server or a service is at fault.
+   */
+  beginLogins(path: string, method: string, reasons = ['internal']): void {
+    const mount = this.mountLabel(path)
+    for (const reason of reasons)
+      this.#measured.counters.logins_total.begin({ mount, method, result: 'error', reason })
+  }
+
+  /** The same for what only mounts with keys of issuers count. */
+  beginKeyLogins(path: string): void {
     const mount = this.mountLabel(path)
     this.#measured.counters.lookalike_logins_total.begin({ mount })
     for (const result of ['ok', 'failed']) this.#measured.counters.key_fetches_total.begin({ mount, result })
@@ -164,9 +174,15 @@ export class Metrics {
     this.#measured.counters.clock_steps_total.add({ direction })
   }
 
+  /** Shows the counters of a background job of this kind, which alerts wait for. */
+  beginJob(job: string): void {
+    for (const outcome of ['ok', 'failed'])
+      this.#measured.counters.background_runs_total.begin({ job, outcome })
+  }
+
   /** A background job of this kind has run. */
   jobRan(job: string, outcome: 'ok' | 'failed'): void {
-    this.#measured.counters.background_runs_total.begin({ job, outcome: outcome === 'ok' ? 'failed' : 'ok' })
+    this.beginJob(job)
     this.#measured.counters.background_runs_total.add({ job, outcome })
   }
 

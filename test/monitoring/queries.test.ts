@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { readQuery } from './promql.ts'
 import { addedLabels, alerts, isAboutWorkers, missingFor, ownLabel, queries } from './queries.ts'
 import { documentedMetrics, familyOf, readScrape, type Scrape } from './series.ts'
-import type { TestServer } from '../support/start-server.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { startUsedCloud, startUsedReplica, startUsedServer } from './used-server.ts'
 
 const stack = new AsyncDisposableStack()
@@ -40,6 +40,32 @@ describe('running servers have the series that every query of the dashboard and 
   test.each(queries.filter((one) => !isAboutWorkers(one)))('$place: $query', ({ query }) => {
     expect(missingFor(query, scrape.series)).toEqual([])
   })
+})
+
+test('alerts about rare events see the first one: its series are there before, with the value 0', async () => {
+  await using server = await startTestServer({ settings: { METRICS: 'open' } })
+  for (const type of ['approle', 'userpass']) await server.root.write(`sys/auth/${type}`, { type })
+
+  const { series } = readScrape((await server.anonymous.read('/metrics')).text)
+
+  const rare = ['GatehouseLoginErrors', 'GatehouseLookalikeLogin', 'GatehouseJobFails', 'GatehouseClockStep']
+  const waiting = alerts.filter(({ alert }) => rare.includes(alert))
+  expect(waiting.map(({ expr }) => missingFor(expr, series))).toEqual(rare.map(() => []))
+  const valuesOf = (metric: string, label: string, selected: Record<string, string> = {}) =>
+    series
+      .filter(
+        ({ name, labels }) =>
+          name === metric && Object.entries(selected).every(([key, value]) => labels[key] === value),
+      )
+      .map(({ labels }) => labels[label])
+  expect(new Set(valuesOf('gatehouse_logins_total', 'mount', { result: 'error' }))).toEqual(
+    new Set(['auth/jwt/', 'auth/approle/', 'auth/userpass/']),
+  )
+  const jobs = valuesOf('gatehouse_background_held', 'job')
+  expect(jobs.length).toBeGreaterThan(3)
+  expect(valuesOf('gatehouse_background_runs_total', 'job', { outcome: 'failed' })).toEqual(
+    expect.arrayContaining(jobs),
+  )
 })
 
 test('the dashboard shows every metric of the server', () => {

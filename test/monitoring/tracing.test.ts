@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startProvider } from '../plugins/jwt-auth/provider.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
@@ -15,8 +16,8 @@ type SpanRecord = {
   attributes: Attribute[]
 }
 
-/** A collector that takes spans as OTLP over HTTP, in JSON. */
-async function startCollector() {
+/** A collector that takes spans as OTLP over HTTP, in JSON, or refuses them. */
+async function startCollector(status = 200) {
   const spans: SpanRecord[] = []
   let text = ''
   let resource: Attribute[] = []
@@ -29,7 +30,7 @@ async function startCollector() {
       resource = one.resource.attributes
       for (const scope of one.scopeSpans) spans.push(...scope.spans)
     }
-    response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+    response.writeHead(status, { 'content-type': 'application/json' }).end('{}')
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -147,4 +148,25 @@ test('a collector that is gone costs no request, and does not delay a stop', asy
   await dead[Symbol.asyncDispose]()
 
   expect(new Set(statuses)).toEqual(new Set([200]))
+})
+
+test('while a collector refuses spans, few requests have any', async () => {
+  await using refusing = await startCollector(400)
+  const { promise: isRefused, resolve } = Promise.withResolvers<void>()
+  const log = pino({ level: 'warn' }, { write: (line) => line.includes('"traces_refused"') && resolve() })
+  const traced = await startTestServer({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: refusing.url }, log })
+  let hasRefused = false
+  void isRefused.then(() => {
+    hasRefused = true
+  })
+  while (!hasRefused) await traced.root.read('auth/token/lookup-self')
+  const before = refusing.spans.length
+  const requests = 200
+
+  for (let count = 0; count < requests; count++) await traced.root.read('auth/token/lookup-self')
+
+  await traced[Symbol.asyncDispose]()
+  const made = refusing.spans.slice(before).filter(({ name }) => name === 'GET /token/lookup-self')
+  expect(before).toBeGreaterThan(100)
+  expect(made.length).toBeLessThan(requests / 2)
 })

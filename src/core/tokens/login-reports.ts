@@ -7,7 +7,11 @@ export type LoginReportParts = {
   /** The method, in metrics: its mount type. */
   readonly method: string
   readonly log: { warn(fields: object, message: string): void }
-  readonly counter: { login(event: LoginEvent): void }
+  readonly counter: {
+    login(event: LoginEvent): void
+    /** Shows the counters of a mount before anything was counted. */
+    beginLogins(mount: string, method: string): void
+  }
   /** The path of a mount with that of its namespace. */
   fullPathOf(mount: Mount): string
 }
@@ -61,6 +65,11 @@ export class LoginReports {
 
   constructor(parts: LoginReportParts) {
     this.#parts = parts
+  }
+
+  beginCounters(mount: Mount): void {
+    const { counter, fullPathOf, method } = this.#parts
+    counter.beginLogins(fullPathOf(mount), method)
   }
 
   /** Runs a login. Rethrows its errors. */

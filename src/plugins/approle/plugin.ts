@@ -29,17 +29,16 @@ export const approlePlugin = ({
       onError: (err) => log.error({ err }, 'could not remove expired secret ids'),
     })
     const tidy = new Tidy({ method, log })
+    const reports = new LoginReports({ method: 'approle', log, counter: metrics, fullPathOf })
     return {
       resources: [
         ...roleResources(method),
         ...fieldResources(method),
         ...secretIdResources({ method, longLists }),
-        loginResource({
-          method,
-          reports: new LoginReports({ method: 'approle', log, counter: metrics, fullPathOf }),
-        }),
+        loginResource({ method, reports }),
         tidyResource(tidy),
       ],
+      beginCounters: (mount) => reports.beginCounters(mount),
       loginRole: (mount, { role_id = '' }) => method.loginRole(mount, role_id),
       renewalTerms: method.renewalTerms.bind(method),
       start: () => sweeper.start(),

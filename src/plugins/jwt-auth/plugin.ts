@@ -17,7 +17,8 @@ export type JwtOptions = {
   readonly metrics: LoginCounter & {
     lookalike(mount: string): void
     keysFetched(mount: string, succeeded: boolean): void
-    beginLogins(mount: string): void
+    beginLogins(mount: string, method: string, reasons: string[]): void
+    beginKeyLogins(mount: string): void
   }
 }
 
@@ -49,7 +50,12 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
         plan: (login) => planLogin(loginParts, login),
       }),
       gauges: jwtGauges(method),
-      beginCounters: (mount) => metrics.beginLogins(core.fullPathOf(mount)),
+      beginCounters: (mount) => {
+        const path = core.fullPathOf(mount)
+        for (const method of ['jwt', 'oidc'])
+          metrics.beginLogins(path, method, ['internal', 'provider_unreachable'])
+        metrics.beginKeyLogins(path)
+      },
       loginRole: (mount, { role = '' }) => method.loginRole(mount, role),
       renewalTerms: method.renewalTerms.bind(method),
       start: () => sweeper.start(),

@@ -44,12 +44,14 @@ export const userpassPlugin = ({
     const passwords = new Passwords({ queue, cost: passwordCost, random })
     const method = new UserpassMethod({ ...core, passwords })
     const loginParts = { ...core, identity: core.identities }
+    const reports = new LoginReports({ method: 'userpass', log, counter: metrics, fullPathOf })
     return {
       resources: userpassResources({
         ...{ method, lockouts },
-        reports: new LoginReports({ method: 'userpass', log, counter: metrics, fullPathOf }),
+        reports,
         issue: (login) => issueLogin(loginParts, login),
       }),
+      beginCounters: (mount) => reports.beginCounters(mount),
       renewalTerms: method.renewalTerms.bind(method),
     }
   },
