@@ -8,6 +8,7 @@ import { startCredentialProvider } from '../test/support/credential-provider.ts'
 import { seededRandom, type SimulatedDisk, simulateDisk } from '../test/support/disk/simulated-disk.ts'
 import { compareWithAnswers, writeUntilRefused } from './crash-refusals.ts'
 import { disagreements, liveUntilCut, mountPractice } from './crash-lives.ts'
+import { mountSecrets, secretProblems, writeSecretsUntilCut } from './crash-secrets.ts'
 import type { FailPoint } from '../src/storage/faults.ts'
 import { configureLogins, signLogins } from './pipeline-logins.ts'
 
@@ -38,6 +39,8 @@ export type CrashCounts = {
   lost: number
   doubled: number
   lives: number
+  /** Acknowledged changes of secrets. */
+  secrets: number
   disagreeing: number
   /** Refused writes, and how many of them existed after a crash. */
   refused: number
@@ -58,8 +61,8 @@ const practiceServer = join(import.meta.dirname, '../test/support/practice-serve
 type Acknowledged = { subject: number; token: string }
 
 /**
- * Crashes a server during logins, renewals and revocations, restarts it, and checks all acknowledged writes.
- * Rejects if a server does not start again, or if most rounds acknowledge nothing.
+ * Crashes a server during logins, renewals, revocations and writes of secrets, restarts it, and checks all
+ * acknowledged writes. Rejects if a server does not start again, or if most rounds acknowledge nothing.
  */
 export async function runCrashRounds({
   rounds,
@@ -95,6 +98,7 @@ export async function runCrashRounds({
   let server = await launch()
   await configureLogins(server.url, server.rootToken, issuer)
   await mountPractice(server.url, server.rootToken)
+  await mountSecrets(server.url, server.rootToken)
   const bodies = await signLogins(issuer, {
     algorithm: 'ES256',
     count: subjects,
@@ -109,6 +113,7 @@ export async function runCrashRounds({
     lost: 0,
     doubled: 0,
     lives: 0,
+    secrets: 0,
     disagreeing: 0,
     refused: 0,
     returned: 0,
@@ -138,9 +143,11 @@ export async function runCrashRounds({
   while (counts.rounds < rounds) {
     const logins = logInUntilCut(server.url, bodies)
     const living = liveUntilCut(server.url, server.rootToken)
+    const writing = writeSecretsUntilCut(server.url, server.rootToken, `${counts.rounds}-${counts.idle}`)
     const how = await endServer(server, { disk, point, random, maxSyncs })
     const acknowledged = await logins
     const lives = await living
+    const secrets = await writing
     server = await launch()
     const entities = await mapConcurrently(acknowledged, ({ token }) => entityOfToken(server.url, token))
     for (const [index, { subject, token }] of acknowledged.entries()) {
@@ -150,9 +157,13 @@ export async function runCrashRounds({
       else entityOf.set(subject, entity)
       seenTokens.add(token)
     }
-    const problems = await disagreements({ url: server.url, rootToken: server.rootToken, provider }, lives)
+    const problems = [
+      ...(await disagreements({ url: server.url, rootToken: server.rootToken, provider }, lives)),
+      ...(await secretProblems(server.url, server.rootToken, secrets)),
+    ]
     counts.acknowledged += acknowledged.length
     counts.lives += lives.length
+    counts.secrets += secrets.reduce((sum, { done }) => sum + done, 0)
     counts.disagreeing += problems.length
     const doesCount = acknowledged.length + lives.length > 0
     if (doesCount) counts.rounds++

@@ -5,7 +5,7 @@ import { noSimulatedDisk } from '../support/disk/simulated-disk.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 test.skipIf(noSimulatedDisk !== undefined)(
-  'five power cuts in the middle of logins, renewals and revocations lose nothing that was answered, and bring nothing back',
+  'five power cuts in the middle of logins, renewals, revocations and writes of secrets lose nothing that was answered, and bring nothing back',
   async () => {
     await using folder = await temporaryFolder()
 
@@ -22,6 +22,7 @@ test.skipIf(noSimulatedDisk !== undefined)(
     expect(counts).toMatchObject({ rounds: 5, lost: 0, doubled: 0, disagreeing: 0, refused: 2, returned: 0 })
     expect(counts.acknowledged).toBeGreaterThan(0)
     expect(counts.lives).toBeGreaterThan(0)
+    expect(counts.secrets).toBeGreaterThan(0)
   },
   180_000,
 )

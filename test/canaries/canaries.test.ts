@@ -85,7 +85,8 @@ test('nothing that is sent to any endpoint, and no secret, is in a log, a metric
     settings: {
       ...settings,
       ROOT_TOKEN_FILE: 'root-token',
-      DEFAULT_MOUNTS: 'auth/jwt=jwt,auth/oidc=oidc,auth/userpass=userpass,cloud=cloud,azure=azure',
+      DEFAULT_MOUNTS:
+        'auth/jwt=jwt,auth/oidc=oidc,auth/userpass=userpass,cloud=cloud,azure=azure,secret=kv-v2,kv=kv',
     },
     environment: {
       CLOUD_AUTHORITY_HOST: directory.authorityUrl,

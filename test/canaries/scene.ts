@@ -177,6 +177,7 @@ export async function sendSecrets(scene: Scene): Promise<void> {
     { password: scene.secret('wrapped data'), pem },
     { 'X-Vault-Wrap-TTL': '60' },
   )
+  await sendToSecrets(scene)
   await send('auth/oidc/config', {
     oidc_discovery_url: 'http://127.0.0.1:1',
     oidc_client_id: 'gatehouse',
@@ -201,6 +202,38 @@ export async function sendSecrets(scene: Scene): Promise<void> {
     start_time: '2026-01-01T00:00:00Z',
   })
   await send('sys/config/ui/custom-messages', { title: 't', message: text, start_time: 'never' })
+}
+
+/** Values of secrets, of both versions, in calls that succeed and in such that are refused. */
+async function sendToSecrets(scene: Scene): Promise<void> {
+  const { root } = scene
+  const patched = { 'Content-Type': 'application/merge-patch+json' }
+  const call = async (verb: string, path: string, body?: object, headers: Record<string, string> = {}) =>
+    scene.note(`${verb} ${path}`, await root.call(verb, path, body, { headers }))
+  const value = (name: string) => scene.secret(`${name} of a secret`)
+  await call('POST', 'kv/mine', { password: value('entry'), ttl: value('duration') })
+  await call('POST', 'kv/mine/', { password: value('refused entry') })
+  const data = { password: value('data'), deep: [{ deep: value('deep data') }] }
+  await call('POST', 'secret/data/mine', { data })
+  await call('PATCH', 'secret/data/mine', { data: { more: value('patch') } }, patched)
+  await call('PATCH', 'secret/data/mine', { data: { more: value('patch without its type') } })
+  await call('POST', 'secret/data/mine', { data, options: { cas: 0, note: value('option') } })
+  await call('POST', 'secret/data/mine', { data, options: { cas: value('cas') } })
+  await call('POST', 'secret/data/mine', { data: value('text instead of data') })
+  await call('POST', 'secret/data/mine', { data: [value('list instead of data')] })
+  await call('POST', 'secret/data/mine//x', { data: { x: value('wrong path') } })
+  await call('POST', 'secret/mine', { data: { x: value('path of version 1') } })
+  await call('POST', 'secret/metadata/mine', { custom_metadata: { owner: value('custom metadata') } })
+  await call('POST', 'secret/metadata/mine', { custom_metadata: { o: `${value('long')}\n`.repeat(20) } })
+  await call('POST', 'secret/data/made', { options: { generate: { password: { charset: 'ascii' } } } })
+  const made = await call('GET', 'secret/data/made')
+  scene.secret('generated value', String(made.body.data?.['data']?.['password']))
+  for (const path of ['copy/other', 'move/another']) await call('POST', `secret/${path}`, { from: 'mine' })
+  await call('GET', 'secret/subkeys/other')
+  await call('GET', 'secret/data/another?version=1')
+  await call('GET', 'secret/data/another', undefined, { 'X-Vault-Wrap-TTL': '60' })
+  await call('DELETE', 'secret/data/made')
+  await call('GET', 'secret/data/made')
 }
 
 /** The files of a server, except those that are meant to hold a secret. */
