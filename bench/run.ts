@@ -18,6 +18,7 @@ import { listRolesCases } from './list-roles.ts'
 import { loginCases } from './login.ts'
 import { lookupSelfCases, lookupSelfInGroupsCases } from './lookup-self.ts'
 import { measureManyEntities } from './many-entities.ts'
+import { measureManySecrets } from './many-secrets.ts'
 import { type MeasuredCase, measureCase } from './measure.ts'
 import { messageCreateCases } from './message-creates.ts'
 import { messageCases } from './messages.ts'
@@ -54,7 +55,8 @@ import { measureUnreadLog } from './unread-log.ts'
  * of secrets.
  *
  * Separate modes: `--commit-delay 5` (milliseconds) for a slow disk; `--fill 1000000` tokens, `--leases
- * 1000000`, `--entities 500000` or `--secret-ids 1000000` in the store; `--rotation 1000000` records sealed again under a new data
+ * 1000000`, `--entities 500000` `--secret-ids 1000000` or
+ * `--secrets 1000000` in the store; `--rotation 1000000` records sealed again under a new data
  * key during logins; `--backup 1000000` tokens in the store during backups; `--cloud 10000` cloud credentials issued and revoked; `--audit` for logins with and
  * without an audit device, also with `--commit-delay`; `--postgres` for servers on PostgreSQL,
  * also with `--fill`, and with `--openbao bao` against OpenBao, whose executable this names.
@@ -71,6 +73,7 @@ const { values } = parseArgs({
     leases: { type: 'string' },
     entities: { type: 'string' },
     'secret-ids': { type: 'string' },
+    secrets: { type: 'string' },
     rotation: { type: 'string' },
     backup: { type: 'string' },
     cloud: { type: 'string' },
@@ -142,6 +145,11 @@ async function runAll(): Promise<number> {
         ...{ idleSeconds, generator, options },
       }),
     )
+    return 0
+  }
+  if (values.secrets !== undefined) {
+    const secrets = Number(values.secrets)
+    print(await measureManySecrets({ secrets, idleSeconds, generator, options }))
     return 0
   }
   if (values.backup !== undefined) {

@@ -1,4 +1,5 @@
 import { fail, refuse } from '../errors.ts'
+import { LongWork } from '../lib/long-work.ts'
 import { Limiter } from '../lib/limiter.ts'
 
 /**
@@ -41,4 +42,21 @@ export class LongLists {
       stopListening()
     }
   }
+}
+
+/** More names than this are not turned into text at once. */
+const namesAtOnce = 5_000
+
+/** Names as the data of a list, and their JSON text if they are many: other work runs while it is made. */
+export async function listedNames(
+  keys: readonly string[],
+): Promise<{ data: { keys: readonly string[] }; dataText?: string }> {
+  if (keys.length <= namesAtOnce) return { data: { keys } }
+  const work = new LongWork()
+  const texts: string[] = []
+  for (let at = 0; at < keys.length; at += namesAtOnce) {
+    texts.push(JSON.stringify(keys.slice(at, at + namesAtOnce)).slice(1, -1))
+    if (work.isDue) await work.giveWay()
+  }
+  return { data: { keys }, dataText: `{"keys":[${texts.join(',')}]}` }
 }

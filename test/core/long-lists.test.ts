@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { LongLists } from '../../src/core/long-lists.ts'
+import { listedNames, LongLists } from '../../src/core/long-lists.ts'
 import { startTestServer } from '../support/start-server.ts'
 
 /** A client that leaves when told to. */
@@ -135,6 +135,14 @@ test('a walk that is aborted or fails lets the next one begin', async () => {
   const last = walk(lists)
   await last.done
   expect(last.seen).toBe(1000)
+})
+
+test.each([5_000, 5_001, 10_000, 12_345])('the text of %i names is that of the whole list', async (count) => {
+  const keys = Array.from({ length: count }, (_, index) => `"${index}" \u2028 é`)
+
+  const { data, dataText = JSON.stringify(data) } = await listedNames(keys)
+
+  expect(JSON.parse(dataText)).toEqual({ keys })
 })
 
 test('concurrent long lists are complete, and continue where a page ended', async () => {

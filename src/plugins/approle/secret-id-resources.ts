@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { LongLists } from '../../core/long-lists.ts'
+import { listedNames, type LongLists } from '../../core/long-lists.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import { fail, refuse } from '../../errors.ts'
 import { limitOf, type Reply, type Resource, resource } from '../../http/resource.ts'
@@ -83,7 +83,7 @@ export function secretIdResources({ method, longLists }: SecretIdParts): Resourc
           const after = typeof sent['after'] === 'string' ? sent['after'] : ''
           const walked = longLists.paced(method.secretIdsOf(at.mount).accessors(role, after), { whenGone })
           const keys = await Array.fromAsync(atMost(limitOf(sent['limit']), walked))
-          return { data: { keys }, paged: true }
+          return { ...(await listedNames(keys)), paged: true }
         },
       },
     }),

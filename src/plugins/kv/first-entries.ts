@@ -5,6 +5,7 @@ import { levelOf } from '../../core/key-level.ts'
 import { RecordCache } from '../../core/record-cache.ts'
 import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
 import { fail } from '../../errors.ts'
+import { atMost } from '../../lib/async-iterables.ts'
 import type { ListRange } from './pages.ts'
 
 /** An entry of version 1. */
@@ -22,6 +23,7 @@ export type StoredEntry = { readonly path: string; readonly entry: Entry; readon
 
 const maxCached = 10_000
 const maxCachedText = 8_192
+const pageSize = 1_000
 /** What the keys of entries begin with. */
 export const firstPrefix = '1/'
 const prefix = firstPrefix
@@ -83,13 +85,20 @@ export class FirstEntries implements Disposable {
   }
 
   /** The paths below a folder, in byte order. */
-  async pathsBelow(folder: string, { after, limit }: ListRange): Promise<string[]> {
-    const start = keyOf(folder)
-    const keys = await this.#view.listKeys(start, {
-      ...(after === '' ? {} : { after: start + after }),
-      ...(limit > 0 ? { limit } : {}),
-    })
-    return keys.map((key) => key.slice(start.length))
+  pathsBelow(folder: string, { after, limit }: ListRange, paced: Paced): Promise<string[]> {
+    return Array.fromAsync(atMost(limit, paced(this.#pathsFrom(keyOf(folder), after))))
+  }
+
+  async *#pathsFrom(start: string, after: string): AsyncGenerator<string, void, undefined> {
+    for (let last = after === '' ? undefined : start + after; ; await nextTurn()) {
+      const keys = await this.#view.listKeys(start, {
+        limit: pageSize,
+        ...(last === undefined ? {} : { after: last }),
+      })
+      for (const key of keys) yield key.slice(start.length)
+      last = keys.at(-1)
+      if (last === undefined || keys.length < pageSize) return
+    }
   }
 
   /** The first entries in byte order of their paths. */

@@ -1,4 +1,4 @@
-import type { LongLists } from '../../core/long-lists.ts'
+import { listedNames, type LongLists } from '../../core/long-lists.ts'
 import type { SystemTtls } from '../../core/mounts/mount-config.ts'
 import { effectiveDefaultTtl } from '../../core/mounts/mount-info.ts'
 import { refuse } from '../../errors.ts'
@@ -76,7 +76,7 @@ export function firstVersionResources({ kvMounts, systemTtl, longLists }: FirstV
           const keys = isFolderPath(params.rest)
             ? await entriesOf(exchange).namesIn(params.rest, input, paced)
             : []
-          return { data: { keys }, paged: true }
+          return { ...(await listedNames(keys)), paged: true }
         },
       },
       scan: {
@@ -84,10 +84,11 @@ export function firstVersionResources({ kvMounts, systemTtl, longLists }: FirstV
         input: listInput,
         handle: async (exchange) => {
           const { params, input } = exchange
+          const paced = (paths: AsyncIterable<string>) => longLists.paced(paths, exchange)
           const keys = isFolderPath(params.rest)
-            ? await entriesOf(exchange).pathsBelow(params.rest, input)
+            ? await entriesOf(exchange).pathsBelow(params.rest, input, paced)
             : []
-          return { data: keys.length === 0 ? {} : { keys }, paged: true }
+          return keys.length === 0 ? { data: {}, paged: true } : { ...(await listedNames(keys)), paged: true }
         },
       },
     }),

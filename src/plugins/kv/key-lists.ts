@@ -3,8 +3,10 @@ import { LRUCache } from 'lru-cache'
 import type { View } from '../../core/barrier/view.ts'
 import { levelOf } from '../../core/key-level.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
+import { LongWork } from '../../lib/long-work.ts'
 import type { NameCipher } from './name-cipher.ts'
-import { compareBytes, firstAfter } from './pages.ts'
+import { firstAfter } from './pages.ts'
+import { sortedNames } from './sorted-names.ts'
 
 /** The names in a folder, as far as they are known. */
 type Listed = {
@@ -16,6 +18,15 @@ type Listed = {
 
 /** Wraps the components, for example to pace a long walk. */
 type Paced = (components: AsyncIterable<string>) => AsyncIterable<string>
+
+/** What is read of a folder. */
+type Reading = {
+  readonly prefix: string
+  readonly inner: string
+  /** Names that need not be decrypted, by component. */
+  readonly known: ReadonlyMap<string, string>
+  readonly paced: Paced
+}
 
 const cachedNames = 1_000_000
 /** More components than this are not looked up one by one. */
@@ -47,19 +58,22 @@ export class KeyLists {
   async namesIn(folder: string, paced: Paced): Promise<readonly string[]> {
     const { prefix, inner } = this.#cipher.folderOf(folder)
     const isWhole = folder.split('/').length <= wholeDepth
-    if (!isWhole) return sortedNames((await this.#read(prefix, paced, new Map())).values(), inner)
+    const known = new Map<string, string>()
+    if (!isWhole) return (await this.#read({ prefix, inner, known, paced })).sorted
     return this.#turns.runExclusive(prefix, () => this.#current(prefix, paced))
   }
 
   /** The paths below a folder, in byte order and relative to it. */
-  async pathsBelow(folder: string, paced: Paced): Promise<string[]> {
+  async pathsBelow(folder: string, paced: Paced): Promise<readonly string[]> {
     const { prefix, inner } = this.#cipher.folderOf(folder)
+    const work = new LongWork()
     const paths: string[] = []
     for await (const key of paced(this.#keysFrom(prefix))) {
       const path = this.#cipher.pathOf(key)
       if (path.startsWith(inner, folder.length - inner.length)) paths.push(path.slice(folder.length))
+      if (work.isDue) await work.giveWay()
     }
-    return paths.sort(compareBytes)
+    return sortedNames(paths, work)
   }
 
   /** A key was created or deleted. */
@@ -85,6 +99,7 @@ export class KeyLists {
     const touched = this.#touched.get(prefix)
     if (listed === undefined || touched === undefined) return this.#load(prefix, paced, new Map())
     if (touched.size > mostLookups) return this.#load(prefix, paced, listed.nameOf)
+    const work = new LongWork()
     for (const component of touched) {
       touched.delete(component)
       try {
@@ -93,6 +108,7 @@ export class KeyLists {
         touched.add(component)
         throw error
       }
+      if (work.isDue) await work.giveWay()
     }
     return listed.sorted
   }
@@ -101,28 +117,28 @@ export class KeyLists {
     // what comes or goes from now on is looked up by the next list
     const touched = new Set<string>()
     this.#touched.set(prefix, touched)
-    const nameOf = await this.#read(prefix, paced, known)
-    const sorted = sortedNames(nameOf.values(), '')
-    if (this.#touched.get(prefix) === touched) this.#cache.set(prefix, { sorted, nameOf })
-    for (const listed of this.#touched.keys())
-      if (listed !== prefix && !this.#cache.has(listed)) this.#touched.delete(listed)
-    return sorted
+    const listed = await this.#read({ prefix, inner: '', known, paced })
+    if (this.#touched.get(prefix) === touched) this.#cache.set(prefix, listed)
+    for (const other of this.#touched.keys())
+      if (other !== prefix && !this.#cache.has(other)) this.#touched.delete(other)
+    return listed.sorted
   }
 
-  /** The names of the components behind a prefix. */
-  async #read(
-    prefix: string,
-    paced: Paced,
-    known: ReadonlyMap<string, string>,
-  ): Promise<Map<string, string>> {
-    const options = { after: '', limit: 0, giveWay: () => nextTurn(), paced }
-    const components = await levelOf(this.#view, prefix, options)
+  async #read({ prefix, inner, known, paced }: Reading): Promise<Listed> {
+    const components = await levelOf(this.#view, prefix, {
+      ...{ after: '', limit: 0, paced },
+      giveWay: () => nextTurn(),
+    })
+    const work = new LongWork()
     const nameOf = new Map<string, string>()
-    for (const [at, component] of components.entries()) {
-      if (at % pageSize === pageSize - 1) await nextTurn()
-      nameOf.set(component, known.get(component) ?? this.#nameOf(prefix, component))
+    const names: string[] = []
+    for (const component of components) {
+      const text = known.get(component) ?? this.#nameOf(prefix, component)
+      nameOf.set(component, text)
+      if (text.startsWith(inner)) names.push(firstSegment(text.slice(inner.length)))
+      if (work.isDue) await work.giveWay()
     }
-    return nameOf
+    return { sorted: await sortedNames(names, work), nameOf }
   }
 
   async #follow(prefix: string, component: string, listed: Listed): Promise<void> {
@@ -163,13 +179,8 @@ export class KeyLists {
 /** The keys of a deeper folder may share components: their lists are not kept. */
 const wholeDepth = 16
 
-/** The distinct names in a folder; `inner` is what they begin with. */
-function sortedNames(texts: Iterable<string>, inner: string): string[] {
-  const names = new Set<string>()
-  for (const text of texts) {
-    if (!text.startsWith(inner)) continue
-    const slash = text.indexOf('/', inner.length)
-    names.add(text.slice(inner.length, slash < 0 ? undefined : slash + 1))
-  }
-  return [...names].sort(compareBytes)
+/** A path up to its first slash. */
+function firstSegment(path: string): string {
+  const slash = path.indexOf('/')
+  return slash < 0 ? path : path.slice(0, slash + 1)
 }

@@ -3,6 +3,7 @@ import { RecordCache } from '../../core/record-cache.ts'
 import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
 import { fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { LongWork } from '../../lib/long-work.ts'
 import {
   headPrefix,
   KeyDraft,
@@ -51,7 +52,8 @@ type Earlier = {
 const maxCached = 10_000
 const maxCachedEarlier = 1_000
 const maxCachedText = 8_192
-const versionPage = 50
+/** Versions can be large. */
+const versionPage = 16
 
 /**
  * The keys of one mount of version 2. A key is a head record with its current version, and a record for each
@@ -162,7 +164,9 @@ export class Keys implements Disposable {
   async #earlier(id: string): Promise<Map<number, Version>> {
     const versions = new Map<number, Version>()
     const prefix = `${versionPrefix}${id}/`
+    const work = new LongWork()
     for (let after: string | undefined; ; ) {
+      if (work.isDue) await work.giveWay()
       const records = await this.#view.list(prefix, {
         limit: versionPage,
         ...(after === undefined ? {} : { after }),

@@ -1,10 +1,11 @@
 import type { z } from 'zod'
 import type { Clock } from '../../lib/clock.ts'
-import type { LongLists } from '../../core/long-lists.ts'
+import { listedNames, type LongLists } from '../../core/long-lists.ts'
 import type { Random } from '../../lib/random.ts'
 import { type Exchange, type Reply, type Resource, resource } from '../../http/resource.ts'
 import { boolField } from '../../lib/fields.ts'
 import { checkMayWrite } from './access.ts'
+import { LongWork } from '../../lib/long-work.ts'
 import { actorOf } from './actor.ts'
 import { kvAnswers } from './answers.ts'
 import { checkIfMatch } from './entity-tags.ts'
@@ -63,7 +64,9 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
     const keys = await kvMounts.keysOf(exchange.mount)
     const { after, limit } = exchange.input
     const kept: string[] = []
+    const work = new LongWork()
     for (const name of pageOf(names, { after, limit: 0 })) {
+      if (work.isDue) await work.giveWay()
       if (name.endsWith('/') || (await isShown(keys, exchange.params.path + name))) kept.push(name)
       if (limit > 0 && kept.length === limit) break
     }
@@ -80,7 +83,9 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
     const keys = await kvMounts.keysOf(exchange.mount)
     const shown: string[] = []
     const key_info: Record<string, object> = Object.create(null)
+    const work = new LongWork()
     for (const name of names) {
+      if (work.isDue) await work.giveWay()
       const found = name.endsWith('/') ? undefined : await keys.whole(exchange.params.path + name)
       // deleted since it was listed
       if (found === undefined && !name.endsWith('/')) continue
@@ -165,14 +170,17 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
       list: {
         summary: 'List the names in a folder',
         input: namesInput,
-        handle: async (exchange) => ({ data: { keys: await namesOf(exchange, false) }, paged: true }),
+        handle: async (exchange) => ({
+          ...(await listedNames(await namesOf(exchange, false))),
+          paged: true,
+        }),
       },
       scan: {
         summary: 'List the paths below a folder',
         input: namesInput,
         handle: async (exchange) => {
           const keys = await namesOf(exchange, true)
-          return { data: keys.length === 0 ? {} : { keys }, paged: true }
+          return keys.length === 0 ? { data: {}, paged: true } : { ...(await listedNames(keys)), paged: true }
         },
       },
     }),

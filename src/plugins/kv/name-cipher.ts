@@ -33,6 +33,8 @@ export class NameCipher {
   readonly #tagKey: KeyObject
   readonly #key: KeyObject
   readonly #folders = new LRUCache<string, string>({ max: cachedFolders })
+  /** The folder of the key that was opened last: keys are mostly opened in order. */
+  #last = { prefix: '', path: '' }
 
   constructor(secret: Uint8Array) {
     const derived = (purpose: string) =>
@@ -70,15 +72,20 @@ export class NameCipher {
 
   /** The path of a key. */
   pathOf(key: string): string {
-    let path = ''
-    for (let start = 0; ; ) {
-      const slash = key.indexOf('/', start)
-      const end = slash < 0 ? key.length : slash
-      path += this.textOf(key.slice(0, start), key.slice(start, end))
-      if (slash < 0) return path
-      path += '/'
-      start = end + 1
-    }
+    const end = key.lastIndexOf('/') + 1
+    const prefix = key.slice(0, end)
+    return this.#folderAt(prefix) + this.textOf(prefix, key.slice(end))
+  }
+
+  /** The path of the folder with this prefix. */
+  #folderAt(prefix: string): string {
+    if (prefix === '') return ''
+    if (prefix === this.#last.prefix) return this.#last.path
+    const start = prefix.lastIndexOf('/', prefix.length - 2) + 1
+    const above = prefix.slice(0, start)
+    const path = `${this.#folderAt(above)}${this.textOf(above, prefix.slice(start, -1))}/`
+    this.#last = { prefix, path }
+    return path
   }
 
   #prefixOf(folder: string): string {

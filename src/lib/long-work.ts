@@ -1,0 +1,19 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+const longestTurnMs = 2
+
+/** Work on many items, in turns of the event loop so short that other requests hardly notice. */
+export class LongWork {
+  #endsAt = performance.now() + longestTurnMs
+
+  /** Whether this turn was long enough: then the work awaits `giveWay`. */
+  get isDue(): boolean {
+    return performance.now() >= this.#endsAt
+  }
+
+  /** Lets other work run. */
+  async giveWay(): Promise<void> {
+    await nextTurn()
+    this.#endsAt = performance.now() + longestTurnMs
+  }
+}
