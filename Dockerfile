@@ -8,6 +8,7 @@ COPY bin bin
 COPY migrations migrations
 COPY release release
 COPY src src
+COPY ui ui
 # With its licences and its bill of materials.
 RUN npm run release && out/gatehouse --version
 # What the final image lacks: a library that Node needs, and folders of the server's user.

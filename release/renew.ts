@@ -10,6 +10,8 @@ const isUnavailable = (error: unknown) =>
 try {
   const { bundle } = await import('./bundle.ts')
   await bundle(product)
+  const { buildUi } = await import('./ui.ts')
+  await buildUi()
 } catch (error) {
   if (!isUnavailable(error)) throw error
   process.exitCode = cannotBundle

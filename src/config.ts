@@ -298,6 +298,7 @@ export const settings = {
     'optional: a client certificate must be valid if there is one; require: a client without one is refused',
   ),
   http2: setting(flag, 'HTTP2', 'true', 'whether clients that use TLS may choose HTTP/2'),
+  ui: setting(flag, 'UI', 'true', 'whether the web UI is served, under /ui'),
   customHeadersFile: setting(
     text,
     'CUSTOM_HEADERS_FILE',

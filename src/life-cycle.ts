@@ -10,7 +10,7 @@ import { raiseSealEpoch, readSealEpoch, sealEpochKey } from './core/seal/seal-ep
 import { ShareProgress } from './core/seal/share-progress.ts'
 import { refuse, ServiceError, StartError } from './errors.ts'
 import type { Http } from './http/http.ts'
-import { isHealthCheck } from './http/mount-router.ts'
+import { needsNoStorage } from './http/mount-router.ts'
 import type { Clock } from './lib/clock.ts'
 import { KeyedMutex } from './lib/keyed-mutex.ts'
 import type { Random } from './lib/random.ts'
@@ -97,7 +97,7 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
    */
   readonly receive: RequestListener = (request, response) => {
     const copies = this.#parts.storage.shared?.copies
-    if (copies === undefined || isHealthCheck(request.url)) return this.#serving.receive(request, response)
+    if (copies === undefined || needsNoStorage(request.url)) return this.#serving.receive(request, response)
     request.checkCopies = this.#checkCopies
     if (copies.areCurrent()) this.#serving.receive(request, response)
     else void this.#checkCopies(request).then(() => this.#serving.receive(request, response))

@@ -11,11 +11,11 @@ import type { ServedFiles } from './served-files.ts'
 
 /** Binds the addresses of the server and already serves the one for metrics. Throws a StartError. */
 export async function bindListeners(
-  { listen, metricsListen }: Config,
+  { listen, metricsListen, ui }: Config,
   given: { readonly metrics: Metrics; readonly state: ProcessState; readonly files: ServedFiles },
 ) {
   const { metrics, state, files } = given
-  const starting = startingServer(() => state.startState, files)
+  const starting = startingServer(() => state.startState, { ...files, ui })
   await using opened = new AsyncDisposableStack()
   const listener = opened.use(
     await bound('LISTEN', Listener.bind(listen, files.tls === undefined ? 'http' : 'https', starting)),
@@ -33,9 +33,9 @@ export async function bindListeners(
 /** The listener of a worker process; its supervisor has bound the addresses. Throws a StartError. */
 export async function sharedListener(
   shared: SharedDoors & { isFirst: boolean },
-  { state, files }: { readonly state: ProcessState; readonly files: ServedFiles },
+  { state, files, ui }: { readonly state: ProcessState; readonly files: ServedFiles; readonly ui: boolean },
 ) {
-  const starting = startingServer(() => state.startState, files)
+  const starting = startingServer(() => state.startState, { ...files, ui })
   const listener = await bound('LISTEN', Listener.share(shared, shared.isFirst, starting))
   return { listener, watching: undefined, [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose]() }
 }

@@ -253,7 +253,7 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   const files = await openServedFiles(config, given)
   const { tls, common } = files
   const listeners = given.worker
-    ? sharedListener(given.worker, { state, files })
+    ? sharedListener(given.worker, { state, files, ui: config.ui })
     : bindListeners(config, { metrics, state, files })
   const { listener, watching } = opened.use(await listeners)
   const storage = opened.use(await openStorage(config, given.watch, parts))

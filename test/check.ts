@@ -5,7 +5,7 @@ type Stage = { readonly name: string; readonly finds: string; readonly command: 
 const staticStages: readonly Stage[] = [
   { name: 'format', finds: 'the format of all files', command: 'biome format' },
   { name: 'lint', finds: 'lint rules, import cycles', command: 'biome lint --error-on-warnings' },
-  { name: 'types', finds: 'types', command: 'tsc --noEmit' },
+  { name: 'types', finds: 'types', command: 'tsc --noEmit && tsc -p ui' },
   { name: 'unused', finds: 'files, exports and packages that nothing uses', command: 'knip' },
   { name: 'test-only', finds: 'exports that only tests use', command: 'knip --production' },
   { name: 'docs', finds: 'citations, links, who imports what', command: 'vitest run test/docs' },

@@ -39,6 +39,7 @@ export type HttpSettings = {
   readonly trustedProxyHops: number
   readonly trustedProxyRequired: boolean
   readonly accessLog: boolean
+  readonly ui: boolean
 }
 
 /** What HTTP needs whether or not a core is open. */
@@ -73,7 +74,7 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
     plugins: served(plugins),
     node,
     route: mountRouter({
-      ...{ random, resolve, clientAddress },
+      ...{ random, resolve, clientAddress, ui: settings.ui },
       namespaceOf: (header, path) => namespaces.resolve(header, path),
     }),
     admit: admission({
@@ -124,7 +125,9 @@ export function closedHttpParts({ random, log, corsSettings, ...given }: ClosedH
   }
   return {
     ...{ plugins: [], node },
-    route: mountRouter({ random, clientAddress, resolve: nothing, namespaceOf: nothing }),
+    route: mountRouter({
+      ...{ random, clientAddress, resolve: nothing, namespaceOf: nothing, ui: settings.ui },
+    }),
     admit: closedAdmission(jsonLimits(settings).withToken),
     host: { enter: unreachable, lease: unreachable, wrap: unreachable, takeBack: unreachable },
     pipeline: {

@@ -14,8 +14,8 @@ import { type Call, callOf } from './call.ts'
 import { type Endpoint, failingEndpoint, mountEndpoint, nodeEndpoint, nowhereEndpoint } from './endpoint.ts'
 import { explorerResource } from './explorer.ts'
 import { HelpPages } from './help.ts'
-import { carrier, explorerUrl, isSysPath, noRoute } from './mount-router.ts'
-import type { NodeResource } from './node-resource.ts'
+import { carrier, explorerUrl, isSysPath, noRoute, uiUrl } from './mount-router.ts'
+import type { NodeResource, NodeRoute } from './node-resource.ts'
 import type { ApiDocument } from './openapi.ts'
 import { Pipeline, type PipelineParts } from './pipeline.ts'
 import {
@@ -25,6 +25,7 @@ import {
   type PreparedRead,
 } from './prepared-answers.ts'
 import { helpOnly, type Resource, unknownPaths } from './resource.ts'
+import { WebUi } from './web-ui.ts'
 
 /** What one plugin serves below its mounts. */
 type ServedPlugin = {
@@ -155,12 +156,18 @@ async function addRoutes(
   for (const route of node) serve(app, route.url, nodeEndpoint(route))
   const nowhere = nowhereEndpoint(admit)
   serve(app, noRoute, nowhere)
+  serve(app, uiUrl, nodeEndpoint(uiResource(new WebUi())))
   serve(
     app,
     explorerUrl,
     documents === undefined ? nowhere : nodeEndpoint(explorerResource(app, () => documents.shown())),
   )
 }
+
+const uiResource = (ui: WebUi): NodeRoute => ({
+  url: uiUrl,
+  handle: ({ call: { verb, path }, header }) => ui.answer({ verb, path, header }),
+})
 
 function describe(plugins: readonly ServedPlugin[], { node, documents }: HttpParts): void {
   const ofPlugin = ({ name, resources }: ServedPlugin) =>

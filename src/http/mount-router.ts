@@ -19,6 +19,8 @@ export type RouterParts = {
   /** The mount that a path of a namespace belongs to. docs/contract/mounts.md#routing */
   resolve(namespace: string, path: string): { mount: Mount; below: string } | undefined
   clientAddress(request: IncomingMessage): string | EarlyReply
+  /** Whether the web UI is served. */
+  readonly ui: boolean
 }
 
 /**
@@ -35,9 +37,12 @@ const healthPrefix = `${rootPrefix}/health/`
 /** The probes, at the root of the server. */
 export const healthPaths = { live: 'health/live', ready: 'health/ready' } as const
 
-/** Whether a request target is a health check or a scrape, which must be answered while storage is away. */
-export const isHealthCheck = (target = ''): boolean =>
-  /^\/(?:v1\/)?(?:sys\/health|health(?:\/live|\/ready)?|metrics)(?:\?|$)/.test(target)
+/**
+ * Whether a request target is a health check, a scrape or the web UI, which must be answered while storage is
+ * away.
+ */
+export const needsNoStorage = (target = ''): boolean =>
+  /^\/(?:v1\/)?(?:sys\/health|health(?:\/live|\/ready)?|metrics)(?:\?|$)/.test(target) || isUiTarget(target)
 
 /** Whether this is the canonical path of a node state: health, seal, metrics. */
 export const isNodeState = (url: string): boolean =>
@@ -69,6 +74,18 @@ const explorerPrefix = `${explorerPath}/`
 
 /** The route of `/docs` and everything below it. */
 export const explorerUrl = rootPrefix + explorerPath
+
+const uiPath = '/ui'
+export const isUiTarget = (target = ''): boolean => /^\/ui(?:[/?]|$)/.test(target)
+
+/** The route of `/ui` and everything below it. */
+export const uiUrl = rootPrefix + uiPath
+
+/** Whether a browser opens the root of the server. */
+export const isOpenedPage = (verb: string, { url, headers }: IncomingMessage): boolean =>
+  (verb === 'GET' || verb === 'HEAD') &&
+  (url === '/' || url?.startsWith('/?') === true) &&
+  headers.accept?.includes('text/html') === true
 
 const nodePaths = new Set([
   'init',
@@ -106,8 +123,9 @@ export function mountRouter({
   namespaceOf,
   resolve,
   clientAddress,
+  ui,
 }: RouterParts): (request: IncomingMessage) => string {
-  const places = { namespaceOf, resolve }
+  const places = { namespaceOf, resolve, ui }
   return (request) => {
     const verb = request.method ?? 'GET'
     const route = located(verb, request, places)
@@ -153,13 +171,14 @@ export function mountRouter({
   }
 }
 
-type Lookups = Pick<RouterParts, 'namespaceOf' | 'resolve'>
+type Lookups = Pick<RouterParts, 'namespaceOf' | 'resolve' | 'ui'>
 
 /** Never throws, since an error here would end the process: errors become a response. */
 function located(verb: string, request: IncomingMessage, places: Lookups): Located {
   try {
     if (request.headers['x-vault-namespace']?.includes(',') === true)
       request.headers['x-vault-namespace'] = firstValueOf(request, 'x-vault-namespace')
+    if (places.ui && isOpenedPage(verb, request)) return early({ kind: 'redirect', location: `${uiPath}/` })
     return locate(verb, request.url ?? '/', request.headers['x-vault-namespace'], places)
   } catch (error) {
     return early({ kind: 'bug', error })
@@ -234,6 +253,7 @@ function locate(
   if (rawPath === explorerPath || rawPath.startsWith(explorerPrefix))
     return elsewhere({ operation: operation ?? 'write', url: explorerUrl })
   if (path === 'robots.txt') return early({ kind: 'text', status: 200, text: 'User-agent: *\nDisallow: /\n' })
+  if (places.ui && isUiTarget(rawPath)) return elsewhere({ operation: operation ?? 'write', url: uiUrl })
   if (path === 'ui' || path.startsWith('ui/')) return early({ kind: 'errors', status: 404 })
   if (operation !== 'help' && isNodePath(path)) {
     return elsewhere({ operation: operation ?? 'preflight', url: nodeUrl(`/${path}`) })

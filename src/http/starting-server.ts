@@ -1,20 +1,53 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { systemRandom } from '../lib/random.ts'
 import { type CommonHeaders, requestIdHeader } from './common-headers.ts'
-import { healthPaths } from './mount-router.ts'
+import { healthPaths, isOpenedPage, isUiTarget } from './mount-router.ts'
 import { type TlsParts, WebServer } from './web-server.ts'
+import { WebUi } from './web-ui.ts'
 
 /** Why a server does not serve yet, as `/health/ready` says. */
 export type StartState = 'starting' | 'storage'
 
-/** Responds that the server is starting, or what it waits for. */
-export const startingServer = (
-  state: () => StartState,
-  { tls, common }: { readonly tls: TlsParts | undefined; readonly common: CommonHeaders },
-): WebServer =>
-  new WebServer({ headerTimeoutMs: 10_000, bodyTimeoutMs: 10_000, tls, common }, (request, response) =>
-    sayStarting(request, response, { state: state(), common }),
+type StartingParts = {
+  readonly tls: TlsParts | undefined
+  readonly common: CommonHeaders
+  /** Whether the web UI is served. */
+  readonly ui: boolean
+}
+
+/** Responds that the server is starting, or what it waits for. The web UI loads, and shows that. */
+export function startingServer(state: () => StartState, { tls, common, ui }: StartingParts): WebServer {
+  const pages = new WebUi()
+  return new WebServer(
+    { headerTimeoutMs: 10_000, bodyTimeoutMs: 10_000, tls, common },
+    (request, response) => {
+      if (ui && (isUiTarget(request.url) || isOpenedPage(request.method ?? '', request)))
+        void sendPage(request, response, { pages, common }).catch(() => response.destroy())
+      else sayStarting(request, response, { state: state(), common })
+    },
   )
+}
+
+async function sendPage(
+  { url = '/', method = 'GET', headers }: IncomingMessage,
+  response: ServerResponse,
+  { pages, common }: { readonly pages: WebUi; readonly common: CommonHeaders },
+): Promise<void> {
+  const [path = ''] = url.split('?', 1)
+  const answer =
+    path === '/'
+      ? { status: 307, headers: { location: '/ui/' } }
+      : await pages.answer({ verb: method, path, header: (name) => [headers[name]].flat()[0] })
+  response
+    .writeHead(answer.status, {
+      ...common.of(answer.status),
+      [requestIdHeader]: systemRandom.uuid(),
+      ...answer.headers,
+      ...(answer.contentType !== undefined && { 'content-type': answer.contentType }),
+      connection: 'close',
+    })
+    .end(method === 'HEAD' ? undefined : answer.body)
+}
 
 function sayStarting(
   { url = '/', method }: IncomingMessage,

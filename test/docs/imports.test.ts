@@ -43,7 +43,7 @@ const ownPart = (file: string, place: string) => file.split('/').slice(0, place.
 function isAllowed(file: string, target: string): boolean {
   const rule = packages.find(({ name }) => isIn(target, name))
   if (rule !== undefined) return rule.places.some((place) => isIn(file, place))
-  if (!/^(?:src|simulators|bench|release|test)\//.test(target)) return true
+  if (!/^(?:src|simulators|bench|release|test|ui)\//.test(target)) return true
   const row = folders.findLast(({ place }) => isIn(file, place))
   if (row === undefined) return false
   return isIn(target, ownPart(file, row.place)) || row.targets.some((place) => isIn(target, place))
@@ -68,13 +68,16 @@ test.each([
   ['src/server.ts', 'src/plugins/cloud/engine.ts'],
   ['simulators/demo.ts', 'src/server.ts'],
   ['simulators/demo.ts', 'bench/run.ts'],
+  ['ui/src/main.tsx', 'src/errors.ts'],
+  ['src/server.ts', 'ui/src/main.tsx'],
+  ['src/server.ts', 'react'],
 ])('docs/architecture.md does not allow %s to import %s', (file, target) => {
   expect(isAllowed(file, target)).toBe(false)
 })
 
-test('src, simulators and release import only what docs/architecture.md allows them to', () => {
-  const files = ['src', 'simulators', 'release'].flatMap((folder) =>
-    globSync(`${folder}/**/*.ts`, { cwd: root }),
+test('src, simulators, release and ui import only what docs/architecture.md allows them to', () => {
+  const files = ['src', 'simulators', 'release', 'ui'].flatMap((folder) =>
+    globSync(`${folder}/**/*.{ts,tsx}`, { cwd: root }),
   )
 
   const forbidden = files.flatMap((file) =>

@@ -599,6 +599,7 @@ describe('a bug before the endpoint is logged, and costs only its request', () =
       resolve: () => {
         throw bug
       },
+      ui: false,
       clientAddress: () => '127.0.0.1',
     })
     const endpoint = failingEndpoint(new Error('not reached'))

@@ -1,10 +1,11 @@
 import { bundle } from '../../release/bundle.ts'
+import { buildUi } from '../../release/ui.ts'
 import { bundleFolder, programs } from './bundled.ts'
 
-let made: Promise<void> | undefined
+let made: Promise<unknown> | undefined
 
-/** All projects of a run share one bundle. */
-export function setup(): Promise<void> {
-  made ??= bundle({ folder: bundleFolder, programs })
-  return made
+/** All projects of a run share one bundle and one web UI. */
+export async function setup(): Promise<void> {
+  made ??= Promise.all([bundle({ folder: bundleFolder, programs }), buildUi()])
+  await made
 }

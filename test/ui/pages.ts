@@ -1,0 +1,53 @@
+import axe from 'axe-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { openBrowser } from '../browser/browser.ts'
+import { shared } from '../support/shared.ts'
+
+/** One browser for all cases of a file; each page has a profile of its own. */
+const openedBrowser = shared(openBrowser)
+
+export type UiPage = AsyncDisposable & {
+  readonly page: Page
+  /** What must never happen: errors of scripts, and what the content security policy refused. */
+  readonly complaints: readonly string[]
+  /** Every address that the page has requested. */
+  readonly requested: readonly string[]
+}
+
+export async function openPage(url: string, options: BrowserContextOptions = {}): Promise<UiPage> {
+  const { browser } = await openedBrowser()
+  const context = await browser.newContext(options)
+  const page = await context.newPage()
+  const complaints: string[] = []
+  const requested: string[] = []
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('console', (message) => {
+    // a refused call is logged by the browser itself
+    if (!message.text().startsWith('Failed to load resource')) complaints.push(message.text())
+  })
+  page.on('request', (request) => requested.push(`${request.url()} ${request.headers()['referer'] ?? ''}`))
+  await page.goto(url)
+  return { page, complaints, requested, [Symbol.asyncDispose]: () => context.close() }
+}
+
+/** Logs in at the tab for tokens. */
+export async function logIn(page: Page, token: string): Promise<void> {
+  await page.getByRole('tab', { name: 'Token' }).click()
+  await page.getByRole('textbox', { name: 'Token' }).fill(token)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByRole('navigation', { name: 'Main' }).waitFor()
+}
+
+type Violation = { readonly id: string; readonly nodes: readonly { readonly html: string }[] }
+
+/** axe finds nothing, in light and in dark. */
+export async function expectAccessible(page: Page): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.evaluate(axe.source)
+    const violations = await page.evaluate<Violation[]>('axe.run().then(({ violations }) => violations)')
+    const found = violations.map(({ id, nodes }) => ({ id, at: nodes.map(({ html }) => html) }))
+    expect({ colorScheme, found }).toEqual({ colorScheme, found: [] })
+  }
+}

@@ -1,0 +1,50 @@
+/** A call of the API, as the UI makes it and as "copy as" shows it. */
+export type ApiRequest = {
+  readonly method: 'GET' | 'LIST' | 'POST' | 'PATCH' | 'DELETE'
+  /** Below `/v1/`. */
+  readonly path: string
+  readonly query?: Readonly<Record<string, string>> | undefined
+  readonly body?: unknown
+}
+
+/** Encodes a value in a path. Paths and mounts keep their slashes. */
+export const encodedPath = (value: string): string => value.split('/').map(encodeURIComponent).join('/')
+
+export function pathWithQuery({ path, query }: Pick<ApiRequest, 'path' | 'query'>): string {
+  const text = new URLSearchParams(query).toString()
+  return text === '' ? path : `${path}?${text}`
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+
+/** The call for a shell. The token and the address are variables of the shell. */
+export function curlOf(request: ApiRequest, namespace: string): string {
+  const { method, body } = request
+  const parts = ['curl']
+  if (method !== 'GET' && !(method === 'POST' && body !== undefined)) parts.push(`-X ${method}`)
+  parts.push('-H "X-Vault-Token: $VAULT_TOKEN"')
+  if (namespace !== '') parts.push(`-H ${quoted(`X-Vault-Namespace: ${namespace}`)}`)
+  if (method === 'PATCH') parts.push("-H 'Content-Type: application/merge-patch+json'")
+  if (body !== undefined) parts.push(`-d ${quoted(JSON.stringify(body))}`)
+  const path = pathWithQuery(request)
+  parts.push(/[^\w/.:%~-]/.test(path) ? `"$VAULT_ADDR"${quoted(`/v1/${path}`)}` : `$VAULT_ADDR/v1/${path}`)
+  return parts.join(' ')
+}
+
+const verbs = { GET: 'read', LIST: 'list', POST: 'write', PATCH: 'patch', DELETE: 'delete' } as const
+
+/** The same for the `vault` and `bao` commands. */
+export function vaultOf({ method, path, query, body }: ApiRequest, namespace: string): string {
+  const parts: string[] = ['vault', verbs[method]]
+  if (namespace !== '') parts.push(`-namespace=${quotedIfNeeded(namespace)}`)
+  if (body === undefined && method === 'POST') parts.push('-f')
+  parts.push(quotedIfNeeded(decodeURIComponent(path)))
+  for (const [name, value] of Object.entries(query ?? {})) parts.push(quotedIfNeeded(`${name}=${value}`))
+  if (body === undefined) return parts.join(' ')
+  const fields = Object.entries(body as Record<string, unknown>)
+  if (fields.some(([, value]) => !['string', 'number', 'boolean'].includes(typeof value)))
+    return `${parts.join(' ')} - <<< ${quoted(JSON.stringify(body))}`
+  return [...parts, ...fields.map(([name, value]) => quotedIfNeeded(`${name}=${value}`))].join(' ')
+}
+
+const quotedIfNeeded = (text: string): string => (/^[\w/.:=@%+,-]+$/.test(text) ? text : quoted(text))

@@ -1,0 +1,41 @@
+import * as v from 'valibot'
+import { defineCall } from './client.ts'
+
+const mount = v.object({
+  type: v.string(),
+  description: v.string(),
+  options: v.nullish(v.record(v.string(), v.string())),
+})
+
+/** Without a token, only the mounts that are shown to everyone. */
+export const visibleMounts = defineCall(
+  'get',
+  '/sys/internal/ui/mounts',
+  v.object({ data: v.object({ auth: v.record(v.string(), mount), secret: v.record(v.string(), mount) }) }),
+)
+
+export type Mounts = Awaited<ReturnType<typeof visibleMounts>>['data']
+
+export const capabilitiesSelf = defineCall(
+  'post',
+  '/sys/capabilities-self',
+  v.object({ data: v.record(v.string(), v.array(v.string())) }),
+)
+
+export const resultantAcl = defineCall(
+  'get',
+  '/sys/internal/ui/resultant-acl',
+  v.object({
+    data: v.object({
+      root: v.boolean(),
+      exact_paths: v.optional(v.record(v.string(), v.unknown())),
+      glob_paths: v.optional(v.record(v.string(), v.unknown())),
+    }),
+  }),
+)
+
+export const sealStatus = defineCall(
+  'get',
+  '/sys/seal-status',
+  v.object({ sealed: v.boolean(), initialized: v.boolean(), type: v.string() }),
+)

@@ -1,0 +1,61 @@
+import { type ReactNode, useState } from 'react'
+import { Dialog, DialogTrigger } from 'react-aria-components/Dialog'
+import { Heading } from 'react-aria-components/Heading'
+import { Modal, ModalOverlay } from 'react-aria-components/Modal'
+import { strings } from '../strings.ts'
+import { Button } from './button.tsx'
+import { Failure } from './failure.tsx'
+
+type Props = {
+  /** The button that asks. */
+  readonly label: string
+  /** Names the object: `Delete the message “Maintenance”?` */
+  readonly question: string
+  /** How much depends on the object. */
+  readonly children?: ReactNode
+  /** What it does, on the button that does it. */
+  readonly action: string
+  readonly onConfirmed: () => Promise<unknown>
+}
+
+/** A destructive action: a button, one question, and the server's own words if it fails. */
+export function Confirm({ label, question, children, action, onConfirmed }: Props) {
+  const [isOpen, setOpen] = useState(false)
+  const [error, setError] = useState<unknown>()
+  const [isBusy, setBusy] = useState(false)
+  const act = async () => {
+    if (isBusy) return
+    setBusy(true)
+    setError(undefined)
+    try {
+      await onConfirmed()
+      setOpen(false)
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <DialogTrigger isOpen={isOpen} onOpenChange={setOpen}>
+      <Button kind="danger">{label}</Button>
+      <ModalOverlay className="overlay" isDismissable>
+        <Modal className="modal">
+          <Dialog role="alertdialog" className="dialog">
+            <Heading slot="title">{question}</Heading>
+            {children}
+            <Failure error={error} />
+            <div className="dialog-actions">
+              <Button slot="close" autoFocus>
+                {strings.cancel}
+              </Button>
+              <Button kind="danger" onPress={() => void act()}>
+                {action}
+              </Button>
+            </div>
+          </Dialog>
+        </Modal>
+      </ModalOverlay>
+    </DialogTrigger>
+  )
+}

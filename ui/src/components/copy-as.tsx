@@ -1,0 +1,62 @@
+import { useState } from 'react'
+import { Button as AriaButton } from 'react-aria-components/Button'
+import { Dialog, DialogTrigger } from 'react-aria-components/Dialog'
+import { Popover } from 'react-aria-components/Popover'
+import { type ApiRequest, curlOf, vaultOf } from '../api/request.ts'
+import { useNamespace } from '../session/namespace.ts'
+import { strings } from '../strings.ts'
+import { Button } from './button.tsx'
+
+/** The calls of this view as commands. They name the token as a variable; it is never in them. */
+export function CopyAs({ requests }: { readonly requests: readonly ApiRequest[] }) {
+  const namespace = useNamespace()
+  return (
+    <DialogTrigger>
+      <AriaButton className="button quiet">{strings.shell.copyAs}</AriaButton>
+      <Popover className="popover" placement="bottom end">
+        <Dialog className="copy-as" aria-label={strings.shell.copyAs}>
+          <p className="hint">{strings.shell.copyAsHint}</p>
+          {requests.map((request) => (
+            <div key={`${request.method} ${request.path}`}>
+              <Command name="curl" text={curlOf(request, namespace)} />
+              <Command name="vault" text={vaultOf(request, namespace)} />
+            </div>
+          ))}
+        </Dialog>
+      </Popover>
+    </DialogTrigger>
+  )
+}
+
+const Command = ({ name, text }: { readonly name: string; readonly text: string }) => (
+  <div className="command">
+    <pre>
+      <code>{text}</code>
+    </pre>
+    <CopyButton text={text} label={`${strings.copy} ${name}`} />
+  </div>
+)
+
+/** Copies a text, and says so. */
+export function CopyButton({
+  text,
+  label = strings.copy,
+  onCopied,
+}: {
+  readonly text: string
+  readonly label?: string
+  readonly onCopied?: () => void
+}) {
+  const [isCopied, setCopied] = useState(false)
+  const copy = async () => {
+    await navigator.clipboard.writeText(text)
+    setCopied(true)
+    onCopied?.()
+    setTimeout(() => setCopied(false), 2000)
+  }
+  return (
+    <Button kind="quiet" onPress={() => void copy().catch(() => {})}>
+      <span aria-live="polite">{isCopied ? strings.copied : label}</span>
+    </Button>
+  )
+}

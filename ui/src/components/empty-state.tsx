@@ -1,0 +1,15 @@
+import type { ReactNode } from 'react'
+
+/** What a view without content shows: what it is for, and how to begin. */
+export const EmptyState = ({
+  title,
+  children,
+}: {
+  readonly title: string
+  readonly children?: ReactNode
+}) => (
+  <section className="empty-state">
+    <h2>{title}</h2>
+    <div>{children}</div>
+  </section>
+)

@@ -1,0 +1,36 @@
+import { useEffect, useState } from 'react'
+import { strings } from '../strings.ts'
+import { Button } from './button.tsx'
+import { CopyButton } from './copy-as.tsx'
+
+const shownMs = 30_000
+
+/** A secret: masked until asked for, and again 30 seconds later. While it is masked, it is not in the document. */
+export function Secret({ value, label }: { readonly value: string; readonly label: string }) {
+  const [isShown, setShown] = useState(false)
+  useEffect(() => {
+    if (!isShown) return
+    const timer = setTimeout(() => setShown(false), shownMs)
+    return () => clearTimeout(timer)
+  }, [isShown])
+  return (
+    <span className="secret">
+      {isShown ? (
+        <code>{value}</code>
+      ) : (
+        <span>
+          <span aria-hidden="true">••••••••••••</span>
+          <span className="hidden">{strings.masked}</span>
+        </span>
+      )}
+      <Button
+        kind="quiet"
+        aria-label={`${isShown ? strings.hide : strings.show} ${label}`}
+        onPress={() => setShown(!isShown)}
+      >
+        {isShown ? strings.hide : strings.show}
+      </Button>
+      <CopyButton text={value} />
+    </span>
+  )
+}

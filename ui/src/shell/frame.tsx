@@ -1,0 +1,120 @@
+import { Link, Outlet, useLocation } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
+import { Button } from '../components/button.tsx'
+import { Failure } from '../components/failure.tsx'
+import { Messages } from '../messages/messages.tsx'
+import { useNamespace } from '../session/namespace.ts'
+import { logOut, useRenewal, useSelf, useTimeLeft } from '../session/use-self.ts'
+import { strings } from '../strings.ts'
+import { shortDuration } from '../components/time.tsx'
+import { useAllowedViews } from './view-access.ts'
+
+const text = strings.shell
+
+/** What surrounds every view: messages, the account, the navigation. */
+export function Frame() {
+  const self = useSelf()
+  const [isOpen, setOpen] = useState(false)
+  const main = useRef<HTMLElement>(null)
+  const { pathname } = useLocation()
+  const title = strings.views[pathname.split('/')[1] ?? '']
+  // biome-ignore lint/correctness/useExhaustiveDependencies: on each change of the place
+  useEffect(() => setOpen(false), [pathname])
+  useEffect(() => {
+    document.title = title === undefined ? strings.product : `${title} · ${strings.product}`
+  }, [title])
+  return (
+    <>
+      <button type="button" className="skip" onClick={() => main.current?.focus()}>
+        {text.skip}
+      </button>
+      {self !== undefined && (
+        <Messages audience="authenticated" reader={self.entity_id || self.display_name} />
+      )}
+      <div className="frame">
+        <header className="topbar">
+          <Button
+            kind="quiet"
+            aria-expanded={isOpen}
+            aria-controls="navigation"
+            onPress={() => setOpen(!isOpen)}
+          >
+            {text.menu}
+          </Button>
+          <Link to="/" className="wordmark">
+            {strings.product}
+          </Link>
+          <NamespaceName />
+          <SessionTime />
+          <span className="who">{self?.display_name}</span>
+          <Button kind="quiet" onPress={() => void logOut().catch(() => {})}>
+            {strings.session.logout}
+          </Button>
+        </header>
+        <Navigation isOpen={isOpen} />
+        <main id="main" tabIndex={-1} ref={main}>
+          <Outlet />
+        </main>
+      </div>
+    </>
+  )
+}
+
+function NamespaceName() {
+  const namespace = useNamespace()
+  return namespace === '' ? null : (
+    <span className="namespace">
+      <span className="hidden">{strings.login.namespace}: </span>
+      {namespace}/
+    </span>
+  )
+}
+
+function Navigation({ isOpen }: { readonly isOpen: boolean }) {
+  const { allowed } = useAllowedViews()
+  return (
+    <nav id="navigation" aria-label={text.navigation} className={isOpen ? 'open' : ''}>
+      <ul>
+        {allowed.map(({ name }) => (
+          <li key={name}>
+            <Link to="/$view/$" params={{ view: name, _splat: '' }} activeOptions={{ exact: false }}>
+              {strings.views[name] ?? name}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+const warnedSeconds = 300
+
+/** From five minutes before its end, the session counts down and can be renewed. */
+function SessionTime() {
+  const self = useSelf()
+  const left = useTimeLeft(self)
+  const renew = useRenewal()
+  const [error, setError] = useState<unknown>()
+  const isNear = left !== undefined && left <= warnedSeconds
+  return (
+    <div className="session-time">
+      {/* it must exist before it speaks, and must not speak each second */}
+      <span className="hidden" role="status">
+        {isNear ? strings.session.ends : ''}
+      </span>
+      {isNear && (
+        <>
+          <span role="timer" aria-live="off">
+            {strings.session.endsIn(shortDuration(left))}
+          </span>
+          {self?.renewable === true && (
+            <Button onPress={() => void renew().then(() => setError(undefined), setError)}>
+              {strings.session.renew}
+            </Button>
+          )}
+          <Failure error={error} />
+        </>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,70 @@
+import {
+  createHashHistory,
+  createRootRoute,
+  createRoute,
+  createRouter,
+  Navigate,
+} from '@tanstack/react-router'
+import { lazy } from 'react'
+import { type View, views } from '../views/views.ts'
+import { Frame } from './frame.tsx'
+import { NotFound, ViewFailed, ViewLoading } from './outcomes.tsx'
+import { Guarded } from './guarded.tsx'
+
+const root = createRootRoute({
+  component: Frame,
+  notFoundComponent: NotFound,
+  // a search parameter is a text, as the person sees it in the address
+  validateSearch: (search: Record<string, unknown>): Record<string, string> =>
+    Object.fromEntries(Object.entries(search).map(([name, value]) => [name, String(value)])),
+})
+
+const first = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  component: () => <Navigate to="/$view/$" params={{ view: 'home', _splat: '' }} />,
+})
+
+const componentOf = new Map(
+  views.map((view: View) => [
+    view.name,
+    { view, Component: lazy(async () => ({ default: (await view.load()).View })) },
+  ]),
+)
+
+/** `#/<view>/…`: the rest of the path is the view's own (use-place.ts). */
+const anyView = createRoute({
+  getParentRoute: () => root,
+  path: '/$view/$',
+  component: function AnyView() {
+    const { view: name } = anyView.useParams()
+    const found = componentOf.get(name)
+    if (found === undefined) return <NotFound />
+    return (
+      <Guarded view={found.view} key={name}>
+        <found.Component />
+      </Guarded>
+    )
+  },
+})
+
+export const createUiRouter = () =>
+  createRouter({
+    routeTree: root.addChildren([first, anyView]),
+    history: createHashHistory(),
+    defaultPendingComponent: ViewLoading,
+    defaultErrorComponent: ViewFailed,
+    defaultNotFoundComponent: NotFound,
+    parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+    stringifySearch: (search) => {
+      const entries = Object.entries(search).filter(([, value]) => value !== undefined && value !== '')
+      const text = new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString()
+      return text === '' ? '' : `?${text}`
+    },
+  })
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createUiRouter>
+  }
+}

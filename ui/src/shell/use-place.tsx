@@ -1,0 +1,57 @@
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+/** Where the person is inside a view: `#/logins/oidc/failures?reason=expired`. */
+export type Place = {
+  /** The view's name. */
+  readonly view: string
+  /** The decoded parts of the path after it; a mount path is one part. */
+  readonly parts: readonly string[]
+  readonly search: Readonly<Record<string, string | undefined>>
+}
+
+export const usePlace = (): Place => {
+  const { view = '', _splat = '' } = useParams({ strict: false })
+  const search = useSearch({ strict: false })
+  return { view, parts: partsOf(_splat), search }
+}
+
+const separator = '~'
+
+/** A part may contain slashes: they are written as `~` in the address, and `~` as `~~`. */
+const encodedPart = (part: string): string => part.replaceAll(separator, '~~').replaceAll('/', separator)
+const decodedPart = (text: string): string =>
+  text.replaceAll(/~~|~/g, (found) => (found === '~' ? '/' : separator))
+
+const partsOf = (splat: string): string[] =>
+  splat
+    .split('/')
+    .filter((part) => part !== '')
+    .map(decodedPart)
+
+type Target = {
+  readonly view: string
+  readonly parts?: readonly string[]
+  readonly search?: Readonly<Record<string, string | undefined>>
+}
+
+const paramsOf = ({ view, parts = [] }: Target) => ({ view, _splat: parts.map(encodedPart).join('/') })
+
+const searchOf = ({ search = {} }: Target): Record<string, string> =>
+  Object.fromEntries(Object.entries(search).flatMap(([name, value]) => (value ? [[name, value]] : [])))
+
+/** Goes to a place; `replace` leaves no entry for the back button. */
+export function useGo(): (target: Target, options?: { readonly replace?: boolean }) => void {
+  const navigate = useNavigate()
+  return (target, { replace = false } = {}) =>
+    void navigate({ to: '/$view/$', params: paramsOf(target), search: searchOf(target), replace })
+}
+
+type LinkProps = Target & { readonly children: ReactNode; readonly className?: string }
+
+/** A link to a place of the UI. */
+export const PlaceLink = ({ children, className, ...target }: LinkProps) => (
+  <Link to="/$view/$" params={paramsOf(target)} search={searchOf(target)} className={className ?? ''}>
+    {children}
+  </Link>
+)

@@ -1,0 +1,174 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { lookupSelf, type Self } from '../../api/auth.ts'
+import { resultantAcl } from '../../api/server.ts'
+import { Button } from '../../components/button.tsx'
+import { Confirm } from '../../components/confirm.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { Failure } from '../../components/failure.tsx'
+import { Field } from '../../components/field.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { shortDuration, Time } from '../../components/time.tsx'
+import { ViewHeader } from '../../components/view-header.tsx'
+import { Secret } from '../../components/secret.tsx'
+import { session } from '../../session/session.ts'
+import { logOut, useRenewal, useSelf, useTimeLeft } from '../../session/use-self.ts'
+import { useGo, usePlace } from '../../shell/use-place.tsx'
+import { strings } from '../../strings.ts'
+import { type Grant, grantsOf } from './grants.ts'
+import './home.css'
+
+const text = strings.home
+
+export function View() {
+  return (
+    <div className="view">
+      <ViewHeader
+        title={strings.views['home'] ?? ''}
+        requests={[lookupSelf.request({}), resultantAcl.request({})]}
+      />
+      <div className="home">
+        <WhoAmI />
+        <Reach />
+      </div>
+    </div>
+  )
+}
+
+function WhoAmI() {
+  const self = useSelf()
+  if (self === undefined) return null
+  return (
+    <section className="panel" aria-labelledby="who-am-i">
+      <h2 id="who-am-i">{text.whoAmI}</h2>
+      <dl className="facts">
+        <dt>{text.name}</dt>
+        <dd>{self.display_name}</dd>
+        <dt>{text.policies}</dt>
+        <dd>
+          <Policies self={self} />
+        </dd>
+        <dt>{text.from}</dt>
+        <dd className="mono">{self.path}</dd>
+        {self.entity_id !== '' && (
+          <>
+            <dt>{text.entity}</dt>
+            <dd className="mono">{self.entity_id}</dd>
+          </>
+        )}
+        <dt>{strings.login.token}</dt>
+        <dd>
+          <Secret value={session.token ?? ''} label={strings.login.token} />
+        </dd>
+        <dt>{text.accessor}</dt>
+        <dd className="mono">{self.accessor}</dd>
+        <dt>{text.ttl}</dt>
+        <dd>
+          <TimeLeft self={self} />
+        </dd>
+      </dl>
+      <TokenActions self={self} />
+    </section>
+  )
+}
+
+const Policies = ({ self }: { readonly self: Self }) => (
+  <ul className="tags">
+    {[...new Set([...self.policies, ...(self.identity_policies ?? [])])].map((name) => (
+      <li key={name}>{name}</li>
+    ))}
+  </ul>
+)
+
+function TimeLeft({ self }: { readonly self: Self }) {
+  const left = useTimeLeft(self)
+  if (left === undefined || self.expire_time === null) return text.unlimited
+  return (
+    <>
+      {shortDuration(left)} (<Time at={self.expire_time} />)
+    </>
+  )
+}
+
+function TokenActions({ self }: { readonly self: Self }) {
+  const renew = useRenewal()
+  const [error, setError] = useState<unknown>()
+  return (
+    <>
+      <div className="actions">
+        {self.renewable === true && (
+          <Button onPress={() => void renew().then(() => setError(undefined), setError)}>
+            {strings.session.renew}
+          </Button>
+        )}
+        <Confirm
+          label={text.revoke}
+          question={text.revokeQuestion(self.display_name)}
+          action={text.revoke}
+          onConfirmed={logOut}
+        >
+          <p>{text.revokeHint}</p>
+        </Confirm>
+      </div>
+      <Failure error={error} />
+    </>
+  )
+}
+
+const columns: readonly Column<Grant>[] = [
+  {
+    id: 'path',
+    title: text.path,
+    width: '3fr',
+    cell: ({ path, isPrefix }) => (
+      <code>
+        {path}
+        {isPrefix && (
+          <>
+            <span aria-hidden="true">*</span>
+            <span className="hidden">, {text.below}</span>
+          </>
+        )}
+      </code>
+    ),
+  },
+  {
+    id: 'capabilities',
+    title: text.capabilities,
+    width: '2fr',
+    cell: ({ capabilities }) => capabilities.join(', '),
+  },
+]
+
+function Reach() {
+  const { data, error } = useQuery({
+    queryKey: ['resultant-acl'],
+    queryFn: ({ signal }) => resultantAcl({}, { signal }),
+  })
+  const { search } = usePlace()
+  const go = useGo()
+  const filter = search['filter'] ?? ''
+  if (error !== null) return <Failure error={error} />
+  if (data === undefined) return null
+  const grants = grantsOf(data.data)
+  const shown = grants.filter(({ path }) => path.includes(filter))
+  return (
+    <section className="panel" aria-labelledby="reach">
+      <h2 id="reach">{text.reach}</h2>
+      {data.data.root ? (
+        <p>{text.everything}</p>
+      ) : grants.length === 0 ? (
+        <EmptyState title={text.nothing}>{text.nothingNext}</EmptyState>
+      ) : (
+        <>
+          <Field
+            label={text.filter}
+            value={filter}
+            onChange={(value) => go({ view: 'home', search: { filter: value } }, { replace: true })}
+          />
+          <Table label={text.reach} columns={columns} rows={shown} keyOf={({ id }) => id} />
+        </>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,19 @@
+import type { ComponentType } from 'react'
+import type { Mounts } from '../api/server.ts'
+
+/** A view of the UI. Its code is loaded when it is opened. */
+export type View = {
+  /** The first part of its URL, and of its heading in strings.ts. */
+  readonly name: string
+  /**
+   * The calls of which the token must be allowed one, beyond what the `default` policy grants; the view is absent
+   * otherwise. Absent: everyone sees it.
+   */
+  probes?(mounts: Mounts): readonly Probe[]
+  load(): Promise<{ readonly View: ComponentType }>
+}
+
+type Probe = { readonly path: string; readonly capability: string }
+
+/** Every view, in the order of the navigation. */
+export const views: readonly View[] = [{ name: 'home', load: () => import('./home/home.tsx') }]
