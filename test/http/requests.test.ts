@@ -122,8 +122,6 @@ describe('from URL to path', () => {
     { path: '/v1/auth/token/lookup+self', status: 404 },
     { path: '//v1/auth/token/lookup-self', status: 404 },
     { path: '/', status: 404 },
-    { path: '/ui', status: 404 },
-    { path: '/ui/', status: 404 },
     { path: '/robots.txt', status: 200 },
     { path: '/v1/..a/b', status: 404 },
     { path: '/v1/auth%2f%2e%2e%2fsys', status: 400 },
