@@ -24,6 +24,7 @@ const text = readFileSync(folder.file('api.ts'), 'utf8')
   .replace(/^ +\w+\?: never;\n/gm, '')
   .replace(/^ +parameters: \{\n +\};\n/gm, '')
   .replace(/^ +headers: \{\n.*\n +\};\n/gm, '')
+  .replace(/^export type (?:webhooks|\$defs|operations) = .*\n/gm, '')
   .replace(/^\/\*\*[\s\S]*?\*\/\n/, '')
 writeFileSync(
   join(project, 'ui/src/api/document.ts'),

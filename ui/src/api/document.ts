@@ -4289,7 +4289,6 @@ export interface paths {
         };
     };
 }
-export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         Auth: {
@@ -10826,5 +10825,3 @@ export interface components {
     headers: never;
     pathItems: never;
 }
-export type $defs = Record<string, never>;
-export type operations = Record<string, never>;
