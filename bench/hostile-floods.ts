@@ -141,6 +141,8 @@ export type FloodFigures = {
   readonly connections: number
   /** Of the server while it lasted. */
   readonly highestRssBytes: number
+  /** The longest turn of its event loop, with the time in which other processes had the processor. */
+  readonly longestTurnMs: number
   /** The longest response to `/health/live` while it lasted. */
   readonly slowestMs: number
 }
@@ -148,11 +150,11 @@ export type FloodFigures = {
 /** Runs each flood for some seconds against a server with TLS, which the caller of `live` reaches. */
 export async function* measureFloods(
   secure: ServerProcess,
-  { seconds, live }: { readonly seconds: number; live(): Promise<void> },
+  { seconds, ...reads }: Watched,
 ): AsyncGenerator<FloodFigures> {
   for (const { name, clients, attack } of floods) {
     let connections = 0
-    yield await watched(secure, { name, seconds, live, count: () => connections }, async (isOver) => {
+    yield await watched(secure, { name, seconds, ...reads, count: () => connections }, async (isOver) => {
       const client = async () => {
         while (!isOver()) {
           connections += 1
@@ -167,22 +169,32 @@ export async function* measureFloods(
 /** 256 clients that send one byte per second, against a server without TLS. */
 export async function measureSlowClients(
   plain: ServerProcess,
-  { seconds, live }: { readonly seconds: number; live(): Promise<void> },
+  { seconds, ...reads }: Watched,
 ): Promise<FloodFigures> {
   const name = 'clients that send one byte per second'
-  return await watched(plain, { name, seconds, live, count: () => slowClients }, async (isOver) => {
+  return await watched(plain, { name, seconds, ...reads, count: () => slowClients }, async (isOver) => {
     using _slow = new SlowClients(plain.port)
     while (!isOver()) await wait(sampleEveryMs)
   })
 }
 
-type Watch = { readonly name: string; readonly seconds: number; live(): Promise<void>; count(): number }
+/** How the server is watched. */
+export type Watched = {
+  readonly seconds: number
+  /** Rejects unless the server answers. */
+  live(): Promise<void>
+  /** The longest turn of its event loop since the last call. */
+  longestTurnMs(): Promise<number>
+}
+
+type Watch = Watched & { readonly name: string; count(): number }
 
 async function watched(
   { pid }: ServerProcess,
-  { name, seconds, live, count }: Watch,
+  { name, seconds, live, longestTurnMs, count }: Watch,
   attack: (isOver: () => boolean) => Promise<void>,
 ): Promise<FloodFigures> {
+  await longestTurnMs()
   const end = performance.now() + seconds * 1000
   const isOver = () => performance.now() >= end
   let [highestRssBytes, slowestMs] = [0, 0]
@@ -196,7 +208,7 @@ async function watched(
     }
   }
   await Promise.all([attack(isOver), watch()])
-  return { name, connections: count(), highestRssBytes, slowestMs }
+  return { name, connections: count(), highestRssBytes, slowestMs, longestTurnMs: await longestTurnMs() }
 }
 
 /** The most memory that a flood may cost while it lasts: less than what bodies may take. */

@@ -6,10 +6,16 @@ import type { Authority } from '../test/support/certificates.ts'
 export async function startSecure(
   folder: string,
   authority: Authority,
-  configure: (url: string, rootToken: string) => Promise<void> = async () => {},
+  {
+    configure,
+    environment = {},
+  }: {
+    configure?(url: string, rootToken: string): Promise<void>
+    environment?: Record<string, string>
+  } = {},
 ): Promise<ServerProcess> {
   const first = await startServerProcess({ folder })
-  await configure(first.url, first.rootToken)
+  await configure?.(first.url, first.rootToken)
   await first.stop()
   const { cert, key } = authority.sign('bench')
   const [certFile, keyFile] = [`${folder}/cert.pem`, `${folder}/key.pem`]
@@ -20,7 +26,10 @@ export async function startSecure(
   try {
     return await startServerProcess({
       folder,
-      environment: { GATEHOUSE_TLS_CERT_FILE: certFile, GATEHOUSE_TLS_KEY_FILE: keyFile },
+      environment: {
+        ...environment,
+        ...{ GATEHOUSE_TLS_CERT_FILE: certFile, GATEHOUSE_TLS_KEY_FILE: keyFile },
+      },
     })
   } finally {
     delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']

@@ -39,9 +39,9 @@ export async function measureTransports({ options }: { options: BenchOptions }):
   await using plain = await startServerProcess({ folder: plainFolder.path })
   await configureLogins(plain.url, plain.rootToken, issuer)
   await using secureFolder = await makeBenchFolder()
-  await using secure = await startSecure(secureFolder.path, authority, (url, token) =>
-    configureLogins(url, token, issuer),
-  )
+  await using secure = await startSecure(secureFolder.path, authority, {
+    configure: (url, token) => configureLogins(url, token, issuer),
+  })
   const bodyFile = `${secureFolder.path}/login.json`
   writeFileSync(bodyFile, bodies[0] ?? '')
   const clients = hasH2load()

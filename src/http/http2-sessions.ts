@@ -30,6 +30,12 @@ export type Http2Options = {
 
 /** Requests of one connection at the same time; a client waits with more. */
 const mostStreams = 100
+/**
+ * Requests that a connection may give up at once, and each second after that. All that arrive in one packet are begun
+ * before the first is given up, so these limits bound how long a flood of them keeps others waiting.
+ */
+const mostResets = 200
+const resetsPerSecond = 33
 /** As a last frame's stream in GOAWAY: requests that are on their way are still served (RFC 9113 §6.8). */
 const anyStream = 2 ** 31 - 1
 /** Memory of one connection: heads and unsent responses, in MB. More requests are then refused. */
@@ -61,6 +67,8 @@ export class Http2Sessions {
       // beyond our own limits, so that requests a little above them get a status
       maxHeaderListPairs: 2 * maxHeaders,
       maxSessionMemory: sessionMemory,
+      streamResetBurst: mostResets,
+      streamResetRate: resetsPerSecond,
       settings: { maxConcurrentStreams: mostStreams, maxHeaderListSize: 2 * maxHeadBytes },
     } as Parameters<typeof createServer>[0])
     this.#server.on('stream', (stream, headers, _flags, rawHeaders) =>
