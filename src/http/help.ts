@@ -21,7 +21,8 @@ export type HelpPage = {
   readonly path: string
   readonly isOfNode: boolean
   readonly about: string
-  readonly verbs: readonly HelpVerb[]
+  /** Made when somebody asks for help: schemas take time and memory. */
+  verbs(): readonly HelpVerb[]
   readonly needs: 'token' | 'sudo' | 'nothing'
 }
 
@@ -83,7 +84,7 @@ const needs: Record<HelpPage['needs'], string> = {
  * The purpose of a path, its verbs and their fields, in plain text. docs/contract/http.md#help-counters-tools
  */
 function pageText(page: HelpPage, mountPath: string): string {
-  const verbs = page.verbs.map(({ verb, summary, input, anyFields }) => {
+  const verbs = page.verbs().map(({ verb, summary, input, anyFields }) => {
     const fields = fieldLines(input)
     const rest = anyFields && verb === 'write' ? ['    and any other field'] : []
     return [`${words[verb]}: ${summary}`, ...fields, ...rest].join('\n')

@@ -108,6 +108,8 @@ function openFastify(
     },
     rewriteUrl,
     routerOptions,
+    // all our plugins are there at once: no timer for each route
+    pluginTimeout: 0,
     exposeHeadRoutes: false,
     genReqId: (raw: IncomingMessage) => callOf(raw).requestId,
     requestIdHeader: false,
@@ -171,8 +173,8 @@ const uiResource = (ui: WebUi): NodeRoute => ({
 
 function describe(plugins: readonly ServedPlugin[], { node, documents }: HttpParts): void {
   const ofPlugin = ({ name, resources }: ServedPlugin) =>
-    resources.flatMap(({ documented }) => documented.map((one) => ({ ...one, group: name })))
-  documents?.all.cover([...node.flatMap(({ documented }) => documented), ...plugins.flatMap(ofPlugin)])
+    resources.flatMap(({ documented }) => documented().map((one) => ({ ...one, group: name })))
+  documents?.all.cover(() => [...node.flatMap(({ documented }) => documented), ...plugins.flatMap(ofPlugin)])
 }
 
 /** Takes a request over from Fastify. */

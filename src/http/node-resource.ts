@@ -74,7 +74,7 @@ export function nodeResource(path: `/${string}`, spec: NodeSpec): NodeResource {
   const { verbs, summary, query, body, answer, needs = 'nothing', isServed, audited, prepared, handle } = spec
   return {
     url: nodeUrl(path),
-    page: { path, isOfNode: true, about: summary, needs, verbs: helpVerbs(spec) },
+    page: { path, isOfNode: true, about: summary, needs, verbs: () => helpVerbs(spec) },
     documented: documentedMethods
       .filter((method) => verbs.includes(method))
       .map((method) => ({

@@ -25,7 +25,7 @@ export type DocumentedPlace = {
  */
 export class ApiDocument {
   readonly #version: string
-  #routes: readonly DocumentedRoute[] = []
+  #routes: () => readonly DocumentedRoute[] = () => []
   #template: ApiTemplate | undefined
 
   constructor(version: string) {
@@ -33,13 +33,13 @@ export class ApiDocument {
   }
 
   /** Sets the routes that it describes, before the first document is requested. */
-  cover(routes: readonly DocumentedRoute[]): void {
+  cover(routes: () => readonly DocumentedRoute[]): void {
     this.#routes = routes
   }
 
   /** An OpenAPI 3.1 document with the paths of the first 500 of these mounts, and those of no mount. */
   describe(places: readonly DocumentedPlace[]): object {
-    this.#template ??= buildTemplate(this.#routes)
+    this.#template ??= buildTemplate(this.#routes())
     return documentOf(this.#template, { places: places.slice(0, mostPlaces), version: this.#version })
   }
 
@@ -48,7 +48,7 @@ export class ApiDocument {
    * describe it.
    */
   describePath(place: DocumentedPlace, path: string): object | null {
-    this.#template ??= buildTemplate(this.#routes)
+    this.#template ??= buildTemplate(this.#routes())
     const { paths, components } = this.#template
     const wanted = path.replace('*', ':path').replaceAll(/:(\w+)/g, '{$1}')
     const found = paths.get(place.group)?.find((one) => one.path === wanted)

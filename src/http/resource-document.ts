@@ -7,26 +7,27 @@ import { inputOf } from './route-rules.ts'
 
 /** The help of a resource. */
 export function pageOf(path: string, spec: AnySpec): HelpPage {
-  const told = verbs.flatMap((verb): HelpVerb[] => {
-    // the description of a verb does not depend on its handler's input
-    const offered = spec[verb]
-    return offered === undefined
-      ? []
-      : [
-          {
-            verb,
-            summary: offered.summary,
-            input: inputOf(verb, offered),
-            anyFields: offered.anyFields === true,
-          },
-        ]
-  })
+  const helpVerbs = () =>
+    verbs.flatMap((verb): HelpVerb[] => {
+      // the description of a verb does not depend on its handler's input
+      const offered = spec[verb]
+      return offered === undefined
+        ? []
+        : [
+            {
+              verb,
+              summary: offered.summary,
+              input: inputOf(verb, offered),
+              anyFields: offered.anyFields === true,
+            },
+          ]
+    })
   const isOpen = spec.open === true || (spec.caller !== undefined && spec.caller !== 'required-inside')
   return {
     path,
     isOfNode: false,
     about: spec.help,
-    verbs: told,
+    verbs: helpVerbs,
     needs: isOpen ? 'nothing' : spec.sudo === true ? 'sudo' : 'token',
   }
 }

@@ -53,7 +53,8 @@ export type Resource = {
   /** The refusal of a verb that it does not serve. */
   refusal(): ServiceError
   readonly page: HelpPage | undefined
-  readonly documented: readonly Omit<DocumentedRoute, 'group'>[]
+  /** Its place in the API document. Made when somebody asks for that. */
+  documented(): readonly Omit<DocumentedRoute, 'group'>[]
   /** Its response to a read, if that is prepared and the same for every caller. */
   readonly prepared: ((namespace: Namespace) => WrittenReply | undefined) | undefined
 }
@@ -74,20 +75,29 @@ export function resource<
   // schema
   const common = spec as unknown as AnySpec
   const served: Partial<Record<VerbName, Served>> = {}
-  const documented: Omit<DocumentedRoute, 'group'>[] = []
   for (const operation of verbs) {
     const verb = common[operation]
     if (verb === undefined) continue
     const rules = rulesOf(common, operation, verb, captures)
     // the exchange will be made from this verb's own schema and path
     served[operation] = { operation, rules, handle: verb.handle as Served['handle'] }
-    if (operation === 'scan' || spec.undocumented === true) continue
-    documented.push({
-      ...{ path: shown.replace('*', ':path'), method: documentedMethod[operation], token: tokenKind(rules) },
-      ...{ ...schemasOf(operation, verb, captures), summary: verb.summary, description: spec.help },
-      answer: answerOf(operation, verb),
-    })
   }
+  const documented = () =>
+    verbs.flatMap((operation) => {
+      const verb = common[operation]
+      const rules = served[operation]?.rules
+      if (verb === undefined || rules === undefined || operation === 'scan' || spec.undocumented === true)
+        return []
+      return {
+        ...{
+          path: shown.replace('*', ':path'),
+          method: documentedMethod[operation],
+          token: tokenKind(rules),
+        },
+        ...{ ...schemasOf(operation, verb, captures), summary: verb.summary, description: spec.help },
+        answer: answerOf(operation, verb),
+      }
+    })
   const rest = rulesOf(common, 'header', undefined, captures)
   return {
     path: shown,
@@ -111,7 +121,7 @@ export function unknownPaths({ url = '/*', open = false }: { url?: string; open?
     ...{ rest, helpRules: rest },
     refusal: unsupportedPath,
     page: undefined,
-    documented: [],
+    documented: () => [],
     prepared: undefined,
   }
 }

@@ -14,7 +14,8 @@ export function rulesOf(
   verb: AnyVerb | undefined,
   captures: readonly string[],
 ): RouteRules {
-  const schema = inputOf(operation, verb)
+  // made by the first request that needs it: schemas take time and memory
+  let schema: z.ZodObject | undefined
   const dropsSlash =
     spec.dropsSlash === true && verb !== undefined && operation !== 'list' && operation !== 'scan'
   return {
@@ -32,7 +33,10 @@ export function rulesOf(
     wrapsWithoutToken: spec.wrapsWithoutToken === true,
     exists:
       operation === 'write' && spec.exists !== undefined ? (spec.exists as RouteRules['exists']) : undefined,
-    convert: (call) => convert(schema, call.sent, captures, verb?.anyFields === true),
+    convert(call) {
+      schema ??= inputOf(operation, verb)
+      return convert(schema, call.sent, captures, verb?.anyFields === true)
+    },
     exchange(request) {
       const call = callOf(request.raw)
       if (call.mount === undefined) throw new Error('a plugin was reached without a mount')

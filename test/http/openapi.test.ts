@@ -16,7 +16,7 @@ const describe = (
   mounts: readonly string[],
 ): Record<string, Record<string, object>> => {
   const document = new ApiDocument('1.2.3')
-  document.cover(routes)
+  document.cover(() => routes)
   const { paths } = {
     paths: {},
     ...document.describe(mounts.map((path) => ({ group: 'jwt', path }))),
