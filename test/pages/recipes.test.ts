@@ -95,8 +95,8 @@ describe('on a server with a key file', () => {
     const { output } = await follow(gatehouse, 'Replace the root key')
 
     expect(output).not.toContain('errors')
-    expect(gatehouse.log).toContain('the root key was replaced')
-    expect(gatehouse.log).toMatch(/"event":"key_rotated","term":3/)
+    await expect.poll(() => gatehouse.log).toContain('the root key was replaced')
+    await expect.poll(() => gatehouse.log).toMatch(/"event":"key_rotated","term":3/)
   })
 
   test('the server is sealed, and unsealed with its key file', async () => {
@@ -114,7 +114,7 @@ describe('on a server with a key file', () => {
       'systemctl restart gatehouse; curl $VAULT_ADDR/v1/sys/seal-status',
     )
 
-    expect(gatehouse.log).toContain('"event":"key_rotated"')
+    await expect.poll(() => gatehouse.log).toContain('"event":"key_rotated"')
     expect(await textOf(gatehouse, 'data/seal.key')).not.toBe(before)
     expect(output).toContain('"sealed":false')
   })
@@ -139,7 +139,7 @@ describe('on a server with a key file', () => {
     const mounts = await gatehouse.as(gatehouse.variables['VAULT_TOKEN'] ?? '').read('sys/auth')
     expect(output).toContain('intact; every seal opened')
     expect(Object.keys(mounts.body.data ?? {})).not.toContain('later/')
-    expect(gatehouse.log).toContain('"event":"restored"')
+    await expect.poll(() => gatehouse.log).toContain('"event":"restored"')
   })
 
   test('a backup is made over HTTP', async () => {

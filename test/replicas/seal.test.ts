@@ -121,6 +121,10 @@ describe('with a static seal', () => {
     })
     expect(await query(database, 'SELECT key FROM records')).toEqual([])
     await using server = await start(database, 0)
+    // a start writes it in the background
+    await expect
+      .poll(() => query(database, "SELECT key FROM records WHERE key LIKE 'core/server/%'"))
+      .toHaveLength(1)
     const before = await query(database, 'SELECT key, value FROM records ORDER BY key')
     await expect(start(database, 1, { SEAL_KEY: '66'.repeat(32) })).rejects.toMatchObject({
       exitCode: 5,
