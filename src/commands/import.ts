@@ -10,7 +10,7 @@ import { ImportReport } from './import/report.ts'
 /**
  * `gatehouse import --from URL --from-token-file FILE --to URL --to-token-file FILE` copies a running Vault,
  * OpenBao or Gatehouse into a running Gatehouse, through both APIs. Exit codes: 0 all imported, 1 something
- * could not be, 2 usage, 3 a server cannot be reached or rejects its token. docs/import.md
+ * could not be, 2 usage, 3 a server cannot be reached or rejects its token, 130 or 143 interrupted. docs/import.md
  */
 export const importCommand: Command = async (args) => {
   const { from, to, only, isDryRun, reportFile } = await readArguments(args)
@@ -18,6 +18,18 @@ export const importCommand: Command = async (args) => {
   await to.check()
   const report = new ImportReport()
   const progress = (text: string) => void process.stderr.write(`${text}\n`)
+  const reported = (complete: boolean) => {
+    write(reportFile, { dry_run: isDryRun, complete, ...report.toJSON() })
+    progress(`${isDryRun ? 'dry run: ' : ''}${report.summary}`)
+  }
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)
+    process.once(signal, () => {
+      reported(false)
+      process.exit(code)
+    })
   let failure: unknown
   try {
     await importServer({ from, to, report, isDryRun, progress }, only)
@@ -25,8 +37,7 @@ export const importCommand: Command = async (args) => {
     failure = error
   }
   // what was done before a server failed is reported too
-  write(reportFile, { dry_run: isDryRun, complete: failure === undefined, ...report.toJSON() })
-  progress(`${isDryRun ? 'dry run: ' : ''}${report.summary}`)
+  reported(failure === undefined)
   if (failure !== undefined) throw failure
   if (report.counts.failed > 0) process.exitCode = 1
 }

@@ -1,4 +1,8 @@
+import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { importServer } from '../../src/commands/import/import-server.ts'
 import { RemoteServer } from '../../src/commands/import/remote-server.ts'
@@ -22,14 +26,15 @@ type Report = {
 async function importAll(
   from: TestServer,
   to: TestServer,
-  options: { only?: string; dryRun?: boolean } = {},
+  options: { only?: string; dryRun?: boolean; token?: string } = {},
 ) {
   const report = new ImportReport()
-  const server = (name: string, { url }: TestServer) => new RemoteServer(name, new URL(url), 'root')
+  const server = (name: string, { url }: TestServer, token = 'root') =>
+    new RemoteServer(name, new URL(url), token)
   const only = new Set((options.only?.split(',') ?? [...sections]).filter(isSection))
   await importServer(
     {
-      ...{ from: server('--from', from), to: server('--to', to), report },
+      ...{ from: server('--from', from, options.token), to: server('--to', to), report },
       ...{ isDryRun: options.dryRun ?? false, progress: () => {} },
     },
     only,
@@ -240,6 +245,101 @@ test('a refusal is reported with its reason, and the rest is imported', async ()
   expect(failed.map(({ kind, path }) => `${kind} ${path}`)).toEqual(['auth_config auth/jwt/config'])
   expect(failed[0]?.reason).toMatch(/^HTTP 400: /)
   expect(pathsOf(imported, 'message')).toHaveLength(1)
+})
+
+/** Passes requests on to a server, and breaks the connections of those that `breaks` selects after their answer. */
+async function startBreaking(to: TestServer, breaks: (method: string, path: string) => boolean) {
+  const passed = createServer(async (request, response) => {
+    const { method = '', url = '', headers } = request
+    const { body, status, type } = await passOn(to, { method, url, headers, body: await buffer(request) })
+    if (breaks(method, url.split('?')[0] ?? '')) return void request.socket.destroy()
+    response.writeHead(status, { 'content-type': type }).end(body)
+  })
+  passed.listen(0, '127.0.0.1')
+  await once(passed, 'listening')
+  const { port } = passed.address() as AddressInfo
+  return {
+    server: { ...to, url: `http://127.0.0.1:${port}` },
+    [Symbol.asyncDispose]: async () => {
+      passed.closeAllConnections()
+      passed.close()
+      await once(passed, 'close')
+    },
+  }
+}
+
+type Passed = { method: string; url: string; headers: IncomingHttpHeaders; body: Buffer<ArrayBuffer> }
+
+async function passOn({ url: origin }: TestServer, { method, url, headers, body }: Passed) {
+  const kept = Object.entries(headers).filter(
+    ([name]) => name.startsWith('x-vault-') || name === 'content-type',
+  )
+  const answer = await fetch(origin + url, {
+    ...{ method, headers: Object.fromEntries(kept) as Record<string, string> },
+    body: method === 'GET' ? null : body,
+  })
+  const type = answer.headers.get('content-type') ?? 'text/plain'
+  return { status: answer.status, type, body: Buffer.from(await answer.arrayBuffer()) }
+}
+
+test('what breaks on the way is reported, holds back what depends on it, and is imported by the next run', async () => {
+  await using from = await startFilled()
+  await using to = await startTestServer()
+  await from.root.write('sys/mounts/kv2', { type: 'kv', options: { version: '2' } })
+  for (const a of [1, 2]) await from.root.write('kv2/data/app', { data: { a } })
+  await from.root.write('kv2/config', { cas_required: true })
+  const broken = ['/v1/identity/entity', '/v1/kv2/data/app']
+  await using breaking = await startBreaking(to, (method, path) => method === 'POST' && broken.includes(path))
+
+  const first = await importAll(from, breaking.server)
+  const second = await importAll(from, to)
+
+  const reasons = Object.fromEntries(first.failed.map(({ kind, reason }) => [kind, reason]))
+  const lost = 'the connection was lost: UND_ERR_SOCKET'
+  expect(reasons).toEqual({
+    ...{ entity: lost, group: 'some of its members are not imported yet', secret: lost },
+    kv_config: 'some of its secrets are not imported yet',
+  })
+  expect(second.failed).toEqual([])
+  expect(pathsOf(second.imported, 'group')).toEqual(['identity/group/name/inner', 'identity/group/name/all'])
+  expect((await to.root.read('identity/group/name/inner')).body['data']?.['member_entity_ids']).toHaveLength(
+    1,
+  )
+  expect((await to.root.read('kv2/metadata/app')).body['data']).toMatchObject({ current_version: 2 })
+  expect((await to.root.read('kv2/config')).body['data']).toMatchObject({ cas_required: true })
+})
+
+test('a source that refuses to show something is reported, section by section', async () => {
+  await using from = await startFilled()
+  await using to = await startTestServer()
+  const created = await from.root.write('auth/token/create', { policies: ['default'] })
+
+  const { failed, imported } = await importAll(from, to, { token: String(created.body.auth?.client_token) })
+
+  expect(imported).toEqual([])
+  expect(failed.map(({ kind }) => kind)).toEqual([
+    ...['auth', 'identity', 'policies', 'kv', 'messages', 'namespace'],
+  ])
+})
+
+test('how a login method locks users is imported', async () => {
+  await using from = await startTestServer()
+  await using to = await startTestServer()
+  await from.root.write('sys/auth/people', { type: 'userpass' })
+  const user_lockout_config = {
+    ...{ lockout_threshold: '7', lockout_duration: '10m', lockout_counter_reset_duration: '5m' },
+  }
+  await from.root.write('sys/auth/people/tune', { user_lockout_config })
+
+  const first = await importAll(from, to, { only: 'auth' })
+  const second = await importAll(from, to, { only: 'auth' })
+
+  expect(first.failed).toEqual([])
+  expect(pathsOf(first.imported, 'auth_config')).toEqual(['sys/auth/people/tune'])
+  expect(second.imported).toEqual([])
+  const tuneOf = async ({ root }: TestServer) => (await root.read('sys/auth/people/tune')).body['data']
+  expect(await tuneOf(to)).toEqual(await tuneOf(from))
+  expect(await tuneOf(to)).toMatchObject({ user_lockout_threshold: 7, user_lockout_duration: 600 })
 })
 
 describe('secrets', () => {

@@ -33,23 +33,62 @@ export async function importAuthMounts(scope: Scope): Promise<void> {
     const failed = report.counts.failed
     if (same !== undefined && !builtIn.has(type) && same.type !== type)
       report.failed({ kind, namespace, path: `auth/${path}` }, `the target has type ${same.type} here`)
-    else if (!builtIn.has(type))
+    else if (!builtIn.has(type)) {
       await importOne(scope, {
         ...{ kind, path: `auth/${path}` },
         exists: async () => same !== undefined,
         write: () => createMount(scope, path, entry),
       })
+      scope.methods.add(entry.accessor)
+      if (report.counts.failed === failed) await importLockout(scope, path, entry, same)
+    }
     if (report.counts.failed === failed) await method(scope, `auth/${path.replace(/\/$/, '')}`)
   }
 }
 
 async function createMount({ to }: Scope, path: string, entry: MountEntry): Promise<string | undefined> {
   const { warnings } = await to.write(`sys/auth/${path.replace(/\/$/, '')}`, mountRequest(entry))
-  const lockout = entry.config?.['user_lockout_config']
-  if (lockout !== undefined && lockable.has(entry.type))
-    await to.write(`sys/auth/${path}tune`, { user_lockout_config: lockout })
   return noteOf(warnings)
 }
+
+/** A mount is created without it. */
+async function importLockout(
+  scope: Scope,
+  path: string,
+  entry: MountEntry,
+  same?: MountEntry,
+): Promise<void> {
+  const theirs = lockoutOf(entry)
+  if (theirs === undefined || !lockable.has(entry.type)) return
+  const tune = `sys/auth/${path}tune`
+  await importOne(scope, {
+    ...{ kind: 'auth_config', path: tune },
+    exists: async () => same !== undefined && lockoutOf(same) !== undefined,
+    write: async () => {
+      const { warnings } = await scope.to.write(tune, { user_lockout_config: lockoutRequest(theirs) })
+      return noteOf(warnings)
+    },
+  })
+}
+
+/** Undefined for a mount without settings of its own. */
+const lockoutOf = ({ config }: MountEntry) => lockoutShape.safeParse(config?.['user_lockout_config']).data
+
+/** As a mount shows it: numbers of seconds, 0 for what is as usual. */
+const lockoutShape = z.object({
+  user_lockout_threshold: z.number(),
+  user_lockout_duration: z.number(),
+  user_lockout_counter_reset_duration: z.number(),
+  user_lockout_disable: z.boolean(),
+})
+
+/** The fields of a request have other names. */
+const lockoutRequest = (shown: z.infer<typeof lockoutShape>): Body => ({
+  lockout_threshold: String(shown.user_lockout_threshold),
+  lockout_duration: shown.user_lockout_duration,
+  lockout_counter_reset_duration: shown.user_lockout_counter_reset_duration,
+  lockout_disable: shown.user_lockout_disable,
+})
 
 /** Where the keys come from: one of them is set once the mount is configured. */
 const keySources = ['jwks_url', 'jwks_pairs', 'jwt_validation_pubkeys', 'oidc_discovery_url']

@@ -42,13 +42,17 @@ type Places = Map<string, string | undefined>
 export async function importIdentity(scope: Scope): Promise<void> {
   const accessors = await accessorMap(scope.from, scope.to)
   const entities: Places = new Map()
+  const failed = new Set<string>()
   await eachOf(await scope.from.list('identity/entity/id'), atOnce, async (id) => {
     await reporting(scope, 'entity', `identity/entity/id/${id}`, async () => {
       const { data } = entityShape.safeParse(await scope.from.read(`identity/entity/id/${id}`))
-      if (data !== undefined) await new EntityImport(scope, accessors, entities).run(data)
+      // until it is there
+      failed.add(id)
+      if (data === undefined || (await new EntityImport(scope, accessors, entities).run(data)))
+        failed.delete(id)
     })
   })
-  await new GroupImport(scope, accessors, entities).run()
+  await new GroupImport(scope, accessors, entities, failed).run()
 }
 
 class EntityImport {
@@ -62,14 +66,15 @@ class EntityImport {
     this.#places = places
   }
 
-  async run(entity: Entity): Promise<void> {
+  /** Resolves with whether the target has the entity now, or would have it. */
+  async run(entity: Entity): Promise<boolean> {
     const { to } = this.#scope
     const path = `identity/entity/name/${entity.name}`
     const aliases = entity.aliases ?? []
     const sameName = entityShape.safeParse(await to.read(path)).data
     const same = sameName ?? (await this.#withAliasOf(aliases))
     let id = same?.id
-    await importOne(this.#scope, {
+    const succeeded = await importOne(this.#scope, {
       ...{ kind: 'entity', path },
       exists: async () => same !== undefined,
       write: async () => {
@@ -81,10 +86,13 @@ class EntityImport {
         return noteOf(warnings)
       },
     })
+    // without an entity, an alias would make one
+    if (!succeeded) return false
     this.#places.set(entity.id, id)
     const isSamePerson =
       same === undefined || (same.aliases ?? []).length === 0 || this.#shareAlias(entity, same)
     for (const alias of aliases) await this.#importAlias(alias, id, isSamePerson)
+    return true
   }
 
   /** The entity of the target that one of these aliases belongs to. */
@@ -100,8 +108,7 @@ class EntityImport {
     const accessor = this.#accessors.get(theirs)
     if (accessor === undefined) return undefined
     const request = { alias_name: name, alias_mount_accessor: accessor }
-    const { data } = await this.#scope.to.write('identity/lookup/entity', request)
-    return entityShape.safeParse(data).data
+    return entityShape.safeParse(await this.#scope.to.find('identity/lookup/entity', request)).data
   }
 
   #shareAlias(entity: Entity, other: Entity): boolean {
@@ -116,7 +123,7 @@ class EntityImport {
     const { report, namespace, to } = this.#scope
     const accessor = this.#accessors.get(alias.mount_accessor)
     const item = { kind: 'entity_alias', namespace, path: `${alias.mount_accessor} ${alias.name}` }
-    if (accessor === undefined && !this.#scope.isDryRun)
+    if (accessor === undefined && !this.#scope.methods.has(alias.mount_accessor))
       return report.failed(item, 'the target has no such login method')
     const owner = await this.#lookUp(alias)
     if (owner === undefined && !isSamePerson)
@@ -141,55 +148,70 @@ class GroupImport {
   readonly #scope: Scope
   readonly #accessors: ReadonlyMap<string, string>
   readonly #entities: Places
+  /** Entities of the source whose import failed. */
+  readonly #failed: ReadonlySet<string>
   readonly #groups: Places = new Map()
-  /** Groups of the source that are not imported yet. */
-  readonly #left = new Map<string, Group>()
+  /** All groups of the source. */
+  readonly #theirs = new Map<string, Group>()
+  /** Those that are not imported yet. */
+  readonly #left = new Set<string>()
 
-  constructor(scope: Scope, accessors: ReadonlyMap<string, string>, entities: Places) {
+  constructor(
+    scope: Scope,
+    accessors: ReadonlyMap<string, string>,
+    entities: Places,
+    failed: ReadonlySet<string>,
+  ) {
     this.#scope = scope
     this.#accessors = accessors
     this.#entities = entities
+    this.#failed = failed
   }
 
   async run(): Promise<void> {
     const { from } = this.#scope
     for (const id of await from.list('identity/group/id')) {
       const { data } = groupShape.safeParse(await from.read(`identity/group/id/${id}`))
-      if (data !== undefined) this.#left.set(id, data)
+      if (data === undefined) continue
+      this.#theirs.set(id, data)
+      this.#left.add(id)
     }
-    for (const group of [...this.#left.values()]) await this.#import(group)
+    for (const group of this.#theirs.values()) await this.#import(group)
   }
 
   /** Members come first. */
   async #import(group: Group): Promise<void> {
     if (!this.#left.delete(group.id)) return
     for (const id of group.member_group_ids ?? []) {
-      const member = this.#left.get(id)
+      const member = this.#theirs.get(id)
       if (member !== undefined) await this.#import(member)
     }
     const { to } = this.#scope
     const path = `identity/group/name/${group.name}`
     await reporting(this.#scope, 'group', path, async () => {
       let id = idShape.safeParse(await to.read(path)).data?.id
-      await importOne(this.#scope, {
+      const succeeded = await importOne(this.#scope, {
         ...{ kind: 'group', path },
         exists: async () => id !== undefined,
         write: async () => {
-          const { body, missing } = this.#requestOf(group)
+          const { body, missing, failed } = this.#requestOf(group)
+          // once it exists, it stays as it is
+          if (failed) throw new RefusedRequest(0, 'some of its members are not imported yet')
           const { data, warnings } = await to.write('identity/group', body)
           id = idShape.safeParse(data).data?.id
           return noteOf(missing === 0 ? warnings : [...warnings, `${missing} members are not on the target`])
         },
       })
+      if (!succeeded) return
       this.#groups.set(group.id, id)
       if (group.type === 'external') await this.#importAlias(group, path, id)
     })
   }
 
   /** Logins decide who is in an external group. */
-  #requestOf({ name, type, metadata, policies, ...members }: Group): { body: Body; missing: number } {
-    const body = { name, type, metadata: metadata ?? {}, policies: policies ?? [] }
-    if (type === 'external') return { body, missing: 0 }
+  #requestOf({ name, type, metadata, policies, ...members }: Group) {
+    const body: Body = { name, type, ...(metadata ? { metadata } : {}), policies: policies ?? [] }
+    if (type === 'external') return { body, missing: 0, failed: false }
     const placesOf = (ids: readonly string[], places: Places) =>
       ids.map((id) => places.get(id)).filter((id) => id !== undefined)
     const entities = members.member_entity_ids ?? []
@@ -198,16 +220,20 @@ class GroupImport {
     return {
       body: { ...body, member_entity_ids: ourEntities, member_group_ids: ourGroups },
       missing: entities.length + groups.length - ourEntities.length - ourGroups.length,
+      failed:
+        entities.some((id) => this.#failed.has(id)) ||
+        groups.some((id) => this.#theirs.has(id) && !this.#groups.has(id)),
     }
   }
 
   async #importAlias(group: Group, path: string, id: string | undefined): Promise<void> {
-    const { to, report, namespace, isDryRun } = this.#scope
+    const { to, report, namespace, methods } = this.#scope
     const { name, mount_accessor: theirs } = group.alias ?? {}
     if (name === undefined || theirs === undefined) return
     const accessor = this.#accessors.get(theirs)
     const item = { kind: 'group_alias', namespace, path: `${theirs} ${name}` }
-    if (accessor === undefined && !isDryRun) return report.failed(item, 'the target has no such login method')
+    if (accessor === undefined && !methods.has(theirs))
+      return report.failed(item, 'the target has no such login method')
     await importOne(this.#scope, {
       ...item,
       exists: async () => {
@@ -215,7 +241,6 @@ class GroupImport {
         return data?.alias?.name !== undefined
       },
       write: async () => {
-        if (id === undefined) throw new RefusedRequest(404, 'the group is gone')
         const body = { name, mount_accessor: accessor, canonical_id: id }
         return noteOf((await to.write('identity/group-alias', body)).warnings)
       },

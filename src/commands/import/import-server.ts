@@ -18,19 +18,27 @@ const steps: readonly [Section, (scope: Scope) => Promise<void>][] = [
 
 /** Imports the selected sections of all namespaces, each before those below it. */
 export async function importServer(
-  root: Omit<Scope, 'namespace'>,
+  root: Omit<Scope, 'namespace' | 'methods'>,
   only: ReadonlySet<Section>,
 ): Promise<void> {
   const namespaces = ['']
   for (let at = namespaces.shift(); at !== undefined; at = namespaces.shift()) {
-    const scope = { ...root, namespace: at, from: root.from.in(at), to: root.to.in(at) }
-    for (const [section, run] of steps) if (only.has(section)) await runStep(scope, section, run)
-    for (const name of await childrenOf(scope.from)) {
-      const isThere = only.has('namespaces')
-        ? await importNamespace(scope, name)
-        : await hasNamespace(scope, name)
-      if (isThere) namespaces.push(at + name)
+    const scope = {
+      ...root,
+      namespace: at,
+      methods: new Set<string>(),
+      from: root.from.in(at),
+      to: root.to.in(at),
     }
+    for (const [section, run] of steps) if (only.has(section)) await runStep(scope, section, run)
+    await reporting(scope, 'namespace', 'sys/namespaces', async () => {
+      for (const name of await childrenOf(scope.from)) {
+        const isThere = only.has('namespaces')
+          ? await importNamespace(scope, name)
+          : await hasNamespace(scope, name)
+        if (isThere) namespaces.push(scope.namespace + name)
+      }
+    })
   }
 }
 

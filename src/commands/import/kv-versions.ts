@@ -37,7 +37,7 @@ export async function importKey(scope: Scope, mount: string, key: string): Promi
   for (const version of deleted)
     report.failed(
       { kind: 'secret_version', namespace, path: `${mount}${key} version ${version}` },
-      'it is deleted: undelete it on the source to import it',
+      'it is deleted, so the source does not show it',
     )
 }
 

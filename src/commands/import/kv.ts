@@ -51,6 +51,7 @@ const isInUse = async (server: RemoteServer, mount: string) => {
 
 async function importSecrets(scope: Scope, mount: string, version: 1 | 2): Promise<void> {
   let done = 0
+  let failed = 0
   const progress = () => {
     done += 1
     if (done % keysPerProgress === 0) scope.progress(`${mount}: ${done} keys`)
@@ -58,11 +59,13 @@ async function importSecrets(scope: Scope, mount: string, version: 1 | 2): Promi
   const top = version === 1 ? mount : `${mount}metadata/`
   await eachOf(keysBelow(scope.from, top), atOnce, async (key) => {
     const path = mount + key
-    if (version === 2) await reporting(scope, 'secret', path, () => importKey(scope, mount, key))
-    else await importSecret(scope, path)
+    const succeeded = await (version === 2
+      ? reporting(scope, 'secret', path, () => importKey(scope, mount, key))
+      : importSecret(scope, path))
+    if (!succeeded) failed += 1
     progress()
   })
-  if (version === 2) await importConfig(scope, mount)
+  if (version === 2) await importConfig(scope, mount, failed)
 }
 
 /** The keys below a folder, in the order of their names. */
@@ -95,14 +98,17 @@ const settingsOf = (config: Body = {}): Body =>
     configFields.filter((name) => !unset.has(config[name])).map((name) => [name, config[name]]),
   )
 
-/** After the keys: the limits of the mount would apply to what is written. */
-async function importConfig(scope: Scope, mount: string): Promise<void> {
+/** After all keys: the limits of the mount would apply to what is written. */
+async function importConfig(scope: Scope, mount: string, failedKeys: number): Promise<void> {
   const path = `${mount}config`
   const settings = settingsOf(await scope.from.read(path))
   if (Object.keys(settings).length === 0) return
   await importOne(scope, {
     ...{ kind: 'kv_config', path },
     exists: async () => Object.keys(settingsOf(await scope.to.read(path))).length > 0,
-    write: async () => noteOf((await scope.to.write(path, settings)).warnings),
+    write: async () => {
+      if (failedKeys > 0) throw new RefusedRequest(0, 'some of its secrets are not imported yet')
+      return noteOf((await scope.to.write(path, settings)).warnings)
+    },
   })
 }

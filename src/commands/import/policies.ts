@@ -49,7 +49,8 @@ const textOf = async (server: RemoteServer, path: string) =>
   policyShape.safeParse(await server.read(path)).data?.policy
 
 const accessorInTemplate = /(identity\.entity\.aliases\.)([A-Za-z0-9_-]+)/g
-const groupInTemplate = /(identity\.groups\.ids\.)([A-Za-z0-9_-]+)/g
+/** In a namespace, an id ends in that of the namespace. */
+const groupInTemplate = /(identity\.groups\.ids\.)([A-Za-z0-9_-]+(?:\.[A-Za-z0-9]{5,6}(?=\.))?)/g
 
 async function translated(policy: string, accessors: ReadonlyMap<string, string>, { from, to }: Scope) {
   const unknown: string[] = []

@@ -7,6 +7,10 @@ import { systemCode } from '../../lib/private-file.ts'
 const maxBodyBytes = 256 * 1024 * 1024
 const answerMs = 120_000
 const mostAttempts = 6
+/** At the start: an address that is wrong should be told soon. */
+const checkAttempts = 3
+/** A failure may pass, or come again each time. */
+const mostOfFailures = 4
 const firstPauseMs = 200
 const maxPauseMs = 10_000
 const maxReasonLength = 500
@@ -25,7 +29,12 @@ export class RefusedRequest extends Error {
   }
 }
 
-type Sent = { readonly query?: Readonly<Record<string, string>>; readonly body?: string }
+type Sent = {
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: string
+  /** A POST that writes nothing. */
+  readonly isRead?: boolean
+}
 
 export type Answer = { readonly data: Body; readonly warnings: readonly string[] }
 
@@ -42,7 +51,7 @@ const errorBody = z.object({ errors: z.array(z.string()) })
 
 /**
  * A running Vault, OpenBao or Gatehouse, seen in one namespace. Requests that the server did not process are
- * repeated. Throws a `RefusedRequest` if the server refuses a request, and a `StartError` with code 3 if it
+ * repeated, and reads that failed. Throws a `RefusedRequest` if the server refuses a request, and a `StartError` with code 3 if it
  * cannot be reached.
  */
 export class RemoteServer {
@@ -66,7 +75,7 @@ export class RemoteServer {
   /** Throws a `StartError` with code 3 if the server cannot be used with this token. */
   async check(): Promise<void> {
     try {
-      await this.#request('GET', 'auth/token/lookup-self', {}, 1)
+      await this.#request('GET', 'auth/token/lookup-self', {}, checkAttempts)
     } catch (cause) {
       if (!(cause instanceof RefusedRequest)) throw cause
       const what = cause.status === 403 ? 'rejects the token' : `cannot be used: ${cause.message}`
@@ -90,6 +99,12 @@ export class RemoteServer {
     return answer ?? { data: {}, warnings: [] }
   }
 
+  /** The `data` of a search, which takes a body and writes nothing. */
+  async find(path: string, body: Body): Promise<Body> {
+    const sent = { body: JSON.stringify(body), isRead: true }
+    return (await this.#request('POST', path, sent))?.data ?? {}
+  }
+
   /** Undefined for a 404 of a GET. */
   async #request(
     method: 'GET' | 'POST',
@@ -97,15 +112,21 @@ export class RemoteServer {
     sent: Sent,
     attempts = mostAttempts,
   ): Promise<Answer | undefined> {
+    const isRead = method === 'GET' || sent.isRead === true
     let pauseMs = firstPauseMs
     for (let left = attempts - 1; ; left -= 1) {
       const { status, headers, text, failure } = await this.#send(method, path, sent)
-      const isRepeated = failure === undefined ? isBusy(status) : wasNotProcessed(method, failure)
+      const isRepeated =
+        failure === undefined
+          ? isBusy(status) || (isRead && hasFailed(status) && attempts - left < mostOfFailures)
+          : mayRepeat(isRead, failure)
       if (isRepeated && left > 0) {
         await sleep(Math.max(pauseMs, 1000 * Number(headers.get('retry-after') ?? 0) || 0, 0))
         pauseMs = Math.min(2 * pauseMs, maxPauseMs)
         continue
       }
+      if (failure !== undefined && lost.has(systemCode(failure)) && !isRead)
+        throw new RefusedRequest(0, `the connection was lost: ${systemCode(failure)}`)
       if (failure !== undefined) throw this.#unreachable(failure)
       if (status === 503) throw this.#unusable(reasonOf(status, text))
       if (status === 404 && method === 'GET') return undefined
@@ -145,7 +166,9 @@ export class RemoteServer {
   }
 
   #unreachable(cause: unknown): StartError {
-    return new StartError(3, `${this.#name} cannot be reached: ${systemCode(cause)}`, { cause })
+    const code = systemCode(cause)
+    const why = code === 'Error' && cause instanceof Error ? cause.message : code
+    return new StartError(3, `${this.#name} cannot be reached: ${why}`, { cause })
   }
 
   #unusable(reason: string): StartError {
@@ -156,11 +179,17 @@ export class RemoteServer {
 /** Encodes each segment of a path. */
 const encodedPath = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
 
+/** Of the server, or of a proxy before it. A write may have been processed. */
+const hasFailed = (status: number) => status === 500 || status === 502 || status === 504
+
 const isBusy = (status: number) => status === 429 || status === 503 || status === 412
 
+/** The connection ended after the request was sent: it may have been processed. */
+const lost: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
+
 /** Whether a request may be sent again after a failure of its connection. */
-const wasNotProcessed = (method: string, failure: unknown) =>
-  method === 'GET' ? systemCode(failure) !== 'TimeoutError' : systemCode(failure) === 'ECONNREFUSED'
+const mayRepeat = (isRead: boolean, failure: unknown) =>
+  isRead ? systemCode(failure) !== 'TimeoutError' : systemCode(failure) === 'ECONNREFUSED'
 
 async function boundedText(response: Response): Promise<string> {
   const chunks: Uint8Array[] = []

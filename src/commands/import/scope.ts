@@ -8,6 +8,8 @@ export type Scope = {
   readonly from: RemoteServer
   readonly to: RemoteServer
   readonly report: ImportReport
+  /** Accessors of the source's login methods that the target has, or would have after a dry run. */
+  readonly methods: Set<string>
   /** Only reads. */
   readonly isDryRun: boolean
   progress(text: string): void
@@ -22,9 +24,12 @@ export type Import = {
   write(): Promise<string | undefined>
 }
 
-/** Imports one object unless it exists. A refusal is reported, and ends nothing else. */
-export async function importOne(scope: Scope, { kind, path, exists, write }: Import): Promise<void> {
-  await reporting(scope, kind, path, async () => {
+/**
+ * Imports one object unless it exists. A refusal is reported, and ends nothing else. Resolves with whether there
+ * was none.
+ */
+export function importOne(scope: Scope, { kind, path, exists, write }: Import): Promise<boolean> {
+  return reporting(scope, kind, path, async () => {
     const { namespace, report, isDryRun } = scope
     const found = await exists()
     if (found !== false) return report.existed({ kind, namespace, path }, found === true ? undefined : found)
@@ -32,18 +37,20 @@ export async function importOne(scope: Scope, { kind, path, exists, write }: Imp
   })
 }
 
-/** Reports a refused request as a failure of this object. */
+/** Reports a refused request as a failure of this object. Resolves with whether there was none. */
 export async function reporting(
   { namespace, report }: Scope,
   kind: string,
   path: string,
   work: () => Promise<void>,
-): Promise<void> {
+): Promise<boolean> {
   try {
     await work()
+    return true
   } catch (error) {
     if (!(error instanceof RefusedRequest)) throw error
     report.failed({ kind, namespace, path }, error.message)
+    return false
   }
 }
 
