@@ -19,6 +19,8 @@ export type DocumentedAnswer = {
   readonly statuses?: readonly (200 | 202 | 204 | 304)[]
   /** Headers of a response with a body, by name, in addition to the common ones. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Headers of the request that the call looks at, by name. */
+  readonly requestHeaders?: Readonly<Record<string, string>>
   /** Required fields: without one of them the call is always refused. */
   readonly required?: readonly string[]
   /** Set if other clients know the operation by this id. */

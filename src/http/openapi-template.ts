@@ -15,7 +15,7 @@ import {
 
 type Parameter = {
   readonly name: string
-  readonly in: 'path' | 'query'
+  readonly in: 'path' | 'query' | 'header'
   readonly required?: boolean
   readonly description?: string
   readonly example?: string | number
@@ -150,13 +150,17 @@ function templateOperation(route: DocumentedRoute, share: Share): TemplateOperat
   const form = route.at === undefined ? answer.form : 'bare'
   const data = output && share(dataSchema(output), 'data')
   const says = data !== undefined || form !== undefined || method === 'GET' || method === 'SEARCH'
-  const { operationId, required = [], statuses = [says ? 200 : 204] } = answer
+  const { operationId, required = [], statuses = [says ? 200 : 204], requestHeaders = {} } = answer
   const security = noToken[route.token]
   return {
     ...(operationId === undefined ? {} : { operationId }),
     summary,
     ...(description === undefined ? {} : { description }),
-    parameters: [...parametersOf('query', query, route.path), ...parametersOf('path', params, route.path)],
+    parameters: [
+      ...parametersOf('query', query, route.path),
+      ...parametersOf('path', params, route.path),
+      ...headerParameters(requestHeaders),
+    ],
     ...(body && {
       requestBody: {
         required: required.length > 0,
@@ -218,6 +222,9 @@ function parametersOf(place: 'query' | 'path', members: z.ZodObject | undefined,
     schema: withoutEmptyDefault(schema),
   }))
 }
+
+const headerParameters = (headers: Readonly<Record<string, string>>): Parameter[] =>
+  Object.entries(headers).map(([name, description]) => ({ name, in: 'header', description, schema: text }))
 
 const wordless = {
   202: { $ref: '#/components/responses/Accepted' },

@@ -57,3 +57,15 @@ test('a route that can only be listed requires list=true', () => {
     }),
   })
 })
+
+test('a header that a call looks at is an optional parameter', () => {
+  const requestHeaders = { 'If-Match': 'Tag of the role' }
+
+  const paths = describe([aRoute({ answer: { requestHeaders } })], ['auth/jwt/'])
+
+  expect(paths['/auth/jwt/role/{name}']?.['get']).toMatchObject({
+    parameters: [
+      { name: 'If-Match', in: 'header', description: 'Tag of the role', schema: { type: 'string' } },
+    ],
+  })
+})

@@ -61,6 +61,8 @@ const headers = {
   'X-Next-Change-At': 'When the next planned message starts or ends (RFC 3339); absent without one',
 }
 
+const requestHeaders = { 'If-None-Match': 'Tag of `data`: 304 while it is unchanged' }
+
 export const messageAnswers = {
   list: {
     operationId: 'ui-config-list-custom-messages',
@@ -95,6 +97,7 @@ export const messageAnswers = {
     output: shown,
     example: exampleShown,
     statuses: [200, 304],
+    requestHeaders,
     headers,
   },
   afterLogin: {
@@ -102,6 +105,7 @@ export const messageAnswers = {
     output: shown,
     example: exampleShown,
     statuses: [200, 304],
+    requestHeaders,
     headers,
   },
   acknowledge: { operationId: 'internal-ui-acknowledge-custom-message' },

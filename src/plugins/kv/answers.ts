@@ -80,17 +80,28 @@ const exampleMetadata = {
   },
 }
 
+/** Of calls that refuse to change another state of a secret than the one that the client knows. */
+const onlyIfSame = {
+  requestHeaders: {
+    'If-Match': 'Tag of the secret: the call is refused with 412 if it has another one, or does not exist',
+  },
+}
+
 export const kvAnswers = {
   entry: { output: anyObject, example: exampleData },
   data: {
     output: z.object({ data: anyObject.nullable(), metadata: version }),
     example: { data: exampleData, metadata: exampleVersion },
     statuses: [200, 304],
+    requestHeaders: {
+      'If-None-Match': 'Tag of the secret: 304 while it is the same',
+    },
     headers: {
       ETag: 'Tag of the secret: a request that sends it as If-None-Match gets 304 until it changes',
     },
   },
   written: {
+    ...onlyIfSame,
     output: version.extend({ generated: z.array(text).optional() }),
     example: { ...exampleVersion, generated: ['password'] },
   },
@@ -118,5 +129,6 @@ export const kvAnswers = {
       metadata_cas_required: false,
     },
   },
-  maybeWarned: { statuses: [204, 200] },
+  maybeWarned: { ...onlyIfSame, statuses: [204, 200] },
+  changed: onlyIfSame,
 } satisfies Record<string, DocumentedAnswer>

@@ -199,6 +199,7 @@ export function dataResources(parts: DataParts): Resource[] {
       },
       delete: {
         summary: 'Delete the current version of a secret, so that it can be undeleted',
+        ...kvAnswers.changed,
         handle: async (exchange) => {
           const { mount, params } = exchange
           const keys = await kvMounts.keysOf(mount)

@@ -154,6 +154,7 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
       },
       delete: {
         summary: 'Delete a secret with its settings and all its versions, for good',
+        ...kvAnswers.changed,
         handle: async (exchange) => {
           const { mount, params } = exchange
           const keys = await kvMounts.keysOf(mount)

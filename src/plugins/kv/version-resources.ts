@@ -61,6 +61,7 @@ export function versionResources(kvMounts: KvMounts): Resource[] {
       help: 'Delete versions of a secret, so that they can be undeleted.',
       write: {
         summary: 'Delete versions',
+        ...kvAnswers.changed,
         required: ['versions'],
         input: versionsInput,
         handle: changing('No version number provided', (draft, exchange) => {
@@ -84,6 +85,7 @@ export function versionResources(kvMounts: KvMounts): Resource[] {
       help: 'Remove the data of versions of a secret for good.',
       write: {
         summary: 'Destroy versions',
+        ...kvAnswers.changed,
         required: ['versions'],
         input: versionsInput,
         handle: changing('no version number provided', (draft, exchange) => {

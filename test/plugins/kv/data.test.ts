@@ -109,6 +109,17 @@ describe('writes and reads', () => {
     expect(await dataOf(key)).toEqual(stored)
   })
 
+  test('a form has texts only, which are no data; JSON counts whatever its type is called', async () => {
+    const key = fresh()
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }
+    const sent = (raw: string) =>
+      server.root.write(`${mount}/data/${key}?data=ignored`, undefined, { raw, headers })
+
+    expect(await sent('data=x')).toMatchObject({ status: 400, body: errors(notInMap('data', 'string')) })
+    expect((await sent('{"data":{"x":1}}')).body.data).toMatchObject({ version: 1 })
+    expect(await dataOf(key)).toEqual({ x: 1 })
+  })
+
   test('null is stored, which is no deletion, and a merge begins with nothing', async () => {
     const key = fresh()
 
@@ -193,6 +204,16 @@ describe('check-and-set', () => {
     if (result === 200) expect(answer.body.data).toMatchObject({ version: 3 })
     else expect(answer).toMatchObject({ status: 400, body: errors(String(result)) })
   })
+
+  test.each([{ options: { CAS: 0 } }, { cas: 0 }, { options: null }, { options: {} }, { options: [] }])(
+    '%j names no version',
+    async (sent) => {
+      const key = fresh()
+      await put(server.root, `${mount}/data/${key}`, { a: 1 })
+
+      expect((await write(key, { data: { a: 2 }, ...sent })).body.data).toMatchObject({ version: 2 })
+    },
+  )
 
   test('zero, null and an empty text mean that there is no version', async () => {
     for (const cas of [0, null, '', false]) {

@@ -92,6 +92,11 @@ describe('the records of secrets', () => {
       await Promise.all(Array.from({ length: 100 }, (_, at) => put(server.root, `${mount}/data/a`, { at })))
 
     expect((await server.root.read(`${mount}/metadata/a`)).body.data).toMatchObject({ current_version: 1200 })
+    await server.root.write(`${mount}/copy/b`, { from: 'a', versions: 'all' })
+    await server.root.write(`${mount}/config`, { max_versions: 2 })
+    await put(server.root, `${mount}/data/b`, { last: true })
+    const { body: small } = await server.root.read(`${mount}/metadata/b`)
+    expect(Object.keys(small.data?.['versions'] ?? {})).toEqual(['1200', '1201'])
     await server.root.delete(`${mount}/metadata/a`)
     expect((await server.root.read(`${mount}/data/a`)).status).toBe(404)
     await put(server.root, `${mount}/data/a`, { new: true })
