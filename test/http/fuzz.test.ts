@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { startTestServer } from '../support/start-server.ts'
 import { openWire } from './wire.ts'
+import { rounds } from '../support/rounds.ts'
 
 const verbs = [
   'GET',
@@ -280,7 +281,7 @@ test('the response to any request is well-formed and not a server failure', asyn
       expect(parsed).not.toHaveProperty('message')
       if ((answer?.status ?? 0) >= 400) expect(parsed.errors).toBeInstanceOf(Array)
     }),
-    { interruptAfterTimeLimit: 5_000, numRuns: 1_500 },
+    { interruptAfterTimeLimit: 5_000, numRuns: 375 * rounds },
   )
 
   expect(failures).toEqual([])

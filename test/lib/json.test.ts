@@ -11,6 +11,7 @@ import {
   parseLossless,
   stringifyJson,
 } from '../../src/lib/json.ts'
+import { rounds } from '../support/rounds.ts'
 
 const contractLimits: JsonLimits = { maxStrings: 1000, maxMemory: 33_554_432 + 524_288, maxDepth: 10_000 }
 const noLimits: JsonLimits = { maxStrings: 0, maxMemory: 0, maxDepth: 0 }
@@ -229,7 +230,7 @@ describe('for every input', () => {
           expect(error).toBeInstanceOf(JsonSyntaxError)
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 * rounds },
     )
   })
 
@@ -249,7 +250,7 @@ describe('for every input', () => {
           expect(JSON.parse(stringifyJson(parseLossless(text)))).toEqual(native)
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: 750 * rounds },
     )
   })
 })

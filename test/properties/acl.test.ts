@@ -6,6 +6,7 @@ import { parsePolicy } from '../../src/core/policies/policy.ts'
 import { modelCapabilities, modelDecision, type Question, type Stanza } from './acl-model.ts'
 import { policyText } from './policy-text.ts'
 import { buildAcl } from '../core/policies/build-acl.ts'
+import { rounds } from '../support/rounds.ts'
 
 // Few words, so that rules meet each other and the question all the time.
 
@@ -159,7 +160,7 @@ test('the ACL and the model agree on what is allowed, and on sudo', () => {
       for (const { pathFor, ...rest } of asked)
         expectAsModel(acl, stanzas, { ...rest, path: pathFor(stanzas) })
     }),
-    { numRuns: 2_000 },
+    { numRuns: 500 * rounds },
   )
 })
 
@@ -186,7 +187,7 @@ test('the ACL and the model agree with hundreds of rules', () => {
           expectAsModel(acl, stanzas, { ...rest, path: pathFor(stanzas) })
       },
     ),
-    { numRuns: 60 },
+    { numRuns: 30 * rounds },
   )
 })
 
@@ -215,7 +216,7 @@ test('the ACL and the model agree on parameters and wrapping TTLs', () => {
           expectAsModel(acl, stanzas, { ...rest, path: pathFor(stanzas) })
       },
     ),
-    { numRuns: 1_500 },
+    { numRuns: 375 * rounds },
   )
 })
 
@@ -233,7 +234,7 @@ test('capabilities are those of the rule that decides about a list', () => {
         }
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: 250 * rounds },
   )
 })
 
@@ -272,7 +273,7 @@ test('the rule for the canonical spelling of a path restricts what the rule for 
         }
       }
     }),
-    { numRuns: 1_000 },
+    { numRuns: 250 * rounds },
   )
 })
 
@@ -290,7 +291,7 @@ test('the order of policies, and of the stanzas in them, makes no difference', (
         expect(turned.acl.decide(request)).toEqual(acl.decide(request))
       }
     }),
-    { numRuns: 500 },
+    { numRuns: 125 * rounds },
   )
 })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { canonicalName } from '../../src/core/identity/canonical-name.ts'
+import { rounds } from '../support/rounds.ts'
 
 /**
  * Letters whose case or normal form is hard: several small forms, forms of more than one letter, ligatures,
@@ -29,7 +30,7 @@ const withCase = name
   .map((text) => text.normalize('NFC'))
   .filter((text) => !/[\u0130\u0131]|(?:[\u1f80-\u1ffc]|\u0345)\p{M}/u.test(text))
 
-const runs = { numRuns: 4_000 }
+const runs = { numRuns: 1_000 * rounds }
 
 test('the canonical form of a canonical form is itself', () => {
   fc.assert(
@@ -81,6 +82,6 @@ test('names of small letters and digits stay themselves and stay apart', () => {
     fc.property(fc.stringMatching(/^[a-z0-9:/._@-]{0,12}$/), (text) => {
       expect(canonicalName(text)).toBe(text)
     }),
-    { numRuns: 1_000 },
+    { numRuns: 250 * rounds },
   )
 })

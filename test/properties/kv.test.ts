@@ -6,10 +6,8 @@ import { sealKey } from '../support/replicas.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { newMount } from '../plugins/kv/kv-fixture.ts'
+import { rounds } from '../support/rounds.ts'
 import { type Expected, knownLifetimes, KvModel } from './kv-model.ts'
-
-/** `TEST_ROUNDS=100` plays a hundred times as many lives. */
-const rounds = Number(process.env['TEST_ROUNDS'] ?? 1)
 
 const paths = ['a', 'a/b', 'a/b/c', 'B', 'é'] as const
 const aPath = fc.constantFrom(...paths)

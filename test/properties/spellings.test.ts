@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Client } from '../support/client.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { rounds } from '../support/rounds.ts'
 
 // Someone who may do everything but with the things named here asks for each of them in any spelling that
 // might mean it.
@@ -156,7 +157,7 @@ test('what a rule denies is denied in every spelling that would reach it', async
         expect(answer.status, `${verb} ${asked} ${answer.text}`).toBeGreaterThanOrEqual(300)
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: 250 * rounds },
   )
 })
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { Acl, AclOperation } from '../../../src/core/policies/acl.ts'
 import { parsePolicy } from '../../../src/core/policies/policy.ts'
 import { buildAcl } from './build-acl.ts'
+import { rounds } from '../../support/rounds.ts'
 
 /**
  * The rules of docs/contract/tokens-and-policies.md#paths-in-rules and #which-rule-decides again, literally
@@ -85,7 +86,7 @@ test('the pattern that the rules select decides, for any patterns', () => {
 
       expect(decidedBy(acl, patterns, operation, asked)).toBe(decidingPattern(patterns, asked, isList))
     }),
-    { numRuns: 5_000 },
+    { numRuns: 1_250 * rounds },
   )
 })
 
@@ -109,7 +110,7 @@ test('it does not matter which rules come from templates', () => {
         )
       },
     ),
-    { numRuns: 3_000 },
+    { numRuns: 750 * rounds },
   )
 })
 
@@ -128,7 +129,7 @@ test('a mount is reached exactly when some path below it could be', () => {
 
       expect(acl.mountAccess(mount)).toBe(reached || acl.capabilities(mount)[0] !== 'deny')
     }),
-    { numRuns: 1_000 },
+    { numRuns: 250 * rounds },
   )
 })
 

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { tls } from '../../../simulators/identity-providers/certificate.ts'
 import { type DirectoryLogin, startDirectoryLogin } from './directory-login.ts'
+import { rounds } from '../../support/rounds.ts'
 
 const before = getCACertificates('default')
 beforeAll(() => setDefaultCACertificates([...before, tls.cert]))
@@ -93,7 +94,7 @@ test.each(Object.keys(providers))(
         // a directory's response must not set other claims
         expect(await login.logIn({}, { distributed_claim_access_token: 't' })).toMatch(/^400 /)
       }),
-      { numRuns: 40 },
+      { numRuns: 16 * rounds },
     )
     expect(login.providers.hosts.requests.every((request) => !request.includes('evil'))).toBe(true)
   },
