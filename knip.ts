@@ -11,7 +11,7 @@ const programs = [
   'release/{build,release,renew,start}.ts',
   'release/executable/main.ts',
   'bench/{run,crash,chaos,history,hostile,list-verb}.ts',
-  'bench/{bare,floor,hello,load-process,only-reads,server}.ts',
+  'bench/{bare,floor,hello,load-process,only-reads,server,turn-times}.ts',
   'test/support/{cloud,practice}-server.ts',
   'release/{licenses,sbom}.ts',
   'test/check.ts',

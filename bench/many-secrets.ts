@@ -10,6 +10,7 @@ import type { Generator } from './generator.ts'
 import { measureCase } from './measure.ts'
 import { measureStart } from './start.ts'
 import { megabytes, renderTable, verdict } from './table.ts'
+import { TurnsFile } from './turns-file.ts'
 
 export type ManySecretsInput = {
   readonly secrets: number
@@ -41,7 +42,8 @@ export async function measureManySecrets(input: ManySecretsInput): Promise<strin
     many: await measureStart({ folder: manyFolder.path }, idleSeconds),
   }
   await using few = await startServerProcess({ folder: fewFolder.path })
-  await using many = await startServerProcess({ folder: manyFolder.path })
+  const turns = new TurnsFile(manyFolder.path)
+  await using many = await startServerProcess({ folder: manyFolder.path, environment: turns.environment })
   const cases: BenchCase[] = [
     {
       ...{ name: `reads of ${asked} secrets`, connections: usualConnections, aim: aims.reads },
@@ -58,7 +60,7 @@ export async function measureManySecrets(input: ManySecretsInput): Promise<strin
   for (const one of cases)
     measured.push(await measureCase(one, { gatehouse: many, empty: few }, generator, options))
   const beside = (name: string, work: (run: number) => Promise<number>) =>
-    besideWork(many, { generator, options, name, work })
+    besideWork(many, { generator, options, name, work, turns })
   return [
     filled,
     `ready after ${Math.round(starts.many.readyMs)} ms, with few after ${Math.round(starts.few.readyMs)} ms (${verdict(starts.many.readyMs <= aims.startMs, `≤ ${aims.startMs} ms`)})`,

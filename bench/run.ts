@@ -8,6 +8,7 @@ import { measureAudit } from './audit.ts'
 import { measureBackup } from './backup.ts'
 import type { BenchCase, BenchOptions, BenchSetup } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
+import { measureBesideSecrets } from './beside-secrets.ts'
 import { measureCloud } from './cloud.ts'
 import { measureFilledStore } from './filled-store.ts'
 import { measureForgedLogins } from './forged-logins.ts'
@@ -52,7 +53,7 @@ import { measureUnreadLog } from './unread-log.ts'
  * are served at a time, `--only silent-names` logins while others wait for a name server that never answers,
  * `--only unread-log` logins while nobody reads the log, `--only scrapes` logins while metrics are scraped, `--only passwords` JWT logins and reads beside
  * logins with passwords, `--only password-times` whether times tell who exists, `--only secrets` reads, writes and lists
- * of secrets.
+ * of secrets, `--only beside-secrets` reads while secrets are listed, upgraded or waited for.
  *
  * Separate modes: `--commit-delay 5` (milliseconds) for a slow disk; `--fill 1000000` tokens, `--leases
  * 1000000`, `--entities 500000` `--secret-ids 1000000` or
@@ -185,6 +186,7 @@ async function runAll(): Promise<number> {
   if (isWanted('passwords')) print(await measurePasswords({ generator, options }))
   if (isWanted('password-times')) print(await measurePasswordTimes({ options }))
   if (isWanted('secrets')) print(await measureSecrets({ generator, options }))
+  if (isWanted('beside-secrets')) print(await measureBesideSecrets({ generator, options }))
   if (isWanted('overload')) print(await measureOverload({ generator, options }))
   if (isWanted('silent-names')) print(await measureSilentNames({ generator, options }))
   if (isWanted('unread-log')) print(await measureUnreadLog({ generator, options }))

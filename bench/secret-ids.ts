@@ -10,6 +10,7 @@ import { jobOf, median } from './measure.ts'
 import { measureStart, type StartFigures } from './start.ts'
 import { openStoppedStore } from './stopped-store.ts'
 import { megabytes, verdict } from './table.ts'
+import { TurnsFile } from './turns-file.ts'
 
 export type SecretIdsInput = {
   readonly secretIds: number
@@ -45,7 +46,11 @@ export async function measureSecretIds(input: SecretIdsInput): Promise<string> {
     many: await measureStart(folders.many, idleSeconds),
   }
   await using fewServer = await startServerProcess(folders.few)
-  await using manyServer = await startServerProcess(folders.many)
+  const turns = new TurnsFile(manyFolder.path)
+  await using manyServer = await startServerProcess({
+    folder: manyFolder.path,
+    environment: { ...environment, ...turns.environment },
+  })
   const servers = { few: fewServer, many: manyServer }
   const forMs = options.seconds * 1000
 
@@ -84,8 +89,12 @@ export async function measureSecretIds(input: SecretIdsInput): Promise<string> {
     logins,
     generated,
     await besideWork(manyServer, {
-      ...{ generator, options, name: 'all secret ids are listed' },
+      ...{ generator, options, turns, name: 'all secret ids are listed' },
       work: () => listAll(manyServer),
+    }),
+    await besideWork(manyServer, {
+      ...{ generator, options, turns, name: 'the secret ids of a deleted role are removed' },
+      ...{ isOnce: true, work: () => removeAll(manyServer, secretIds) },
     }),
   ].join('\n')
 }
@@ -106,6 +115,13 @@ async function listAll({ url, rootToken }: ServerProcess): Promise<number> {
   })
   const { data } = (await answer.json()) as { data: { keys: string[] } }
   return data.keys.length
+}
+
+/** Deletes the role and lets the server tidy up, which goes on after the response. */
+async function removeAll({ url, rootToken: token }: ServerProcess, count: number): Promise<number> {
+  await sendSuccessfully(url, { method: 'DELETE', path: `${path}/role/r`, token })
+  await sendSuccessfully(url, { method: 'POST', path: `${path}/tidy/secret-id`, token })
+  return count
 }
 
 function p99Of([result]: readonly LoadResult[]): number {

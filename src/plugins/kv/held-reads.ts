@@ -33,6 +33,9 @@ export type HeldRead<T> = {
 /** What nobody reports, such as a right that was lost, is found within this time. */
 const checkMs = 1_000
 
+/** Reads that began together, or were woken together, are not checked together for long. */
+const nextCheckMs = (): number => checkMs * (0.5 + Math.random() / 2)
+
 /** What the waits of a key are called. */
 export const topicOf = ({ uuid }: Pick<Mount, 'uuid'>, path: string): string => `${uuid}/${path}`
 
@@ -47,7 +50,7 @@ export async function nextState<T>(parts: HeldParts, held: HeldRead<T>, first: T
   const resume = call.setAside?.()
   try {
     for (let last = first; ; ) {
-      await wait.pause(Math.max(1, Math.min(checkMs, held.changesAtMs(last) - parts.clock.now())))
+      await wait.pause(Math.max(1, Math.min(nextCheckMs(), held.changesAtMs(last) - parts.clock.now())))
       await parts.confirmCopies()
       await checkServed(parts, held.exchange)
       last = await held.load()

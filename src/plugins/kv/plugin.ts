@@ -1,6 +1,5 @@
 import type { Core } from '../../core/core.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
-import { LongLists } from '../../core/long-lists.ts'
 import type { PluginDefinition } from '../../http/plugin.ts'
 import { Waits } from '../../core/waits.ts'
 import { counted, type KvOperation } from './counted.ts'
@@ -73,5 +72,5 @@ function open(core: Core, maxWaiters: number) {
   const waits = new Waits({ maxPerAddress: maxWaiters })
   kvMounts.onChange((mount, path) => waits.changed(path === undefined ? undefined : topicOf(mount, path)))
   core.onRecheck(() => waits.wakeAll())
-  return { ...core, kvMounts, waits, longLists: new LongLists(), isSealed: () => core.barrier.isSealed() }
+  return { ...core, kvMounts, waits, isSealed: () => core.barrier.isSealed() }
 }

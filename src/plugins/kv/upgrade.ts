@@ -15,7 +15,8 @@ type UpgradeParts = {
   isEnded(): boolean
 }
 
-const atOnce = 50
+/** So few that other requests hardly wait for them. */
+const atOnce = 20
 
 /**
  * Turns entries of version 1 into keys of version 2, each in one step, so that an entry is always in exactly
