@@ -187,12 +187,14 @@ export function dataResources(parts: DataParts): Resource[] {
       },
       write: {
         summary: 'Write a new version of a secret',
+        required: ['data'],
         ...kvAnswers.written,
         input: writeInput,
         handle: (exchange) => written(exchange, 'create'),
       },
       patch: {
         summary: 'Write a new version that merges fields into the current one',
+        required: ['data'],
         ...kvAnswers.written,
         input: writeInput,
         handle: (exchange) => written(exchange, 'patch'),
