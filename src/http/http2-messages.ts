@@ -139,11 +139,21 @@ export class Http2Response extends Http2Message {
   #respond(endStream: boolean): void {
     const { stream, statusCode } = this
     if (stream.headersSent || stream.destroyed || stream.closed) return
-    const head = Array.isArray(this.#headers)
+    const head = isFlat(this.#headers)
       ? [':status', String(statusCode), ...this.#headers]
-      : { ':status': statusCode, ...this.#headers }
+      : headOf(statusCode, this.#headers)
     stream.respond(head, { endStream: endStream || this.req.headers[':method'] === 'HEAD' })
   }
+}
+
+const isFlat = (headers: OutgoingHttpHeaders | readonly string[]): headers is readonly string[] =>
+  Array.isArray(headers)
+
+/** Without the header that HTTP/2 does not have: there, a connection ends with GOAWAY. */
+function headOf(status: number, headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
+  const head: OutgoingHttpHeaders = { ':status': status, ...headers }
+  if (head.connection !== undefined) delete head.connection
+  return head
 }
 
 /** The server uses only members of requests and responses that both versions of HTTP have. */

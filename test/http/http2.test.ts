@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -9,6 +10,10 @@ import {
   type Settings,
 } from 'node:http2'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { CommonHeaders } from '../../src/http/common-headers.ts'
+import { Http2Sessions } from '../../src/http/http2-sessions.ts'
+import { startingServer } from '../../src/http/starting-server.ts'
+import { TlsIdentity } from '../../src/http/tls-identity.ts'
 import { Authority } from '../support/certificates.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -336,6 +341,29 @@ describe('hostile clients', () => {
     expect(code).toBeDefined()
     expect((await call(next, 'GET', '/v1/sys/health')).status).toBe(200)
   })
+})
+
+test.each([
+  ['/health/ready', 503, '{"status":"storage"}\n'],
+  ['/v1/sys/health', 503, '{"errors":["storage is unavailable"]}\n'],
+  ['/', 307, ''],
+])('a server that is starting answers %s with %i', async (path, status, text) => {
+  const identity = await TlsIdentity.read({
+    ...{ certFile: folder.file('cert.pem'), keyFile: folder.file('key.pem'), minVersion: 'TLSv1.2' },
+    ...{ clientCaFile: undefined, requiresClientCertificate: false },
+  })
+  const starting = startingServer(() => 'storage', {
+    ...{ tls: { identity, http2: Http2Sessions }, common: new CommonHeaders(), ui: true },
+  })
+  const listener = createServer((socket) => starting.take(socket, 'network')).listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  using session = await open({ url: `https://127.0.0.1:${(listener.address() as AddressInfo).port}` })
+
+  const answer = await call(session, 'GET', path, { headers: { accept: 'text/html' } })
+
+  starting.abort()
+  listener.close()
+  expect([answer.status, answer.text]).toEqual([status, text])
 })
 
 describe('a server that stops', () => {
