@@ -4,6 +4,7 @@ import { namespace } from '../session/namespace.ts'
 import { session } from '../session/session.ts'
 import type { paths } from './document.ts'
 import { ApiError } from './errors.ts'
+import { parseJson } from './json.ts'
 import { type ApiRequest, encodedPath, pathWithQuery } from './request.ts'
 
 type Sent = ApiRequest & {
@@ -59,7 +60,7 @@ const bodyTypes: Readonly<Partial<Record<ApiRequest['method'], string>>> = {
 
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return undefined
   }
@@ -131,9 +132,11 @@ export function defineCall<
   return Object.assign(call, { request })
 }
 
+/** The root of a mount is a folder with an empty name. */
 const filledIn = (path: string, params: Readonly<Record<string, string>> = {}): string =>
   path
     .slice(1)
     .replaceAll(/\{([^}]+)\}/g, (_, name: string) =>
       /path$/.test(name) ? encodedPath(params[name] ?? '') : encodeURIComponent(params[name] ?? ''),
     )
+    .replace(/\/\/$/, '/')

@@ -8,7 +8,7 @@ import { useAllowedViews } from './view-access.ts'
 /** Shows a view to those who may use it. */
 export function Guarded({ view, children }: { readonly view: View; readonly children: ReactNode }) {
   const { allowed, isKnown } = useAllowedViews()
-  if (view.probes !== undefined && !allowed.includes(view))
+  if (!allowed.includes(view))
     return isKnown ? <EmptyState title={strings.shell.notAllowed} /> : <ViewLoading />
   return <Suspense fallback={<ViewLoading />}>{children}</Suspense>
 }

@@ -1,15 +1,24 @@
 import { type View, views } from '../views/views.ts'
+import { useAcl } from './acl.ts'
 import { useCapabilities } from './capabilities.ts'
+import { grantsOf, reachesBelow } from './grants.ts'
 import { useMounts } from './mounts.ts'
 
-/** The views that the token may use, with one call for all of them. */
+/** The views that the token may use, with one call of each kind for all of them. */
 export function useAllowedViews(): { readonly allowed: readonly View[]; readonly isKnown: boolean } {
   const { mounts, isKnown: areMountsKnown } = useMounts()
   const probes = views.map((view) => view.probes?.(mounts))
   const { can, isKnown } = useCapabilities(probes.flatMap((list) => (list ?? []).map(({ path }) => path)))
-  const allowed = views.filter((_, at) => {
+  const { data: acl, isPending } = useAcl()
+  const grants = acl === undefined ? [] : grantsOf(acl)
+  const reaches = (path: string) => acl?.root === true || reachesBelow(grants, path)
+  const allowed = views.filter((view, at) => {
     const wanted = probes[at]
-    return wanted === undefined || wanted.some(({ path, capability }) => can(path, capability))
+    const mounted = view.mounts?.(mounts)
+    if (wanted === undefined && mounted === undefined) return true
+    return (
+      (wanted ?? []).some(({ path, capability }) => can(path, capability)) || (mounted ?? []).some(reaches)
+    )
   })
-  return { allowed, isKnown: isKnown && areMountsKnown }
+  return { allowed, isKnown: isKnown && areMountsKnown && !isPending }
 }

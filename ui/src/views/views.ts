@@ -10,10 +10,18 @@ export type View = {
    * otherwise. Absent: everyone sees it.
    */
   probes?(mounts: Mounts): readonly Probe[]
+  /** Mounts of which the token must reach something; the view is absent otherwise. */
+  mounts?(mounts: Mounts): readonly string[]
   load(): Promise<{ readonly View: ComponentType }>
 }
 
 type Probe = { readonly path: string; readonly capability: string }
 
+const kvMounts = ({ secret }: Mounts): readonly string[] =>
+  Object.entries(secret).flatMap(([path, { type }]) => (type === 'kv' ? [path] : []))
+
 /** Every view, in the order of the navigation. */
-export const views: readonly View[] = [{ name: 'home', load: () => import('./home/home.tsx') }]
+export const views: readonly View[] = [
+  { name: 'home', load: () => import('./home/home.tsx') },
+  { name: 'secrets', mounts: kvMounts, load: () => import('./secrets/secrets.tsx') },
+]

@@ -1,4 +1,3 @@
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { lookupSelf, type Self } from '../../api/auth.ts'
 import { resultantAcl } from '../../api/server.ts'
@@ -13,9 +12,10 @@ import { ViewHeader } from '../../components/view-header.tsx'
 import { Secret } from '../../components/secret.tsx'
 import { session } from '../../session/session.ts'
 import { logOut, useRenewal, useSelf, useTimeLeft } from '../../session/use-self.ts'
+import { useAcl } from '../../shell/acl.ts'
 import { useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
-import { type Grant, grantsOf } from './grants.ts'
+import { type Grant, grantsOf } from '../../shell/grants.ts'
 import './home.css'
 
 const text = strings.home
@@ -141,21 +141,18 @@ const columns: readonly Column<Grant>[] = [
 ]
 
 function Reach() {
-  const { data, error } = useQuery({
-    queryKey: ['resultant-acl'],
-    queryFn: ({ signal }) => resultantAcl({}, { signal }),
-  })
+  const { data, error } = useAcl()
   const { search } = usePlace()
   const go = useGo()
   const filter = search['filter'] ?? ''
   if (error !== null) return <Failure error={error} />
   if (data === undefined) return null
-  const grants = grantsOf(data.data)
+  const grants = grantsOf(data)
   const shown = grants.filter(({ path }) => path.includes(filter))
   return (
     <section className="panel" aria-labelledby="reach">
       <h2 id="reach">{text.reach}</h2>
-      {data.data.root ? (
+      {data.root ? (
         <p>{text.everything}</p>
       ) : grants.length === 0 ? (
         <EmptyState title={text.nothing}>{text.nothingNext}</EmptyState>

@@ -28,3 +28,20 @@ const listed = (rules: Rules, isPrefix: boolean): Grant[] =>
       ? [{ id: `${path}${isPrefix ? '*' : ''}`, path, isPrefix, capabilities: output.capabilities }]
       : []
   })
+
+/** Whether some rule is for a path below this one, which ends in a slash. */
+export const reachesBelow = (grants: readonly Grant[], path: string): boolean =>
+  grants.some(
+    ({ path: rule, isPrefix, capabilities }) =>
+      !capabilities.includes('deny') && overlap(rule.split('/'), path.split('/').slice(0, -1), isPrefix),
+  )
+
+function overlap(rule: readonly string[], path: readonly string[], isPrefix: boolean): boolean {
+  const last = rule.length - 1
+  return path.every((segment, at) => {
+    const part = rule[at]
+    if (part === undefined) return isPrefix
+    if (part === '+' || part === segment) return true
+    return isPrefix && at === last && segment.startsWith(part)
+  })
+}

@@ -1,0 +1,196 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { expectAccessible, logIn, openPage } from './pages.ts'
+
+let server: TestServer
+const markup = '<img src=x onerror="document.title=1">'
+
+beforeAll(async () => {
+  server = await startTestServer()
+  const { root } = server
+  await root.write('sys/mounts/team', { type: 'kv-v2', description: 'Of the team' })
+  await root.write('sys/mounts/old', { type: 'kv-v1' })
+  await root.write('old/app/db', { password: 'first' })
+  await root.write('team/data/shop/db', { data: { username: 'shop', password: 's3cret', port: 5432 } })
+  await root.write('team/data/shop/db', { data: { username: 'shop', password: 'n3w', note: markup } })
+  await root.write('team/data/numbers', { data: { big: 1 } })
+  await root.write('sys/policies/acl/reader', {
+    policy:
+      'path "team/data/shop/*" { capabilities = ["read"] }\npath "old/+/db" { capabilities = ["read"] }',
+  })
+  await root.write('sys/policies/acl/lister', {
+    policy: 'path "team/metadata/*" { capabilities = ["list", "read"] }',
+  })
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const tokenOf = async (...policies: string[]): Promise<string> => {
+  const made = await server.root.write('auth/token/create', { policies })
+  return String(made.body.auth?.client_token)
+}
+
+async function open(token: string, place = '') {
+  const opened = await openPage(`${server.url}/ui/#/secrets${place}`)
+  await logIn(opened.page, token)
+  return opened
+}
+
+const field = (page: Page, name: string) => page.getByRole('textbox', { name, exact: true })
+
+test('an operator browses, reads, edits, compares, rolls back, destroys and deletes a secret', async () => {
+  await using opened = await open(await tokenOf('root'))
+  const { page, complaints } = opened
+  await page.getByRole('link', { name: 'team/', exact: true }).click()
+  await page.getByRole('link', { name: 'shop/' }).click()
+  await page.getByRole('link', { name: 'db', exact: true }).click()
+  const values = page.getByRole('region', { name: 'Version 2 (current)' })
+  await values.waitFor()
+  await expectAccessible(page)
+
+  expect(await page.content()).not.toContain('n3w')
+  await values.getByRole('button', { name: 'Show password' }).click()
+  await values.getByText('n3w').waitFor()
+  await values.getByRole('button', { name: 'Show note' }).click()
+  await values.getByText(markup).waitFor()
+
+  await values.getByRole('button', { name: 'Edit', exact: true }).click()
+  await expectAccessible(page)
+  await field(page, 'Value of password').fill('third')
+  await page.getByRole('button', { name: 'Save as version 3' }).click()
+  await page.getByRole('region', { name: 'Version 3 (current)' }).waitFor()
+  expect((await server.root.read('team/data/shop/db')).body.data).toMatchObject({
+    data: { username: 'shop', password: 'third', note: markup },
+  })
+
+  await page.getByRole('row', { name: /^1 / }).getByRole('link', { name: 'Compare with 3' }).click()
+  const difference = page.getByRole('region', { name: 'From version 1 to version 3' })
+  await difference.getByRole('row', { name: /^password Changed/ }).waitFor()
+  await difference.getByRole('row', { name: /^port Removed/ }).waitFor()
+  await difference.getByRole('row', { name: /^note Added/ }).waitFor()
+  await expectAccessible(page)
+
+  await page.getByRole('button', { name: 'Roll back to version 1' }).click()
+  await page.getByRole('row', { name: /^4 / }).waitFor()
+  expect((await server.root.read('team/data/shop/db')).body.data).toMatchObject({
+    data: { username: 'shop', password: 's3cret', port: 5432 },
+  })
+
+  await page.getByRole('row', { name: /^2 / }).getByRole('button', { name: 'Destroy' }).click()
+  await page.getByRole('alertdialog', { name: 'Destroy version 2 of shop/db?' }).waitFor()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Destroy' }).click()
+  await page.getByRole('row', { name: /^2 .*Destroyed/ }).waitFor()
+
+  await page.getByRole('button', { name: 'Delete the secret' }).click()
+  await page.getByRole('alertdialog').getByText('All 4 versions').waitFor()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete the secret' }).click()
+  await page.getByText('There is nothing here yet').waitFor()
+  expect((await server.root.read('team/metadata/shop/db')).status).toBe(404)
+  await server.root.write('team/data/shop/db', { data: { password: 's3cret' } })
+  expect(complaints).toEqual([])
+})
+
+test('a person deletes the current version and brings it back', async () => {
+  await server.root.write('team/data/shop/back', { data: { password: 'here' } })
+  await using opened = await open(await tokenOf('root'), '/team~/shop~back')
+  const { page } = opened
+
+  await page.getByRole('button', { name: 'Delete this version' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete this version' }).click()
+  await page.getByText('This version is deleted. It can be undeleted.').waitFor()
+  await page.getByRole('button', { name: 'Undelete version 1' }).click()
+
+  await page.getByRole('button', { name: 'Show password' }).waitFor()
+})
+
+test('a new secret is written where its name is typed, with text and JSON values', async () => {
+  await using opened = await open(await tokenOf('root'), '/team~')
+  const { page } = opened
+  await field(page, 'Open or create a secret').fill('new/api')
+  await page.getByRole('button', { name: 'Open' }).click()
+  await page.getByText('There is no secret here.').waitFor()
+
+  await field(page, 'Field').fill('limit')
+  await field(page, 'Value of limit').fill('12345678901234567890.50')
+  await page.getByRole('checkbox', { name: 'The value of limit is JSON' }).check()
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('region', { name: 'Version 1 (current)' }).waitFor()
+
+  const written = await fetch(`${server.url}/v1/team/data/new/api`, {
+    headers: { 'x-vault-token': await tokenOf('root') },
+  })
+  expect(await written.text()).toContain('"limit":12345678901234567890.50')
+})
+
+test('an edit does not overwrite what somebody else has written since', async () => {
+  await using opened = await open(await tokenOf('root'), '/team~/numbers')
+  const { page } = opened
+  await page.getByRole('button', { name: 'Edit', exact: true }).click()
+  await server.root.write('team/data/numbers', { data: { big: 2 } })
+  await page.getByRole('button', { name: 'Save as version 2' }).click()
+  await page.getByText('check-and-set parameter did not match the current version').waitFor()
+
+  expect((await server.root.read('team/data/numbers')).body.data).toMatchObject({ data: { big: 2 } })
+})
+
+test('a reader sees only what the token allows', async () => {
+  await using opened = await open(await tokenOf('reader'))
+  const { page } = opened
+  await page.getByRole('link', { name: 'team/', exact: true }).click()
+  await page.getByText('Your token may not list this folder').waitFor()
+  await field(page, 'Open or create a secret').fill('shop/db')
+  await page.getByRole('button', { name: 'Open' }).click()
+  await page.getByRole('button', { name: 'Show password' }).waitFor()
+  await expectAccessible(page)
+
+  const buttons = await page.getByRole('main').getByRole('button').allInnerTexts()
+  expect(buttons.filter((name) => /edit|delete|destroy|roll/i.test(name))).toEqual([])
+})
+
+test('who may read metadata alone sees versions and no values', async () => {
+  await using opened = await open(await tokenOf('lister'), '/team~/shop~db')
+  const { page } = opened
+  await page.getByText('Your token may not read the values of this secret.').waitFor()
+
+  await page.getByRole('table', { name: 'Versions' }).waitFor()
+  expect(await page.getByRole('button', { name: /^Show/ }).count()).toBe(0)
+})
+
+test('the view is absent for a token that reaches no mount of secrets', async () => {
+  await using opened = await open(await tokenOf('default'))
+  const { page } = opened
+  await page.getByText('Your token does not allow anything here.').waitFor()
+
+  expect(await page.getByRole('link', { name: 'Secrets' }).count()).toBe(0)
+})
+
+test('version 1 has one value, which is read, written and deleted', async () => {
+  await using opened = await open(await tokenOf('root'), '/old~/app~db')
+  const { page } = opened
+  await page.getByRole('button', { name: 'Show password' }).waitFor()
+  await page.getByRole('button', { name: 'Edit', exact: true }).click()
+  await field(page, 'Value of password').fill('second')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('button', { name: 'Edit', exact: true }).waitFor()
+  expect((await server.root.read('old/app/db')).body.data).toEqual({ password: 'second' })
+
+  await page.getByRole('button', { name: 'Delete the secret' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete the secret' }).click()
+  await page.getByText('There is nothing here yet').waitFor()
+})
+
+test('metadata is shown and changed', async () => {
+  await using opened = await open(await tokenOf('root'), '/team~/shop~db')
+  const { page } = opened
+  await page.getByRole('button', { name: 'Edit metadata' }).click()
+  await page.getByRole('spinbutton', { name: 'Versions kept' }).or(field(page, 'Versions kept')).fill('5')
+  await field(page, 'Custom metadata').fill('owner=team a')
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('region', { name: 'Metadata' }).getByText('team a').waitFor()
+
+  expect((await server.root.read('team/metadata/shop/db')).body.data).toMatchObject({
+    max_versions: 5,
+    custom_metadata: { owner: 'team a' },
+  })
+})

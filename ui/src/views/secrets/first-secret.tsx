@@ -1,0 +1,103 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ApiError } from '../../api/errors.ts'
+import { Button } from '../../components/button.tsx'
+import { Confirm } from '../../components/confirm.tsx'
+import { Failure } from '../../components/failure.tsx'
+import { ViewHeader } from '../../components/view-header.tsx'
+import { useCapabilities } from '../../shell/capabilities.ts'
+import { ViewLoading } from '../../shell/outcomes.tsx'
+import { useGo } from '../../shell/use-place.tsx'
+import { strings } from '../../strings.ts'
+import { deleteFirst, readFirst, type Values, writeFirst } from './calls.ts'
+import { Editor } from './editor.tsx'
+import { folderOf, type SecretMount, withoutSlash } from './paths.ts'
+import { Trail } from './trail.tsx'
+import { ValueList } from './values.tsx'
+
+const text = strings.secrets
+
+type Props = { readonly mount: SecretMount; readonly path: string }
+
+/** One secret of a mount of version 1, which keeps a single value. */
+export function FirstSecret({ mount, path }: Props) {
+  const client = useQueryClient()
+  const go = useGo()
+  const [isEdited, setEdited] = useState(false)
+  const own = `${mount.path}${path}`
+  const { can, isKnown } = useCapabilities([own])
+  const params = { kv_mount_path: withoutSlash(mount.path), path }
+  const mayRead = can(own, 'read')
+  const { data, error } = useQuery({
+    queryKey: ['secret', mount.path, path, mayRead],
+    gcTime: 0,
+    enabled: isKnown,
+    queryFn: async ({ signal }): Promise<Values | null> => {
+      if (!mayRead) return null
+      try {
+        return (await readFirst({ params }, { signal })).data
+      } catch (failure) {
+        if (failure instanceof ApiError && failure.status === 404) return null
+        throw failure
+      }
+    },
+  })
+  const changed = async () => {
+    await client.invalidateQueries({ queryKey: ['secret', mount.path, path] })
+    await client.invalidateQueries({ queryKey: ['secret-names', mount.path] })
+  }
+  if (data === undefined && error === null) return <ViewLoading />
+  const isThere = data != null
+  const mayWrite = can(own, 'update') || (!isThere && can(own, 'create'))
+  return (
+    <div className="view">
+      <Trail mount={mount.path} path={path} />
+      <ViewHeader title={path.slice(folderOf(path).length)} requests={[readFirst.request({ params })]}>
+        {isThere && can(own, 'delete') && (
+          <Confirm
+            label={text.deleteAll}
+            question={text.deleteAllQuestion(path)}
+            action={text.deleteAll}
+            onConfirmed={async () => {
+              await deleteFirst({ params })
+              await changed()
+              go({ view: 'secrets', parts: [mount.path, folderOf(path)] }, { replace: true })
+            }}
+          >
+            <p>{text.deleteFirstHint}</p>
+          </Confirm>
+        )}
+      </ViewHeader>
+      <section className="panel" aria-labelledby="values">
+        <h2 id="values">{isThere ? text.values : text.newSecret}</h2>
+        <Failure error={error} />
+        {!isThere && error === null && <p>{mayRead ? text.notThere : text.mayNotRead}</p>}
+        {isEdited || (!isThere && mayWrite && mayRead && error === null) ? (
+          <Editor
+            before={data ?? {}}
+            submit={isThere ? text.save : text.create}
+            onSave={async (values) => {
+              await writeFirst({ params, body: values })
+              setEdited(false)
+              await changed()
+            }}
+            onCancel={isThere ? () => setEdited(false) : undefined}
+          />
+        ) : (
+          isThere && (
+            <>
+              <ValueList values={data} />
+              {mayWrite && (
+                <div className="actions">
+                  <Button kind="primary" onPress={() => setEdited(true)}>
+                    {text.edit}
+                  </Button>
+                </div>
+              )}
+            </>
+          )
+        )}
+      </section>
+    </div>
+  )
+}

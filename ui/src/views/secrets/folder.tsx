@@ -1,0 +1,123 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ApiError } from '../../api/errors.ts'
+import { Button } from '../../components/button.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { Failure } from '../../components/failure.tsx'
+import { Field } from '../../components/field.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { ViewHeader } from '../../components/view-header.tsx'
+import { useCapabilities } from '../../shell/capabilities.ts'
+import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
+import { strings } from '../../strings.ts'
+import { listFirst, listNames } from './calls.ts'
+import { folderOf, type SecretMount, withoutSlash } from './paths.ts'
+import { Trail } from './trail.tsx'
+
+const text = strings.secrets
+
+type Props = { readonly mount: SecretMount; readonly path: string }
+
+/** The names in a folder. */
+export function Folder({ mount, path }: Props) {
+  const { search } = usePlace()
+  const go = useGo()
+  const filter = search['filter'] ?? ''
+  const listed = `${mount.path}${mount.version === 2 ? 'metadata/' : ''}${path}`
+  const { can, isKnown } = useCapabilities([listed])
+  const mayList = can(listed, 'list')
+  const { data, error } = useQuery({
+    queryKey: ['secret-names', mount.path, path],
+    queryFn: ({ signal }) => namesIn(mount, path, signal),
+    enabled: mayList,
+  })
+  const shown = (data ?? []).filter((name) => name.includes(filter))
+  return (
+    <div className="view">
+      <Trail mount={mount.path} path={path} />
+      <ViewHeader
+        title={path === '' ? mount.path : path.slice(folderOf(withoutSlash(path)).length)}
+        requests={[callOf(mount, path)]}
+      />
+      <OpenPath mount={mount} folder={path} />
+      <Failure error={error} />
+      {isKnown && !mayList && (
+        <EmptyState title={text.mayNotList}>
+          <p>{text.mayNotListNext}</p>
+        </EmptyState>
+      )}
+      {data?.length === 0 && (
+        <EmptyState title={text.empty}>
+          <p>{text.emptyNext}</p>
+        </EmptyState>
+      )}
+      {data !== undefined && data.length > 0 && (
+        <>
+          <Field
+            label={text.filter}
+            value={filter}
+            onChange={(value) =>
+              go({ view: 'secrets', parts: [mount.path, path], search: { filter: value } }, { replace: true })
+            }
+          />
+          <Table label={text.names} columns={columnsIn(mount, path)} rows={shown} keyOf={(name) => name} />
+        </>
+      )}
+    </div>
+  )
+}
+
+const params = (mount: SecretMount, path: string) => ({ params: { path: withoutSlash(path) }, mount })
+
+function callOf(mount: SecretMount, folder: string) {
+  const { params: place } = params(mount, folder)
+  return mount.version === 2
+    ? listNames.request({ params: { 'kv-v2_mount_path': withoutSlash(mount.path), ...place } })
+    : listFirst.request({ params: { kv_mount_path: withoutSlash(mount.path), ...place } })
+}
+
+/** An empty folder is answered with 404. */
+async function namesIn(mount: SecretMount, folder: string, signal: AbortSignal): Promise<readonly string[]> {
+  const { params: place } = params(mount, folder)
+  const listed =
+    mount.version === 2
+      ? listNames({ params: { 'kv-v2_mount_path': withoutSlash(mount.path), ...place } }, { signal })
+      : listFirst({ params: { kv_mount_path: withoutSlash(mount.path), ...place } }, { signal })
+  try {
+    return (await listed).data.keys
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return []
+    throw error
+  }
+}
+
+const columnsIn = (mount: SecretMount, folder: string): readonly Column<string>[] => [
+  {
+    id: 'name',
+    title: text.name,
+    cell: (name) => (
+      <PlaceLink view="secrets" parts={[mount.path, `${folder}${name}`]}>
+        {name}
+      </PlaceLink>
+    ),
+  },
+]
+
+/** Opens a secret that no list shows, or one that is about to be written. */
+function OpenPath({ mount, folder }: { readonly mount: SecretMount; readonly folder: string }) {
+  const go = useGo()
+  const [name, setName] = useState('')
+  const path = `${folder}${name.trim()}`
+  return (
+    <form
+      className="open-path"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (name.trim() !== '') go({ view: 'secrets', parts: [mount.path, path] })
+      }}
+    >
+      <Field label={text.openPath} hint={text.openPathHint} value={name} onChange={setName} mono />
+      <Button type="submit">{text.open}</Button>
+    </form>
+  )
+}

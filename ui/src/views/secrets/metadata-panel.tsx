@@ -1,0 +1,148 @@
+import { type FormEvent, useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { Failure } from '../../components/failure.tsx'
+import { Field } from '../../components/field.tsx'
+import { Time } from '../../components/time.tsx'
+import { strings } from '../../strings.ts'
+import { type Metadata, writeMetadata } from './calls.ts'
+import { endpointPath, type SecretPlace } from './place.ts'
+
+const text = strings.secrets
+
+type Props = { readonly place: SecretPlace; readonly metadata: Metadata }
+
+/** The settings of a secret, and what its owners have noted. */
+export function MetadataPanel({ place, metadata }: Props) {
+  const [isEdited, setEdited] = useState(false)
+  const mayWrite = place.can(endpointPath(place, 'metadata'), 'update')
+  return (
+    <section className="panel" aria-labelledby="metadata">
+      <h2 id="metadata">{text.metadata}</h2>
+      {isEdited ? (
+        <Settings place={place} metadata={metadata} onDone={() => setEdited(false)} />
+      ) : (
+        <>
+          <Facts metadata={metadata} />
+          {mayWrite && (
+            <div className="actions">
+              <Button onPress={() => setEdited(true)}>{text.editMetadata}</Button>
+            </div>
+          )}
+        </>
+      )}
+    </section>
+  )
+}
+
+function Facts({ metadata }: { readonly metadata: Metadata }) {
+  const notes = Object.entries(metadata.custom_metadata ?? {})
+  return (
+    <dl className="facts">
+      <dt>{text.maxVersions}</dt>
+      <dd>{metadata.max_versions === 0 ? text.likeMount : metadata.max_versions}</dd>
+      <dt>{text.casRequired}</dt>
+      <dd>{metadata.cas_required ? text.yes : text.no}</dd>
+      <dt>{text.deleteAfter}</dt>
+      <dd>{metadata.delete_version_after === '0s' ? text.never : metadata.delete_version_after}</dd>
+      <dt>{text.updated}</dt>
+      <dd>
+        <Time at={metadata.updated_time} /> ({metadata.last_updated_by.actor})
+      </dd>
+      {notes.map(([name, value]) => (
+        <div className="fact" key={name}>
+          <dt className="mono">{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+type SettingsProps = Props & { readonly onDone: () => void }
+
+function Settings({ place, metadata, onDone }: SettingsProps) {
+  const [maxVersions, setMaxVersions] = useState(String(metadata.max_versions))
+  const [after, setAfter] = useState(metadata.delete_version_after)
+  const [isCasRequired, setCasRequired] = useState(metadata.cas_required)
+  const [notes, setNotes] = useState(
+    Object.entries(metadata.custom_metadata ?? {})
+      .map(([name, value]) => `${name}=${value}`)
+      .join('\n'),
+  )
+  const areLines = hasLinesOnly(metadata.custom_metadata ?? {})
+  const [error, setError] = useState<unknown>()
+  const save = async (event: FormEvent) => {
+    event.preventDefault()
+    try {
+      await writeMetadata({
+        params: place.params,
+        body: {
+          max_versions: Number(maxVersions),
+          cas_required: isCasRequired,
+          delete_version_after: after,
+          ...(areLines && { custom_metadata: notesOf(notes) }),
+          // somebody may have changed it since: the server refuses then
+          metadata_cas: metadata.current_metadata_version,
+        },
+      })
+      await place.changed()
+      onDone()
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  return (
+    <form className="settings" onSubmit={(event) => void save(event)}>
+      <Field
+        label={text.maxVersions}
+        hint={text.maxVersionsHint}
+        type="number"
+        value={maxVersions}
+        onChange={setMaxVersions}
+      />
+      <Field label={text.deleteAfter} hint={text.deleteAfterHint} value={after} onChange={setAfter} />
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={isCasRequired}
+          onChange={({ target }) => setCasRequired(target.checked)}
+        />
+        {text.casRequired}
+      </label>
+      {areLines && (
+        <Field
+          label={text.notes}
+          hint={text.notesHint}
+          rows={4}
+          mono
+          value={notes}
+          error={notesOf(notes) === undefined ? text.badNotes : undefined}
+          onChange={setNotes}
+        />
+      )}
+      <Failure error={error} />
+      <div className="actions">
+        <Button type="submit" kind="primary" isDisabled={notesOf(notes) === undefined}>
+          {text.save}
+        </Button>
+        <Button onPress={onDone}>{strings.cancel}</Button>
+      </div>
+    </form>
+  )
+}
+
+/** Lines `name=value`; undefined if one is not. */
+function notesOf(lines: string): Record<string, string> | undefined {
+  const notes = lines
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => [line.slice(0, line.indexOf('=')).trim(), line.slice(line.indexOf('=') + 1)] as const)
+  const isGood = lines.split('\n').every((line) => line.trim() === '' || line.indexOf('=') > 0)
+  return isGood ? Object.fromEntries(notes) : undefined
+}
+
+/** Whether the form can show and write back every note. */
+const hasLinesOnly = (notes: Readonly<Record<string, string>>): boolean =>
+  Object.entries(notes).every(
+    ([name, value]) => name !== '' && name.trim() === name && !name.includes('=') && !/\n/.test(name + value),
+  )

@@ -1,0 +1,204 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ApiError } from '../../api/errors.ts'
+import { Button } from '../../components/button.tsx'
+import { Confirm } from '../../components/confirm.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { Failure } from '../../components/failure.tsx'
+import { Time } from '../../components/time.tsx'
+import { ViewHeader } from '../../components/view-header.tsx'
+import { useCapabilities } from '../../shell/capabilities.ts'
+import { ViewLoading } from '../../shell/outcomes.tsx'
+import { useGo, usePlace } from '../../shell/use-place.tsx'
+import { strings } from '../../strings.ts'
+import {
+  deleteCurrent,
+  deleteSecret,
+  type Metadata,
+  readMetadata,
+  readSecret,
+  type Values,
+  writeSecret,
+} from './calls.ts'
+import { Difference } from './difference.tsx'
+import { Editor } from './editor.tsx'
+import { MetadataPanel } from './metadata-panel.tsx'
+import { folderOf, type SecretMount, withoutSlash } from './paths.ts'
+import { endpointPath, endpoints, type SecretPlace, useSecret } from './place.ts'
+import { Trail } from './trail.tsx'
+import { ValueList } from './values.tsx'
+import { stateOf, Versions } from './versions.tsx'
+
+const text = strings.secrets
+
+type Props = { readonly mount: SecretMount; readonly path: string }
+
+/** One secret with its versions. */
+export function SecretPage({ mount, path }: Props) {
+  const client = useQueryClient()
+  const own = { mount: mount.path, path }
+  const { can, isKnown } = useCapabilities(endpoints.map((endpoint) => endpointPath(own, endpoint)))
+  const params = { 'kv-v2_mount_path': withoutSlash(mount.path), path }
+  const place: SecretPlace = {
+    ...own,
+    ...{ params, can },
+    changed: async () => {
+      await client.invalidateQueries({ queryKey: ['secret', mount.path, path] })
+      await client.invalidateQueries({ queryKey: ['secret-names', mount.path] })
+    },
+  }
+  const metadata = useMetadata(place)
+  if (!isKnown || metadata.isPending) return <ViewLoading />
+  return <Loaded place={place} metadata={metadata.data} error={metadata.error} />
+}
+
+/** Null: it cannot be read, or there is no such secret. */
+function useMetadata(place: SecretPlace) {
+  const mayRead = place.can(endpointPath(place, 'metadata'), 'read')
+  return useQuery({
+    queryKey: ['secret', place.mount, place.path, 'metadata', mayRead],
+    queryFn: async ({ signal }): Promise<Metadata | null> => {
+      if (!mayRead) return null
+      try {
+        return (await readMetadata({ params: place.params }, { signal })).data
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 404) return null
+        throw error
+      }
+    },
+  })
+}
+
+type LoadedProps = {
+  readonly place: SecretPlace
+  readonly metadata: Metadata | null | undefined
+  readonly error: unknown
+}
+
+function Loaded({ place, metadata, error }: LoadedProps) {
+  const { search } = usePlace()
+  const version = Number(search['version'] ?? 0) || undefined
+  const other = Number(search['compare'] ?? 0) || undefined
+  const { can, params } = place
+  const name = place.path.slice(folderOf(place.path).length)
+  const query = version === undefined ? undefined : { version: String(version) }
+  return (
+    <div className="view">
+      <Trail mount={place.mount} path={place.path} />
+      <ViewHeader
+        title={name}
+        requests={[readSecret.request({ params, query }), readMetadata.request({ params })]}
+      >
+        <DeleteAll place={place} metadata={metadata ?? undefined} />
+      </ViewHeader>
+      <Failure error={error} />
+      {can(endpointPath(place, 'data'), 'read') || metadata === null ? (
+        <Data place={place} metadata={metadata ?? undefined} version={version} />
+      ) : (
+        <EmptyState title={text.mayNotRead} />
+      )}
+      {metadata != null && (
+        <>
+          {other !== undefined && (
+            <Difference place={place} from={other} to={version ?? metadata.current_version} />
+          )}
+          <Versions place={place} metadata={metadata} shown={version} />
+          <MetadataPanel place={place} metadata={metadata} />
+        </>
+      )}
+    </div>
+  )
+}
+
+type DataProps = {
+  readonly place: SecretPlace
+  readonly metadata: Metadata | undefined
+  readonly version: number | undefined
+}
+
+/** One version's fields, which can be edited into a new version. */
+function Data({ place, metadata, version }: DataProps) {
+  const go = useGo()
+  const [isEdited, setEdited] = useState(false)
+  const { data, error, isPending } = useSecret(place, version)
+  const mayCreate = place.can(endpointPath(place, 'data'), 'create')
+  const mayUpdate = place.can(endpointPath(place, 'data'), 'update')
+  if (isPending) return <ViewLoading />
+  const current = metadata?.current_version ?? data?.metadata.version ?? 0
+  const shown = version ?? current
+  const state = metadata?.versions[String(shown)]
+  const save = async (values: Values) => {
+    // somebody may have written since: the server refuses then
+    await writeSecret({ params: place.params, body: { data: values, options: { cas: current } } })
+    setEdited(false)
+    await place.changed()
+    go({ view: 'secrets', parts: [place.mount, place.path] })
+  }
+  const mayWrite = current === 0 ? mayCreate || mayUpdate : mayUpdate
+  const isThere = data?.data != null
+  return (
+    <section className="panel" aria-labelledby="values">
+      <div className="panel-head">
+        <h2 id="values">{current === 0 ? text.newSecret : text.versionTitle(shown, shown === current)}</h2>
+        {isThere && <Time at={data.metadata.created_time} />}
+      </div>
+      <Failure error={error} />
+      {!isThere && error === null && (
+        <p>{current === 0 ? text.notThere : text.states[state === undefined ? 'gone' : stateOf(state)]}</p>
+      )}
+      {isEdited || (current === 0 && mayWrite && error === null) ? (
+        <Editor
+          before={data?.data ?? {}}
+          submit={current === 0 ? text.create : text.saveAs(current + 1)}
+          onSave={save}
+          onCancel={current === 0 ? undefined : () => setEdited(false)}
+        />
+      ) : (
+        <>
+          {isThere && <ValueList values={data.data ?? {}} />}
+          <div className="actions">
+            {current > 0 && mayWrite && (
+              <Button kind="primary" onPress={() => setEdited(true)}>
+                {isThere ? text.edit : text.writeAnew}
+              </Button>
+            )}
+            {isThere && shown === current && place.can(endpointPath(place, 'data'), 'delete') && (
+              <Confirm
+                label={text.deleteVersion}
+                question={text.deleteVersionQuestion(shown, place.path)}
+                action={text.deleteVersion}
+                onConfirmed={async () => {
+                  await deleteCurrent({ params: place.params })
+                  await place.changed()
+                }}
+              >
+                <p>{text.deleteVersionHint}</p>
+              </Confirm>
+            )}
+          </div>
+        </>
+      )}
+    </section>
+  )
+}
+
+type DeleteAllProps = { readonly place: SecretPlace; readonly metadata: Metadata | undefined }
+
+function DeleteAll({ place, metadata }: DeleteAllProps) {
+  const go = useGo()
+  if (metadata === undefined || !place.can(endpointPath(place, 'metadata'), 'delete')) return null
+  return (
+    <Confirm
+      label={text.deleteAll}
+      question={text.deleteAllQuestion(place.path)}
+      action={text.deleteAll}
+      onConfirmed={async () => {
+        await deleteSecret({ params: place.params })
+        await place.changed()
+        go({ view: 'secrets', parts: [place.mount, folderOf(place.path)] }, { replace: true })
+      }}
+    >
+      <p>{text.deleteAllHint(Object.keys(metadata.versions).length)}</p>
+    </Confirm>
+  )
+}

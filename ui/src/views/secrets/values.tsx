@@ -1,0 +1,27 @@
+import { Secret } from '../../components/secret.tsx'
+import { strings } from '../../strings.ts'
+import type { Values } from './calls.ts'
+
+const text = strings.secrets
+
+/** A value as people read it: a text as it is, anything else as JSON. */
+export const shownValue = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value, undefined, 2)
+
+/** The fields of a secret, masked. */
+export function ValueList({ values }: { readonly values: Values }) {
+  const fields = Object.entries(values)
+  if (fields.length === 0) return <p>{text.noFields}</p>
+  return (
+    <dl className="facts values">
+      {fields.map(([name, value]) => (
+        <div key={name}>
+          <dt className="mono">{name}</dt>
+          <dd>
+            <Secret value={shownValue(value)} label={name} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

@@ -1,0 +1,144 @@
+import { useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { Confirm } from '../../components/confirm.tsx'
+import { Failure } from '../../components/failure.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { Time } from '../../components/time.tsx'
+import { PlaceLink } from '../../shell/use-place.tsx'
+import { strings } from '../../strings.ts'
+import { destroyVersions, type Metadata, restoreVersion, undeleteVersions } from './calls.ts'
+import { endpointPath, type SecretPlace } from './place.ts'
+
+const text = strings.secrets
+
+type State = { readonly destroyed: boolean; readonly deletion_time: string }
+
+/** What can be done with a version. */
+export const stateOf = ({ destroyed, deletion_time: at }: State): 'there' | 'deleted' | 'destroyed' =>
+  destroyed ? 'destroyed' : at !== '' && Date.parse(at) <= Date.now() ? 'deleted' : 'there'
+
+type Version = Metadata['versions'][string] & { readonly number: number }
+
+type Props = {
+  readonly place: SecretPlace
+  readonly metadata: Metadata
+  /** Undefined: the current one. */
+  readonly shown: number | undefined
+}
+
+/** All versions, the latest first. */
+export function Versions({ place, metadata, shown }: Props) {
+  const versions = Object.entries(metadata.versions)
+    .map(([number, facts]): Version => ({ number: Number(number), ...facts }))
+    .toSorted((a, b) => b.number - a.number)
+  if (versions.length === 0) return null
+  return (
+    <section className="panel" aria-labelledby="versions">
+      <h2 id="versions">{text.versions}</h2>
+      <Table
+        label={text.versions}
+        columns={columnsOf(place, metadata.current_version, shown ?? metadata.current_version)}
+        rows={versions}
+        keyOf={({ number }) => String(number)}
+      />
+    </section>
+  )
+}
+
+const columnsOf = (place: SecretPlace, current: number, shown: number): readonly Column<Version>[] => [
+  {
+    id: 'number',
+    title: text.version,
+    width: '8rem',
+    cell: ({ number }) =>
+      number === shown ? (
+        <strong>
+          {number} <span className="hint">{text.shown}</span>
+        </strong>
+      ) : (
+        <PlaceLink
+          view="secrets"
+          parts={[place.mount, place.path]}
+          search={{ version: number === current ? undefined : String(number) }}
+        >
+          {number}
+        </PlaceLink>
+      ),
+  },
+  { id: 'created', title: text.created, width: '12rem', cell: (row) => <Time at={row.created_time} /> },
+  { id: 'by', title: text.by, cell: (row) => row.created_by.actor },
+  { id: 'state', title: text.state, width: '9rem', cell: (row) => text.stateNames[stateOf(row)] },
+  {
+    id: 'actions',
+    title: text.actions,
+    width: '2fr',
+    cell: (row) => <VersionActions place={place} row={row} current={current} shown={shown} />,
+  },
+]
+
+type ActionProps = {
+  readonly place: SecretPlace
+  readonly row: Version
+  readonly current: number
+  readonly shown: number
+}
+
+function VersionActions({ place, row, current, shown }: ActionProps) {
+  const { can, params } = place
+  const [error, setError] = useState<unknown>()
+  const state = stateOf(row)
+  const body = { versions: [row.number] }
+  const run = (call: () => Promise<unknown>) =>
+    void call()
+      .then(() => place.changed())
+      .then(() => setError(undefined), setError)
+  const may = (endpoint: 'undelete' | 'destroy' | 'restore') => {
+    const path = endpointPath(place, endpoint)
+    return can(path, 'update') || can(path, 'create')
+  }
+  return (
+    <div className="row-actions">
+      {row.number !== shown && state === 'there' && (
+        <PlaceLink
+          view="secrets"
+          parts={[place.mount, place.path]}
+          search={{ version: String(shown), compare: String(row.number) }}
+        >
+          {text.compareWith(shown)}
+        </PlaceLink>
+      )}
+      {row.number !== current && state === 'there' && may('restore') && (
+        <Button
+          kind="quiet"
+          aria-label={text.restoreOf(row.number)}
+          onPress={() => run(() => restoreVersion({ params, body: { version: row.number } }))}
+        >
+          {text.restore}
+        </Button>
+      )}
+      {state === 'deleted' && may('undelete') && (
+        <Button
+          kind="quiet"
+          aria-label={text.undeleteOf(row.number)}
+          onPress={() => run(() => undeleteVersions({ params, body }))}
+        >
+          {text.undelete}
+        </Button>
+      )}
+      {state !== 'destroyed' && may('destroy') && (
+        <Confirm
+          label={text.destroy}
+          question={text.destroyQuestion(row.number, place.path)}
+          action={text.destroy}
+          onConfirmed={async () => {
+            await destroyVersions({ params, body })
+            await place.changed()
+          }}
+        >
+          <p>{text.destroyHint}</p>
+        </Confirm>
+      )}
+      <Failure error={error} />
+    </div>
+  )
+}
