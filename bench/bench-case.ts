@@ -2,10 +2,10 @@ import type { Issuer } from '../simulators/ci-issuer/issuer.ts'
 import type { Variant } from './load.ts'
 
 /**
- * The floor program, a bare Fastify route, OpenBao, Gatehouse with an empty store or without an audit device, or
+ * The floor program, a bare Fastify route, another server, Gatehouse with an empty store or without an audit device, or
  * the same server with other requests.
  */
-export type Opponent = 'floor' | 'bare' | 'openbao' | 'empty' | 'unaudited' | 'itself'
+export type Opponent = 'floor' | 'bare' | 'other' | 'empty' | 'unaudited' | 'itself'
 
 /** One row of the table: the same number of connections to Gatehouse and to its opponent. */
 export type BenchCase = {

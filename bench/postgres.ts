@@ -7,7 +7,7 @@ import { makeBenchFolder } from './bench-folder.ts'
 import type { Generator } from './generator.ts'
 import { lookupSelfCases } from './lookup-self.ts'
 import { jobOf, measureCase, median, sum } from './measure.ts'
-import { startOpenBao } from './openbao.ts'
+import { startOtherServer } from './other-server.ts'
 import { configureLogins, loginPath, type SignLogins, signLogins } from './pipeline-logins.ts'
 import { readProcessFigures } from './process-figures.ts'
 import { startProgram } from './program.ts'
@@ -22,15 +22,19 @@ const sealKey = '5e'.repeat(32)
 export type PostgresInput = {
   readonly generator: Generator
   readonly options: BenchOptions
-  /** The executable `bao`, if there is one. */
-  readonly openBao: string | undefined
+  /** Starts another server: `OtherServerInput`. */
+  readonly against: string | undefined
 }
 
 /**
- * Measures servers on PostgreSQL: logins against the floor program and OpenBao on the same PostgreSQL,
+ * Measures servers on PostgreSQL: logins against the floor program and another server on the same PostgreSQL,
  * notifications on and off, two worker processes, and one, two and four servers over one database.
  */
-export async function measurePostgres({ generator, options, openBao }: PostgresInput): Promise<string> {
+export async function measurePostgres({
+  generator,
+  options,
+  against: command,
+}: PostgresInput): Promise<string> {
   await using folder = await makeBenchFolder()
   await using issuer = await startIssuer({ algorithms: ['RS256', 'ES256'] })
   await using installation = await PostgresInstallation.open()
@@ -70,17 +74,18 @@ export async function measurePostgres({ generator, options, openBao }: PostgresI
       measured.push(await measureCase(one, { gatehouse, floor, bare }, generator, options))
     lines.push(renderTable(measured))
   }
-  if (openBao !== undefined) {
-    await createDatabase(postgres, 'openbao')
-    await using openbao = await startOpenBao({
-      ...{ program: openBao, folder: folder.path, database: postgres.url('openbao') },
+  if (command !== undefined) {
+    await createDatabase(postgres, 'other')
+    await using files = await makeBenchFolder()
+    await using other = await startOtherServer({
+      ...{ command, folder: files.path, database: postgres.url('other') },
     })
-    await configureLogins(openbao.url, openbao.rootToken, issuer)
+    await configureLogins(other.url, other.rootToken, issuer)
     const measured = []
-    for (const { name, requests } of await loginRequests(issuer, options, 'openbao')) {
-      const against = { contender: 'openbao' as const, requests }
-      const one = { name, connections: usualConnections, ours: requests, against, aim: 8 }
-      measured.push(await measureCase(one, { gatehouse, openbao }, generator, options))
+    for (const { name, requests } of await loginRequests(issuer, options, 'other')) {
+      const against = { contender: 'other' as const, requests }
+      const one = { name, connections: usualConnections, ours: requests, against }
+      measured.push(await measureCase(one, { gatehouse, other }, generator, options))
     }
     lines.push(renderTable(measured))
   }

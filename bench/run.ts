@@ -3,6 +3,7 @@ import { startIssuer } from '../simulators/ci-issuer/issuer.ts'
 import { exitOnSignals } from '../simulators/exit.ts'
 import { startServerProcess } from '../simulators/server-process.ts'
 import { measureAcl } from './acl.ts'
+import { measureAgainst } from './against.ts'
 import { measureAttacks } from './attacks.ts'
 import { measureAudit } from './audit.ts'
 import { measureBackup } from './backup.ts'
@@ -10,6 +11,7 @@ import type { BenchCase, BenchOptions, BenchSetup } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import { measureBesideSecrets } from './beside-secrets.ts'
 import { measureCloud } from './cloud.ts'
+import { checkRatios, recordRatios } from './expected.ts'
 import { measureFilledStore } from './filled-store.ts'
 import { measureForgedLogins } from './forged-logins.ts'
 import { startGenerator } from './generator.ts'
@@ -46,7 +48,8 @@ import { measureUnreadLog } from './unread-log.ts'
  * ratios.
  *
  * Options: `--quick` for a first impression, `--only login,lookup-self`, `--seconds 3` per round, `--rounds
- * 3`, `--fresh 3000` new subjects per round, `--generator own|wrk`. `--only acl` measures access decisions
+ * 3`, `--fresh 3000` new subjects per round, `--generator own|wrk`. `--check` fails if a ratio is more than 20 % below
+ * the one in `expected.json`, which `--record` writes. `--only acl` measures access decisions
  * alone, `--only transports` logins with TLS, over HTTP/2 and beside slow
  * clients, `--only attacks` logins while other clients leave requests unfinished or connections idle, `--only
  * forged` logins while another address sends forged tokens, `--only overload` logins of ten times as many clients as
@@ -60,7 +63,8 @@ import { measureUnreadLog } from './unread-log.ts'
  * `--secrets 1000000` in the store; `--rotation 1000000` records sealed again under a new data
  * key during logins; `--backup 1000000` tokens in the store during backups; `--cloud 10000` cloud credentials issued and revoked; `--audit` for logins with and
  * without an audit device, also with `--commit-delay`; `--postgres` for servers on PostgreSQL,
- * also with `--fill`, and with `--openbao bao` against OpenBao, whose executable this names.
+ * also with `--fill`; `--against COMMAND` for another server that speaks the API, also with `--postgres`:
+ * `--against 'bench/openbao.sh bao'` (`other-server.ts`).
  */
 const { values } = parseArgs({
   options: {
@@ -80,7 +84,9 @@ const { values } = parseArgs({
     cloud: { type: 'string' },
     openid: { type: 'boolean', default: false },
     postgres: { type: 'boolean', default: false },
-    openbao: { type: 'string' },
+    against: { type: 'string' },
+    check: { type: 'boolean', default: false },
+    record: { type: 'boolean', default: false },
     audit: { type: 'boolean', default: false },
     generator: { type: 'string' },
   },
@@ -171,7 +177,11 @@ async function runAll(): Promise<number> {
     return 0
   }
   if (values.postgres) {
-    print(await measurePostgres({ generator, options, openBao: values.openbao }))
+    print(await measurePostgres({ generator, options, against: values.against }))
+    return 0
+  }
+  if (values.against !== undefined) {
+    print(await measureAgainst({ command: values.against, generator, options }))
     return 0
   }
   if (values.openid) {
@@ -179,6 +189,13 @@ async function runAll(): Promise<number> {
     return 0
   }
   const measured = await measureWorkloads(generator)
+  if (values.check || values.record) {
+    // aims missed before count no more: the record says what is expected
+    process.stdout.write(`${renderTable(measured)}\n`)
+    if (values.check) print(await checkRatios(measured))
+    else await recordRatios(measured)
+    return 0
+  }
   if (measured.length > 0) print(renderTable(measured))
   if (isWanted('acl')) print(await measureAcl({ policies: 1000, rounds: options.rounds }))
   if (isWanted('attacks')) print(await measureAttacks({ generator, options }))
