@@ -232,39 +232,179 @@ def _():
     sys.disable_audit_device("log")
 
 
-@operation("write, read, list and delete a secret (kv, version 2)")
-def _():
-    sys.enable_secrets_engine("kv", path="kv2", options={"version": "2"})
-    kv = client.secrets.kv.v2
-    kv.create_or_update_secret("app", secret={"password": "p"}, mount_point="kv2")
-    expect(kv.read_secret_version("app", mount_point="kv2", raise_on_deleted_version=True)["data"]["data"], {"password": "p"})
-    expect(kv.list_secrets("", mount_point="kv2")["data"]["keys"], ["app"])
-    kv.delete_metadata_and_all_versions("app", mount_point="kv2")
+kv1, kv2 = client.secrets.kv.v1, client.secrets.kv.v2
+
+
+def password(version=None):
+    """The password of the secret `app` of version 2."""
+    read = kv2.read_secret_version("app", version=version, mount_point="kv2", raise_on_deleted_version=True)
+    return read["data"]["data"]["password"]
+
+
+def expect_refused(error, call):
+    try:
+        call()
+    except error:
+        return
+    raise AssertionError("the call was accepted")
 
 
 @operation("write, read, list and delete a secret (kv, version 1)")
 def _():
     sys.enable_secrets_engine("kv", path="kv1", options={"version": "1"})
-    kv = client.secrets.kv.v1
-    kv.create_or_update_secret("app", secret={"password": "p"}, mount_point="kv1")
-    expect(kv.read_secret("app", mount_point="kv1")["data"], {"password": "p"})
-    kv.delete_secret("app", mount_point="kv1")
+    kv1.create_or_update_secret("team/app", secret={"password": "p"}, mount_point="kv1")
+    kv1.create_or_update_secret("team/app", secret={"password": "q"}, method="PUT", mount_point="kv1")
+    expect(kv1.read_secret("team/app", mount_point="kv1")["data"], {"password": "q"})
+    expect(kv1.list_secrets("team", mount_point="kv1")["data"]["keys"], ["app"])
+    kv1.delete_secret("team/app", mount_point="kv1")
+    expect_refused(hvac.exceptions.InvalidPath, lambda: kv1.read_secret("team/app", mount_point="kv1"))
+
+
+@operation("upgrade a mount from version 1 to 2 (kv)")
+def _():
+    sys.enable_secrets_engine("kv", path="upgraded")
+    kv1.create_or_update_secret("app", secret={"password": "p"}, mount_point="upgraded")
+    sys.tune_mount_configuration("upgraded", options={"version": "2"})
+    read = kv2.read_secret_version("app", mount_point="upgraded", raise_on_deleted_version=True)
+    expect((read["data"]["data"], read["data"]["metadata"]["version"]), ({"password": "p"}, 1))
+
+
+@operation("configure a mount (kv, version 2)")
+def _():
+    sys.enable_secrets_engine("kv", path="kv2", options={"version": "2"})
+    kv2.configure(max_versions=5, cas_required=False, delete_version_after="1h", mount_point="kv2")
+    config = kv2.read_configuration("kv2")["data"]
+    expect((config["max_versions"], config["delete_version_after"]), (5, "1h0m0s"))
+    kv2.configure(max_versions=10, mount_point="kv2")
+
+
+@operation("write and read versions of a secret (kv, version 2)")
+def _():
+    for number in (1, 2):
+        made = kv2.create_or_update_secret("app", {"password": f"p{number}"}, mount_point="kv2")["data"]
+        expect(made["version"], number)
+    expect((password(), password(version=1)), ("p2", "p1"))
+
+
+@operation("write a secret with check-and-set (kv, version 2)")
+def _():
+    kv2.create_or_update_secret("app", {"password": "p3"}, cas=2, mount_point="kv2")
+    stale = lambda: kv2.create_or_update_secret("app", {"password": "no"}, cas=2, mount_point="kv2")
+    expect_refused(hvac.exceptions.InvalidRequest, stale)
+    expect(password(), "p3")
+
+
+@operation("patch a secret (kv, version 2)")
+def _():
+    kv2.patch("app", {"user": "ada"}, mount_point="kv2")
+    read = kv2.read_secret_version("app", mount_point="kv2", raise_on_deleted_version=True)["data"]
+    expect((read["data"], read["metadata"]["version"]), ({"password": "p3", "user": "ada"}, 4))
+    missing = lambda: kv2.patch("nobody", {"user": "ada"}, mount_point="kv2")
+    expect_refused(hvac.exceptions.InvalidPath, missing)
+
+
+@operation("delete, undelete and destroy versions of a secret (kv, version 2)")
+def _():
+    kv2.delete_latest_version_of_secret("app", mount_point="kv2")
+    expect_refused(hvac.exceptions.InvalidPath, password)
+    deleted = kv2.read_secret_version("app", mount_point="kv2", raise_on_deleted_version=False)["data"]
+    assert deleted["data"] is None and deleted["metadata"]["deletion_time"]
+    kv2.undelete_secret_versions("app", [4], mount_point="kv2")
+    expect(password(), "p3")
+    kv2.delete_secret_versions("app", [1, 2], mount_point="kv2")
+    kv2.destroy_secret_versions("app", [1], mount_point="kv2")
+    kv2.undelete_secret_versions("app", [1, 2], mount_point="kv2")
+    expect_refused(hvac.exceptions.InvalidPath, lambda: password(version=1))
+    expect(password(version=2), "p2")
+
+
+@operation("write and read the metadata of a secret (kv, version 2)")
+def _():
+    kv2.update_metadata("app", max_versions=3, custom_metadata={"owner": "a"}, mount_point="kv2")
+    metadata = kv2.read_secret_metadata("app", mount_point="kv2")["data"]
+    expect((metadata["max_versions"], metadata["custom_metadata"]), (3, {"owner": "a"}))
+    expect((metadata["current_version"], metadata["versions"]["1"]["destroyed"]), (4, True))
+
+
+@operation("list secrets and delete one with all its versions (kv, version 2)")
+def _():
+    kv2.create_or_update_secret("team/app", {"password": "p"}, mount_point="kv2")
+    expect(kv2.list_secrets("", mount_point="kv2")["data"]["keys"], ["app", "team/"])
+    kv2.delete_metadata_and_all_versions("app", mount_point="kv2")
+    expect(kv2.list_secrets("", mount_point="kv2")["data"]["keys"], ["team/"])
+    expect_refused(hvac.exceptions.InvalidPath, lambda: kv2.list_secrets("none", mount_point="kv2"))
+
+
+@operation("write, read, list and delete an AppRole")
+def _():
+    sys.enable_auth_method("approle")
+    auth.approle.create_or_update_approle("job", token_policies=["job"], token_ttl="10m", secret_id_ttl="1h")
+    role = auth.approle.read_role("job")["data"]
+    expect((role["token_policies"], role["token_ttl"], role["secret_id_ttl"]), (["job"], 600, 3600))
+    auth.approle.create_or_update_approle("gone")
+    auth.approle.delete_role("gone")
+    expect(auth.approle.list_roles()["data"]["keys"], ["job"])
+    auth.approle.update_role_id("job", "job-1")
+    expect(auth.approle.read_role_id("job")["data"]["role_id"], "job-1")
+
+
+@operation("generate, look up, list and destroy secret ids of an AppRole")
+def _():
+    made = auth.approle.generate_secret_id("job", metadata={"build": "7"})["data"]
+    secret_id, accessor = made["secret_id"], made["secret_id_accessor"]
+    expect(auth.approle.read_secret_id("job", secret_id)["data"]["metadata"], {"build": "7"})
+    expect(auth.approle.read_secret_id_accessor("job", accessor)["data"]["secret_id_accessor"], accessor)
+    expect(auth.approle.list_secret_id_accessors("job")["data"]["keys"], [accessor])
+    auth.approle.destroy_secret_id("job", secret_id)
+    expect(auth.approle.read_secret_id("job", secret_id).status_code, 204)
+    custom = auth.approle.create_custom_secret_id("job", "chosen")["data"]
+    auth.approle.destroy_secret_id_accessor("job", custom["secret_id_accessor"])
+    expect_refused(hvac.exceptions.InvalidPath, lambda: auth.approle.list_secret_id_accessors("job"))
 
 
 @operation("log in with AppRole")
 def _():
-    sys.enable_auth_method("approle")
-    auth.approle.create_or_update_approle("job", token_policies=["job"])
-    role_id = auth.approle.read_role_id("job")["data"]["role_id"]
     secret_id = auth.approle.generate_secret_id("job")["data"]["secret_id"]
-    assert auth.approle.login(role_id, secret_id, use_token=False)["auth"]["client_token"]
+    own = hvac.Client(url=os.environ["VAULT_ADDR"])
+    login = own.auth.approle.login("job-1", secret_id)["auth"]
+    expect((login["policies"], login["metadata"]["role_name"]), (["default", "job"], "job"))
+    assert own.is_authenticated()
+    expect_refused(hvac.exceptions.InvalidRequest, lambda: auth.approle.login("job-1", "wrong", use_token=False))
+
+
+@operation("log in with AppRole and a wrapped secret id")
+def _():
+    wrapped = auth.approle.generate_secret_id("job", wrap_ttl="60s")["wrap_info"]
+    own = hvac.Client(url=os.environ["VAULT_ADDR"], token=wrapped["token"])
+    secret_id = own.sys.unwrap()["data"]["secret_id"]
+    assert own.auth.approle.login("job-1", secret_id)["auth"]["client_token"]
+
+
+@operation("write, read, list and delete a user (userpass)")
+def _():
+    sys.enable_auth_method("userpass")
+    auth.userpass.create_or_update_user("ada", password="correct horse", policies=["job"])
+    auth.userpass.create_or_update_user("gone", password="gone", token_ttl="10m")
+    expect(auth.userpass.read_user("gone")["data"]["token_ttl"], 600)
+    auth.userpass.delete_user("gone")
+    expect(auth.userpass.list_user()["data"]["keys"], ["ada"])
+    expect(auth.userpass.read_user("ada")["data"]["token_policies"], ["job"])
 
 
 @operation("log in with a username and password")
 def _():
-    sys.enable_auth_method("userpass")
-    auth.userpass.create_or_update_user("ada", password="correct horse", policies=["job"])
-    assert auth.userpass.login("ada", "correct horse", use_token=False)["auth"]["client_token"]
+    own = hvac.Client(url=os.environ["VAULT_ADDR"])
+    login = own.auth.userpass.login("ada", "correct horse")["auth"]
+    expect((login["policies"], login["metadata"]["username"]), (["default", "job"], "ada"))
+    assert own.is_authenticated()
+
+
+@operation("change a password (userpass)")
+def _():
+    auth.userpass.update_password_on_user("ada", "battery staple")
+    old = lambda: auth.userpass.login("ada", "correct horse", use_token=False)
+    expect_refused(hvac.exceptions.InvalidRequest, old)
+    assert auth.userpass.login("ada", "battery staple", use_token=False)["auth"]["client_token"]
 
 
 @operation("encrypt with the transit engine")
