@@ -80,7 +80,8 @@ async function run(
 }
 
 function rowsIn(printed: string, requestsOf: (operation: string) => readonly string[] = () => []): Row[] {
-  const lines = printed.split('\n').filter((line) => line.startsWith('{'))
+  // hashi-vault-js prints some errors itself
+  const lines = printed.split('\n').filter((line) => line.startsWith('{"'))
   return lines.map((line) => {
     const { operation, error, verdict } = JSON.parse(line) as {
       operation: string

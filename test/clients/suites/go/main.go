@@ -61,14 +61,15 @@ func expectStatus(err error, status int) {
 	}
 }
 
+func withToken(token string) *Client {
+	client := got(newClient())
+	client.SetToken(token)
+	return client
+}
+
 func main() {
 	vault := got(newClient())
 	sys, logical, token := vault.Sys(), vault.Logical(), vault.Auth().Token()
-	withToken := func(token string) *Client {
-		client := got(newClient())
-		client.SetToken(token)
-		return client
-	}
 
 	operation("read the health", func() { expect(got(sys.Health()).Sealed, false) })
 	operation("read the seal status", func() {
@@ -175,33 +176,8 @@ func main() {
 		got(sys.AuditHash("log", "secret"))
 		must(sys.DisableAudit("log"))
 	})
-	operation("write, read, list and delete a secret (kv, version 2)", func() {
-		must(sys.Mount("kv2", &MountInput{Type: "kv", Options: map[string]string{"version": "2"}}))
-		kv := vault.KVv2("kv2")
-		got(kv.Put(background, "app", values{"password": "p"}))
-		expect(got(kv.Get(background, "app")).Data, values{"password": "p"})
-		expect(got(logical.List("kv2/metadata")).Data["keys"], []any{"app"})
-		must(kv.DeleteMetadata(background, "app"))
-	})
-	operation("write, read, list and delete a secret (kv, version 1)", func() {
-		must(sys.Mount("kv1", &MountInput{Type: "kv", Options: map[string]string{"version": "1"}}))
-		kv := vault.KVv1("kv1")
-		must(kv.Put(background, "app", values{"password": "p"}))
-		expect(got(kv.Get(background, "app")).Data, values{"password": "p"})
-		must(kv.Delete(background, "app"))
-	})
-	operation("log in with AppRole", func() {
-		must(sys.EnableAuthWithOptions("approle", &AuthOptions{Type: "approle"}))
-		got(logical.Write("auth/approle/role/job", values{"token_policies": "job"}))
-		roleID := got(logical.Read("auth/approle/role/job/role-id")).Data["role_id"]
-		secretID := got(logical.Write("auth/approle/role/job/secret-id", nil)).Data["secret_id"]
-		got(logical.Write("auth/approle/login", values{"role_id": roleID, "secret_id": secretID}))
-	})
-	operation("log in with a username and password", func() {
-		must(sys.EnableAuthWithOptions("userpass", &AuthOptions{Type: "userpass"}))
-		got(logical.Write("auth/userpass/users/ada", values{"password": "correct horse", "policies": "job"}))
-		got(logical.Write("auth/userpass/login/ada", values{"password": "correct horse"}))
-	})
+	kvOperations(vault)
+	loginOperations(vault)
 	operation("encrypt with the transit engine", func() {
 		must(sys.Mount("transit", &MountInput{Type: "transit"}))
 	})

@@ -2,7 +2,11 @@
 
 package main
 
-import "github.com/hashicorp/vault/api"
+import (
+	"github.com/hashicorp/vault/api"
+	"github.com/hashicorp/vault/api/auth/approle"
+	"github.com/hashicorp/vault/api/auth/userpass"
+)
 
 type (
 	Client        = api.Client
@@ -13,6 +17,31 @@ type (
 	AuditOptions  = api.EnableAuditOptions
 	AuthOptions   = api.EnableAuthOptions
 	ResponseError = api.ResponseError
+	MetadataPut   = api.KVMetadataPutInput
+	MetadataPatch = api.KVMetadataPatchInput
+)
+
+var (
+	ErrSecretNotFound = api.ErrSecretNotFound
+	WithCheckAndSet   = api.WithCheckAndSet
+	WithMergeMethod   = api.WithMergeMethod
 )
 
 func newClient() (*Client, error) { return api.NewClient(api.DefaultConfig()) }
+
+func approleLogin(client *Client, roleID, secretID string) (*Secret, error) {
+	return client.Auth().Login(background, got(approle.NewAppRoleAuth(roleID, &approle.SecretID{FromString: secretID})))
+}
+
+func wrappedApproleLogin(client *Client, roleID, wrapping string) (*Secret, error) {
+	wrapped := &approle.SecretID{FromString: wrapping}
+	method := got(approle.NewAppRoleAuth(roleID, wrapped, approle.WithWrappingToken()))
+	return client.Auth().Login(background, method)
+}
+
+func userpassLogin(client *Client, name, password string) (*Secret, error) {
+	method := got(userpass.NewUserpassAuth(name, &userpass.Password{FromString: password}))
+	return client.Auth().Login(background, method)
+}
+
+func ownKvOperations(*Client) {}

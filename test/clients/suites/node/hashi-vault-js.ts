@@ -23,6 +23,9 @@ const transport = at('').instance as Transport
 const write = (url: string, data: object) =>
   transport({ url, method: 'POST', headers: { 'X-Vault-Token': root }, data })
 
+/** What a call resolves with: it is declared as Object or as a promise of that. */
+const seen = async (call: object): Promise<Readonly<Record<string, unknown>>> => ({ ...(await call) })
+
 await operation('read the health', async () => {
   const health = await at('').healthCheck({ standbyok: true, perfstandbyok: true })
   expectEqual('sealed' in health && health.sealed, false)
@@ -53,33 +56,86 @@ await operation('log in, look up, renew and revoke a token', async () => {
 })
 
 await operation('log in with a JWT that the role refuses', () =>
-  // it is declared as Object, but is a promise
-  expectRefusal(at('auth/jobs').loginWithK8s('build', 'a.b.c') as Promise<unknown>),
+  expectRefusal(seen(at('auth/jobs').loginWithK8s('build', 'a.b.c'))),
 )
 
-await operation('write, read, list and delete a secret (kv, version 2)', async () => {
+const kv = at('kv2')
+const password = async (version?: number) => (await seen(kv.readKVSecret(root, 'app', version)))['data']
+
+await operation('configure a mount (kv, version 2)', async () => {
   await write('/sys/mounts/kv2', { type: 'kv', options: { version: '2' } })
-  const vault = at('kv2')
-  await vault.createKVSecret(root, 'app', { password: 'p' })
-  const read = await vault.readKVSecret(root, 'app')
-  expectEqual('data' in read && read.data, { password: 'p' })
-  await vault.listKVSecrets(root)
-  await vault.eliminateKVSecret(root, 'app')
+  await kv.updateKVEngineConfig(root, { max_versions: 5 })
+  expectEqual((await seen(kv.readKVEngineConfig(root)))['max_versions'], 5)
+})
+
+await operation('write and read versions of a secret (kv, version 2)', async () => {
+  await kv.createKVSecret(root, 'app', { password: 'p1' })
+  await kv.updateKVSecret(root, 'app', { password: 'p2' }, 1)
+  await expectRefusal(kv.updateKVSecret(root, 'app', { password: 'no' }, 1))
+  expectEqual([await password(), await password(1)], [{ password: 'p2' }, { password: 'p1' }])
+})
+
+await operation('delete, undelete and destroy versions of a secret (kv, version 2)', async () => {
+  await kv.deleteLatestVerKVSecret(root, 'app')
+  await expectRefusal(password())
+  await kv.undeleteVersionsKVSecret(root, 'app', [2])
+  expectEqual(await password(), { password: 'p2' })
+  await kv.deleteVersionsKVSecret(root, 'app', [1])
+  await kv.destroyVersionsKVSecret(root, 'app', [1])
+  await expectRefusal(password(1))
+})
+
+await operation('write and read the metadata of a secret (kv, version 2)', async () => {
+  // it is declared as string, but is the body
+  const metadata = { max_versions: 3, custom_metadata: { owner: 'a' } } as unknown as string
+  await kv.createKVSecretMeta(root, 'app', metadata)
+  expectEqual((await seen(kv.readKVSecretMeta(root, 'app')))['custom_metadata'], { owner: 'a' })
+})
+
+await operation('list secrets and delete one with all its versions (kv, version 2)', async () => {
+  await kv.createKVSecret(root, 'team/app', { password: 'p' })
+  expectEqual((await seen(kv.listKVSecrets(root)))['keys'], ['app', 'team/'])
+  expectEqual((await seen(kv.listKVSecrets(root, 'team')))['keys'], ['app'])
+  await kv.eliminateKVSecret(root, 'app')
+  await expectRefusal(kv.readKVSecretMeta(root, 'app'))
+})
+
+const approle = at('auth/approle')
+const roleId = 'job-1'
+
+await operation('generate, look up and destroy secret ids of an AppRole', async () => {
+  await write('/sys/auth/approle', { type: 'approle' })
+  await write('/auth/approle/role/job', { token_policies: ['job'], role_id: roleId })
+  const secretId = String(
+    (await seen(approle.generateAppRoleSecretId(root, 'job', '{"build":"7"}')))['secret_id'],
+  )
+  expectEqual((await seen(approle.readAppRoleSecretId(root, 'job', secretId)))['metadata'], { build: '7' })
+  await approle.destroyAppRoleSecretId(root, 'job', secretId)
+  await expectRefusal(seen(approle.loginWithAppRole(roleId, secretId)))
 })
 
 await operation('log in with AppRole', async () => {
-  await write('/sys/auth/approle', { type: 'approle' })
-  await write('/auth/approle/role/job', { token_policies: ['job'] })
-  const read = { url: '/auth/approle/role/job/role-id', method: 'GET', headers: { 'X-Vault-Token': root } }
-  const { data: roleId } = (await transport(read)).data as { data: { role_id: string } }
-  const vault = at('auth/approle')
-  const made = await vault.generateAppRoleSecretId(root, 'job', '{}')
-  await vault.loginWithAppRole(roleId.role_id, 'secret_id' in made ? String(made.secret_id) : '')
+  const made = await seen(approle.generateAppRoleSecretId(root, 'job', '{}'))
+  const login = await seen(approle.loginWithAppRole(roleId, String(made['secret_id'])))
+  expectEqual(login['policies'], ['default', 'job'])
+})
+
+const userpass = at('auth/userpass')
+
+await operation('write, read, list and delete a user (userpass)', async () => {
+  await write('/sys/auth/userpass', { type: 'userpass' })
+  await userpass.createUserpassUser(root, 'ada', 'correct horse', ['job'])
+  await userpass.createUserpassUser(root, 'gone', 'gone', [])
+  await userpass.updateUserpassPolicies(root, 'gone', ['job'])
+  expectEqual((await seen(userpass.readUserpassUser(root, 'gone')))['token_policies'], ['job'])
+  await userpass.deleteUserpassUser(root, 'gone')
+  expectEqual((await seen(userpass.listUserpassUsers(root)))['keys'], ['ada'])
 })
 
 await operation('log in with a username and password', async () => {
-  await write('/sys/auth/userpass', { type: 'userpass' })
-  const vault = at('auth/userpass')
-  await vault.createUserpassUser(root, 'ada', 'correct horse', ['job'])
-  await vault.loginWithUserpass('ada', 'correct horse')
+  const login = await seen(userpass.loginWithUserpass('ada', 'correct horse'))
+  expectEqual(login['policies'], ['default', 'job'])
+  await userpass.updateUserpassPassword(root, 'ada', 'battery staple')
+  await expectRefusal(userpass.loginWithUserpass('ada', 'correct horse'))
+  await userpass.loginWithUserpass('ada', 'battery staple')
 })

@@ -88,33 +88,105 @@ await operation('issue, renew and revoke cloud credentials', async () => {
   await vault.revoke({ lease_id })
 })
 
-await operation('write, read, list and delete a secret (kv, version 2)', async () => {
-  await vault.mount({ mount_point: 'kv2', type: 'kv', options: { version: '2' } })
-  await vault.write('kv2/data/app', { data: { password: 'p' } })
-  expectEqual((await vault.read('kv2/data/app')).data.data, { password: 'p' })
-  expectEqual((await vault.list('kv2/metadata')).data.keys, ['app'])
-  await vault.delete('kv2/metadata/app')
-})
-
 await operation('write, read, list and delete a secret (kv, version 1)', async () => {
   await vault.mount({ mount_point: 'kv1', type: 'kv', options: { version: '1' } })
-  await vault.write('kv1/app', { password: 'p' })
-  expectEqual((await vault.read('kv1/app')).data, { password: 'p' })
-  await vault.delete('kv1/app')
+  await vault.write('kv1/team/app', { password: 'p' })
+  expectEqual((await vault.read('kv1/team/app')).data, { password: 'p' })
+  expectEqual((await vault.list('kv1/team')).data.keys, ['app'])
+  await vault.delete('kv1/team/app')
+  await expectRefusal(vault.read('kv1/team/app'))
+})
+
+const current = async () => (await vault.read('kv2/data/app')).data.data
+
+await operation('write and read versions of a secret (kv, version 2)', async () => {
+  await vault.mount({ mount_point: 'kv2', type: 'kv', options: { version: '2' } })
+  await vault.write('kv2/config', { max_versions: 5 })
+  await vault.write('kv2/data/app', { data: { password: 'p1' } })
+  await vault.write('kv2/data/app', { data: { password: 'p2' }, options: { cas: 1 } })
+  await expectRefusal(vault.write('kv2/data/app', { data: {}, options: { cas: 1 } }))
+  expectEqual(await current(), { password: 'p2' })
+  expectEqual((await vault.read('kv2/data/app?version=1')).data.data, { password: 'p1' })
+})
+
+await operation('patch a secret (kv, version 2)', async () => {
+  await vault.update('kv2/data/app', { data: { user: 'ada' } })
+  expectEqual(await current(), { password: 'p2', user: 'ada' })
+  await expectRefusal(vault.update('kv2/data/nobody', { data: { user: 'ada' } }))
+})
+
+await operation('delete, undelete and destroy versions of a secret (kv, version 2)', async () => {
+  await vault.delete('kv2/data/app')
+  await expectRefusal(current())
+  await vault.write('kv2/undelete/app', { versions: [3] })
+  expectEqual(await current(), { password: 'p2', user: 'ada' })
+  await vault.write('kv2/delete/app', { versions: [1, 2] })
+  await vault.write('kv2/destroy/app', { versions: [1] })
+  await expectRefusal(vault.read('kv2/data/app?version=1'))
+})
+
+await operation('write, patch and read the metadata of a secret (kv, version 2)', async () => {
+  await vault.write('kv2/metadata/app', { max_versions: 3, custom_metadata: { owner: 'a' } })
+  await vault.update('kv2/metadata/app', { custom_metadata: { tier: '1' } })
+  const { max_versions, custom_metadata, versions } = (await vault.read('kv2/metadata/app')).data
+  expectEqual(
+    { max_versions, custom_metadata, isDestroyed: versions['1'].destroyed },
+    { max_versions: 3, custom_metadata: { owner: 'a', tier: '1' }, isDestroyed: true },
+  )
+})
+
+await operation('list secrets and delete one with all its versions (kv, version 2)', async () => {
+  await vault.write('kv2/data/team/app', { data: { password: 'p' } })
+  expectEqual((await vault.list('kv2/metadata')).data.keys, ['app', 'team/'])
+  await vault.delete('kv2/metadata/app')
+  expectEqual((await vault.list('kv2/metadata')).data.keys, ['team/'])
+})
+
+await operation('write, read, list and delete an AppRole', async () => {
+  await vault.enableAuth({ mount_point: 'approle', type: 'approle' })
+  await vault.addApproleRole({ role_name: 'job', policies: 'job', token_ttl: 600 })
+  const { token_policies, token_ttl } = (await vault.getApproleRole({ role_name: 'job' })).data
+  expectEqual({ token_policies, token_ttl }, { token_policies: ['job'], token_ttl: 600 })
+  await vault.addApproleRole({ role_name: 'gone' })
+  await vault.deleteApproleRole({ role_name: 'gone' })
+  expectEqual((await vault.approleRoles()).data.keys, ['job'])
+  await vault.updateApproleRoleId({ role_name: 'job', role_id: 'job-1' })
+  expectEqual((await vault.getApproleRoleId({ role_name: 'job' })).data.role_id, 'job-1')
+})
+
+await operation('generate, look up, list and destroy secret ids of an AppRole', async () => {
+  const role_name = 'job'
+  const generate = async () =>
+    (await vault.getApproleRoleSecret({ role_name, metadata: '{"build":"7"}' })).data
+  const { secret_id, secret_id_accessor } = await generate()
+  expectEqual((await vault.approleSecretLookup({ role_name, secret_id })).data.metadata, { build: '7' })
+  const found = await vault.approleSecretAccessorLookup({ role_name, secret_id_accessor })
+  expectEqual(found.data.secret_id_accessor, secret_id_accessor)
+  expectEqual((await vault.approleSecretAccessors({ role_name })).data.keys, [secret_id_accessor])
+  await vault.approleSecretDestroy({ role_name, secret_id })
+  const other = await generate()
+  await vault.approleSecretAccessorDestroy({ role_name, secret_id_accessor: other.secret_id_accessor })
+  await expectRefusal(vault.approleSecretAccessors({ role_name }))
 })
 
 await operation('log in with AppRole', async () => {
-  await vault.enableAuth({ mount_point: 'approle', type: 'approle' })
-  await vault.addApproleRole({ role_name: 'job', token_policies: 'job' })
-  const { role_id } = (await vault.getApproleRoleId({ role_name: 'job' })).data
   const { secret_id } = (await vault.getApproleRoleSecret({ role_name: 'job' })).data
-  await nodeVault({ endpoint }).approleLogin({ role_id, secret_id })
+  const own = nodeVault({ endpoint })
+  const login = await own.approleLogin({ role_id: 'job-1', secret_id })
+  expectEqual(login.auth.policies, ['default', 'job'])
+  expectEqual((await own.tokenLookupSelf()).data.meta, { role_name: 'job' })
+  await expectRefusal(nodeVault({ endpoint }).approleLogin({ role_id: 'job-1', secret_id: 'wrong' }))
 })
 
 await operation('log in with a username and password', async () => {
   await vault.enableAuth({ mount_point: 'userpass', type: 'userpass' })
-  await vault.write('auth/userpass/users/ada', { password: 'correct horse', policies: 'job' })
-  await nodeVault({ endpoint }).userpassLogin({ username: 'ada', password: 'correct horse' })
+  await vault.write('auth/userpass/users/ada', { password: 'correct horse', token_policies: 'job' })
+  expectEqual((await vault.list('auth/userpass/users')).data.keys, ['ada'])
+  const own = nodeVault({ endpoint })
+  const login = await own.userpassLogin({ username: 'ada', password: 'correct horse' })
+  expectEqual(login.auth.policies, ['default', 'job'])
+  expectEqual((await own.tokenLookupSelf()).data.path, 'auth/userpass/login/ada')
+  await expectRefusal(nodeVault({ endpoint }).userpassLogin({ username: 'ada', password: 'wrong' }))
 })
 
 await operation('encrypt with the transit engine', async () => {
