@@ -6,9 +6,11 @@ use std::env;
 use std::error::Error;
 use std::fmt::Debug;
 use std::future::Future;
-use vaultrs::api::auth::approle::requests::SetAppRoleRequest;
+use vaultrs::api::auth::approle::requests::{GenerateNewSecretIDRequest, SetAppRoleRequest};
 use vaultrs::api::auth::oidc::requests::{SetConfigurationRequest, SetRoleRequest};
 use vaultrs::api::auth::userpass::requests::CreateUserRequest;
+use vaultrs::api::kv2::requests::SetConfigurationRequest as KvConfigurationRequest;
+use vaultrs::api::kv2::requests::{SetSecretMetadataRequest, SetSecretRequestOptions};
 use vaultrs::api::sys::requests::EnableEngineRequest;
 use vaultrs::api::token::requests::CreateTokenRequest;
 use vaultrs::auth::{approle, oidc, userpass};
@@ -135,47 +137,149 @@ async fn main() -> Outcome {
         Ok(group::delete_by_name(vault, "builders").await?)
     })
     .await?;
-    operation("write, read, list and delete a secret (kv, version 2)", async {
-        let mut engine = EnableEngineRequest::builder();
-        engine.options(HashMap::from([("version".to_string(), "2".to_string())]));
-        sys::mount::enable(vault, "kv2", "kv", Some(&mut engine)).await?;
-        let secret = HashMap::from([("password".to_string(), "p".to_string())]);
-        kv2::set(vault, "kv2", "app", &secret).await?;
-        expect(kv2::read::<HashMap<String, String>>(vault, "kv2", "app").await?, secret)?;
-        expect(kv2::list(vault, "kv2", "").await?, vec!["app".to_string()])?;
-        Ok(kv2::delete_metadata(vault, "kv2", "app").await?)
+    kv_operations(vault).await?;
+    login_operations(vault).await?;
+    operation("encrypt with the transit engine", async {
+        Ok(sys::mount::enable(vault, "transit", "transit", None).await?)
     })
-    .await?;
+    .await
+}
+
+type Values = HashMap<String, String>;
+
+fn values<const N: usize>(pairs: [(&str, &str); N]) -> Values {
+    pairs.map(|(name, value)| (name.to_string(), value.to_string())).into()
+}
+
+fn strings<const N: usize>(texts: [&str; N]) -> Vec<String> {
+    texts.map(str::to_string).into()
+}
+
+async fn kv_operations(vault: &VaultClient) -> Outcome {
     operation("write, read, list and delete a secret (kv, version 1)", async {
         sys::mount::enable(vault, "kv1", "kv", None).await?;
-        kv1::set(vault, "kv1", "app", &HashMap::from([("password", "p")])).await?;
-        let secret = kv1::get::<HashMap<String, String>>(vault, "kv1", "app").await?;
-        expect(secret["password"].as_str(), "p")?;
-        Ok(kv1::delete(vault, "kv1", "app").await?)
+        kv1::set(vault, "kv1", "team/app", &HashMap::from([("password", "p")])).await?;
+        expect(kv1::get::<Values>(vault, "kv1", "team/app").await?["password"].as_str(), "p")?;
+        expect(kv1::list(vault, "kv1", "team").await?.data.keys, strings(["app"]))?;
+        kv1::delete(vault, "kv1", "team/app").await?;
+        expect_refusal(kv1::get::<Values>(vault, "kv1", "team/app").await, 404)
+    })
+    .await?;
+    operation("configure a mount (kv, version 2)", async {
+        let mut engine = EnableEngineRequest::builder();
+        engine.options(values([("version", "2")]));
+        sys::mount::enable(vault, "kv2", "kv", Some(&mut engine)).await?;
+        let mut settings = KvConfigurationRequest::builder();
+        settings.max_versions(5u64).delete_version_after("1h");
+        kv2::config::set(vault, "kv2", Some(&mut settings)).await?;
+        expect(kv2::config::read(vault, "kv2").await?.delete_version_after.as_str(), "1h0m0s")
+    })
+    .await?;
+    let password = async |version| {
+        let secret: Values = kv2::read_version(vault, "kv2", "app", version).await?;
+        Ok::<_, ClientError>(secret["password"].clone())
+    };
+    operation("write and read versions of a secret (kv, version 2)", async {
+        for value in ["p1", "p2"] {
+            kv2::set(vault, "kv2", "app", &values([("password", value)])).await?;
+        }
+        expect(kv2::read(vault, "kv2", "app").await?, values([("password", "p2")]))?;
+        expect(password(1).await?.as_str(), "p1")
+    })
+    .await?;
+    operation("write a secret with check-and-set (kv, version 2)", async {
+        let set = async |cas| {
+            let options = SetSecretRequestOptions { cas };
+            kv2::set_with_options(vault, "kv2", "app", &values([("password", "p3")]), options).await
+        };
+        expect(set(2).await?.version, 3)?;
+        expect_refusal(set(2).await, 400)
+    })
+    .await?;
+    operation("delete, undelete and destroy versions of a secret (kv, version 2)", async {
+        kv2::delete_latest(vault, "kv2", "app").await?;
+        expect_refusal(kv2::read::<Values>(vault, "kv2", "app").await, 404)?;
+        kv2::undelete_versions(vault, "kv2", "app", vec![3]).await?;
+        expect(password(3).await?.as_str(), "p3")?;
+        kv2::delete_versions(vault, "kv2", "app", vec![1, 2]).await?;
+        kv2::destroy_versions(vault, "kv2", "app", vec![1]).await?;
+        expect(kv2::read_metadata(vault, "kv2", "app").await?.versions["1"].destroyed, true)
+    })
+    .await?;
+    operation("write and read the metadata of a secret (kv, version 2)", async {
+        let mut settings = SetSecretMetadataRequest::builder();
+        settings.max_versions(3u64).custom_metadata(values([("owner", "a")]));
+        kv2::set_metadata(vault, "kv2", "app", Some(&mut settings)).await?;
+        let metadata = kv2::read_metadata(vault, "kv2", "app").await?;
+        expect(metadata.custom_metadata, Some(values([("owner", "a")])))?;
+        expect(metadata.max_versions, 3)
+    })
+    .await?;
+    operation("list secrets and delete one with all its versions (kv, version 2)", async {
+        kv2::set(vault, "kv2", "team/app", &values([("password", "p")])).await?;
+        expect(kv2::list(vault, "kv2", "").await?, strings(["app", "team/"]))?;
+        kv2::delete_metadata(vault, "kv2", "app").await?;
+        expect(kv2::list(vault, "kv2", "").await?, strings(["team/"]))
+    })
+    .await
+}
+
+async fn login_operations(vault: &VaultClient) -> Outcome {
+    let job_policies = || strings(["default", "job"]);
+    operation("write, read, list and delete an AppRole", async {
+        sys::auth::enable(vault, "approle", "approle", None).await?;
+        let mut role = SetAppRoleRequest::builder();
+        role.token_policies(strings(["job"])).token_ttl("10m");
+        approle::role::set(vault, "approle", "job", Some(&mut role)).await?;
+        expect(approle::role::read(vault, "approle", "job").await?.token_ttl, 600)?;
+        approle::role::set(vault, "approle", "gone", None).await?;
+        approle::role::delete(vault, "approle", "gone").await?;
+        expect(approle::role::list(vault, "approle").await?.keys, strings(["job"]))?;
+        approle::role::update_id(vault, "approle", "job", "job-1").await?;
+        expect(approle::role::read_id(vault, "approle", "job").await?.role_id.as_str(), "job-1")
+    })
+    .await?;
+    operation("generate, look up, list and destroy secret ids of an AppRole", async {
+        let mut request = GenerateNewSecretIDRequest::builder();
+        request.metadata(r#"{"build":"7"}"#);
+        let made = approle::role::secret::generate(vault, "approle", "job", Some(&mut request)).await?;
+        let found = approle::role::secret::read(vault, "approle", "job", &made.secret_id).await?;
+        expect(found.metadata, Some(values([("build", "7")])))?;
+        let accessor = made.secret_id_accessor.as_str();
+        approle::role::secret::read_accessor(vault, "approle", "job", accessor).await?;
+        expect(approle::role::secret::list(vault, "approle", "job").await?.keys, strings([accessor]))?;
+        approle::role::secret::delete_accessor(vault, "approle", "job", accessor).await?;
+        approle::role::secret::custom(vault, "approle", "job", "chosen", None).await?;
+        approle::role::secret::delete(vault, "approle", "job", "chosen").await?;
+        expect_refusal(approle::role::secret::list(vault, "approle", "job").await, 404)
     })
     .await?;
     operation("log in with AppRole", async {
-        sys::auth::enable(vault, "approle", "approle", None).await?;
-        let mut role = SetAppRoleRequest::builder();
-        role.token_policies(vec!["job".to_string()]);
-        approle::role::set(vault, "approle", "job", Some(&mut role)).await?;
-        let role_id = approle::role::read_id(vault, "approle", "job").await?.role_id;
         let secret_id = approle::role::secret::generate(vault, "approle", "job", None).await?.secret_id;
-        approle::login(&client("")?, "approle", &role_id, &secret_id).await?;
-        Ok(())
+        let login = approle::login(&client("")?, "approle", "job-1", &secret_id).await?;
+        expect(login.policies, job_policies())?;
+        expect(token::lookup_self(&client(&login.client_token)?).await?.path.as_str(), "auth/approle/login")?;
+        expect_refusal(approle::login(&client("")?, "approle", "job-1", "wrong").await, 400)
+    })
+    .await?;
+    operation("write, read, list and delete a user (userpass)", async {
+        sys::auth::enable(vault, "userpass", "userpass", None).await?;
+        let mut user = CreateUserRequest::builder();
+        user.token_policies(strings(["job"])).token_ttl("10m");
+        userpass::user::set(vault, "userpass", "ada", "correct horse", Some(&mut user)).await?;
+        userpass::user::set(vault, "userpass", "gone", "gone", None).await?;
+        userpass::user::delete(vault, "userpass", "gone").await?;
+        expect(userpass::user::list(vault, "userpass").await?.keys, strings(["ada"]))?;
+        expect(userpass::user::read(vault, "userpass", "ada").await?.token_policies, strings(["job"]))
     })
     .await?;
     operation("log in with a username and password", async {
-        sys::auth::enable(vault, "userpass", "userpass", None).await?;
-        let mut user = CreateUserRequest::builder();
-        user.token_policies(vec!["job".to_string()]);
-        userpass::user::set(vault, "userpass", "ada", "correct horse", Some(&mut user)).await?;
-        userpass::login(&client("")?, "userpass", "ada", "correct horse").await?;
+        let login = async |password| userpass::login(&client("")?, "userpass", "ada", password).await;
+        expect(login("correct horse").await?.policies, job_policies())?;
+        userpass::user::update_password(vault, "userpass", "ada", "battery staple").await?;
+        expect_refusal(login("correct horse").await, 400)?;
+        login("battery staple").await?;
         Ok(())
-    })
-    .await?;
-    operation("encrypt with the transit engine", async {
-        Ok(sys::mount::enable(vault, "transit", "transit", None).await?)
     })
     .await
 }

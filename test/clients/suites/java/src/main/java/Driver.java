@@ -10,23 +10,35 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import org.springframework.http.HttpEntity;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.HttpMethod;
 import org.springframework.vault.authentication.AppRoleAuthentication;
 import org.springframework.vault.authentication.AppRoleAuthenticationOptions;
 import org.springframework.vault.authentication.AppRoleAuthenticationOptions.RoleId;
 import org.springframework.vault.authentication.AppRoleAuthenticationOptions.SecretId;
+import org.springframework.vault.authentication.ClientAuthentication;
 import org.springframework.vault.authentication.TokenAuthentication;
+import org.springframework.vault.authentication.UnwrappingEndpoints;
+import org.springframework.vault.authentication.UsernamePasswordAuthentication;
+import org.springframework.vault.authentication.UsernamePasswordAuthenticationOptions;
+import org.springframework.vault.client.ClientHttpRequestFactoryFactory;
+import org.springframework.vault.client.SimpleVaultEndpointProvider;
 import org.springframework.vault.client.VaultClients;
 import org.springframework.vault.client.VaultEndpoint;
 import org.springframework.vault.core.VaultKeyValueOperationsSupport.KeyValueBackend;
 import org.springframework.vault.core.VaultTemplate;
 import org.springframework.vault.core.VaultTokenOperations;
-import org.springframework.vault.support.Policy;
-import org.springframework.vault.support.VaultMount;
-import org.springframework.vault.support.VaultTokenRequest;
-import org.springframework.vault.client.SimpleVaultEndpointProvider;
-import org.springframework.vault.client.ClientHttpRequestFactoryFactory;
 import org.springframework.vault.support.ClientOptions;
+import org.springframework.vault.support.Policy;
 import org.springframework.vault.support.SslConfiguration;
+import org.springframework.vault.support.VaultMetadataRequest;
+import org.springframework.vault.support.VaultMount;
+import org.springframework.vault.support.VaultResponse;
+import org.springframework.vault.support.VaultToken;
+import org.springframework.vault.support.VaultTokenRequest;
+import org.springframework.vault.support.Versioned;
+import org.springframework.vault.support.Versioned.Version;
 import org.springframework.web.client.RestOperations;
 
 /**
@@ -168,57 +180,189 @@ public final class Driver {
           String lease = vault.read("azure/creds/reader").getLeaseId();
           vault.write("sys/leases/revoke", Map.of("lease_id", lease));
         });
+    kvOperations(vault);
+    loginOperations(vault);
     operation(
-        "write, read, list and delete a secret (kv, version 2)",
-        () -> {
-          vault
-              .opsForSys()
-              .mount("kv2", VaultMount.builder().type("kv").options(Map.of("version", "2")).build());
-          var secrets = vault.opsForKeyValue("kv2", KeyValueBackend.KV_2);
-          secrets.put("app", Map.of("password", "p"));
-          expect(secrets.get("app").getData(), Map.of("password", "p"));
-          expect(secrets.list("/"), List.of("app"));
-          secrets.delete("app");
-        });
+        "encrypt with the transit engine",
+        () -> vault.opsForSys().mount("transit", VaultMount.create("transit")));
+  }
+
+  private static void mount(VaultTemplate vault, String path, String version) {
+    vault
+        .opsForSys()
+        .mount(path, VaultMount.builder().type("kv").options(Map.of("version", version)).build());
+  }
+
+  private static void kvOperations(VaultTemplate vault) throws Exception {
     operation(
         "write, read, list and delete a secret (kv, version 1)",
         () -> {
-          vault
-              .opsForSys()
-              .mount("kv1", VaultMount.builder().type("kv").options(Map.of("version", "1")).build());
+          mount(vault, "kv1", "1");
           var secrets = vault.opsForKeyValue("kv1", KeyValueBackend.KV_1);
-          secrets.put("app", Map.of("password", "p"));
-          expect(secrets.get("app").getData(), Map.of("password", "p"));
-          secrets.delete("app");
+          secrets.put("team/app", Map.of("password", "p"));
+          expect(secrets.get("team/app").getData(), Map.of("password", "p"));
+          expect(secrets.list("team"), List.of("app"));
+          secrets.delete("team/app");
+          expect(secrets.get("team/app"), null);
+        });
+    operation(
+        "write, patch, read, list and delete a secret (kv, version 2)",
+        () -> {
+          mount(vault, "kv2", "2");
+          var secrets = vault.opsForKeyValue("kv2", KeyValueBackend.KV_2);
+          secrets.put("team/app", Map.of("password", "p"));
+          expect(secrets.patch("team/app", Map.of("user", "ada")), true);
+          expect(secrets.get("team/app").getData(), Map.of("password", "p", "user", "ada"));
+          expect(secrets.list("/"), List.of("team/"));
+          secrets.delete("team/app");
+          expect(secrets.get("team/app"), null);
+          expectRefusal(() -> secrets.patch("nobody", Map.of("user", "ada")));
+        });
+    var versions = vault.opsForVersionedKeyValue("kv2");
+    operation(
+        "write and read versions of a secret (kv, version 2)",
+        () -> {
+          versions.put("app", Map.of("password", "p1"));
+          expect(versions.put("app", Map.of("password", "p2")).getVersion(), Version.from(2));
+          expect(versions.get("app").getData(), Map.of("password", "p2"));
+          expect(versions.get("app", Version.from(1)).getData(), Map.of("password", "p1"));
+          expect(versions.get("nobody"), null);
+        });
+    operation(
+        "write a secret with check-and-set (kv, version 2)",
+        () -> {
+          versions.put("app", Versioned.create(Map.of("password", "p3"), Version.from(2)));
+          expectRefusal(
+              () -> versions.put("app", Versioned.create(Map.of("password", "no"), Version.from(2))));
+          expect(versions.get("app").getData(), Map.of("password", "p3"));
+        });
+    operation(
+        "delete, undelete and destroy versions of a secret (kv, version 2)",
+        () -> {
+          versions.delete("app");
+          expect(versions.get("app").hasData(), false);
+          expect(versions.get("app").getRequiredMetadata().isDeleted(), true);
+          versions.undelete("app", Version.from(3));
+          expect(versions.get("app").getData(), Map.of("password", "p3"));
+          versions.delete("app", Version.from(1), Version.from(2));
+          versions.destroy("app", Version.from(1));
+          expect(versions.get("app", Version.from(1)).getRequiredMetadata().isDestroyed(), true);
+        });
+    operation(
+        "write, read and delete the metadata of a secret (kv, version 2)",
+        () -> {
+          var metadata = versions.opsForKeyValueMetadata();
+          metadata.put(
+              "app",
+              VaultMetadataRequest.builder()
+                  .maxVersions(5)
+                  .deleteVersionAfter(Duration.ofHours(1))
+                  .customMetadata(Map.of("owner", "a"))
+                  .build());
+          var read = metadata.get("app");
+          expect(read.getMaxVersions(), 5);
+          expect(read.getDeleteVersionAfter(), Duration.ofHours(1));
+          // it reads no custom metadata here
+          expect(versions.get("app").getRequiredMetadata().getCustomMetadata(), Map.of("owner", "a"));
+          expect(read.getVersions().size(), 3);
+          metadata.delete("app");
+          expect(versions.get("app"), null);
+        });
+  }
+
+  private static RestOperations rest() {
+    return VaultClients.createRestTemplate(
+        SimpleVaultEndpointProvider.of(endpoint),
+        ClientHttpRequestFactoryFactory.create(new ClientOptions(), SslConfiguration.unconfigured()));
+  }
+
+  private static void expectLogin(ClientAuthentication method, String path) {
+    var self = client(method.login().getToken()).read("auth/token/lookup-self").getData();
+    expect(self.get("path"), path);
+    expect(self.get("policies"), List.of("default", "job"));
+  }
+
+  private static void loginOperations(VaultTemplate vault) throws Exception {
+    String role = "auth/approle/role/job";
+    operation(
+        "write, read, list and delete an AppRole",
+        () -> {
+          vault.opsForSys().authMount("approle", VaultMount.create("approle"));
+          vault.write(role, Map.of("token_policies", "job", "role_id", "job-1"));
+          expect(vault.read(role).getData().get("token_policies"), List.of("job"));
+          vault.write("auth/approle/role/gone");
+          vault.delete("auth/approle/role/gone");
+          expect(vault.list("auth/approle/role"), List.of("job"));
         });
     operation(
         "log in with AppRole",
         () -> {
-          vault.opsForSys().authMount("approle", VaultMount.create("approle"));
-          vault.write("auth/approle/role/job", Map.of("token_policies", "job"));
-          var roleId = vault.read("auth/approle/role/job/role-id").getData().get("role_id");
-          var secretId = vault.write("auth/approle/role/job/secret-id").getData().get("secret_id");
-          AppRoleAuthenticationOptions options =
+          var secretId = vault.write(role + "/secret-id").getData().get("secret_id");
+          var options =
               AppRoleAuthenticationOptions.builder()
-                  .roleId(RoleId.provided((String) roleId))
+                  .roleId(RoleId.provided("job-1"))
                   .secretId(SecretId.provided((String) secretId))
                   .build();
-          RestOperations rest =
-              VaultClients.createRestTemplate(
-                  SimpleVaultEndpointProvider.of(endpoint),
-                  ClientHttpRequestFactoryFactory.create(
-                      new ClientOptions(), SslConfiguration.unconfigured()));
-          new AppRoleAuthentication(options, rest).login();
+          expectLogin(new AppRoleAuthentication(options, rest()), "auth/approle/login");
+          var wrong =
+              AppRoleAuthenticationOptions.builder()
+                  .roleId(RoleId.provided("job-1"))
+                  .secretId(SecretId.provided("wrong"))
+                  .build();
+          expectRefusal(() -> new AppRoleAuthentication(wrong, rest()).login());
+        });
+    operation(
+        "log in with AppRole, and pull the role id and the secret id",
+        () -> {
+          var token = VaultToken.of(given("VAULT_TOKEN"));
+          var options =
+              AppRoleAuthenticationOptions.builder()
+                  .appRole("job")
+                  .roleId(RoleId.pull(token))
+                  .secretId(SecretId.pull(token))
+                  .build();
+          expectLogin(new AppRoleAuthentication(options, rest()), "auth/approle/login");
+        });
+    operation(
+        "log in with AppRole and a wrapped secret id",
+        () -> {
+          var wrapped =
+              vault.doWithSession(
+                  session -> {
+                    var headers = new HttpHeaders();
+                    headers.add("X-Vault-Wrap-TTL", "60s");
+                    var request = new HttpEntity<>(headers);
+                    return session
+                        .exchange(role + "/secret-id", HttpMethod.POST, request, VaultResponse.class)
+                        .getBody();
+                  });
+          var options =
+              AppRoleAuthenticationOptions.builder()
+                  .roleId(RoleId.provided("job-1"))
+                  .secretId(SecretId.wrapped(VaultToken.of(wrapped.getWrapInfo().get("token"))))
+                  .unwrappingEndpoints(UnwrappingEndpoints.SysWrapping)
+                  .build();
+          expectLogin(new AppRoleAuthentication(options, rest()), "auth/approle/login");
+        });
+    operation(
+        "write, read, list and delete a user (userpass)",
+        () -> {
+          vault.opsForSys().authMount("userpass", VaultMount.create("userpass"));
+          vault.write(
+              "auth/userpass/users/ada", Map.of("password", "correct horse", "token_policies", "job"));
+          vault.write("auth/userpass/users/gone", Map.of("password", "gone"));
+          vault.delete("auth/userpass/users/gone");
+          expect(vault.list("auth/userpass/users"), List.of("ada"));
+          expect(vault.read("auth/userpass/users/ada").getData().get("token_policies"), List.of("job"));
         });
     operation(
         "log in with a username and password",
         () -> {
-          vault.opsForSys().authMount("userpass", VaultMount.create("userpass"));
-          vault.write("auth/userpass/users/ada", Map.of("password", "correct horse", "policies", "job"));
-          vault.write("auth/userpass/login/ada", Map.of("password", "correct horse"));
+          var user = UsernamePasswordAuthenticationOptions.builder().username("ada");
+          var right = user.password("correct horse").build();
+          expectLogin(new UsernamePasswordAuthentication(right, rest()), "auth/userpass/login/ada");
+          var wrong = user.password("wrong").build();
+          expectRefusal(() -> new UsernamePasswordAuthentication(wrong, rest()).login());
         });
-    operation(
-        "encrypt with the transit engine",
-        () -> vault.opsForSys().mount("transit", VaultMount.create("transit")));
   }
 }
