@@ -99,11 +99,18 @@ if (generate === undefined) {
   process.stderr.write(`usage: run.ts GENERATOR, with ${Object.keys(generators).join(', ')}\n`)
   process.exit(2)
 }
+const call = (path: string, body?: object): Promise<Response> =>
+  fetch(`${process.env['VAULT_ADDR']}/v1/${path}`, {
+    headers: { 'X-Vault-Token': process.env['VAULT_TOKEN'] ?? '' },
+    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+  })
+
 const folder = await mkdtemp(join(tmpdir(), 'generated-client-'))
 try {
-  const answer = await fetch(`${process.env['VAULT_ADDR']}/v1/sys/internal/specs/openapi`, {
-    headers: { 'X-Vault-Token': process.env['VAULT_TOKEN'] ?? '' },
-  })
+  // the document describes what is mounted; a mount that is there already is refused
+  await call('sys/mounts/secret', { type: 'kv-v2' })
+  for (const type of ['approle', 'userpass']) await call(`sys/auth/${type}`, { type })
+  const answer = await call('sys/internal/specs/openapi')
   const document = join(folder, 'api.json')
   await writeFile(document, await answer.text())
   process.stdout.write(await generate(folder, document))
