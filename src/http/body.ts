@@ -13,7 +13,8 @@ import {
 } from '../lib/json.ts'
 
 const formType = 'application/x-www-form-urlencoded'
-const mergePatchType = 'application/merge-patch+json'
+/** The media type of a PATCH. */
+export const mergePatchType = 'application/merge-patch+json'
 
 /**
  * Reads the fields of a POST or PUT: a JSON object whatever its media type, or a form that is declared as

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { mergePatchType } from './body.ts'
 import type { DocumentedAnswer, DocumentedRoute } from './documented-route.ts'
 import { envelopeOf, exampleEnvelope, sharedResponses, sharedSchemas } from './openapi-envelope.ts'
 import { captureOf, explainFields } from './openapi-words.ts'
@@ -164,7 +165,11 @@ function templateOperation(route: DocumentedRoute, share: Share): TemplateOperat
     ...(body && {
       requestBody: {
         required: required.length > 0,
-        content: { 'application/json': { schema: share(inputSchema(body, required), 'input') } },
+        content: {
+          [method === 'PATCH' ? mergePatchType : 'application/json']: {
+            schema: share(inputSchema(body, required), 'input'),
+          },
+        },
       },
     }),
     responses: {

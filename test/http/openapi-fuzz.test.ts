@@ -28,6 +28,8 @@ type Request = {
   readonly verb: string
   readonly path: string
   readonly body: unknown
+  /** The media type of the body. */
+  readonly type: string
   readonly named: Readonly<Record<string, unknown>>
 }
 
@@ -210,7 +212,7 @@ function requestsOf(target: Target, { components }: Document, shown: ShownValues
       field === 'name' && path.includes('-alias') ? [`name-${shown.fresh()}`] : shown.of(path, field),
   }
   const { parameters = [], requestBody } = operation
-  const [content] = Object.values(requestBody?.content ?? {})
+  const [[type = '', content] = []] = Object.entries(requestBody?.content ?? {})
   const values = fc.record(
     Object.fromEntries(parameters.map((one) => [one.name, parameterValues(one, target, shown, generation)])),
     {
@@ -233,7 +235,7 @@ function requestsOf(target: Target, { components }: Document, shown: ShownValues
       named[name] = text
       filled = filled.replace(`{${name}}`, encodeURIComponent(text))
     }
-    return { verb, path: query.size === 0 ? filled : `${filled}?${query}`, body: sent, named }
+    return { verb, path: query.size === 0 ? filled : `${filled}?${query}`, body: sent, type, named }
   })
 }
 
@@ -256,10 +258,12 @@ function parameterValues(
 const onLoopback = (body: unknown): unknown =>
   JSON.parse(JSON.stringify(body).replaceAll(/(https?):\/\/[^/"]+/g, '$1://127.0.0.1:9'))
 
-function send({ root }: TestServer, { verb, path, body }: Request): Promise<Answer> {
+function send({ root }: TestServer, { verb, path, body, type }: Request): Promise<Answer> {
   const isOfNode = /^\/(?:health|metrics)/.test(path)
-  const headers = verb === 'patch' ? { headers: { 'Content-Type': 'application/merge-patch+json' } } : {}
-  return root.call(verb.toUpperCase(), isOfNode ? path : `/v1${path}`, body as object | undefined, headers)
+  const headers: Record<string, string> = type === '' ? {} : { 'Content-Type': type }
+  return root.call(verb.toUpperCase(), isOfNode ? path : `/v1${path}`, body as object | undefined, {
+    headers,
+  })
 }
 
 /** docs/contract/approle.md: a secret id whose role is gone is 500 for Terraform's provider. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import type { DocumentedRoute } from '../../src/http/documented-route.ts'
 import { ApiDocument } from '../../src/http/openapi.ts'
 
@@ -35,6 +36,16 @@ test('only the first of very many mounts are described', () => {
 
 test('a plugin without a mount is not described', () => {
   expect(describe([aRoute({ group: 'cloud' })], ['auth/jwt/'])).toEqual({})
+})
+
+test('the body of a PATCH has the media type that the server requires', () => {
+  const patch = aRoute({ method: 'PATCH', body: z.object({ ttl: z.string() }) })
+
+  const operations = describe([patch], ['auth/jwt/'])['/auth/jwt/role/{name}']
+
+  expect(operations?.['patch']).toMatchObject({
+    requestBody: { content: { 'application/merge-patch+json': { schema: expect.any(Object) } } },
+  })
 })
 
 test('a route that can only be listed requires list=true', () => {
