@@ -15,7 +15,7 @@ def client(token=None):
 
 
 root = client(os.environ["VAULT_TOKEN"])
-system, jwt, token = api.SystemApi(root), api.JwtApi(root), api.TokenApi(root)
+system, jwt, token, kv = api.SystemApi(root), api.JwtApi(root), api.TokenApi(root), api.KvV2Api(root)
 
 
 @operation("read the health")
@@ -99,3 +99,59 @@ def _():
     system.sys_quotas_rate_limit_name_write("all", api.SystemQuotasRateLimitNamePostInput(rate=10000))
     expect(system.sys_quotas_rate_limit_name_read("all").data.rate, 10000)
     system.sys_quotas_rate_limit_name_delete("all")
+
+
+def expect_status(status, call):
+    try:
+        call()
+    except ApiException as error:
+        return expect(error.status, status)
+    raise AssertionError("the call was accepted")
+
+
+@operation("write, patch, read, list and delete a secret (kv, version 2)")
+def _():
+    def write(password, cas):
+        body = api.KvV2DataPathPostInput(data={"password": password}, options={"cas": cas})
+        return kv.secret_data_path_write("team/app", body).data.version
+
+    expect([write("p1", 0), write("p2", 1)], [1, 2])
+    expect_status(400, lambda: write("no", 1))
+    kv.secret_data_path_patch("team/app", api.KvV2DataPathPatchInput(data={"user": "ada"}))
+    expect(kv.secret_data_path_read("team/app").data.data, {"password": "p2", "user": "ada"})
+    expect(kv.secret_data_path_read("team/app", version=1).data.data, {"password": "p1"})
+    expect(kv.secret_metadata_path_list("team", "true").data.keys, ["app"])
+
+
+@operation("delete, undelete and destroy versions of a secret (kv, version 2)")
+def _():
+    kv.secret_data_path_delete("team/app")
+    expect_status(404, lambda: kv.secret_data_path_read("team/app"))
+    kv.secret_undelete_path_write("team/app", api.KvV2UndeletePathPostInput(versions=[3]))
+    kv.secret_delete_path_write("team/app", api.KvV2DeletePathPostInput(versions=[1, 2]))
+    kv.secret_destroy_path_write("team/app", api.KvV2DestroyPathPostInput(versions=[1]))
+    kv.secret_metadata_path_write("team/app", api.KvV2MetadataPathPostInput(custom_metadata={"owner": "a"}))
+    metadata = kv.secret_metadata_path_read("team/app").data
+    expect(metadata.custom_metadata, {"owner": "a"})
+    expect((metadata.current_version, metadata.versions["1"].destroyed), (3, True))
+    kv.secret_metadata_path_delete("team/app")
+
+
+@operation("log in with AppRole")
+def _():
+    approle = api.ApproleApi(root)
+    role = api.ApproleRoleNamePostInput(token_policies=["job"], role_id="job-1")
+    approle.auth_approle_role_name_write("job", role)
+    expect(approle.auth_approle_role_name_read("job").data.token_policies, ["job"])
+    made = approle.auth_approle_role_name_secret_id_write("job", api.ApproleRoleNameSecretIdPostInput()).data
+    body = api.ApproleLoginPostInput(role_id="job-1", secret_id=made.secret_id)
+    expect(api.ApproleApi(client()).auth_approle_login_write(body).auth.policies, ["default", "job"])
+
+
+@operation("log in with a username and password")
+def _():
+    user = api.UserpassUsersUsernamePostInput(password="correct horse", token_policies=["job"])
+    api.UserpassApi(root).auth_userpass_users_username_write("ada", user)
+    body = api.UserpassLoginUsernamePostInput(password="correct horse")
+    login = api.UserpassApi(client()).auth_userpass_login_username_write("ada", body)
+    expect(login.auth.policies, ["default", "job"])
