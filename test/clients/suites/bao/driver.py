@@ -1,0 +1,267 @@
+"""Runs the commands of OpenBao's command line, and prints a line of JSON for each operation.
+
+usage: driver.py BAO. The environment is that of ../hvac/driver.py.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import urllib.parse
+import urllib.request
+
+program = sys.argv[1]
+# where a login keeps its token
+home = tempfile.TemporaryDirectory()
+environment = {
+    "PATH": os.environ["PATH"],
+    "HOME": home.name,
+    "BAO_ADDR": os.environ["VAULT_ADDR"],
+    "BAO_TOKEN": os.environ["VAULT_TOKEN"],
+}
+
+
+class Failed(Exception):
+    pass
+
+
+def bao(*args, given="", **settings):
+    """What the command prints. A setting is a variable of its environment, or None to leave one out."""
+    chosen = {name: value for name, value in {**environment, **settings}.items() if value is not None}
+    ended = subprocess.run([program, *args], env=chosen, input=given, capture_output=True, text=True, timeout=60)
+    if ended.returncode != 0:
+        raise Failed(f"{' '.join(args[:2])} ended with {ended.returncode}: {ended.stderr}")
+    return ended.stdout.strip()
+
+
+def data(*args, **settings):
+    """What the command prints as JSON."""
+    return json.loads(bao(*args, **{"BAO_FORMAT": "json", **settings}))
+
+
+def operation(name):
+    """Runs the decorated function, and reports whether it fails."""
+
+    def run(body):
+        url = f"{os.environ['CONTROL_URL']}?{urllib.parse.urlencode({'operation': name})}"
+        urllib.request.urlopen(urllib.request.Request(url, method="PUT")).close()
+        line = {"operation": name}
+        try:
+            body()
+        except Exception as error:
+            line["error"] = f"{type(error).__name__}: {error}"
+        print(json.dumps(line), flush=True)
+
+    return run
+
+
+def expect(seen, wanted):
+    assert seen == wanted, f"expected {wanted!r}, received {seen!r}"
+
+
+def expect_failure(*args, **settings):
+    try:
+        bao(*args, **settings)
+    except Failed:
+        return
+    raise AssertionError("the command succeeded")
+
+
+def login(*args):
+    """Logs in as a person does, and returns what the token may do."""
+    bao("login", *args, BAO_TOKEN=None)
+    return data("token", "lookup", BAO_TOKEN=None)["data"]
+
+
+policy = 'path "auth/token/lookup-self" { capabilities = ["read"] }'
+
+
+@operation("read the status (bao status)")
+def _():
+    status = data("status")
+    expect((status["initialized"], status["sealed"]), (True, False))
+
+
+@operation("write, read, list and delete a policy (bao policy)")
+def _():
+    bao("policy", "write", "job", "-", given=policy)
+    expect(bao("policy", "read", "job"), policy)
+    bao("policy", "write", "gone", "-", given=policy)
+    bao("policy", "delete", "gone")
+    expect(data("policy", "list"), ["default", "job", "root"])
+
+
+@operation("enable, list, tune, move and disable an auth method (bao auth)")
+def _():
+    bao("auth", "enable", "-path=ci", "-description=pipelines", "jwt")
+    expect(data("auth", "list")["ci/"]["description"], "pipelines")
+    bao("auth", "tune", "-default-lease-ttl=10m", "ci")
+    expect(data("read", "sys/auth/ci/tune")["data"]["default_lease_ttl"], 600)
+    bao("auth", "move", "auth/ci/", "auth/pipelines/")
+    bao("auth", "disable", "pipelines")
+
+
+@operation("configure the jwt method, and log in with a JWT (bao write)")
+def _():
+    bao("auth", "enable", "-path=jobs", "jwt")
+    bao("write", "auth/jobs/config", f"jwt_validation_pubkeys={os.environ['JWT_KEY']}")
+    bao("write", "auth/jobs/role/build", "role_type=jwt", "user_claim=sub", "bound_audiences=ci", "token_policies=job")
+    expect(data("list", "auth/jobs/role"), ["build"])
+    made = data("write", "auth/jobs/login", "role=build", f"jwt={os.environ['JWT']}")["auth"]
+    expect(made["token_policies"], ["default", "job"])
+    expect_failure("write", "auth/jobs/login", "role=build", "jwt=a.b.c")
+
+
+@operation("create, look up, renew and revoke a token (bao token)")
+def _():
+    made = data("token", "create", "-policy=job", "-ttl=1h", "-metadata=team=a")["auth"]
+    expect(data("token", "lookup", "-accessor", made["accessor"])["data"]["meta"], {"team": "a"})
+    expect(data("token", "renew", "-increment=30m", made["client_token"])["auth"]["lease_duration"], 1800)
+    expect(bao("token", "capabilities", made["client_token"], "auth/token/lookup-self"), "read")
+    bao("token", "revoke", "-accessor", made["accessor"])
+    expect_failure("token", "lookup", made["client_token"])
+
+
+@operation("wrap and unwrap a response (bao unwrap)")
+def _():
+    wrapped = bao("token", "create", "-policy=job", "-wrap-ttl=60s", "-field=wrapping_token")
+    expect(data("unwrap", wrapped)["auth"]["token_policies"], ["default", "job"])
+    expect_failure("unwrap", wrapped)
+
+
+@operation("issue, look up, renew and revoke cloud credentials (bao lease)")
+def _():
+    bao("secrets", "enable", "azure")
+    bao("write", "azure/config", "-", given=os.environ["AZURE"])
+    roles = json.dumps([{"role_name": "Reader", "scope": os.environ["AZURE_SCOPE"]}])
+    bao("write", "azure/roles/reader", f"azure_roles={roles}", "ttl=1h")
+    lease = data("read", "azure/creds/reader")["lease_id"]
+    expect(data("lease", "lookup", lease)["data"]["id"], lease)
+    bao("lease", "renew", "-increment=60", lease)
+    bao("lease", "revoke", lease)
+
+
+@operation("create, list, use and delete a namespace (bao namespace)")
+def _():
+    bao("namespace", "create", "team-a")
+    expect(data("namespace", "list"), ["team-a/"])
+    bao("secrets", "enable", "-namespace=team-a", "-path=kv", "kv-v2")
+    bao("kv", "put", "-namespace=team-a", "-mount=kv", "app", "password=p")
+    expect(bao("kv", "get", "-mount=team-a/kv", "-field=password", "app"), "p")
+    expect(bao("kv", "get", "-field=password", "team-a/kv/app"), "p")
+    bao("namespace", "delete", "team-a")
+
+
+@operation("enable, list and disable an audit device (bao audit)")
+def _():
+    bao("audit", "enable", "-path=log", "file", f"file_path={os.environ['AUDIT_FILE']}")
+    expect(data("audit", "list")["log/"]["type"], "file")
+    bao("audit", "disable", "log")
+
+
+@operation("write, read, list and delete a secret (bao kv, version 1)")
+def _():
+    bao("secrets", "enable", "-path=kv1", "-version=1", "kv")
+    bao("kv", "put", "kv1/team/app", "password=p")
+    expect(bao("kv", "get", "-field=password", "kv1/team/app"), "p")
+    expect(bao("kv", "get", "-field=password", "-mount=kv1", "team/app"), "p")
+    expect(data("kv", "list", "kv1/team"), ["app"])
+    bao("kv", "delete", "kv1/team/app")
+    expect_failure("kv", "get", "kv1/team/app")
+
+
+@operation("upgrade a mount from version 1 to 2 (bao kv enable-versioning)")
+def _():
+    bao("kv", "put", "kv1/app", "password=p")
+    bao("kv", "enable-versioning", "kv1")
+    read = data("kv", "get", "-mount=kv1", "app")["data"]
+    expect((read["data"], read["metadata"]["version"]), ({"password": "p"}, 1))
+
+
+@operation("write and read versions of a secret (bao kv, version 2)")
+def _():
+    # a mount below folders: the command asks where it ends
+    bao("secrets", "enable", "-path=team/deep/kv", "-version=2", "kv")
+    bao("kv", "put", "team/deep/kv/app", "password=p1")
+    bao("kv", "put", "-cas=1", "-mount=team/deep/kv", "app", "password=p2")
+    expect_failure("kv", "put", "-cas=1", "-mount=team/deep/kv", "app", "password=no")
+    expect(bao("kv", "get", "-field=password", "team/deep/kv/app"), "p2")
+    expect(bao("kv", "get", "-field=password", "-version=1", "-mount=team/deep/kv", "app"), "p1")
+
+
+@operation("patch a secret and roll it back (bao kv, version 2)")
+def _():
+    secret = lambda: data("kv", "get", "team/deep/kv/app")["data"]["data"]
+    bao("kv", "patch", "team/deep/kv/app", "user=ada")
+    bao("kv", "patch", "-method=rw", "team/deep/kv/app", "user=bob")
+    expect(secret(), {"password": "p2", "user": "bob"})
+    bao("kv", "rollback", "-version=1", "team/deep/kv/app")
+    expect(secret(), {"password": "p1"})
+    expect_failure("kv", "patch", "team/deep/kv/nobody", "user=ada")
+
+
+@operation("delete, undelete and destroy versions of a secret (bao kv, version 2)")
+def _():
+    at = ["-mount=team/deep/kv", "app"]
+    bao("kv", "delete", *at)
+    expect_failure("kv", "get", "-field=password", *at)
+    # with -mount, these two drop the folders in front of the mount
+    bao("kv", "undelete", "-versions=5", "team/deep/kv/app")
+    expect(bao("kv", "get", "-field=password", *at), "p1")
+    bao("kv", "delete", "-versions=1,2", *at)
+    bao("kv", "destroy", "-versions=1", "team/deep/kv/app")
+    versions = data("kv", "metadata", "get", *at)["data"]["versions"]
+    expect((versions["1"]["destroyed"], versions["2"]["destroyed"]), (True, False))
+    assert versions["2"]["deletion_time"]
+
+
+@operation("write, patch, read and delete the metadata of a secret (bao kv metadata)")
+def _():
+    at = ["-mount=team/deep/kv", "app"]
+    bao("kv", "metadata", "put", "-max-versions=9", "-custom-metadata=owner=a", "-delete-version-after=1h", *at)
+    bao("kv", "metadata", "patch", "-max-versions=3", "-custom-metadata=tier=1", *at)
+    metadata = data("kv", "metadata", "get", *at)["data"]
+    expect((metadata["max_versions"], metadata["custom_metadata"]), (3, {"owner": "a", "tier": "1"}))
+    expect(metadata["delete_version_after"], "1h0m0s")
+    bao("kv", "metadata", "delete", *at)
+    expect_failure("kv", "list", "team/deep/kv")
+
+
+@operation("move and disable a secrets engine (bao secrets)")
+def _():
+    bao("kv", "put", "team/deep/kv/app", "password=p")
+    bao("secrets", "tune", "-description=moved", "team/deep/kv")
+    bao("secrets", "move", "team/deep/kv/", "kv2/")
+    expect(data("secrets", "list")["kv2/"]["description"], "moved")
+    expect(bao("kv", "get", "-field=password", "kv2/app"), "p")
+    bao("secrets", "disable", "kv2")
+
+
+@operation("log in with AppRole (bao write)")
+def _():
+    bao("auth", "enable", "approle")
+    bao("write", "auth/approle/role/job", "token_policies=job", "role_id=job-1", "secret_id_num_uses=1")
+    secret_id = bao("write", "-f", "-field=secret_id", "auth/approle/role/job/secret-id")
+    credentials = ["auth/approle/login", "role_id=job-1", f"secret_id={secret_id}"]
+    expect(data("write", *credentials)["auth"]["token_policies"], ["default", "job"])
+    expect_failure("write", *credentials)
+
+
+@operation("log in with a username and password (bao login)")
+def _():
+    bao("auth", "enable", "userpass")
+    bao("write", "auth/userpass/users/ada", "password=correct horse", "token_policies=job")
+    found = login("-method=userpass", "username=ada", "password=correct horse")
+    expect((found["path"], found["policies"]), ("auth/userpass/login/ada", ["default", "job"]))
+    expect_failure("login", "-method=userpass", "username=ada", "password=wrong", BAO_TOKEN=None)
+
+
+@operation("read the help of a path (bao path-help)")
+def _():
+    assert "secret" in bao("path-help", "auth/approle/role/job")
+
+
+@operation("encrypt with the transit engine (bao secrets enable)")
+def _():
+    bao("secrets", "enable", "transit")
