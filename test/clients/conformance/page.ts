@@ -35,13 +35,14 @@ compares each operation with what the client's users see with Vault. \`npm run c
 clients with these names, and prints their rows instead.
 
 - **same**: the client's operation returns, or fails with, what it does with Vault.
-- **differs**: it does not; the reason is the client's error.
+- **differs**: it does not; the reason is the client's error, or "by choice" and why.
 - **unsupported**: Gatehouse does not offer the feature, and says so.
 
 A driver of each client is in \`test/clients/suites\`. The tests that hvac brings run as they are published, against
 servers that they start themselves. openapi-typescript, openapi-python-client and openapi-generator make a client from
 the server's own [OpenAPI document](operations.md#generated-clients); what they make is compiled, and then driven like
-the others. C# is missing: the .NET SDK and VaultSharp are in none of the registries that the other clients come from.
+the others. C#, the \`vault\` command and Terraform's Vault provider are missing: the .NET SDK, VaultSharp and the two
+programs are in none of the registries that the other clients come from.
 `
 
 const section = ({ client, version, rows }: ClientRows): string =>
