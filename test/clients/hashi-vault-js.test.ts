@@ -1,5 +1,6 @@
 import Vault from 'hashi-vault-js'
 import { expect, test } from 'vitest'
+import { startTestServer } from '../support/start-server.ts'
 import { aPipeline } from './pipeline.ts'
 
 const mount = 'auth/jwt'
@@ -110,4 +111,31 @@ test('hashi-vault-js reads the state of the server and creates tokens', async ()
   expect(status).toMatchObject({ sealed: false, type: 'static' })
   expect(made).toMatchObject({ token_policies: ['ci', 'default'], lease_duration: 3600 })
   expect(rights).toMatchObject({ 'auth/jwt/role/ci': ['read'], 'sys/mounts': ['deny'] })
+})
+
+test('hashi-vault-js logs in with AppRole and with a password, and reads versions of a secret', async () => {
+  await using server = await startTestServer()
+  for (const type of ['approle', 'userpass']) await server.root.write(`sys/auth/${type}`, { type })
+  await server.root.write('auth/approle/role/shop', { token_policies: 'shop', role_id: 'shop-1' })
+  const vault = client(server.url)
+  await vault.createUserpassUser('root', 'ada', 'correct horse', ['shop'], 'auth/userpass')
+  const made = await vault.generateAppRoleSecretId('root', 'shop', '{}', 'auth/approle')
+  const secretId = 'secret_id' in made ? String(made.secret_id) : ''
+
+  const machine = await vault.loginWithAppRole('shop-1', secretId, 'auth/approle')
+  const person = await vault.loginWithUserpass('ada', 'correct horse', 'auth/userpass')
+  await vault.createKVSecret('root', 'db', { password: 'p1' }, 'secret')
+  await vault.updateKVSecret('root', 'db', { password: 'p2' }, 1, 'secret')
+  await vault.deleteLatestVerKVSecret('root', 'db', 'secret')
+  const first = await vault.readKVSecret('root', 'db', 1, 'secret')
+
+  expect([machine, person]).toEqual([
+    expect.objectContaining({ policies: ['default', 'shop'] }),
+    expect.objectContaining({ policies: ['default', 'shop'] }),
+  ])
+  expect(first).toMatchObject({ data: { password: 'p1' } })
+  await expect(vault.readKVSecret('root', 'db', 2, 'secret')).rejects.toMatchObject({
+    isVaultError: true,
+    response: { status: 404 },
+  })
 })

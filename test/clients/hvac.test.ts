@@ -56,6 +56,51 @@ test('hvac mounts a key-value store', async () => {
   })
 })
 
+test('hvac logs in with AppRole and with a password, and writes, patches and rolls back a secret', async () => {
+  await using server = await startTestServer()
+  using hvac = await anHvac(server.url)
+  const data = async (verb: string, path: string, body?: string) => {
+    const answer = await hvac.ask(verb, `/v1/${path}`, body)
+    const { data: got, auth } = parsed(answer) as Record<string, Record<string, unknown> | null>
+    return got ?? auth ?? {}
+  }
+  await hvac.ask('POST', '/v1/sys/auth/approle', '{"type": "approle", "config": null, "local": false}')
+  await hvac.ask('POST', '/v1/sys/auth/userpass', '{"type": "userpass", "config": null, "local": false}')
+  await hvac.ask('POST', '/v1/auth/approle/role/shop', '{"token_policies": "shop", "token_ttl": "10m"}')
+  await hvac.ask('POST', '/v1/auth/userpass/users/ada', '{"password": "correct horse", "policies": "shop"}')
+
+  const { role_id } = await data('GET', 'auth/approle/role/shop/role-id')
+  const { secret_id } = await data('POST', 'auth/approle/role/shop/secret-id', '{"metadata": "{}"}')
+  const machine = await data('POST', 'auth/approle/login', JSON.stringify({ role_id, secret_id }))
+  const person = await data('POST', 'auth/userpass/login/ada', '{"password": "correct horse"}')
+  await data('POST', 'secret/data/db', '{"options": {}, "data": {"password": "p1"}}')
+  // its patch reads, merges and writes with check-and-set
+  const { metadata } = await data('GET', 'secret/data/db')
+  const { version } = metadata as { version: number }
+  await data(
+    'POST',
+    'secret/data/db',
+    `{"options": {"cas": ${version}}, "data": {"password": "p1", "user": "ada"}}`,
+  )
+  const first = await data('GET', 'secret/data/db?version=1')
+  const rolledBack = await data(
+    'POST',
+    'secret/data/db',
+    JSON.stringify({ options: { cas: 2 }, data: first['data'] }),
+  )
+
+  expect([machine['policies'], machine['lease_duration']]).toEqual([['default', 'shop'], 600])
+  expect(person['policies']).toEqual(['default', 'shop'])
+  expect(rolledBack).toMatchObject({ version: 3, destroyed: false, deletion_time: '' })
+  expect((await data('GET', 'secret/data/db'))['data']).toEqual({ password: 'p1' })
+  expect((await hvac.ask('DELETE', '/v1/secret/data/db'))?.status).toBe(204)
+  const deleted = await hvac.ask('GET', '/v1/secret/data/db')
+  expect([deleted?.status, parsed(deleted)]).toEqual([
+    404,
+    expect.objectContaining({ data: { data: null, metadata: expect.objectContaining({ version: 3 }) } }),
+  ])
+})
+
 /**
  * Calls of hvac in sequence, byte by byte, with the expected responses: an omitted argument may be `null`,
  * and the body may repeat the path.

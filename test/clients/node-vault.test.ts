@@ -1,5 +1,6 @@
 import nodeVault from 'node-vault'
 import { expect, test } from 'vitest'
+import { startTestServer } from '../support/start-server.ts'
 import { aPipeline } from './pipeline.ts'
 
 const aRole = { role_type: 'jwt', user_claim: 'sub', bound_audiences: ['web', 'api'], token_ttl: '15m' }
@@ -81,4 +82,34 @@ test('node-vault manages mounts and policies, and reads the state of the server'
   expect(health).toMatchObject({ initialized: true, sealed: false })
   expect(status.sealed).toBe(false)
   expect(help.help).toEqual(expect.any(String))
+})
+
+test('node-vault logs in with AppRole and with a password, and reads, patches and rolls back a secret', async () => {
+  await using server = await startTestServer()
+  const root = nodeVault({ endpoint: server.url, token: 'root' })
+  const rules = 'path "secret/*" { capabilities = ["create", "read", "update", "patch"] }'
+  await root.addPolicy({ name: 'shop', rules })
+  for (const type of ['approle', 'userpass']) await root.enableAuth({ mount_point: type, type })
+  await root.addApproleRole({ role_name: 'shop', policies: 'shop' })
+  const { role_id } = (await root.getApproleRoleId({ role_name: 'shop' })).data
+  const { secret_id } = (await root.getApproleRoleSecret({ role_name: 'shop' })).data
+  await root.write('auth/userpass/users/ada', { password: 'correct horse', policies: 'shop' })
+  const [machine, person] = [nodeVault({ endpoint: server.url }), nodeVault({ endpoint: server.url })]
+  const secret = async () => (await machine.read('secret/data/db')).data
+
+  await machine.approleLogin({ role_id, secret_id })
+  await person.userpassLogin({ username: 'ada', password: 'correct horse' })
+  await person.write('secret/data/db', { data: { password: 'p1' } })
+  await person.update('secret/data/db', { data: { user: 'ada' } })
+  const patched = await secret()
+  const { data } = (await machine.read('secret/data/db?version=1')).data
+  await machine.write('secret/data/db', { data, options: { cas: 2 } })
+
+  expect(patched.data).toEqual({ password: 'p1', user: 'ada' })
+  expect(await secret()).toMatchObject({ data: { password: 'p1' }, metadata: { version: 3 } })
+  await expect(machine.write('secret/data/db', { data, options: { cas: 2 } })).rejects.toMatchObject({
+    message: 'check-and-set parameter did not match the current version',
+    response: { statusCode: 400 },
+  })
+  await expect(machine.delete('secret/data/db')).rejects.toMatchObject({ response: { statusCode: 403 } })
 })
