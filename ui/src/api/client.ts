@@ -30,6 +30,7 @@ export async function send({ signal, headers, token, ...request }: Sent): Promis
       headers: {
         ...(own !== null && own !== '' && { 'X-Vault-Token': own }),
         ...(namespace() !== '' && { 'X-Vault-Namespace': namespace() }),
+        ...(request.wrapTtl !== undefined && { 'X-Vault-Wrap-TTL': request.wrapTtl }),
         ...(body !== undefined && { 'Content-Type': bodyTypes[method] ?? 'application/json' }),
         ...headers,
       },
@@ -82,6 +83,7 @@ type ParametersOf<Path extends string> = Path extends `${string}{${infer Name}}$
 type Given<Path extends string, Body> = {
   readonly query?: Readonly<Record<string, string>> | undefined
   readonly body?: Body | undefined
+  readonly wrapTtl?: string | undefined
 } & ([ParametersOf<Path>] extends [never]
   ? { readonly params?: undefined }
   : { readonly params: Readonly<Record<ParametersOf<Path>, string>> })
@@ -111,11 +113,12 @@ export function defineCall<
   answer: Schema & Fits<AnswerOf<Described<Path, M extends 'list' ? 'get' : M>>, Schema>,
 ): Call<Given<Path, BodyOf<Described<Path, M>>>, v.InferOutput<Schema>> {
   type G = Given<Path, BodyOf<Described<Path, M>>>
-  const request = ({ params, query, body }: G): ApiRequest => ({
+  const request = ({ params, query, body, wrapTtl }: G): ApiRequest => ({
     method: method.toUpperCase() as ApiRequest['method'],
     path: filledIn(path, params),
     ...(query !== undefined && { query }),
     ...(body !== undefined && { body }),
+    ...(wrapTtl !== undefined && { wrapTtl }),
   })
   const call = async (given: G, options: Pick<Sent, 'signal' | 'token'> = {}) => {
     const { body, headers } = await send({ ...request(given), ...options })

@@ -5,6 +5,8 @@ export type ApiRequest = {
   readonly path: string
   readonly query?: Readonly<Record<string, string>> | undefined
   readonly body?: unknown
+  /** Asks for the response behind a wrapping token that is valid so long. */
+  readonly wrapTtl?: string | undefined
 }
 
 /** Encodes a value in a path. Paths and mounts keep their slashes. */
@@ -24,6 +26,7 @@ export function curlOf(request: ApiRequest, namespace: string): string {
   if (method !== 'GET' && !(method === 'POST' && body !== undefined)) parts.push(`-X ${method}`)
   parts.push('-H "X-Vault-Token: $VAULT_TOKEN"')
   if (namespace !== '') parts.push(`-H ${quoted(`X-Vault-Namespace: ${namespace}`)}`)
+  if (request.wrapTtl !== undefined) parts.push(`-H ${quoted(`X-Vault-Wrap-TTL: ${request.wrapTtl}`)}`)
   if (method === 'PATCH') parts.push("-H 'Content-Type: application/merge-patch+json'")
   if (body !== undefined) parts.push(`-d ${quoted(JSON.stringify(body))}`)
   const path = pathWithQuery(request)
@@ -34,9 +37,10 @@ export function curlOf(request: ApiRequest, namespace: string): string {
 const verbs = { GET: 'read', LIST: 'list', POST: 'write', PATCH: 'patch', DELETE: 'delete' } as const
 
 /** The same for the `vault` and `bao` commands. */
-export function vaultOf({ method, path, query, body }: ApiRequest, namespace: string): string {
+export function vaultOf({ method, path, query, body, wrapTtl }: ApiRequest, namespace: string): string {
   const parts: string[] = ['vault', verbs[method]]
   if (namespace !== '') parts.push(`-namespace=${quotedIfNeeded(namespace)}`)
+  if (wrapTtl !== undefined) parts.push(`-wrap-ttl=${quotedIfNeeded(wrapTtl)}`)
   if (body === undefined && method === 'POST') parts.push('-f')
   parts.push(quotedIfNeeded(decodeURIComponent(path)))
   for (const [name, value] of Object.entries(query ?? {})) parts.push(quotedIfNeeded(`${name}=${value}`))

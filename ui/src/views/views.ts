@@ -20,8 +20,12 @@ type Probe = { readonly path: string; readonly capability: string }
 const kvMounts = ({ secret }: Mounts): readonly string[] =>
   Object.entries(secret).flatMap(([path, { type }]) => (type === 'kv' ? [path] : []))
 
+/** The `default` policy allows the other tools to everyone. */
+const toolProbes: readonly Probe[] = [{ path: 'sys/tools/random', capability: 'update' }]
+
 /** Every view, in the order of the navigation. */
 export const views: readonly View[] = [
   { name: 'home', load: () => import('./home/home.tsx') },
   { name: 'secrets', mounts: kvMounts, load: () => import('./secrets/secrets.tsx') },
+  { name: 'tools', probes: () => toolProbes, load: () => import('./tools/tools.tsx') },
 ]
