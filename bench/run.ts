@@ -190,7 +190,7 @@ async function runAll(): Promise<number> {
   }
   const measured = await measureWorkloads(generator)
   if (values.check || values.record) {
-    // aims missed before count no more: the record says what is expected
+    // the record decides, not the aims
     process.stdout.write(`${renderTable(measured)}\n`)
     if (values.check) print(await checkRatios(measured))
     else await recordRatios(measured)
