@@ -73,6 +73,7 @@ export class Tracing implements RequestTracing, AsyncDisposable {
     return {
       run: (work) => this.#current.run(trace.setSpan(context, span), work),
       end: ({ method, route, status, mount, namespace, requestId, reason }) => {
+        if (!span.isRecording()) return
         span.updateName(`${method} ${route}`)
         span.setAttributes({
           'http.request.method': method,
@@ -92,7 +93,7 @@ export class Tracing implements RequestTracing, AsyncDisposable {
   /** A part of the current request that has just ended. No effect outside of a request. */
   ended(name: string, seconds: number, attributes: Attributes = {}): void {
     const context = this.#current.getStore()
-    if (context === undefined) return
+    if (context === undefined || trace.getSpan(context)?.isRecording() !== true) return
     const now = performance.timeOrigin + performance.now()
     this.#tracer.startSpan(name, { startTime: now - seconds * 1000, attributes }, context).end(now)
   }
