@@ -149,9 +149,10 @@ test('a role id and a user that one server locks are locked and unlocked on the 
 
     for (let count = 0; count < 5; count += 1) expect(await status(one, 'wrong')).toBe(400)
 
-    await expect.poll(() => status(other, right[mount])).toBe(403)
-    const { data } = (await other.root.read(`sys/locked-users?mount_accessor=${accessor}`)).body
-    expect(data).toMatchObject({ total: 1 })
+    await expect
+      .poll(async () => (await other.root.read(`sys/locked-users?mount_accessor=${accessor}`)).body.data)
+      .toMatchObject({ total: 1 })
+    expect(await status(other, right[mount])).toBe(403)
     await other.root.write(`sys/locked-users/${accessor}/unlock/${name}`)
     await expect.poll(() => status(one, right[mount])).toBe(200)
   }

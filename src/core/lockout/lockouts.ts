@@ -112,11 +112,16 @@ export class Lockouts {
       await this.#store(mount, hash, { ...failures, ...(exists && { name }) })
   }
 
-  /** Forgets the wrong secrets of a name that has logged in. */
+  /** Forgets the wrong secrets of a name that has logged in. A lock that has come meanwhile holds. */
   async noteLogin({ mount, name }: LoginName): Promise<void> {
     const names = this.#namesByMount.get(mount.uuid)
     if (names === undefined || isEmpty(names)) return
-    await this.#forget(mount.uuid, [this.#hashOf(name)])
+    const hash = this.#hashOf(name)
+    const terms = this.#termsOf(mount)
+    const failures = names.counted.get(hash) ?? names.locked.get(hash)
+    const isLocked =
+      terms !== undefined && failures !== undefined && areLocking(failures, terms, this.#parts.clock.now())
+    if (!isLocked) await this.#forget(mount.uuid, [hash])
   }
 
   /** The locked names of a mount that somebody has or had, sorted. */
