@@ -18,8 +18,6 @@ const version = v.object({
   destroyed: v.boolean(),
 })
 
-export type VersionFacts = v.InferOutput<typeof version>
-
 export const readSecret = defineCall(
   'get',
   '/{kv-v2_mount_path}/data/{path}',
@@ -31,7 +29,6 @@ export const writeSecret = defineCall(
   v.object({ data: v.object({ version: v.number() }) }),
 )
 export const deleteCurrent = defineCall('delete', '/{kv-v2_mount_path}/data/{path}', none)
-export const deleteVersions = defineCall('post', '/{kv-v2_mount_path}/delete/{path}', none)
 export const undeleteVersions = defineCall('post', '/{kv-v2_mount_path}/undelete/{path}', none)
 export const destroyVersions = defineCall('post', '/{kv-v2_mount_path}/destroy/{path}', none)
 export const restoreVersion = defineCall(
