@@ -26,6 +26,8 @@ export type ServiceErrorOptions = ErrorOptions & {
   reason?: string
   /** The cause, for the operator: in the log and in `failures`, never sent to the client. */
   operatorText?: string | undefined
+  /** An `internal` failure that clients depend on: it is no fault of the server, and nobody has to act. */
+  isPromised?: boolean
   /** Seconds after which the client should retry, if known. */
   retryAfterSeconds?: number | undefined
 }
@@ -37,6 +39,7 @@ export class ServiceError extends Error {
   readonly wrapped: boolean
   readonly reason: string | undefined
   readonly operatorText: string | undefined
+  readonly isPromised: boolean
   readonly retryAfterSeconds: number | undefined
 
   constructor(kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) {
@@ -45,6 +48,7 @@ export class ServiceError extends Error {
     this.wrapped = options.wrapped ?? false
     this.reason = options.reason
     this.operatorText = options.operatorText
+    this.isPromised = options.isPromised ?? false
     this.retryAfterSeconds = options.retryAfterSeconds
   }
 }

@@ -144,7 +144,7 @@ function templatePaths(
 }
 
 /** Puts a schema among the components and returns a reference to it. */
-type Share = (schema: Schema, kind: 'input' | 'data' | 'answer') => Schema
+type Share = (schema: Schema, kind: 'input' | 'data' | 'answer' | 'missing-answer') => Schema
 
 function templateOperation(route: DocumentedRoute, share: Share): TemplateOperation {
   const { method, summary, description, params, query, body, output, answer = {} } = route
@@ -181,6 +181,7 @@ function templateOperation(route: DocumentedRoute, share: Share): TemplateOperat
             : wordless[status],
         ]),
       ),
+      ...(answer.missing && { 404: missingAnswer(answer.missing, { mountType: route.group, share }) }),
       default: { $ref: '#/components/responses/Error' },
     },
     ...(security && { security }),
@@ -259,6 +260,15 @@ function answerOf(
     }),
     content: { 'application/json': { schema, ...(shown === undefined ? {} : { example: shown }) } },
   }
+}
+
+function missingAnswer(
+  { description, output, example }: NonNullable<DocumentedAnswer['missing']>,
+  { mountType, share }: { mountType: string; share: Share },
+): DocumentedResponse {
+  const schema = share(envelopeOf(undefined, dataSchema(output)), 'missing-answer')
+  const shown = exampleEnvelope(undefined, example, mountType)
+  return { description, content: { 'application/json': { schema, example: shown } } }
 }
 
 /**

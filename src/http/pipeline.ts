@@ -351,7 +351,7 @@ export class Pipeline {
 
   #replyFor(error: unknown, open: boolean, call: Call): ErrorReply {
     if (error instanceof ServiceError) {
-      if (error.kind === 'internal') this.#parts.onBug(error, call.requestId)
+      if (error.kind === 'internal' && !error.isPromised) this.#parts.onBug(error, call.requestId)
       return errorReply(error, open)
     }
     // a status without a text

@@ -712,6 +712,13 @@ const approles: DocumentedCall[] = [
     body: { secret_id_accessor: '$secretIdAccessor' },
   },
   {
+    ask: `post /${approle}/secret-id-accessor/lookup`,
+    name: 'of none',
+    params: machine,
+    body: { secret_id_accessor: 'none' },
+    status: 404,
+  },
+  {
     ask: `post /${approle}/secret-id-accessor/destroy`,
     params: machine,
     body: { secret_id_accessor: '$secretIdAccessor' },

@@ -20,6 +20,13 @@ const madeSecretId = {
   },
 }
 
+/** The response to a lookup by an accessor that is unknown. */
+export const noAccessor = {
+  description: 'The role has no secret id with this accessor',
+  output: z.object({ error: text }),
+  example: { error: `failed to find accessor entry for secret_id_accessor: "${accessor}"` },
+}
+
 /** The responses of `auth/approle/…`, for the API document. docs/contract/approle.md */
 export const answers = {
   names: { output: z.object({ keys: z.array(text) }), example: { keys: ['ci', 'deploy'] } },

@@ -1,5 +1,6 @@
 import { Periodic } from '../../core/background.ts'
 import { type LoginReportParts, LoginReports } from '../../core/tokens/login-reports.ts'
+import { lookalikeReports, type LookalikeReportParts } from '../../core/tokens/lookalike-reports.ts'
 import type { PluginDefinition } from '../../http/plugin.ts'
 import { fieldResources } from './field-resources.ts'
 import { loginResource } from './login-resource.ts'
@@ -14,14 +15,15 @@ const sweepIntervalMs = 60_000
 export const approlePlugin = ({
   metrics,
 }: {
-  readonly metrics: LoginReportParts['counter']
+  readonly metrics: LoginReportParts['counter'] & LookalikeReportParts['counter']
 }): PluginDefinition => ({
   table: 'auth',
   names: ['approle'],
   locksUsers: true,
   open: (core) => {
     const { log, longLists, fullPathOf } = core
-    const method = new ApproleMethod({ ...core, identity: core.identities })
+    const onLookalike = lookalikeReports({ log, counter: metrics, fullPathOf })
+    const method = new ApproleMethod({ ...core, identity: core.identities, onLookalike })
     const sweeper = new Periodic({
       job: core.jobs.job('secret-id-sweep'),
       run: (stopping) => method.sweep(stopping),

@@ -6,7 +6,7 @@ import { limitOf, type Reply, type Resource, resource } from '../../http/resourc
 import { atMost } from '../../lib/async-iterables.ts'
 import { stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go/text.ts'
-import { answers } from './answers.ts'
+import { answers, noAccessor } from './answers.ts'
 import type { ApproleMethod, NewSecretId } from './method.ts'
 import { canonicalRolePath, roleName } from './role-path.ts'
 import type { Role } from './role.ts'
@@ -141,13 +141,14 @@ export function secretIdResources({ method, longLists }: SecretIdParts): Resourc
       write: {
         summary: 'Look up a secret id by its accessor',
         ...answers.secretId,
+        missing: noAccessor,
         required: ['secret_id_accessor'],
         input: byAccessor,
         handle: async ({ input: { secret_id_accessor: accessor }, ...at }) => {
           if (accessor === '') throw refuse('invalid', 'missing secret_id_accessor')
           const role = await roleAt(at)
           // Terraform takes only this status with this text for a secret id that is gone
-          if (role === undefined) throw fail('internal', goneText(roleName(at.params)))
+          if (role === undefined) throw fail('internal', goneText(roleName(at.params)), { isPromised: true })
           const found = await method.secretIdsOf(at.mount).findByAccessor(role, accessor)
           if (found === undefined) return { status: 404, data: { error: noAccessorText(accessor) } }
           return shown(found === 'of another role' ? undefined : found)

@@ -1,6 +1,6 @@
 import { Periodic } from '../../core/background.ts'
-import type { Core } from '../../core/core.ts'
-import { issueLogin, type Lookalike, planLogin } from '../../core/tokens/issue-login.ts'
+import { issueLogin, planLogin } from '../../core/tokens/issue-login.ts'
+import { lookalikeReports } from '../../core/tokens/lookalike-reports.ts'
 import type { PluginDefinition } from '../../http/plugin.ts'
 import type { LoginCounter } from './explain/login-reports.ts'
 import { jwtGauges } from './gauges.ts'
@@ -42,7 +42,11 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       intervalMs: sweepIntervalMs,
       onError: (err) => log.error({ err }, 'could not remove expired logins'),
     })
-    const loginParts = { ...core, identity: core.identities, onLookalike: lookalikes(core, metrics) }
+    const loginParts = {
+      ...core,
+      identity: core.identities,
+      onLookalike: lookalikeReports({ ...core, counter: metrics }),
+    }
     return {
       resources: jwtAuthResources({
         ...{ method, log, counter: metrics, policyExists: core.policyExists },
@@ -64,17 +68,3 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
     }
   },
 })
-
-const lookalikes =
-  ({ log, fullPathOf }: Core, metrics: JwtOptions['metrics']) =>
-  ({ mount, entityId, resembles }: Lookalike): void => {
-    const fields = {
-      event: 'login_lookalike',
-      namespace: mount.namespace,
-      mount: mount.path,
-      entity_id: entityId,
-      resembled_entity_id: resembles,
-    }
-    log.warn(fields, 'the name of a login looks like the name of another entity')
-    metrics.lookalike(fullPathOf(mount))
-  }

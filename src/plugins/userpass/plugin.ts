@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { issueLogin } from '../../core/tokens/issue-login.ts'
 import { LoginReports, type LoginReportParts } from '../../core/tokens/login-reports.ts'
+import { lookalikeReports, type LookalikeReportParts } from '../../core/tokens/lookalike-reports.ts'
 import type { PluginDefinition } from '../../http/plugin.ts'
 import { UserpassMethod } from './method.ts'
 import { type Argon2Cost, productCost } from './passwords/argon2.ts'
@@ -9,7 +10,7 @@ import { Passwords } from './passwords/passwords.ts'
 import { userpassResources } from './resources.ts'
 
 export type UserpassOptions = {
-  readonly metrics: LoginReportParts['counter']
+  readonly metrics: LoginReportParts['counter'] & LookalikeReportParts['counter']
   /** Of how many processes of this machine this is one. */
   readonly processes: number
   /** Tests and benchmarks only. */
@@ -43,7 +44,8 @@ export const userpassPlugin = ({
     const queue = new HashingQueue(hashingLimits(processes))
     const passwords = new Passwords({ queue, cost: passwordCost, random })
     const method = new UserpassMethod({ ...core, passwords })
-    const loginParts = { ...core, identity: core.identities }
+    const onLookalike = lookalikeReports({ log, counter: metrics, fullPathOf })
+    const loginParts = { ...core, identity: core.identities, onLookalike }
     const reports = new LoginReports({ method: 'userpass', log, counter: metrics, fullPathOf })
     return {
       resources: userpassResources({

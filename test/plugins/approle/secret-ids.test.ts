@@ -1,6 +1,8 @@
+import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { shared } from '../../support/shared.ts'
+import { startTestServer } from '../../support/start-server.ts'
 import { startMachines, told } from './machines.ts'
 
 const machines = shared(() => startMachines())
@@ -295,6 +297,21 @@ describe('a secret id that is not there', () => {
     expect(told(await at.at(`role/no/${path}`).write({}))).toBe(`400 missing ${field}`)
     expect(told(await at.at(`role/no/${path}`).write({ [field]: 'x' }))).toBe(unknown)
     expect(told(await at.at(`role/no/${path}`).list())).toBe('405 unsupported operation')
+  })
+
+  test('below an unknown role is a 500 that nobody has to look at', async () => {
+    const lines: string[] = []
+    const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) })
+    await using server = await startTestServer({ log })
+    await server.root.write('sys/auth/approle', { type: 'approle' })
+    const before = lines.length
+
+    const { status } = await server.root.write('auth/approle/role/no/secret-id-accessor/lookup', {
+      secret_id_accessor: 'x',
+    })
+
+    expect(status).toBe(500)
+    expect(lines.slice(before)).toEqual([])
   })
 
   test('below an unknown role has no list', async () => {

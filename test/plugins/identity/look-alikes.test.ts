@@ -297,3 +297,33 @@ test('group names from a provider keep their spaces', async () => {
 
   expect(answer.body.auth?.['identity_policies']).toEqual(['p-1-a', 'p-2-b'])
 })
+
+test('role ids and users that look like another name are other ones too, and their logins log a warning', async () => {
+  const { root, anonymous } = server
+  for (const type of ['approle', 'userpass']) await root.write(`sys/auth/${type}`, { type })
+  const ids = ['machine', 'ｍａｃｈｉｎｅ']
+  for (const [index, role_id] of ids.entries())
+    await root.write(`auth/approle/role/r${index}`, {
+      ...{ role_id, bind_secret_id: false, secret_id_bound_cidrs: '0.0.0.0/0,::/0' },
+    })
+  await root.write('auth/userpass/users/bob', { password: 'pw' })
+  const other = await root.write('identity/entity', { name: 'other' })
+  await root.write('identity/entity-alias', {
+    ...{ name: 'ｂｏｂ', canonical_id: other.body.data?.['id'] },
+    mount_accessor: (await root.read('sys/auth/userpass')).body.data?.['accessor'],
+  })
+  const warned = warnings().length
+
+  const logins = [
+    await anonymous.write('auth/approle/login', { role_id: ids[0] }),
+    await anonymous.write('auth/approle/login', { role_id: ids[1] }),
+    await anonymous.write('auth/userpass/login/bob', { password: 'pw' }),
+  ]
+
+  const entities = logins.map(({ body }) => body.auth?.['entity_id'])
+  expect(new Set([...entities, other.body.data?.['id']]).size).toBe(4)
+  expect(warnings().slice(warned)).toMatchObject([
+    { mount: 'auth/approle/', entity_id: entities[1], resembled_entity_id: entities[0] },
+    { mount: 'auth/userpass/', entity_id: entities[2], resembled_entity_id: other.body.data?.['id'] },
+  ])
+})

@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document f24adc97e25ef6123fcaf0a026a6ef96
+// made by `npm run ui:types` from the server's OpenAPI document 22aa22124f14df5b0299fa7d50a1f79f
 
 export interface paths {
     "/health/live": {
@@ -10785,6 +10785,21 @@ export interface components {
             renewable: boolean;
             lease_duration: number;
             data: components["schemas"]["approle-role-name-secret-id-accessor-lookup-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "approle-role-name-secret-id-accessor-lookup-post-missing-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: {
+                error: string;
+            } & {
+                [key: string]: unknown;
+            };
             warnings: string[] | null;
             mount_type: string;
         } & {
