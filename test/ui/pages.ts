@@ -1,11 +1,8 @@
 import axe from 'axe-core'
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { openBrowser } from '../browser/browser.ts'
 import { shared } from '../support/shared.ts'
-
-/** One browser for all cases of a file; each page has a profile of its own. */
-const openedBrowser = shared(openBrowser)
 
 export type UiPage = AsyncDisposable & {
   readonly page: Page
@@ -15,8 +12,13 @@ export type UiPage = AsyncDisposable & {
   readonly requested: readonly string[]
 }
 
-export async function openPage(url: string, options: BrowserContextOptions = {}): Promise<UiPage> {
-  const { browser } = await openedBrowser()
+/** One browser for all cases of a file, which calls this at its top; each page has a profile of its own. */
+export function pagesOfFile(): (url: string, options?: BrowserContextOptions) => Promise<UiPage> {
+  const openedBrowser = shared(openBrowser)
+  return async (url, options = {}) => openPage((await openedBrowser()).browser, url, options)
+}
+
+async function openPage(browser: Browser, url: string, options: BrowserContextOptions): Promise<UiPage> {
   const context = await browser.newContext(options)
   const page = await context.newPage()
   const complaints: string[] = []

@@ -1,7 +1,9 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, logIn, openPage } from './pages.ts'
+import { expectAccessible, logIn, pagesOfFile } from './pages.ts'
+
+const openPage = pagesOfFile()
 
 let server: TestServer
 const markup = '<img src=x onerror="document.title=1">'

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, logIn, openPage } from './pages.ts'
+import { expectAccessible, logIn, pagesOfFile } from './pages.ts'
+
+const openPage = pagesOfFile()
 
 let server: TestServer
 beforeAll(async () => {

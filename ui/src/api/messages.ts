@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { defineCall, send } from './client.ts'
 
-const entry = v.object({
+/** What readers get of a message. */
+export const messageEntry = v.object({
   title: v.string(),
   message: v.string(),
   type: v.picklist(['banner', 'modal']),
@@ -14,7 +15,7 @@ const entry = v.object({
 /** Also the answer to a caller for whom there is nothing to show. */
 const answer = v.object({
   data: v.union([
-    v.object({ keys: v.array(v.string()), key_info: v.record(v.string(), entry) }),
+    v.object({ keys: v.array(v.string()), key_info: v.record(v.string(), messageEntry) }),
     v.object({}),
   ]),
 })
@@ -31,7 +32,7 @@ export type ShownMessage = {
   readonly mustAcknowledge: boolean
 }
 
-const textOfBase64 = (base64: string): string => {
+export const textOfBase64 = (base64: string): string => {
   try {
     return new TextDecoder().decode(Uint8Array.from(atob(base64), (char) => char.charCodeAt(0)))
   } catch {
@@ -39,7 +40,10 @@ const textOfBase64 = (base64: string): string => {
   }
 }
 
-function shownMessage(id: string, fields: v.InferOutput<typeof entry>): ShownMessage {
+export const base64OfText = (text: string): string =>
+  btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(''))
+
+export function shownMessage(id: string, fields: v.InferOutput<typeof messageEntry>): ShownMessage {
   const [link] = Object.entries(fields.link ?? {})
   return {
     id,

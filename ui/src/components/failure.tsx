@@ -29,3 +29,9 @@ function linesOf(error: unknown): { readonly lines: readonly string[]; readonly 
   const lines = error.errors.length > 0 ? error.errors : [strings.errors.status(error.status)]
   return { lines, requestId: error.requestId }
 }
+
+/** The error text that names a field, as the server names it. */
+export function errorOfField(error: unknown, field: string): string | undefined {
+  if (!(error instanceof ApiError)) return undefined
+  return error.errors.find((text) => new RegExp(`(?:^|\\W)${field}(?:\\W|$)`).test(text))
+}

@@ -8,7 +8,8 @@ import { useMessages } from './use-messages.ts'
 
 const MessageDialog = lazy(async () => ({ default: (await import('./message-dialog.tsx')).MessageDialog }))
 
-const Banner = ({
+/** One banner, also in the preview of the editor. */
+export const Banner = ({
   message,
   onClose,
 }: {

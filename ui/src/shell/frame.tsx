@@ -73,7 +73,11 @@ function NamespaceName() {
 function Navigation({ isOpen }: { readonly isOpen: boolean }) {
   const { allowed } = useAllowedViews()
   return (
-    <nav id="navigation" aria-label={text.navigation} className={isOpen ? 'open' : ''}>
+    <nav
+      id="navigation"
+      aria-label={text.navigation}
+      className={isOpen ? 'main-navigation open' : 'main-navigation'}
+    >
       <ul>
         {allowed.map(({ name }) => (
           <li key={name}>

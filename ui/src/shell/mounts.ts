@@ -12,3 +12,9 @@ export function useMounts(): { readonly mounts: Mounts; readonly isKnown: boolea
   })
   return { mounts: data?.data ?? none, isKnown: data !== undefined }
 }
+
+/** The paths of mounts of these types, without the slash at their end. */
+export const pathsOfTypes = (table: Mounts['auth'], types: readonly string[]): string[] =>
+  Object.entries(table)
+    .filter(([, { type }]) => types.includes(type))
+    .map(([path]) => path.replace(/\/$/, ''))

@@ -1,5 +1,6 @@
 import type { ComponentType } from 'react'
 import type { Mounts } from '../api/server.ts'
+import { pathsOfTypes } from '../shell/mounts.ts'
 
 /** A view of the UI. Its code is loaded when it is opened. */
 export type View = {
@@ -27,5 +28,24 @@ const toolProbes: readonly Probe[] = [{ path: 'sys/tools/random', capability: 'u
 export const views: readonly View[] = [
   { name: 'home', load: () => import('./home/home.tsx') },
   { name: 'secrets', mounts: kvMounts, load: () => import('./secrets/secrets.tsx') },
+  {
+    name: 'logins',
+    probes: ({ auth }) =>
+      pathsOfTypes(auth, ['jwt', 'oidc']).flatMap((mount) => [
+        { path: `auth/${mount}/failures`, capability: 'read' },
+        { path: `auth/${mount}/explain`, capability: 'update' },
+        { path: `auth/${mount}/role`, capability: 'list' },
+        { path: `auth/${mount}/status`, capability: 'read' },
+      ]),
+    load: () => import('./logins/logins.tsx'),
+  },
+  {
+    name: 'messages',
+    probes: () => [
+      { path: 'sys/config/ui/custom-messages', capability: 'list' },
+      { path: 'sys/config/ui/custom-messages', capability: 'create' },
+    ],
+    load: () => import('./messages/messages.tsx'),
+  },
   { name: 'tools', probes: () => toolProbes, load: () => import('./tools/tools.tsx') },
 ]

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type LoginFixture, openLoginFixture } from '../plugins/jwt-auth/explain/fixture.ts'
+import { expectAccessible, logIn, pagesOfFile } from './pages.ts'
+
+const openPage = pagesOfFile()
+
+let fixture: LoginFixture
+let mount: string
+const markup = '<img src=x onerror="window.ran = 1">'
+
+beforeAll(async () => {
+  fixture = await openLoginFixture()
+  mount = await fixture.mount({
+    role: { bound_claims: { repository: 'Acme/Shop' }, bound_audiences: ['gatehouse'] },
+  })
+  await fixture.login(mount, { jwt: await fixture.sign() })
+  await fixture.login(mount, { jwt: await fixture.sign({ aud: markup }) })
+  await fixture.login(mount, { role: markup, jwt: await fixture.sign() })
+})
+afterAll(() => fixture[Symbol.asyncDispose]())
+
+test('an operator picks a failed login and sees its checks, the first failing one, and what to change', async () => {
+  await using opened = await openPage(`${fixture.server.url}/ui/`)
+  const { page, complaints } = opened
+  await logIn(page, 'root')
+  await page.getByRole('link', { name: 'Logins' }).click()
+  await page.getByRole('link', { name: `${mount}/` }).click()
+  const table = page.getByRole('table', { name: 'Failed logins' })
+  await table.getByText('role_unknown').waitFor()
+
+  await page.getByRole('textbox', { name: 'Reason' }).fill('bound_claim_mismatch')
+  await table.getByText('role_unknown').waitFor({ state: 'detached' })
+  await table.getByRole('link').click()
+
+  await page.getByRole('heading', { name: 'Refused: bound_claim_mismatch (400)' }).waitFor()
+  const failed = page.locator('.check.first')
+  await failed.getByText('"Acme/Shop"', { exact: true }).waitFor()
+  await failed.getByText('"acme/shop"', { exact: true }).waitFor()
+  await failed.getByText('They differ only in upper and lower case.').waitFor()
+  await page.getByText('What to do:').waitFor()
+  await expectAccessible(page)
+  const address = page.url()
+  await page.reload()
+  await page.getByRole('heading', { name: 'Refused: bound_claim_mismatch (400)' }).waitFor()
+  await page.goBack()
+  await page.getByRole('heading', { name: /^Refused/ }).waitFor({ state: 'detached' })
+
+  expect(address).toContain('reason=bound_claim_mismatch')
+  expect(await page.evaluate('typeof window.ran')).toBe('undefined')
+  expect(complaints).toEqual([])
+})
+
+test('a JWT is decoded in the browser, sent to the explanation only, and kept nowhere', async () => {
+  await using opened = await openPage(`${fixture.server.url}/ui/#/logins/${mount}/explain`)
+  const { page, complaints, requested } = opened
+  await logIn(page, 'root')
+  const jwt = await fixture.sign({ aud: 'GATEHOUSE', name: markup })
+  const posted: string[] = []
+  page.on('request', (request) => {
+    if (request.postData()?.includes(jwt)) posted.push(new URL(request.url()).pathname)
+  })
+
+  await page.getByRole('textbox', { name: 'JWT' }).fill(jwt)
+  await page.getByText('"aud": "GATEHOUSE"').waitFor()
+  await page.getByRole('textbox', { name: 'Role' }).fill('ci')
+  await page.getByRole('button', { name: 'Explain' }).click()
+
+  await page.getByRole('heading', { name: 'Refused: audience_mismatch (400)' }).waitFor()
+  await expectAccessible(page)
+  expect(posted).toEqual([`/v1/auth/${mount}/explain`])
+  expect(requested.join('\n')).not.toContain(jwt)
+  expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage, location.href])')).not.toContain(
+    jwt,
+  )
+  expect(await page.evaluate('typeof window.ran')).toBe('undefined')
+  expect(complaints).toEqual([])
+})
+
+test('roles have what the linter says beside the field, and the status says where keys come from', async () => {
+  await using opened = await openPage(`${fixture.server.url}/ui/#/logins/${mount}/roles/ci`)
+  const { page, complaints } = opened
+  await logIn(page, 'root')
+
+  await page.getByRole('region', { name: 'ci' }).getByText('bound_audiences').waitFor()
+  await expectAccessible(page)
+  await page.getByRole('link', { name: 'Status' }).click()
+  await page.getByRole('heading', { name: 'Keys are available' }).waitFor()
+  await page.getByRole('region', { name: 'Configuration' }).getByText(fixture.issuer.url).waitFor()
+  await expectAccessible(page)
+
+  expect(complaints).toEqual([])
+})
+
+test('a reader without a permission sees neither the view nor its link', async () => {
+  const made = await fixture.root.write('auth/token/create', { policies: ['default'] })
+  await using opened = await openPage(`${fixture.server.url}/ui/#/logins/${mount}`)
+  const { page } = opened
+
+  await logIn(page, String(made.body.auth?.client_token))
+  await page.getByText('Your token does not allow anything here.').waitFor()
+
+  expect(await page.getByRole('link', { name: 'Logins' }).count()).toBe(0)
+})

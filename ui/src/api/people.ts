@@ -1,0 +1,20 @@
+import * as v from 'valibot'
+import { defineCall } from './client.ts'
+
+const texts = v.array(v.string())
+
+export const listEntities = defineCall(
+  'list',
+  '/identity/entity/id',
+  v.object({
+    data: v.object({ keys: texts, key_info: v.record(v.string(), v.object({ name: v.string() })) }),
+  }),
+)
+
+export const readGroup = defineCall(
+  'get',
+  '/identity/group/id/{id}',
+  v.object({
+    data: v.object({ member_entity_ids: v.nullable(texts), member_group_ids: v.nullable(texts) }),
+  }),
+)
