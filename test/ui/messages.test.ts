@@ -68,7 +68,7 @@ test('the login page shows banners and one dialog after another, as text, and fo
   await page.getByRole('alertdialog', { name: 'Terms' }).waitFor()
   const kept = await page.evaluate<string>('JSON.stringify(localStorage)')
 
-  expect(await page.getByText('one').innerText()).toBe('one\n\ntwo')
+  expect(await page.getByText('one').allInnerTexts()).toEqual(['one\n\ntwo'])
   expect(await page.locator('.banner').count()).toBe(1)
   expect(await page.evaluate('typeof window.ran')).toBe('undefined')
   expect(Object.keys(JSON.parse(JSON.parse(kept)['gatehouse.dismissed']))).toEqual([ids[0]])
@@ -115,7 +115,12 @@ test('an operator writes a message, sees it as readers will, and what the server
   await page.getByText('message start time must occur before end time').first().waitFor()
   await page.getByLabel('Ends').fill('')
   const preview = page.getByRole('region', { name: 'Preview' })
-  expect((await preview.innerText()).split(/\n+/)).toEqual(['Note:', 'Maintenance', 'Back at two ☕', '✕'])
+  expect((await preview.allInnerTexts()).join('').split(/\n+/)).toEqual([
+    'Note:',
+    'Maintenance',
+    'Back at two ☕',
+    '✕',
+  ])
   await expectAccessible(page)
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('heading', { name: 'Maintenance', level: 1 }).waitFor()
