@@ -183,3 +183,13 @@ test('a sealed server serves it', async () => {
 
   expect((await get('/ui/', {}, 'GET', sealed.url)).status).toBe(200)
 })
+
+test('what the first page loads is at most 120 KiB', async () => {
+  const page = await get('/ui/', { 'Accept-Encoding': 'br' })
+  const files = await Promise.all(
+    filesOf(page).map((file) => get(`/ui/${file}`, { 'Accept-Encoding': 'br' })),
+  )
+
+  const bytes = [page, ...files].reduce((sum, { body }) => sum + body.length, 0)
+  expect(bytes).toBeLessThanOrEqual(120 * 1024)
+})
