@@ -15,6 +15,7 @@ const allowed = new Set([
     'ISC',
     'MIT',
     'MPL-2.0',
+    'Unlicense',
   ],
   ...['LGPL-3.0', 'LGPL-3.0+', 'LGPL-3.0-only', 'LGPL-3.0-or-later'],
 ])

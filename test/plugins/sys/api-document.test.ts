@@ -444,6 +444,8 @@ describe('operations', () => {
       'identity-entity-merge-post-input': ['to_entity_id', 'from_entity_ids'],
       'jwt-login-post-input': ['jwt'],
       'kv-v2-copy-path-post-input': ['from'],
+      'kv-v2-data-path-patch-input': ['data'],
+      'kv-v2-data-path-post-input': ['data'],
       'kv-v2-delete-path-post-input': ['versions'],
       'kv-v2-destroy-path-post-input': ['versions'],
       'kv-v2-move-path-post-input': ['from'],

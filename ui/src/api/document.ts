@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 22aa22124f14df5b0299fa7d50a1f79f
+// made by `npm run ui:types` from the server's OpenAPI document 4d5a0b5daa83e1eea781aa22df73ccf8
 
 export interface paths {
     "/health/live": {
@@ -1263,7 +1263,7 @@ export interface paths {
         patch: {
             requestBody?: {
                 content: {
-                    "application/json": components["schemas"]["system-namespaces-path-patch-input"];
+                    "application/merge-patch+json": components["schemas"]["system-namespaces-path-patch-input"];
                 };
             };
             responses: {
@@ -2586,7 +2586,7 @@ export interface paths {
         patch: {
             requestBody?: {
                 content: {
-                    "application/json": components["schemas"]["system-config-ui-custom-messages-id-patch-input"];
+                    "application/merge-patch+json": components["schemas"]["system-config-ui-custom-messages-id-patch-input"];
                 };
             };
             responses: {
@@ -3311,7 +3311,7 @@ export interface paths {
             };
         };
         post: {
-            requestBody?: {
+            requestBody: {
                 content: {
                     "application/json": components["schemas"]["kv-v2-data-path-post-input"];
                 };
@@ -3331,9 +3331,9 @@ export interface paths {
             };
         };
         patch: {
-            requestBody?: {
+            requestBody: {
                 content: {
-                    "application/json": components["schemas"]["kv-v2-data-path-patch-input"];
+                    "application/merge-patch+json": components["schemas"]["kv-v2-data-path-patch-input"];
                 };
             };
             responses: {
@@ -3391,7 +3391,7 @@ export interface paths {
         patch: {
             requestBody?: {
                 content: {
-                    "application/json": components["schemas"]["kv-v2-metadata-path-patch-input"];
+                    "application/merge-patch+json": components["schemas"]["kv-v2-metadata-path-patch-input"];
                 };
             };
             responses: {
@@ -9318,7 +9318,7 @@ export interface components {
             [key: string]: unknown;
         };
         "kv-v2-data-path-post-input": {
-            data?: {
+            data: {
                 [key: string]: unknown;
             };
             options?: {
@@ -9350,7 +9350,7 @@ export interface components {
             [key: string]: unknown;
         };
         "kv-v2-data-path-patch-input": {
-            data?: {
+            data: {
                 [key: string]: unknown;
             };
             options?: {

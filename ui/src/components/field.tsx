@@ -17,7 +17,13 @@ type Props = Omit<TextFieldProps, 'className' | 'children'> & {
 
 /** A text field with its label, a hint and what is wrong with it. */
 export const Field = ({ label, hint, optional = false, error, rows, mono = false, ...props }: Props) => (
-  <TextField {...props} isInvalid={error !== undefined} className="field">
+  <TextField
+    {...props}
+    isInvalid={error !== undefined}
+    // an error may be outdated: it must not keep the browser from sending the form
+    validationBehavior={error === undefined ? 'native' : 'aria'}
+    className="field"
+  >
     <Label>
       {label}
       {optional && <span className="optional"> ({strings.optional})</span>}

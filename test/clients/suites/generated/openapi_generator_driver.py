@@ -130,7 +130,8 @@ def _():
     kv.secret_undelete_path_write("team/app", api.KvV2UndeletePathPostInput(versions=[3]))
     kv.secret_delete_path_write("team/app", api.KvV2DeletePathPostInput(versions=[1, 2]))
     kv.secret_destroy_path_write("team/app", api.KvV2DestroyPathPostInput(versions=[1]))
-    kv.secret_metadata_path_write("team/app", api.KvV2MetadataPathPostInput(custom_metadata={"owner": "a"}))
+    notes = api.KvV2MetadataPathPostInput(custom_metadata={"owner": "a"})
+    kv.secret_metadata_path_write("team/app", kv_v2_metadata_path_post_input=notes)
     metadata = kv.secret_metadata_path_read("team/app").data
     expect(metadata.custom_metadata, {"owner": "a"})
     expect((metadata.current_version, metadata.versions["1"].destroyed), (3, True))
