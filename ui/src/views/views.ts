@@ -47,5 +47,16 @@ export const views: readonly View[] = [
     ],
     load: () => import('./messages/messages.tsx'),
   },
+  {
+    name: 'access',
+    probes: () => [
+      { path: 'sys/policies/acl', capability: 'list' },
+      { path: 'auth/token/create', capability: 'update' },
+      { path: 'auth/token/lookup-accessor', capability: 'update' },
+      { path: 'identity/entity/id', capability: 'list' },
+      { path: 'identity/group/id', capability: 'list' },
+    ],
+    load: () => import('./access/access.tsx'),
+  },
   { name: 'tools', probes: () => toolProbes, load: () => import('./tools/tools.tsx') },
 ]

@@ -4,6 +4,7 @@ import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { Secret } from '../../components/secret.tsx'
+import { Select } from '../../components/select.tsx'
 import { shortDuration, Time } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { type Can, useCapabilities } from '../../shell/capabilities.ts'
@@ -180,7 +181,7 @@ function Random() {
       shown={(value) => <Secret value={value} label={text.random} />}
     >
       <Field label={text.bytes} type="number" value={bytes} onChange={setBytes} />
-      <Choice label={text.format} values={['base64', 'hex']} value={format} onChange={setFormat} />
+      <Select label={text.format} options={options(['base64', 'hex'])} value={format} onChange={setFormat} />
     </Tool>
   )
 }
@@ -203,26 +204,15 @@ function Hash() {
       shown={(sum) => <code>{sum}</code>}
     >
       <Field label={text.input} rows={2} mono value={input} onChange={setInput} />
-      <Choice label={text.algorithm} values={algorithms} value={algorithm} onChange={setAlgorithm} />
-      <Choice label={text.format} values={['hex', 'base64']} value={format} onChange={setFormat} />
+      <Select
+        label={text.algorithm}
+        options={options(algorithms)}
+        value={algorithm}
+        onChange={setAlgorithm}
+      />
+      <Select label={text.format} options={options(['hex', 'base64'])} value={format} onChange={setFormat} />
     </Tool>
   )
 }
 
-type ChoiceProps = {
-  readonly label: string
-  readonly values: readonly string[]
-  readonly value: string
-  readonly onChange: (value: string) => void
-}
-
-const Choice = ({ label, values, value, onChange }: ChoiceProps) => (
-  <label className="field select">
-    {label}
-    <select value={value} onChange={({ target }) => onChange(target.value)}>
-      {values.map((one) => (
-        <option key={one}>{one}</option>
-      ))}
-    </select>
-  </label>
-)
+const options = (values: readonly string[]) => values.map((value) => [value, value] as const)

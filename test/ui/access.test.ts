@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { expectAccessible, logIn, pagesOfFile } from './pages.ts'
+
+const openPage = pagesOfFile()
+const markup = '<img src=x onerror="document.title=1">'
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startTestServer()
+  const { root } = server
+  await root.write('sys/policies/acl/deploy', { policy: 'path "team/*" { capabilities = ["read"] }' })
+  await root.write('identity/entity', { name: markup, policies: ['deploy'] })
+  await root.write('sys/policies/acl/auditor', {
+    policy:
+      'path "sys/policies/acl/*" { capabilities = ["read", "list"] }\npath "sys/policies/acl" { capabilities = ["list"] }',
+  })
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const tokenOf = async (policy: string): Promise<string> => {
+  const made = await server.root.write('auth/token/create', { policies: [policy] })
+  return String(made.body.auth?.client_token)
+}
+
+async function open(token: string, place: string) {
+  const opened = await openPage(`${server.url}/ui/#/access${place}`)
+  await logIn(opened.page, token)
+  return opened
+}
+
+test('an operator writes a policy; a syntax error is named with its line', async () => {
+  await using opened = await open(await tokenOf('root'), '')
+  const { page, complaints } = opened
+  await page.getByRole('row', { name: 'deploy' }).waitFor()
+  await expectAccessible(page)
+  await page.getByRole('textbox', { name: 'Open or create a policy' }).fill('team')
+  await page.getByRole('button', { name: 'Open' }).click()
+  const policy = page.getByRole('textbox', { name: 'Policy', exact: true })
+  await policy.fill('path "a" {\n  capabilities = [read]\n}\n')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText(/^Line 2, column \d+: /).waitFor()
+  await expectAccessible(page)
+
+  await policy.fill('path "a" {\n  capabilities = ["read"]\n}\n')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved').waitFor()
+  expect((await server.root.read('sys/policies/acl/team')).body.data).toMatchObject({
+    policy: 'path "a" {\n  capabilities = ["read"]\n}\n',
+  })
+
+  await page.reload()
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('alertdialog', { name: 'Delete the policy team?' }).waitFor()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('row', { name: 'deploy' }).waitFor()
+  expect((await server.root.read('sys/policies/acl/team')).status).toBe(404)
+  expect(complaints).toEqual([])
+})
+
+test('a reader of policies sees them without buttons, and asks what the token may do', async () => {
+  await using opened = await open(await tokenOf('auditor'), '/policies/deploy')
+  const { page } = opened
+  await page.getByText('path "team/*"').waitFor()
+  expect(await page.getByRole('button', { name: /^(?:Save|Delete)$/ }).count()).toBe(0)
+  expect(await page.getByRole('link', { name: 'Tokens' }).count()).toBe(0)
+
+  await page.getByRole('link', { name: 'Policies' }).click()
+  await page.getByRole('textbox', { name: 'Path' }).fill('sys/policies/acl/x')
+  await page.getByRole('button', { name: 'Ask' }).click()
+  await page.getByText('At sys/policies/acl/x: list, read').waitFor()
+})
+
+test('an operator creates a token, looks it up by its accessor, and revokes it', async () => {
+  await using opened = await open(await tokenOf('root'), '/tokens')
+  const { page, requested } = opened
+  await page.getByRole('textbox', { name: 'Policies' }).fill('deploy')
+  await page.getByRole('textbox', { name: 'Display name' }).fill('robot')
+  await page.getByRole('button', { name: 'Create the token' }).click()
+  await page.getByRole('button', { name: 'Show Token' }).click()
+  const made = String(await page.getByText(/^hvs\./).textContent())
+  await expectAccessible(page)
+
+  await page.getByRole('region', { name: 'New token' }).getByRole('link').click()
+  await page.getByRole('heading', { name: 'token-robot' }).waitFor()
+  await page.getByRole('button', { name: 'Revoke' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click()
+  await page.getByRole('alertdialog').waitFor({ state: 'detached' })
+
+  expect((await server.as(made).read('auth/token/lookup-self')).status).toBe(403)
+  expect(requested.join('\n')).not.toContain(made)
+})
+
+test('an entity whose name is markup is shown as text, disabled, and deleted', async () => {
+  await using opened = await open(await tokenOf('root'), '/entities')
+  const { page, complaints } = opened
+  await page.getByRole('link', { name: markup }).click()
+  await page.getByRole('heading', { name: markup }).waitFor()
+  await page.getByRole('button', { name: 'Disable' }).click()
+  await page.getByText('disabled: it cannot log in').waitFor()
+  await expectAccessible(page)
+
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('No entities yet').waitFor()
+  await page.getByRole('link', { name: 'Groups' }).click()
+  await page.getByText('No groups yet').waitFor()
+  expect(complaints).toEqual([])
+})

@@ -1,0 +1,98 @@
+import * as v from 'valibot'
+import { defineCall } from '../../api/client.ts'
+
+const none = v.undefined()
+const warned = v.union([none, v.object({ warnings: v.nullable(v.array(v.string())) })])
+const names = v.array(v.string())
+const notes = v.nullish(v.record(v.string(), v.string()))
+
+export const listPolicies = defineCall(
+  'list',
+  '/sys/policies/acl',
+  v.object({ data: v.object({ keys: names }) }),
+)
+export const readPolicy = defineCall(
+  'get',
+  '/sys/policies/acl/{path}',
+  v.object({ data: v.object({ name: v.string(), policy: v.string() }) }),
+)
+export const writePolicy = defineCall('post', '/sys/policies/acl/{path}', warned)
+export const deletePolicy = defineCall('delete', '/sys/policies/acl/{path}', none)
+
+export const createToken = defineCall(
+  'post',
+  '/auth/token/create',
+  v.object({
+    auth: v.object({ client_token: v.string(), accessor: v.string() }),
+    warnings: v.nullable(v.array(v.string())),
+  }),
+)
+
+const token = v.object({
+  accessor: v.string(),
+  policies: names,
+  identity_policies: v.optional(names),
+  path: v.string(),
+  display_name: v.string(),
+  type: v.string(),
+  ttl: v.number(),
+  expire_time: v.nullable(v.string()),
+  orphan: v.boolean(),
+  entity_id: v.string(),
+  num_uses: v.number(),
+})
+
+export type TokenFacts = v.InferOutput<typeof token>
+
+export const lookUpAccessor = defineCall('post', '/auth/token/lookup-accessor', v.object({ data: token }))
+export const revokeAccessor = defineCall('post', '/auth/token/revoke-accessor', warned)
+export const listAccessors = defineCall(
+  'list',
+  '/auth/token/accessors',
+  v.object({ data: v.object({ keys: names }) }),
+)
+
+const listed = v.object({
+  data: v.object({ keys: names, key_info: v.record(v.string(), v.object({ name: v.string() })) }),
+})
+
+export const listEntities = defineCall('list', '/identity/entity/id', listed)
+export const readEntity = defineCall(
+  'get',
+  '/identity/entity/id/{id}',
+  v.object({
+    data: v.object({
+      id: v.string(),
+      name: v.string(),
+      policies: names,
+      metadata: notes,
+      disabled: v.boolean(),
+      creation_time: v.string(),
+      last_update_time: v.string(),
+      aliases: v.array(v.object({ id: v.string(), name: v.string(), mount_accessor: v.string() })),
+      group_ids: names,
+    }),
+  }),
+)
+export const writeEntity = defineCall('post', '/identity/entity/id/{id}', v.unknown())
+export const deleteEntity = defineCall('delete', '/identity/entity/id/{id}', none)
+
+export const listGroups = defineCall('list', '/identity/group/id', listed)
+export const readGroup = defineCall(
+  'get',
+  '/identity/group/id/{id}',
+  v.object({
+    data: v.object({
+      id: v.string(),
+      name: v.string(),
+      type: v.string(),
+      policies: v.nullable(names),
+      metadata: notes,
+      member_entity_ids: v.nullable(names),
+      member_group_ids: v.nullable(names),
+      parent_group_ids: v.nullable(names),
+      creation_time: v.string(),
+    }),
+  }),
+)
+export const deleteGroup = defineCall('delete', '/identity/group/id/{id}', none)

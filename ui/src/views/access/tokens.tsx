@@ -1,0 +1,217 @@
+import { useQuery } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { Confirm } from '../../components/confirm.tsx'
+import { Failure } from '../../components/failure.tsx'
+import { Field } from '../../components/field.tsx'
+import { Secret } from '../../components/secret.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { shortDuration, Time } from '../../components/time.tsx'
+import { ViewHeader } from '../../components/view-header.tsx'
+import { useCapabilities } from '../../shell/capabilities.ts'
+import { PlaceLink, useGo } from '../../shell/use-place.tsx'
+import { strings } from '../../strings.ts'
+import { createToken, listAccessors, lookUpAccessor, revokeAccessor, type TokenFacts } from './calls.ts'
+
+const text = strings.access
+
+const paths = {
+  create: 'auth/token/create',
+  lookUp: 'auth/token/lookup-accessor',
+  revoke: 'auth/token/revoke-accessor',
+  list: 'auth/token/accessors/',
+} as const
+
+export function Tokens({ object }: { readonly object: string | undefined }) {
+  const { can } = useCapabilities(Object.values(paths))
+  return (
+    <>
+      <ViewHeader
+        title={text.tabs.tokens}
+        requests={[
+          lookUpAccessor.request({ body: { accessor: object ?? '…' } }),
+          createToken.request({ body: { policies: ['default'], ttl: '1h' } }),
+        ]}
+      />
+      {can(paths.lookUp, 'update') && <OpenAccessor accessor={object ?? ''} />}
+      {object !== undefined && <Token accessor={object} mayRevoke={can(paths.revoke, 'update')} />}
+      {can(paths.create, 'update') && <NewToken />}
+      {object === undefined && can(paths.list, 'list') && can(paths.list, 'sudo') && <Accessors />}
+    </>
+  )
+}
+
+function OpenAccessor({ accessor }: { readonly accessor: string }) {
+  const go = useGo()
+  const [typed, setTyped] = useState(accessor)
+  return (
+    <form
+      className="one-line"
+      onSubmit={(event) => {
+        event.preventDefault()
+        go({ view: 'access', parts: ['tokens', typed.trim()] })
+      }}
+    >
+      <Field
+        label={text.accessor}
+        hint={text.accessorHint}
+        isRequired
+        mono
+        value={typed}
+        onChange={setTyped}
+      />
+      <Button type="submit">{text.lookUp}</Button>
+    </form>
+  )
+}
+
+function Token({ accessor, mayRevoke }: { readonly accessor: string; readonly mayRevoke: boolean }) {
+  const go = useGo()
+  const { data, error } = useQuery({
+    queryKey: ['token', accessor],
+    retry: false,
+    queryFn: async ({ signal }) => (await lookUpAccessor({ body: { accessor } }, { signal })).data,
+  })
+  if (error !== null) return <Failure error={error} />
+  if (data === undefined) return null
+  return (
+    <section className="panel" aria-labelledby="token">
+      <h2 id="token">{data.display_name}</h2>
+      <TokenFactList token={data} />
+      {mayRevoke && (
+        <div className="actions">
+          <Confirm
+            label={text.revoke}
+            question={text.revokeQuestion(data.display_name)}
+            action={text.revoke}
+            onConfirmed={async () => {
+              await revokeAccessor({ body: { accessor } })
+              go({ view: 'access', parts: ['tokens'] })
+            }}
+          >
+            <p>{text.revokeHint}</p>
+          </Confirm>
+        </div>
+      )}
+    </section>
+  )
+}
+
+const TokenFactList = ({ token }: { readonly token: TokenFacts }) => (
+  <dl className="facts">
+    <dt>{text.policies}</dt>
+    <dd>{[...new Set([...token.policies, ...(token.identity_policies ?? [])])].join(', ')}</dd>
+    <dt>{text.from}</dt>
+    <dd className="mono">{token.path}</dd>
+    <dt>{text.type}</dt>
+    <dd>{token.orphan ? `${token.type}, ${text.orphan}` : token.type}</dd>
+    {token.entity_id !== '' && (
+      <>
+        <dt>{text.entity}</dt>
+        <dd>
+          <PlaceLink view="access" parts={['entities', token.entity_id]}>
+            {token.entity_id}
+          </PlaceLink>
+        </dd>
+      </>
+    )}
+    <dt>{text.timeLeft}</dt>
+    <dd>
+      {token.expire_time === null ? (
+        text.unlimited
+      ) : (
+        <>
+          {shortDuration(token.ttl)} (<Time at={token.expire_time} />)
+        </>
+      )}
+    </dd>
+  </dl>
+)
+
+function NewToken() {
+  const [policies, setPolicies] = useState('default')
+  const [ttl, setTtl] = useState('1h')
+  const [name, setName] = useState('')
+  const [outcome, setOutcome] = useState<{
+    auth?: { client_token: string; accessor: string }
+    warnings?: readonly string[]
+    error?: unknown
+  }>({})
+  const create = async (event: FormEvent) => {
+    event.preventDefault()
+    try {
+      const { auth, warnings } = await createToken({
+        body: {
+          policies: policies.split(/[\s,]+/).filter((policy) => policy !== ''),
+          ...{ ttl, display_name: name },
+        },
+      })
+      setOutcome({ auth, warnings: warnings ?? [] })
+    } catch (error) {
+      setOutcome({ error })
+    }
+  }
+  return (
+    <section className="panel" aria-labelledby="new-token">
+      <h2 id="new-token">{text.newToken}</h2>
+      <form className="filters" onSubmit={(event) => void create(event)} autoComplete="off">
+        <Field label={text.policies} hint={text.policiesHint} value={policies} onChange={setPolicies} />
+        <Field label={text.ttl} hint={text.ttlHint} value={ttl} onChange={setTtl} />
+        <Field label={text.displayName} optional value={name} onChange={setName} />
+        <div className="actions">
+          <Button type="submit">{text.createToken}</Button>
+        </div>
+      </form>
+      <Failure error={outcome.error} />
+      <div role="status">
+        {(outcome.warnings ?? []).map((warning) => (
+          <p key={warning} className="note">
+            {warning}
+          </p>
+        ))}
+        {outcome.auth !== undefined && (
+          <dl className="facts">
+            <dt>{strings.login.token}</dt>
+            <dd>
+              <Secret value={outcome.auth.client_token} label={strings.login.token} />
+            </dd>
+            <dt>{text.accessor}</dt>
+            <dd>
+              <PlaceLink view="access" parts={['tokens', outcome.auth.accessor]}>
+                {outcome.auth.accessor}
+              </PlaceLink>
+            </dd>
+          </dl>
+        )}
+      </div>
+    </section>
+  )
+}
+
+const columns: readonly Column<string>[] = [
+  {
+    id: 'accessor',
+    title: text.accessor,
+    cell: (accessor) => (
+      <PlaceLink view="access" parts={['tokens', accessor]}>
+        <code>{accessor}</code>
+      </PlaceLink>
+    ),
+  },
+]
+
+function Accessors() {
+  const { data, error } = useQuery({
+    queryKey: ['accessors'],
+    queryFn: async ({ signal }) => (await listAccessors({}, { signal })).data.keys,
+  })
+  return (
+    <section className="panel" aria-labelledby="accessors">
+      <h2 id="accessors">{text.accessors}</h2>
+      <Failure error={error} />
+      {data !== undefined && (
+        <Table label={text.accessors} columns={columns} rows={data} keyOf={(accessor) => accessor} />
+      )}
+    </section>
+  )
+}
