@@ -58,5 +58,10 @@ export const views: readonly View[] = [
     ],
     load: () => import('./access/access.tsx'),
   },
+  {
+    name: 'leases',
+    probes: () => [{ path: 'sys/leases/lookup/', capability: 'list' }],
+    load: () => import('./leases/leases.tsx'),
+  },
   { name: 'tools', probes: () => toolProbes, load: () => import('./tools/tools.tsx') },
 ]

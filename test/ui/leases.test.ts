@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type CredentialProvider, startCredentialProvider } from '../support/credential-provider.ts'
+import { practiceType } from '../support/practice-type.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { expectAccessible, logIn, pagesOfFile } from './pages.ts'
+
+const openPage = pagesOfFile()
+let server: TestServer
+let provider: CredentialProvider
+
+beforeAll(async () => {
+  provider = await startCredentialProvider()
+  const roles = new Map([['ci', { ttl: 3000, maxTtl: 0, renewable: true }]])
+  server = await startTestServer({ plugins: [practiceType({ providerUrl: provider.url, roles })] })
+  await server.root.write('sys/mounts/engine', { type: 'practice' })
+})
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+  await provider[Symbol.asyncDispose]()
+})
+
+const tokenOf = async (policy: string): Promise<string> => {
+  const made = await server.root.write('auth/token/create', { policies: [policy], ttl: '2h' })
+  return String(made.body.auth?.client_token)
+}
+
+test('an operator browses leases, renews one, and revokes it and all below a prefix', async () => {
+  await server.root.read('engine/creds/ci')
+  await server.root.read('engine/creds/ci')
+  await using opened = await openPage(`${server.url}/ui/#/leases`)
+  const { page, complaints } = opened
+  await logIn(page, await tokenOf('root'))
+  for (const name of ['engine/', 'creds/', 'ci/']) await page.getByRole('link', { name, exact: true }).click()
+  await page.getByRole('heading', { name: 'engine/creds/ci/' }).waitFor()
+  await expectAccessible(page)
+  await page.getByRole('table', { name: 'Leases' }).getByRole('link').first().click()
+
+  await page.getByRole('button', { name: 'Renew' }).click()
+  await page.getByText('Last renewal').waitFor()
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Revoke' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click()
+  await page.getByRole('heading', { name: 'engine/creds/ci/' }).waitFor()
+  expect(provider.alive.size).toBe(1)
+
+  await page.getByRole('button', { name: 'Revoke all' }).click()
+  await page.getByRole('alertdialog').getByText('One entry is').waitFor()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke all' }).click()
+  await page.getByRole('heading', { name: 'Leases', level: 1 }).waitFor()
+  expect(provider.alive.size).toBe(0)
+  expect(complaints).toEqual([])
+})
+
+test('the lease of a token has no button that renews it', async () => {
+  const { body } = await server.root.write('auth/token/create', { policies: ['default'], ttl: '1h' })
+  const listed = await server.root.list('sys/leases/lookup/auth/token/create')
+  const [id] = [listed.body.data?.keys].flat()
+  expect(body.auth?.client_token).toBeDefined()
+  await using opened = await openPage(`${server.url}/ui/#/leases/auth~token~create~${id}`)
+  await logIn(opened.page, await tokenOf('root'))
+  await opened.page.getByRole('button', { name: 'Revoke' }).waitFor()
+
+  expect(await opened.page.getByRole('button', { name: 'Renew' }).count()).toBe(0)
+})
+
+test('the view is absent for a token that may list no leases', async () => {
+  await using opened = await openPage(`${server.url}/ui/#/leases`)
+  await logIn(opened.page, await tokenOf('default'))
+
+  await opened.page.getByText('Your token does not allow anything here.').waitFor()
+})

@@ -1,0 +1,40 @@
+import * as v from 'valibot'
+import { defineCall } from '../../api/client.ts'
+
+export const listLeases = defineCall(
+  'list',
+  '/sys/leases/lookup/{path}',
+  v.object({ data: v.object({ keys: v.array(v.string()) }) }),
+)
+
+export const lookUpLease = defineCall(
+  'post',
+  '/sys/leases/lookup',
+  v.object({
+    data: v.object({
+      id: v.string(),
+      path: v.string(),
+      issue_time: v.string(),
+      expire_time: v.nullable(v.string()),
+      last_renewal: v.nullable(v.string()),
+      renewable: v.boolean(),
+      ttl: v.number(),
+      revoke_error: v.optional(v.string()),
+    }),
+  }),
+)
+
+export const renewLease = defineCall('post', '/sys/leases/renew', v.object({ lease_duration: v.number() }))
+export const revokeLease = defineCall('post', '/sys/leases/revoke', v.unknown())
+export const revokePrefix = defineCall('post', '/sys/leases/revoke-prefix/{path}', v.unknown())
+
+export const irrevocableLeases = defineCall(
+  'get',
+  '/sys/leases',
+  v.object({
+    data: v.object({
+      lease_count: v.number(),
+      leases: v.array(v.object({ lease_id: v.string(), error: v.string() })),
+    }),
+  }),
+)

@@ -1,0 +1,230 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ApiError } from '../../api/errors.ts'
+import { Button } from '../../components/button.tsx'
+import { Confirm } from '../../components/confirm.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { Failure } from '../../components/failure.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { shortDuration, Time } from '../../components/time.tsx'
+import { ViewHeader } from '../../components/view-header.tsx'
+import { useCapabilities } from '../../shell/capabilities.ts'
+import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
+import { strings } from '../../strings.ts'
+import { irrevocableLeases, listLeases, lookUpLease, renewLease, revokeLease, revokePrefix } from './calls.ts'
+
+const text = strings.leases
+
+/** `#/leases/<prefix or id>`: a path that is empty or ends in a slash is a prefix. */
+export function View() {
+  const { parts } = usePlace()
+  const [path = ''] = parts
+  return (
+    <div className="view">
+      {path === '' || path.endsWith('/') ? (
+        <Prefix key={path} prefix={path} />
+      ) : (
+        <Lease key={path} id={path} />
+      )}
+    </div>
+  )
+}
+
+const above = (path: string): string => path.slice(0, path.replace(/\/$/, '').lastIndexOf('/') + 1)
+
+const Up = ({ path }: { readonly path: string }) => (
+  <p>
+    <PlaceLink view="leases" parts={above(path) === '' ? [] : [above(path)]}>
+      {above(path) === '' ? text.all : above(path)}
+    </PlaceLink>
+  </p>
+)
+
+function Prefix({ prefix }: { readonly prefix: string }) {
+  const client = useQueryClient()
+  const go = useGo()
+  const revoking = `sys/leases/revoke-prefix/${prefix}`
+  const { can } = useCapabilities([revoking, 'sys/leases'])
+  const { data, error } = useQuery({
+    queryKey: ['leases', prefix],
+    queryFn: async ({ signal }): Promise<readonly string[]> => {
+      try {
+        return (await listLeases({ params: { path: prefix } }, { signal })).data.keys
+      } catch (failure) {
+        if (failure instanceof ApiError && failure.status === 404) return []
+        throw failure
+      }
+    },
+  })
+  const mayRevoke = prefix !== '' && can(revoking, 'update') && can(revoking, 'sudo')
+  return (
+    <>
+      {prefix !== '' && <Up path={prefix} />}
+      <ViewHeader
+        title={prefix === '' ? (strings.views['leases'] ?? '') : prefix}
+        requests={[listLeases.request({ params: { path: prefix } })]}
+      >
+        {mayRevoke && data !== undefined && data.length > 0 && (
+          <Confirm
+            label={text.revokeAll}
+            question={text.revokeAllQuestion(prefix)}
+            action={text.revokeAll}
+            onConfirmed={async () => {
+              await revokePrefix({ params: { path: prefix.replace(/\/$/, '') }, body: { sync: true } })
+              await client.invalidateQueries({ queryKey: ['leases'] })
+              go({ view: 'leases', parts: [] })
+            }}
+          >
+            <p>{text.revokeAllHint(data.length)}</p>
+          </Confirm>
+        )}
+      </ViewHeader>
+      <Failure error={error} />
+      {data?.length === 0 && (
+        <EmptyState title={text.none}>
+          <p>{text.noneNext}</p>
+        </EmptyState>
+      )}
+      {data !== undefined && data.length > 0 && (
+        <Table label={text.leases} columns={columnsBelow(prefix)} rows={data} keyOf={(name) => name} />
+      )}
+      {prefix === '' && can('sys/leases', 'read') && <Irrevocable />}
+    </>
+  )
+}
+
+const columnsBelow = (prefix: string): readonly Column<string>[] => [
+  {
+    id: 'name',
+    title: text.id,
+    cell: (name) => (
+      <PlaceLink view="leases" parts={[`${prefix}${name}`]} className="mono">
+        {name}
+      </PlaceLink>
+    ),
+  },
+]
+
+type Stuck = { readonly lease_id: string; readonly error: string }
+
+const stuckColumns: readonly Column<Stuck>[] = [
+  {
+    id: 'id',
+    title: text.id,
+    cell: ({ lease_id: id }) => (
+      <PlaceLink view="leases" parts={[id]} className="mono">
+        {id}
+      </PlaceLink>
+    ),
+  },
+  { id: 'error', title: text.reason, width: '2fr', cell: ({ error }) => error },
+]
+
+/** Leases that the server gave up on revoking. */
+function Irrevocable() {
+  const query = { type: 'irrevocable' }
+  const { data, error } = useQuery({
+    queryKey: ['leases', 'irrevocable'],
+    queryFn: async ({ signal }) => (await irrevocableLeases({ query }, { signal })).data,
+  })
+  if (data?.lease_count === 0) return null
+  return (
+    <section className="panel" aria-labelledby="irrevocable">
+      <h2 id="irrevocable">{text.irrevocable}</h2>
+      <Failure error={error} />
+      {data !== undefined && (
+        <Table
+          label={text.irrevocable}
+          columns={stuckColumns}
+          rows={data.leases}
+          keyOf={({ lease_id: id }) => id}
+        />
+      )}
+    </section>
+  )
+}
+
+/** Tokens are renewed by themselves, or by their accessor. */
+const isOfToken = (id: string): boolean => id.startsWith('auth/')
+
+function Lease({ id }: { readonly id: string }) {
+  const client = useQueryClient()
+  const go = useGo()
+  const { can } = useCapabilities(['sys/leases/renew', 'sys/leases/revoke'])
+  const [failure, setFailure] = useState<unknown>()
+  const { data, error } = useQuery({
+    queryKey: ['lease', id],
+    retry: false,
+    queryFn: async ({ signal }) => (await lookUpLease({ body: { lease_id: id } }, { signal })).data,
+  })
+  const renew = async () => {
+    try {
+      await renewLease({ body: { lease_id: id } })
+      setFailure(undefined)
+      await client.invalidateQueries({ queryKey: ['lease', id] })
+    } catch (refusal) {
+      setFailure(refusal)
+    }
+  }
+  return (
+    <>
+      <Up path={id} />
+      <ViewHeader title={text.lease} requests={[lookUpLease.request({ body: { lease_id: id } })]}>
+        {data?.renewable === true && !isOfToken(id) && can('sys/leases/renew', 'update') && (
+          <Button onPress={() => void renew()}>{text.renew}</Button>
+        )}
+        {data !== undefined && can('sys/leases/revoke', 'update') && (
+          <Confirm
+            label={text.revoke}
+            question={text.revokeQuestion(id)}
+            action={text.revoke}
+            onConfirmed={async () => {
+              await revokeLease({ body: { lease_id: id, sync: true } })
+              await client.invalidateQueries({ queryKey: ['leases'] })
+              go({ view: 'leases', parts: [above(id)] }, { replace: true })
+            }}
+          >
+            <p>{text.revokeHint}</p>
+          </Confirm>
+        )}
+      </ViewHeader>
+      <Failure error={error ?? failure} />
+      {data !== undefined && (
+        <section className="panel">
+          <dl className="facts">
+            <dt>{text.id}</dt>
+            <dd className="mono">{data.id}</dd>
+            <dt>{text.timeLeft}</dt>
+            <dd>
+              {data.expire_time === null ? (
+                text.unlimited
+              ) : (
+                <>
+                  {shortDuration(data.ttl)} (<Time at={data.expire_time} />)
+                </>
+              )}
+            </dd>
+            <dt>{text.issued}</dt>
+            <dd>
+              <Time at={data.issue_time} />
+            </dd>
+            {data.last_renewal !== null && (
+              <>
+                <dt>{text.renewed}</dt>
+                <dd>
+                  <Time at={data.last_renewal} />
+                </dd>
+              </>
+            )}
+            {data.revoke_error !== undefined && (
+              <>
+                <dt>{text.reason}</dt>
+                <dd>{data.revoke_error}</dd>
+              </>
+            )}
+          </dl>
+        </section>
+      )}
+    </>
+  )
+}
