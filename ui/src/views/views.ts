@@ -63,5 +63,17 @@ export const views: readonly View[] = [
     probes: () => [{ path: 'sys/leases/lookup/', capability: 'list' }],
     load: () => import('./leases/leases.tsx'),
   },
+  {
+    name: 'system',
+    probes: () => [
+      { path: 'sys/mounts', capability: 'read' },
+      { path: 'sys/auth', capability: 'read' },
+      { path: 'sys/namespaces', capability: 'list' },
+      { path: 'sys/key-status', capability: 'read' },
+      { path: 'sys/audit', capability: 'read' },
+      { path: 'sys/quotas/rate-limit', capability: 'list' },
+    ],
+    load: () => import('./system/system.tsx'),
+  },
   { name: 'tools', probes: () => toolProbes, load: () => import('./tools/tools.tsx') },
 ]

@@ -1,0 +1,180 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { Confirm } from '../../components/confirm.tsx'
+import { Failure } from '../../components/failure.tsx'
+import { Field } from '../../components/field.tsx'
+import { Select } from '../../components/select.tsx'
+import { ViewHeader } from '../../components/view-header.tsx'
+import { useCapabilities } from '../../shell/capabilities.ts'
+import { PlaceLink, useGo } from '../../shell/use-place.tsx'
+import { strings } from '../../strings.ts'
+import {
+  authMounts,
+  disableAuth,
+  disableSecrets,
+  type Mount,
+  move,
+  moveStatus,
+  secretMounts,
+  tuneAuth,
+  tuneSecrets,
+} from './calls.ts'
+import { leasesBelow } from './leases-below.ts'
+import { callPath, type Kind } from './kinds.ts'
+
+const text = strings.system
+
+type Props = { readonly kind: Kind; readonly path: string; readonly mount: Mount }
+
+/** One mount: what it is, and how it is tuned, moved and disabled. */
+export function MountPage({ kind, path, mount }: Props) {
+  const own = callPath(kind, path)
+  const { can } = useCapabilities([own, `${own}/tune`, 'sys/remount'])
+  return (
+    <>
+      <p>
+        <PlaceLink view="system" parts={[kind]}>
+          {text.tabs[kind]}
+        </PlaceLink>
+      </p>
+      <ViewHeader title={path} requests={[(kind === 'secrets' ? secretMounts : authMounts).request({})]}>
+        {can(own, 'delete') && <Disable kind={kind} path={path} />}
+      </ViewHeader>
+      <section className="panel">
+        <dl className="facts">
+          <dt>{text.type}</dt>
+          <dd>{mount.type}</dd>
+          <dt>{text.accessor}</dt>
+          <dd className="mono">{mount.accessor}</dd>
+        </dl>
+      </section>
+      {can(`${own}/tune`, 'update') && <Tune kind={kind} path={path} mount={mount} />}
+      {can('sys/remount', 'update') && <Move kind={kind} path={path} />}
+    </>
+  )
+}
+
+const useChanged = () => {
+  const client = useQueryClient()
+  return async () => {
+    for (const key of ['mount-table', 'mounts', 'capabilities'])
+      await client.invalidateQueries({ queryKey: [key] })
+  }
+}
+
+function Disable({ kind, path }: { readonly kind: Kind; readonly path: string }) {
+  const changed = useChanged()
+  const go = useGo()
+  const { data } = useQuery({
+    queryKey: ['leases-below', kind, path],
+    queryFn: ({ signal }) => leasesBelow(kind === 'secrets' ? path : `auth/${path}`, signal),
+  })
+  return (
+    <Confirm
+      label={text.disable}
+      question={text.disableQuestion(path)}
+      action={text.disable}
+      onConfirmed={async () => {
+        await (kind === 'secrets' ? disableSecrets : disableAuth)({
+          params: { path: path.replace(/\/$/, '') },
+        })
+        await changed()
+        go({ view: 'system', parts: [kind] }, { replace: true })
+      }}
+    >
+      <p>{text.disableHint(data ?? undefined)}</p>
+    </Confirm>
+  )
+}
+
+function Tune({ kind, path, mount }: Props) {
+  const changed = useChanged()
+  const [description, setDescription] = useState(mount.description)
+  const [ttl, setTtl] = useState(`${mount.config.default_lease_ttl}s`)
+  const [maxTtl, setMaxTtl] = useState(`${mount.config.max_lease_ttl}s`)
+  const [visibility, setVisibility] = useState(mount.config.listing_visibility ?? 'hidden')
+  const [outcome, setOutcome] = useState<{ error?: unknown; saved?: boolean }>({})
+  const save = async (event: FormEvent) => {
+    event.preventDefault()
+    const body = {
+      description,
+      ...{ default_lease_ttl: ttl, max_lease_ttl: maxTtl, listing_visibility: visibility },
+    }
+    try {
+      await (kind === 'secrets' ? tuneSecrets : tuneAuth)({ params: { path: `${path}tune` }, body })
+      await changed()
+      setOutcome({ saved: true })
+    } catch (error) {
+      setOutcome({ error })
+    }
+  }
+  return (
+    <section className="panel" aria-labelledby="tune">
+      <h2 id="tune">{text.tune}</h2>
+      <form className="filters" onSubmit={(event) => void save(event)}>
+        <Field label={text.description} value={description} onChange={setDescription} />
+        <Field label={text.ttl} hint={text.ttlHint} value={ttl} onChange={setTtl} />
+        <Field label={text.maxTtl} hint={text.ttlHint} value={maxTtl} onChange={setMaxTtl} />
+        <Select
+          label={text.visibility}
+          value={visibility === '' ? 'hidden' : visibility}
+          onChange={setVisibility}
+          options={[
+            ['hidden', text.hidden],
+            ['unauth', text.shownToAll],
+          ]}
+        />
+        <div className="actions">
+          <Button type="submit">{text.save}</Button>
+          <span role="status">{outcome.saved === true && text.saved}</span>
+        </div>
+      </form>
+      <Failure error={outcome.error} />
+    </section>
+  )
+}
+
+const pollMs = 500
+
+function Move({ kind, path }: { readonly kind: Kind; readonly path: string }) {
+  const changed = useChanged()
+  const go = useGo()
+  const [to, setTo] = useState('')
+  const [status, setStatus] = useState('')
+  const [error, setError] = useState<unknown>()
+  const start = async (event: FormEvent) => {
+    event.preventDefault()
+    const prefix = kind === 'secrets' ? '' : 'auth/'
+    const target = `${to.trim().replace(/\/$/, '')}/`
+    try {
+      setError(undefined)
+      const { data } = await move({ body: { from: `${prefix}${path}`, to: `${prefix}${target}` } })
+      for (let state = 'in-progress'; state === 'in-progress'; ) {
+        setStatus(text.moving)
+        state = (await moveStatus({ params: data })).data.migration_info.status
+        if (state === 'failure') throw new Error(text.moveFailed)
+        if (state === 'in-progress') await new Promise((resolve) => setTimeout(resolve, pollMs))
+      }
+      await changed()
+      go({ view: 'system', parts: [kind, target] }, { replace: true })
+    } catch (failure) {
+      setStatus('')
+      setError(failure)
+    }
+  }
+  return (
+    <section className="panel" aria-labelledby="move">
+      <h2 id="move">{text.move}</h2>
+      <p className="hint">{text.moveHint}</p>
+      <form className="filters" onSubmit={(event) => void start(event)}>
+        <Field label={text.newPath} isRequired mono value={to} onChange={setTo} />
+        <div className="actions">
+          <Button type="submit">{text.move}</Button>
+          <span role="status">{status}</span>
+        </div>
+      </form>
+      <Failure error={error} />
+    </section>
+  )
+}

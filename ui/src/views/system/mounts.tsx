@@ -1,0 +1,107 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { Failure } from '../../components/failure.tsx'
+import { Field } from '../../components/field.tsx'
+import { Select } from '../../components/select.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { ViewHeader } from '../../components/view-header.tsx'
+import { useCapabilities } from '../../shell/capabilities.ts'
+import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
+import { strings } from '../../strings.ts'
+import { authMounts, enableAuth, enableSecrets, type Mount, secretMounts } from './calls.ts'
+import { callPath, type Kind } from './kinds.ts'
+import { MountPage } from './mount-page.tsx'
+
+const text = strings.system
+
+const types: Readonly<Record<Kind, readonly string[]>> = {
+  secrets: ['kv-v2', 'kv', 'cloud', 'azure'],
+  logins: ['jwt', 'oidc', 'approle', 'userpass'],
+}
+
+type Row = { readonly path: string; readonly mount: Mount }
+
+export function Mounts({ kind }: { readonly kind: Kind }) {
+  const { parts } = usePlace()
+  const call = kind === 'secrets' ? secretMounts : authMounts
+  const { data, error } = useQuery({
+    queryKey: ['mount-table', kind],
+    queryFn: async ({ signal }) => (await call({}, { signal })).data,
+  })
+  const [, path] = parts
+  const mount = path === undefined ? undefined : data?.[path]
+  if (path !== undefined && mount !== undefined) return <MountPage kind={kind} path={path} mount={mount} />
+  const rows = Object.entries(data ?? {})
+    .map(([at, one]): Row => ({ path: at, mount: one }))
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1))
+  return (
+    <>
+      <ViewHeader title={text.tabs[kind]} requests={[call.request({})]} />
+      <Failure error={error} />
+      <Table label={text.tabs[kind]} columns={columnsOf(kind)} rows={rows} keyOf={(row) => row.path} />
+      <Enable kind={kind} />
+    </>
+  )
+}
+
+const columnsOf = (kind: Kind): readonly Column<Row>[] => [
+  {
+    id: 'path',
+    title: text.path,
+    cell: ({ path }) => (
+      <PlaceLink view="system" parts={[kind, path]} className="mono">
+        {path}
+      </PlaceLink>
+    ),
+  },
+  { id: 'type', title: text.type, width: '8rem', cell: ({ mount }) => typeOf(mount) },
+  { id: 'description', title: text.description, width: '2fr', cell: ({ mount }) => mount.description },
+]
+
+const typeOf = ({ type, options }: Mount): string =>
+  options?.['version'] === undefined ? type : `${type}, ${text.version} ${options['version']}`
+
+function Enable({ kind }: { readonly kind: Kind }) {
+  const client = useQueryClient()
+  const go = useGo()
+  const [first = ''] = types[kind]
+  const [type, setType] = useState(first)
+  const [path, setPath] = useState('')
+  const [description, setDescription] = useState('')
+  const [error, setError] = useState<unknown>()
+  const asked = callPath(kind, path.trim() || 'x')
+  const { can } = useCapabilities([asked])
+  if (!can(asked, 'create') && !can(asked, 'update')) return null
+  const enable = async (event: FormEvent) => {
+    event.preventDefault()
+    const call = kind === 'secrets' ? enableSecrets : enableAuth
+    try {
+      await call({ params: { path: path.trim() }, body: { type, description } })
+      for (const key of ['mount-table', 'mounts', 'capabilities'])
+        await client.invalidateQueries({ queryKey: [key] })
+      go({ view: 'system', parts: [kind, `${path.trim().replace(/\/$/, '')}/`] })
+    } catch (refusal) {
+      setError(refusal)
+    }
+  }
+  return (
+    <section className="panel" aria-labelledby="enable">
+      <h2 id="enable">{text.enable[kind]}</h2>
+      <form className="filters" onSubmit={(event) => void enable(event)}>
+        <Select
+          label={text.type}
+          value={type}
+          onChange={setType}
+          options={types[kind].map((one) => [one, one])}
+        />
+        <Field label={text.path} isRequired mono value={path} onChange={setPath} />
+        <Field label={text.description} optional value={description} onChange={setDescription} />
+        <div className="actions">
+          <Button type="submit">{text.enableAction}</Button>
+        </div>
+      </form>
+      <Failure error={error} />
+    </section>
+  )
+}

@@ -1,0 +1,127 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { ApiError } from '../../api/errors.ts'
+import { Button } from '../../components/button.tsx'
+import { Confirm } from '../../components/confirm.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { Failure } from '../../components/failure.tsx'
+import { Field } from '../../components/field.tsx'
+import { Table } from '../../components/table.tsx'
+import { ViewHeader } from '../../components/view-header.tsx'
+import { useNamespace } from '../../session/namespace.ts'
+import { useCapabilities } from '../../shell/capabilities.ts'
+import { strings } from '../../strings.ts'
+import { createNamespace, deleteNamespace, listNamespaces } from './calls.ts'
+
+const text = strings.system
+const pollMs = 1000
+
+type Namespace = { readonly name: string; readonly isEnding: boolean }
+
+export function Namespaces() {
+  const client = useQueryClient()
+  const { can } = useCapabilities(['sys/namespaces/+'])
+  const { data, error } = useQuery<readonly Namespace[]>({
+    queryKey: ['namespaces'],
+    queryFn: async ({ signal }): Promise<readonly Namespace[]> => {
+      try {
+        const { keys, key_info: info } = (await listNamespaces({}, { signal })).data
+        return keys.map((name) => ({ name, isEnding: info[name]?.tainted === true }))
+      } catch (failure) {
+        if (failure instanceof ApiError && failure.status === 404) return []
+        throw failure
+      }
+    },
+    // a deletion goes on in the background
+    refetchInterval: ({ state }) => (state.data?.some(({ isEnding }) => isEnding) === true ? pollMs : false),
+  })
+  const changed = () => client.invalidateQueries({ queryKey: ['namespaces'] })
+  const mayWrite = can('sys/namespaces/+', 'update') || can('sys/namespaces/+', 'create')
+  return (
+    <>
+      <ViewHeader title={text.tabs.namespaces} requests={[listNamespaces.request({})]} />
+      <Failure error={error} />
+      {data?.length === 0 && (
+        <EmptyState title={text.noNamespaces}>
+          <p>{text.noNamespacesNext}</p>
+        </EmptyState>
+      )}
+      {data !== undefined && data.length > 0 && (
+        <Table
+          label={text.tabs.namespaces}
+          columns={[
+            { id: 'name', title: text.path, cell: ({ name }: Namespace) => <NamespaceLink name={name} /> },
+            {
+              id: 'actions',
+              title: text.actions,
+              cell: ({ name, isEnding }: Namespace) =>
+                isEnding ? (
+                  <span role="status">{text.deleting}</span>
+                ) : (
+                  can('sys/namespaces/+', 'delete') && <Delete name={name} changed={changed} />
+                ),
+            },
+          ]}
+          rows={data}
+          keyOf={({ name }) => name}
+        />
+      )}
+      {mayWrite && <Create changed={changed} />}
+    </>
+  )
+}
+
+/** Another document: its login begins anew. */
+function NamespaceLink({ name }: { readonly name: string }) {
+  const here = useNamespace()
+  const path = `${here === '' ? '' : `${here}/`}${name.replace(/\/$/, '')}`
+  return (
+    <a href={`?namespace=${encodeURIComponent(path)}`} className="mono">
+      {name}
+    </a>
+  )
+}
+
+type ChangeProps = { readonly changed: () => Promise<unknown> }
+
+const Delete = ({ name, changed }: ChangeProps & { readonly name: string }) => (
+  <Confirm
+    label={text.delete}
+    question={text.deleteNamespaceQuestion(name)}
+    action={text.delete}
+    onConfirmed={async () => {
+      await deleteNamespace({ params: { path: name.replace(/\/$/, '') } })
+      await changed()
+    }}
+  >
+    <p>{text.deleteNamespaceHint}</p>
+  </Confirm>
+)
+
+function Create({ changed }: ChangeProps) {
+  const [name, setName] = useState('')
+  const [error, setError] = useState<unknown>()
+  const create = async (event: FormEvent) => {
+    event.preventDefault()
+    try {
+      await createNamespace({ params: { path: name.trim() } })
+      setName('')
+      setError(undefined)
+      await changed()
+    } catch (refusal) {
+      setError(refusal)
+    }
+  }
+  return (
+    <section className="panel" aria-labelledby="new-namespace">
+      <h2 id="new-namespace">{text.newNamespace}</h2>
+      <form className="filters" onSubmit={(event) => void create(event)}>
+        <Field label={text.name} isRequired mono value={name} onChange={setName} />
+        <div className="actions">
+          <Button type="submit">{text.create}</Button>
+        </div>
+      </form>
+      <Failure error={error} />
+    </section>
+  )
+}
