@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { rm, writeFile } from 'node:fs/promises'
+import { rm, utimes, writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { bundle } from '../../release/bundle.ts'
@@ -12,13 +12,18 @@ test('a bundle is current until one of its sources changes, and then shows the c
   const task = { folder: folder.file('bundle'), programs }
   const output = async () =>
     (await promisify(execFile)(process.execPath, [folder.file('bundle/said.js')])).stdout
-  await writeFile(programs.said, `import { word } from './word.ts'\nconsole.log(word)\n`)
-  await writeFile(folder.file('word.ts'), `export const word: string = 'first'\n`)
+  const write = async (file: string, text: string, age: number) => {
+    await writeFile(file, text)
+    // a file that changes while a bundle begins counts as changed
+    await utimes(file, Date.now() / 1000 - age, Date.now() / 1000 - age)
+  }
+  await write(programs.said, `import { word } from './word.ts'\nconsole.log(word)\n`, 60)
+  await write(folder.file('word.ts'), `export const word: string = 'first'\n`, 60)
 
   const before = isCurrent(task.folder, programs)
   await bundle(task)
   const first = [isCurrent(task.folder, programs), await output()]
-  await writeFile(folder.file('word.ts'), `export const word: string = 'second'\n`)
+  await write(folder.file('word.ts'), `export const word: string = 'second'\n`, 30)
   const changed = isCurrent(task.folder, programs)
   await bundle(task)
   const second = [isCurrent(task.folder, programs), await output()]

@@ -132,10 +132,10 @@ const loginResource = ({ method, lockouts, reports, issue }: UserpassParts): Res
       form: 'auth',
       input: loginInput,
       handle: async (exchange) => {
-        const { call, mount, input, whenGone } = exchange
+        const { call, mount, input, whenSilent } = exchange
         const place = placeOf(exchange)
         const attempt: LoginAttempt = {
-          ...{ ...place, ...input, client: { address: call.remoteAddress, whenGone } },
+          ...{ ...place, ...input, client: { address: call.remoteAddress, whenSilent } },
           user: undefined,
         }
         const who = () => (attempt.user === undefined ? {} : { user: place.name })

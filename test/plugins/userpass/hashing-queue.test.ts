@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { HashingQueue } from '../../../src/plugins/userpass/passwords/hashing-queue.ts'
 
-const aClient = (address: string) => ({ address, whenGone: () => () => undefined })
+const aClient = (address: string) => ({ address, whenSilent: () => () => undefined })
 
 /** A queue whose hashes end when the test says so. */
 function aQueue(limits = {}) {
@@ -18,11 +18,11 @@ function aQueue(limits = {}) {
     /** A login whose client the returned function disconnects. */
     loginOf: (name: string, address: string) => {
       const gone = Promise.withResolvers<void>()
-      const whenGone = (listener: () => void) => {
+      const whenSilent = (listener: () => void) => {
         void gone.promise.then(listener)
         return () => undefined
       }
-      return { login: queue.login({ address, whenGone }, work(name)), goes: gone.resolve }
+      return { login: queue.login({ address, whenSilent }, work(name)), goes: gone.resolve }
     },
     write: (name: string) => queue.write(work(name)),
     end: (name: string) => ends.get(name)?.(),

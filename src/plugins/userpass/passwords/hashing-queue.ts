@@ -14,8 +14,8 @@ export type HashingLimits = {
 /** Who waits for a hash. */
 export type Client = {
   readonly address: string
-  /** Calls `listener` when the client has disconnected, until the returned function is called. */
-  whenGone(listener: () => void): () => void
+  /** Calls `listener` when the client has ended its side, until the returned function is called. */
+  whenSilent(listener: () => void): () => void
 }
 
 type Turn = () => void
@@ -36,8 +36,8 @@ export class HashingQueue {
   }
 
   /** Runs the hashes of a login. Throws `throttled` if too many wait, or if the client goes before its turn. */
-  async login<T>({ address, whenGone }: Client, work: () => Promise<T>): Promise<T> {
-    if (this.#isFull) await this.#wait(countedAddress(address), whenGone)
+  async login<T>({ address, whenSilent }: Client, work: () => Promise<T>): Promise<T> {
+    if (this.#isFull) await this.#wait(countedAddress(address), whenSilent)
     else this.#running += 1
     return this.#run(work)
   }
@@ -53,7 +53,7 @@ export class HashingQueue {
     return this.#running >= this.#limits.atOnce
   }
 
-  async #wait(client: string, whenGone: Client['whenGone']): Promise<void> {
+  async #wait(client: string, whenSilent: Client['whenSilent']): Promise<void> {
     const own = this.#waitingByClient.get(client) ?? 0
     if (this.#waiting >= this.#limits.waiting || own >= this.#limits.waitingOfClient)
       throw refuse('throttled', 'too many logins are waiting', {
@@ -63,7 +63,7 @@ export class HashingQueue {
     this.#count(client, 1)
     const { promise, resolve: turn, reject } = Promise.withResolvers<void>()
     this.#turns.add(client, turn)
-    const stopListening = whenGone(() => {
+    const stopListening = whenSilent(() => {
       this.#turns.remove(client, turn)
       reject(refuse('throttled', 'the client has disconnected', { reason: 'client_gone' }))
     })
