@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { appendFile, chmod, chown, cp, mkdir, readFile, statfs, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { makeTemporaryFolder, type TemporaryFolder } from './exit.ts'
+import { freePort } from './free-port.ts'
 
 const run = promisify(execFile)
 
@@ -269,14 +269,4 @@ async function symbolicLinks(file: string): Promise<{ source: string; target: st
 
 function ignoreExisting(error: unknown): void {
   if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
-}
-
-/** Nobody listens on it now. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }

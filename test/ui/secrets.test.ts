@@ -189,7 +189,8 @@ test('metadata is shown and changed', async () => {
   await field(page, 'Custom metadata').fill('owner=team a')
   await expectAccessible(page)
   await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByRole('region', { name: 'Metadata' }).getByText('team a').waitFor()
+  await page.getByRole('button', { name: 'Edit metadata' }).waitFor()
+  await page.getByRole('definition').filter({ hasText: 'team a' }).waitFor()
 
   expect((await server.root.read('team/metadata/shop/db')).body.data).toMatchObject({
     max_versions: 5,

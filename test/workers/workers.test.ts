@@ -4,6 +4,7 @@ import { rename } from 'node:fs/promises'
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freePort } from '../../simulators/free-port.ts'
 import { isAboutWorkers, missingFor, queries } from '../monitoring/queries.ts'
 import { readScrape } from '../monitoring/series.ts'
 import { Client } from '../support/client.ts'
@@ -57,15 +58,6 @@ const fromBoth = (call: () => Promise<unknown>, { anonymous }: ServerProcess, la
     },
     (processes) => processes.length === 2,
   )
-
-/** Nobody listens on it now. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' ? (address?.port ?? 0) : 0
-}
 
 const contentOf = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8') : '')
 const requestsIn = (file: string) => contentOf(file).match(/"type":"request"/g)?.length ?? 0
