@@ -1,5 +1,7 @@
+import { liveKeys, makeKeyCredential } from './key-credentials.ts'
 import { livePasswords, makePassword } from './passwords.ts'
-import type { FederatedCredential, GroupKind, Holder, Tenant } from './tenant.ts'
+import { liveTrusts, makeTrust } from './trusts.ts'
+import type { Application, GroupKind, Holder, Tenant } from './tenant.ts'
 
 /** Direct changes by a test or through the control port, which bypass the API. */
 export type AdminControls = {
@@ -13,7 +15,6 @@ export type AdminControls = {
     displayName: string
     signInAudience?: string
     tags?: string[]
-    federated?: FederatedCredential[]
     /** Default: a year ago, so that no delay applies. */
     createdAt?: number
   }): { id: string; appId: string; servicePrincipalId: string }
@@ -25,8 +26,22 @@ export type AdminControls = {
     fields?: { displayName?: string; secretText?: string; lifetimeSeconds?: number },
   ): { keyId: string; secretText: string }
   /**
-   * Deletes the object with this id: an application or service principal (softly), a password by its key id,
-   * a role assignment by its name or path.
+   * Makes an application, or a user-assigned identity by its client id, trust tokens of an external issuer;
+   * works at the token endpoint at once. The default audience is the public cloud's.
+   */
+  addTrust(
+    applicationId: string,
+    fields: { issuer: string; subject: string; audience?: string; name?: string },
+  ): { id: string; name: string }
+  /** Adds a certificate (PEM or base64 DER) to an application; works at the token endpoint at once. */
+  addCertificate(
+    applicationId: string,
+    certificate: string,
+    fields?: { displayName?: string },
+  ): { keyId: string }
+  /**
+   * Deletes the object with this id: an application or service principal (softly), a password or certificate
+   * by its key id, a trust or an app role assignment by its id, a role assignment by its name or path.
    */
   remove(id: string): void
   /** Purges a deleted object. */
@@ -68,9 +83,28 @@ export function adminControlsOf(
       const principal = tenant.addPrincipal({ appId, displayName, createdAt, fixture: true })
       return { id, appId, servicePrincipalId: principal.id }
     },
+    addTrust: (applicationId, { audience, name, ...fields }) => {
+      const application = getApplication(tenant, applicationId)
+      const seq = tenant.nextSeq()
+      const trust = makeTrust({
+        ...fields,
+        seq,
+        name: name ?? `trust-${seq}`,
+        ...(audience !== undefined && { audiences: [audience] }),
+        createdAt: now() - yearMs,
+        fixture: true,
+      })
+      application.trusts.push(trust)
+      return { id: trust.id, name: trust.name }
+    },
+    addCertificate: (applicationId, certificate, { displayName = 'admin' } = {}) => {
+      const bytes = certificate.startsWith('-----') ? certificate : Buffer.from(certificate, 'base64')
+      const key = makeKeyCredential(bytes, { displayName, createdAt: now() - yearMs, fixture: true })
+      getApplication(tenant, applicationId).keys.push(key)
+      return { keyId: key.keyId }
+    },
     addOwner: (applicationId, servicePrincipalId) => {
-      const application = tenant.applications.get(applicationId)
-      if (application === undefined) throw new Error(`there is no application '${applicationId}'`)
+      const application = getApplication(tenant, applicationId)
       application.ownerIds.push(servicePrincipalId)
       tenant.principalByAppId(application.appId)?.ownerIds.push(servicePrincipalId)
     },
@@ -104,12 +138,23 @@ function remove(tenant: Tenant, id: string, now: number): void {
   if (application !== undefined) tenant.deleteApplication(application, now)
   else if (principal !== undefined) tenant.deletePrincipal(principal, now)
   else if (assignment !== undefined) tenant.removeAssignment(assignment)
-  else removePassword(tenant, id, now)
+  else if (tenant.appRoleAssignments.delete(id)) return
+  else removeCredential(tenant, id, now)
 }
 
-function removePassword(tenant: Tenant, id: string, now: number): void {
-  const holders = [...tenant.applications.values(), ...tenant.principals.values()]
-  const password = holders.flatMap(livePasswords).find(({ keyId }) => keyId === id)
-  if (password === undefined) throw new Error(`nothing has the id '${id}'`)
-  password.deletedAt = now
+function removeCredential(tenant: Tenant, id: string, now: number): void {
+  const applications = [...tenant.applications.values(), ...tenant.managedIdentities.values()]
+  const holders = [...applications, ...tenant.principals.values()]
+  const credential =
+    holders.flatMap(livePasswords).find(({ keyId }) => keyId === id) ??
+    applications.flatMap(liveKeys).find(({ keyId }) => keyId === id) ??
+    applications.flatMap(liveTrusts).find((trust) => trust.id === id)
+  if (credential === undefined) throw new Error(`nothing has the id '${id}'`)
+  credential.deletedAt = now
+}
+
+function getApplication(tenant: Tenant, id: string): Application {
+  const application = tenant.applications.get(id) ?? tenant.managedIdentities.get(id)
+  if (application === undefined) throw new Error(`there is no application '${id}'`)
+  return application
 }

@@ -29,5 +29,5 @@ export type Route = {
   method: string
   /** Matches the decoded path; named groups become `params`. */
   path: RegExp
-  handle(call: Call): Reply
+  handle(call: Call): Reply | Promise<Reply>
 }

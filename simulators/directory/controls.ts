@@ -15,6 +15,8 @@ const text = z.string().min(1)
 const inUse = z.strictObject({
   client_ids: z.array(z.string()).optional(),
   secrets: z.array(z.string()).optional(),
+  trusts: z.array(z.string()).optional(),
+  key_ids: z.array(z.string()).optional(),
 })
 const nameFields = z.strictObject({ name: text })
 const groupFields = nameFields.extend({
@@ -26,6 +28,18 @@ const applicationFields = z.strictObject({
   name: text,
   tags: z.array(z.string()).optional(),
   sign_in_audience: z.string().optional(),
+})
+const trustFields = z.strictObject({
+  application_id: text,
+  issuer: text,
+  subject: text,
+  audience: text.optional(),
+  name: text.optional(),
+})
+const certificateFields = z.strictObject({
+  application_id: text,
+  certificate: text,
+  name: text.optional(),
 })
 const idFields = z.strictObject({ id: text })
 const outage = z.strictObject({ service: z.enum(services).optional() })
@@ -72,8 +86,8 @@ function actsOf(directory: Directory): Record<string, Act> {
     'POST /up': (body) => directory.comeBack(outage.parse(body).service),
     'GET /inventory': () => directory.inventory(),
     'POST /debris': (body) => {
-      const { client_ids: clientIds, secrets } = inUse.parse(body)
-      return directory.debris({ clientIds, secrets })
+      const { client_ids: clientIds, key_ids: keyIds, ...rest } = inUse.parse(body)
+      return directory.debris({ clientIds, keyIds, ...rest })
     },
     'GET /journal': (_, query) =>
       directory.journal.entries({
@@ -102,6 +116,20 @@ function actsOf(directory: Directory): Record<string, Act> {
         ...(signInAudience !== undefined && { signInAudience }),
       })
     },
+    'POST /trusts': (body) => {
+      const { application_id, audience, name, ...fields } = trustFields.parse(body)
+      return directory.admin.addTrust(application_id, {
+        ...fields,
+        ...(audience !== undefined && { audience }),
+        ...(name !== undefined && { name }),
+      })
+    },
+    'POST /certificates': (body) => {
+      const { application_id, certificate, name } = certificateFields.parse(body)
+      return directory.admin.addCertificate(application_id, certificate, {
+        ...(name !== undefined && { displayName: name }),
+      })
+    },
     'POST /remove': (body) => directory.admin.remove(idFields.parse(body).id),
     'POST /purge': (body) => directory.admin.purge(idFields.parse(body).id),
   }
@@ -112,13 +140,20 @@ const describe = (directory: Directory) => ({
   authority_url: directory.authorityUrl,
   directory_url: directory.directoryUrl,
   resource_manager_url: directory.resourceManagerUrl,
+  metadata_url: directory.metadataUrl,
+  identity_endpoint: directory.identityEndpoint,
+  identity_header: directory.identityHeader,
+  system_assigned_identity: directory.systemAssignedIdentity,
+  user_assigned_identities: directory.userAssignedIdentities,
   control_url: directory.controlUrl,
   ca_file: directory.caFile,
   tenant_id: directory.tenantId,
   subscription_id: directory.subscriptionId,
   client_id: directory.rootClientId,
   client_secret: directory.rootClientSecret,
+  application_id: directory.rootApplicationId,
   groups: directory.groupIds,
+  orders: directory.orders,
 })
 
 async function answer(

@@ -1,12 +1,13 @@
 import { ApiError } from './api-error.ts'
 import type { Call } from './call.ts'
 import type { Settings } from './settings.ts'
-import type { Application, Group, Holder, Tenant } from './tenant.ts'
+import type { Application, Group, Holder, Principal } from './tenant.ts'
 
 const applicationWrite = ['Application.ReadWrite.All', 'Directory.ReadWrite.All']
 const owned = 'Application.ReadWrite.OwnedBy'
 const applicationRead = [...applicationWrite, owned, 'Application.Read.All', 'Directory.Read.All']
 const groupWrite = ['GroupMember.ReadWrite.All', 'Group.ReadWrite.All', 'Directory.ReadWrite.All']
+const appRoleWrite = 'AppRoleAssignment.ReadWrite.All'
 const roleManagement = 'RoleManagement.ReadWrite.Directory'
 const groupRead = [...groupWrite, 'GroupMember.Read.All', 'Group.Read.All', 'Directory.Read.All']
 const organizationRead = [
@@ -18,7 +19,7 @@ const organizationRead = [
 
 /** The `roles` of the root's tokens under a permission profile. */
 function rolesOf(permissions: Settings['directoryPermissions']): string[] {
-  const rest = ['GroupMember.ReadWrite.All', 'Organization.Read.All']
+  const rest = ['GroupMember.ReadWrite.All', 'Organization.Read.All', appRoleWrite]
   if (permissions === 'None') return []
   if (permissions === 'All') return ['Application.ReadWrite.All', ...rest]
   return permissions === 'OwnedBy' ? [owned, ...rest] : permissions
@@ -62,6 +63,12 @@ export const mayCaller = {
     need(call, groupWrite)
     mayChangeMembersOf(call, group)
   },
+  /** Graph: serviceprincipal-post-approleassignedto */
+  assignAppRole: (call: Call) => {
+    need(call, [appRoleWrite])
+    need(call, applicationRead)
+  },
+  removeAppRole: (call: Call) => need(call, [appRoleWrite]),
   readOrganization: (call: Call) => need(call, organizationRead),
 }
 
@@ -86,8 +93,7 @@ export function mayMakePrincipalFor(call: Call, application: Application | undef
   return has(call, applicationWrite) || (application !== undefined && owns(call, application))
 }
 
-/** Grants the root the roles of the settings, from its next token on. */
-export function grantRoot(tenant: Tenant, rootPrincipalId: string, settings: Settings): void {
-  const principal = tenant.principals.get(rootPrincipalId)
-  if (principal !== undefined) principal.roles = rolesOf(settings.directoryPermissions)
+/** Grants the root, or an identity of the host, the roles of the settings, from its next token on. */
+export function grantRoot(principal: Principal, settings: Settings): void {
+  principal.roles = rolesOf(settings.directoryPermissions)
 }

@@ -7,8 +7,8 @@ import type { Settings, SettingsInput } from './settings.ts'
 
 export type DirectoryOptions = {
   /**
-   * The port of the identity platform; the directory, the resource manager and the control port use the next
-   * three. Default 0: free ports.
+   * The port of the identity platform; the directory, the resource manager, the control port and the metadata
+   * service use the next four. Default 0: free ports.
    */
   port?: number
   /** Milliseconds since the epoch; default the system clock. */
@@ -19,11 +19,21 @@ export type DirectoryOptions = {
   controls?: boolean
 }
 
+/** An identity of the host that the program runs on. */
+export type HostIdentity = { clientId: string; servicePrincipalId: string; resourceId: string }
+
 /** A stand-in for the identity platform, the directory API and the resource manager, on loopback over TLS. */
 export interface Directory extends AsyncDisposable {
   readonly authorityUrl: string
   readonly directoryUrl: string
   readonly resourceManagerUrl: string
+  /** The metadata service of a virtual machine. Plain HTTP. */
+  readonly metadataUrl: string
+  /** `IDENTITY_ENDPOINT` and `IDENTITY_HEADER` of an application platform. */
+  readonly identityEndpoint: string
+  readonly identityHeader: string
+  readonly systemAssignedIdentity: HostIdentity
+  readonly userAssignedIdentities: readonly [HostIdentity, HostIdentity]
   /** Undefined without controls. Plain HTTP. */
   readonly controlUrl: string | undefined
   /** PEM file of the CA that signed the certificates; deleted on disposal. */
@@ -42,6 +52,8 @@ export interface Directory extends AsyncDisposable {
    * Object ids of the group fixtures by name. Two groups have the name `multiple`; this has the second one.
    */
   readonly groupIds: Readonly<Record<string, string>>
+  /** An API whose app roles can be assigned. */
+  readonly orders: { readonly appId: string; readonly servicePrincipalId: string }
   readonly settings: Settings
   readonly journal: Journal
   /** Direct changes by a test, without access checks, rate limits or journal entries. */

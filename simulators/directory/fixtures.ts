@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { makePassword } from './passwords.ts'
-import type { Application, GroupKind, Principal, RoleDefinition, Tenant } from './tenant.ts'
+import type { Application, GroupKind, ManagedIdentity, Principal, RoleDefinition, Tenant } from './tenant.ts'
 
 /** The age of fixtures, so that no delay applies to them. */
 const yearMs = 365 * 86_400_000
@@ -88,6 +88,23 @@ export function addFixtures(tenant: Tenant, now: number): Root {
   return { application, principal, secret: password.secretText, secretKeyId: password.keyId }
 }
 
+/** The identities of the host: one system-assigned, two user-assigned. */
+export function addHostIdentities(
+  tenant: Tenant,
+  now: number,
+): [system: ManagedIdentity, first: ManagedIdentity, second: ManagedIdentity] {
+  const add = (displayName: string, assigned: 'system' | 'user', kind: string) => {
+    const resourceId = `/subscriptions/${tenant.subscriptionId}/resourcegroups/web/providers/${kind}/${displayName}`
+    return tenant.addManagedIdentity({ displayName, assigned, resourceId, createdAt: now - yearMs })
+  }
+  const userAssigned = 'Microsoft.ManagedIdentity/userAssignedIdentities'
+  return [
+    add('host', 'system', 'Microsoft.Compute/virtualMachines'),
+    add('first-identity', 'user', userAssigned),
+    add('second-identity', 'user', userAssigned),
+  ]
+}
+
 export function addGroup(tenant: Tenant, displayName: string, kind: GroupKind = 'assigned'): { id: string } {
   const group = { id: randomUUID(), displayName, memberIds: new Set<string>(), kind, seq: tenant.nextSeq() }
   tenant.groups.set(group.id, group)
@@ -109,7 +126,7 @@ export type RootRoles = {
   readonly resourceGroups: readonly string[] | null
 }
 
-/** Replaces the roles of the root, on the subscription or on some of its resource groups. */
+/** Replaces the roles of the root, or of an identity of the host, on the subscription or on some of its resource groups. */
 export function assignRootRoles(
   tenant: Tenant,
   principal: Principal,

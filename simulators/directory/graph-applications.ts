@@ -3,6 +3,8 @@ import type { ApiParts } from './api-parts.ts'
 import { deletionSeen, isSeen, seenOf, type View } from './consistency.ts'
 import { mayCaller } from './directory-permissions.ts'
 import { entityReply, getSeen, listReply, readId, resourceMissing } from './graph-answers.ts'
+import { readKeys } from './graph-keys.ts'
+import { liveKeys, showKey } from './key-credentials.ts'
 import { addPassword, removePassword, showPassword } from './passwords.ts'
 import type { Call, Reply, Route } from './call.ts'
 import type { Delays, Settings } from './settings.ts'
@@ -51,8 +53,17 @@ export function applicationRoutes(parts: ApiParts): Route[] {
             : (tenant.applicationByAppId(readId(call.params.appId))?.id ?? call.params.appId)
         return entityReply(call, {
           context: 'applications',
-          entity: showApplication(call.view, 'changeToRead')(getSeen(call, tenant.applications, id)),
+          entity: withKeys(call, getSeen(call, tenant.applications, id)),
         })
+      },
+    },
+    {
+      operation: 'updateApplication',
+      method: 'PATCH',
+      path: /^\/v1\.0\/applications\/(?<id>[^/]+)$/,
+      handle: (call) => {
+        update(call, changed(call), settings())
+        return { status: 204 }
       },
     },
     {
@@ -113,9 +124,34 @@ export const showApplication = (view: View, delay: keyof Delays) => (application
   servicePrincipalLockConfiguration: { isEnabled: application.isLocked, allProperties: application.isLocked },
   tags: application.tags,
   identifierUris: [],
-  keyCredentials: [],
+  keyCredentials: seenOf(view, application.keys, delay).map(showKey),
   passwordCredentials: seenOf(view, application.passwords, delay).map(showPassword),
 })
+
+/** The bytes of certificates are only in a read that selects them. Graph: keyCredential */
+function withKeys(call: Call, application: Application): Record<string, unknown> {
+  const shown = showApplication(call.view, 'changeToRead')(application)
+  if (!/(?:^|,) *keyCredentials *(?:,|$)/i.test(call.query.get('$select') ?? '')) return shown
+  const keys = seenOf(call.view, application.keys, 'changeToRead')
+  return {
+    ...shown,
+    keyCredentials: keys.map((key) => ({ ...showKey(key), key: key.bytes.toString('base64') })),
+  }
+}
+
+/** Changes the name or replaces the certificates. */
+function update(call: Call, application: Application, settings: Settings): void {
+  const { displayName = application.displayName, keyCredentials } = call.body
+  if (typeof displayName !== 'string' || displayName === '' || displayName.length > longestName)
+    throw invalidValue('displayName')
+  if (keyCredentials !== undefined) {
+    const known = liveKeys(application)
+    const kept = readKeys(keyCredentials, { known, now: call.view.now, settings })
+    for (const key of known) if (!kept.includes(key)) key.deletedAt = call.view.now
+    application.keys.push(...kept.filter((key) => !known.includes(key)))
+  }
+  application.displayName = displayName
+}
 
 /** The filterable properties of an application. */
 export const applicationProperties = ({ id, appId, displayName, tags, signInAudience }: Application) => ({
@@ -134,6 +170,7 @@ function create({ tenant, settings }: ApiParts, call: Call): Reply {
     signInAudience = 'AzureADMyOrg',
     tags = [],
     serviceManagementReference = null,
+    keyCredentials = [],
   } = call.body
   if (typeof displayName !== 'string' || displayName === '') {
     throw new ApiError(
@@ -151,6 +188,7 @@ function create({ tenant, settings }: ApiParts, call: Call): Reply {
   }
   if (!Array.isArray(tags) || !tags.every(isTag)) throw invalidValue('tags')
   checkReference(serviceManagementReference, settings())
+  const keys = readKeys(keyCredentials, { known: [], now: call.view.now, settings: settings() })
   checkQuota(tenant.quotaUsed(), settings().quotas.directoryObjects)
   const application = tenant.addApplication({
     serviceManagementReference:
@@ -159,6 +197,7 @@ function create({ tenant, settings }: ApiParts, call: Call): Reply {
     displayName,
     signInAudience,
     tags: [...new Set(tags)],
+    keys,
     createdAt: call.view.now,
     ownerIds: call.caller === undefined ? [] : [call.caller.oid],
   })

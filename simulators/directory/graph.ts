@@ -1,9 +1,12 @@
 import { ApiError } from './api-error.ts'
 import type { ApiParts } from './api-parts.ts'
+import { appRoleRoutes } from './graph-app-roles.ts'
 import { applicationRoutes } from './graph-applications.ts'
 import { deletedRoutes } from './graph-deleted.ts'
 import { groupRoutes } from './graph-groups.ts'
+import { keyRoutes } from './graph-keys.ts'
 import { principalRoutes } from './graph-service-principals.ts'
+import { trustRoutes } from './graph-trusts.ts'
 import type { Call, Reply } from './call.ts'
 import type { Service } from './service.ts'
 import type { TokenClaims } from './tokens.ts'
@@ -14,6 +17,9 @@ export function graphService(parts: ApiParts): Service {
     name: 'directory',
     routes: [
       ...applicationRoutes(parts),
+      ...keyRoutes(parts),
+      ...trustRoutes(parts),
+      ...appRoleRoutes(parts),
       ...principalRoutes(parts),
       ...groupRoutes(parts),
       ...deletedRoutes(parts),

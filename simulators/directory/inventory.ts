@@ -1,11 +1,21 @@
+import { liveKeys } from './key-credentials.ts'
 import { livePasswords } from './passwords.ts'
 import { assignmentId } from './role-assignments.ts'
-import type { Application, Assignment, Holder, Principal, Tenant } from './tenant.ts'
+import { liveTrusts } from './trusts.ts'
+import type { Application, AppRoleAssignment, Assignment, Holder, Principal, Tenant } from './tenant.ts'
 
 /** An existing object. Does not include fixtures, but objects that were added to them through the API. */
 export type Thing = {
-  kind: 'application' | 'service-principal' | 'password' | 'role-assignment' | 'group-member'
-  /** Object id; key id of a password, path of an assignment, `<group>/<member>` of a membership. */
+  kind:
+    | 'application'
+    | 'service-principal'
+    | 'password'
+    | 'certificate'
+    | 'federated-credential'
+    | 'role-assignment'
+    | 'app-role-assignment'
+    | 'group-member'
+  /** Object id; key id of a password or certificate, path of an assignment, `<group>/<member>` of a membership. */
   id: string
   name: string
   /** Client id of the application it belongs to; null if that was purged. */
@@ -29,6 +39,8 @@ export function inventoryOf(tenant: Tenant): Thing[] {
       ...(holder.fixture ? [] : [holderThing(holder, kind)]),
       ...passwordThings(holder),
     ]),
+    ...[...tenant.applications.values()].flatMap(credentialThings),
+    ...[...tenant.appRoleAssignments.values()].map((one) => appRoleThing(tenant, one)),
     ...[...tenant.assignments.values()]
       .filter(({ fixture }) => !fixture)
       .map((assignment) => assignmentThing(tenant, assignment)),
@@ -40,17 +52,30 @@ export function inventoryOf(tenant: Tenant): Thing[] {
   ]
 }
 
-/** The client ids and secrets in use. */
-export type InUse = { clientIds?: readonly string[] | undefined; secrets?: readonly string[] | undefined }
+/**
+ * The client ids and secrets in use, the names of trusts, and the key ids of certificates on applications that
+ * are not among the client ids.
+ */
+export type InUse = {
+  clientIds?: readonly string[] | undefined
+  secrets?: readonly string[] | undefined
+  trusts?: readonly string[] | undefined
+  keyIds?: readonly string[] | undefined
+}
 
 /**
- * The objects that belong to nothing in use. The passwords of shared applications must be among `secrets`.
+ * The objects that belong to nothing in use. Passwords must be among `secrets`, trusts among `trusts`.
  * Soft-deleted objects do not count, but role assignments of deleted objects do.
  */
-export function debrisOf(tenant: Tenant, { clientIds = [], secrets = [] }: InUse): Thing[] {
+export function debrisOf(
+  tenant: Tenant,
+  { clientIds = [], secrets = [], trusts = [], keyIds = [] }: InUse,
+): Thing[] {
   const [clients, texts] = [new Set(clientIds), new Set(secrets)]
-  return inventoryOf(tenant).filter(({ kind, deleted, clientId, secret }) => {
+  return inventoryOf(tenant).filter(({ kind, id, name, deleted, clientId, secret }) => {
     if (kind === 'password') return !deleted && !texts.has(secret ?? '')
+    if (kind === 'federated-credential') return !deleted && !trusts.includes(name)
+    if (kind === 'certificate' && keyIds.includes(id)) return false
     return !deleted && (clientId === null || !clients.has(clientId))
   })
 }
@@ -78,6 +103,35 @@ const passwordThings = (holder: Holder): Thing[] =>
       createdAt: new Date(password.createdAt).toISOString(),
       secret: password.secretText,
     }))
+
+/** Certificates and trusts that were added through the API. */
+const credentialThings = (application: Application): Thing[] => {
+  const holder = { clientId: application.appId, deleted: application.deletedAt !== undefined }
+  const at = (time: number) => new Date(time).toISOString()
+  return [
+    ...liveKeys(application)
+      .filter(({ fixture }) => !fixture)
+      .map(({ keyId, displayName, createdAt }) => ({
+        ...{ kind: 'certificate' as const, id: keyId, name: displayName ?? '' },
+        ...{ ...holder, createdAt: at(createdAt) },
+      })),
+    ...liveTrusts(application)
+      .filter(({ fixture }) => !fixture)
+      .map(({ id, name, createdAt }) => ({
+        ...{ kind: 'federated-credential' as const, id, name },
+        ...{ ...holder, createdAt: at(createdAt) },
+      })),
+  ]
+}
+
+const appRoleThing = (tenant: Tenant, one: AppRoleAssignment): Thing => ({
+  kind: 'app-role-assignment',
+  id: one.id,
+  name: tenant.principals.get(one.resourceId)?.appRoles.find(({ id }) => id === one.appRoleId)?.value ?? '',
+  clientId: tenant.principals.get(one.principalId)?.appId ?? null,
+  deleted: false,
+  createdAt: new Date(one.createdAt).toISOString(),
+})
 
 const assignmentThing = (tenant: Tenant, assignment: Assignment): Thing => ({
   kind: 'role-assignment',

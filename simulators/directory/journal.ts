@@ -1,3 +1,4 @@
+import { readAssertion } from './assertion.ts'
 import type { Operation, ServiceName } from './operations.ts'
 
 /** A request, recorded when it has arrived completely. The outcome is added when it is known. */
@@ -18,6 +19,8 @@ export type JournalEntry = {
   requestId: string
   /** The body as sent, without secrets. */
   body?: Record<string, unknown>
+  /** The header and the claims of a client assertion; its text is a secret. */
+  assertion?: { header: object; claims: object }
   /** Absent until there is a response. */
   status?: number
   /** The error code. */
@@ -46,6 +49,9 @@ export function makeJournal(): Journal {
 
   return {
     note: (entry) => {
+      const { client_assertion: text } = entry.body ?? {}
+      const assertion = typeof text === 'string' ? readAssertion(text) : undefined
+      if (assertion !== undefined) entry.assertion = { header: assertion.header, claims: assertion.claims }
       if (entry.body !== undefined) entry.body = withoutSecrets(entry.body)
       entries.push(entry)
       if (entries.length > limit) entries = entries.slice(limit / 2)

@@ -1,23 +1,21 @@
-import { decodeJwt } from 'jose'
-import { ApiError } from './api-error.ts'
+import { type AssertionParts, checkAssertion } from './client-assertions.ts'
 import { hasHeard } from './consistency.ts'
+import { loginError, missingParameter } from './login-errors.ts'
 import { secretVerdict } from './passwords.ts'
+import { accessClaims } from './tokens.ts'
+import type { ApiError } from './api-error.ts'
 import type { Call, Reply, Route } from './call.ts'
 import type { Service } from './service.ts'
-import type { Settings } from './settings.ts'
 import type { Application, Principal, Tenant } from './tenant.ts'
-import type { TokenBook } from './tokens.ts'
 
-export type LoginParts = {
-  tenant: Tenant
-  tokens: TokenBook
-  settings(): Settings
-  /** Whether the resource of a scope is one of the stand-in's services. */
+export type LoginParts = AssertionParts & {
+  /** Whether the resource of a scope is one of the stand-in's services or `orders`. */
   isResource(resource: string): boolean
+  /** What a principal may do at a resource. */
+  rolesAt(principal: Principal, resource: string): string[]
 }
 
 const defaultScope = '/.default'
-const jwtBearer = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
 /** Discovery and the client credentials grant of the identity platform. simulators/directory/README.md */
 export function loginService(parts: LoginParts): Service {
@@ -101,7 +99,7 @@ function instanceDiscovery({ query, origin }: Call): Reply {
   }
 }
 
-function token(parts: LoginParts, call: Call): Reply {
+async function token(parts: LoginParts, call: Call): Promise<Reply> {
   const { tenant, tokens, settings } = parts
   checkTenant(tenant, call.params.tenant)
   const form = (name: string) => (typeof call.body[name] === 'string' ? call.body[name] : '')
@@ -121,7 +119,7 @@ function token(parts: LoginParts, call: Call): Reply {
     const text = `Application with identifier '${form('client_id')}' was not found in the directory '${tenant.tenantId}'. This can happen if the application has not been installed by the administrator of the tenant or consented to by any user in the tenant. You may have sent your authentication request to the wrong tenant.`
     throw loginError(400, 'unauthorized_client', 700016, text)
   }
-  if (form('client_assertion') !== '') checkAssertion(call, application, form)
+  if (form('client_assertion') !== '') await checkAssertion(parts, call, application)
   else checkSecret(call, [application, principal], form('client_secret'))
   if (
     principal === undefined ||
@@ -134,25 +132,16 @@ function token(parts: LoginParts, call: Call): Reply {
       `The client application ${application.appId} is missing service principal in the tenant ${tenant.tenantId}.`,
     )
   }
-  const lifetime = settings().tokenLifetimeSeconds
+  const { tokenLifetimeSeconds } = settings()
   const issuedAt = Math.floor(call.view.now / 1000)
-  const claims = {
-    aud: audience,
-    iss: `https://sts.windows.net/${tenant.tenantId}/`,
-    iat: issuedAt,
-    nbf: issuedAt,
-    exp: issuedAt + lifetime,
-    appid: application.appId,
-    oid: principal.id,
-    sub: principal.id,
-    tid: tenant.tenantId,
-    idtyp: 'app' as const,
-    ...(principal.roles.length > 0 && { roles: principal.roles }),
-  }
+  const claims = accessClaims(tenant, principal, {
+    ...{ audience, issuedAt, tokenLifetimeSeconds },
+    roles: parts.rolesAt(principal, audience),
+  })
   const body = {
     token_type: 'Bearer',
-    expires_in: lifetime,
-    ext_expires_in: lifetime,
+    expires_in: tokenLifetimeSeconds,
+    ext_expires_in: tokenLifetimeSeconds,
     access_token: tokens.issue(claims, issuedAt),
   }
   return { status: 200, body }
@@ -227,63 +216,6 @@ function checkSecret(
     `Invalid client secret provided. Ensure the secret being sent in the request is the client secret value, not the client secret ID, for a secret added to app '${appId}'.`,
   )
 }
-
-/**
- * Compares the names in a federated token with those that the application trusts. Does not check the
- * signature.
- */
-function checkAssertion({ body }: Call, application: Application, form: (name: string) => string): void {
-  if (body.client_assertion_type !== jwtBearer) throw missingParameter('client_assertion_type')
-  const { iss, sub, aud } = readAssertion(form('client_assertion'))
-  const sameIssuer = application.federated.filter(({ issuer }) => issuer === iss)
-  if (sameIssuer.length === 0)
-    throw loginError(
-      401,
-      'invalid_client',
-      700211,
-      `No matching federated identity record found for presented assertion issuer '${iss}'.`,
-    )
-  const sameSubject = sameIssuer.filter(({ subject }) => subject === sub)
-  if (sameSubject.length === 0)
-    throw loginError(
-      400,
-      'invalid_client',
-      70021,
-      `No matching federated identity record found for presented assertion subject '${sub}'.`,
-    )
-  if (sameSubject.some(({ audience }) => [aud ?? []].flat().includes(audience))) return
-  throw loginError(
-    401,
-    'invalid_client',
-    700212,
-    `No matching federated identity record found for presented assertion audience '${[aud ?? []].flat().join(',')}'.`,
-  )
-}
-
-function readAssertion(text: string): { iss?: string; sub?: string; aud?: string | string[] } {
-  try {
-    return decodeJwt(text)
-  } catch (cause) {
-    throw loginError(
-      401,
-      'invalid_client',
-      50027,
-      `JWT token is invalid or malformed: ${cause instanceof Error ? cause.name : 'unreadable'}.`,
-    )
-  }
-}
-
-const missingParameter = (name: string) =>
-  loginError(
-    400,
-    'invalid_request',
-    900144,
-    `The request body must contain the following parameter: '${name}'.`,
-  )
-
-/** The `code` of the error is the OAuth error; its `details` have the number. */
-const loginError = (status: number, error: string, number: number, text: string) =>
-  new ApiError(status, error, `AADSTS${number}: ${text}`, { details: [{ number }] })
 
 function refusal(
   { status, code, message, details }: ApiError,

@@ -4,7 +4,7 @@ import { startDirectory } from './start-directory.ts'
 
 /**
  * `node simulators/directory/main.ts [--port 9300]`: the cloud, for use with curl. Also listens on the next
- * three ports. Ctrl-C ends it.
+ * four ports. Ctrl-C ends it.
  */
 await using directory = await startFromCommandLine((port) => startDirectory({ port, controls: true }))
 process.stdout.write(`The stand-in for the cloud is listening. In the terminal of the server, before it starts:

@@ -1,5 +1,5 @@
-/** The three services of the stand-in. */
-export const services = ['login', 'directory', 'resource-manager'] as const
+/** The services of the stand-in. */
+export const services = ['login', 'directory', 'resource-manager', 'metadata'] as const
 export type ServiceName = (typeof services)[number]
 
 /** The names of all requests in faults and the journal. `unknown` is any other request. */
@@ -12,7 +12,15 @@ export const operations = [
   'getApplication',
   'listApplications',
   'listApplicationOwners',
+  'updateApplication',
   'deleteApplication',
+  'addKey',
+  'removeKey',
+  'listFederatedCredentials',
+  'getFederatedCredential',
+  'createFederatedCredential',
+  'updateFederatedCredential',
+  'deleteFederatedCredential',
   'addApplicationPassword',
   'removeApplicationPassword',
   'createServicePrincipal',
@@ -21,6 +29,10 @@ export const operations = [
   'deleteServicePrincipal',
   'addServicePrincipalPassword',
   'removeServicePrincipalPassword',
+  'assignAppRole',
+  'listAppRoleAssignedTo',
+  'listAppRoleAssignments',
+  'deleteAppRoleAssignment',
   'getGroup',
   'listGroups',
   'listGroupMembers',
@@ -42,6 +54,8 @@ export const operations = [
   'getSubscription',
   'listResourceGroups',
   'getResourceGroup',
+  'machineToken',
+  'platformToken',
   'unknown',
 ] as const
 export type Operation = (typeof operations)[number]

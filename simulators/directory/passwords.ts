@@ -100,13 +100,7 @@ function checkLimits(
 ): void {
   const count = livePasswords(holder).length
   const longest = settings.maximumSecretLifetimeSeconds
-  if (settings.forbidPasswords) {
-    throw new ApiError(
-      400,
-      'CredentialTypeNotAllowedAsPerAppPolicy',
-      `Credential type not allowed as per assigned policy '${policyId}'.`,
-    )
-  }
+  if (settings.forbidPasswords) throw policyRefusal()
   if (longest !== null && endsAt - startsAt > longest * 1000) {
     const message = `Credential lifetime exceeds the max value allowed as per assigned policy '${policyId}'.`
     const details = [{ code: 'InvalidKeyEndDate', message, target: 'EndDate' }]
@@ -131,6 +125,13 @@ function checkLimits(
     throw new ApiError(400, 'Directory_ResourceSizeExceeded', message)
   }
 }
+
+export const policyRefusal = () =>
+  new ApiError(
+    400,
+    'CredentialTypeNotAllowedAsPerAppPolicy',
+    `Credential type not allowed as per assigned policy '${policyId}'.`,
+  )
 
 function readTime(value: unknown, name: string): number | undefined {
   if (value === undefined || value === null) return undefined

@@ -24,7 +24,7 @@ export function sendReply(response: ServerResponse, { status, body, headers = {}
 export type Sabotage = {
   fault: Fault
   /** Executes the request. */
-  act(): Reply
+  act(): Promise<Reply>
   refuse(error: ApiError): Reply
   throttled(): ApiError
   send(reply: Reply): void
@@ -54,17 +54,17 @@ export async function answerWith(sabotage: Sabotage): Promise<void> {
       await untilClosed(sabotage)
       break
     case 'lost':
-      act()
+      await act()
       response.destroy()
       break
     case 'cut':
-      await cut(response, act())
+      await cut(response, await act())
       break
     case 'empty':
-      send({ status: act().status })
+      send({ status: (await act()).status })
       break
     case 'html':
-      act()
+      await act()
       send({
         status: 200,
         body: '<!doctype html><title>Sign in</title>\n',
@@ -84,13 +84,13 @@ export async function answerWith(sabotage: Sabotage): Promise<void> {
       await new Promise<void>((go) =>
         fault.delayMs === undefined ? sabotage.faults.hold(go) : setTimeout(go, fault.delayMs),
       )
-      send(act())
+      send(await act())
       break
     case 'foreign-next-link':
-      send(withNextLink(act(), `${fault.origin}/next?$skiptoken=1`))
+      send(withNextLink(await act(), `${fault.origin}/next?$skiptoken=1`))
       break
     case 'huge':
-      send(padded(act(), fault.bytes))
+      send(padded(await act(), fault.bytes))
       break
   }
 }
@@ -134,19 +134,23 @@ async function untilClosed({ response }: Sabotage): Promise<void> {
   if (!response.destroyed) await once(response, 'close')
 }
 
-/** Sends when `arrange` calls back, unless the connection has ended by then. */
+/**
+ * Sends when the request is executed and `arrange` calls back, unless the connection has ended by then. It
+ * waits for both from the start: a test may release the response as soon as the request has arrived.
+ */
 async function answerAfter(
   { response, send }: Sabotage,
-  reply: Reply,
+  executed: Promise<Reply>,
   arrange: (done: () => void) => () => void,
 ): Promise<void> {
-  await new Promise<void>((resolve) => {
+  const arranged = new Promise<void>((resolve) => {
     const cancel = arrange(resolve)
     response.on('close', () => {
       cancel()
       resolve()
     })
   })
+  const [reply] = await Promise.all([executed, arranged])
   if (!response.destroyed) send(reply)
 }
 

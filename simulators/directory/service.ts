@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer as createPlainServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { host, listen, stop } from '../loopback.ts'
 import { ApiError } from './api-error.ts'
@@ -15,6 +15,8 @@ import type { TokenClaims } from './tokens.ts'
 
 export type Service = {
   name: ServiceName
+  /** Over plain HTTP; default TLS. */
+  isPlain?: boolean
   routes: readonly Route[]
   /** Called before the route: checks the request and returns the caller. */
   admit(call: Call): TokenClaims | undefined
@@ -51,12 +53,13 @@ export async function startService(
   port = 0,
 ): Promise<RunningService> {
   const { cert, key } = context.certificates
-  const server = createServer(
-    { cert, key, keepAliveTimeout: 60_000 },
-    (request, response) => void answer(request, response),
-  )
+  const taken = (request: IncomingMessage, response: ServerResponse) => void answer(request, response)
+  const server =
+    service.isPlain === true
+      ? createPlainServer({ keepAliveTimeout: 60_000 }, taken)
+      : createServer({ cert, key, keepAliveTimeout: 60_000 }, taken)
   const boundPort = await listen(server, port)
-  const origin = `https://${host}:${boundPort}`
+  const origin = `${service.isPlain === true ? 'http' : 'https'}://${host}:${boundPort}`
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const call = callOf(service, request, { origin, view: context.nextView(service.name) })
@@ -100,7 +103,7 @@ async function serve(
   const fault = context.faults.take(call.service, call.operation)
   if (fault !== undefined) entry.fault = fault.kind
   const entered = context.guard.enter(call)
-  const act = (): Reply => {
+  const act = async (): Promise<Reply> => {
     const limited = context.meter(call.service)
     try {
       if (limited !== undefined) {
@@ -114,7 +117,7 @@ async function serve(
       call.caller = service.admit(call)
       entry.clientId = call.caller?.appid ?? entry.clientId
       const route = service.routes.find(({ operation }) => operation === call.operation)
-      return route === undefined ? service.unknown(call) : route.handle(call)
+      return route === undefined ? service.unknown(call) : await route.handle(call)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       entry.code = error.code
@@ -130,7 +133,7 @@ async function serve(
     entry.status = reply.status
     sendReply(response, { ...reply, headers: { ...standing, ...reply.headers } })
   }
-  if (fault === undefined) send(act())
+  if (fault === undefined) send(await act())
   else
     await answerWith({
       fault,

@@ -16,8 +16,11 @@ const delayFields = z.strictObject({
   servicePrincipalToPassword: seconds.describe('a new service principal is not found by its addPassword'),
   servicePrincipalToResourceManager: seconds.describe('PrincipalNotFound, unless the principalType is sent'),
   servicePrincipalToGroup: seconds.describe('a new service principal cannot be a member'),
+  servicePrincipalToAppRole: seconds.describe('a new service principal cannot get an app role'),
   secretToToken: seconds.describe('a new secret is refused: 7000215'),
   removedSecretToToken: seconds.describe('a removed secret, or one of a deleted application, still works'),
+  trustToToken: seconds.describe('a new trust is unknown to the token endpoint: 70021; a removed one works'),
+  certificateToToken: seconds.describe('a new certificate is refused: 700027; a removed one works'),
   deletedToBin: seconds.describe('what was deleted is not among the deleted items'),
   deletedServicePrincipalName: seconds.describe('the name of a deleted service principal is still in use'),
   changeToRead: seconds.describe(
@@ -57,6 +60,8 @@ export const settingsFields = z.strictObject({
     .boolean()
     .default(false)
     .describe('a policy of the tenant allows no secrets: CredentialTypeNotAllowedAsPerAppPolicy'),
+  forbidCertificates: z.boolean().default(false).describe('the same for certificates'),
+  addKeyShowsKeyId: z.boolean().default(true).describe('whether the response of addKey has the key id'),
   lockServicePrincipals: z
     .enum(['never', 'by-default', 'always'])
     .default('never')
@@ -78,7 +83,39 @@ export const settingsFields = z.strictObject({
     .default(null)
     .describe('it has them on these resource groups only'),
   rateLimits: z
-    .strictObject({ login: rateLimit, directory: rateLimit, 'resource-manager': rateLimit })
+    .strictObject({
+      login: rateLimit,
+      directory: rateLimit,
+      'resource-manager': rateLimit,
+      metadata: rateLimit,
+    })
+    .prefault({}),
+  issuers: z
+    .strictObject({
+      cacheSeconds: z.number().min(0).default(300).describe('how long the keys of an issuer are kept'),
+      refetchOnUnknownKey: z
+        .boolean()
+        .default(true)
+        .describe('whether an unknown key id makes the platform fetch the keys before that time'),
+      clockSkewSeconds: z.number().min(0).default(300),
+      timeoutMs: z.int().min(1).default(5000),
+      addresses: z
+        .record(z.string(), z.string())
+        .default({})
+        .describe('where the documents of an origin are fetched, as name resolution would'),
+      ca: z.string().nullable().default(null).describe('PEM; trusted for issuers over TLS'),
+    })
+    .prefault({}),
+  metadata: z
+    .strictObject({
+      systemAssigned: z.boolean().default(true).describe('whether the host has its own identity'),
+      cacheSeconds: z
+        .number()
+        .min(0)
+        .default(0)
+        .describe('how long the same token is returned, with its old roles and expiry'),
+      tokenLifetimeSeconds: z.int().min(1).default(86_400),
+    })
     .prefault({}),
   strictConcurrency: z
     .boolean()
@@ -108,6 +145,8 @@ export function changeSettings(settings: Settings, change: SettingsInput): Setti
     delaySeconds: { ...settings.delaySeconds, ...change.delaySeconds },
     quotas: { ...settings.quotas, ...change.quotas },
     rateLimits: { ...settings.rateLimits, ...change.rateLimits },
+    issuers: { ...settings.issuers, ...change.issuers },
+    metadata: { ...settings.metadata, ...change.metadata },
   })
   // keep the object unless the chaos changes: it holds the state of the random generator
   return change.chaos === undefined ? { ...changed, chaos: settings.chaos } : changed

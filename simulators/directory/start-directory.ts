@@ -1,19 +1,23 @@
+import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeTemporaryFolder } from '../exit.ts'
+import { addResources, assignedRoles, directoryAppId } from './app-roles.ts'
 import { makeCertificates } from './certificates.ts'
 import { makeConcurrencyGuard } from './concurrency.ts'
 import type { View } from './consistency.ts'
 import { type Controls, startControls } from './controls.ts'
-import type { Directory, DirectoryOptions } from './directory.ts'
+import type { Directory, DirectoryOptions, HostIdentity } from './directory.ts'
 import { grantRoot } from './directory-permissions.ts'
 import { makeFaultBox } from './faults.ts'
-import { addFixtures, addGroup, addRoleDefinition, assignRootRoles } from './fixtures.ts'
+import { addFixtures, addGroup, addHostIdentities, addRoleDefinition, assignRootRoles } from './fixtures.ts'
 import { graphService } from './graph.ts'
 import { debrisOf, inventoryOf } from './inventory.ts'
+import { makeIssuerKeys } from './issuer-keys.ts'
 import { makeJournal } from './journal.ts'
 import { loginService } from './login.ts'
+import { metadataService } from './metadata.ts'
 import type { ServiceName } from './operations.ts'
 import { makeRateMeter } from './rate-meter.ts'
 import { resourceManagerService } from './resource-manager.ts'
@@ -21,7 +25,7 @@ import type { Call } from './call.ts'
 import { type RunningService, startService, type ServiceContext } from './service.ts'
 import { changeSettings, settingsFields } from './settings.ts'
 import { adminControlsOf } from './admin-controls.ts'
-import { Tenant } from './tenant.ts'
+import { type ManagedIdentity, type Principal, Tenant } from './tenant.ts'
 import { makeTokenBook, type TokenClaims } from './tokens.ts'
 
 /** Resources in scopes of the real cloud; the stand-in also accepts its own address. */
@@ -29,7 +33,7 @@ const directoryResources = [
   'https://graph.microsoft.com',
   'https://graph.microsoft.us',
   'https://microsoftgraph.chinacloudapi.cn',
-  '00000003-0000-0000-c000-000000000000',
+  directoryAppId,
 ]
 const resourceManagerResources = [
   'https://management.core.windows.net/',
@@ -48,6 +52,9 @@ export async function startDirectory(options: DirectoryOptions = {}): Promise<Di
   const now = () => givenNow() + settings.clockOffsetSeconds * 1000
   const tenant = new Tenant()
   const root = addFixtures(tenant, now())
+  const [system, ...userAssigned] = addHostIdentities(tenant, now())
+  const { directory: directoryApi, orders } = addResources(tenant, now())
+  const identityHeader = randomBytes(16).toString('hex')
   const tokens = await makeTokenBook()
   const journal = makeJournal()
   const faults = makeFaultBox(() => settings.chaos)
@@ -77,11 +84,20 @@ export async function startDirectory(options: DirectoryOptions = {}): Promise<Di
     readCaller(call, tokens.find, resources[service])
   const settingsNow = () => settings
   const isResource = (resource: string) =>
-    resources.directory.has(resource) || resources['resource-manager'].has(resource)
-  const ports = [0, 1, 2, 3].map((step) => (port === 0 ? 0 : port + step))
+    resources.directory.has(resource) || resources['resource-manager'].has(resource) || isOrders(resource)
+  const isOrders = (resource: string) => [orders.appId, `api://${orders.appId}`].includes(resource)
+  const rolesAt = (principal: Principal, resource: string): string[] => {
+    if (isOrders(resource)) return assignedRoles(tenant, principal, orders)
+    if (!resources.directory.has(resource)) return []
+    return [...new Set([...principal.roles, ...assignedRoles(tenant, principal, directoryApi)])]
+  }
+  const ports = [0, 1, 2, 3, 4].map((step) => (port === 0 ? 0 : port + step))
   const login = stack.use(
     await startService(
-      loginService({ tenant, tokens, settings: settingsNow, isResource }),
+      loginService({
+        ...{ tenant, tokens, settings: settingsNow, isResource, rolesAt },
+        issuerKeys: makeIssuerKeys(() => settings.issuers, now),
+      }),
       context,
       ports[0],
     ),
@@ -100,24 +116,36 @@ export async function startDirectory(options: DirectoryOptions = {}): Promise<Di
       ports[2],
     ),
   )
+  const metadata = stack.use(
+    await startService(
+      metadataService({
+        ...{ tenant, tokens, settings: settingsNow, isResource, rolesAt, identityHeader },
+        exchangeIssuer: () => `${login.url}/${tenant.tenantId}/v2.0`,
+      }),
+      context,
+      ports[4],
+    ),
+  )
   resources.directory.add(graph.url)
   resources['resource-manager'].add(manager.url)
   const running: Record<ServiceName, RunningService> = {
     login,
     directory: graph,
     'resource-manager': manager,
+    metadata,
   }
   const those = (service: ServiceName | undefined) =>
     service === undefined ? Object.values(running) : [running[service]]
 
   function apply(): void {
-    grantRoot(tenant, root.principal.id, settings)
-    assignRootRoles(
-      tenant,
+    const roles = { roleNames: settings.rootRoles, resourceGroups: settings.rootResourceGroups }
+    for (const principal of [
       root.principal,
-      { roleNames: settings.rootRoles, resourceGroups: settings.rootResourceGroups },
-      now(),
-    )
+      ...[system, ...userAssigned].map((one) => principalOf(tenant, one)),
+    ]) {
+      grantRoot(principal, settings)
+      assignRootRoles(tenant, principal, roles, now())
+    }
   }
   apply()
 
@@ -127,6 +155,11 @@ export async function startDirectory(options: DirectoryOptions = {}): Promise<Di
     authorityUrl: login.url,
     directoryUrl: graph.url,
     resourceManagerUrl: manager.url,
+    metadataUrl: metadata.url,
+    identityEndpoint: `${metadata.url}/msi/token`,
+    identityHeader,
+    systemAssignedIdentity: hostIdentity(tenant, system),
+    userAssignedIdentities: [hostIdentity(tenant, userAssigned[0]), hostIdentity(tenant, userAssigned[1])],
     get controlUrl() {
       return controls?.url
     },
@@ -140,6 +173,7 @@ export async function startDirectory(options: DirectoryOptions = {}): Promise<Di
     rootApplicationId: root.application.id,
     rootServicePrincipalId: root.principal.id,
     groupIds: Object.fromEntries(tenant.groups.values().map(({ displayName, id }) => [displayName, id])),
+    orders: { appId: orders.appId, servicePrincipalId: orders.id },
     get settings() {
       return settings
     },
@@ -166,6 +200,18 @@ export async function startDirectory(options: DirectoryOptions = {}): Promise<Di
   if (options.controls === true) controls = kept.use(await startControls(directory, ports[3]))
   return directory
 }
+
+function principalOf(tenant: Tenant, { appId }: ManagedIdentity): Principal {
+  const principal = tenant.principalByAppId(appId)
+  if (principal === undefined) throw new Error('a managed identity has a service principal')
+  return principal
+}
+
+const hostIdentity = (tenant: Tenant, identity: ManagedIdentity): HostIdentity => ({
+  clientId: identity.appId,
+  servicePrincipalId: principalOf(tenant, identity).id,
+  resourceId: identity.resourceId,
+})
 
 async function writeCa(stack: AsyncDisposableStack, ca: string): Promise<string> {
   const folder = stack.use(await makeTemporaryFolder(tmpdir(), 'directory-'))

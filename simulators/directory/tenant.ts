@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Lived } from './consistency.ts'
+import type { KeyCredential } from './key-credentials.ts'
+import type { Trust } from './trusts.ts'
 
 export type Password = Lived & {
   keyId: string
@@ -9,9 +11,6 @@ export type Password = Lived & {
   hint: string
   secretText: string
 }
-
-/** An external issuer whose tokens replace a secret. */
-export type FederatedCredential = { issuer: string; subject: string; audience: string }
 
 /**
  * The common fields of applications and service principals. Removed passwords stay listed, with `deletedAt`.
@@ -32,15 +31,43 @@ export type Holder = Lived & {
 export type Application = Holder & {
   signInAudience: string
   tags: string[]
-  federated: FederatedCredential[]
+  /** Removed trusts and certificates stay listed, with `deletedAt`. */
+  trusts: Trust[]
+  keys: KeyCredential[]
   serviceManagementReference: string | null
   /** The secrets of its service principals cannot be changed. */
   isLocked: boolean
 }
-export type Principal = Holder & { roles: string[] }
+export type Principal = Holder & {
+  /** Permissions at the directory that it has without an assignment. */
+  roles: string[]
+  type: 'Application' | 'ManagedIdentity'
+  /** The permissions it offers as a resource. */
+  appRoles: AppRole[]
+}
+/** What a managed identity has instead of an application; the directory API does not show it. */
+export type ManagedIdentity = Application & { assigned: 'system' | 'user'; resourceId: string }
 /** `dynamic`: a rule determines the members; `on-premises`: synchronized, and can only be changed there. */
 export type GroupKind = 'assigned' | 'dynamic' | 'on-premises' | 'role-assignable'
 export type Group = { seq: number; id: string; displayName: string; memberIds: Set<string>; kind: GroupKind }
+/** A permission that a resource offers. */
+export type AppRole = {
+  id: string
+  value: string
+  displayName: string
+  isEnabled: boolean
+  allowedMemberTypes: readonly ('Application' | 'User')[]
+}
+
+export type AppRoleAssignment = {
+  seq: number
+  id: string
+  principalId: string
+  resourceId: string
+  appRoleId: string
+  createdAt: number
+}
+
 export type RoleDefinition = {
   seq: number
   name: string
@@ -70,6 +97,8 @@ export class Tenant {
   readonly subscriptionId = randomUUID()
   readonly resourceGroups = new Set<string>()
   readonly applications = new Map<string, Application>()
+  /** By client id. */
+  readonly managedIdentities = new Map<string, ManagedIdentity>()
   readonly principals = new Map<string, Principal>()
   readonly groups = new Map<string, Group>()
   readonly roleDefinitions = new Map<string, RoleDefinition>()
@@ -80,9 +109,11 @@ export class Tenant {
   readonly #principalByAppId = new Map<string, Principal>()
   /** Names of assignments by principal. */
   readonly #assignmentsOf = new Map<string, Set<string>>()
+  readonly appRoleAssignments = new Map<string, AppRoleAssignment>()
   readonly #purged: Application[] = []
   #seq = 0
   #deleted = 0
+  #platform = 0
 
   nextSeq(): number {
     this.#seq += 1
@@ -90,13 +121,33 @@ export class Tenant {
   }
 
   addApplication(fields: Partial<Application> & { displayName: string; createdAt: number }): Application {
-    const application: Application = {
+    const application = this.#newApplication(fields)
+    this.applications.set(application.id, application)
+    this.#applicationByAppId.set(application.appId, application)
+    return application
+  }
+
+  /** Also adds its service principal. */
+  addManagedIdentity(
+    fields: Pick<ManagedIdentity, 'displayName' | 'assigned' | 'resourceId' | 'createdAt'>,
+  ): ManagedIdentity {
+    const { assigned, resourceId, ...names } = fields
+    const identity = { ...this.#newApplication({ ...names, fixture: true }), assigned, resourceId }
+    this.managedIdentities.set(identity.appId, identity)
+    this.#applicationByAppId.set(identity.appId, identity)
+    this.addPlatformPrincipal({ ...names, appId: identity.appId, type: 'ManagedIdentity', fixture: true })
+    return identity
+  }
+
+  #newApplication(fields: Partial<Application> & { displayName: string; createdAt: number }): Application {
+    return {
       id: randomUUID(),
       appId: randomUUID(),
       signInAudience: 'AzureADMyOrg',
       tags: [],
       passwords: [],
-      federated: [],
+      trusts: [],
+      keys: [],
       ownerIds: [],
       serviceManagementReference: null,
       isLocked: false,
@@ -104,9 +155,12 @@ export class Tenant {
       ...fields,
       seq: this.nextSeq(),
     }
-    this.applications.set(application.id, application)
-    this.#applicationByAppId.set(application.appId, application)
-    return application
+  }
+
+  /** A service principal that does not count for the quota. */
+  addPlatformPrincipal(fields: Parameters<Tenant['addPrincipal']>[0]): Principal {
+    this.#platform += 1
+    return this.addPrincipal(fields)
   }
 
   addPrincipal(
@@ -116,6 +170,8 @@ export class Tenant {
       id: randomUUID(),
       passwords: [],
       roles: [],
+      type: 'Application',
+      appRoles: [],
       ownerIds: [],
       fixture: false,
       ...fields,
@@ -164,12 +220,14 @@ export class Tenant {
     if (principal !== undefined) this.deletePrincipal(principal, now)
   }
 
-  /** Removes its memberships but keeps its role assignments. */
+  /** Removes its memberships and app roles (not documented), but keeps its role assignments. */
   deletePrincipal(principal: Principal, now: number): void {
     if (principal.deletedAt !== undefined) return
     principal.deletedAt = now
     this.#deleted += 1
     for (const group of this.groups.values()) group.memberIds.delete(principal.id)
+    for (const { id, principalId } of this.appRoleAssignments.values())
+      if (principalId === principal.id) this.appRoleAssignments.delete(id)
   }
 
   purgeApplication(application: Application, now: number): void {
@@ -192,9 +250,9 @@ export class Tenant {
     this.#deleted -= 1
   }
 
-  /** The number of objects for the quota; a deleted one counts a quarter. */
+  /** The number of objects for the quota, without those of the platform; a deleted one counts a quarter. */
   quotaUsed(): number {
-    const all = this.applications.size + this.principals.size + this.groups.size
+    const all = this.applications.size + this.principals.size - this.#platform + this.groups.size
     return all - this.#deleted + Math.floor(this.#deleted / 4)
   }
 }

@@ -1,5 +1,6 @@
 import { createHash, generateKeyPair, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { promisify } from 'node:util'
+import type { Principal, Tenant } from './tenant.ts'
 
 export type TokenClaims = {
   aud: string
@@ -13,7 +14,34 @@ export type TokenClaims = {
   tid: string
   idtyp: 'app'
   roles?: readonly string[]
+  /** The resource of a managed identity. */
+  xms_mirid?: string
 }
+
+/** The claims of an access token for a service principal. */
+export const accessClaims = (
+  { tenantId }: Tenant,
+  { appId, id }: Principal,
+  token: {
+    audience: string
+    issuedAt: number
+    tokenLifetimeSeconds: number
+    /** What the principal may do at the audience. */
+    roles: readonly string[]
+  },
+): TokenClaims => ({
+  aud: token.audience,
+  iss: `https://sts.windows.net/${tenantId}/`,
+  iat: token.issuedAt,
+  nbf: token.issuedAt,
+  exp: token.issuedAt + token.tokenLifetimeSeconds,
+  appid: appId,
+  oid: id,
+  sub: id,
+  tid: tenantId,
+  idtyp: 'app',
+  ...(token.roles.length > 0 && { roles: token.roles }),
+})
 
 /** Signs access tokens and keeps them. */
 export type TokenBook = {
