@@ -7,7 +7,11 @@ import { isNetwork } from './lib/cidr.ts'
 import { parsePostgresUrl } from './lib/postgres-url.ts'
 import { systemCode } from './lib/private-file.ts'
 import { placeOf, realPathOf } from './lib/real-path.ts'
-import { type EnvironmentSettings, isEnvironmentName } from './plugins/cloud/upstream/environments.ts'
+import {
+  authTypes,
+  type EnvironmentSettings,
+  isEnvironmentName,
+} from './plugins/cloud/upstream/environments.ts'
 
 /** A setting is invalid. The process logs the message and exits with code 2. */
 export class SettingError extends Error {
@@ -133,6 +137,16 @@ const serviceAddress = z
   .refine(
     (url) => url !== null && url.protocol === 'https:' && url.href === `${url.origin}${url.pathname}`,
     'must be a URL like https://login.example.com',
+  )
+  .transform((url) => url?.href.replace(/\/$/, '') ?? '')
+
+/** The address of a service on the machine itself, which may be plain HTTP. */
+const plainAddress = z
+  .string()
+  .transform((text) => URL.parse(text))
+  .refine(
+    (url) => url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}${url.pathname}`,
+    'must be a URL like http://169.254.169.254',
   )
   .transform((url) => url?.href.replace(/\/$/, '') ?? '')
 
@@ -674,6 +688,56 @@ export const cloudSettings = {
     undefined,
     'PEM file of additional CA certificates for these services',
   ),
+  authType: setting(
+    z.enum(authTypes, { error: `must be one of ${authTypes.join(', ')}` }),
+    'CLOUD_AUTH_TYPE',
+    undefined,
+    'how every cloud mount signs in; overrides auth_type of its config',
+  ),
+  clientCertificatePath: setting(
+    z.string(),
+    'CLOUD_CLIENT_CERTIFICATE_PATH',
+    undefined,
+    'file with the certificate of the root credential and its key: PEM or PFX; overrides the config of cloud mounts',
+  ),
+  clientCertificatePassword: setting(
+    z.string(),
+    'CLOUD_CLIENT_CERTIFICATE_PASSWORD',
+    undefined,
+    'password of that file',
+    true,
+  ),
+  metadataEndpoint: setting(
+    plainAddress,
+    'CLOUD_METADATA_ENDPOINT',
+    undefined,
+    'metadata service that has the identity of the machine; by default `http://169.254.169.254`',
+  ),
+  hostIdentity: setting(
+    z.string(),
+    'CLOUD_HOST_IDENTITY',
+    undefined,
+    'full paths of mounts outside of the root namespace that may sign in as the machine, separated by commas, such as team/cloud/',
+  ),
+  federatedTokenFile: setting(
+    z.string(),
+    'AZURE_FEDERATED_TOKEN_FILE',
+    undefined,
+    'file with the token of a Kubernetes service account; set by Azure Workload Identity',
+  ),
+  identityEndpoint: setting(
+    plainAddress,
+    'IDENTITY_ENDPOINT',
+    undefined,
+    'metadata service of an application platform; set by the platform together with `IDENTITY_HEADER`',
+  ),
+  identityHeader: setting(
+    z.string(),
+    'IDENTITY_HEADER',
+    undefined,
+    'what that service requires of its clients; set by the platform',
+    true,
+  ),
 } satisfies Record<keyof EnvironmentSettings, Setting>
 
 type Settings = typeof settings
@@ -806,11 +870,11 @@ export const secretValues = (environment: Readonly<Record<string, string | undef
     shownNames.test(name) && isSecret(name) && value !== '' ? [value] : [],
   )
 
-const shownNames = /^(?:GATEHOUSE|CLOUD|OTEL)_|^(?:https?|no)_proxy$/i
+const shownNames = /^(?:GATEHOUSE|CLOUD|OTEL|IDENTITY)_|^AZURE_FEDERATED_TOKEN_FILE$|^(?:https?|no)_proxy$/i
 
 /** Another program's, whose secrets nobody here knows by name. */
 const isForeign = (name: string): boolean =>
-  name.startsWith('CLOUD_') && Object.values(cloudSettings).every((entry) => entry.name !== name)
+  /^(?:CLOUD|IDENTITY)_/.test(name) && Object.values(cloudSettings).every((entry) => entry.name !== name)
 
 /** Names of secrets that other programs define, and names that are unknown here. */
 const secretName = /SECRET|PASSWORD|TOKEN|KEY|HEADERS|CREDENTIAL/

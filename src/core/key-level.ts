@@ -12,7 +12,7 @@ export type LevelPage = {
   paced?(names: AsyncIterable<string>): AsyncIterable<string>
 }
 
-const pageSize = 1000
+const pageSize = 250
 /** Sorts after every character of a path, so a folder plus this sorts after all keys of the folder. */
 const last = '\u{10ffff}'
 

@@ -1,10 +1,11 @@
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { Buffer } from 'node:buffer'
 import { fail } from '../errors.ts'
+import { type Hmac, hmacWith } from '../lib/hmac.ts'
 import type { Random } from '../lib/random.ts'
 import type { View } from './barrier/view.ts'
 
 /** HMAC-SHA256 under one key. */
-export type KeyedHash = (text: string) => Buffer
+export type KeyedHash = Hmac
 
 const keyBytes = 32
 
@@ -22,21 +23,16 @@ export async function openKeyedHashes<Name extends string>(
   )
   await view.putIfAbsent(key, fresh)
   const stored = await view.get(key)
-  const hashes = names.map((name) => [name, keyedHash(secretOf(stored, name))] as const)
+  const hashes = names.map((name) => [name, hmacWith(secretOf(stored, name))] as const)
   // the type of fromEntries loses the names, which are exactly `names`
   return Object.fromEntries(hashes) as Record<Name, KeyedHash>
 }
 
-function secretOf(stored: unknown, name: string): KeyObject {
+function secretOf(stored: unknown, name: string): Buffer {
   const text =
     typeof stored === 'object' && stored !== null ? new Map(Object.entries(stored)).get(name) : undefined
   const bytes = typeof text === 'string' ? Buffer.from(text, 'base64') : Buffer.alloc(0)
   if (bytes.length !== keyBytes)
     throw fail('internal', 'internal error', { cause: new Error(`stored key "${name}" is not usable`) })
-  return createSecretKey(bytes)
+  return bytes
 }
-
-const keyedHash =
-  (secret: KeyObject): KeyedHash =>
-  (text) =>
-    createHmac('sha256', secret).update(text).digest()

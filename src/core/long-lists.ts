@@ -1,4 +1,6 @@
+import { Buffer } from 'node:buffer'
 import { fail, refuse } from '../errors.ts'
+import { LongText } from '../lib/long-text.ts'
 import { LongWork } from '../lib/long-work.ts'
 import { Limiter } from '../lib/limiter.ts'
 
@@ -45,18 +47,39 @@ export class LongLists {
 }
 
 /** More names than this are not turned into text at once. */
-const namesAtOnce = 5_000
+const namesAtOnce = 2_000
 
-/** Names as the data of a list, and their JSON text if they are many: other work runs while it is made. */
+/** Names as the data of a list. Many become text in steps while they arrive, so that other work runs meanwhile. */
 export async function listedNames(
-  keys: readonly string[],
-): Promise<{ data: { keys: readonly string[] }; dataText?: string }> {
-  if (keys.length <= namesAtOnce) return { data: { keys } }
+  names: readonly string[] | AsyncIterable<string>,
+): Promise<{ data: { keys: readonly string[] } } | { longData: LongText }> {
   const work = new LongWork()
-  const texts: string[] = []
-  for (let at = 0; at < keys.length; at += namesAtOnce) {
-    texts.push(JSON.stringify(keys.slice(at, at + namesAtOnce)).slice(1, -1))
+  const parts: Buffer[] = []
+  let held: readonly string[] = []
+  for await (const next of Symbol.asyncIterator in names ? gathered(names) : slices(names)) {
+    if (held.length > 0) parts.push(partOf(held, parts.length === 0))
     if (work.isDue) await work.giveWay()
+    held = next
   }
-  return { data: { keys }, dataText: `{"keys":[${texts.join(',')}]}` }
+  if (parts.length === 0) return { data: { keys: held } }
+  return { longData: new LongText([...parts, partOf(held, false), Buffer.from(']}')]) }
+}
+
+const partOf = (names: readonly string[], isFirst: boolean): Buffer =>
+  Buffer.from(`${isFirst ? '{"keys":[' : ','}${JSON.stringify(names).slice(1, -1)}`)
+
+function* slices(names: readonly string[]): Generator<readonly string[], void, undefined> {
+  for (let at = 0; at < names.length; at += namesAtOnce) yield names.slice(at, at + namesAtOnce)
+}
+
+async function* gathered(names: AsyncIterable<string>): AsyncGenerator<readonly string[], void, undefined> {
+  let held: string[] = []
+  for await (const name of names) {
+    if (held.length === namesAtOnce) {
+      yield held
+      held = []
+    }
+    held.push(name)
+  }
+  yield held
 }

@@ -29,7 +29,14 @@ export type OutboundOptions = {
 }
 
 /** What metrics call a service. docs/monitoring.md#metrics */
-type OutboundService = 'keys' | 'discovery' | 'provider' | 'login' | 'directory' | 'resource-manager'
+type OutboundService =
+  | 'keys'
+  | 'discovery'
+  | 'provider'
+  | 'login'
+  | 'directory'
+  | 'resource-manager'
+  | 'metadata'
 
 /** A request that has ended. `refused`: a status from 400 to 499. */
 type OutboundEvent = {
@@ -47,6 +54,18 @@ export type OutboundExchange = {
   body?: string | undefined
   /** From `connections`. */
   agent: TlsAgent
+  timeoutMs: number
+  maxBytes: number
+  signal?: AbortSignal | undefined
+}
+
+/** A GET to a service of the machine itself, which the operator or the platform has named. */
+export type DirectRequest = {
+  service: OutboundService
+  url: string
+  headers: Readonly<Record<string, string>>
+  /** Until the connection is established. */
+  connectMs: number
   timeoutMs: number
   maxBytes: number
   signal?: AbortSignal | undefined
@@ -192,6 +211,40 @@ export class OutboundClient {
     }
   }
 
+  /**
+   * Sends a GET that passes no proxy, follows no redirect, and may go to a denied network, because no caller chose
+   * its address. Throws `OutboundError`.
+   */
+  async direct(request: DirectRequest): Promise<OutboundResponse> {
+    const { service, url, headers, connectMs, timeoutMs, maxBytes, signal } = request
+    const target = parseUrl(url)
+    const ending = new AbortController()
+    const end = () => ending.abort()
+    const limit = setTimeout(end, timeoutMs)
+    const connecting = setTimeout(end, connectMs)
+    signal?.addEventListener('abort', end)
+    if (signal?.aborted === true) end()
+    const started = performance.now()
+    const ended = (outcome: OutboundEvent['outcome']) =>
+      this.#onEnd?.({ service, outcome, seconds: (performance.now() - started) / 1000 })
+    try {
+      const response = await sendDirectly(target, { headers, signal: ending.signal }, () =>
+        clearTimeout(connecting),
+      )
+      const answer = await answerOf(response, maxBytes).finally(() => response.destroy())
+      ended(outcomeOf(answer.status))
+      return answer
+    } catch (error) {
+      ended(ending.signal.aborted ? 'timeout' : 'failed')
+      const why = ending.signal.aborted ? 'time limit exceeded' : causeOf(error)
+      throw new OutboundError(`Get ${named(target)}: ${why}`, { cause: error })
+    } finally {
+      clearTimeout(connecting)
+      clearTimeout(limit)
+      signal?.removeEventListener('abort', end)
+    }
+  }
+
   async #send(url: string, options: OutboundOptions, body: string | undefined): Promise<OutboundResponse> {
     const { caPem, timeoutMs = 10_000, maxBytes = 1024 ** 2, accept = 'application/json' } = options
     const { service = 'provider' } = options
@@ -235,18 +288,9 @@ export class OutboundClient {
         { ...options, headers: { ...options.headers, ...span?.headers }, method: verb.toUpperCase() },
         body,
       )
-      try {
-        const answer = {
-          status: response.statusCode ?? 0,
-          statusText: response.statusMessage ?? '',
-          headers: response.headers,
-          body: await readBody(response, maxBytes),
-        }
-        ended(outcomeOf(answer.status))
-        return answer
-      } finally {
-        response.destroy()
-      }
+      const answer = await answerOf(response, maxBytes).finally(() => response.destroy())
+      ended(outcomeOf(answer.status))
+      return answer
     } catch (error) {
       ended(options.signal.aborted ? 'timeout' : 'failed')
       throw new OutboundError(
@@ -322,6 +366,28 @@ export class OutboundClient {
     if (address === undefined || reachableAddresses(address).some((reached) => this.#isDenied(reached)))
       throw new DeniedAddressError(`address ${shown} is in a denied network`)
   }
+}
+
+const answerOf = async (response: IncomingMessage, maxBytes: number): Promise<OutboundResponse> => ({
+  status: response.statusCode ?? 0,
+  statusText: response.statusMessage ?? '',
+  headers: response.headers,
+  body: await readBody(response, maxBytes),
+})
+
+function sendDirectly(
+  target: URL,
+  { headers, signal }: { headers: Readonly<Record<string, string>>; signal: AbortSignal },
+  connected: () => void,
+): Promise<IncomingMessage> {
+  return new Promise((settle, reject) => {
+    const send = target.protocol === 'https:' ? requestTls : requestPlain
+    // without an agent, the process's proxy settings do not apply
+    send(target, { agent: false, signal, headers: { ...headers, 'user-agent': 'gatehouse' } }, settle)
+      .on('socket', (socket) => socket.once('connect', connected))
+      .on('error', reject)
+      .end()
+  })
 }
 
 /**

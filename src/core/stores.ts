@@ -10,6 +10,8 @@ import { GroupStore } from './identity/group-store.ts'
 import { IdentityStore } from './identity/identity-store.ts'
 import { migrateIdentityNames } from './identity/name-migration.ts'
 import { IdentityTokens } from './identity-tokens/identity-tokens.ts'
+import { KeyMounts } from './identity-tokens/key-mounts.ts'
+import { MountTokens } from './identity-tokens/mount-tokens.ts'
 import type { Jobs } from './jobs.ts'
 import { LeaseStore } from './leases/lease-store.ts'
 import { Lockouts } from './lockout/lockouts.ts'
@@ -126,6 +128,7 @@ async function openIdentity({
   namespaces,
   mountOf,
   apiAddr,
+  mounts,
 }: Mounted) {
   const parts = { view, clock, random }
   await migrateIdentityNames(view, random, log)
@@ -146,12 +149,20 @@ async function openIdentity({
     IdentityStore.open({ ...parts, memberships: groups, caches }),
   )
   groups.onChange((change) => identities.groupsChanged(change))
+  const keyMounts = new KeyMounts({ mounts, namespaces })
   const identityTokens = new IdentityTokens({
     ...{ root, clock, random },
     apiAddr,
     identityOf: (entityId) => identities.identityOf(entityId),
+    keyMounts,
   })
-  return { groups, identities, identityTokens }
+  const mountTokens = new MountTokens({ identityTokens, keyMounts, clock, random })
+  mounts.beforeChange((mount) =>
+    keyMounts.checkMount(mount, (issuer, name) => identityTokens.keys.settingsOf(issuer, name)),
+  )
+  // they may name other keys
+  mounts.onChange(() => identityTokens.publishedForMounts.dropAll())
+  return { groups, identities, identityTokens, mountTokens }
 }
 
 async function openTokens(opened: Mounted) {

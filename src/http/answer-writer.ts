@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { pipeline } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
+import { LongText } from '../lib/long-text.ts'
 import { callOf, type CrossOrigin } from './call.ts'
 import type { CommonHeaders } from './common-headers.ts'
 import type { StreamedBody } from './envelope.ts'
@@ -10,12 +11,13 @@ import type { Answer } from './exchange.ts'
 export function writeAnswer(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, contentType, headers, body: made, stream }: Answer,
+  { status, contentType, headers, body: made, stream: streamed }: Answer,
   { closes, common }: { readonly closes: boolean; readonly common: CommonHeaders },
 ): void {
   if (response.destroyed || request.stream?.destroyed === true) return
   // a 204 has neither body nor Content-Length (RFC 9110 §8.6), also where a client chose the status
-  const body = status === 204 ? undefined : made
+  const body = status === 204 || made instanceof LongText ? undefined : made
+  const stream = made instanceof LongText ? streamOf(made) : streamed
   const { requestId, crossOrigin, limitHeaders } = callOf(request)
   const namespace = request.headers['x-vault-namespace']
   const all = common.first(status, requestId, namespace)
@@ -39,13 +41,19 @@ export function writeAnswer(
 /** Longer responses count against the memory limit until their clients have taken them. docs/limits.md#overload */
 const smallAnswer = 64 * 1024
 
-export const isSmall = (body: string | Buffer | undefined): boolean => (body?.length ?? 0) <= smallAnswer
+export const isSmall = (body: string | Buffer | LongText | undefined): boolean =>
+  (body instanceof LongText ? body.bytes : (body?.length ?? 0)) <= smallAnswer
 
 /** A client that takes nothing of a longer body for this long is disconnected: what it holds is scarce. */
 const stalledMs = 60_000
 
 const endIfStalled = (response: ServerResponse): void =>
   void response.setTimeout(stalledMs, () => response.destroy())
+
+const streamOf = (text: LongText): StreamedBody => ({
+  bytes: text.bytes,
+  stream: Readable.from(text, { objectMode: false }),
+})
 
 function sendStream(
   { stream, bytes }: StreamedBody,

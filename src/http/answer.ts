@@ -4,10 +4,11 @@ import type { WrapInfo, WrappedResponse } from '../core/wrapping/wrapper.ts'
 import { refuse } from '../errors.ts'
 import { FieldError } from '../lib/fields.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../lib/json.ts'
+import type { LongText } from '../lib/long-text.ts'
 import { type Call, type Converted, callOf } from './call.ts'
 import type { MadeByCall } from './audit-trail.ts'
 import { madeBy, note, noteRaw } from './audited-reply.ts'
-import { envelope, type Reply, wrappedEnvelope } from './envelope.ts'
+import { envelope, longEnvelope, type Reply, wrappedEnvelope } from './envelope.ts'
 import type { Answer, RoutedRequest, Served } from './exchange.ts'
 
 /** What a request needs around its handler. */
@@ -23,7 +24,7 @@ export type Host = {
   /** Revokes a new token or secret that its caller will not receive. */
   takeBack(call: Call, made: MadeByCall): Promise<void>
   /** Counts a large response until its client has received it. Throws if too many bytes are held already. */
-  hold(call: Call, body: string): void
+  hold(call: Call, body: string | LongText): void
 }
 
 /** Produces the response to an admitted request: fields, handler, envelope. Throws refusals. */
@@ -66,11 +67,15 @@ export async function answerRequest(
   if (result.status === 202 && result.warnings === undefined)
     return { status: 202, contentType: 'application/json' }
   if (result.status === 304) return { status: 304, headers: result.headers }
-  const body = envelope(call, { ...result, warnings })
+  const body = bodyOf(call, { ...result, warnings })
   host.hold(call, body)
-  if (call.wrapTtl > 0) return wrapped(host, call, { body, status: isMissing ? 404 : 200 }, madeBy(result))
+  if (call.wrapTtl > 0)
+    return wrapped(host, call, { body: String(body), status: isMissing ? 404 : 200 }, madeBy(result))
   return { status: result.status ?? 200, contentType: 'application/json', headers: result.headers, body }
 }
+
+const bodyOf = (call: Call, reply: Reply): string | LongText =>
+  reply.longData === undefined ? envelope(call, reply) : longEnvelope(call, reply, reply.longData)
 
 /** A secret is sent with its lease, or not at all. docs/contract/leases.md#lifetime-and-renewal */
 async function withLease(
@@ -104,6 +109,7 @@ async function listAnswer(
   result: Reply | undefined,
   warnings: readonly string[],
 ): Promise<Answer> {
+  if (result?.longData !== undefined) return longListAnswer(host, call, { ...result, warnings })
   const data = result?.paged === true ? (result.data ?? {}) : page(result?.data ?? {}, call.sent)
   const keys = 'keys' in data ? data.keys : undefined
   if (call.wrapTtl > 0 && (!Array.isArray(keys) || keys.length === 0))
@@ -115,6 +121,13 @@ async function listAnswer(
   const body = envelope(call, { ...result, data: empty ? {} : data, warnings })
   host.hold(call, body)
   return call.wrapTtl > 0 ? wrapped(host, call, { body, status: 200 }) : json(body)
+}
+
+async function longListAnswer(host: Host, call: Call, reply: Reply): Promise<Answer> {
+  if (call.trail !== undefined) note(call.trail, reply, reply.warnings ?? [])
+  const body = bodyOf(call, reply)
+  host.hold(call, body)
+  return call.wrapTtl > 0 ? wrapped(host, call, { body: String(body), status: 200 }) : json(body)
 }
 
 function page(data: object, sent: Readonly<Record<string, JsonValue>>): object {
@@ -157,7 +170,7 @@ export function limitOf(sent: JsonValue | undefined): number {
   return Number(text)
 }
 
-const json = (body: string): Answer => ({ status: 200, contentType: 'application/json', body })
+const json = (body: string | LongText): Answer => ({ status: 200, contentType: 'application/json', body })
 
 /** Stores the response and returns a wrapping token for it. docs/contract/wrapping.md#wrapping */
 async function wrapped(

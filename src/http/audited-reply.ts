@@ -13,7 +13,8 @@ export const madeBy = ({ auth, secret, lease, secretAccessor }: Reply): MadeByCa
 
 /** Notes what a response will say. */
 export function note(trail: AuditTrail, reply: Reply, warnings: readonly string[]): void {
-  const { auth, issued, lease, data, dataText, secret } = reply
+  const { auth, issued, lease, data, longData, secret } = reply
+  const dataText = reply.dataText ?? longData?.toString()
   trail.made = madeBy(reply)
   trail.reply = {
     warnings,

@@ -3,6 +3,7 @@ import type { LeasedSecret } from '../core/leases/lease.ts'
 import type { AuthBlock, IssuedToken } from '../core/tokens/auth-block.ts'
 import type { WrapInfo } from '../core/wrapping/wrapper.ts'
 import { stringifyJson } from '../lib/json.ts'
+import type { LongText } from '../lib/long-text.ts'
 import type { Call } from './call.ts'
 import { fixedPaths } from '../core/mounts/mount-path.ts'
 
@@ -18,6 +19,8 @@ export type Reply = {
   data?: object | null
   /** `data` as JSON text, if it is already serialised. */
   dataText?: string
+  /** `data` of a long list, already serialised. */
+  longData?: LongText
   warnings?: readonly string[]
   auth?: AuthBlock
   /** A revocable secret: it gets a lease before it is sent. */
@@ -103,12 +106,21 @@ function copiesData(call: Answered): boolean {
 
 /** The success body that all routes share, as text ending in a newline. Constant parts are literals. */
 export function envelope(call: Answered, reply: Reply): string {
-  const { data = null, warnings = [], auth = null } = reply
-  const head = `"request_id":"${call.requestId}",${reply.lease === undefined ? noLease : leaseText(reply.lease)}`
-  const tail = `"wrap_info":null,"warnings":${warnings.length === 0 ? 'null' : JSON.stringify(warnings)},"auth":${auth === null ? 'null' : JSON.stringify(auth)},"mount_type":"${call.mount?.type ?? ''}"`
+  const { data = null } = reply
   const text = reply.dataText ?? (data === null ? 'null' : stringifyJson(data))
-  return `{${data !== null && copiesData(call) ? topLevelCopies(data) : ''}${head},"data":${text},${tail}}\n`
+  const copies = data !== null && copiesData(call) ? topLevelCopies(data) : ''
+  return `{${copies}${headOf(call, reply)}${text}${tailOf(call, reply)}}\n`
 }
+
+/** The same around the data of a long list. */
+export const longEnvelope = (call: Answered, reply: Reply, data: LongText): LongText =>
+  data.between(`{${headOf(call, reply)}`, `${tailOf(call, reply)}}\n`)
+
+const headOf = ({ requestId }: Answered, { lease }: Reply): string =>
+  `"request_id":"${requestId}",${lease === undefined ? noLease : leaseText(lease)},"data":`
+
+const tailOf = ({ mount }: Answered, { warnings = [], auth }: Reply): string =>
+  `,"wrap_info":null,"warnings":${warnings.length === 0 ? 'null' : JSON.stringify(warnings)},"auth":${auth === undefined ? 'null' : JSON.stringify(auth)},"mount_type":"${mount?.type ?? ''}"`
 
 const leaseText = ({ id, renewable, duration }: ShownLease): string =>
   `"lease_id":${JSON.stringify(id)},"renewable":${renewable},"lease_duration":${duration}`

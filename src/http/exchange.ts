@@ -3,6 +3,7 @@ import type { Caller } from '../core/access.ts'
 import type { Mount } from '../core/mounts/mount.ts'
 import type { ServiceError } from '../errors.ts'
 import type { JsonValue } from '../lib/json.ts'
+import type { LongText } from '../lib/long-text.ts'
 import type { Call, Converted } from './call.ts'
 import type { Reply, StreamedBody } from './envelope.ts'
 import type { Follows } from './follow.ts'
@@ -73,7 +74,7 @@ export type Answer = {
   readonly contentType?: string
   /** In addition to the common headers, or instead of them. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  readonly body?: string | Buffer
+  readonly body?: string | Buffer | LongText
   /** A body that is sent as it is read, instead of `body`. */
   readonly stream?: StreamedBody | undefined
 }

@@ -17,6 +17,7 @@ import { HelpPages } from './help.ts'
 import { carrier, explorerUrl, isSysPath, noRoute, uiUrl } from './mount-router.ts'
 import type { NodeResource, NodeRoute } from './node-resource.ts'
 import type { ApiDocument } from './openapi.ts'
+import type { LongText } from '../lib/long-text.ts'
 import { Pipeline, type PipelineParts } from './pipeline.ts'
 import {
   type LabelledNodeRead,
@@ -142,7 +143,7 @@ async function addRoutes(
   const parts = {
     admit,
     help,
-    host: { ...host, hold: (call: Call, body: string) => pipeline.hold(call, body) },
+    host: { ...host, hold: (call: Call, body: string | LongText) => pipeline.hold(call, body) },
   }
   const serve = (scope: FastifyInstance, url: string, endpoint: Endpoint) =>
     scope.route({ method: carrier, url, handler: handlerOf(pipeline, endpoint) })
@@ -168,7 +169,7 @@ async function addRoutes(
 
 const uiResource = (ui: WebUi): NodeRoute => ({
   url: uiUrl,
-  handle: ({ call: { verb, path }, header }) => ui.answer({ verb, path, header }),
+  handle: ({ call: { verb, path, query }, header }) => ui.answer({ verb, path, query, header }),
 })
 
 function describe(plugins: readonly ServedPlugin[], { node, documents }: HttpParts): void {

@@ -7,6 +7,7 @@ import type { Random } from '../lib/random.ts'
 import type { Call, EarlyReply, Operation } from './call.ts'
 import { firstValueOf } from './request-headers.ts'
 import { cleanTarget, decodePath, firstOf, hasUnprintable, isRelative } from './target.ts'
+import { withQuery } from './with-query.ts'
 import { fixedPaths } from '../core/mounts/mount-path.ts'
 
 export type RouterParts = {
@@ -178,7 +179,10 @@ function located(verb: string, request: IncomingMessage, places: Lookups): Locat
   try {
     if (request.headers['x-vault-namespace']?.includes(',') === true)
       request.headers['x-vault-namespace'] = firstValueOf(request, 'x-vault-namespace')
-    if (places.ui && isOpenedPage(verb, request)) return early({ kind: 'redirect', location: `${uiPath}/` })
+    if (places.ui && isOpenedPage(verb, request)) {
+      const query = request.url?.slice('/?'.length) ?? ''
+      return early({ kind: 'redirect', location: withQuery(`${uiPath}/`, query) })
+    }
     return locate(verb, request.url ?? '/', request.headers['x-vault-namespace'], places)
   } catch (error) {
     return early({ kind: 'bug', error })
@@ -231,8 +235,7 @@ function locate(
   if (rawPath === apiRoot || rawPath === '/' || rawPath.startsWith('//'))
     return early({ kind: 'errors', status: 404 })
   const clean = cleanTarget(rawPath)
-  if (clean !== rawPath)
-    return early({ kind: 'redirect', location: query === '' ? clean : `${clean}?${query}` })
+  if (clean !== rawPath) return early({ kind: 'redirect', location: withQuery(clean, query) })
 
   const { operation, status } = operationOf(verb, query)
   let path = decoded.startsWith(apiPrefix) ? decoded.slice(apiPrefix.length) : decoded.slice(1)

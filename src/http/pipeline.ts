@@ -13,6 +13,7 @@ import type { Endpoint } from './endpoint.ts'
 import { bugReply, type ErrorReply, errorBody, errorReply, failureText } from './error-reply.ts'
 import type { Auditing } from './auditing.ts'
 import type { Answer } from './exchange.ts'
+import type { LongText } from '../lib/long-text.ts'
 import { isKnownVerb } from './mount-router.ts'
 import type { Prepared, PreparedAnswers } from './prepared-answers.ts'
 import { Places, type PlacesLimits } from './places.ts'
@@ -123,10 +124,10 @@ export class Pipeline {
   }
 
   /** Counts a large response until its client has received it. Throws if too many bytes are held already. */
-  hold(call: Call, body: string): void {
+  hold(call: Call, body: string | LongText): void {
     if (isSmall(body)) return
     if (this.#budget.isSpent) throw overloaded()
-    this.#take(call, Buffer.byteLength(body))
+    this.#take(call, typeof body === 'string' ? Buffer.byteLength(body) : body.bytes)
   }
 
   /** Sends a prepared response, skipping all further steps. */

@@ -21,6 +21,9 @@ type Phase = 'start' | 'head' | 'counted' | 'chunked' | 'trailer' | 'closed'
 /** Verbs that Node's parser accepts in every version. All others, including `CONNECT`, are replaced. */
 const nativeVerbs: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
 
+/** Requests that change nothing, so that several may run at once on one connection. RFC 9112 §9.3.2 */
+const safeVerbs: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'LIST', 'SCAN'])
+
 /**
  * What the parser reads instead of a verb that it does not know; the handler gets the verb as sent. Not
  * `GET`, which the parser also accepts for RTSP.
@@ -62,6 +65,10 @@ export class RequestFeed {
   #verb: string | undefined
   #request: IncomingMessage | undefined
   #response: ServerResponse | undefined
+  /** Whether all requests whose responses are under way are safe. */
+  #onlySafe = true
+  /** The response whose end lets the connection be read again. */
+  #awaited: ServerResponse | undefined
   #bytesLeft = 0
   #chunks: ChunkWalk | undefined
 
@@ -158,12 +165,30 @@ export class RequestFeed {
       this.refuse(405)
       return chunk.length
     }
+    if (this.#mustWait(verb)) return at
     this.#phase = 'head'
     this.#request = undefined
     if (nativeVerbs.has(verb)) return this.#feed(chunk, at, this.#pieceEnd(chunk, at))
     this.#verb = verb
     this.#parse(carrier)
     return end
+  }
+
+  /** A request that may change something runs alone: it sees what earlier ones did, and later ones see its effect. */
+  #mustWait(verb: string): boolean {
+    const before = this.#response
+    const isAlone = before === undefined || before.writableFinished || before.destroyed
+    const isSafe = safeVerbs.has(verb)
+    if (isAlone) this.#onlySafe = isSafe
+    else if (!isSafe || !this.#onlySafe) this.#waitFor(before)
+    return this.#socket.isPaused()
+  }
+
+  #waitFor(response: ServerResponse): void {
+    this.#socket.pause()
+    if (this.#awaited === response) return
+    this.#awaited = response
+    response.once('close', () => this.#socket.resume())
   }
 
   /**

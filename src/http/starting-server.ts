@@ -4,6 +4,7 @@ import { type CommonHeaders, requestIdHeader } from './common-headers.ts'
 import { healthPaths, isOpenedPage, isUiTarget } from './mount-router.ts'
 import { type TlsParts, WebServer } from './web-server.ts'
 import { WebUi } from './web-ui.ts'
+import { withQuery } from './with-query.ts'
 
 /** Why a server does not serve yet, as `/health/ready` says. */
 export type StartState = 'starting' | 'storage'
@@ -33,11 +34,11 @@ async function sendPage(
   response: ServerResponse,
   { pages, common }: { readonly pages: WebUi; readonly common: CommonHeaders },
 ): Promise<void> {
-  const [path = ''] = url.split('?', 1)
+  const [path = '', query = ''] = url.split(/\?(.*)/s)
   const answer =
     path === '/'
-      ? { status: 307, headers: { location: '/ui/' } }
-      : await pages.answer({ verb: method, path, header: (name) => [headers[name]].flat()[0] })
+      ? { status: 307, headers: { location: withQuery('/ui/', query) } }
+      : await pages.answer({ verb: method, path, query, header: (name) => [headers[name]].flat()[0] })
   response
     .writeHead(answer.status, {
       ...common.of(answer.status),

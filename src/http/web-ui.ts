@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { namesTag } from '../lib/entity-tag.ts'
 import type { Answer } from './exchange.ts'
+import { withQuery } from './with-query.ts'
 
 /** What release/ui.ts has built, and its list. */
 const folder = new URL('../../dist/ui/', import.meta.url)
 const listName = 'files.json'
+const pageName = 'index.html'
 
 /** The built files by their paths below `/ui/`, with the encodings that each exists in beside the plain one. */
 type FileList = Readonly<
@@ -19,6 +21,8 @@ export type UiRequest = {
   readonly verb: string
   /** The path of the request, without a query. */
   readonly path: string
+  /** Without its question mark. */
+  readonly query: string
   header(name: string): string | undefined
 }
 
@@ -69,28 +73,21 @@ export class WebUi {
   async answer(request: UiRequest): Promise<Answer> {
     if (request.verb !== 'GET' && request.verb !== 'HEAD') return errors(405)
     const below = request.path.replace(/^\/?ui/, '')
-    if (below === '') return { status: 307, headers: { location: '/ui/' } }
+    if (below === '') return { status: 307, headers: { location: withQuery('/ui/', request.query) } }
     const files = await this.#list()
     if (files === undefined) return errors(404, 'the web UI is not built: run npm run build')
     const name = below.slice(1)
     // a provider sends people back below ui/vault/, where Vault's UI has its views
     if (name === '' || name === 'vault' || name.startsWith('vault/')) return page(files, name, request)
     const file = Object.hasOwn(files, name) ? files[name] : undefined
-    if (file === undefined || name === 'index.html') return errors(404)
+    if (file === undefined || name === pageName) return errors(404)
     const encoding = chosenEncoding(request.header('accept-encoding'), file.encodings)
-    return {
-      status: 200,
-      contentType: file.type,
-      headers: {
-        ...{
-          ...pageHeaders,
-          'cache-control': 'public, max-age=31536000, immutable',
-          vary: 'Accept-Encoding',
-        },
-        ...(encoding !== undefined && { 'content-encoding': encoding }),
-      },
-      body: await readFile(new URL(encoding === undefined ? name : name + suffixes[encoding], folder)),
+    const headers = {
+      ...pageHeaders,
+      'cache-control': 'public, max-age=31536000, immutable',
+      ...encodedAs(encoding),
     }
+    return { status: 200, contentType: file.type, headers, body: await readBuilt(name, encoding) }
   }
 
   /** Undefined if there is none. */
@@ -109,13 +106,29 @@ export class WebUi {
 /** The page names its files relative to itself, so that it works below any prefix of a proxy. */
 async function page(files: FileList, name: string, request: UiRequest): Promise<Answer> {
   const depth = name.split('/').length - 1
-  const hash = createHash('sha256').update(`${files['index.html']?.hash} ${depth}`).digest('base64url')
-  const headers = { ...pageHeaders, 'cache-control': 'no-cache', etag: `"${hash.slice(0, 22)}"` }
+  const { hash = '', encodings = [] } = files[pageName] ?? {}
+  // it is compressed as it was built
+  const encoding = depth === 0 ? chosenEncoding(request.header('accept-encoding'), encodings) : undefined
+  const tag = createHash('sha256').update(`${hash} ${depth} ${encoding}`).digest('base64url').slice(0, 22)
+  const headers = {
+    ...pageHeaders,
+    'cache-control': 'no-cache',
+    etag: `"${tag}"`,
+    ...encodedAs(encoding),
+  }
   if (namesTag(request.header('if-none-match'), headers.etag)) return { status: 304, headers }
-  const built = await readFile(new URL('index.html', folder), 'utf8')
-  const body = built.replaceAll('="./', `="${depth === 0 ? './' : '../'.repeat(depth)}`)
+  const built = await readBuilt(pageName, encoding)
+  const body = depth === 0 ? built : built.toString('utf8').replaceAll('="./', `="${'../'.repeat(depth)}`)
   return { status: 200, contentType: 'text/html; charset=utf-8', headers, body }
 }
+
+const readBuilt = (name: string, encoding: Encoding | undefined): Promise<Buffer> =>
+  readFile(new URL(encoding === undefined ? name : name + suffixes[encoding], folder))
+
+const encodedAs = (encoding: Encoding | undefined) => ({
+  vary: 'Accept-Encoding',
+  ...(encoding !== undefined && { 'content-encoding': encoding }),
+})
 
 /** The best encoding that the client accepts. RFC 9110 §12.5.3 */
 function chosenEncoding(accepted = '', offered: readonly Encoding[]): Encoding | undefined {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-const longestTurnMs = 2
+const longestTurnMs = 0.5
 
 /** Work on many items, in turns of the event loop so short that other requests hardly notice. */
 export class LongWork {

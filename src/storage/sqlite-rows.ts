@@ -29,9 +29,9 @@ export class RowReader {
 
   constructor(connection: Database.Database, faults?: StorageFaults) {
     this.#faults = faults
-    // bounds are bytes, because they need not be well-formed text
+    // bounds are bytes, because they need not be well-formed text; a bare LIMIT ? is planned again for each value
     const range = (columns: string, start: string) =>
-      `SELECT ${columns} FROM records WHERE key ${start} ? AND key < CAST(? AS TEXT) ORDER BY key LIMIT ?`
+      `SELECT ${columns} FROM records WHERE key ${start} ? AND key < CAST(? AS TEXT) ORDER BY key LIMIT CAST(? AS INTEGER)`
     this.#get = connection.prepare('SELECT key, value, revision FROM records WHERE key = ?')
     this.#from = connection.prepare(range('key, value, revision', '>='))
     this.#after = connection.prepare(range('key, value, revision', '>'))

@@ -1,4 +1,5 @@
-import { createHmac, hash } from 'node:crypto'
+import { Buffer } from 'node:buffer'
+import { hmacWith } from '../../lib/hmac.ts'
 import { isJsonNumber } from '../../lib/json.ts'
 import { parseTime } from '../../lib/time.ts'
 
@@ -16,35 +17,8 @@ export type Hashing = HashingOptions & {
 }
 
 export function hashingWith(salt: string, options: HashingOptions): Hashing {
-  const hmac = shortHmac(salt)
-  return { ...options, hash: (text) => `hmac-sha256:${hmac(text)}` }
-}
-
-const blockBytes = 64
-const digestBytes = 32
-/** UTF-8 takes at most three bytes for a UTF-16 code unit. */
-const maxShortLength = 1300
-
-/**
- * HMAC-SHA-256 in hex. Two digests of short texts take half the time of `createHmac`, which every audited
- * request would need several times. RFC 2104
- */
-function shortHmac(key: string): (text: string) => string {
-  const inner = Buffer.alloc(blockBytes + 3 * maxShortLength)
-  const outer = Buffer.alloc(blockBytes + digestBytes)
-  // a longer key would have to be hashed first
-  if (inner.write(key) > blockBytes) return (text) => createHmac('sha256', key).update(text).digest('hex')
-  for (let at = 0; at < blockBytes; at++) {
-    const byte = inner[at] ?? 0
-    inner[at] = byte ^ 0x36
-    outer[at] = byte ^ 0x5c
-  }
-  return (text) => {
-    if (text.length > maxShortLength) return createHmac('sha256', key).update(text).digest('hex')
-    const bytes = inner.write(text, blockBytes)
-    outer.write(hash('sha256', inner.subarray(0, blockBytes + bytes), 'latin1'), blockBytes, 'latin1')
-    return hash('sha256', outer, 'hex')
-  }
+  const hmac = hmacWith(Buffer.from(salt))
+  return { ...options, hash: (text) => `hmac-sha256:${hmac(text, 'hex')}` }
 }
 
 /** Keys whose values a mount wants in clear text. */

@@ -10,8 +10,9 @@ import { IdentityTokenRoleStore } from './identity-token-role-store.ts'
 import { identityTokenProblem } from './introspect.ts'
 import { type IssuedIdentityToken, issueIdentityToken } from './issue-identity-token.ts'
 import { configKey, isOfIssuer, mountOfKey, mountsPrefix } from './issuer-keys.ts'
-import { checkIssuer, issuerUrl } from './issuer-url.ts'
-import { NamedKeyStore } from './named-key-store.ts'
+import { checkIssuer, type IssuerMount, issuerUrl } from './issuer-url.ts'
+import type { KeyMounts } from './key-mounts.ts'
+import { type KeyRules, NamedKeyStore } from './named-key-store.ts'
 import { PublishedKeys } from './published-keys.ts'
 
 export type IdentityTokensParts = {
@@ -22,17 +23,14 @@ export type IdentityTokensParts = {
   /** The server's public base URL, without a trailing slash. */
   readonly apiAddr: string
   identityOf(entityId: string): Promise<Identity | undefined>
-}
-
-/** An issuer: the UUID of its identity mount, and its namespace. */
-export type IssuerMount = {
-  readonly mount: string
-  readonly namespace: { readonly id: string; readonly path: string }
+  readonly keyMounts: Pick<KeyMounts, 'keyNames' | KeyRules>
 }
 
 type IssuerConfig = { readonly issuer: string }
 
 const cacheLimit = 10_000
+/** Verifiers of the tokens of mounts store no more. */
+const mostKeysForMounts = 100
 
 /**
  * Issues identity tokens; each namespace has its own issuer. Configuration, keys and roles are stored with
@@ -44,17 +42,27 @@ export class IdentityTokens {
   readonly #configs = new RecordCache<IssuerConfig>(cacheLimit)
   readonly keys: NamedKeyStore
   readonly roles: IdentityTokenRoleStore
+  /** The keys of roles. */
   readonly published: PublishedKeys
+  /** The keys of mounts. */
+  readonly publishedForMounts: PublishedKeys
 
   constructor(parts: IdentityTokensParts) {
-    const { root, clock, random } = parts
+    const { root, clock, random, keyMounts } = parts
     this.#parts = parts
     this.#view = root.view('', { numbers: 'plain' })
     const mutex = new KeyedMutex()
-    const onChange = (mount: string) => this.published.drop(mount)
-    this.keys = new NamedKeyStore({ view: this.#view, clock, random, mutex, onChange })
+    const onChange = (mount: string) => {
+      this.published.drop(mount)
+      this.publishedForMounts.drop(mount)
+    }
+    this.keys = new NamedKeyStore({ view: this.#view, clock, random, mutex, keyMounts, onChange })
     this.roles = new IdentityTokenRoleStore({ view: this.#view, random, mutex, keys: this.keys, onChange })
-    this.published = new PublishedKeys(this.keys, clock)
+    this.published = new PublishedKeys({ clock, keysOf: (mount) => this.keys.used(mount) })
+    this.publishedForMounts = new PublishedKeys({
+      ...{ clock, mostKeys: mostKeysForMounts },
+      keysOf: (mount) => Promise.all(keyMounts.keyNames(mount).map((name) => this.keys.ready(mount, name))),
+    })
     this.#view.watch(mountsPrefix, (written) => this.#follow(written))
   }
 
@@ -65,6 +73,7 @@ export class IdentityTokens {
     this.roles.follow(ours)
     this.#configs.follow(ours, mountOfKey)
     this.published.follow(ours)
+    this.publishedForMounts.follow(ours)
   }
 
   /** Empty if none is configured. */

@@ -1,5 +1,11 @@
 import { refuse } from '../../errors.ts'
 
+/** An issuer: the UUID of its identity mount, and its namespace. */
+export type IssuerMount = {
+  readonly mount: string
+  readonly namespace: { readonly id: string; readonly path: string }
+}
+
 const form = /^https?:\/\/[^/?#@\s\\]{1,512}$/i
 
 /**
@@ -17,3 +23,6 @@ export function checkIssuer(text: string): void {
 /** The value of `iss`, below which the namespace serves its discovery document. */
 export const issuerUrl = (base: string, namespacePath: string): string =>
   `${base}/v1/${namespacePath}identity/oidc`
+
+/** Where an issuer publishes its keys. */
+export const keysUrl = (issuer: string): string => `${issuer}/.well-known/keys`

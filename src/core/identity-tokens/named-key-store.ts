@@ -7,6 +7,7 @@ import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
 import { RecordCache } from '../record-cache.ts'
 import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts'
+import type { KeyMounts } from './key-mounts.ts'
 import { type DueRotation, dueKey, namedKeyKey, roleOfKeyKey } from './issuer-keys.ts'
 import {
   changedSettings,
@@ -23,6 +24,9 @@ import {
 } from './named-key.ts'
 import { newSigningKey, type SigningAlgorithm, signerOf } from './signing-key.ts'
 
+/** What decides whether mounts allow a change of a key. */
+export type KeyRules = 'checkSettings' | 'checkUnused' | 'whileUnchanged'
+
 export type NamedKeyStoreParts = {
   /** The storage root, with plain numbers. */
   readonly view: View
@@ -30,12 +34,17 @@ export type NamedKeyStoreParts = {
   readonly random: Random
   /** Serializes changes to the keys and roles of a mount. */
   readonly mutex: KeyedMutex
+  /** The mounts whose tokens the keys sign. */
+  readonly keyMounts: Pick<KeyMounts, KeyRules>
   /** Called when the keys of a mount may have changed. */
   onChange(mount: string): void
 }
 
 /** A key with its imported private key. */
 export type ReadyKey = { readonly key: NamedKey; readonly signer: CryptoKey }
+
+/** Returns the new key, or undefined to delete it. May run again. */
+type KeyChange = (before: NamedKey | undefined) => Promise<NamedKey | undefined>
 
 const cacheLimit = 2_000
 const rolesPerPage = 500
@@ -78,20 +87,35 @@ export class NamedKeyStore {
     return names.includes(defaultKeyName) ? names : [...names, defaultKeyName].sort()
   }
 
-  /** The names of keys that a role uses. */
-  async usedNames(mount: string): Promise<string[]> {
-    const used: string[] = []
-    for (const name of await this.#storedNames(mount)) if (await this.#isUsed(mount, name)) used.push(name)
+  /** The keys that a role uses. */
+  async used(mount: string): Promise<ReadyKey[]> {
+    const used: ReadyKey[] = []
+    for (const name of await this.#storedNames(mount)) {
+      const key = (await this.#isUsed(mount, name)) ? await this.find(mount, name) : undefined
+      if (key !== undefined) used.push(key)
+    }
     return used
+  }
+
+  /** Finds a key, and creates the key pairs of `default` if they are missing. Throws `invalid`. */
+  async ready(mount: string, name: string): Promise<ReadyKey> {
+    const found = await this.find(mount, name)
+    if (found !== undefined) return found
+    await this.#parts.mutex.runExclusive(mount, () => this.stored(mount, name))
+    const made = await this.find(mount, name)
+    if (made === undefined) throw refuse('invalid', `cannot find key ${quoted(name)}`)
+    return made
   }
 
   /** Creates a key, or updates the given settings. */
   write(mount: string, name: string, sent: SentKeySettings): Promise<void> {
     let fresh: (FreshKeys & { algorithm: SigningAlgorithm }) | undefined
+    const { keyMounts } = this.#parts
     return this.#parts.mutex.runExclusive(mount, () =>
-      this.#change(mount, name, async (before) => {
+      this.#changeWhileMountsStay(mount, name, async (before) => {
         const known = before ?? (name === defaultKeyName ? defaultKeySettings : undefined)
         const settings = changedSettings(name, known, sent, await this.#longestRoleTtl(mount, name))
+        await keyMounts.checkSettings(mount, name, settings)
         const isFresh = before?.algorithm !== settings.algorithm
         if (isFresh && fresh?.algorithm !== settings.algorithm)
           fresh = await this.#freshKeys(settings.algorithm)
@@ -104,9 +128,12 @@ export class NamedKeyStore {
   remove(mount: string, name: string): Promise<void> {
     if (name === defaultKeyName) throw refuse('invalid', `deletion of key ${quoted(name)} not allowed`)
     return this.#parts.mutex.runExclusive(mount, () =>
-      this.#change(mount, name, async () => {
+      this.#changeWhileMountsStay(mount, name, async () => {
         const roles = await this.#rolesUsing(mount, name)
-        if (roles.length === 0) return undefined
+        if (roles.length === 0) {
+          this.#parts.keyMounts.checkUnused(mount, name)
+          return undefined
+        }
         throw refuse(
           'invalid',
           `unable to delete key ${quoted(name)} because it is currently referenced by these roles: ${roles.join(', ')}`,
@@ -178,30 +205,46 @@ export class NamedKeyStore {
    * to delete it; it may run again. The caches are dropped even if the write fails, because it may have been
    * stored.
    */
-  async #change(
-    mount: string,
-    name: string,
-    change: (before: NamedKey | undefined) => Promise<NamedKey | undefined>,
-  ): Promise<void> {
-    const at = namedKeyKey(mount, name)
+  async #change(mount: string, name: string, change: KeyChange): Promise<void> {
     try {
       for (let attempt = 0; attempt < writeAttempts; attempt++) {
-        const record = await this.#parts.view.read(at)
-        const before = record === undefined ? undefined : readNamedKey(record.value)
-        const after = await change(before)
-        if (after === before) return
-        const written = await this.#parts.view.write([
-          { key: at, value: after, expect: record?.revision ?? 'absent' },
-          ...dueEntries(mount, name, before, after),
-        ])
-        if (written) return
+        const entries = await this.#changed(mount, name, change)
+        if (entries.length === 0 || (await this.#parts.view.write(entries))) return
         await pauseAfterAttempt(attempt)
       }
     } finally {
-      this.#ready.drop(at)
-      this.#parts.onChange(mount)
+      this.#drop(mount, name)
     }
     throw fail('unavailable', 'too many changes to one key at a time')
+  }
+
+  /** Like `#change`, for a change that depends on the mounts that use the key. */
+  async #changeWhileMountsStay(mount: string, name: string, change: KeyChange): Promise<void> {
+    try {
+      await this.#parts.keyMounts.whileUnchanged(async (write) => {
+        const entries = await this.#changed(mount, name, change)
+        if (entries.length > 0) await write(entries)
+      })
+    } finally {
+      this.#drop(mount, name)
+    }
+  }
+
+  async #changed(mount: string, name: string, change: KeyChange): Promise<ViewEntry[]> {
+    const at = namedKeyKey(mount, name)
+    const record = await this.#parts.view.read(at)
+    const before = record === undefined ? undefined : readNamedKey(record.value)
+    const after = await change(before)
+    if (after === before) return []
+    return [
+      { key: at, value: after, expect: record?.revision ?? 'absent' },
+      ...dueEntries(mount, name, before, after),
+    ]
+  }
+
+  #drop(mount: string, name: string): void {
+    this.#ready.drop(namedKeyKey(mount, name))
+    this.#parts.onChange(mount)
   }
 
   async #rotated(key: NamedKey, verificationTtl: number): Promise<NamedKey> {

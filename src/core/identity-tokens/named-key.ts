@@ -122,12 +122,8 @@ export const isFullOfFormerKeys = (key: NamedKey, now: number): boolean =>
 const stillPublished = (former: readonly FormerKey[], now: number): FormerKey[] =>
   former.filter(({ until }) => until > now)
 
-/** All public keys that currently verify tokens of a key. */
-export const publicKeysOf = (key: NamedKey, now: number): PublicKey[] => [
-  key.signing.publicKey,
-  key.next.publicKey,
-  ...stillPublished(key.former, now).map(({ publicKey }) => publicKey),
-]
+/** The public keys that no longer sign but still verify. */
+export const formerKeysOf = ({ former }: NamedKey, now: number): FormerKey[] => stillPublished(former, now)
 
 /** The next scheduled change of the public keys, in milliseconds since the epoch. */
 export const nextChangeOf = (key: NamedKey, now: number): number =>

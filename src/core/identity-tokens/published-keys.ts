@@ -1,11 +1,11 @@
 import type { Clock } from '../../lib/clock.ts'
 import { RecordCache } from '../record-cache.ts'
 import { mountOfKey } from './issuer-keys.ts'
-import { nextChangeOf, publicKeysOf } from './named-key.ts'
-import type { NamedKeyStore } from './named-key-store.ts'
+import { formerKeysOf, nextChangeOf } from './named-key.ts'
+import type { ReadyKey } from './named-key-store.ts'
 import type { PublicKey } from './signing-key.ts'
 
-/** The public keys of one issuer: those of all named keys that a role uses. */
+/** The public keys of one issuer, of all named keys that are in use. */
 export type KeySet = {
   readonly byId: ReadonlyMap<string, PublicKey>
   /** The JWK set. RFC 7517 §5. */
@@ -16,20 +16,26 @@ export type KeySet = {
 
 const cacheLimit = 1_000
 
+type PublishedKeysParts = {
+  readonly clock: Clock
+  /** The named keys of an issuer whose public keys are published. */
+  keysOf(issuer: string): Promise<readonly ReadyKey[]>
+  /** How many public keys are published: those that sign now or next, then the latest former ones. */
+  readonly mostKeys?: number
+}
+
 /** Caches each issuer's published keys until a key or role changes or a former key expires. */
 export class PublishedKeys {
-  readonly #keys: NamedKeyStore
-  readonly #clock: Clock
+  readonly #parts: PublishedKeysParts
   readonly #sets = new RecordCache<KeySet>(cacheLimit)
 
-  constructor(keys: NamedKeyStore, clock: Clock) {
-    this.#keys = keys
-    this.#clock = clock
+  constructor(parts: PublishedKeysParts) {
+    this.#parts = parts
   }
 
   async of(mount: string): Promise<KeySet> {
     const cached = this.#sets.get(mount)
-    if (cached !== undefined && this.#clock.now() < cached.nextChange) return cached
+    if (cached !== undefined && this.#parts.clock.now() < cached.nextChange) return cached
     const drops = this.#sets.drops
     const set = await this.#load(mount)
     this.#sets.set(mount, set, drops)
@@ -45,16 +51,25 @@ export class PublishedKeys {
     this.#sets.follow(written, mountOfKey)
   }
 
+  dropAll(): void {
+    this.#sets.dropAll()
+  }
+
   async #load(mount: string): Promise<KeySet> {
-    const now = this.#clock.now()
-    const byId = new Map<string, PublicKey>()
-    let nextChange = Number.POSITIVE_INFINITY
-    for (const name of await this.#keys.usedNames(mount)) {
-      const ready = await this.#keys.find(mount, name)
-      if (ready === undefined) continue
-      for (const key of publicKeysOf(ready.key, now)) byId.set(key.kid, key)
-      nextChange = Math.min(nextChange, nextChangeOf(ready.key, now))
+    const { clock, keysOf, mostKeys } = this.#parts
+    const keys = (await keysOf(mount)).map(({ key }) => key)
+    const now = clock.now()
+    const former = keys.flatMap((key) => formerKeysOf(key, now)).sort((a, b) => b.until - a.until)
+    const published = [
+      ...keys.map(({ signing }) => signing.publicKey),
+      ...keys.map(({ next }) => next.publicKey),
+      ...former.map(({ publicKey }) => publicKey),
+    ]
+    const byId = new Map(published.slice(0, mostKeys).map((key) => [key.kid, key]))
+    return {
+      byId,
+      text: JSON.stringify({ keys: [...byId.values()] }),
+      nextChange: Math.min(...keys.map((key) => nextChangeOf(key, now))),
     }
-    return { byId, text: JSON.stringify({ keys: [...byId.values()] }), nextChange }
   }
 }

@@ -54,16 +54,14 @@ export class IdentityKeys {
   /** Hash of a name of one kind in one namespace; equal exactly for names with the same folded form. */
   hashOf(kind: NameKind, namespace: string, name: string): string {
     const folded = foldedName(name)
-    if (folded.isWellFormed()) return this.#hash(`${kind}/${namespace}/${folded}`).toString('hex')
+    if (folded.isWellFormed()) return this.#hash(`${kind}/${namespace}/${folded}`, 'hex')
     // UTF-8 would encode all lone surrogates as the same character
-    return this.#hash(
-      `${kind}-utf16/${namespace}/${Buffer.from(folded, 'utf16le').toString('hex')}`,
-    ).toString('hex')
+    return this.#hash(`${kind}-utf16/${namespace}/${Buffer.from(folded, 'utf16le').toString('hex')}`, 'hex')
   }
 
   /** Hash of a name that is equal for all names that look alike (canonical-name.ts). */
   wideHashOf(kind: NameKind, namespace: string, name: string): string {
-    return this.#hash(`${kind}/${namespace}/${canonicalName(name)}`).toString('hex')
+    return this.#hash(`${kind}/${namespace}/${canonicalName(name)}`, 'hex')
   }
 
   /** Prefix of the rows of names at a mount that look like this one and are not in canonical form. */

@@ -166,7 +166,7 @@ export class Lockouts {
   }
 
   #hashOf(name: string): string {
-    return this.#hash(name).toString('base64url')
+    return this.#hash(name, 'base64url')
   }
 
   #namesOf(mount: string): Names {

@@ -28,6 +28,7 @@ export type GivenConfig = {
   readonly listing_visibility: string
   readonly plugin_version: string
   readonly lockout: boolean
+  readonly identity_token_key: string
   readonly lists: Pick<MountConfig, (typeof listNames)[number]>
 }
 
@@ -64,6 +65,7 @@ export function decodeConfig(table: MountTable, given: JsonObject | null | undef
     listing_visibility: text(config.listing_visibility),
     plugin_version: text(config.plugin_version),
     lockout: table === 'auth' && requestsLockout(config.user_lockout_config, badConfig),
+    identity_token_key: text(config.identity_token_key),
     lists: withoutEmpty(Object.fromEntries(listNames.map((name) => [name, list(config[name])]))),
   }
 }
@@ -127,6 +129,10 @@ export function visibility(given: string): Pick<MountConfig, 'listing_visibility
   if (!visibilities.has(given)) throw refuse('invalid', `invalid listing_visibility ${excerpt(given)}`)
   return given === '' ? {} : { listing_visibility: given }
 }
+
+/** The signing key of a mount; empty means unset. */
+export const signingKey = (given: string): Pick<MountConfig, 'identity_token_key'> =>
+  given === '' ? {} : { identity_token_key: given }
 
 /** Refuses any plugin version, because built-in plugins have none. */
 export function checkPluginVersion(given: string, type: string): void {

@@ -25,6 +25,8 @@ export type MountMoveParts = {
   readonly jobs: Pick<Jobs, 'job'>
   readonly isLive: (namespace: string) => boolean
   context(): MountContext
+  /** Throws if a mount must not be stored so. */
+  check(mount: Mount): Promise<void>
   /** Ends leases and tokens of a mount. */
   end(mount: Mount): Promise<void>
   onEnd(migration: Migration): void
@@ -71,7 +73,7 @@ export class MountMoves implements AsyncDisposable {
 
   /** Resolves with the id of a migration once the move is durable. */
   async start(from: MoveSide, to: MoveSide): Promise<string> {
-    const { records, doors, random, context } = this.#parts
+    const { records, doors, random, context, check } = this.#parts
     const id = random.uuid()
     let uuid = ''
     let move: MountMove | undefined
@@ -80,6 +82,7 @@ export class MountMoves implements AsyncDisposable {
       if (doors.requests.isClosed(mount))
         throw refuse('invalid', `no matching mount at ${quoted(mount.path)}`)
       const { namespace, path } = target
+      await check({ ...mount, namespace, path })
       const source_mount = from.namespace.path + mount.path
       move = { id, namespace, path, source_mount, target_mount: to.namespace.path + path }
       uuid = mount.uuid
@@ -141,7 +144,7 @@ export class MountMoves implements AsyncDisposable {
   }
 
   async #complete({ uuid, path: before }: Mount, save: SaveMounts): Promise<void> {
-    const { records, isLive, context } = this.#parts
+    const { records, isLive, context, check } = this.#parts
     const current = records.table.byUuid(uuid)
     if (current?.moving === undefined || current.tainted)
       throw refuse('invalid', `no matching mount at ${quoted(before)}`)
@@ -149,7 +152,9 @@ export class MountMoves implements AsyncDisposable {
     const { namespace, path } = moving
     if (!isLive(current.namespace) || !isLive(namespace)) throw refuse('invalid', 'namespace not found')
     checkFree({ namespace, table: current.table, path }, context())
-    await this.#end([{ ...rest, namespace, path, moves: current.moves + 1 }], moving, 'success', save)
+    const moved = { ...rest, namespace, path, moves: current.moves + 1 }
+    await check(moved)
+    await this.#end([moved], moving, 'success', save)
   }
 
   /** Cancels a move: the mount keeps its path. */

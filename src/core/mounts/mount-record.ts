@@ -34,6 +34,7 @@ const storedMount = z.looseObject({
         user_lockout_disable: z.boolean(),
       })
       .exactOptional(),
+    identity_token_key: z.string().exactOptional(),
   }),
   options: z.record(z.string(), z.string()).nullable(),
   local: z.boolean(),

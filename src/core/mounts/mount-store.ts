@@ -13,7 +13,7 @@ import type { SystemTtls } from './mount-config.ts'
 import { MountDoors } from './mount-doors.ts'
 import { MountMoves } from './mount-moves.ts'
 import type { MountPoint } from './mount-path.ts'
-import { MountRecords } from './mount-records.ts'
+import { type MountChange, MountRecords } from './mount-records.ts'
 import { MountRemovals } from './mount-removals.ts'
 import type { MountIndex } from './mount-table.ts'
 import type { Removal } from './mount-type.ts'
@@ -67,6 +67,7 @@ export class MountStore implements AsyncDisposable {
   readonly #beforeRemoval: BeforeRemoval[] = []
   readonly #onRemoval: ((mount: Mount) => Promise<void>)[] = []
   readonly #onMoveEnd: ((migration: Migration) => void)[] = []
+  readonly #checks: ((mount: Mount) => Promise<void>)[] = []
 
   private constructor(parts: MountStoreParts, records: MountRecords) {
     const { namespaces } = parts
@@ -87,6 +88,7 @@ export class MountStore implements AsyncDisposable {
       ...{ ...parts, records, doors },
       isLive: (namespace) => namespaces.isLive(namespace),
       context: () => this.#context(),
+      check: (mount) => this.#check(mount),
       end: (mount) => this.#runBeforeRemoval(mount, { abandon: false }),
       onEnd: (migration) => {
         for (const listener of this.#onMoveEnd) listener(migration)
@@ -113,6 +115,16 @@ export class MountStore implements AsyncDisposable {
   /** `listener` removes what belongs to a mount, right before its record is deleted. */
   onRemoval(listener: (mount: Mount) => Promise<void>): void {
     this.#onRemoval.push(listener)
+  }
+
+  /** `check` may refuse a mount that is about to be stored, because it is new, tuned or moved. */
+  beforeChange(check: (mount: Mount) => Promise<void>): void {
+    this.#checks.push(check)
+  }
+
+  /** Calls `listener` after each change, by any server. */
+  onChange(listener: (change: MountChange) => void): void {
+    this.#records.onChange(listener)
   }
 
   /** `listener` is called after each move, whether or not it succeeded. */
@@ -151,6 +163,7 @@ export class MountStore implements AsyncDisposable {
   enable(mountPoint: MountPoint, request: MountRequest): Promise<Mount> {
     return this.#records.change(async (save) => {
       const mount = newMount(mountPoint, request, this.#context(), this.#parts.random)
+      await this.#check(mount)
       await save({ changed: [mount] })
       return mount
     })
@@ -168,6 +181,7 @@ export class MountStore implements AsyncDisposable {
         locksUsers: types.locksUsers(mount.type),
         versions: types.versionsOf(mount.table, mount.type),
       })
+      await this.#check(changed)
       await save({ changed: [changed] })
       return { before: mount, now: changed }
     })
@@ -303,6 +317,10 @@ export class MountStore implements AsyncDisposable {
       types: this.#parts.types,
       conflictingNamespace: (namespace, path) => this.#parts.namespaces.conflictWithMount(namespace, path),
     }
+  }
+
+  async #check(mount: Mount): Promise<void> {
+    for (const check of this.#checks) await check(mount)
   }
 
   async #runBeforeRemoval(mount: Mount, how: Removal): Promise<void> {

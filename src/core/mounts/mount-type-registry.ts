@@ -4,7 +4,7 @@ import type { RenewalTerms } from '../tokens/renewal-terms.ts'
 import type { Token } from '../tokens/token.ts'
 import { fixedPlugin } from './fixed-types.ts'
 import type { Mount, MountOptions, MountTable } from './mount.ts'
-import type { MountType, MountTypeNames, MountVersions, Removal } from './mount-type.ts'
+import type { IdentityTokenUse, MountType, MountTypeNames, MountVersions, Removal } from './mount-type.ts'
 
 /**
  * The mount types of one server. Types are declared before the stores open, and implementations are added
@@ -67,6 +67,20 @@ export class MountTypeRegistry implements AsyncDisposable {
     return this.#declared.some(
       ({ table, names, locksUsers }) => table === 'auth' && locksUsers === true && names.includes(type),
     )
+  }
+
+  /** Whether the mounts of a plugin prove themselves with identity tokens. */
+  hasIdentityTokens(plugin: string): boolean {
+    return this.#declared.some(
+      ({ names, hasIdentityTokens }) => names[0] === plugin && hasIdentityTokens === true,
+    )
+  }
+
+  /** The identity tokens that a mount needs now. */
+  async identityTokenUses(mount: Mount): Promise<IdentityTokenUse[]> {
+    const uses: IdentityTokenUse[] = []
+    for (const type of this.#of(mount.plugin)) uses.push(...((await type.identityTokenUses?.(mount)) ?? []))
+    return uses
   }
 
   /** The prefixes of the records that are used once in the mounts of a plugin. */

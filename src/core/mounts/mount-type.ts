@@ -4,6 +4,9 @@ import type { RenewalTerms } from '../tokens/renewal-terms.ts'
 import type { Token } from '../tokens/token.ts'
 import type { Mount, MountOptions, MountTable } from './mount.ts'
 
+/** An audience of the identity tokens of a mount, and how long they are valid, in seconds. */
+export type IdentityTokenUse = { readonly audience: string; readonly ttl: number }
+
 /** `abandon`: give up on external objects that cannot be revoked. */
 export type Removal = { readonly abandon: boolean }
 
@@ -26,6 +29,11 @@ export type MountTypeNames = {
   readonly locksUsers?: true
   /** Prefixes of the records in a mount that are used once, such as pending logins: a backup must not revive them. */
   readonly usedOnce?: readonly string[]
+  /**
+   * Its mounts prove themselves to other services with identity tokens: the keys of these are published.
+   * docs/contract/identity-tokens.md#tokens-of-mounts
+   */
+  readonly hasIdentityTokens?: true
   /** The description of a mount that the settings request for the first start. */
   readonly firstDescription?: string
   /** Absent for a type that does not allow setting a version. */
@@ -53,6 +61,8 @@ export type MountType = MountTypeNames & {
    * mounts cannot name a role.
    */
   loginRole?(mount: Mount, fields: Readonly<Record<string, JsonValue>>): Promise<string>
+  /** The identity tokens that a mount needs now, which its signing key must allow. */
+  identityTokenUses?(mount: Mount): Promise<readonly IdentityTokenUse[]>
   /**
    * Called on the plugin that serves a mount from now on, once a tune has changed its options. Returns warnings
    * for the caller.

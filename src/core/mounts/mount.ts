@@ -15,6 +15,8 @@ export type MountConfig = {
   allowed_response_headers?: string[]
   /** Absent if it was never tuned. */
   user_lockout_config?: LockoutConfig
+  /** The named key that signs the identity tokens of the mount; absent: `default`. */
+  identity_token_key?: string
 }
 
 export type MountOptions = Record<string, string> | null

@@ -6,6 +6,7 @@ import {
   listNames,
   lockoutRefused,
   readTtl,
+  signingKey,
   type SystemTtls,
   tokenType,
   visibility,
@@ -31,6 +32,7 @@ export type TuneRequest = {
   readonly options?: Readonly<Record<string, string>> | null
   readonly user_lockout_config?: JsonObject | null
   readonly plugin_version?: string
+  readonly identity_token_key?: string
 }
 
 /** The fields that a fixed mount refuses; the error names the first one in this order. */
@@ -45,6 +47,7 @@ const fixedFields = [
   'options',
   'user_lockout_config',
   'plugin_version',
+  'identity_token_key',
 ] as const
 const builtIn = /^(?:sys|cubbyhole|identity|audit)\//
 
@@ -81,6 +84,10 @@ export function tuned(mount: Mount, request: TuneRequest, context: TuneContext):
     const next = visibility(request.listing_visibility)
     delete config.listing_visibility
     Object.assign(config, next)
+  }
+  if (request.identity_token_key !== undefined) {
+    delete config.identity_token_key
+    Object.assign(config, signingKey(request.identity_token_key))
   }
   return {
     ...mount,

@@ -73,7 +73,7 @@ export class ReplayStore {
   }
 
   #idOf({ of }: OneTimeProof): string {
-    return this.#hash(of).toString('base64url')
+    return this.#hash(of, 'base64url')
   }
 
   /**

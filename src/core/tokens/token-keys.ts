@@ -53,17 +53,18 @@ export class TokenKeys {
   }
 
   #derive(id: string): string {
-    const bytes = this.#ofId(id)
+    const bytes = this.#ofId(id, 'latin1')
     let accessor = ''
     // the modulo is slightly biased; 24 characters still carry 142 bits, and accessors are not secret
-    for (let at = 0; at < accessorLength; at += 1) accessor += alphabet[(bytes[at] ?? 0) % alphabet.length]
+    for (let at = 0; at < accessorLength; at += 1)
+      accessor += alphabet[bytes.charCodeAt(at) % alphabet.length]
     return accessor
   }
 
   hashOf(accessor: string): string {
     const known = this.#hashes.get(accessor)
     if (known !== undefined) return known.hash
-    const derived = this.#ofAccessor(accessor).toString('hex')
+    const derived = this.#ofAccessor(accessor, 'hex')
     // callers may send any text as an accessor
     if (accessor.length <= maxAccessorLength) this.#hashes.set(accessor, { hash: derived })
     return derived

@@ -144,7 +144,7 @@ export class RoleStore implements Disposable {
 
   async #rowKey(roleId: string): Promise<string> {
     const hash = await this.#parts.hashOfRoleId()
-    return `role-id/${hash(foldedName(roleId)).toString('base64url')}`
+    return `role-id/${hash(foldedName(roleId), 'base64url')}`
   }
 }
 

@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { Buffer } from 'node:buffer'
 import { z } from 'zod'
 import {
   applyOldNames,
@@ -18,6 +18,7 @@ import {
   stringField,
 } from '../../lib/fields.ts'
 import { goDuration } from '../../lib/go/duration.ts'
+import { hmacWith } from '../../lib/hmac.ts'
 import type { Random } from '../../lib/random.ts'
 import { checkBlocks } from './cidr-blocks.ts'
 
@@ -74,16 +75,13 @@ const storedParts = z.looseObject({
 export function readRole(name: string, stored: unknown): Role {
   const { role_id, uuid, secret_id_key, ...fields } = storedParts.parse(stored)
   const { bound_cidr_list: _, ...settings } = convertFields(roleFields, fields).values
-  const key = createSecretKey(Buffer.from(secret_id_key, 'base64'))
+  const hmac = hmacWith(Buffer.from(secret_id_key, 'base64'))
   return {
     name,
     record: { ...settings, role_id, uuid, secret_id_key },
-    hashOf: (secretId) => keyedHash(key, secretId),
+    hashOf: (secretId) => hmac(secretId, 'base64url'),
   }
 }
-
-const keyedHash = (key: KeyObject, text: string): string =>
-  createHmac('sha256', key).update(text).digest('base64url')
 
 /** The parts of a new role that no write sets. */
 export const newRole = (random: Random): RoleRecord => ({

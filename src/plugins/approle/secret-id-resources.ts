@@ -82,8 +82,7 @@ export function secretIdResources({ method, longLists }: SecretIdParts): Resourc
           const role = await givenRole(at)
           const after = typeof sent['after'] === 'string' ? sent['after'] : ''
           const walked = longLists.paced(method.secretIdsOf(at.mount).accessors(role, after), { whenGone })
-          const keys = await Array.fromAsync(atMost(limitOf(sent['limit']), walked))
-          return { ...(await listedNames(keys)), paged: true }
+          return { ...(await listedNames(atMost(limitOf(sent['limit']), walked))), paged: true }
         },
       },
     }),

@@ -5,6 +5,7 @@ import type { KeyedHash } from '../../core/keyed-hash.ts'
 import { isUnreadable } from '../../core/stored-record.ts'
 import { refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { LongWork } from '../../lib/long-work.ts'
 import type { Role } from './role.ts'
 import { readSecretId, type SecretId } from './secret-id.ts'
 import {
@@ -157,15 +158,20 @@ export class SecretIdStore {
 
   /** Deletes what has ended, and what is left of deleted roles, until `stopping` is aborted. */
   async sweep(stopping: AbortSignal): Promise<void> {
+    const work = new LongWork()
     for (;;) {
       const until = endsAfter(this.#parts.clock.now())
       const keys = (await this.#view.listKeys(endPrefix, { limit: stepSize })).filter((key) => key < until)
-      const removals = await Promise.all(keys.map((key) => this.#removalAt(key)))
+      const removals: ViewEntry[][] = []
+      for (const key of keys) {
+        removals.push(await this.#removalAt(key))
+        if (work.isDue) await work.giveWay()
+      }
       // if one of the records has changed, the others must not wait for it
       if (!(await this.#view.write(removals.flat())))
         for (const removal of removals) await this.#view.write(removal)
       if (keys.length < stepSize || stopping.aborted) break
-      await nextTurn()
+      await work.giveWay()
     }
     for (const { key, value } of await this.#view.list(voidPrefix))
       await this.#empty(key.slice(voidPrefix.length), value, stopping)
@@ -180,6 +186,7 @@ export class SecretIdStore {
 
   async #empty(role: string, stored: unknown, stopping: AbortSignal): Promise<void> {
     const { emptiedAt } = voidRow.parse(stored)
+    const work = new LongWork()
     while (!stopping.aborted) {
       const page = await this.#view.listKeys(secretIdsOf(role), { limit: stepSize })
       if (page.length === 0) break
@@ -188,9 +195,10 @@ export class SecretIdStore {
         const found = await this.#readable(key)
         if (found !== undefined) entries.push(...(await this.#rowsOf(found, undefined)))
         entries.push({ key, value: undefined })
+        if (work.isDue) await work.giveWay()
       }
       await this.#view.write(entries)
-      await nextTurn()
+      await work.giveWay()
     }
     if (stopping.aborted) return
     const now = this.#parts.clock.now()
@@ -238,7 +246,7 @@ export class SecretIdStore {
   }
 
   async #hashOf(accessor: string): Promise<string> {
-    return (await this.#parts.hashOfAccessor())(accessor).toString('base64url')
+    return (await this.#parts.hashOfAccessor())(accessor, 'base64url')
   }
 }
 

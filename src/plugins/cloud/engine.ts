@@ -1,14 +1,29 @@
 import { once } from 'node:events'
 import type { Mount } from '../../core/mounts/mount.ts'
+import type { IdentityTokenUse } from '../../core/mounts/mount-type.ts'
+import type { MountTokens } from '../../core/identity-tokens/mount-tokens.ts'
+import { rootNamespace } from '../../core/namespaces/namespace.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
 import type { OutboundClient } from '../../core/outbound.ts'
 import type { Jobs } from '../../core/jobs.ts'
 import type { Servers } from '../../core/servers.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
-import { changedConfig, type ConfigInput } from './config/config.ts'
-import type { ConfigRecord } from './config/config-record.ts'
+import { readCertificate } from './certificates/read-certificate.ts'
+import { UnusableCertificate } from './certificates/unusable-certificate.ts'
+import { changedConfig, type ConfigContext, type ConfigInput } from './config/config.ts'
+import { type ConfigRecord, hasSameCredential } from './config/config-record.ts'
 import { CloudCredentials, type CloudCredentialsParts } from './credentials/cloud-credentials.ts'
+import { credentialTypeOf } from './federation/federated-role.ts'
+import { FederatedCredentials } from './federation/federated-credentials.ts'
+import { identityTokenUse } from './federation/identity-token-use.ts'
+import {
+  certificateAccepted,
+  makeRootCertificate,
+  rootCertificate,
+  type ShownCertificate,
+} from './sign-in/root-certificate.ts'
+import { type RootIdentity, rootIdentity } from './sign-in/root-identity.ts'
 import { engineOptions } from './mount-options.ts'
 import { debrisObjects } from './intents/debris.ts'
 import { MountState, type MountStateParts } from './mount-state.ts'
@@ -19,10 +34,12 @@ import { leasesOfRole, leftLeasesWarning, revokeLeasesOfRole, type RoleLeases } 
 import { RootRotation } from './root-rotation/root-rotation.ts'
 import { RootSecretUsers } from './root-rotation/root-secret-users.ts'
 import type { RotationLog } from './root-rotation/complete-rotation.ts'
-import { hasSameCredential, removalOfPending } from './root-rotation/pending-secret.ts'
+import { removalOfPending } from './root-rotation/pending-secret.ts'
 import { rotateRoot } from './root-rotation/rotate-root.ts'
 import type { OperatorSettings } from './config/effective-settings.ts'
 import { openUpstream, type UpstreamParts } from './upstream/index.ts'
+import { StaticRoles, type StaticTimes } from './static-roles/static-roles.ts'
+import { openTokenExchange } from './upstream/token-exchange.ts'
 import { callWithin, type RoleWork } from './upstream-work.ts'
 
 export type CloudEngineParts = {
@@ -34,16 +51,52 @@ export type CloudEngineParts = {
   readonly jobs: Pick<Jobs, 'job'>
   readonly servers: Servers
   readonly operator: OperatorSettings
+  readonly mountTokens: Pick<MountTokens, 'check' | 'identityOf' | 'sign' | 'signingKeyOf'>
+  fullPathOf(mount: Mount): string
   readonly leases: RoleLeases
   readonly systemTtl: CloudCredentialsParts['systemTtl']
   /** Time limits, for tests. */
   readonly patience?: CloudCredentialsParts['patience']
   readonly requestLimitMs?: CloudCredentialsParts['requestLimitMs']
+  readonly staticTimes?: StaticTimes
   /** Waits before a retry; replaced by tests. */
   readonly pause?: UpstreamParts['pause'] | undefined
 }
 
 const emptyMs = 60_000
+
+const needsIdentityTokens = (config: ConfigRecord | undefined): boolean =>
+  config !== undefined && config.identity_token_audience !== ''
+
+/** The mounts to which the operator offers the identity of the host. */
+const namedMounts = ({ hostIdentity = '' }: OperatorSettings): ReadonlySet<string> =>
+  new Set(hostIdentity.split(',').map((path) => `${path.trim().replace(/\/+$/, '')}/`))
+
+/** The certificate that a request has, or why it cannot be used. */
+async function certificateIn(
+  { client_certificate: text = '', client_certificate_password: password = '' }: ConfigInput,
+  now: number,
+): Promise<ConfigContext['certificate']> {
+  if (text === '') return undefined
+  try {
+    return await readCertificate(text, password, now)
+  } catch (error) {
+    if (error instanceof UnusableCertificate) return error
+    throw error
+  }
+}
+
+async function hasFederatedRole(state: MountState): Promise<boolean> {
+  for (const name of await state.roleNames()) {
+    const role = await state.findRole(name)
+    if (role !== undefined && credentialTypeOf(role) === 'federated') return true
+  }
+  return false
+}
+
+/** Whether something on the root application is not in use yet, or no longer. */
+const hasPending = ({ pending, pending_certificate, retiring_keys }: ConfigRecord): boolean =>
+  [pending, pending_certificate, retiring_keys].some((one) => one !== undefined)
 
 const isOurs = ({ plugin }: Mount): boolean => plugin === 'cloud' || plugin === 'azure'
 
@@ -53,25 +106,35 @@ const isOurs = ({ plugin }: Mount): boolean => plugin === 'cloud' || plugin === 
 export class CloudEngine implements AsyncDisposable {
   readonly rotation: RootRotation
   readonly credentials: CloudCredentials
+  readonly staticRoles: StaticRoles
+  readonly federated: FederatedCredentials
   readonly #parts: CloudEngineParts
   readonly #stateParts: MountStateParts
   readonly #stateByUuid = new Map<string, MountState>()
   readonly #stopping = new AbortController()
 
   constructor(parts: CloudEngineParts) {
-    const { mounts, outbound, clock, random, log, jobs, servers, operator, pause } = parts
+    const { mounts, outbound, clock, random, log, jobs, servers, operator, mountTokens, pause } = parts
+    const current = (mount: Mount) => mounts.table.byUuid(mount.uuid) ?? mount
     this.#parts = parts
+    const upstreamParts = {
+      ...{ outbound, clock, stopping: this.#stopping.signal },
+      ...(pause === undefined ? {} : { pause }),
+    }
     this.#stateParts = {
       clock,
       operator,
       servers,
-      openUpstream: (settings) =>
+      isHostOffered: (mount) => this.#isHostOffered(mount),
+      openUpstream: (settings, mount) =>
         openUpstream(settings, {
-          outbound,
-          clock,
-          stopping: this.#stopping.signal,
-          ...(pause === undefined ? {} : { pause }),
+          ...upstreamParts,
+          identifiers: random,
+          accepted: (credential) => certificateAccepted(credential, this.stateOf(mount), clock.now()),
+          signIdentityToken: async (audience, ttl) =>
+            (await mountTokens.sign({ mount: current(mount) }, { audience, ttl })).token,
         }),
+      openExchange: (settings) => openTokenExchange(settings, upstreamParts),
       openIntents: (mount, state) => this.credentials.openIntents(mount, state),
     }
     const enter = (mount: Mount) => mounts.enter(mount)
@@ -81,25 +144,41 @@ export class CloudEngine implements AsyncDisposable {
       stateOf: (mount: Mount) => this.stateOf(mount),
       enter,
     }
-    const { leases, systemTtl, patience, requestLimitMs } = parts
+    const { leases, systemTtl, patience, requestLimitMs, staticTimes } = parts
     const rootSecretUsers = new RootSecretUsers(own)
     this.credentials = new CloudCredentials({
       ...{ ...own, rootSecretUsers, leases, systemTtl, clock, random, log, jobs, servers },
-      ...{ pause, patience, requestLimitMs },
+      ...{ pause, patience, requestLimitMs, mountTokens, outbound },
       mountOf: (accessor) => mounts.table.byAccessor(accessor),
     })
+    this.federated = new FederatedCredentials({ ...{ clock, random, mountTokens }, stateOf: own.stateOf })
     this.rotation = new RootRotation({ ...own, rootSecretUsers, clock, random, log, jobs })
+    this.staticRoles = new StaticRoles({ ...own, clock, random, log, jobs, pause, staticTimes })
   }
 
   /** Starts the background work. */
   start(): void {
     this.rotation.start()
     this.credentials.start()
+    this.staticRoles.start()
+  }
+
+  /** Milliseconds since the epoch. */
+  now(): number {
+    return this.#parts.clock.now()
   }
 
   /** The engine's mounts, without those that are being removed. */
   mounts(): Mount[] {
     return this.#everyMount().filter(({ tainted }) => !tainted)
+  }
+
+  /** The mount may have been moved since, so its record is looked up. docs/contract/cloud.md#identity-of-the-host */
+  #isHostOffered({ uuid }: Mount): boolean {
+    const { mounts, operator, fullPathOf } = this.#parts
+    const mount = mounts.table.byUuid(uuid)
+    if (mount === undefined) return false
+    return mount.namespace === rootNamespace.id || namedMounts(operator).has(fullPathOf(mount))
   }
 
   #everyMount(): Mount[] {
@@ -135,13 +214,35 @@ export class CloudEngine implements AsyncDisposable {
    */
   async putConfig(mount: Mount, input: ConfigInput): Promise<void> {
     const { clock, operator } = this.#parts
-    await this.#changeConfig(this.stateOf(mount), (before) => {
-      const config = changedConfig(before, input, { operator, now: clock.now() })
+    const state = this.stateOf(mount)
+    const now = clock.now()
+    const { isHostOffered } = state
+    const context = { operator, now, isHostOffered, certificate: await certificateIn(input, now) }
+    const changed = (before: ConfigRecord | undefined) => changedConfig(before, input, context)
+    await this.#checkIdentityTokens(mount, changed(await state.findConfig()))
+    await this.#changeConfig(state, (before) => {
+      const config = changed(before)
       return {
         config,
         drops: before !== undefined && !hasSameCredential(before, config) ? before : undefined,
       }
     })
+  }
+
+  /** Throws if the mount's key may not sign the tokens that a configuration needs. */
+  async #checkIdentityTokens(mount: Mount, config: ConfigRecord): Promise<void> {
+    const { mountTokens, operator } = this.#parts
+    if (needsIdentityTokens(config) || (await hasFederatedRole(this.stateOf(mount))))
+      await mountTokens.check({ mount }, identityTokenUse(config, operator))
+  }
+
+  /** The identity tokens that a mount needs now. */
+  async identityTokenUses(mount: Mount): Promise<IdentityTokenUse[]> {
+    const state = this.stateOf(mount)
+    const config = await state.findConfig()
+    return needsIdentityTokens(config) || (await hasFederatedRole(state))
+      ? [identityTokenUse(config, this.#parts.operator)]
+      : []
   }
 
   /** docs/contract/cloud.md#deleting-a-configuration */
@@ -171,6 +272,22 @@ export class CloudEngine implements AsyncDisposable {
       // a failed write may be stored
       await state.intents.undo(dropped)
     }
+  }
+
+  /** docs/contract/cloud.md#identity */
+  rootIdentity(mount: Mount): Promise<RootIdentity> {
+    return rootIdentity(mount, this.stateOf(mount), this.#parts.mountTokens)
+  }
+
+  /** docs/contract/cloud.md#certificates */
+  rootCertificate(mount: Mount): Promise<ShownCertificate> {
+    return rootCertificate(this.stateOf(mount))
+  }
+
+  /** docs/contract/cloud.md#certificates */
+  makeRootCertificate(mount: Mount, seconds: number): Promise<ShownCertificate> {
+    const { clock, random } = this.#parts
+    return makeRootCertificate(seconds, { state: this.stateOf(mount), clock, random })
   }
 
   /** docs/contract/cloud.md#root-rotation */
@@ -208,9 +325,10 @@ export class CloudEngine implements AsyncDisposable {
 
   /** Runs before a mount is removed, and may refuse that: see `CloudCredentials.clear`. */
   async clear(mount: Mount, how: { readonly abandon: boolean }): Promise<void> {
+    await this.staticRoles.stop(mount)
     await this.#changeConfig(this.stateOf(mount), (before) => {
-      if (before?.pending === undefined) return 'keep'
-      const { pending: _dropped, ...config } = before
+      if (before === undefined || !hasPending(before)) return 'keep'
+      const { pending: _secret, pending_certificate: _certificate, retiring_keys: _keys, ...config } = before
       return { config, drops: before }
     })
     await this.credentials.clear(mount, how)
@@ -221,19 +339,21 @@ export class CloudEngine implements AsyncDisposable {
    * intents. Logs what cannot be removed within a minute, because its records are deleted with the mount.
    */
   async empty(mount: Mount): Promise<void> {
-    const { clock, random, log } = this.#parts
+    const { clock, random, log, mountTokens, leases } = this.#parts
     const signal = AbortSignal.timeout(emptyMs)
     const call = { ...callWithin(clock, random.uuid(), signal), deadline: clock.now() + emptyMs }
     const state = this.stateOf(mount)
     const place = { mount: mount.path, namespace: mount.namespace }
     try {
       await this.#deleteApplications(place, {
+        ...{ mount, mountTokens, leases },
         state,
         clock,
         random,
         call,
         serviceManagementReference: undefined,
       })
+      await this.staticRoles.leave(mount)
       const left = await Promise.race([
         state.intents.undoAll(signal, 'all'),
         once(signal, 'abort').then(() => state.intents.debris()),
@@ -250,21 +370,23 @@ export class CloudEngine implements AsyncDisposable {
 
   async #deleteApplications(place: { readonly mount: string; readonly namespace: string }, work: RoleWork) {
     for (const name of await work.state.roleNames()) {
-      const managed = (await work.state.findRole(name))?.managed
-      if (managed === undefined) continue
+      const role = await work.state.findRole(name)
+      const application = role?.managed?.object_id ?? role?.trust?.application_object_id
+      if (application === undefined) continue
       await deleteRole(name, work).catch((err: unknown) =>
         this.#parts.log.warn(
-          { err, event: 'cloud_left', ...place, role: name, application: managed.object_id },
-          'an application of a removed mount is left upstream',
+          { err, event: 'cloud_left', ...place, role: name, application },
+          'an application of a removed mount, or its trust, is left upstream',
         ),
       )
     }
   }
 
   #work(mount: Mount, correlationId: string): RoleWork {
-    const { clock, random } = this.#parts
+    const { clock, random, mountTokens, leases } = this.#parts
     const { serviceManagementReference } = engineOptions(mount)
     return {
+      ...{ mount, mountTokens, leases },
       state: this.stateOf(mount),
       clock,
       random,
@@ -276,6 +398,7 @@ export class CloudEngine implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort()
     await this.rotation[Symbol.asyncDispose]()
+    await this.staticRoles[Symbol.asyncDispose]()
     await this.credentials[Symbol.asyncDispose]()
     await Promise.all([...this.#stateByUuid.values()].map((state) => state[Symbol.asyncDispose]()))
   }

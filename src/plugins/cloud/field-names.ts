@@ -10,6 +10,8 @@ export type FieldNames = {
   readonly roles: 'cloud_roles' | 'azure_roles'
   /** The field that lists the groups to join. */
   readonly groups: 'cloud_groups' | 'azure_groups'
+  /** The field that lists the app roles to assign. */
+  readonly appRoles: 'cloud_app_roles' | 'azure_app_roles'
   /** The values of `sign_in_audience`, in the order of error texts, with the values sent upstream. */
   readonly audiences: ReadonlyMap<string, string>
 }
@@ -27,6 +29,7 @@ export const fieldNames: Readonly<Record<FieldNames['type'], FieldNames>> = {
     word: 'Cloud',
     roles: 'cloud_roles',
     groups: 'cloud_groups',
+    appRoles: 'cloud_app_roles',
     audiences: new Map(
       upstreamAudiences.map((name) => [name.replace('Azure', 'Cloud').replace('Microsoft', 'Vendor'), name]),
     ),
@@ -36,6 +39,7 @@ export const fieldNames: Readonly<Record<FieldNames['type'], FieldNames>> = {
     word: 'Azure',
     roles: 'azure_roles',
     groups: 'azure_groups',
+    appRoles: 'azure_app_roles',
     audiences: new Map(upstreamAudiences.map((name) => [name, name])),
   },
 }

@@ -18,6 +18,8 @@ export type EngineOptions = {
   readonly secretLifetime: number
   /** Sent with each application that is created, for tenants that require one. */
   readonly serviceManagementReference: string | undefined
+  /** Whether roles may list app roles that lead to every permission in the tenant. */
+  readonly allowsPrivilegedAppRoles: boolean
 }
 
 const defaultWaitLimit = 60
@@ -37,6 +39,7 @@ export function engineOptions({ options }: Pick<Mount, 'options'>): EngineOption
     reap_period,
     secret_lifetime,
     service_management_reference,
+    allow_privileged_app_roles,
   } = options ?? {}
   const inFlight = Number(max_in_flight ?? defaultInFlight)
   const period = secondsOf(reap_period) ?? 0
@@ -49,6 +52,7 @@ export function engineOptions({ options }: Pick<Mount, 'options'>): EngineOption
     reapPeriodMs: period === 0 ? 0 : Math.max(period, leastReapPeriod) * 1000,
     secretLifetime: Math.min(secondsOf(secret_lifetime) ?? 0, mostSecretLifetime),
     serviceManagementReference: service_management_reference || undefined,
+    allowsPrivilegedAppRoles: allow_privileged_app_roles === 'true',
   }
 }
 

@@ -10,7 +10,17 @@ import { type ConfigRecord, readConfigRecord } from './config/config-record.ts'
 import { type FieldNames, namesOf } from './field-names.ts'
 import type { Intents } from './intents/intents.ts'
 import { type RoleRecord, readRole } from './roles/role-record.ts'
-import { effectiveClientId, effectiveSettings, type OperatorSettings } from './config/effective-settings.ts'
+import { StaticRoleStore } from './static-roles/static-role-store.ts'
+import { RecentAssertions } from './federation/recent-assertions.ts'
+import { KeptTokens } from './federation/kept-tokens.ts'
+import type { LoginSettings, TokenExchange } from './upstream/token-exchange.ts'
+import {
+  effectiveClientId,
+  effectiveLogin,
+  effectiveSettings,
+  type OperatorSettings,
+  withLiveCertificate,
+} from './config/effective-settings.ts'
 import type { Upstream, UpstreamSettings } from './upstream/index.ts'
 
 /** A client of the three upstream services, with the settings it signs in with. */
@@ -20,7 +30,10 @@ export type MountStateParts = {
   readonly clock: Clock
   readonly operator: OperatorSettings
   readonly servers: Pick<Servers, 'inTurn'>
-  openUpstream(settings: UpstreamSettings): Upstream
+  openUpstream(settings: UpstreamSettings, mount: Mount): Upstream
+  /** Whether the mount may sign in as the machine on which the server runs. */
+  isHostOffered(mount: Mount): boolean
+  openExchange(settings: LoginSettings): TokenExchange
   openIntents(mount: Mount, state: MountState): Intents
 }
 
@@ -43,29 +56,50 @@ export class MountState implements AsyncDisposable {
   /** Does not change when the mount moves. */
   readonly accessor: string
   readonly intents: Intents
+  readonly staticRoles: StaticRoleStore
   readonly #parts: MountStateParts
+  readonly #mount: Mount
   #config: Promise<ConfigRecord | undefined> | undefined
-  #upstream: { readonly ready: ReadyUpstream; readonly until: number } | undefined
+  #upstream:
+    | { readonly ready: ReadyUpstream; readonly until: number; readonly isHostOffered: boolean }
+    | undefined
   /** Number of changes of the configuration. */
   #changes = 0
+  #exchange: TokenExchange | undefined
+  /** Access tokens of roles. Dropped with a role or the configuration. */
+  readonly tokens: KeptTokens
+  /** Dropped with a role or the configuration. */
+  readonly assertions: RecentAssertions
   readonly #roles = new RecordCache<RoleRecord>(maxCachedRoles, maxCachedText)
   readonly #turns = new KeyedMutex()
   readonly #unwatch: readonly (() => void)[]
 
   constructor(mount: Mount, view: View, parts: MountStateParts) {
     this.view = view
+    this.#mount = mount
     this.names = namesOf(mount)
     this.accessor = mount.accessor
     this.#parts = parts
+    this.tokens = new KeptTokens(parts.clock)
+    this.assertions = new RecentAssertions(parts.clock)
     this.intents = parts.openIntents(mount, this)
+    this.staticRoles = new StaticRoleStore(view, parts.clock)
     this.#unwatch = [
       view.watch(configKey, () => this.#configChanged()),
-      view.watch(rolePrefix, (keys) => this.#roles.follow(keys, (key) => key.slice(rolePrefix.length))),
+      view.watch(rolePrefix, (keys) => this.#followRoles(keys)),
     ]
+  }
+
+  #followRoles(keys: readonly string[] | undefined): void {
+    const names = keys?.map((key) => key.slice(rolePrefix.length))
+    this.#roles.follow(names)
+    if (names === undefined) this.#dropTokens()
+    else for (const name of names) this.#dropTokensOf(name)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const unwatch of this.#unwatch) unwatch()
+    this.staticRoles[Symbol.dispose]()
     await this.intents[Symbol.asyncDispose]()
   }
 
@@ -121,6 +155,18 @@ export class MountState implements AsyncDisposable {
     this.#changes += 1
     this.#config = undefined
     this.#upstream = undefined
+    this.#exchange = undefined
+    this.#dropTokens()
+  }
+
+  #dropTokens(): void {
+    this.tokens.dropAll()
+    this.assertions.dropAll()
+  }
+
+  #dropTokensOf(role: string): void {
+    this.tokens.drop(holderOfRole(role))
+    this.assertions.drop(role)
   }
 
   /**
@@ -129,17 +175,35 @@ export class MountState implements AsyncDisposable {
    */
   async upstream(): Promise<ReadyUpstream> {
     const now = this.#parts.clock.now()
-    if (this.#upstream !== undefined && now < this.#upstream.until) return this.#upstream.ready
+    // a mount that was moved may have lost the identity of the host
+    const { isHostOffered } = this
+    const known = this.#upstream
+    if (known !== undefined && now < known.until && known.isHostOffered === isHostOffered) return known.ready
     const changes = this.#changes
-    const ready = this.open(effectiveSettings(await this.findConfig(), this.#parts.operator))
+    const config = withLiveCertificate(await this.findConfig(), now)
+    const ready = this.open(effectiveSettings(config, this.#parts.operator, isHostOffered))
     // not reused if the configuration was changed meanwhile
-    if (changes === this.#changes) this.#upstream = { ready, until: now + upstreamLifeMs }
+    if (changes === this.#changes) this.#upstream = { ready, until: now + upstreamLifeMs, isHostOffered }
     return ready
+  }
+
+  /** Whether the mount may sign in as the machine on which the server runs. */
+  get isHostOffered(): boolean {
+    return this.#parts.isHostOffered(this.#mount)
+  }
+
+  /** The login service, for clients other than the root. Throws if a setting is missing. */
+  async exchange(): Promise<TokenExchange> {
+    if (this.#exchange !== undefined) return this.#exchange
+    const changes = this.#changes
+    const opened = this.#parts.openExchange(effectiveLogin(await this.findConfig(), this.#parts.operator))
+    if (changes === this.#changes) this.#exchange = opened
+    return opened
   }
 
   /** Opens a separate client, for other settings than the effective ones. */
   open(settings: UpstreamSettings): ReadyUpstream {
-    return Object.assign(this.#parts.openUpstream(settings), { settings })
+    return Object.assign(this.#parts.openUpstream(settings, this.#mount), { settings })
   }
 
   /** `name` is lower-case. */
@@ -170,6 +234,7 @@ export class MountState implements AsyncDisposable {
       if (!isWritten) throw fail('unavailable', 'what was to be written with a role was changed meanwhile')
     } finally {
       this.#roles.drop(name)
+      this.#dropTokensOf(name)
     }
   }
 
@@ -182,6 +247,16 @@ export class MountState implements AsyncDisposable {
   /** Serializes the writes and deletions of one role, across servers. */
   inRoleTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
     return this.#parts.servers.inTurn(`cloud/role/${this.accessor}/${name}`, work)
+  }
+
+  /** Serializes the writes of one static role, across servers. */
+  inStaticRoleTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
+    return this.#parts.servers.inTurn(`cloud/static-role/${this.accessor}/${name}`, work)
+  }
+
+  /** Serializes the rotations of one static role, across servers. A rotation takes the role's turn to write. */
+  inStaticRotationTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
+    return this.#parts.servers.inTurn(`cloud/static-rotation/${this.accessor}/${name}`, work)
   }
 
   /** Serializes root rotations, across servers and all mounts with the same root application. */
@@ -200,6 +275,9 @@ export class MountState implements AsyncDisposable {
     return this.#parts.servers.inTurn(`cloud/application/${objectId.toLowerCase()}`, work)
   }
 }
+
+/** Whose kept tokens are a role's. */
+export const holderOfRole = (name: string): string => `role/${name}`
 
 export type ConfigChange = {
   readonly config: ConfigRecord | undefined

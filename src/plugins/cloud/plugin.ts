@@ -4,11 +4,14 @@ import type { OperatorSettings } from './config/effective-settings.ts'
 import { CloudEngine, type CloudEngineParts } from './engine.ts'
 import { cloudGauges } from './gauges.ts'
 import { cloudResources } from './resources.ts'
+import { confirmedPrefix } from './static-roles/static-role-store.ts'
 
 export { operatorSettings } from './config/operator-settings.ts'
 
 /** How long the engine waits. Tests and benchmarks only. */
-export type CloudTimes = Partial<Pick<CloudEngineParts, 'pause' | 'patience' | 'requestLimitMs'>>
+export type CloudTimes = Partial<
+  Pick<CloudEngineParts, 'pause' | 'patience' | 'requestLimitMs' | 'staticTimes'>
+>
 
 export type CloudOptions = { readonly operator: OperatorSettings; readonly times?: CloudTimes | undefined }
 
@@ -26,13 +29,14 @@ export function cloudPlugins({ operator, times = {} }: CloudOptions): PluginDefi
     return {
       resources: cloudResources({ engine, type }),
       leases: engine.credentials,
+      identityTokenUses: engine.identityTokenUses.bind(engine),
       clear: engine.clear.bind(engine),
       empty: engine.empty.bind(engine),
     }
   }
   return [
     {
-      ...{ table: 'secret', names: ['cloud'] },
+      ...{ table: 'secret', names: ['cloud'], hasIdentityTokens: true, usedOnce: [confirmedPrefix] },
       open: (core) => ({
         ...open('cloud')(core),
         gauges: cloudGauges(engineOver(core)),
@@ -40,6 +44,9 @@ export function cloudPlugins({ operator, times = {} }: CloudOptions): PluginDefi
         [Symbol.asyncDispose]: () => engineOver(core)[Symbol.asyncDispose](),
       }),
     },
-    { ...{ table: 'secret', names: ['azure'] }, open: open('azure') },
+    {
+      ...{ table: 'secret', names: ['azure'], hasIdentityTokens: true, usedOnce: [confirmedPrefix] },
+      open: open('azure'),
+    },
   ]
 }

@@ -2,8 +2,10 @@ import type { Resource } from '../../http/resource.ts'
 import { configResources } from './config/config-resources.ts'
 import { credentialResources } from './credentials/credential-resources.ts'
 import type { CloudEngine } from './engine.ts'
+import { tokenResource } from './federation/token-resource.ts'
 import { type FieldNames, fieldNames } from './field-names.ts'
 import { roleResources } from './roles/role-resources.ts'
+import { staticRoleResources } from './static-roles/static-role-resources.ts'
 
 export type CloudParts = { readonly engine: CloudEngine; readonly type: FieldNames['type'] }
 
@@ -11,5 +13,7 @@ export type CloudParts = { readonly engine: CloudEngine; readonly type: FieldNam
 export const cloudResources = ({ engine, type }: CloudParts): Resource[] => [
   ...configResources(engine, fieldNames[type]),
   ...roleResources(engine, fieldNames[type]),
-  ...credentialResources(engine.credentials),
+  ...credentialResources(engine),
+  tokenResource(engine.federated),
+  ...staticRoleResources(engine),
 ]

@@ -1,7 +1,10 @@
+import type { MountTokens } from '../../core/identity-tokens/mount-tokens.ts'
+import type { Mount } from '../../core/mounts/mount.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { Limiter } from '../../lib/limiter.ts'
 import type { Random } from '../../lib/random.ts'
 import type { MountState, ReadyUpstream } from './mount-state.ts'
+import type { LeaseLookup } from './credentials/credential-record.ts'
 import { callerError, UpstreamError, type UpstreamCall } from './upstream/index.ts'
 
 /** Everything that a sequence of upstream calls for one mount needs. */
@@ -16,7 +19,11 @@ export type UpstreamWork = {
 }
 
 /** For a role: the upstream client is opened once the role's turn has come. */
-export type RoleWork = Omit<UpstreamWork, 'upstream'>
+export type RoleWork = Omit<UpstreamWork, 'upstream'> & {
+  readonly mount: Mount
+  readonly mountTokens: Pick<MountTokens, 'check' | 'identityOf'>
+  readonly leases: LeaseLookup
+}
 
 /** For a credential. */
 export type IssueWork = UpstreamWork & {

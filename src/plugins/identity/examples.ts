@@ -108,6 +108,13 @@ export const examples = {
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['RS256'],
   },
+  mountDiscovery: {
+    issuer: 'https://vault.example.com/v1/identity/oidc/plugins',
+    jwks_uri: 'https://vault.example.com/v1/identity/oidc/plugins/.well-known/keys',
+    response_types_supported: ['id_token'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['RS256'],
+  },
   publicKeys: {
     keys: [
       {

@@ -1,59 +1,87 @@
 import { z } from 'zod'
+import { keysUrl } from '../../core/identity-tokens/issuer-url.ts'
+import type { KeySet } from '../../core/identity-tokens/published-keys.ts'
 import { signingAlgorithms } from '../../core/identity-tokens/signing-key.ts'
-import { type Reply, type Resource, resource, unknownPaths } from '../../http/resource.ts'
+import { type Exchange, type Reply, type Resource, resource, unknownPaths } from '../../http/resource.ts'
 import { examples } from './examples.ts'
 import { type IdentityTokenParts, issuerMountOf } from './oidc-place.ts'
 
 /** The longest time verifiers may cache keys, so that they soon drop a removed key. */
 const maxAgeSeconds = 3600
 
+/** What `.well-known` below a path shows. */
+type PublicIssuer = {
+  readonly path: string
+  /** Completes "… of identity tokens" in the descriptions. */
+  readonly of: string
+  readonly examples: { readonly discovery: object; readonly keys: object }
+  issuerOf(exchange: Exchange<unknown, unknown>): Promise<string>
+  keySetOf(mount: string): Promise<KeySet>
+}
+
 /**
- * The public metadata and keys with which others verify identity tokens.
+ * The public metadata and keys with which others verify identity tokens: those of roles, and those of mounts.
  * OpenID Connect Discovery 1.0 §4, docs/contract/identity-tokens.md
  */
-export function discoveryResources({ identityTokens, now }: IdentityTokenParts): Resource[] {
-  return [
-    resource('/oidc/.well-known/openid-configuration', {
-      help: 'The discovery document of the issuer of identity tokens.',
-      open: true,
-      collection: true,
-      read: {
-        summary: 'Read the discovery document of identity tokens',
-        form: 'bare',
-        output: z.object({ issuer: z.string(), jwks_uri: z.string() }).loose(),
-        example: examples.discovery,
-        handle: async (exchange) => {
-          const issuer = await identityTokens.issuerOf(issuerMountOf(exchange))
-          const document = {
-            issuer,
-            jwks_uri: `${issuer}/.well-known/keys`,
-            response_types_supported: ['id_token'],
-            subject_types_supported: ['public'],
-            id_token_signing_alg_values_supported: signingAlgorithms,
-          }
-          return publicJson(JSON.stringify(document), maxAgeSeconds)
-        },
+export const discoveryResources = ({ identityTokens, mountTokens, now }: IdentityTokenParts): Resource[] =>
+  [
+    {
+      path: '/oidc',
+      of: 'of identity tokens',
+      examples: { discovery: examples.discovery, keys: examples.publicKeys },
+      issuerOf: (exchange) => identityTokens.issuerOf(issuerMountOf(exchange)),
+      keySetOf: (mount) => identityTokens.published.of(mount),
+    } satisfies PublicIssuer,
+    {
+      path: '/oidc/plugins',
+      of: 'of the identity tokens of mounts',
+      examples: { discovery: examples.mountDiscovery, keys: examples.publicKeys },
+      issuerOf: (exchange) => mountTokens.issuerUrlOf(issuerMountOf(exchange)),
+      keySetOf: (mount) => identityTokens.publishedForMounts.of(mount),
+    } satisfies PublicIssuer,
+  ].flatMap((issuer) => issuerResources(issuer, now))
+
+const issuerResources = (shown: PublicIssuer, now: () => number): Resource[] => [
+  resource(`${shown.path}/.well-known/openid-configuration`, {
+    help: `The discovery document of the issuer ${shown.of}.`,
+    open: true,
+    collection: true,
+    read: {
+      summary: `Read the discovery document ${shown.of}`,
+      form: 'bare',
+      output: z.object({ issuer: z.string(), jwks_uri: z.string() }).loose(),
+      example: shown.examples.discovery,
+      handle: async (exchange) => {
+        const issuer = await shown.issuerOf(exchange)
+        const document = {
+          issuer,
+          jwks_uri: keysUrl(issuer),
+          response_types_supported: ['id_token'],
+          subject_types_supported: ['public'],
+          id_token_signing_alg_values_supported: signingAlgorithms,
+        }
+        return publicJson(JSON.stringify(document), maxAgeSeconds)
       },
-    }),
-    resource('/oidc/.well-known/keys', {
-      help: 'The public keys of identity tokens.',
-      open: true,
-      collection: true,
-      read: {
-        summary: 'Read the public keys of identity tokens',
-        form: 'bare',
-        output: z.object({ keys: z.array(z.object({ kty: z.string(), kid: z.string() }).loose()) }),
-        example: examples.publicKeys,
-        handle: async ({ mount }) => {
-          const { text, nextChange } = await identityTokens.published.of(mount.uuid)
-          const secondsLeft = Number.isFinite(nextChange) ? Math.floor((nextChange - now()) / 1000) : 0
-          return publicJson(text, Math.min(secondsLeft, maxAgeSeconds))
-        },
+    },
+  }),
+  resource(`${shown.path}/.well-known/keys`, {
+    help: `The public keys ${shown.of}.`,
+    open: true,
+    collection: true,
+    read: {
+      summary: `Read the public keys ${shown.of}`,
+      form: 'bare',
+      output: z.object({ keys: z.array(z.object({ kty: z.string(), kid: z.string() }).loose()) }),
+      example: shown.examples.keys,
+      handle: async ({ mount }) => {
+        const { text, nextChange } = await shown.keySetOf(mount.uuid)
+        const secondsLeft = Number.isFinite(nextChange) ? Math.floor((nextChange - now()) / 1000) : 0
+        return publicJson(text, Math.min(secondsLeft, maxAgeSeconds))
       },
-    }),
-    unknownPaths({ url: '/oidc/.well-known/*', open: true }),
-  ]
-}
+    },
+  }),
+  unknownPaths({ url: `${shown.path}/.well-known/*`, open: true }),
+]
 
 /** `maxAge` in seconds; 0 sends the default `Cache-Control`. */
 const publicJson = (body: string, maxAge: number): Reply => ({

@@ -1,8 +1,11 @@
-import type { IdentityTokens, IssuerMount } from '../../core/identity-tokens/identity-tokens.ts'
+import type { IdentityTokens } from '../../core/identity-tokens/identity-tokens.ts'
+import type { IssuerMount } from '../../core/identity-tokens/issuer-url.ts'
+import type { MountTokens } from '../../core/identity-tokens/mount-tokens.ts'
 import type { Exchange } from '../../http/resource.ts'
 
 export type IdentityTokenParts = {
   readonly identityTokens: IdentityTokens
+  readonly mountTokens: MountTokens
   /** Milliseconds since the epoch. */
   now(): number
 }

@@ -22,11 +22,12 @@ export class SignatureThread implements AsyncDisposable {
     if (this.#worker !== undefined) return
     const worker = new Worker(new URL('./signature-worker.ts', import.meta.url), { name: 'signatures' })
     this.#worker = worker
-    worker.unref()
     worker.on('message', (reply: SignatureReply) => {
       if (reply === 'ready') this.#isReady = true
       else this.#answers.shift()?.(reply)
     })
+    // after the listener, which would keep the process again
+    worker.unref()
     const ended = () => {
       this.#isReady = false
       for (const answer of this.#answers.splice(0)) answer(undefined)

@@ -62,7 +62,13 @@ const writeInput = z.object({
 })
 
 type At<Input> = Exchange<Input, { path: string }>
-type Found = { readonly stored: StoredKey; readonly number: number; readonly version: Version }
+type Found = {
+  readonly stored: StoredKey
+  readonly number: number
+  readonly version: Version
+  /** Keeps its response. */
+  readonly kept: { shown?: string }
+}
 
 /** The data of secrets. docs/contract/kv.md#data */
 export function dataResources(parts: DataParts): Resource[] {
@@ -76,9 +82,12 @@ export function dataResources(parts: DataParts): Resource[] {
     const stored = isSecretPath(params.path) ? await keys.find(params.path) : undefined
     if (stored === undefined) return undefined
     const number = input.version > 0 ? input.version : stored.head.current
-    const version =
-      number === stored.head.current ? stored.head.last : await keys.version(params.path, stored, number)
-    return version && { stored, number, version }
+    if (number === stored.head.current) {
+      const version = stored.head.last
+      return version && { stored, number, version, kept: stored }
+    }
+    const kept = await keys.version(params.path, stored, number)
+    return kept && { stored, number, version: kept.version, kept }
   }
 
   const written = async (
@@ -252,12 +261,10 @@ function objectIn({ data = 'null' }: Version): JsonObject | undefined {
   return isObject && !isJsonNumber(value) ? value : undefined
 }
 
-/** Most reads are of current versions: their text is made once. */
+/** Its text is made once. */
 function liveAnswer(found: Found): string {
-  const { stored, number, version } = found
-  if (number !== stored.head.current) return dataAnswer(found, version.data ?? 'null')
-  stored.shown ??= dataAnswer(found, version.data ?? 'null')
-  return stored.shown
+  found.kept.shown ??= dataAnswer(found, found.version.data ?? 'null')
+  return found.kept.shown
 }
 
 const dataAnswer = ({ stored, number, version }: Found, data: string): string =>

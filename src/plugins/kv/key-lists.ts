@@ -31,7 +31,7 @@ type Reading = {
 const cachedNames = 1_000_000
 /** More components than this are not looked up one by one. */
 const mostLookups = 256
-const pageSize = 1_000
+const pageSize = 250
 
 /**
  * The names of secrets by folder. Stored names are in the order of their ciphertexts, so a list has to decrypt

@@ -42,11 +42,14 @@ export type KeysParts = {
   onFailure(error: unknown): void
 }
 
+/** A version and its response, once made. */
+export type ShownVersion = { readonly version: Version; shown?: string }
+
 /** Earlier versions of a key. */
 type Earlier = {
   /** The revision of the head that they were read with: whoever changes a version replaces the head. */
   readonly revision: number
-  readonly versions: Readonly<Record<number, Version>>
+  readonly versions: Readonly<Record<number, ShownVersion>>
 }
 
 const maxCached = 10_000
@@ -85,17 +88,20 @@ export class Keys implements Disposable {
     return this.#cache.read(path, () => this.#read(path))
   }
 
-  /** A version of a key. Undefined if there is none with this number. */
-  async version(path: string, { head, revision }: StoredKey, number: number): Promise<Version | undefined> {
-    if (number === head.current) return head.last
-    if (number > head.current || number < head.oldest || number < 1) return undefined
+  /** An earlier version of a key. Undefined if there is none with this number. */
+  async version(
+    path: string,
+    { head, revision }: StoredKey,
+    number: number,
+  ): Promise<ShownVersion | undefined> {
+    if (number >= head.current || number < head.oldest || number < 1) return undefined
     const copy = this.#earlierVersions.get(path)
     const versions = copy?.revision === revision ? copy.versions : {}
     if (versions[number] !== undefined) return versions[number]
     const { drops } = this.#earlierVersions
     const stored = await this.#view.get(versionKey(head.id, number))
     if (stored === undefined) return undefined
-    const version = readVersion(stored)
+    const version = { version: readVersion(stored) }
     this.#earlierVersions.set(path, { revision, versions: { ...versions, [number]: version } }, drops)
     return version
   }

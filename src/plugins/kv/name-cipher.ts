@@ -1,20 +1,17 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  createSecretKey,
-  hkdfSync,
-  timingSafeEqual,
-} from 'node:crypto'
+import { Buffer } from 'node:buffer'
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { fail } from '../../errors.ts'
+import { type Hmac, hmacWith } from '../../lib/hmac.ts'
 
 /** Deeper segments share one component, which bounds the length of a key. */
 const ownComponents = 16
 const tagBytes = 16
 const keyBytes = 32
 const cachedFolders = 5_000
+/** Those of requests in progress. */
+const cachedKeys = 500
 
 /** Where a folder is stored. */
 export type StoredFolder = {
@@ -30,24 +27,31 @@ export type StoredFolder = {
  * initialization vector. docs/contract/kv.md#storage
  */
 export class NameCipher {
-  readonly #tagKey: KeyObject
+  readonly #tag: Hmac
   readonly #key: KeyObject
-  readonly #folders = new LRUCache<string, string>({ max: cachedFolders })
+  /** With `max`, the cache would allocate all its space at once, for each mount. */
+  readonly #folders = new LRUCache<string, string>({ maxSize: cachedFolders, sizeCalculation: () => 1 })
+  /** By path: a write needs its key several times. */
+  readonly #keys = new LRUCache<string, string>({ maxSize: cachedKeys, sizeCalculation: () => 1 })
   /** The folder of the key that was opened last: keys are mostly opened in order. */
   #last = { prefix: '', path: '' }
 
   constructor(secret: Uint8Array) {
     const derived = (purpose: string) =>
-      createSecretKey(new Uint8Array(hkdfSync('sha256', secret, new Uint8Array(), purpose, keyBytes)))
-    this.#tagKey = derived('kv name tag')
-    this.#key = derived('kv name encryption')
+      new Uint8Array(hkdfSync('sha256', secret, new Uint8Array(), purpose, keyBytes))
+    this.#tag = hmacWith(derived('kv name tag'))
+    this.#key = createSecretKey(derived('kv name encryption'))
   }
 
   /** The key of a path. */
   keyOf(path: string): string {
+    const known = this.#keys.get(path)
+    if (known !== undefined) return known
     const { folder, rest } = split(path)
     const prefix = this.#prefixOf(folder)
-    return prefix + this.#sealed(prefix, rest)
+    const key = prefix + this.#sealed(prefix, rest)
+    this.#keys.set(path, key)
+    return key
   }
 
   /** Where a folder is stored, whose path is empty or ends in a slash. */
@@ -107,7 +111,7 @@ export class NameCipher {
 
   /** No prefix contains a line break. */
   #tagOf(prefix: string, text: string): Buffer {
-    return createHmac('sha256', this.#tagKey).update(`${prefix}\n${text}`).digest().subarray(0, tagBytes)
+    return Buffer.from(this.#tag(`${prefix}\n${text}`, 'latin1'), 'latin1').subarray(0, tagBytes)
   }
 }
 

@@ -89,6 +89,9 @@ const tuneInput = z.object({
     )
     .meta({ examples: [{ lockout_threshold: '5', lockout_duration: '15m' }] }),
   plugin_version: stringField.optional().describe('Refused: built-in plugins have one version'),
+  identity_token_key: stringField
+    .optional()
+    .describe('Key of `identity/oidc` that signs the identity tokens of the mount; empty: `default`'),
 })
 
 /** One wildcard path takes both calls; each handler reads its own fields. */

@@ -5,6 +5,7 @@ import { lookalikeReports, type LookalikeReportParts } from '../../core/tokens/l
 import type { PluginDefinition } from '../../http/plugin.ts'
 import { UserpassMethod } from './method.ts'
 import { type Argon2Cost, productCost } from './passwords/argon2.ts'
+import { busyPace } from './passwords/busy-pace.ts'
 import { type HashingLimits, HashingQueue } from './passwords/hashing-queue.ts'
 import { Passwords } from './passwords/passwords.ts'
 import { userpassResources } from './resources.ts'
@@ -41,7 +42,7 @@ export const userpassPlugin = ({
   locksUsers: true,
   open: (core) => {
     const { log, random, lockouts, fullPathOf } = core
-    const queue = new HashingQueue(hashingLimits(processes))
+    const queue = new HashingQueue(hashingLimits(processes), busyPace)
     const passwords = new Passwords({ queue, cost: passwordCost, random })
     const method = new UserpassMethod({ ...core, passwords })
     const onLookalike = lookalikeReports({ log, counter: metrics, fullPathOf })

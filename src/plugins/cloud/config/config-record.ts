@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { fail, refuse } from '../../../errors.ts'
+import { clientCertificate } from '../certificates/client-certificate.ts'
+import { authTypes } from '../upstream/index.ts'
 
 /** A secret that `rotate-root` added and that is not in use yet. docs/contract/cloud.md#root-rotation */
 const pendingSecret = z.object({
@@ -11,6 +13,24 @@ const pendingSecret = z.object({
   expiration_date: z.string(),
   /** The root application, which holds the secret. */
   application_object_id: z.string(),
+})
+
+/** `key_id` is set if a rotation added it, and the directory has said so. */
+const ownedCertificate = clientCertificate.extend({ key_id: z.string().exactOptional() })
+
+const pendingCertificate = ownedCertificate.extend({
+  /** Milliseconds since the epoch. */
+  created: z.number(),
+  application_object_id: z.string(),
+})
+
+const retiringKey = z.object({
+  application_object_id: z.string(),
+  /** SHA-1, in hexadecimal. */
+  thumbprint: z.string(),
+  key_id: z.string().exactOptional(),
+  /** Milliseconds since the epoch. */
+  not_before: z.number(),
 })
 
 const storedConfig = z.object({
@@ -35,6 +55,18 @@ const storedConfig = z.object({
   client_secret_key_id: z.string(),
   root_password_expiration_date: z.string().exactOptional(),
   pending: pendingSecret.exactOptional(),
+  /** How the mount signs in; absent: by the first value that is set. */
+  auth_type: z.enum(authTypes).exactOptional(),
+  managed_identity_client_id: z.string().exactOptional(),
+  root_application_object_id: z.string().exactOptional(),
+  /** The certificate in use. */
+  certificate: ownedCertificate.exactOptional(),
+  /** Added to the application by a rotation, and not in use yet. */
+  pending_certificate: pendingCertificate.exactOptional(),
+  /** Former certificates whose keys the engine removes from the application. */
+  retiring_keys: z.array(retiringKey).exactOptional(),
+  /** Made for an operator, who uploads it by hand. docs/contract/cloud.md#certificates */
+  made_certificate: clientCertificate.exactOptional(),
   /** Milliseconds since the epoch: when the period or schedule of automatic rotations starts. */
   rotation_counts_from: z.number().exactOptional(),
   /** The fields among `laterFields` that were ever sent. */
@@ -42,6 +74,8 @@ const storedConfig = z.object({
 })
 
 export type PendingSecret = z.output<typeof pendingSecret>
+export type PendingCertificate = z.output<typeof pendingCertificate>
+export type RetiringKey = z.output<typeof retiringKey>
 
 /** The stored configuration of a mount. docs/contract/cloud.md#configuration */
 export type ConfigRecord = z.output<typeof storedConfig>
@@ -82,6 +116,18 @@ export const emptyConfig: ConfigRecord = {
   disable_automated_rotation: false,
   client_secret_key_id: '',
 }
+
+/** What decides which root credential a configuration signs in with. */
+type SignInFields = Pick<
+  ConfigRecord,
+  'tenant_id' | 'client_id' | 'client_secret' | 'environment' | 'certificate'
+>
+
+/** Whether two configurations sign in with the same root credential. */
+export const hasSameCredential = (a: SignInFields, b: SignInFields): boolean =>
+  (['tenant_id', 'client_id', 'client_secret', 'environment'] as const).every(
+    (name) => a[name] === b[name],
+  ) && a.certificate?.thumbprint_sha256 === b.certificate?.thumbprint_sha256
 
 /** Reads a stored configuration. Keeps fields of later versions. Throws kind `internal`. */
 export function readConfigRecord(stored: unknown): ConfigRecord {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type DocumentedAnswer, type Resource, resource } from '../../../http/resource.ts'
+import { durationField } from '../../../lib/fields.ts'
 import type { CloudEngine } from '../engine.ts'
 import type { FieldNames } from '../field-names.ts'
 import { configFields, shownConfig } from './config.ts'
@@ -31,6 +32,30 @@ export const configResources = (engine: CloudEngine, names: FieldNames): Resourc
       },
     },
   }),
+  resource('/config/identity', {
+    help: 'How the engine signs in, and what the cloud has to trust.',
+    read: {
+      summary: 'Read how the engine signs in, with the commands that set it up',
+      ...identityAnswer,
+      handle: async ({ mount }) => ({ data: await engine.rootIdentity(mount) }),
+    },
+  }),
+  resource('/config/certificate', {
+    help: 'A certificate that is made here, for an operator to upload.',
+    read: {
+      summary: 'Read the certificate that is to be uploaded, else the one in use',
+      ...certificateAnswer,
+      handle: async ({ mount }) => ({ data: await engine.rootCertificate(mount) }),
+    },
+    write: {
+      summary: 'Make a certificate, whose key never leaves the server',
+      input: z.object({
+        ttl: durationField.optional().describe('Lifetime; 0: root_password_ttl'),
+      }),
+      ...certificateAnswer,
+      handle: async ({ mount, input }) => ({ data: await engine.makeRootCertificate(mount, input.ttl ?? 0) }),
+    },
+  }),
   resource('/rotate-root', {
     help: 'Rotation of the root secret.',
     write: {
@@ -51,11 +76,56 @@ const exampleFor = ({ type }: FieldNames, whole: object): object =>
         Object.entries(whole).filter(([name]) => !laterFields.some((later) => later === name)),
       )
 
+const identityAnswer = {
+  output: z.object({
+    auth_type: z.string().describe('The effective one; empty if nothing is configured'),
+    issuer: z.string(),
+    subject: z.string(),
+    role_subject: z.string().describe('Subject of the tokens of a role'),
+    audience: z.string(),
+    jwks_uri: z.string(),
+    client_id: z.string(),
+    commands: z.array(z.string()),
+  }),
+  example: {
+    auth_type: 'plugin_wif',
+    issuer: 'https://gatehouse.example.com:8200/v1/identity/oidc/plugins',
+    subject: 'plugin-identity:root:secret:cloud_1234abcd',
+    role_subject: 'plugin-identity:root:secret:cloud_1234abcd:role:<role>',
+    audience: 'api://AzureADTokenExchange',
+    jwks_uri: 'https://gatehouse.example.com:8200/v1/identity/oidc/plugins/.well-known/keys',
+    client_id: '5f2d9c1e-1d0b-4b7e-8f7a-2a3d1c9e7b10',
+    commands: ["az ad app federated-credential create --id '5f2d9c1e-…' --parameters '{…}'"],
+  },
+} satisfies DocumentedAnswer
+
+const certificateAnswer = {
+  output: z.object({
+    certificate: z.string().describe('PEM'),
+    thumbprint: z.string().describe('SHA-1, in hexadecimal'),
+    thumbprint_sha256: z.string(),
+    expiration: z.string(),
+    command: z.string().describe('Adds the certificate to the application'),
+  }),
+  example: {
+    certificate: '-----BEGIN CERTIFICATE-----\nMIIC…\n-----END CERTIFICATE-----\n',
+    thumbprint: 'a918b7a661dcc68469505f0ffc85df973f3f3080',
+    thumbprint_sha256: '2f1b0d6f0a9f0a6ad8f4d9b7a7d1a2d1f0c3b6a5948372615049382716a5b4c3',
+    expiration: '2027-05-24T12:50:59.000Z',
+    command:
+      'az ad app credential reset --id 5f2d9c1e-1d0b-4b7e-8f7a-2a3d1c9e7b10 --append --cert @gatehouse-root.pem',
+  },
+} satisfies DocumentedAnswer
+
 const configAnswer = (names: FieldNames) =>
   ({
     output: configFields
-      .omit({ client_secret: true })
-      .extend({ root_password_expiration_date: z.string().optional() }),
+      .omit({ client_secret: true, client_certificate: true, client_certificate_password: true })
+      .extend({
+        root_password_expiration_date: z.string().optional(),
+        client_certificate_thumbprint: z.string().optional().describe('SHA-256, in hexadecimal'),
+        client_certificate_expiration: z.string().optional(),
+      }),
     example: exampleFor(names, {
       client_id: '5f2d9c1e-1d0b-4b7e-8f7a-2a3d1c9e7b10',
       disable_automated_rotation: false,

@@ -1,11 +1,27 @@
 import { z } from 'zod'
 import { fail, refuse } from '../../../errors.ts'
 import { boolField, durationField, stringField } from '../../../lib/fields.ts'
-import { type ConfigRecord, defaultRootPasswordTtl, emptyConfig, laterFields } from './config-record.ts'
+import {
+  type ConfigRecord,
+  defaultRootPasswordTtl,
+  emptyConfig,
+  hasSameCredential,
+  laterFields,
+} from './config-record.ts'
 import { parseCron } from '../root-rotation/cron.ts'
 import type { FieldNames } from '../field-names.ts'
-import { type OperatorSettings, unknownEnvironment } from './effective-settings.ts'
-import { isEnvironmentName } from '../upstream/index.ts'
+import { type OperatorSettings, signInValues, unknownEnvironment } from './effective-settings.ts'
+import { authTypes, isAuthType, isEnvironmentName } from '../upstream/index.ts'
+import type { ClientCertificate } from '../certificates/client-certificate.ts'
+import { UnusableCertificate } from '../certificates/unusable-certificate.ts'
+import {
+  chooseCredential,
+  chooseType,
+  clientIdRequired,
+  hostNotOffered,
+  isHostMode,
+  requires,
+} from '../sign-in/choose-credential.ts'
 
 /**
  * A field that is absent keeps its value. Durations are whole seconds. docs/contract/cloud.md#configuration
@@ -21,8 +37,10 @@ export const configFields = z.object({
   root_password_ttl: durationField
     .optional()
     .describe('Lifetime of a secret that rotate-root adds; 182 days in a new configuration'),
-  identity_token_audience: stringField.optional().describe('Audience of identity tokens; not supported'),
-  identity_token_ttl: durationField.optional().describe('Lifetime of identity tokens'),
+  identity_token_audience: stringField
+    .optional()
+    .describe('Audience of the identity tokens that the mount and its roles prove themselves with'),
+  identity_token_ttl: durationField.optional().describe('Lifetime of identity tokens; 0: an hour'),
   rotation_schedule: stringField
     .optional()
     .describe('When to rotate the root secret: a cron expression of five fields, in UTC'),
@@ -34,6 +52,23 @@ export const configFields = z.object({
     .describe('Interval at which the root secret is rotated; 0: never'),
   rotation_policy: stringField.optional().describe('Stored and shown, without effect'),
   disable_automated_rotation: boolField.optional().describe('Ignore the rotation schedule and period'),
+  auth_type: stringField
+    .optional()
+    .describe(`How the engine signs in: ${authTypes.join(', ')}; empty: by the first value that is set`),
+  client_certificate: stringField.optional().meta({
+    description:
+      'Certificate of the root credential and its key, as PEM or as PFX in base64; never read back',
+    writeOnly: true,
+  }),
+  client_certificate_password: stringField
+    .optional()
+    .meta({ description: 'Password of client_certificate; not stored', writeOnly: true }),
+  managed_identity_client_id: stringField
+    .optional()
+    .describe('Client id of the user-assigned managed identity that auth_type msi_wif uses'),
+  root_application_object_id: stringField
+    .optional()
+    .describe('Object id of the root application, if the root may not look it up'),
 })
 
 export type ConfigInput = z.output<typeof configFields>
@@ -63,7 +98,37 @@ export function shownConfig(stored: ConfigRecord | undefined, { type }: Pick<Fie
     subscription_id: config.subscription_id,
     tenant_id: config.tenant_id,
   }
-  return Object.fromEntries(Object.entries(shown).filter(([name]) => !unset.some((one) => one === name)))
+  return {
+    ...Object.fromEntries(Object.entries(shown).filter(([name]) => !unset.some((one) => one === name))),
+    ...shownSignIn(config),
+  }
+}
+
+/** Fields that are shown only once they are set. */
+const shownSignIn = ({
+  auth_type,
+  certificate,
+  managed_identity_client_id,
+  root_application_object_id,
+}: ConfigRecord): object => ({
+  ...(auth_type === undefined ? {} : { auth_type }),
+  ...(certificate === undefined
+    ? {}
+    : {
+        client_certificate_expiration: certificate.expiration,
+        client_certificate_thumbprint: certificate.thumbprint_sha256,
+      }),
+  ...(managed_identity_client_id === undefined ? {} : { managed_identity_client_id }),
+  ...(root_application_object_id === undefined ? {} : { root_application_object_id }),
+})
+
+export type ConfigContext = {
+  readonly operator: OperatorSettings
+  readonly now: number
+  /** Whether the mount may sign in as the machine on which the server runs. */
+  readonly isHostOffered: boolean
+  /** The certificate in the request, or why it cannot be used. */
+  readonly certificate?: ClientCertificate | UnusableCertificate | undefined
 }
 
 /**
@@ -73,24 +138,27 @@ export function shownConfig(stored: ConfigRecord | undefined, { type }: Pick<Fie
 export function changedConfig(
   before: ConfigRecord | undefined,
   sent: ConfigInput,
-  { operator, now }: { readonly operator: OperatorSettings; readonly now: number },
+  context: ConfigContext,
 ): ConfigRecord {
+  const { operator, now, certificate } = context
   const kept = before ?? { ...emptyConfig, root_password_ttl: defaultRootPasswordTtl }
   const sentFields = laterFields.filter(
     (name) => sent[name] !== undefined || kept.sent_fields?.includes(name) === true,
   )
   const { rotation_counts_from: countsFrom = now, ...merged } = {
-    ...kept,
-    ...sent,
+    ...withSignIn(kept, sent, certificate),
     ...(sentFields.length === 0 ? {} : { sent_fields: sentFields }),
   }
   checkIds(merged, operator)
-  checkRotationFields(sent)
-  if (merged.rotation_schedule !== '' && merged.rotation_period !== 0) throw bothRotations()
-  checkAudience(merged)
+  checkRotationFields(sent, merged)
+  checkCredentials(merged)
+  if (sent.auth_type !== undefined) checkMode(sent.auth_type, context)
+  if (certificate instanceof UnusableCertificate)
+    throw refuse('invalid', `client_certificate: ${certificate.message}`)
+  checkNeeds(merged, operator)
   if (sent.environment !== undefined && !isEnvironmentName(sent.environment))
     throw fail('invalid', unknownEnvironment(sent.environment))
-  checkRotationJob(merged)
+  checkRotationJob(merged, operator)
   const changed = withoutStaleFields(before, merged)
   return hasSameRotation(kept, changed)
     ? { ...changed, rotation_counts_from: countsFrom }
@@ -114,12 +182,20 @@ const bothRotations = () =>
     'mutually exclusive fields rotation_schedule and rotation_period were both specified; only one of them can be provided',
   )
 
-/** Checks the rotation fields of the request alone, without the stored ones. */
-function checkRotationFields({
-  rotation_schedule: schedule,
-  rotation_period: period = 0,
-  rotation_window: window = 0,
-}: ConfigInput): void {
+type RotationFields = Pick<ConfigRecord, 'rotation_schedule' | 'rotation_period' | 'rotation_window'>
+
+/**
+ * Checks the rotation fields of a request, and that schedule and period exclude each other once the request
+ * is merged into what is stored. Pure.
+ */
+export function checkRotationFields(
+  {
+    rotation_schedule: schedule,
+    rotation_period: period = 0,
+    rotation_window: window = 0,
+  }: { readonly [Name in keyof RotationFields]?: RotationFields[Name] | undefined },
+  merged: RotationFields,
+): void {
   const isScheduled = schedule !== undefined && schedule !== ''
   if (isScheduled && period !== 0) throw bothRotations()
   if (isScheduled) {
@@ -130,20 +206,84 @@ function checkRotationFields({
   if (window !== 0 && period !== 0) throw refuse('invalid', 'rotation_window does not apply to period')
   if (window !== 0 && schedule === undefined)
     throw refuse('invalid', 'cannot use rotation_window without rotation_schedule')
+  if (merged.rotation_schedule !== '' && merged.rotation_period !== 0) throw bothRotations()
 }
 
-/** Refuses identity tokens, which are not supported. docs/contract/cloud.md#writing-a-configuration */
-function checkAudience({ identity_token_audience: audience, client_secret: secret }: ConfigInput): void {
-  if (audience === undefined || audience === '') return
-  if (secret !== '')
+type Merged = Omit<ConfigRecord, 'rotation_counts_from'>
+
+/** The stored fields with those of the request. An empty text clears a field that is shown only once it is set. */
+function withSignIn(
+  kept: ConfigRecord,
+  { client_certificate, client_certificate_password: _password, ...sent }: ConfigInput,
+  read: ConfigContext['certificate'],
+): ConfigRecord {
+  const { auth_type, managed_identity_client_id, root_application_object_id, ...plain } = sent
+  const {
+    auth_type: _type,
+    managed_identity_client_id: _id,
+    root_application_object_id: _object,
+    ...rest
+  } = kept
+  const { certificate: held, ...others } = rest
+  const certificate =
+    client_certificate === undefined ? held : read instanceof UnusableCertificate ? undefined : read
+  const texts = {
+    auth_type: auth_type ?? kept.auth_type ?? '',
+    managed_identity_client_id: managed_identity_client_id ?? kept.managed_identity_client_id ?? '',
+    root_application_object_id: root_application_object_id ?? kept.root_application_object_id ?? '',
+  }
+  return {
+    ...others,
+    ...plain,
+    ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== '')),
+    ...(certificate === undefined ? {} : { certificate }),
+  }
+}
+
+/** docs/contract/cloud.md#writing-a-configuration */
+function checkCredentials({ identity_token_audience, client_secret, certificate }: Merged): void {
+  const isAudienceSet = identity_token_audience !== ''
+  if (certificate !== undefined && (client_secret !== '' || isAudienceSet))
+    throw refuse(
+      'invalid',
+      "only one of 'client_secret', 'client_certificate' or 'identity_token_audience' can be set",
+    )
+  if (!isAudienceSet) return
+  if (client_secret !== '')
     throw refuse('invalid', "only one of 'client_secret' or 'identity_token_audience' can be set")
-  throw refuse('invalid', 'plugin workload identity not supported')
+}
+
+function checkMode(type: string, { isHostOffered }: ConfigContext): void {
+  if (type === '') return
+  if (!isAuthType(type)) throw refuse('invalid', `unknown auth_type "${type}"`)
+  if (isHostMode(type) && !isHostOffered) throw refuse('invalid', hostNotOffered)
+}
+
+/** A stored mode has what it needs. docs/contract/cloud.md#sign-in */
+function checkNeeds(merged: Merged, operator: OperatorSettings): void {
+  if (merged.auth_type === undefined) return
+  const chosen = chooseCredential({
+    ...signInValues(merged, operator, true),
+    authType: merged.auth_type,
+  })
+  if (!('refusal' in chosen)) return
+  const isNamed = chosen.refusal !== clientIdRequired
+  throw refuse('invalid', isNamed ? chosen.refusal : requires(merged.auth_type, 'client_id'))
 }
 
 const leastWindow = 3600
 
 /** Checks the window of a rotation that is about to be scheduled. */
-function checkRotationJob(config: Omit<ConfigRecord, 'rotation_counts_from'>): void {
+function checkRotationJob(config: Merged, operator: OperatorSettings): void {
+  if (!wantsRotation(config)) return
+  const type = chooseType(signInValues(config, operator, false))
+  if (type !== undefined && type !== 'root_creds' && type !== 'certificate')
+    throw refuse('invalid', 'error registering rotation job: no client secret is configured')
+  checkWindow(config)
+}
+
+/** Checks the window of a rotation that is about to be scheduled. Pure. */
+export function checkWindow(config: RotationFields & Pick<ConfigRecord, 'disable_automated_rotation'>): void {
   if (!wantsRotation(config) || config.rotation_schedule === '') return
   if (config.rotation_window !== 0 && config.rotation_window < leastWindow) {
     throw refuse(
@@ -170,10 +310,13 @@ const hasSameRotation = (before: ConfigRecord, after: ConfigRecord): boolean =>
 
 /** Drops the key id, the end and the pending successor of a secret if the root credential changes. */
 function withoutStaleFields(before: ConfigRecord | undefined, merged: ConfigRecord): ConfigRecord {
-  const isSame = (['client_secret', 'client_id', 'tenant_id', 'environment'] as const).every(
-    (name) => before?.[name] === merged[name],
-  )
-  if (isSame) return merged
-  const { pending: _dropped, root_password_expiration_date: _end, ...rest } = merged
+  if (before !== undefined && hasSameCredential(before, merged)) return merged
+  const {
+    pending: _pending,
+    pending_certificate: _certificate,
+    retiring_keys: _keys,
+    root_password_expiration_date: _end,
+    ...rest
+  } = merged
   return { ...rest, client_secret_key_id: '' }
 }

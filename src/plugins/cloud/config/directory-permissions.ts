@@ -24,8 +24,9 @@ export async function directoryPermissions(context: PreflightContext): Promise<F
   const config = await state.findConfig()
   const roles = await allRoles(state)
   const wanted: Wanted[] = [{ needs: graphNeeds.own, why: 'service principals' }]
+  const statics = (await state.staticRoles.all()).map(({ role }) => role)
   const applications = new Set(
-    roles.filter((role) => !grantsRights(role)).map((role) => role.application_object_id),
+    [...roles.filter((role) => !grantsRights(role)), ...statics].map((role) => role.application_object_id),
   )
   const mayAnyway = unmet(graphNeeds.foreign, claims.roles).length === 0
   const toOwn = async (ids: Iterable<string>, why: string) => {

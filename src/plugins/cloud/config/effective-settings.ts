@@ -1,24 +1,62 @@
 import { fail, refuse } from '../../../errors.ts'
+import { type ClientCertificate, hasEnded } from '../certificates/client-certificate.ts'
+import { chooseCredential, type SignInValues } from '../sign-in/choose-credential.ts'
 import type { ConfigRecord } from './config-record.ts'
-import { type EnvironmentSettings, findEnvironment, type UpstreamSettings } from '../upstream/index.ts'
+import type { LoginSettings } from '../upstream/token-exchange.ts'
+import {
+  type Environment,
+  type EnvironmentSettings,
+  findEnvironment,
+  type UpstreamSettings,
+} from '../upstream/index.ts'
 
 /**
- * The operator's settings, from the environment of the process. `caPem` is the content of `CLOUD_CA_FILE`.
+ * The operator's settings, from the environment of the process. `caPem` is the content of `CLOUD_CA_FILE`,
+ * `certificate` that of `CLOUD_CLIENT_CERTIFICATE_PATH`.
  */
-export type OperatorSettings = EnvironmentSettings & { readonly caPem?: string | undefined }
+export type OperatorSettings = EnvironmentSettings & {
+  readonly caPem?: string | undefined
+  readonly certificate?: ClientCertificate | undefined
+}
 
 /**
  * Whether the environment of the process supplies part of the root credential, which then cannot be rotated.
  * docs/contract/cloud.md#root-rotation
  */
-export const suppliesCredential = ({ clientId, clientSecret }: OperatorSettings): boolean =>
-  clientId !== undefined || clientSecret !== undefined
+export const suppliesCredential = ({ clientId, clientSecret, certificate }: OperatorSettings): boolean =>
+  clientId !== undefined || clientSecret !== undefined || certificate !== undefined
 
 export const effectiveClientId = (config: ConfigRecord | undefined, operator: OperatorSettings): string =>
   operator.clientId ?? config?.client_id ?? ''
 
 export const effectiveClientSecret = (config: ConfigRecord | undefined, operator: OperatorSettings): string =>
   operator.clientSecret ?? config?.client_secret ?? ''
+
+/** The effective values of everything that a mount can sign in with. */
+export const signInValues = (
+  config: ConfigRecord | undefined,
+  operator: OperatorSettings,
+  isHostOffered: boolean,
+): SignInValues => ({
+  authType: operator.authType ?? config?.auth_type ?? '',
+  clientId: effectiveClientId(config, operator),
+  clientSecret: effectiveClientSecret(config, operator),
+  certificate: operator.certificate ?? config?.certificate,
+  madeCertificate: config?.made_certificate,
+  audience: config?.identity_token_audience ?? '',
+  identityTokenTtl: config?.identity_token_ttl ?? 0,
+  managedIdentityClientId: config?.managed_identity_client_id ?? '',
+  tokenFile: operator.federatedTokenFile,
+  isHostOffered,
+})
+
+/** In place of a certificate that has ended, the one that an operator was to upload is used. */
+export function withLiveCertificate(config: ConfigRecord | undefined, now: number): ConfigRecord | undefined {
+  const made = config?.made_certificate
+  return made !== undefined && config?.certificate !== undefined && hasEnded(config.certificate, now)
+    ? { ...config, certificate: made }
+    : config
+}
 
 /**
  * What a mount signs in with. Settings of the process take precedence over stored ones. Throws if a setting
@@ -27,26 +65,43 @@ export const effectiveClientSecret = (config: ConfigRecord | undefined, operator
 export function effectiveSettings(
   config: ConfigRecord | undefined,
   operator: OperatorSettings,
+  isHostOffered: boolean,
 ): UpstreamSettings {
   const subscriptionId = operator.subscriptionId ?? config?.subscription_id ?? ''
   if (subscriptionId === '') throw refuse('invalid', 'subscription_id is required')
   const tenantId = operator.tenantId ?? config?.tenant_id ?? ''
   if (tenantId === '') throw refuse('invalid', 'tenant_id is required')
-  const name = operator.environment ?? (config?.environment || undefined)
-  const environment = findEnvironment(name, operator)
-  if (environment === undefined) throw fail('internal', unknownEnvironment(name ?? ''))
-  const clientId = effectiveClientId(config, operator)
-  const clientSecret = effectiveClientSecret(config, operator)
-  if (clientId === '') throw refuse('invalid', 'client_id is required')
-  if (clientSecret === '') throw refuse('invalid', 'client_secret is required')
+  const environment = effectiveEnvironment(config, operator)
+  const credential = chooseCredential(signInValues(config, operator, isHostOffered))
+  if ('refusal' in credential) throw refuse('invalid', credential.refusal)
   return {
     subscriptionId,
     tenantId,
-    clientId,
-    clientSecret,
+    clientId: credential.clientId,
+    credential,
     environment,
+    metadata: operator,
     ...(operator.caPem === undefined ? {} : { caPem: operator.caPem }),
   }
+}
+
+/** The login service of the mount's tenant, which needs no credential. Throws if a setting is missing. */
+export function effectiveLogin(config: ConfigRecord | undefined, operator: OperatorSettings): LoginSettings {
+  const tenantId = operator.tenantId ?? config?.tenant_id ?? ''
+  if (tenantId === '') throw refuse('invalid', 'tenant_id is required')
+  const { caPem } = operator
+  return { tenantId, environment: effectiveEnvironment(config, operator), caPem }
+}
+
+/** The environment of a mount. Throws if its name is unknown. */
+export function effectiveEnvironment(
+  config: ConfigRecord | undefined,
+  operator: OperatorSettings,
+): Environment {
+  const name = operator.environment ?? (config?.environment || undefined)
+  const environment = findEnvironment(name, operator)
+  if (environment === undefined) throw fail('internal', unknownEnvironment(name ?? ''))
+  return environment
 }
 
 export const unknownEnvironment = (name: string): string =>

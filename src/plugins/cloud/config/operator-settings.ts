@@ -2,21 +2,51 @@ import { readFile } from 'node:fs/promises'
 import { caCertificates } from '../../../core/outbound.ts'
 import { StartError } from '../../../errors.ts'
 import { systemCode } from '../../../lib/private-file.ts'
+import type { ClientCertificate } from '../certificates/client-certificate.ts'
+import { readCertificate } from '../certificates/read-certificate.ts'
+import { UnusableCertificate } from '../certificates/unusable-certificate.ts'
 import type { EnvironmentSettings } from '../upstream/index.ts'
 import type { OperatorSettings } from './effective-settings.ts'
 
-/** Reads `CLOUD_CA_FILE`. Throws a StartError if it has no certificate. docs/contract/cloud.md#endpoints */
+/**
+ * Reads `CLOUD_CA_FILE` and `CLOUD_CLIENT_CERTIFICATE_PATH`. Throws a StartError if one cannot be used.
+ * docs/contract/cloud.md#endpoints
+ */
 export async function operatorSettings(settings: EnvironmentSettings): Promise<OperatorSettings> {
-  const { caFile } = settings
-  if (caFile === undefined) return settings
+  const { caFile, clientCertificatePath } = settings
+  return {
+    ...settings,
+    ...(caFile === undefined ? {} : { caPem: await authorities(caFile) }),
+    ...(clientCertificatePath === undefined
+      ? {}
+      : { certificate: await certificate(clientCertificatePath, settings.clientCertificatePassword) }),
+  }
+}
+
+async function authorities(path: string): Promise<string> {
+  const caPem = (await read('CLOUD_CA_FILE', path)).toString()
+  if (caCertificates(caPem).length === 0)
+    throw new StartError(2, `CLOUD_CA_FILE: there is no certificate in ${path}`)
+  return caPem
+}
+
+async function certificate(path: string, password = ''): Promise<ClientCertificate> {
+  const name = 'CLOUD_CLIENT_CERTIFICATE_PATH'
+  const bytes = await read(name, path)
+  const text = bytes.includes('-----BEGIN ') ? bytes.toString() : bytes.toString('base64')
   try {
-    const caPem = await readFile(caFile, 'utf8')
-    if (caCertificates(caPem).length === 0)
-      throw new StartError(2, `CLOUD_CA_FILE: there is no certificate in ${caFile}`)
-    return { ...settings, caPem }
+    // the cloud refuses one that has ended, and the server starts all the same
+    return await readCertificate(text, password, 0)
   } catch (cause) {
-    throw cause instanceof StartError
-      ? cause
-      : new StartError(2, `CLOUD_CA_FILE: cannot read ${caFile}: ${systemCode(cause)}`, { cause })
+    if (!(cause instanceof UnusableCertificate)) throw cause
+    throw new StartError(2, `${name}: ${path} cannot be used: ${cause.message}`)
+  }
+}
+
+async function read(name: string, path: string): Promise<Buffer> {
+  try {
+    return await readFile(path)
+  } catch (cause) {
+    throw new StartError(2, `${name}: cannot read ${path}: ${systemCode(cause)}`, { cause })
   }
 }

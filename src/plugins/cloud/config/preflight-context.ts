@@ -1,12 +1,23 @@
+import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
+import type { Mount } from '../../../core/mounts/mount.ts'
+import type { OutboundClient } from '../../../core/outbound.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import { classify, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
 
 /** The outcome of one check; `detail` describes what was found. */
-export type Finding = { readonly ok: boolean; readonly detail: string }
+export type Finding = {
+  readonly ok: boolean
+  readonly detail: string
+  /** What repairs it, if that depends on what was found. */
+  readonly fix?: string | undefined
+}
 
 export type PreflightContext = {
+  readonly mount: Mount
+  readonly mountTokens: Pick<MountTokens, 'check' | 'identityOf' | 'signingKeyOf'>
+  readonly outbound: Pick<OutboundClient, 'connections' | 'exchange'>
   readonly state: MountState
   readonly upstream: ReadyUpstream
   readonly call: UpstreamCall

@@ -1,17 +1,37 @@
 import { ServiceError } from '../../../errors.ts'
 import { hintOf, holderName, rootPasswords } from '../root-rotation/root-passwords.ts'
 import { callerError, UpstreamError } from '../upstream/index.ts'
+import type { ClientCertificate } from '../certificates/client-certificate.ts'
+import { signInChecks } from '../sign-in/sign-in-checks.ts'
 import { directoryPermissions } from './directory-permissions.ts'
 import type { Finding, PreflightContext } from './preflight-context.ts'
 import { resourceManagerPermissions } from './resource-manager-permissions.ts'
 
-type Check = Finding & { readonly name: string }
+type Check = Required<Finding> & { readonly name: string; readonly fix: string }
 export type Preflight = { readonly ok: boolean; readonly checks: readonly Check[] }
 
 const dayMs = 24 * 3600 * 1000
 const leastSecretDays = 14
 const maxOffsetMs = 60_000
 const maxUsed = 0.9
+
+/** What repairs a failed check, unless the check itself knows better. */
+const fixes: Readonly<Record<string, string>> = {
+  settings: 'write the missing field to config',
+  sign_in: 'read config/identity, which has the commands that set the sign-in up',
+  directory_permissions:
+    'grant the permission with admin consent: az ad app permission add, then az ad app permission admin-consent',
+  resource_manager_permissions:
+    'az role assignment create --role "User Access Administrator" at the scope that the detail names',
+  root_secret: 'write rotate-root',
+  root_certificate: 'write rotate-root',
+  clock_offset: 'set the clock of this server',
+  object_quota: 'purge deleted objects of the directory, or ask for a larger quota',
+  issuer: "make the issuer's two documents public over https, and nothing else",
+  signing_key: 'write identity_token_key of the mount, or change that key',
+  token_file: 'mount the token of the service account, and name it in AZURE_FEDERATED_TOKEN_FILE',
+  metadata: 'assign a managed identity to the machine; a change takes some minutes',
+}
 
 /**
  * Checks everything that credentials depend on, without changing anything. A check that cannot be made is not
@@ -21,15 +41,9 @@ export async function preflight(parts: Omit<PreflightContext, 'upstream'>): Prom
   const { state, call } = parts
   const checks: Check[] = []
   const check = async (name: string, look: () => Promise<Finding>): Promise<boolean> => {
-    const finding = await look().catch((error: unknown): Finding => {
-      if (!(error instanceof UpstreamError) && !(error instanceof ServiceError)) throw error
-      return {
-        ok: false,
-        detail: error instanceof UpstreamError ? callerError(error).message : error.message,
-      }
-    })
-    checks.push({ name, ...finding })
-    return finding.ok
+    const { ok, detail, fix = fixes[name] ?? '' } = await look().catch(failedFinding)
+    checks.push({ name, ok, detail, fix: ok ? '' : fix })
+    return ok
   }
   const hasSettings = await check('settings', async () => {
     const { settings } = await state.upstream()
@@ -38,28 +52,48 @@ export async function preflight(parts: Omit<PreflightContext, 'upstream'>): Prom
   if (!hasSettings) return { ok: false, checks }
   const upstream = await state.upstream()
   const context = { ...parts, upstream }
+  const { credential } = upstream.settings
+  await check('auth_type', async () => ({ ok: true, detail: credential.type }))
+  for (const [name, look] of signInChecks(context)) await check(name, look)
   const isSignedIn = await check('sign_in', async () => {
     // a cached token would show the permissions and the secret of an hour ago
     await upstream.tokens.fresh('directory', call)
-    return { ok: true, detail: `client ${upstream.settings.clientId}` }
+    return { ok: true, detail: `client ${upstream.settings.clientId || 'of the machine'}` }
   })
   if (isSignedIn) {
     await check('directory_permissions', () => directoryPermissions(context))
     await check('resource_manager_permissions', () => resourceManagerPermissions(context))
-    await check('root_secret', () => rootSecret(context))
+    if (credential.type === 'root_creds')
+      await check('root_secret', () => rootSecret(context, credential.secret))
+    if (credential.type === 'certificate')
+      await check('root_certificate', async () => certificateEnd(credential.certificate, context))
     await check('clock_offset', () => clockOffset(context))
     await check('object_quota', () => objectQuota(context))
   }
   return { ok: checks.every(({ ok }) => ok), checks }
 }
 
-async function rootSecret({ state, upstream, call, clock }: PreflightContext): Promise<Finding> {
+function failedFinding(error: unknown): Finding {
+  if (error instanceof ServiceError) return { ok: false, detail: error.message }
+  if (!(error instanceof UpstreamError)) throw error
+  return { ok: false, detail: callerError(error).message, fix: error.remedy?.fix }
+}
+
+function certificateEnd({ expiration }: ClientCertificate, { clock }: PreflightContext): Finding {
+  const days = Math.floor((Date.parse(expiration) - clock.now()) / dayMs)
+  return { ok: days >= leastSecretDays, detail: `the certificate ends ${expiration}, in ${days} days` }
+}
+
+async function rootSecret(
+  { state, upstream, call, clock }: PreflightContext,
+  secret: string,
+): Promise<Finding> {
   const config = await state.findConfig()
   const [own] = await upstream.directory.findApplications({ appId: upstream.settings.clientId }, call)
   if (own === undefined) return { ok: false, detail: 'the application of the root is not found' }
   const passwords = await rootPasswords(own, upstream, call)
   const byKey = passwords.filter(({ keyId }) => keyId === config?.client_secret_key_id)
-  const hint = hintOf(upstream.settings.clientSecret)
+  const hint = hintOf(secret)
   const candidates = byKey.length > 0 ? byKey : passwords.filter((password) => password.hint === hint)
   const ends = candidates
     .flatMap(({ endDateTime, principalId }) =>

@@ -2,6 +2,8 @@ import type { Lease } from '../../../core/leases/lease.ts'
 import type { Dropping, LeaseBackend, Renewal } from '../../../core/leases/lease-backend.ts'
 import { Periodic } from '../../../core/background.ts'
 import type { Jobs } from '../../../core/jobs.ts'
+import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
+import type { OutboundClient } from '../../../core/outbound.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import type { Servers } from '../../../core/servers.ts'
 import type { TtlBounds } from '../../../core/tokens/lifetime.ts'
@@ -49,10 +51,22 @@ export type CloudCredentialsParts = {
   readonly jobs: Pick<Jobs, 'job'>
   readonly servers: Servers
   readonly pause?: ((milliseconds: number, signal?: AbortSignal) => Promise<void>) | undefined
+  readonly mountTokens: Pick<MountTokens, 'check' | 'identityOf' | 'signingKeyOf'>
+  readonly outbound: Pick<OutboundClient, 'connections' | 'exchange'>
   /** Shortened by tests. */
   readonly patience?: Partial<Patience> | undefined
   readonly requestLimitMs?: number | undefined
 }
+
+type MountFigures = {
+  readonly mount: Mount
+  readonly debris: number
+  readonly rootSecretEnd: number | undefined
+  readonly rootCertificateEnd: number | undefined
+}
+
+const secondsAt = (time: string | undefined): number | undefined =>
+  time === undefined ? undefined : Date.parse(time) / 1000
 
 type CredentialLog = {
   info(fields: object, text: string): void
@@ -117,6 +131,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
       servers,
       clock,
       random,
+      log,
       patience: { ...usualPatience, ...patience },
     }
     return new Intents({
@@ -204,7 +219,9 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   }
 
   preflight(mount: Mount, correlationId: string): Promise<Preflight> {
+    const { mountTokens, outbound } = this.#parts
     return preflight({
+      ...{ mount, mountTokens, outbound },
       state: this.#parts.stateOf(mount),
       clock: this.#parts.clock,
       call: this.#call(correlationId),
@@ -216,16 +233,19 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   }
 
   /**
-   * Values for the gauges: the number of objects left to undo, and the end of the root secret in seconds
-   * since the epoch, which is known after a rotation.
+   * Values for the gauges: the number of objects left to undo, and the ends of the root secret, which is known
+   * after a rotation, and of the root certificate, in seconds since the epoch.
    */
-  async figures(): Promise<{ mount: Mount; debris: number; rootSecretEnd: number | undefined }[]> {
+  async figures(): Promise<MountFigures[]> {
     const figures = this.#parts.everyMount().map(async (mount) => {
-      const end = (await this.#parts.stateOf(mount).findConfig())?.root_password_expiration_date
+      const state = this.#parts.stateOf(mount)
+      const config = await state.findConfig()
+      const certificate = state.operator.certificate ?? config?.certificate
       return {
         mount,
         debris: (await this.debris(mount)).length,
-        rootSecretEnd: end === undefined ? undefined : Date.parse(end) / 1000,
+        rootSecretEnd: secondsAt(config?.root_password_expiration_date),
+        rootCertificateEnd: secondsAt(certificate?.expiration),
       }
     })
     return Promise.all(figures)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { ViewEntry } from '../../../core/barrier/view.ts'
 import type { Lease, LeaseRef } from '../../../core/leases/lease.ts'
+import { appRoleAssignment } from '../app-roles/app-role.ts'
 import type { MountState } from '../mount-state.ts'
 import type { LeaseData } from './lease-data.ts'
 
@@ -19,6 +20,7 @@ const credentialRecord = z.looseObject({
   sp_object_id: z.string().optional(),
   role_assignment_ids: z.array(z.string()).optional(),
   group_membership_ids: z.array(z.string()).optional(),
+  app_roles: z.array(appRoleAssignment).optional(),
   key_id: z.string().optional(),
   /** The display name upstream of the application or password. */
   made_name: z.string(),

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { type Resource, resource } from '../../../http/resource.ts'
 import { boolField } from '../../../lib/fields.ts'
-import { credentialFields } from './issue-credential.ts'
-import type { CloudCredentials } from './cloud-credentials.ts'
+import type { CloudEngine } from '../engine.ts'
+import { credentialFields, readinessOf } from './issue-credential.ts'
 
 const text = z.string()
 const objects = { id: text, name: text }
@@ -15,7 +15,18 @@ const application = {
 }
 
 const issuedAnswer = {
-  output: z.object({ client_id: text, client_secret: text }),
+  output: z.object({
+    client_id: text,
+    client_secret: text.optional(),
+    tenant_id: text.optional(),
+    certificate: text.optional(),
+    private_key: text.optional(),
+    certificate_expiration: text.optional(),
+    client_assertion: text.optional(),
+    client_assertion_type: text.optional(),
+    token_endpoint: text.optional(),
+    expires_in: z.int().optional(),
+  }),
   example: {
     client_id: '5f2d9c1e-1d0b-4b7e-8f7a-2a3d1c9e7b10',
     client_secret: 'Xw.8Q~mTq0sB3v5r1dYkLz7cPaEoNfGhJuIiKx2S',
@@ -40,9 +51,14 @@ const reapAnswer = {
 const checkAnswer = {
   output: z.object({
     ok: z.boolean(),
-    checks: z.array(z.object({ name: text, ok: z.boolean(), detail: text })),
+    checks: z.array(
+      z.object({ name: text, ok: z.boolean(), detail: text, fix: text.describe('Empty if it is ok') }),
+    ),
   }),
-  example: { ok: true, checks: [{ name: 'clock_offset', ok: true, detail: 'upstream is 0 s ahead' }] },
+  example: {
+    ok: true,
+    checks: [{ name: 'clock_offset', ok: true, detail: 'upstream is 0 s ahead', fix: '' }],
+  },
 }
 const whoisAnswer = {
   output: z.object({
@@ -71,7 +87,7 @@ const reapFields = z.object({
  * Credentials, checks and clean-up. docs/contract/cloud.md#credentials, docs/contract/cloud.md#undo,
  * docs/contract/cloud.md#preflight
  */
-export function credentialResources(credentials: CloudCredentials): Resource[] {
+export function credentialResources({ credentials, federated }: CloudEngine): Resource[] {
   return [
     resource('/creds/:name', {
       help: 'A credential of a role, revoked with its lease.',
@@ -80,8 +96,10 @@ export function credentialResources(credentials: CloudCredentials): Resource[] {
         summary: 'Get a credential',
         input: credentialFields,
         ...issuedAnswer,
-        handle: ({ call, mount, caller, params, input, whenGone }) =>
-          credentials.make({ call, mount, caller, role: params.name, input, whenGone }),
+        handle: async ({ call, mount, caller, params: { name: role }, input, whenGone }) =>
+          (await federated.issues(mount, role))
+            ? federated.assertion(mount, role, readinessOf(mount, input), call.requestId)
+            : credentials.make({ call, mount, caller, role, input, whenGone }),
       },
     }),
     resource('/config/check', {

@@ -1,5 +1,6 @@
 import type { ViewEntry } from '../../../core/barrier/view.ts'
 import type { LeaseRef } from '../../../core/leases/lease.ts'
+import { grantOf } from '../app-roles/app-role.ts'
 import type { Intent } from '../intents/intent.ts'
 import { ownsApplication } from '../intents/ownership.ts'
 import type { MountState } from '../mount-state.ts'
@@ -20,6 +21,7 @@ type Owned = Partial<
     | 'client_id'
     | 'sp_object_id'
     | 'role_assignment_ids'
+    | 'app_roles'
     | 'key_id'
     | 'correlation_id'
     | 'tenant_id'
@@ -37,6 +39,7 @@ function removalsOf(owned: Owned, accessor: string): Intent[] {
     key_id,
     sp_object_id,
     role_assignment_ids: assignments = [],
+    app_roles: appRoles = [],
   } = owned
   if (objectId === undefined || objectId === '') return []
   if (key_id !== undefined)
@@ -53,6 +56,15 @@ function removalsOf(owned: Owned, accessor: string): Intent[] {
       ...(sp_object_id === undefined ? {} : { service_principal_id: sp_object_id }),
     },
     ...(assignments.length === 0 ? [] : [{ kind: 'roleAssignments' as const, assignment_ids: assignments }]),
+    ...(sp_object_id === undefined || appRoles.length === 0
+      ? []
+      : [
+          {
+            kind: 'appRoleAssignments' as const,
+            service_principal_id: sp_object_id,
+            grants: appRoles.map(grantOf),
+          },
+        ]),
   ]
 }
 

@@ -9,6 +9,7 @@ import { mountTtl, type TtlBounds } from '../../../core/tokens/lifetime.ts'
 import { fail, refuse } from '../../../errors.ts'
 import { durationField, stringField } from '../../../lib/fields.ts'
 import type { Limiter } from '../../../lib/limiter.ts'
+import { checkAreHarmless } from '../app-roles/resolve-app-roles.ts'
 import { issueServicePrincipal } from './issue-service-principal.ts'
 import { credentialEntry } from './credential-record.ts'
 import { type NewCredential, secretLifetime } from './new-credential.ts'
@@ -53,7 +54,7 @@ export type CredentialRequest = {
 }
 
 export type CredentialReply = {
-  readonly data: { client_id: string; client_secret: string }
+  readonly data: { client_id: string } & NewCredential['answer']
   readonly warnings: string[]
   readonly secret: LeasedSecret
 }
@@ -83,7 +84,7 @@ export async function issueCredential(
       const proving = { ...work, call: { ...work.call, signal: gone.signal } }
       const warnings = readiness === undefined ? [] : [await waitUntilReady(created, readiness, proving)]
       checkClientWaits(gone.signal)
-      const data = { client_id: created.data.client_id, client_secret: created.secret }
+      const data = { client_id: created.data.client_id, ...created.answer }
       // the token may have been revoked meanwhile, at another server: that is checked with its lease
       await parts.servers.confirmCopies()
       const settling = await work.state.intents.settling(created.intents)
@@ -117,6 +118,7 @@ async function create(
   const name = typed.toLowerCase()
   const role = await state.findRole(name)
   if (role === undefined) throw refuse('invalid', `role '${name}' does not exist`)
+  checkAreHarmless(role, mount)
   const options = engineOptions(mount)
   const { serviceManagementReference } = options
   const secretSeconds = secretLifetime(role, options, mountTtl(mount.config, parts.systemTtl))
@@ -133,7 +135,11 @@ async function create(
   return { created, role, work }
 }
 
-function readinessOf(mount: Mount, { wait, wait_limit, on_timeout }: CredentialInput): Readiness | undefined {
+/** How to wait for a credential; undefined: not at all. Throws for values that are none. */
+export function readinessOf(
+  mount: Mount,
+  { wait, wait_limit, on_timeout }: CredentialInput,
+): Readiness | undefined {
   const options = engineOptions(mount)
   if (wait !== undefined && wait !== 'ready' && wait !== 'none')
     throw refuse('invalid', "wait must be 'ready' or 'none'")
@@ -150,11 +156,11 @@ function readinessOf(mount: Mount, { wait, wait_limit, on_timeout }: CredentialI
  * Returns the warning for the response. Throws if the credential is not ready in time and must be revoked.
  */
 async function waitUntilReady(
-  { data, secret }: NewCredential,
+  { data, proof }: NewCredential,
   { limitMs, onTimeout }: Readiness,
   parts: ReadyParts,
 ): Promise<string> {
-  const seconds = await untilReady(data.client_id, secret, limitMs, parts)
+  const seconds = await untilReady(data.client_id, proof, limitMs, parts)
   if (seconds !== undefined) return `credentials were ready after ${seconds} s`
   if (onTimeout === 'return') return 'credentials may take a short time to become usable'
   throw fail('upstream', 'credentials were not ready in time and are revoked')

@@ -1,8 +1,11 @@
+import { type AppRole, type AppRoleAssignment, grantOf } from '../app-roles/app-role.ts'
 import { PendingGrants } from '../intents/pending-grants.ts'
 import { undoAfterFailure, mayComeLate } from '../intents/undo-after-failure.ts'
 import type { Intent } from '../intents/intent.ts'
 import { joinGroup } from '../upstream/join-group.ts'
+import { issuedOf, newCertificate, type NewCertificate } from './issue-certificate.ts'
 import { type NewCredential, secretEnd } from './new-credential.ts'
+import { credentialTypeOf } from '../federation/federated-role.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import {
   type AddedPassword,
@@ -27,6 +30,9 @@ type Plan = {
     readonly roleDefinitionId: string
   }[]
   readonly groups: readonly string[]
+  readonly appRoles: readonly AppRole[]
+  /** Instead of a password. */
+  readonly certificate: NewCertificate | undefined
 }
 
 /** What exists upstream for certain, and which rights may. */
@@ -35,6 +41,9 @@ type Progress = {
   /** Whether a right that was requested may still be granted. */
   isUnderway?: boolean
   readonly grants: PendingGrants
+  /** The intent of the app roles, once the service principal has an id, and those that it has got. */
+  appRoleIntent?: string
+  readonly appRoles: AppRoleAssignment[]
 }
 
 /**
@@ -47,14 +56,15 @@ export async function issueServicePrincipal(
   role: RoleRecord,
   work: IssueWork,
 ): Promise<NewCredential> {
-  const plan = planOf(name, role, work)
+  const certificate = credentialTypeOf(role) === 'certificate' ? await newCertificate(work) : undefined
+  const plan = { ...planOf(name, role, work), certificate }
   const intents = await work.state.intents.recordAll(intentsOf(plan), work.upstream.settings.tenantId)
-  const progress: Progress = { grants: new PendingGrants() }
+  const progress: Progress = { grants: new PendingGrants(), appRoles: [] }
   try {
-    const { password, principalId, application } = await create(plan, role, { work, intents, progress })
+    const { secret, principalId, application } = await create(plan, role, { work, intents, progress })
     return {
-      secret: password.secretText,
-      intents,
+      ...issuedOf(application.appId, secret, work),
+      intents: [...intents, ...(progress.appRoleIntent === undefined ? [] : [progress.appRoleIntent])],
       data: {
         secret_type: 'service_principal',
         tenant_id: work.upstream.settings.tenantId,
@@ -64,9 +74,10 @@ export async function issueServicePrincipal(
         sp_object_id: principalId,
         role_assignment_ids: plan.assignments.map(({ id }) => id),
         group_membership_ids: [...plan.groups],
+        ...(progress.appRoles.length === 0 ? {} : { app_roles: progress.appRoles }),
         role: name,
         permanently_delete: role.permanently_delete,
-        key_end_date: password.endDateTime,
+        key_end_date: secret.endDateTime,
         correlation_id: work.call.correlationId,
       },
     }
@@ -77,13 +88,17 @@ export async function issueServicePrincipal(
 }
 
 async function undo(
-  { assignments }: Plan,
+  { assignments, appRoles }: Plan,
   { work: { state }, intents: [app = '', rights], progress }: Creation,
   error: unknown,
 ): Promise<void> {
   const assignment_ids = assignments.map(({ id }) => id)
   const left =
     rights === undefined ? [] : await progress.grants.narrow(state.intents, rights, { assignment_ids })
+  if (progress.appRoleIntent !== undefined) {
+    const grants = appRoles.map(grantOf)
+    left.push(...(await progress.grants.narrow(state.intents, progress.appRoleIntent, { grants })))
+  }
   await undoAfterFailure(state.intents, [app, ...left], {
     error,
     made: progress.application !== undefined,
@@ -91,7 +106,11 @@ async function undo(
   })
 }
 
-function planOf(name: string, { roles, groups }: RoleRecord, { state, call, random }: UpstreamWork): Plan {
+function planOf(
+  name: string,
+  { roles, groups, app_roles }: RoleRecord,
+  { state, call, random }: UpstreamWork,
+): Omit<Plan, 'certificate'> {
   return {
     displayName: displayNameOf(name, random.uuid()),
     tag: tagOf(state.accessor, call.correlationId),
@@ -100,6 +119,7 @@ function planOf(name: string, { roles, groups }: RoleRecord, { state, call, rand
       return { name: uuid, id: assignmentId(scope, uuid), scope, roleDefinitionId }
     }),
     groups: (groups ?? []).map(({ object_id }) => object_id),
+    appRoles: app_roles ?? [],
   }
 }
 
@@ -120,7 +140,7 @@ async function create(
   plan: Plan,
   role: RoleRecord,
   { work, intents, progress }: Creation,
-): Promise<{ application: Application; principalId: string; password: AddedPassword }> {
+): Promise<{ application: Application; principalId: string; secret: AddedPassword | NewCertificate }> {
   const { state, upstream, call } = work
   const application = await orRefuse('', createApplication(plan, role, work))
   progress.application = application
@@ -134,16 +154,22 @@ async function create(
     ),
   )
   // the three are independent of each other; the first failure stops the retries of the others
-  const password = await inParallel(call, (again) => {
+  const secret = await inParallel<AddedPassword | NewCertificate>(call, (again) => {
     const onward = { ...work, call: again }
     return [
-      orRefuse('error creating service principal', addSecret(application.id, principal.id, onward)),
+      plan.certificate === undefined
+        ? orRefuse('error creating service principal', addSecret(application.id, principal.id, onward))
+        : Promise.resolve(plan.certificate),
       orRefuse('error while assigning roles', assignRoles(plan, principal.id, { work: onward, progress })),
       orRefuse('error while adding group membership', joinGroups(plan, principal.id, onward)),
+      orRefuse(
+        'error while assigning app roles',
+        assignAppRoles(plan, { id: principal.id, clientId: application.appId }, { work: onward, progress }),
+      ),
     ]
   })
   await amended
-  return { application, principalId: principal.id, password }
+  return { application, principalId: principal.id, secret }
 }
 
 /** Waits for all of the work. Throws the earliest failure, or returns the result of the first item. */
@@ -179,6 +205,41 @@ function assignRoles(
   })
 }
 
+/** The intent comes once the service principal exists, because it names it. */
+async function assignAppRoles(
+  { appRoles }: Plan,
+  principal: { readonly id: string; readonly clientId: string },
+  { work: { state, upstream, call }, progress }: Pick<Creation, 'work' | 'progress'>,
+): Promise<void> {
+  if (appRoles.length === 0) return
+  progress.appRoleIntent = await state.intents.record(
+    {
+      kind: 'appRoleAssignments',
+      service_principal_id: principal.id,
+      grants: appRoles.map(grantOf),
+      client_id: principal.clientId,
+    },
+    upstream.settings.tenantId,
+  )
+  await forEachOf(appRoles, async (role) => {
+    const { resource_id, role_id } = role
+    const wanted = { resourceId: resource_id, appRoleId: role_id }
+    try {
+      const id = await upstream.untilReplicated('assignAppRole', call, (again) =>
+        untilAnswered(() =>
+          progress.grants.attempt(grantOf(role), () =>
+            upstream.directory.assignAppRole(principal.id, wanted, again),
+          ),
+        ),
+      )
+      progress.appRoles.push({ id, resource_id, role_id })
+    } catch (error) {
+      if (mayComeLate(error)) progress.isUnderway = true
+      throw error
+    }
+  })
+}
+
 const joinGroups = ({ groups }: Plan, principalId: string, { upstream, call }: IssueWork): Promise<void> =>
   forEachOf(groups, (groupId) =>
     upstream.untilReplicated('addGroupMember', call, (again) =>
@@ -191,7 +252,7 @@ const joinGroups = ({ groups }: Plan, principalId: string, { upstream, call }: I
  * again.
  */
 async function createApplication(
-  { displayName, tag }: Plan,
+  { displayName, tag, certificate }: Plan,
   role: RoleRecord,
   work: UpstreamWork,
 ): Promise<Application> {
@@ -200,7 +261,10 @@ async function createApplication(
   try {
     const tags = [...(role.tags ?? []), tag]
     return await upstream.directory.createApplication(
-      { displayName, tags, signInAudience, serviceManagementReference },
+      {
+        ...{ displayName, tags, signInAudience, serviceManagementReference },
+        key: certificate?.upload,
+      },
       call,
     )
   } catch (error) {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Lease } from '../../../core/leases/lease.ts'
 import { refuse } from '../../../errors.ts'
+import { appRoleAssignment } from '../app-roles/app-role.ts'
 
 /**
  * The data in every lease of the engine. Ids are upstream's; the client id and the correlation id connect the
@@ -24,6 +25,7 @@ const dynamicData = z.looseObject({
   sp_object_id: z.string(),
   role_assignment_ids: z.array(z.string()),
   group_membership_ids: z.array(z.string()),
+  app_roles: z.array(appRoleAssignment).exactOptional(),
   permanently_delete: z.boolean(),
 })
 

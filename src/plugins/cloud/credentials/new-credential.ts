@@ -1,12 +1,33 @@
 import type { TtlBounds } from '../../../core/tokens/lifetime.ts'
+import type { Proof } from '../upstream/transport.ts'
 import type { LeaseData } from './lease-data.ts'
 import type { EngineOptions } from '../mount-options.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 
+type IssuedSecret =
+  | { readonly client_secret: string }
+  | {
+      readonly tenant_id: string
+      /** PEM, as is the key. */
+      readonly certificate: string
+      readonly private_key: string
+      /** RFC 3339. */
+      readonly certificate_expiration: string
+    }
+
+/** The answer and the proof of a password. */
+export const passwordIssued = (secret: string): Pick<NewCredential, 'answer' | 'proof'> => ({
+  answer: { client_secret: secret },
+  proof: { secret },
+})
+
 /** A credential that exists upstream and has no lease yet. */
 export type NewCredential = {
   readonly data: LeaseData
-  readonly secret: string
+  /** What the client gets besides its id. It is not stored. */
+  readonly answer: IssuedSecret
+  /** Signs in with it. */
+  readonly proof: Proof
   /** The intents that undo it, settled by the write that stores its lease. */
   readonly intents: readonly string[]
 }

@@ -1,4 +1,5 @@
 import { UpstreamError } from '../upstream/index.ts'
+import type { Proof } from '../upstream/transport.ts'
 import type { UpstreamWork } from '../upstream-work.ts'
 
 /**
@@ -16,12 +17,12 @@ const provenTimes = 3
 const everyMs = 500
 
 /**
- * Signs in with the new secret until it was accepted three times in a row. Returns how many seconds that
+ * Signs in with the new credential until it was accepted three times in a row. Returns how many seconds that
  * took, or undefined if the time ran out.
  */
 export async function untilReady(
   clientId: string,
-  secret: string,
+  proof: Proof,
   limitMs: number,
   { upstream, call, clock, pause }: ReadyParts,
 ): Promise<number | undefined> {
@@ -31,7 +32,7 @@ export async function untilReady(
     const attempt = { ...call, deadline: end }
     let wait = everyMs
     try {
-      proven = (await upstream.tokens.proveSecret(clientId, secret, 'directory', attempt)) ? proven + 1 : 0
+      proven = (await upstream.tokens.prove(clientId, proof, 'directory', attempt)) ? proven + 1 : 0
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error
       // a failure interrupts the series

@@ -3,6 +3,7 @@ import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
 import type { Intent } from '../intents/intent.ts'
 import type { Intents } from '../intents/intents.ts'
 import { ownsApplication } from '../intents/ownership.ts'
+import { type UnownedTrust, unownedTrusts } from '../federation/unowned-trusts.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import type { Application, UpstreamCall } from '../upstream/index.ts'
 import { tagPrefixOf } from '../upstream/object-names.ts'
@@ -39,6 +40,8 @@ type Unowned = {
   readonly forceRevoked: readonly CredentialRecord[]
   /** Those among them that are passwords and still exist upstream. */
   readonly passwords: readonly PasswordRecord[]
+  /** Trusts with this mount's name that no role owns. */
+  readonly trusts: readonly UnownedTrust[]
   readonly debris: readonly DebrisObject[]
 }
 
@@ -69,7 +72,11 @@ async function findUnowned(reaping: Reaping): Promise<Unowned> {
     (record) => otherTenantReason(record, upstream) === undefined,
   )
   const passwords = await orRefuse('error reading application', existingPasswords(forceRevoked, reaping))
-  return { orphans, forceRevoked, passwords, debris: debrisObjects(await intents.debris()) }
+  const trusts = await orRefuse(
+    'error listing federated credentials',
+    unownedTrusts(state, intents, upstream, call),
+  )
+  return { orphans, forceRevoked, passwords, trusts, debris: debrisObjects(await intents.debris()) }
 }
 
 /** How long the debris may take that is tried at once. */
@@ -77,7 +84,7 @@ const undoMs = 30_000
 
 /** Returns the number of deleted objects. A failure does not keep the other objects from being deleted. */
 async function deleteUnowned(
-  { orphans, forceRevoked, passwords, debris }: Unowned,
+  { orphans, forceRevoked, passwords, trusts, debris }: Unowned,
   reaping: Reaping,
 ): Promise<number> {
   const { state, intents, upstream, call } = reaping
@@ -91,9 +98,13 @@ async function deleteUnowned(
       counted(upstream.directory.removeApplicationPassword(objectId, keyId, call)),
     ),
   )
-  await Promise.allSettled([deletions, removals])
+  const distrusts = forEachOf(trusts, ({ applicationId, name }) =>
+    counted(upstream.directory.deleteFederatedCredential(applicationId, name, call)),
+  )
+  await Promise.allSettled([deletions, removals, distrusts])
   await orRefuse('error deleting application', deletions)
   await orRefuse('error removing credentials', removals)
+  await orRefuse('error deleting federated credential', distrusts)
   for (const record of forceRevoked) await forget(record, upstream.settings.tenantId, reaping)
   const signals = [AbortSignal.timeout(undoMs), ...(call.signal === undefined ? [] : [call.signal])]
   const left = debrisObjects(await intents.undoAll(AbortSignal.any(signals)))
@@ -102,7 +113,7 @@ async function deleteUnowned(
   return deleted + debris.filter((object) => !isLeft(object)).length
 }
 
-const reapedObjects = ({ orphans, passwords, debris }: Unowned): ReapedObject[] => [
+const reapedObjects = ({ orphans, passwords, trusts, debris }: Unowned): ReapedObject[] => [
   ...orphans.map(({ id, displayName, createdDateTime }) => ({
     kind: 'app',
     id,
@@ -116,6 +127,13 @@ const reapedObjects = ({ orphans, passwords, debris }: Unowned): ReapedObject[] 
     name: made_name,
     created: null,
     reason: 'its lease was revoked by force',
+  })),
+  ...trusts.map(({ applicationId, name }) => ({
+    kind: 'federatedCredential',
+    id: applicationId,
+    name,
+    created: null,
+    reason: 'no role owns it',
   })),
   ...debris.map(({ kind, id, name, since, error }) => ({
     kind,

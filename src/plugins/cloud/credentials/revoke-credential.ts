@@ -9,6 +9,7 @@ import {
   type DynamicLeaseData,
   type StaticLeaseData,
 } from './lease-data.ts'
+import { grantOf } from '../app-roles/app-role.ts'
 import type { Intent } from '../intents/intent.ts'
 import { credentialRemoval } from './credential-record.ts'
 import { isGone, wasRemoved } from '../upstream/removal.ts'
@@ -102,7 +103,7 @@ async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revo
   const { upstream, call, lease, clock } = revocation
   const objectId = required('app_object_id', data.app_object_id)
   const { sp_object_id: principalId } = data
-  const assignments = await removeRights(data, revocation)
+  const [assignments, grants] = [await removeRights(data, revocation), await removeGrants(data, revocation)]
   if (principalId !== undefined) {
     await tolerated(
       'error removing service principal',
@@ -113,6 +114,8 @@ async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revo
   const isRemoved = await removed(upstream.directory.deleteApplication(objectId, call), '')
   const left: Intent[] =
     assignments.length === 0 ? [] : [{ kind: 'roleAssignments', assignment_ids: assignments }]
+  if (principalId !== undefined && grants.length > 0)
+    left.push({ kind: 'appRoleAssignments', service_principal_id: principalId, grants })
   const mayExist = !isRemoved && isYoung(lease, clock)
   if (data.permanently_delete === true)
     left.push(...(await purge({ objectId, principalId, mayExist }, revocation)))
@@ -151,6 +154,21 @@ async function removeRights(
       )
     })
   }
+  return failed
+}
+
+/** Removes app roles. Returns the grants that could not be removed. */
+async function removeGrants(
+  { app_roles: held = [] }: Partial<DynamicLeaseData>,
+  revocation: Revocation,
+): Promise<string[]> {
+  const { upstream, call } = revocation
+  const failed: string[] = []
+  await forEachOf(held, async (one) => {
+    const removal = upstream.directory.removeAppRole(one.resource_id, one.id, call)
+    const outcome = await tolerated('error removing app role', removal, revocation)
+    if (outcome === 'failed') failed.push(grantOf(one))
+  })
   return failed
 }
 

@@ -4,13 +4,14 @@ import type { MountState } from '../mount-state.ts'
 import { findLeased, type LeaseLookup } from './credential-record.ts'
 
 /**
- * Tells who requested the credential with this client id. If its application has several passwords, the
- * newest counts. Throws kind `missing` for an unknown client id.
+ * Tells who requested the credential with this client id, or wrote the static role that has it. If its
+ * application has several passwords, the newest lease counts, or the role that was rotated last. Throws kind
+ * `missing` for an unknown client id.
  */
 export async function whois(clientId: string, state: MountState, leases: LeaseLookup): Promise<object> {
   const found = await findLeased(state, leases, clientId)
   const newest = found.toSorted((a, b) => b.lease.issue_time - a.lease.issue_time)[0]
-  if (newest === undefined) throw refuse('missing', '')
+  if (newest === undefined) return staticRoleOf(clientId, state)
   const { record, lease } = newest
   return {
     lease_id: record.lease_id,
@@ -19,5 +20,22 @@ export async function whois(clientId: string, state: MountState, leases: LeaseLo
     display_name: record.display_name,
     issue_time: formatTime(lease.issue_time),
     expire_time: formatTime(lease.expire_time),
+  }
+}
+
+async function staticRoleOf(clientId: string, { staticRoles }: MountState): Promise<object> {
+  const wanted = clientId.toLowerCase()
+  const [newest] = (await staticRoles.all())
+    .filter(({ role }) => role.application_client_id.toLowerCase() === wanted)
+    .sort((a, b) => (b.role.last_rotation ?? 0) - (a.role.last_rotation ?? 0))
+  if (newest === undefined) throw refuse('missing', '')
+  const { name, role } = newest
+  return {
+    lease_id: '',
+    role: name,
+    entity_id: role.entity_id,
+    display_name: role.display_name,
+    issue_time: role.last_rotation === undefined ? '' : formatTime(role.last_rotation),
+    expire_time: role.current?.expiration ?? '',
   }
 }

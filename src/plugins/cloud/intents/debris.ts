@@ -33,9 +33,19 @@ function objectsOf(intent: Intent): { id: string; name: string }[] {
       return intent.assignment_ids.map((id) => ({ id, name: '' }))
     case 'groupMembership':
       return intent.group_ids.map((id) => ({ id, name: intent.service_principal_id }))
+    case 'appRoleAssignments':
+      return intent.grants.map((id) => ({ id, name: intent.service_principal_id }))
     case 'password':
     case 'rootPassword':
+    case 'staticPassword':
       return [{ id: intent.key_id ?? '', name: intent.display_name }]
+    case 'retirePassword':
+      return [{ id: intent.key_id, name: intent.role }]
+    case 'rootKey':
+    case 'retireKey':
+      return [{ id: intent.key_id ?? '', name: intent.thumbprint }]
+    case 'federatedCredential':
+      return [{ id: intent.application_object_id, name: intent.name }]
     case 'purge':
       return [{ id: intent.object_id, name: '' }]
   }

@@ -27,12 +27,36 @@ export type Intent =
       readonly group_ids: readonly string[]
       readonly service_principal_id: string
     }
+  /** App roles; each grant is `<object id of the resource>/<id of the role>`. `client_id` as above. */
+  | {
+      readonly kind: 'appRoleAssignments'
+      readonly service_principal_id: string
+      readonly grants: readonly string[]
+      readonly client_id?: string
+    }
   | {
       readonly kind: 'password'
       readonly application_object_id: string
       readonly client_id: string
       readonly display_name: string
       readonly key_id?: string
+    }
+  /** A password that a rotation adds to the application of a static role. */
+  | {
+      readonly kind: 'staticPassword'
+      readonly role: string
+      readonly application_object_id: string
+      readonly display_name: string
+      readonly key_id?: string
+    }
+  /** A password that a static role no longer has and whose grace period is over. */
+  | {
+      readonly kind: 'retirePassword'
+      readonly role: string
+      readonly application_object_id: string
+      readonly key_id: string
+      /** Milliseconds since the epoch: it was made then, or earlier. Absent: long ago. */
+      readonly made?: number
     }
   /** A password of the root application. It is kept while it is the current or the pending root secret. */
   | {
@@ -44,6 +68,24 @@ export type Intent =
       readonly service_principal_id?: string
       /** SHA-256 of a secret that an operator entered: it stays as long as any mount signs in with it. */
       readonly secret_digest?: string
+    }
+  /**
+   * A key of the root application: `rootKey` of a certificate that a rotation adds, `retireKey` of one that it has
+   * replaced. It is kept while it is that of the current or the pending certificate.
+   */
+  | {
+      readonly kind: 'rootKey' | 'retireKey'
+      readonly application_object_id: string
+      /** SHA-1 of the certificate, in hexadecimal. */
+      readonly thumbprint: string
+      readonly key_id?: string
+    }
+  /** A trust of an application in the identity tokens of a role. */
+  | {
+      readonly kind: 'federatedCredential'
+      readonly role: string
+      readonly application_object_id: string
+      readonly name: string
     }
   | { readonly kind: 'purge'; readonly object_id: string }
 

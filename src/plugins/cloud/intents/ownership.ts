@@ -1,6 +1,7 @@
 import { type CredentialRecord, isLeased, type LeaseLookup } from '../credentials/credential-record.ts'
 import type { MountState } from '../mount-state.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
+import { grantOf } from '../app-roles/app-role.ts'
 import type { Intent } from './intent.ts'
 
 /** Where owners are looked up. */
@@ -42,6 +43,30 @@ export async function isOwned(intent: Intent, owners: Owners): Promise<boolean> 
         [config?.client_secret_key_id, config?.pending?.key_id].includes(intent.key_id)
       )
     }
+    case 'staticPassword':
+    case 'retirePassword': {
+      const { kind, key_id: keyId } = intent
+      if (keyId === undefined) return false
+      const role = await owners.state.staticRoles.find(intent.role)
+      return role?.current?.key_id === keyId || (kind === 'staticPassword' && role?.former?.key_id === keyId)
+    }
+    case 'rootKey':
+    case 'retireKey': {
+      const config = await owners.state.findConfig()
+      const kept = [config?.certificate, config?.pending_certificate, owners.state.operator.certificate]
+      return kept.some((certificate) => certificate?.thumbprint === intent.thumbprint)
+    }
+    case 'federatedCredential': {
+      const trust = (await owners.state.findRole(intent.role))?.trust
+      return (
+        trust?.name === intent.name &&
+        lower(trust.application_object_id) === lower(intent.application_object_id)
+      )
+    }
+    case 'appRoleAssignments': {
+      const { client_id: clientId } = intent
+      return clientId !== undefined && (await isLeased(owners.state, owners.leases, () => true, clientId))
+    }
     case 'groupMembership':
     case 'purge':
       return false
@@ -73,6 +98,13 @@ export async function wantedGroups(principalId: string, owners: Owners): Promise
   const name = await findRoleOf(principalId, owners)
   const role = name === undefined ? undefined : await owners.state.findRole(name)
   return new Set(role?.managed?.group_ids)
+}
+
+/** The app roles that the role owning this service principal still lists. */
+export async function wantedGrants(principalId: string, owners: Owners): Promise<ReadonlySet<string>> {
+  const name = await findRoleOf(principalId, owners)
+  const role = name === undefined ? undefined : await owners.state.findRole(name)
+  return new Set(role?.managed?.app_roles?.map(grantOf))
 }
 
 const hasRole = async (owners: Owners, is: (role: RoleRecord) => boolean): Promise<boolean> =>

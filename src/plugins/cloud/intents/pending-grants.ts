@@ -35,7 +35,9 @@ export class PendingGrants {
     const [member, ids] =
       'assignment_ids' in intended
         ? ['assignment_ids', intended.assignment_ids]
-        : ['group_ids', intended.group_ids]
+        : 'grants' in intended
+          ? ['grants', intended.grants]
+          : ['group_ids', intended.group_ids]
     const left = ids.filter((right) => this.#maybe.has(right))
     if (left.length === ids.length) return [id]
     try {
@@ -51,6 +53,7 @@ export class PendingGrants {
 type IntendedRights =
   | { readonly assignment_ids: readonly string[] }
   | { readonly group_ids: readonly string[] }
+  | { readonly grants: readonly string[] }
 
 /**
  * Whether neither this attempt nor an earlier try of it can have granted anything. A conflict is no refusal:

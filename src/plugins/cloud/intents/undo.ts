@@ -8,7 +8,9 @@ import { forEachOf, type UpstreamWork } from '../upstream-work.ts'
 import { otherTenantReason } from '../upstream/tenant.ts'
 import type { Intent } from './intent.ts'
 import type { Attempt, Undone } from './intents.ts'
-import { findRoleOf, isOwned, type Owners, wantedGroups } from './ownership.ts'
+import { undoKey } from './undo-key.ts'
+import { removeAppRoles } from '../app-roles/remove-app-roles.ts'
+import { findRoleOf, isOwned, type Owners, wantedGrants, wantedGroups } from './ownership.ts'
 import type { StoredIntent } from './stored-intents.ts'
 
 /**
@@ -39,6 +41,7 @@ export type UndoParts = Owners & {
   readonly patience: Patience
   readonly rootSecretUsers: Pick<RootSecretUsers, 'isInUse'>
   readonly servers: Pick<Servers, 'confirmCopies'>
+  readonly log: { warn(fields: object, text: string): void }
 }
 
 type Undoing = UndoParts & {
@@ -79,9 +82,18 @@ export async function undoIntent(stored: StoredIntent, attempt: Attempt, parts: 
       return undoAssignments(intent, undoing)
     case 'groupMembership':
       return inTurnOfOwner(intent, parts, () => undoMembership(intent, undoing))
+    case 'appRoleAssignments':
+      return inTurnOfOwner(intent, parts, () => undoAppRoles(intent, undoing))
     case 'password':
     case 'rootPassword':
+    case 'staticPassword':
+    case 'retirePassword':
       return state.inApplicationTurn(intent.application_object_id, () => undoPassword(intent, undoing))
+    case 'rootKey':
+    case 'retireKey':
+      return state.inApplicationTurn(intent.application_object_id, () => undoKey(intent, undoing))
+    case 'federatedCredential':
+      return state.inRoleTurn(intent.role, () => undoTrust(intent, undoing))
     case 'purge':
       return (await wasRemoved(undoing.upstream.directory.purgeDeleted(intent.object_id, call))) ||
         undoing.ageMs > parts.patience.byPurge
@@ -158,15 +170,23 @@ async function undoAssignments(
 }
 
 /**
- * Waits for a running write of the role that owns the service principal: it decides which groups are wanted.
+ * Waits for a running write of the role that owns the service principal: it decides which rights are wanted.
  */
 async function inTurnOfOwner<T>(
-  { service_principal_id: principalId }: IntentTo<'groupMembership'>,
+  { service_principal_id: principalId }: { readonly service_principal_id: string },
   owners: Owners,
   work: () => Promise<T>,
 ): Promise<T> {
   const name = await findRoleOf(principalId, owners)
   return name === undefined ? work() : owners.state.inRoleTurn(name, work)
+}
+
+/** Within the turn of the role, which may have got the trust back. */
+async function undoTrust(intent: IntentTo<'federatedCredential'>, undoing: Undoing): Promise<Undone> {
+  if (await isOwned(intent, undoing)) return done
+  const { application_object_id: id, name } = intent
+  const { upstream, call } = undoing
+  return rightsUndone(await wasRemoved(upstream.directory.deleteFederatedCredential(id, name, call)), undoing)
 }
 
 /** Skips memberships that the role lists again. */
@@ -184,6 +204,21 @@ async function undoMembership(
   return rightsUndone(areAllRemoved, undoing)
 }
 
+/** Skips app roles that the role lists again. A service principal that is gone has none. */
+async function undoAppRoles(
+  { grants, service_principal_id }: IntentTo<'appRoleAssignments'>,
+  undoing: Undoing,
+): Promise<Undone> {
+  const { upstream, call } = undoing
+  const wanted = await wantedGrants(service_principal_id, undoing)
+  const meant = { service_principal_id, grants: grants.filter((grant) => !wanted.has(grant)) }
+  const areAllRemoved = await removeAppRoles(upstream.directory, meant, call).catch((error: unknown) => {
+    if (!isGone(error)) throw error
+    return false
+  })
+  return rightsUndone(areAllRemoved, undoing)
+}
+
 /**
  * A call that was cut off may still grant a right after an attempt found none, so attempts continue for a
  * while.
@@ -194,13 +229,13 @@ const rightsUndone = (areAllRemoved: boolean, { attempt: { underwayMs }, patienc
     : later('it is not there yet')
 
 async function undoPassword(
-  intent: IntentTo<'password' | 'rootPassword'>,
+  intent: IntentTo<'password' | 'rootPassword' | 'staticPassword' | 'retirePassword'>,
   undoing: Undoing,
 ): Promise<Undone> {
-  const { upstream, call, ageMs, patience, attempt } = undoing
+  const { upstream, call, clock, ageMs, patience, attempt } = undoing
   const holder = holderOf(intent, upstream.directory)
   let keyId = intent.key_id
-  if (keyId === undefined) {
+  if (keyId === undefined && intent.kind !== 'retirePassword') {
     const found = await holder.read(call).catch((error: unknown) => {
       if (!isGone(error)) throw error
     })
@@ -209,13 +244,14 @@ async function undoPassword(
     await attempt.amend({ key_id: keyId })
     if (await isOwned({ ...intent, key_id: keyId }, undoing)) return done
   }
-  if (await wasRemoved(holder.remove(keyId, call))) return done
-  return ageMs > patience.byId ? done : later('it is not there yet')
+  if (keyId === undefined || (await wasRemoved(holder.remove(keyId, call)))) return done
+  const age = intent.kind === 'retirePassword' ? clock.now() - (intent.made ?? 0) : ageMs
+  return age > patience.byId ? done : later('it is not there yet')
 }
 
 /** The application, or for some root secrets the service principal. */
 function holderOf(
-  intent: IntentTo<'password' | 'rootPassword'>,
+  intent: IntentTo<'password' | 'rootPassword' | 'staticPassword' | 'retirePassword'>,
   directory: Undoing['upstream']['directory'],
 ) {
   const id = intent.kind === 'rootPassword' ? intent.service_principal_id : undefined

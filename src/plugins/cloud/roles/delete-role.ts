@@ -4,9 +4,9 @@ import type { MountState } from '../mount-state.ts'
 import { callerError, UpstreamError } from '../upstream/index.ts'
 import { wasRemoved } from '../upstream/removal.ts'
 import { otherTenantReason } from '../upstream/tenant.ts'
-import type { RoleWork, UpstreamWork } from '../upstream-work.ts'
+import { orRefuse, type RoleWork, type UpstreamWork } from '../upstream-work.ts'
 import { removeRights, rightsRemovals } from './persisted-application.ts'
-import type { ManagedApplication, RoleRecord } from './role-record.ts'
+import type { ManagedApplication, RoleRecord, Trust } from './role-record.ts'
 
 /** Deletes a role and the application it owns. Returns warnings. docs/contract/cloud.md#deleting-a-role */
 export function deleteRole(name: string, roleWork: RoleWork): Promise<string[]> {
@@ -14,6 +14,7 @@ export function deleteRole(name: string, roleWork: RoleWork): Promise<string[]> 
   return state.inRoleTurn(name, async () => {
     const role = await state.findRole(name)
     if (role?.managed !== undefined) return deletePersisted(name, role, role.managed, roleWork)
+    if (role?.trust !== undefined) await deleteTrust(role.trust, roleWork)
     if (role !== undefined) await state.deleteRole(name)
     return []
   })
@@ -43,6 +44,20 @@ async function deletePersisted(
     await state.intents.undo(later.ids)
   }
   return warnings
+}
+
+/** The trust first: if that fails, the role stays as it was. */
+async function deleteTrust(
+  { tenant_id, application_object_id: id, name }: Trust,
+  { state, call }: RoleWork,
+): Promise<void> {
+  const upstream = await upstreamForDelete(state)
+  const reason = otherTenantReason({ tenant_id }, upstream)
+  if (reason !== undefined) throw refuse('invalid', `error deleting federated credential: ${reason}`)
+  await orRefuse(
+    'error deleting federated credential',
+    wasRemoved(upstream.directory.deleteFederatedCredential(id, name, call)),
+  )
 }
 
 async function upstreamForDelete(state: MountState): Promise<UpstreamWork['upstream']> {

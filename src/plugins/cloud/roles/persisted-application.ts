@@ -1,4 +1,6 @@
 import { base62, type Random } from '../../../lib/random.ts'
+import { type AppRole, type AppRoleAssignment, grantOf } from '../app-roles/app-role.ts'
+import { removeAppRoles } from '../app-roles/remove-app-roles.ts'
 import type { Intent } from '../intents/intent.ts'
 import { PendingGrants } from '../intents/pending-grants.ts'
 import { mayComeLate, undoAfterFailure } from '../intents/undo-after-failure.ts'
@@ -20,14 +22,16 @@ export type PersistedChange = {
   readonly removals: readonly RightsRemoval[]
 }
 
-type RightsRemoval = Extract<Intent, { kind: 'roleAssignments' | 'groupMembership' }>
+type RightsRemoval = Extract<Intent, { kind: 'roleAssignments' | 'groupMembership' | 'appRoleAssignments' }>
 type Assignment = ManagedApplication['role_assignments'][number]
 type WantedRights = {
   readonly roles: readonly { readonly role_id: string; readonly scope: string }[]
   readonly groups: readonly string[]
+  readonly appRoles: readonly Pick<AppRole, 'resource_id' | 'role_id'>[]
 }
 
-const rightsOf = ({ roles, groups }: RoleRecord): WantedRights => ({
+const rightsOf = ({ roles, groups, app_roles }: RoleRecord): WantedRights => ({
+  appRoles: app_roles ?? [],
   roles: roles ?? [],
   groups: (groups ?? []).map(({ object_id }) => object_id),
 })
@@ -89,15 +93,19 @@ export async function changePersistedApplication(
   const isWanted = (assignment: Assignment) =>
     wanted.roles.some((granted) => isSameRight(granted, assignment))
   const isWantedGroup = (id: string) => wanted.groups.includes(id)
+  const grants = new Set(wanted.appRoles.map(grantOf))
+  const { app_roles: held = [], ...bare } = before
   const kept = {
-    ...before,
+    ...bare,
     role_assignments: before.role_assignments.filter(isWanted),
     group_ids: before.group_ids.filter(isWantedGroup),
+    ...appRolesOf(held.filter((one) => grants.has(grantOf(one)))),
   }
   const dropped = {
     ...before,
     role_assignments: before.role_assignments.filter((assignment) => !isWanted(assignment)),
     group_ids: before.group_ids.filter((id) => !isWantedGroup(id)),
+    app_roles: held.filter((one) => !grants.has(grantOf(one))),
   }
   return { ...(await addRights(kept, wanted, work)), removals: rightsRemovals(dropped) }
 }
@@ -112,13 +120,20 @@ export function rightsRemovals({
   role_assignments,
   group_ids,
   service_principal_id,
+  app_roles = [],
 }: ManagedApplication): RightsRemoval[] {
   const removals: RightsRemoval[] = []
   if (role_assignments.length > 0)
     removals.push({ kind: 'roleAssignments', assignment_ids: role_assignments.map(({ id }) => id) })
   if (group_ids.length > 0) removals.push({ kind: 'groupMembership', group_ids, service_principal_id })
+  if (app_roles.length > 0)
+    removals.push({ kind: 'appRoleAssignments', service_principal_id, grants: app_roles.map(grantOf) })
   return removals
 }
+
+/** Absent for an application without app roles, as in records of earlier versions. */
+const appRolesOf = (app_roles: AppRoleAssignment[]): Pick<ManagedApplication, 'app_roles'> =>
+  app_roles.length === 0 ? {} : { app_roles }
 
 type NewAssignment = Assignment & { readonly name: string }
 
@@ -144,11 +159,17 @@ async function addRights(
   const { state, upstream, call } = work
   const assignments = missingAssignments(before, wanted, work.random)
   const group_ids = wanted.groups.filter((id) => !before.group_ids.includes(id))
+  const { app_roles: held = [] } = before
+  const appRoles = wanted.appRoles.filter((one) => !held.some((other) => grantOf(other) === grantOf(one)))
+  const assigned: AppRoleAssignment[] = []
   const grants = new PendingGrants()
   const recorded: { readonly id: string; readonly intent: RightsRemoval }[] = []
   let isUnderway = false
   try {
-    for (const { intent, operation, rights } of grantSteps(assignments, group_ids, before, work)) {
+    for (const { intent, operation, rights } of [
+      ...grantSteps(assignments, group_ids, before, work),
+      appRoleStep(appRoles, assigned, before, work),
+    ]) {
       if (rights.length === 0) continue
       recorded.push({ id: await state.intents.record(intent, upstream.settings.tenantId), intent })
       await forEachOf(rights, ({ id, grant }) =>
@@ -171,6 +192,7 @@ async function addRights(
       ...before,
       role_assignments: [...before.role_assignments, ...added],
       group_ids: [...before.group_ids, ...group_ids],
+      ...appRolesOf([...held, ...assigned]),
     },
     settles: recorded.map(({ id }) => id),
   }
@@ -179,7 +201,7 @@ async function addRights(
 /** One kind of rights to grant: the intent that undoes it, and the calls that grant each right. */
 type GrantStep = {
   readonly intent: RightsRemoval
-  readonly operation: 'putRoleAssignment' | 'addGroupMember'
+  readonly operation: 'putRoleAssignment' | 'addGroupMember' | 'assignAppRole'
   readonly rights: readonly { readonly id: string; grant(call: UpstreamCall): Promise<unknown> }[]
 }
 
@@ -208,6 +230,25 @@ const grantSteps = (
   },
 ]
 
+/** `assigned` gets what has been granted. */
+const appRoleStep = (
+  appRoles: WantedRights['appRoles'],
+  assigned: AppRoleAssignment[],
+  { service_principal_id }: ManagedApplication,
+  { upstream: { directory } }: UpstreamWork,
+): GrantStep => ({
+  intent: { kind: 'appRoleAssignments', service_principal_id, grants: appRoles.map(grantOf) },
+  operation: 'assignAppRole',
+  rights: appRoles.map(({ resource_id, role_id }) => ({
+    id: grantOf({ resource_id, role_id }),
+    grant: async (call) => {
+      const role = { resourceId: resource_id, appRoleId: role_id }
+      const id = await directory.assignAppRole(service_principal_id, role, call)
+      assigned.push({ id, resource_id, role_id })
+    },
+  })),
+})
+
 /** Removes rights. Returns the removals that failed, and a warning for each failure. */
 export async function removeRights(
   removals: readonly RightsRemoval[],
@@ -222,6 +263,10 @@ export async function removeRights(
         unlessGone(upstream.resourceManager.deleteRoleAssignment(id, call), (cause) =>
           warnings.push(`error unassigning role: ${cause}`),
         ),
+      )
+    } else if (removal.kind === 'appRoleAssignments') {
+      await unlessGone(removeAppRoles(upstream.directory, removal, call), (cause) =>
+        warnings.push(`error removing app roles: ${cause}`),
       )
     } else {
       await forEachOf(removal.group_ids, (id) =>

@@ -9,6 +9,8 @@ import {
   type JsonValue,
   parseLossless,
 } from '../../../lib/json.ts'
+import { changedIssued, shownIssued } from '../federation/federated-role.ts'
+import type { AppRole } from '../app-roles/app-role.ts'
 import type { FieldNames } from '../field-names.ts'
 import { emptyRole, type GrantedRole, type JoinedGroup, type RoleRecord } from './role-record.ts'
 
@@ -18,6 +20,10 @@ const rolesField = stringField
 const groupsField = stringField
   .optional()
   .describe('A string with a JSON array of objects with `group_name` or `object_id`')
+
+const appRolesField = stringField
+  .optional()
+  .describe('A string with a JSON array of objects with `app_id`, and `role_name` or `role_id`')
 
 const sharedFields = z.object({
   application_object_id: stringField
@@ -36,6 +42,16 @@ const sharedFields = z.object({
   permanently_delete: boolField.optional().describe('Delete applications upstream permanently'),
   sign_in_audience: stringField.optional().describe('Who may sign in to the created application'),
   tags: commaListField.optional().describe('Tags of the created application'),
+  credential_type: stringField
+    .optional()
+    .describe(
+      'What is issued: `password` (default), `certificate`, or `federated`: identity tokens and access tokens',
+    )
+    .meta({ examples: ['password', 'certificate', 'federated'] }),
+  federated_client_id: stringField
+    .optional()
+    .describe('Client id of an application or managed identity that trusts the identity tokens of the role'),
+  allowed_scopes: commaListField.optional().describe('Scopes of access tokens; empty: any'),
 })
 
 /**
@@ -43,18 +59,27 @@ const sharedFields = z.object({
  * docs/contract/cloud.md#reading-a-role
  */
 export const roleFields = {
-  cloud: sharedFields.extend({ cloud_roles: rolesField, cloud_groups: groupsField }),
-  azure: sharedFields.extend({ azure_roles: rolesField, azure_groups: groupsField }),
+  cloud: sharedFields.extend({
+    cloud_roles: rolesField,
+    cloud_groups: groupsField,
+    cloud_app_roles: appRolesField,
+  }),
+  azure: sharedFields.extend({
+    azure_roles: rolesField,
+    azure_groups: groupsField,
+    azure_app_roles: appRolesField,
+  }),
 }
 
 export type RoleInput = z.output<typeof sharedFields> & {
-  readonly [List in FieldNames['roles'] | FieldNames['groups']]?: string | undefined
+  readonly [List in FieldNames['roles' | 'groups' | 'appRoles']]?: string | undefined
 }
 
 const maxTagBytes = 256
 const maxTags = 200
 const ownTags = 'gatehouse:'
 const maxListed = 200
+const maxAppRoles = 50
 const longestMember = 2048
 
 /**
@@ -77,6 +102,7 @@ export function changedTerms(before: RoleRecord | undefined, sent: RoleInput, na
     permanently_delete: sent.permanently_delete ?? stored.permanently_delete,
     sign_in_audience: sent.sign_in_audience ?? stored.sign_in_audience,
     tags: sent.tags === undefined ? stored.tags : checkedTags(sent.tags),
+    ...changedIssued(stored, sent),
     ...target(stored, sent),
   }
 }
@@ -132,22 +158,31 @@ export function changedLists(
   role: RoleRecord,
   sent: RoleInput,
   names: FieldNames,
-): Pick<RoleRecord, 'roles' | 'groups'> {
-  const [roles, groups] = [sent[names.roles], sent[names.groups]]
+): Pick<RoleRecord, 'roles' | 'groups' | 'app_roles'> {
+  const [roles, groups, appRoles] = [sent[names.roles], sent[names.groups], sent[names.appRoles]]
+  const stored = role.app_roles === undefined ? {} : { app_roles: role.app_roles }
   return {
     roles: roles === undefined ? role.roles : parseList(roles, `${names.word} roles`, readRole),
     groups: groups === undefined ? role.groups : parseList(groups, `${names.word} groups`, readGroup),
+    ...(appRoles === undefined
+      ? stored
+      : { app_roles: parseList(appRoles, `${names.word} app roles`, readAppRole, maxAppRoles) }),
   }
 }
 
 /** docs/contract/cloud.md#lists-of-roles-and-groups */
-function parseList<Item>(text: string, what: string, read: (item: JsonObject) => Item): Item[] | null {
+function parseList<Item>(
+  text: string,
+  what: string,
+  read: (item: JsonObject) => Item,
+  most = maxListed,
+): Item[] | null {
   try {
     if (text === '') throw new JsonSyntaxError("'data' being decoded is nil")
     const list = parseLossless(text)
     if (list === null) return null
     if (!Array.isArray(list)) throw new JsonSyntaxError('expected an array')
-    if (list.length > maxListed) throw new JsonSyntaxError(`expected at most ${maxListed} elements`)
+    if (list.length > most) throw new JsonSyntaxError(`expected at most ${most} elements`)
     return list.map((item) => {
       if (!isObject(item)) throw new JsonSyntaxError('expected an array of objects')
       return read(item)
@@ -173,6 +208,13 @@ const readGroup = (item: JsonObject): JoinedGroup => ({
   object_id: textOf(item, 'object_id'),
 })
 
+const readAppRole = (item: JsonObject): AppRole => ({
+  app_id: textOf(item, 'app_id'),
+  resource_id: '',
+  role_name: textOf(item, 'role_name'),
+  role_id: textOf(item, 'role_id'),
+})
+
 function textOf(item: JsonObject, member: string): string {
   const value = item[member] ?? ''
   if (typeof value !== 'string') throw new JsonSyntaxError(`expected ${member} to be a string`)
@@ -187,6 +229,7 @@ export function shownRole(role: RoleRecord, names: FieldNames): object {
     application_object_id: role.application_object_id,
     [names.groups]: role.groups,
     [names.roles]: role.roles,
+    ...(role.app_roles === undefined ? {} : { [names.appRoles]: role.app_roles }),
     explicit_max_ttl: role.explicit_max_ttl,
     max_ttl: role.max_ttl,
     permanently_delete: role.permanently_delete,
@@ -194,5 +237,6 @@ export function shownRole(role: RoleRecord, names: FieldNames): object {
     sign_in_audience: role.sign_in_audience,
     tags: role.tags,
     ttl: role.ttl,
+    ...shownIssued(role),
   }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { fail } from '../../../errors.ts'
+import { appRole, appRoleAssignment } from '../app-roles/app-role.ts'
 
 /** An Azure role at one scope, with its name and id upstream. docs/contract/cloud.md#looking-up-roles */
 const grantedRole = z.object({ role_name: z.string(), role_id: z.string(), scope: z.string() })
@@ -20,6 +21,20 @@ const managedApplication = z.object({
   /** `id` is the id of the assignment upstream. */
   role_assignments: z.array(z.object({ id: z.string(), role_id: z.string(), scope: z.string() })),
   group_ids: z.array(z.string()),
+  app_roles: z.array(appRoleAssignment).exactOptional(),
+})
+
+/** What a role can issue. docs/contract/cloud.md#types-of-credentials */
+export const credentialTypes = ['password', 'certificate', 'federated'] as const
+
+/** The trust of an application in the identity tokens of a federated role. */
+const trust = z.object({
+  /** The tenant of the application. */
+  tenant_id: z.string(),
+  application_object_id: z.string(),
+  name: z.string(),
+  /** When it was last written, in milliseconds since the epoch. */
+  since: z.number(),
 })
 
 const storedRole = z.object({
@@ -32,6 +47,8 @@ const storedRole = z.object({
   application_client_id: z.string(),
   roles: z.array(grantedRole).nullable(),
   groups: z.array(joinedGroup).nullable(),
+  /** Absent: never set. */
+  app_roles: z.array(appRole).nullable().exactOptional(),
   persist_app: z.boolean(),
   /** Seconds; 0 means unset. */
   ttl: z.number(),
@@ -42,7 +59,17 @@ const storedRole = z.object({
   sign_in_audience: z.string(),
   tags: z.array(z.string()).nullable(),
   managed: managedApplication.exactOptional(),
+  /** Absent: `password`. */
+  credential_type: z.enum(credentialTypes).exactOptional(),
+  /** Client id of a client of an administrator's, which trusts the identity tokens of the role. */
+  federated_client_id: z.string().exactOptional(),
+  /** Scopes of access tokens; absent or empty: any. */
+  allowed_scopes: z.array(z.string()).exactOptional(),
+  trust: trust.exactOptional(),
 })
+
+export type Trust = z.output<typeof trust>
+export type CredentialType = (typeof credentialTypes)[number]
 
 export type GrantedRole = z.output<typeof grantedRole>
 export type JoinedGroup = z.output<typeof joinedGroup>

@@ -72,6 +72,10 @@ const roleAnswer = (names: FieldNames) =>
       application_object_id: text,
       [names.groups]: z.array(z.object({ group_name: text, object_id: text })).nullable(),
       [names.roles]: z.array(z.object({ role_name: text, role_id: text, scope: text })).nullable(),
+      [names.appRoles]: z
+        .array(z.object({ app_id: text, resource_id: text, role_name: text, role_id: text }))
+        .nullable()
+        .optional(),
       explicit_max_ttl: seconds,
       max_ttl: seconds,
       permanently_delete: z.boolean(),
@@ -79,6 +83,9 @@ const roleAnswer = (names: FieldNames) =>
       sign_in_audience: text,
       tags: z.array(text).nullable(),
       ttl: seconds,
+      credential_type: text.optional(),
+      federated_client_id: text.optional(),
+      allowed_scopes: z.array(text).optional(),
     }),
     example: {
       application_object_id: '',

@@ -1,14 +1,21 @@
+import { ownClientIds } from '../sign-in/own-clients.ts'
 import { refuse } from '../../../errors.ts'
 import { configIsNil } from '../config/config-record.ts'
 import { orRefuse, type RoleWork, type UpstreamWork } from '../upstream-work.ts'
 import {
   changePersistedApplication,
   createPersistedApplication,
+  type PersistedChange,
   removeRights,
 } from './persisted-application.ts'
+import { resolveAppRoles } from '../app-roles/resolve-app-roles.ts'
 import { resolveGroups, resolveRoles } from './resolve-roles-and-groups.ts'
 import { changedLists, changedTerms, type RoleInput } from './role-input.ts'
 import type { RoleRecord } from './role-record.ts'
+import { checkIssued, credentialTypeOf } from '../federation/federated-role.ts'
+import { checkIdentityToken, checkSameType } from '../federation/role-checks.ts'
+import { changeTrust, type TrustChange } from '../federation/trust.ts'
+import { writeStandaloneRole } from '../federation/write-standalone-role.ts'
 
 /**
  * Creates or updates a role, in the order of docs/contract/cloud.md#writing-a-role. Throws the first refusal;
@@ -18,15 +25,23 @@ export function writeRole(name: string, sent: RoleInput, roleWork: RoleWork): Pr
   const { state } = roleWork
   return state.inRoleTurn(name, async () => {
     if ((await state.findConfig()) === undefined) throw configIsNil()
+    const stored = await state.findRole(name)
+    if (sent.federated_client_id ?? stored?.federated_client_id)
+      return writeStandaloneRole(name, { stored, sent }, roleWork)
     const work = { ...roleWork, upstream: await state.upstream() }
-    const before = await state.findRole(name)
-    const terms = changedTerms(before, sent, state.names)
+    const terms = changedTerms(stored, sent, state.names)
     const target = await checkedTarget(terms, work)
     const lists = changedLists(terms, sent, state.names)
+    checkIssued({ ...terms, ...lists }, state.names)
+    await checkSameType(name, stored, terms, work)
+    if (credentialTypeOf(terms) === 'federated') await checkIdentityToken(name, roleWork)
     const roles = lists.roles && (await resolveRoles(lists.roles, work))
     const groups = lists.groups && (await resolveGroups(lists.groups, work))
     const role: RoleRecord = { ...terms, ...target, roles, groups }
-    if (role.application_object_id === '' && (roles ?? []).length === 0 && (groups ?? []).length === 0) {
+    if (lists.app_roles !== undefined)
+      role.app_roles = lists.app_roles && (await resolveAppRoles(lists.app_roles, work))
+    const rights = [...(roles ?? []), ...(groups ?? []), ...(role.app_roles ?? [])]
+    if (role.application_object_id === '' && rights.length === 0) {
       const { word } = state.names
       throw refuse(
         'invalid',
@@ -34,7 +49,7 @@ export function writeRole(name: string, sent: RoleInput, roleWork: RoleWork): Pr
       )
     }
     if (role.persist_app) await storePersisted(name, role, work)
-    else await state.putRole(name, role)
+    else await storeWithTrust(name, role, work)
   })
 }
 
@@ -44,14 +59,14 @@ export function writeRole(name: string, sent: RoleInput, roleWork: RoleWork): Pr
  */
 async function checkedTarget(
   role: RoleRecord,
-  { upstream, call }: UpstreamWork,
+  { state, upstream, call }: UpstreamWork,
 ): Promise<Pick<RoleRecord, 'application_client_id'>> {
   if (role.application_object_id === '') return { application_client_id: '' }
   const { appId } = await orRefuse(
     'error loading Application',
     upstream.directory.getApplication(role.application_object_id, call),
   )
-  checkIsNotOwn(appId, upstream.settings.clientId)
+  checkIsNotOwn(appId, await ownClientIds(state, call))
   if (role.permanently_delete && !role.persist_app) {
     throw refuse('invalid', 'permanently_delete must be false if application_object_id is provided')
   }
@@ -62,8 +77,8 @@ async function checkedTarget(
  * Keeps the root credential out of reach of callers who may write roles. Checked again whenever a stored role
  * is used.
  */
-export function checkIsNotOwn(clientId: string, ownClientId: string): void {
-  if (clientId.toLowerCase() === ownClientId.toLowerCase()) {
+export function checkIsNotOwn(clientId: string, own: readonly string[]): void {
+  if (own.some((id) => clientId.toLowerCase() === id.toLowerCase())) {
     throw refuse('invalid', 'application_object_id must not refer to the application used by this engine')
   }
 }
@@ -73,8 +88,8 @@ export function checkIsNotOwn(clientId: string, ownClientId: string): void {
  * settles the intents of that and records those for the rights to remove.
  * docs/contract/cloud.md#persisted-applications
  */
-async function storePersisted(name: string, role: RoleRecord, work: UpstreamWork): Promise<void> {
-  const { state, upstream } = work
+async function storePersisted(name: string, role: RoleRecord, work: UpstreamWork & RoleWork): Promise<void> {
+  const { state } = work
   const changing =
     role.managed === undefined
       ? createPersistedApplication(name, role, work)
@@ -86,20 +101,50 @@ async function storePersisted(name: string, role: RoleRecord, work: UpstreamWork
     application_object_id: managed.object_id,
     application_client_id: managed.client_id,
   }
+  let trusting: TrustChange
+  try {
+    trusting = await orRefuse(trustFailed, changeTrust(name, stored, managed.object_id, work))
+  } catch (error) {
+    await state.intents.undo(settles)
+    throw error
+  }
+  await storeChange(name, stored, { settles, removals, trusting }, work)
+}
+
+const trustFailed = 'could not create federated credential'
+
+/** Stores a role of an application that it does not own, or of none. */
+async function storeWithTrust(name: string, role: RoleRecord, work: UpstreamWork & RoleWork): Promise<void> {
+  const trusting = await orRefuse(trustFailed, changeTrust(name, role, role.application_object_id, work))
+  await storeChange(name, role, { settles: [], removals: [], trusting }, work)
+}
+
+/** Writes a role with the trust it owns now, settles the intents of what was made, and removes what it lost. */
+async function storeChange(
+  name: string,
+  { trust: former, ...role }: RoleRecord,
+  { settles, removals, trusting }: Omit<PersistedChange, 'managed'> & { readonly trusting: TrustChange },
+  work: UpstreamWork,
+): Promise<void> {
+  const { state, upstream } = work
+  const { trust } = trusting
+  const made = [...settles, ...trusting.settles]
   const recorded = removals.map((removal) => ({
     removal,
     ...state.intents.recordEntry(removal, upstream.settings.tenantId),
   }))
+  const lost = state.intents.recordEntries(trusting.removals, former?.tenant_id)
   try {
-    await state.putRole(name, stored, [
-      ...(await state.intents.settling(settles)),
+    await state.putRole(name, { ...role, ...(trust === undefined ? {} : { trust }) }, [
+      ...(await state.intents.settling(made)),
       ...recorded.map(({ entry }) => entry),
+      ...lost.entries,
     ])
     const { left } = await removeRights(removals, work)
     await state.intents.settle(recorded.filter(({ removal }) => !left.includes(removal)).map(({ id }) => id))
   } finally {
     // a failed write may be stored, so every intent is undone: that checks for an owner first, and settled
     // intents have nothing to undo
-    await state.intents.undo([...settles, ...recorded.map(({ id }) => id)])
+    await state.intents.undo([...made, ...recorded.map(({ id }) => id), ...lost.ids])
   }
 }

@@ -1,13 +1,13 @@
 import type { ViewEntry } from '../../../core/barrier/view.ts'
-import type { ConfigRecord, PendingSecret } from '../config/config-record.ts'
+import { type ConfigRecord, hasSameCredential, type PendingSecret } from '../config/config-record.ts'
 import { type UpstreamCall, UpstreamError } from '../upstream/index.ts'
 import { isGone } from '../upstream/removal.ts'
 import type { ReadyUpstream } from '../mount-state.ts'
 import type { UpstreamWork } from '../upstream-work.ts'
-import { hasSameCredential, type RootPasswordIntent, rootPasswordRemoval } from './pending-secret.ts'
+import { type RootPasswordIntent, rootPasswordRemoval } from './pending-secret.ts'
 import { type HeldPassword, holderName, rootPasswords, supersededPasswords } from './root-passwords.ts'
 import { digestOf } from './root-secret-users.ts'
-import type { RotationWork } from './rotate-root.ts'
+import type { RotationWork } from './rotation-work.ts'
 
 export type RotationLog = {
   info(fields: object, text: string): void
@@ -37,7 +37,11 @@ export function completeRotation(
     const pending = config?.pending
     if (config === undefined || pending === undefined) return true
     const { settings } = await state.upstream()
-    const next = state.open({ ...settings, clientSecret: pending.client_secret })
+    const credential = {
+      ...({ type: 'root_creds', clientId: settings.clientId } as const),
+      secret: pending.client_secret,
+    }
+    const next = state.open({ ...settings, credential })
     if (!(await isAccepted(pending, next, call))) return false
     const application = await next.directory.getApplication(pending.application_object_id, call)
     const passwords = await rootPasswords(application, next, call)
@@ -78,7 +82,7 @@ async function isAccepted(
   call: UpstreamCall,
 ): Promise<boolean> {
   for (let proof = 0; proof < proofs; proof++) {
-    if (!(await tokens.proveSecret(settings.clientId, secret, 'directory', call))) return false
+    if (!(await tokens.prove(settings.clientId, { secret }, 'directory', call))) return false
   }
   return true
 }

@@ -1,14 +1,10 @@
 import type { ViewEntry } from '../../../core/barrier/view.ts'
-import type { ConfigRecord } from '../config/config-record.ts'
+import type { ConfigRecord, RetiringKey } from '../config/config-record.ts'
 import type { Intent } from '../intents/intent.ts'
 import type { MountState } from '../mount-state.ts'
 import { rootPasswordPrefix } from '../upstream/object-names.ts'
 
 export type RootPasswordIntent = Extract<Intent, { kind: 'rootPassword' }>
-
-/** Whether two configurations sign in with the same root credential. */
-export const hasSameCredential = (a: ConfigRecord, b: ConfigRecord): boolean =>
-  (['tenant_id', 'client_id', 'client_secret', 'environment'] as const).every((name) => a[name] === b[name])
 
 /** The intent to remove a root secret by its key id. */
 export const rootPasswordRemoval = (
@@ -23,15 +19,32 @@ export const rootPasswordRemoval = (
   key_id,
 })
 
-/** Intents to remove the pending secret of a configuration, if any, because it will never be promoted. */
+/**
+ * Intents to remove the pending secret or certificate of a configuration, because it will never be promoted, and
+ * the keys of former certificates.
+ */
 export function removalOfPending(
   { intents, accessor, operator }: MountState,
-  config: Pick<ConfigRecord, 'pending' | 'tenant_id'> | undefined,
+  config: Pick<ConfigRecord, 'pending' | 'pending_certificate' | 'retiring_keys' | 'tenant_id'> | undefined,
 ): { readonly ids: string[]; readonly entries: ViewEntry[] } {
-  const { pending, tenant_id: tenant } = config ?? {}
-  const removals =
-    pending === undefined
+  const {
+    pending,
+    pending_certificate: certificate,
+    retiring_keys: keys = [],
+    tenant_id: tenant,
+  } = config ?? {}
+  const removals = [
+    ...(pending === undefined
       ? []
-      : [rootPasswordRemoval(accessor, pending.application_object_id, pending.key_id)]
+      : [rootPasswordRemoval(accessor, pending.application_object_id, pending.key_id)]),
+    ...(certificate === undefined ? [] : [keyRemoval('rootKey', certificate)]),
+    ...keys.map((key) => keyRemoval('retireKey', key)),
+  ]
   return intents.recordEntries(removals, operator.tenantId ?? tenant)
 }
+
+/** The intent to remove the key of a certificate from the root application. */
+export const keyRemoval = (
+  kind: 'rootKey' | 'retireKey',
+  { application_object_id, thumbprint, key_id }: Omit<RetiringKey, 'not_before'>,
+): Intent => ({ kind, application_object_id, thumbprint, ...(key_id === undefined ? {} : { key_id }) })

@@ -8,7 +8,9 @@ import type { ConfigRecord } from '../config/config-record.ts'
 import type { MountState } from '../mount-state.ts'
 import { digestOf, type RootSecretUsers } from './root-secret-users.ts'
 import { completeRotation, type RotationLog } from './complete-rotation.ts'
-import { dueTime, nextStep } from './next-step.ts'
+import { completeCertificate, retireKeys } from './complete-certificate.ts'
+import { dueTime } from './due-time.ts'
+import { nextStep, pendingOf, retirementTime } from './next-step.ts'
 import { rotateRoot } from './rotate-root.ts'
 import { callWithin } from '../upstream-work.ts'
 
@@ -99,6 +101,7 @@ export class RootRotation implements AsyncDisposable {
       const step = config === undefined ? 'nothing' : this.#stepOf(config)
       if (step === 'complete') work = this.#complete(mount, state, ended)
       else if (step === 'rotate') work = this.#rotate(mount, state, ended)
+      else if (step === 'retire') work = this.#retire(mount, state, ended)
     } catch (error) {
       this.#failed(mount, error)
     }
@@ -115,8 +118,8 @@ export class RootRotation implements AsyncDisposable {
   /** Computes the schedule only once as long as nothing is due. */
   #stepOf(config: ConfigRecord): ReturnType<typeof nextStep> {
     const now = this.#parts.clock.now()
-    if (config.pending === undefined && (this.#idleUntil.get(config) ?? 0) > now) return 'nothing'
-    this.#idleUntil.set(config, dueTime(config, now))
+    if (pendingOf(config) === undefined && (this.#idleUntil.get(config) ?? 0) > now) return 'nothing'
+    this.#idleUntil.set(config, Math.min(dueTime(config, now), retirementTime(config)))
     return nextStep(config, now)
   }
 
@@ -132,8 +135,10 @@ export class RootRotation implements AsyncDisposable {
   async #complete(mount: Mount, state: MountState, ended: AbortSignal): Promise<void> {
     this.#notBefore.set(mount.uuid, this.#parts.clock.now() + checkAgainMs)
     const isUsedElsewhere = (former: ConfigRecord) => this.#isUsedElsewhere(mount, former)
-    if (await completeRotation(this.#work(state, ended), this.#parts.log, isUsedElsewhere))
-      this.#notBefore.delete(mount.uuid)
+    const work = this.#work(state, ended)
+    const { log } = this.#parts
+    const isComplete = await completeRotation(work, log, isUsedElsewhere)
+    if ((await completeCertificate(work, log)) && isComplete) this.#notBefore.delete(mount.uuid)
   }
 
   /** An operator may have given several mounts the same secret: it is removed once no mount uses it. */
@@ -144,6 +149,12 @@ export class RootRotation implements AsyncDisposable {
   async #rotate(mount: Mount, state: MountState, ended: AbortSignal): Promise<void> {
     this.#notBefore.set(mount.uuid, this.#parts.clock.now() + rotateAgainMs)
     await rotateRoot(this.#work(state, ended))
+    this.#notBefore.delete(mount.uuid)
+  }
+
+  async #retire(mount: Mount, state: MountState, ended: AbortSignal): Promise<void> {
+    this.#notBefore.set(mount.uuid, this.#parts.clock.now() + rotateAgainMs)
+    await retireKeys(this.#work(state, ended))
     this.#notBefore.delete(mount.uuid)
   }
 

@@ -4,71 +4,80 @@ import {
   type ConfigRecord,
   configIsNil,
   defaultRootPasswordTtl,
+  hasSameCredential,
   type PendingSecret,
 } from '../config/config-record.ts'
-import {
-  effectiveClientSecret,
-  type OperatorSettings,
-  suppliesCredential,
-} from '../config/effective-settings.ts'
+import { signInValues, suppliesCredential } from '../config/effective-settings.ts'
+import { chooseType } from '../sign-in/choose-credential.ts'
 import { undoAfterFailure } from '../intents/undo-after-failure.ts'
 import type { MountState } from '../mount-state.ts'
 import { type AddedPassword, type Application, callerError, UpstreamError } from '../upstream/index.ts'
 import { rootPasswordName } from '../upstream/object-names.ts'
 import { orRefuse, type UpstreamWork } from '../upstream-work.ts'
-import { hasSameCredential, removalOfPending } from './pending-secret.ts'
-
-export type RotationWork = Omit<UpstreamWork, 'upstream' | 'serviceManagementReference'>
+import { removalOfPending } from './pending-secret.ts'
+import { rotateCertificate } from './rotate-certificate.ts'
+import type { RotationWork } from './rotation-work.ts'
 
 /**
- * Adds the next root secret and stores it as pending. The current secret stays in use until the new one
- * works. docs/contract/cloud.md#root-rotation
+ * Adds the next root secret or certificate and stores it as pending. The current one stays in use until the new
+ * one works. docs/contract/cloud.md#root-rotation
  */
-export function rotateRoot({ state, call, clock, random }: RotationWork): Promise<void> {
+export function rotateRoot(work: RotationWork): Promise<void> {
+  const { state } = work
   return state.inRotationTurn(async () => {
-    const config = rotatable(await state.findConfig(), state.operator)
-    const upstream = await state.upstream()
-    const application = await rootApplication({ upstream, call })
-    const display_name = rootPasswordName(state.accessor, random.uuid())
-    const id = await state.intents.record(
-      { kind: 'rootPassword', application_object_id: application.id, display_name },
-      upstream.settings.tenantId,
-    )
-    let added: AddedPassword | undefined
-    try {
-      const lifetime = config.root_password_ttl || defaultRootPasswordTtl
-      const endDateTime = formatTime(clock.now() + lifetime * 1000)
-      added = await upstream.directory.addApplicationPassword(
-        application.id,
-        { displayName: display_name, endDateTime },
-        call,
-      )
-      await state.intents.amend(id, { key_id: added.keyId })
-      await storePending(state, config, {
-        settles: id,
-        pending: {
-          client_secret: added.secretText,
-          key_id: added.keyId,
-          created: clock.now(),
-          expiration_date: added.endDateTime,
-          application_object_id: application.id,
-        },
-      })
-    } catch (error) {
-      await undoAfterFailure(state.intents, [id], { error, made: added !== undefined })
-      throw error instanceof UpstreamError ? callerError(error, 'failed to add new password') : error
-    }
+    const config = await state.findConfig()
+    if (config === undefined) throw configIsNil()
+    const type = rotatable(config, state)
+    await (type === 'certificate' ? rotateCertificate(config, work) : rotateSecret(config, work))
   })
 }
 
-/** Refuses a configuration whose root secret the engine cannot replace. */
-function rotatable(config: ConfigRecord | undefined, operator: OperatorSettings): ConfigRecord {
-  if (config === undefined) throw configIsNil()
+async function rotateSecret(
+  config: ConfigRecord,
+  { state, call, clock, random }: RotationWork,
+): Promise<void> {
+  const upstream = await state.upstream()
+  const application = await rootApplication({ upstream, call })
+  const display_name = rootPasswordName(state.accessor, random.uuid())
+  const id = await state.intents.record(
+    { kind: 'rootPassword', application_object_id: application.id, display_name },
+    upstream.settings.tenantId,
+  )
+  let added: AddedPassword | undefined
+  try {
+    const lifetime = config.root_password_ttl || defaultRootPasswordTtl
+    const endDateTime = formatTime(clock.now() + lifetime * 1000)
+    added = await upstream.directory.addApplicationPassword(
+      application.id,
+      { displayName: display_name, endDateTime },
+      call,
+    )
+    await state.intents.amend(id, { key_id: added.keyId })
+    await storePending(state, config, {
+      settles: id,
+      pending: {
+        client_secret: added.secretText,
+        key_id: added.keyId,
+        created: clock.now(),
+        expiration_date: added.endDateTime,
+        application_object_id: application.id,
+      },
+    })
+  } catch (error) {
+    await undoAfterFailure(state.intents, [id], { error, made: added !== undefined })
+    throw error instanceof UpstreamError ? callerError(error, 'failed to add new password') : error
+  }
+}
+
+/** What the engine rotates. Refuses a configuration whose root credential the engine cannot replace. */
+function rotatable(config: ConfigRecord, { operator }: MountState): 'root_creds' | 'certificate' {
   if (suppliesCredential(operator))
     throw refuse('invalid', 'cannot rotate root: client credentials are provided by the environment')
-  if (effectiveClientSecret(config, operator) === '')
+  const type = chooseType(signInValues(config, operator, false))
+  if (type === 'certificate') return type
+  if (type !== 'root_creds' || config.client_secret === '')
     throw refuse('invalid', 'cannot rotate root: no client secret is configured')
-  return config
+  return type
 }
 
 /** The application that the engine signs in as. */
@@ -92,7 +101,8 @@ async function storePending(
   read: ConfigRecord,
   { pending, settles }: { pending: PendingSecret; settles: string },
 ): Promise<void> {
-  const replaced = removalOfPending(state, read)
+  const { pending: former, tenant_id } = read
+  const replaced = removalOfPending(state, former === undefined ? undefined : { pending: former, tenant_id })
   const settling = await state.intents.settling([settles])
   try {
     await state.changeConfig((before) => {

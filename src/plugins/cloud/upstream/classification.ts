@@ -1,6 +1,13 @@
 import { fail, refuse, type ServiceError } from '../../../errors.ts'
 import { missingPermissions, ownershipAdvice } from './permissions.ts'
-import type { UpstreamError, UpstreamOperation, UpstreamService } from './upstream-error.ts'
+import { assertionCodes } from './sign-in-refusals.ts'
+import {
+  noMetadata,
+  refusedIdentity,
+  type UpstreamError,
+  type UpstreamOperation,
+  type UpstreamService,
+} from './upstream-error.ts'
 
 /**
  * What an error means for the step in which it occurred.
@@ -55,6 +62,7 @@ const replicationSteps = [
   'createServicePrincipal',
   'addServicePrincipalPassword',
   'addNewApplicationPassword',
+  'putFederatedCredential',
 ] as const
 
 /**
@@ -86,6 +94,8 @@ const refusedCredentials = [
   'AADSTS900023', // not the name of a tenant
   'missing_tenant_id_error',
   'unusable_tenant',
+  ...assertionCodes,
+  'token_file',
 ]
 
 /** Codes for instance property locks. A locked service principal accepts no secret. */
@@ -104,7 +114,7 @@ export const onPremisesGroupAdvice =
   'this group is synchronized from on-premises and can only be changed there: use a group that was made in the cloud'
 
 const lifetimeAdvice =
-  "the tenant limits how long secrets live: lower max_ttl or explicit_max_ttl of the role (of a root secret, root_password_ttl), or the mount option 'secret_lifetime'"
+  "the tenant limits how long secrets live: lower max_ttl or explicit_max_ttl of the role (of a static role, rotation_period; of a root secret, root_password_ttl), or the mount option 'secret_lifetime'"
 
 /**
  * Policies and locks, each with advice. They come first, because their texts resemble those of other errors.
@@ -115,8 +125,13 @@ const policyRows: readonly Row[] = [
   {
     kind: 'policy',
     code: 'CredentialTypeNotAllowedAsPerAppPolicy',
-    advice:
-      'the tenant forbids secrets on applications: its administrator can exempt these applications by an app management policy',
+    steps: passwordSteps,
+    advice: 'this tenant forbids passwords: use credential_type certificate or federated',
+  },
+  {
+    kind: 'policy',
+    code: 'CredentialTypeNotAllowedAsPerAppPolicy',
+    advice: 'this tenant forbids certificates: use credential_type password or federated',
   },
   ...lockCodes.map(
     (code): Row => ({
@@ -154,6 +169,8 @@ const policyRows: readonly Row[] = [
  */
 const rows: readonly Row[] = [
   ...refusedCredentials.map((code): Row => ({ kind: 'credential', service: 'login', code })),
+  { kind: 'credential', service: 'metadata', code: noMetadata },
+  { kind: 'credential', service: 'metadata', code: refusedIdentity },
   { kind: 'throttled', status: 429 },
   ...policyRows,
 
@@ -163,8 +180,17 @@ const rows: readonly Row[] = [
   { kind: 'limit', steps: passwordSteps, text: 'you can only add a maximum of' },
   { kind: 'limit', steps: passwordSteps, text: 'credential limit has been reached' },
 
+  { kind: 'limit', steps: ['putFederatedCredential'], status: 400, text: 'maximum number' },
+  {
+    ...{ kind: 'policy', steps: ['putFederatedCredential'], status: 409 },
+    code: 'Request_MultipleObjectsWithSameKeyValue',
+    advice: 'another federated credential of the application has this issuer and subject: remove it',
+  },
+
   { kind: 'done', steps: ['addGroupMember'], status: 400, text: 'references already exist' },
+  { kind: 'done', steps: ['assignAppRole'], status: 400, text: 'already exists' },
   { kind: 'done', steps: passwordSteps, text: 'no password credential found with keyid' },
+  { kind: 'done', steps: ['removeKey'], text: 'no key credential found' },
   { kind: 'done', steps: ['deleteRoleAssignment'], status: 404 },
 
   { kind: 'retry', service: 'directory', status: 409, code: 'Directory_ConcurrencyViolation' },
@@ -180,7 +206,7 @@ const rows: readonly Row[] = [
   { kind: 'retry', steps: ['createServicePrincipal'], status: 400, code: 'NoBackingApplicationObject' },
   ...replicationTexts.map((text): Row => ({ kind: 'retry', steps: replicationSteps, text })),
   { kind: 'retry', steps: ['putRoleAssignment'], code: 'PrincipalNotFound' },
-  { kind: 'retry', steps: ['addGroupMember'], status: 404 },
+  { kind: 'retry', steps: ['addGroupMember', 'assignAppRole'], status: 404 },
 
   { kind: 'gone', service: 'directory', status: 404 },
   { kind: 'gone', service: 'directory', status: 400, text: 'invalid object identifier' },
@@ -246,6 +272,7 @@ const serviceNames: Record<UpstreamService, string> = {
   login: 'login service',
   directory: 'directory',
   'resource-manager': 'resource manager',
+  metadata: 'metadata service',
 }
 const throttlePauseSeconds = 10
 
@@ -259,7 +286,10 @@ export function callerError(error: UpstreamError, text = ''): ServiceError {
   const said = [text, error.message].filter((part) => part !== '').join(': ')
   const options = { cause: error, reason: `upstream_${kind}` }
   const missing = permission === undefined ? undefined : `missing permission: ${permission}`
-  const told = [said, missing, advice].filter((part) => part !== undefined).join('; ')
+  const { remedy } = error
+  const explained = remedy === undefined ? undefined : `${said}: ${remedy.cause}`
+  const fix = remedy === undefined ? undefined : `fix: ${remedy.fix}`
+  const told = [explained ?? said, missing, advice, fix].filter((part) => part !== undefined).join('; ')
   if (fixableKinds.has(kind)) return refuse('invalid', told, options)
   if (kind !== 'throttled') return fail('upstream', said, options)
   const retryAfterSeconds =

@@ -33,6 +33,15 @@ export const applicationAnswer = z.object({
   createdDateTime: optionalText,
   passwordCredentials: passwords,
 })
+export const applicationKeysAnswer = z.object({
+  id: objectIdAnswer,
+  keyCredentials: z
+    .array(z.object({ keyId: z.string(), customKeyIdentifier: optionalText }))
+    .nullish()
+    .transform((list) => list ?? []),
+})
+/** Whether the answer has the id is not documented. */
+export const addedKeyAnswer = z.object({ keyId: objectIdAnswer.optional().catch(undefined) })
 export const addedPasswordAnswer = z.object({
   keyId: objectIdAnswer,
   secretText: z.string().min(1),
@@ -57,6 +66,26 @@ export const groupAnswer = z
     isFromOnPremises: onPremisesSyncEnabled === true,
     isRoleAssignable: isAssignableToRole === true,
   }))
+export const resourceAnswer = z.object({
+  id: objectIdAnswer,
+  appId: objectIdAnswer,
+  appRoles: z
+    .array(
+      z.object({
+        id: objectIdAnswer,
+        value: optionalText.transform((value) => value ?? ''),
+        isEnabled: z.boolean(),
+        allowedMemberTypes: z.array(z.string()),
+      }),
+    )
+    .nullish()
+    .transform((list) => list ?? []),
+})
+export const appRoleAssignmentAnswer = z.object({
+  id: z.string().min(1).max(200),
+  resourceId: objectIdAnswer,
+  appRoleId: objectIdAnswer,
+})
 const size = z.object({ used: z.number(), total: z.number() })
 export const organizationAnswer = z.object({
   value: z.array(z.object({ directorySizeQuota: size.nullish() })),

@@ -1,3 +1,4 @@
+import type { KeyCredential } from './key-credential.ts'
 import type { UpstreamCall } from './upstream-call.ts'
 
 export type PasswordCredential = {
@@ -21,6 +22,7 @@ export type Application = {
 
 export type NewApplication = {
   displayName: string
+  key?: NewCertificateKey | undefined
   tags?: readonly string[] | undefined
   signInAudience?: string | undefined
   serviceManagementReference?: string | undefined
@@ -30,15 +32,50 @@ export type NewApplication = {
  * be found. No start is sent: the directory sets it by its own clock.
  */
 export type NewPassword = { displayName: string; endDateTime: string }
+/** A certificate for an application. The display name must be unique. */
+export type NewCertificateKey = {
+  readonly displayName: string
+  /** PEM. */
+  readonly certificate: string
+}
+/** A certificate that the application has signs the proof. */
+type NewKey = NewCertificateKey & { readonly proof: string }
+type ApplicationKeys = { readonly id: string; readonly keyCredentials: readonly KeyCredential[] }
 export type AddedPassword = {
   readonly keyId: string
   readonly secretText: string
   readonly endDateTime: string
 }
+/** A trust of an application in the tokens of an issuer. */
+type NewFederatedCredential = {
+  readonly name: string
+  readonly issuer: string
+  readonly subject: string
+  readonly audiences: readonly string[]
+}
 export type ServicePrincipal = {
   readonly id: string
   readonly appId: string
   readonly passwordCredentials: readonly PasswordCredential[]
+}
+/** An application that offers permissions. */
+export type Resource = {
+  /** The object id of its service principal; `appId` is the client id. */
+  readonly id: string
+  readonly appId: string
+  readonly appRoles: readonly {
+    readonly id: string
+    readonly value: string
+    readonly isEnabled: boolean
+    readonly allowedMemberTypes: readonly string[]
+  }[]
+}
+type HeldAppRole = {
+  /** The id of the assignment. */
+  readonly id: string
+  /** The object id of the resource's service principal. */
+  readonly resourceId: string
+  readonly appRoleId: string
 }
 export type Group = {
   readonly id: string
@@ -72,8 +109,20 @@ export type DirectoryApi = {
   addApplicationPassword(id: string, password: NewPassword, call: UpstreamCall): Promise<AddedPassword>
   /** Like `addApplicationPassword`, for a new application that some replicas may not know yet. */
   addNewApplicationPassword(id: string, password: NewPassword, call: UpstreamCall): Promise<AddedPassword>
+  /** By object id. */
+  getApplicationKeys(id: string, call: UpstreamCall): Promise<ApplicationKeys>
+  /** By client id. */
+  findApplicationKeys(appId: string, call: UpstreamCall): Promise<ApplicationKeys>
+  /** Returns the key id if the directory tells it. */
+  addKey(id: string, key: NewKey, call: UpstreamCall): Promise<string | undefined>
+  removeKey(id: string, key: { keyId: string; proof: string }, call: UpstreamCall): Promise<void>
   /** Throws `gone` if the application does not exist; does nothing if it has no such password. */
   removeApplicationPassword(id: string, keyId: string, call: UpstreamCall): Promise<void>
+  /** Creates the trust of this name, or changes it. */
+  putFederatedCredential(id: string, trust: NewFederatedCredential, call: UpstreamCall): Promise<void>
+  deleteFederatedCredential(id: string, name: string, call: UpstreamCall): Promise<void>
+  /** Returns their names. */
+  listFederatedCredentials(id: string, call: UpstreamCall): Promise<string[]>
   /** Returns the existing service principal if the client id has one. */
   createServicePrincipal(appId: string, call: UpstreamCall): Promise<ServicePrincipal>
   getServicePrincipal(id: string, call: UpstreamCall): Promise<ServicePrincipal>
@@ -86,6 +135,15 @@ export type DirectoryApi = {
   /** Does nothing if the object is a member already. */
   addGroupMember(groupId: string, objectId: string, call: UpstreamCall): Promise<void>
   removeGroupMember(groupId: string, objectId: string, call: UpstreamCall): Promise<void>
+  findResource(appId: string, call: UpstreamCall): Promise<Resource | undefined>
+  /** Gives a service principal an app role, unless it has it. Returns the id of the assignment. */
+  assignAppRole(
+    principalId: string,
+    role: { readonly resourceId: string; readonly appRoleId: string },
+    call: UpstreamCall,
+  ): Promise<string>
+  listAppRoleAssignments(principalId: string, call: UpstreamCall): Promise<HeldAppRole[]>
+  removeAppRole(resourceId: string, id: string, call: UpstreamCall): Promise<void>
   /** The tenant's number of objects and its limit; undefined if the directory does not report them. */
   organization(call: UpstreamCall): Promise<{ used: number; total: number } | undefined>
 }

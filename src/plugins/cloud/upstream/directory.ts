@@ -2,13 +2,23 @@ import { z } from 'zod'
 import { readAnswer } from './answer.ts'
 import { classify } from './classification.ts'
 import {
+  addedKeyAnswer,
+  appRoleAssignmentAnswer,
   applicationAnswer,
+  applicationKeysAnswer,
   groupAnswer,
   isObjectId,
   organizationAnswer,
+  resourceAnswer,
   servicePrincipalAnswer,
 } from './directory-answers.ts'
-import type { ApplicationFilter, DirectoryApi, NewApplication, ServicePrincipal } from './directory-api.ts'
+import type {
+  ApplicationFilter,
+  DirectoryApi,
+  NewApplication,
+  NewCertificateKey,
+  ServicePrincipal,
+} from './directory-api.ts'
 import {
   type DirectoryRequests,
   type DirectorySend,
@@ -18,6 +28,7 @@ import {
   quoted,
   unlessDone,
 } from './directory-requests.ts'
+import { trustCalls } from './directory-trusts.ts'
 import type { UpstreamCall } from './upstream-call.ts'
 import { UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
@@ -26,8 +37,11 @@ export function openDirectory(directoryBase: string, send: DirectorySend): Direc
   const requests = directoryRequests(directoryBase, send)
   return {
     ...applicationCalls(requests),
+    ...keyCalls(requests),
+    ...trustCalls(requests),
     ...servicePrincipalCalls(requests),
     ...groupCalls(requests, directoryBase),
+    ...appRoleCalls(requests),
     organization: async (call) => {
       const path = '/organization?$select=directorySizeQuota'
       const { value } = await requests.get('organization', path, organizationAnswer, call)
@@ -35,6 +49,55 @@ export function openDirectory(directoryBase: string, send: DirectorySend): Direc
     },
   }
 }
+
+type KeyCalls = Pick<DirectoryApi, 'getApplicationKeys' | 'findApplicationKeys' | 'addKey' | 'removeKey'>
+
+/** https://learn.microsoft.com/graph/api/application-addkey */
+function keyCalls(requests: DirectoryRequests): KeyCalls {
+  const operation = 'getApplicationKeys'
+  const select = '?$select=id,keyCredentials'
+  return {
+    getApplicationKeys: async (id, call) =>
+      requests.get(
+        operation,
+        `/applications/${objectId(operation, id)}${select}`,
+        applicationKeysAnswer,
+        call,
+      ),
+    findApplicationKeys: async (appId, call) => {
+      const path = `/applications(appId='${objectId(operation, appId)}')${select}`
+      return requests.get(operation, path, applicationKeysAnswer, call)
+    },
+    addKey: async (id, { proof, ...key }, call) =>
+      requests.send(
+        {
+          ...{ operation: 'addKey', method: 'POST', path: `/applications/${objectId('addKey', id)}/addKey` },
+          body: { keyCredential: keyCredentialOf(key), passwordCredential: null, proof },
+          repeatable: false,
+        },
+        call,
+        (answer, kind) => readAnswer(kind, answer, addedKeyAnswer).keyId,
+      ),
+    removeKey: async (id, body, call) => {
+      const path = `/applications/${objectId('removeKey', id)}/removeKey`
+      await unlessDone(
+        requests.send(
+          { operation: 'removeKey', method: 'POST', path, body, repeatable: true },
+          call,
+          () => undefined,
+        ),
+      )
+    },
+  }
+}
+
+/** https://learn.microsoft.com/graph/api/resources/keycredential */
+const keyCredentialOf = ({ displayName, certificate }: NewCertificateKey) => ({
+  type: 'AsymmetricX509Cert',
+  usage: 'Verify',
+  key: certificate.replace(/-----[A-Z ]+-----|\s/g, ''),
+  displayName,
+})
 
 type ApplicationCalls = Pick<
   DirectoryApi,
@@ -87,9 +150,17 @@ function applicationCalls(requests: DirectoryRequests): ApplicationCalls {
   }
 }
 
-function createApplication({ send }: DirectoryRequests, application: NewApplication, call: UpstreamCall) {
+function createApplication(
+  { send }: DirectoryRequests,
+  { key, ...application }: NewApplication,
+  call: UpstreamCall,
+) {
   // a tenant may lock the secrets of service principals by default, and this one gets a secret
-  const body = { ...application, servicePrincipalLockConfiguration: { isEnabled: false } }
+  const body = {
+    ...application,
+    ...(key === undefined ? {} : { keyCredentials: [keyCredentialOf(key)] }),
+    servicePrincipalLockConfiguration: { isEnabled: false },
+  }
   return send(
     { operation: 'createApplication', method: 'POST', path: '/applications', body, repeatable: false },
     call,
@@ -164,9 +235,13 @@ async function findServicePrincipal(
   call: UpstreamCall,
 ): Promise<ServicePrincipal | undefined> {
   if (!isObjectId(appId)) return undefined
+  const path = `/servicePrincipals(appId='${appId}')`
+  return unlessGone(get('findServicePrincipal', path, servicePrincipalAnswer, call))
+}
+
+async function unlessGone<Found>(reading: Promise<Found>): Promise<Found | undefined> {
   try {
-    const path = `/servicePrincipals(appId='${appId}')`
-    return await get('findServicePrincipal', path, servicePrincipalAnswer, call)
+    return await reading
   } catch (error) {
     if (error instanceof UpstreamError && classify(error).kind === 'gone') return undefined
     throw error
@@ -177,6 +252,54 @@ const isNameInUse = (error: unknown): boolean =>
   error instanceof UpstreamError &&
   (error.code === 'Request_MultipleObjectsWithSameKeyValue' ||
     error.text.toLowerCase().includes('is already in use'))
+
+type AppRoleCalls = Pick<
+  DirectoryApi,
+  'findResource' | 'assignAppRole' | 'listAppRoleAssignments' | 'removeAppRole'
+>
+
+/** https://learn.microsoft.com/graph/api/resources/approleassignment */
+function appRoleCalls(requests: DirectoryRequests): AppRoleCalls {
+  const pathOf = (operation: UpstreamOperation, id: string) => `/servicePrincipals/${objectId(operation, id)}`
+  const list: AppRoleCalls['listAppRoleAssignments'] = (id, call) => {
+    const operation = 'listAppRoleAssignments'
+    const path = `${pathOf(operation, id)}/appRoleAssignments`
+    return requests.list(operation, path, appRoleAssignmentAnswer, call)
+  }
+  return {
+    findResource: async (appId, call) => {
+      if (!isObjectId(appId)) return undefined
+      const path = `/servicePrincipals(appId='${appId}')?$select=id,appId,displayName,appRoles`
+      return unlessGone(requests.get('findResource', path, resourceAnswer, call))
+    },
+    assignAppRole: async (principalId, { resourceId, appRoleId }, call) => {
+      const operation = 'assignAppRole'
+      const path = `${pathOf(operation, resourceId)}/appRoleAssignedTo`
+      const body = { principalId, resourceId, appRoleId }
+      try {
+        return await requests.send(
+          { operation, method: 'POST', path, body, repeatable: true },
+          call,
+          (answer, kind) => readAnswer(kind, answer, appRoleAssignmentAnswer).id,
+        )
+      } catch (error) {
+        if (isAboutOther(error, resourceId, principalId))
+          throw new UpstreamError({ ...error, operation: 'findResource' })
+        if (!(error instanceof UpstreamError) || classify(error).kind !== 'done') throw error
+        const held = await list(principalId, call)
+        const found = held.find((one) => one.resourceId === resourceId && one.appRoleId === appRoleId)
+        if (found === undefined) throw error
+        return found.id
+      }
+    },
+    listAppRoleAssignments: list,
+    removeAppRole: async (resourceId, id, call) => {
+      const operation = 'removeAppRole'
+      const path = `${pathOf(operation, resourceId)}/appRoleAssignedTo/${encodeURIComponent(id)}`
+      await requests.remove(operation, path, call)
+    },
+  }
+}
 
 type GroupCalls = Pick<DirectoryApi, 'getGroup' | 'findGroups' | 'addGroupMember' | 'removeGroupMember'>
 
@@ -202,7 +325,7 @@ function groupCalls(requests: DirectoryRequests, directoryBase: string): GroupCa
         () => undefined,
       )
       await unlessDone(added).catch((error: unknown) => {
-        throw isAboutGroup(error, groupId, memberId)
+        throw isAboutOther(error, groupId, memberId)
           ? new UpstreamError({ ...error, operation: 'getGroup' })
           : error
       })
@@ -217,11 +340,11 @@ function groupCalls(requests: DirectoryRequests, directoryBase: string): GroupCa
 }
 
 /**
- * Whether the group is missing rather than the member. A member may be new and not replicated yet, but
- * waiting does not make a group exist.
+ * Whether the group or resource is missing rather than the member. A member may be new and not replicated yet,
+ * but waiting does not make a group exist.
  */
-const isAboutGroup = (error: unknown, groupId: string, memberId: string): error is UpstreamError =>
+const isAboutOther = (error: unknown, id: string, memberId: string): error is UpstreamError =>
   error instanceof UpstreamError &&
   error.status === 404 &&
-  error.text.includes(groupId) &&
+  error.text.includes(id) &&
   !error.text.includes(memberId)

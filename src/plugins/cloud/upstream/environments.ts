@@ -10,11 +10,20 @@ export type Environment = {
   readonly directoryScope: string
   readonly resourceManagerBase: string
   readonly resourceManagerScope: string
+  /** The audience of identity tokens that the login service accepts by default. */
+  readonly identityTokenAudience: string
 }
+
+/** The ways to sign in. docs/contract/cloud.md#sign-in */
+export const authTypes = ['root_creds', 'certificate', 'plugin_wif', 'aks_wif', 'msi', 'msi_wif'] as const
+
+export type AuthType = (typeof authTypes)[number]
+
+export const isAuthType = (text: string): text is AuthType => authTypes.some((type) => type === text)
 
 /**
  * The settings of the process for the cloud engine (`CLOUD_*`). Unset and empty variables are undefined. Only
- * the operator can set the last four: they are not fields of the API.
+ * the operator can set the addresses, the files and who gets the host's identity: they are not fields of the API.
  * docs/contract/cloud.md#effective-settings, docs/contract/cloud.md#endpoints.
  */
 export type EnvironmentSettings = {
@@ -27,6 +36,16 @@ export type EnvironmentSettings = {
   readonly directoryEndpoint?: string | undefined
   readonly resourceManagerEndpoint?: string | undefined
   readonly caFile?: string | undefined
+  readonly authType?: AuthType | undefined
+  readonly clientCertificatePath?: string | undefined
+  readonly clientCertificatePassword?: string | undefined
+  readonly metadataEndpoint?: string | undefined
+  /** Full paths of mounts, separated by commas. */
+  readonly hostIdentity?: string | undefined
+  /** The platform sets these three. */
+  readonly federatedTokenFile?: string | undefined
+  readonly identityEndpoint?: string | undefined
+  readonly identityHeader?: string | undefined
 }
 
 const environments: readonly Environment[] = [
@@ -38,6 +57,7 @@ const environments: readonly Environment[] = [
     resourceManagerBase: 'https://management.azure.com',
     // the double slash is part of the resource's name
     resourceManagerScope: 'https://management.core.windows.net//.default',
+    identityTokenAudience: 'api://AzureADTokenExchange',
   },
   {
     name: 'us-government',
@@ -46,6 +66,7 @@ const environments: readonly Environment[] = [
     directoryScope: 'https://graph.microsoft.us/.default',
     resourceManagerBase: 'https://management.usgovcloudapi.net',
     resourceManagerScope: 'https://management.core.usgovcloudapi.net/.default',
+    identityTokenAudience: 'api://AzureADTokenExchangeUSGov',
   },
   {
     name: 'china',
@@ -54,6 +75,7 @@ const environments: readonly Environment[] = [
     directoryScope: 'https://microsoftgraph.chinacloudapi.cn/.default',
     resourceManagerBase: 'https://management.chinacloudapi.cn',
     resourceManagerScope: 'https://management.core.chinacloudapi.cn/.default',
+    identityTokenAudience: 'api://AzureADTokenExchangeChina',
   },
 ]
 

@@ -13,6 +13,9 @@ export const tagOf = (mountAccessor: string, correlationId: string): string =>
 /** The common prefix of a mount's tags. */
 export const tagPrefixOf = (mountAccessor: string): string => `${productPrefix}:${mountAccessor}:`
 
+/** The common prefix of the names of a mount's trusts. */
+export const trustPrefixOf = (mountAccessor: string): string => `${productPrefix}-${mountAccessor}-`
+
 /** The display name of a password on a service principal. */
 export const principalPasswordName = (uuid: string): string => `${productPrefix}-${uuid}`
 

@@ -7,6 +7,9 @@ const everyApplication: Need = ['Application.ReadWrite.All', 'Directory.ReadWrit
 const ownApplications: Need = ['Application.ReadWrite.OwnedBy', ...everyApplication]
 const groupMembers: Need = ['GroupMember.ReadWrite.All', 'Group.ReadWrite.All', 'Directory.ReadWrite.All']
 
+const readApplications: Need = ['Application.Read.All', ...ownApplications, 'Directory.Read.All']
+const appRoleAssignments: Need = ['AppRoleAssignment.ReadWrite.All']
+
 /**
  * The application permissions, with admin consent, that the engine's calls need in Microsoft Graph. Refusals,
  * `config/check` and docs/cloud.md#permissions-of-the-root agree with this table.
@@ -32,12 +35,18 @@ export const graphNeeds = {
       'Directory.ReadWrite.All',
     ],
   ],
+  /** The application that the root signs in as. */
+  rootApplication: [['Application.Read.All', ...ownApplications, 'Directory.Read.All']],
   organization: [['Organization.Read.All']],
+  readApplications: [readApplications],
+  appRoles: [appRoleAssignments, readApplications],
+  removedAppRoles: [appRoleAssignments],
 } as const satisfies Record<string, readonly Need[]>
 
 const needsOf: Partial<Record<UpstreamOperation, readonly Need[]>> = {
   createApplication: graphNeeds.own,
   getApplication: graphNeeds.own,
+  getApplicationKeys: graphNeeds.rootApplication,
   findApplications: graphNeeds.own,
   listApplicationOwners: graphNeeds.own,
   deleteApplication: graphNeeds.own,
@@ -45,6 +54,9 @@ const needsOf: Partial<Record<UpstreamOperation, readonly Need[]>> = {
   addApplicationPassword: graphNeeds.foreign,
   removeApplicationPassword: graphNeeds.foreign,
   addNewApplicationPassword: graphNeeds.own,
+  putFederatedCredential: graphNeeds.foreign,
+  deleteFederatedCredential: graphNeeds.foreign,
+  listFederatedCredentials: graphNeeds.own,
   createServicePrincipal: graphNeeds.own,
   getServicePrincipal: graphNeeds.own,
   findServicePrincipal: graphNeeds.own,
@@ -55,6 +67,10 @@ const needsOf: Partial<Record<UpstreamOperation, readonly Need[]>> = {
   findGroups: graphNeeds.groups,
   addGroupMember: graphNeeds.members,
   removeGroupMember: graphNeeds.removedMembers,
+  findResource: graphNeeds.readApplications,
+  assignAppRole: graphNeeds.appRoles,
+  listAppRoleAssignments: graphNeeds.readApplications,
+  removeAppRole: graphNeeds.removedAppRoles,
   organization: graphNeeds.organization,
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { classify } from './classification.ts'
 import type { UpstreamCall } from './upstream-call.ts'
-import { UpstreamError, type UpstreamOperation } from './upstream-error.ts'
+import { unpublishedKey, UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
 /** Clock, pauses and randomness, replaced by tests. */
 export type Waiting = {
@@ -30,11 +30,14 @@ const windowMs = 80_000
  * × 0.8 to 1.3. docs/contract/cloud.md#transport.
  */
 export function pauseBefore(error: UpstreamError, tries: number, random: number): number | undefined {
+  const slow = slowPauses.find((row) => row.is(error))
+  if (slow !== undefined) return tries <= slow.times ? slow.pauseMs : undefined
   const passes =
     transient.has(error.status) ||
     error.code === noAnswer ||
     error.code === 'unusable_answer' ||
-    isConcurrency(error)
+    isConcurrency(error) ||
+    (error.service === 'metadata' && error.status === 404)
   if (!passes || error.lost) return undefined
   const announced = error.retryAfterMs
   if (tries >= (error.status === 429 && announced !== undefined ? mostThrottledTries : mostTries))
@@ -45,6 +48,14 @@ export function pauseBefore(error: UpstreamError, tries: number, random: number)
       : Math.max(announced, shortestPauseMs)
   return pause > longestPauseMs ? undefined : Math.round(pause)
 }
+
+/** Failures that pass, but not soon. */
+const slowPauses: readonly { is(error: UpstreamError): boolean; pauseMs: number; times: number }[] = [
+  // the login service has not fetched a new signing key yet
+  { is: ({ code }) => code === unpublishedKey, pauseMs: 5_000, times: 6 },
+  // the metadata service is being updated, which takes up to 70 s
+  { is: ({ service, status }) => service === 'metadata' && status === 410, pauseMs: 10_000, times: 7 },
+]
 
 const isCancelled = ({ signal, giveUp }: UpstreamCall): boolean =>
   signal?.aborted === true || giveUp?.aborted === true

@@ -4,7 +4,8 @@ import type { Clock } from '../../../lib/clock.ts'
 import { jsonOf } from './answer.ts'
 import { classify } from './classification.ts'
 import { withRetries, type Waiting } from './retry.ts'
-import type { FreshToken, Login } from './transport.ts'
+import type { Login } from '../sign-in/open-login.ts'
+import type { Exchange, FreshToken, Proof } from './transport.ts'
 import type { UpstreamCall } from './upstream-call.ts'
 import { UpstreamError } from './upstream-error.ts'
 
@@ -39,15 +40,16 @@ export type TokenSource = {
    */
   denied(token: string): void
   /**
-   * Requests a token with this secret, never from a cache. Returns false if the login service does not know
-   * the client or the secret (yet).
+   * Requests a token with this proof, never from a cache. Returns false if the login service does not know
+   * the client or the proof (yet).
    */
-  proveSecret(clientId: string, secret: string, resource: TokenResource, call: UpstreamCall): Promise<boolean>
+  prove(clientId: string, proof: Proof, resource: TokenResource, call: UpstreamCall): Promise<boolean>
 }
 
 export type TokenSourceParts = {
+  /** Signs in with the root credential. */
   readonly login: Login
-  readonly credential: { readonly clientId: string; readonly secret: string }
+  readonly exchange: Exchange
   readonly scopes: Readonly<Record<TokenResource, string>>
   readonly waiting: Waiting
   /** Ends requests that several callers share, which their own signals do not. */
@@ -57,7 +59,7 @@ export type TokenSourceParts = {
 /** A token is dropped this long before it expires, or after half its life if that is later. */
 const marginMs = 300_000
 /** Time limit of a shared request. */
-const sharedRequestMs = 60_000
+const sharedRequestMs = 75_000
 /**
  * How long a refusal of the credential, or of a permission, is not checked again: thousands of leases may
  * expire at the same time.
@@ -127,15 +129,10 @@ export class RootTokens implements TokenSource {
     }
   }
 
-  async proveSecret(
-    clientId: string,
-    secret: string,
-    resource: TokenResource,
-    call: UpstreamCall,
-  ): Promise<boolean> {
-    const { login, scopes, waiting } = this.#parts
+  async prove(clientId: string, proof: Proof, resource: TokenResource, call: UpstreamCall): Promise<boolean> {
+    const { exchange, scopes, waiting } = this.#parts
     try {
-      await withRetries(waiting, call, 'token', () => login({ clientId, secret }, scopes[resource], call))
+      await withRetries(waiting, call, 'token', () => exchange({ clientId, proof }, scopes[resource], call))
       return true
     } catch (error) {
       if (isRefusal(error)) return false
@@ -144,14 +141,14 @@ export class RootTokens implements TokenSource {
   }
 
   #request(resource: TokenResource, correlationId: string): Promise<string> {
-    const { login, credential, scopes, waiting, stopping } = this.#parts
+    const { login, scopes, waiting, stopping } = this.#parts
     const call = { deadline: this.#clock.now() + sharedRequestMs, correlationId, signal: stopping }
     const running: Promise<string> = withRetries(waiting, call, 'token', async () => {
       const askedAt = this.#clock.now()
-      return { ...(await login(credential, scopes[resource], call)), askedAt }
+      return { ...(await login(scopes[resource], call)), askedAt }
     })
       .then(({ token, lifetimeMs, askedAt }) => {
-        const until = cachedUntil({ token, lifetimeMs }, askedAt)
+        const until = cachedUntil({ lifetimeMs }, askedAt)
         if (this.#running.get(resource) === running) {
           this.#cached.set(resource, { token, until })
           this.#refusal = undefined
@@ -181,7 +178,7 @@ export function claimsOf(token: string): TokenClaims {
 const isRefusal = (error: unknown): error is UpstreamError =>
   error instanceof UpstreamError && classify(error).kind === 'credential'
 
-const cachedUntil = ({ lifetimeMs }: FreshToken, askedAt: number): number =>
+const cachedUntil = ({ lifetimeMs }: Pick<FreshToken, 'lifetimeMs'>, askedAt: number): number =>
   askedAt + lifetimeMs - Math.min(marginMs, lifetimeMs / 2)
 
 /** Waits for a shared request within one caller's deadline. The request continues for the other callers. */

@@ -1,5 +1,6 @@
 import type { INetworkModule, NetworkRequestOptions, NetworkResponse } from '@azure/msal-node'
 import type { Client, Context, Middleware, ResponseType } from '@microsoft/microsoft-graph-client'
+import { z } from 'zod'
 import { clean, jsonOf, type RequestKind, type UpstreamAnswer, unusableAnswer } from './answer.ts'
 import type { UpstreamConnection } from './connection.ts'
 import type { UpstreamCall } from './upstream-call.ts'
@@ -12,13 +13,26 @@ export type FreshToken = {
   readonly token: string
   /** 0: do not cache the token. */
   readonly lifetimeMs: number
+  /** How long the token is accepted while the login service fails; absent: not longer. */
+  readonly extendedLifetimeMs?: number
 }
-/** Exchanges a client secret for a token, never from a cache. Throws `UpstreamError`. */
-export type Login = (
-  credential: { readonly clientId: string; readonly secret: string },
+
+/**
+ * What proves to the login service who a client is: its secret, or an assertion, which is made anew for each
+ * exchange and for this token endpoint.
+ */
+export type Proof =
+  | { readonly secret: string }
+  | { readonly assertion: (tokenEndpoint: string, call: UpstreamCall) => Promise<string> }
+
+/** Exchanges a proof for a token, never from a cache. Throws `UpstreamError`, and what `assertion` throws. */
+export type Exchange = (
+  client: { readonly clientId: string; readonly proof: Proof },
   scope: string,
   call: UpstreamCall,
 ) => Promise<FreshToken>
+
+type AssertionMaker = Extract<Proof, { assertion: unknown }>['assertion']
 
 export type LoginPlace = { readonly authorityHost: string; readonly tenantId: string }
 
@@ -39,28 +53,45 @@ const builtInHosts: ReadonlyMap<string, string> = new Map([
 const tokenRequest = { service: 'login', operation: 'token', repeatable: true } as const satisfies RequestKind
 
 /**
- * Signs in with client credentials through msal-node. Each exchange uses a new client object: after one 429
+ * Exchanges client credentials through msal-node. Each exchange uses a new client object: after one 429
  * or 5xx the library's objects fail for a minute without a request, and they keep serving tokens of a revoked
  * secret from their cache. The library sends its requests through our connection (time limits, no redirects,
  * our certificates), to the authority's origin only. That also keeps the cause of a failure, which the
  * library drops. docs/decisions/0007-cloud-clients.md.
  */
-export function openLogin({ authorityHost, tenantId }: LoginPlace, connection: Sender): Login {
+export function openExchange({ authorityHost, tenantId }: LoginPlace, connection: Sender): Exchange {
   const { origin, host } = new URL(authorityHost)
   const builtIn = builtInHosts.get(authorityHost)
   const allowed = new Set([origin, ...(builtIn === undefined ? [] : [builtIn])])
   const discovered = new Map<string, unknown>()
-  return async (credential, scope, call) => {
+  return async ({ clientId, proof }, scope, call) => {
     // the tenant id becomes a segment of the authority's path
     if (!/^[\w.-]{1,128}$/.test(tenantId) || /^\.+$/.test(tenantId))
       throw loginFailure('unusable_tenant', 'the tenant id is not one')
     const { ConfidentialClientApplication } = await import('@azure/msal-node')
-    const network = new LoginNetwork({ connection, call, allowed, discovered, secret: credential.secret })
+    const network = new LoginNetwork({ connection, call, allowed, discovered })
+    let failedAssertion: { readonly cause: unknown } | undefined
+    const shown = (secret: string): string => {
+      network.secret = secret
+      return secret
+    }
+    const assertionFor = async (make: AssertionMaker, tokenEndpoint: string): Promise<string> => {
+      try {
+        return shown(await make(tokenEndpoint, call))
+      } catch (cause) {
+        failedAssertion = { cause }
+        throw cause
+      }
+    }
     try {
       const client = new ConfidentialClientApplication({
         auth: {
-          clientId: credential.clientId,
-          clientSecret: credential.secret,
+          clientId,
+          ...('secret' in proof
+            ? { clientSecret: shown(proof.secret) }
+            : {
+                clientAssertion: ({ tokenEndpoint = '' }) => assertionFor(proof.assertion, tokenEndpoint),
+              }),
           authority: `${authorityHost}/${tenantId}`,
           ...(builtIn === undefined ? { knownAuthorities: [host] } : {}),
         },
@@ -73,8 +104,10 @@ export function openLogin({ authorityHost, tenantId }: LoginPlace, connection: S
         azureRegion: 'DisableMsalForceRegion',
       })
       if (!isToken(result?.accessToken)) throw unusableAnswer(tokenRequest, 200)
-      return { token: result.accessToken, lifetimeMs: lifetimeOf(result.expiresOn) }
+      return { token: result.accessToken, ...network.lifetimes }
     } catch (error) {
+      // the library may wrap it
+      if (failedAssertion !== undefined) throw failedAssertion.cause
       if (error instanceof UpstreamError) throw error
       if (network.failure !== undefined) throw network.failure
       // the library rejected the discovery documents, so fetch them again next time
@@ -88,10 +121,15 @@ export function openLogin({ authorityHost, tenantId }: LoginPlace, connection: S
 const isToken = (token: unknown): token is string =>
   typeof token === 'string' && /^[\u0021-\u007e]+$/.test(token)
 
-/** The library counts in seconds of the system clock. If the answer has no lifetime, it assumes none. */
-function lifetimeOf(expiresOn: Date | null): number {
-  const left = (expiresOn?.getTime() ?? Number.NaN) - Date.now()
-  return left > 1_000 ? left : 0
+const lifetime = z.coerce.number().min(1).catch(0)
+const lifetimes = z
+  .object({ expires_in: lifetime, ext_expires_in: lifetime })
+  .catch({ expires_in: 0, ext_expires_in: 0 })
+
+/** The library reports times of the system clock, in seconds, and adds the second to the first. */
+function lifetimesIn(content: object): Omit<FreshToken, 'token'> {
+  const { expires_in: seconds, ext_expires_in: extended } = lifetimes.parse(content)
+  return { lifetimeMs: seconds * 1000, extendedLifetimeMs: Math.max(seconds, extended) * 1000 }
 }
 
 const loginFailure = (code: string, text: string, cause?: unknown): UpstreamError =>
@@ -115,12 +153,15 @@ type LoginNetworkParts = {
   allowed: ReadonlySet<string>
   /** Discovery documents by URL, shared by all exchanges. */
   discovered: Map<string, unknown>
-  secret: string
 }
 
 class LoginNetwork implements INetworkModule {
   readonly #parts: LoginNetworkParts
   failure: UpstreamError | undefined
+  /** Of the token in the last answer. */
+  lifetimes: Omit<FreshToken, 'token'> = { lifetimeMs: 0, extendedLifetimeMs: 0 }
+  /** The proof that is sent. */
+  secret: string | undefined
 
   constructor(parts: LoginNetworkParts) {
     this.#parts = parts
@@ -148,7 +189,7 @@ class LoginNetwork implements INetworkModule {
     url: string,
     options: NetworkRequestOptions | undefined,
   ): Promise<NetworkResponse<Body>> {
-    const { connection, call, allowed, secret } = this.#parts
+    const { connection, call, allowed } = this.#parts
     try {
       if (!allowed.has(URL.parse(url)?.origin ?? ''))
         throw loginFailure('foreign_address', 'the authority names an endpoint on another host')
@@ -158,12 +199,13 @@ class LoginNetwork implements INetworkModule {
       )
       const content = jsonOf(body)
       if (typeof content !== 'object' || content === null) throw unusableAnswer(tokenRequest, status)
+      this.lifetimes = lifetimesIn(content)
       // as above; the library ignores the headers of a successful answer
       return { status, headers: {}, body: content as Body }
     } catch (error) {
       this.failure =
         error instanceof UpstreamError
-          ? withoutSecret(error, secret)
+          ? withoutSecret(error, this.secret)
           : loginFailure('login_failed', 'failed', error)
       throw this.failure
     }
@@ -171,8 +213,8 @@ class LoginNetwork implements INetworkModule {
 }
 
 /** Removes the secret from an error, in case the service repeats it. */
-const withoutSecret = (error: UpstreamError, secret: string): UpstreamError =>
-  error.message.includes(secret)
+const withoutSecret = (error: UpstreamError, secret: string | undefined): UpstreamError =>
+  secret !== undefined && error.message.includes(secret)
     ? new UpstreamError({
         ...error,
         text: error.text.replaceAll(secret, '…'),
@@ -181,13 +223,15 @@ const withoutSecret = (error: UpstreamError, secret: string): UpstreamError =>
     : error
 
 export type GraphRequest = RequestKind & {
-  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /**
    * A path below `/v1.0` with encoded segments and query values, or the absolute, checked address of a
    * further page.
    */
   readonly path: string
   readonly body?: object | undefined
+  /** The header `Prefer`. */
+  readonly prefer?: string | undefined
   readonly token: string
 }
 
@@ -226,6 +270,7 @@ export function openGraph(directoryBase: string, connection: Sender): Graph {
     try {
       if (request.method === 'GET') await prepared.get()
       else if (request.method === 'DELETE') await prepared.delete()
+      else if (request.method === 'PATCH') await prepared.patch(request.body ?? {})
       else await prepared.post(request.body ?? {})
     } catch (error) {
       throw attempt.failure ?? error
@@ -249,6 +294,7 @@ function sendingMiddleware(directoryBase: string, connection: Sender): Middlewar
         if (URL.parse(url)?.href.startsWith(root) !== true) throw foreignAddress(request)
         const headers = {
           ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(request.prefer === undefined ? {} : { prefer: request.prefer }),
           accept: 'application/json',
           authorization: `Bearer ${request.token}`,
           'client-request-id': call.correlationId,

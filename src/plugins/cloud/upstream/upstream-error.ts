@@ -1,4 +1,12 @@
-export type UpstreamService = 'login' | 'directory' | 'resource-manager'
+import type { Refusal } from './sign-in-refusals.ts'
+
+export type UpstreamService = 'login' | 'directory' | 'resource-manager' | 'metadata'
+
+/** Our code for a host without a metadata service, and for a refusal of that service. */
+export const noMetadata = 'no_managed_identity'
+export const refusedIdentity = 'managed_identity'
+/** The login service does not find the key of an assertion among the published ones. */
+export const unpublishedKey = 'AADSTS7000272'
 
 /** The calls upstream. They decide what an error means and which permission is missing. */
 export type UpstreamOperation =
@@ -11,7 +19,13 @@ export type UpstreamOperation =
   | 'purgeDeleted'
   | 'addApplicationPassword'
   | 'addNewApplicationPassword'
+  | 'getApplicationKeys'
+  | 'addKey'
+  | 'removeKey'
   | 'removeApplicationPassword'
+  | 'putFederatedCredential'
+  | 'deleteFederatedCredential'
+  | 'listFederatedCredentials'
   | 'createServicePrincipal'
   | 'getServicePrincipal'
   | 'findServicePrincipal'
@@ -22,6 +36,10 @@ export type UpstreamOperation =
   | 'findGroups'
   | 'addGroupMember'
   | 'removeGroupMember'
+  | 'findResource'
+  | 'assignAppRole'
+  | 'listAppRoleAssignments'
+  | 'removeAppRole'
   | 'organization'
   | 'getRoleDefinition'
   | 'findRoleDefinitions'
@@ -55,6 +73,8 @@ export type UpstreamFailure = {
   readonly granted?: readonly string[] | undefined
   /** Instead of `<code>: <text>`. */
   readonly message?: string
+  /** Why a sign-in was refused, and the command that repairs it. */
+  readonly remedy?: Refusal | undefined
   readonly cause?: unknown
 }
 
@@ -75,6 +95,7 @@ export class UpstreamError extends Error {
   readonly lost: boolean
   readonly inDoubt: boolean
   readonly granted: readonly string[] | undefined
+  readonly remedy: Refusal | undefined
 
   constructor(failure: UpstreamFailure) {
     const message = failure.message ?? [failure.code, failure.text].filter((part) => part !== '').join(': ')
@@ -90,5 +111,6 @@ export class UpstreamError extends Error {
     this.lost = failure.lost ?? false
     this.inDoubt = failure.inDoubt ?? false
     this.granted = failure.granted
+    this.remedy = failure.remedy
   }
 }

@@ -1,6 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { OutboundClient } from '../../../core/outbound.ts'
 import type { Clock } from '../../../lib/clock.ts'
+import { openMetadata, type MetadataPlace } from '../sign-in/metadata.ts'
+import { type LoginParts, openLogin } from '../sign-in/open-login.ts'
+import type { RootCredential } from '../sign-in/root-credential.ts'
 import type { RequestKind } from './answer.ts'
 import { classify } from './classification.ts'
 import { UpstreamConnection } from './connection.ts'
@@ -15,7 +18,7 @@ import {
 } from './resource-manager-api.ts'
 import { cancelled, untilReplicated, type Waiting, withRetries } from './retry.ts'
 import { claimsOf, RootTokens, type TokenResource, type TokenSource } from './token-source.ts'
-import { openGraph, openLogin } from './transport.ts'
+import { openExchange, openGraph } from './transport.ts'
 import type { UpstreamCall } from './upstream-call.ts'
 import { UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
@@ -26,14 +29,17 @@ import { UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 export type UpstreamSettings = {
   readonly subscriptionId: string
   readonly tenantId: string
+  /** The application that the mount signs in as. */
   readonly clientId: string
-  readonly clientSecret: string
+  readonly credential: RootCredential
   readonly environment: Environment
+  /** Where the managed identities of the host are. */
+  readonly metadata?: MetadataPlace | undefined
   /** Trusted certificates besides the system's, in PEM (the content of `CLOUD_CA_FILE`). */
   readonly caPem?: string | undefined
 }
 
-export type UpstreamParts = {
+export type UpstreamParts = Pick<LoginParts, 'identifiers' | 'signIdentityToken' | 'accepted'> & {
   readonly outbound: OutboundClient
   readonly clock: Clock
   /** Waits for this time or until the signal is aborted. Tests advance their clock instead. */
@@ -72,15 +78,17 @@ export type Upstream = {
 /** Opens a client. Makes no request. */
 export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): Upstream {
   const { environment, subscriptionId } = settings
-  const waiting: Waiting = {
-    clock: parts.clock,
-    pause: parts.pause ?? pause,
-    random: parts.random ?? Math.random,
-  }
+  const waiting = waitingOf(parts)
   const connection = new UpstreamConnection(parts, settings.caPem)
+  const place = { authorityHost: environment.authorityHost, tenantId: settings.tenantId }
+  const exchange = openExchange(place, connection)
   const tokens = new RootTokens({
-    login: openLogin({ authorityHost: environment.authorityHost, tenantId: settings.tenantId }, connection),
-    credential: { clientId: settings.clientId, secret: settings.clientSecret },
+    login: openLogin(settings.credential, {
+      ...parts,
+      ...{ exchange, environment },
+      metadata: openMetadata({ ...parts, place: settings.metadata ?? {} }),
+    }),
+    exchange,
     scopes: { directory: environment.directoryScope, 'resource-manager': environment.resourceManagerScope },
     waiting,
     stopping: parts.stopping,
@@ -111,6 +119,12 @@ export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): 
     untilReplicated: (step, call, operation) => untilReplicated(waiting, step, call, operation),
   }
 }
+
+export const waitingOf = (parts: Pick<UpstreamParts, 'clock' | 'pause' | 'random'>): Waiting => ({
+  clock: parts.clock,
+  pause: parts.pause ?? pause,
+  random: parts.random ?? Math.random,
+})
 
 type Perform = <Result>(
   kind: RequestKind & { service: TokenResource },

@@ -181,7 +181,7 @@ function withoutUnknownName(check: ExplainedCheck, hash: KeyedHash): ExplainedCh
   return isNearly ? check : { ...check, seen: hashed(hash, seen) }
 }
 
-const hashed = (hash: KeyedHash, text: string): string => `hmac-sha256:${hash(text).toString('hex')}`
+const hashed = (hash: KeyedHash, text: string): string => `hmac-sha256:${hash(text, 'hex')}`
 
 function readToken(token: string, hash: KeyedHash): Pick<LoginFailure, 'alg' | 'kid' | 'claims'> {
   const jws = token === '' || token.length > maxTokenSize ? undefined : parseJws(token, { maxTokenSize })

@@ -76,7 +76,8 @@ export const errorPage = (summary: string, detail: string): Page =>
 export const plainPage = (title: string, text: string): Page => page({ title, content: titled(title, text) })
 
 /**
- * Tells the window that opened the login that the provider's response may be used.
+ * Tells the window that opened the login that the provider's response may be used. If the web UI began it in this
+ * tab, it goes back there; the UI keeps the state of its login in the storage of the tab.
  * docs/contract/oidc.md#the-page-of-a-form
  */
 export function completedPage({ mount, state }: { mount: string; state: string }): Page {
@@ -85,7 +86,16 @@ export function completedPage({ mount, state }: { mount: string; state: string }
     title: 'Complete sign-in process',
     content: '<p>Completing the sign-in process...</p>',
     // a login that began elsewhere has no window to tell
-    script: `window.opener && window.opener.postMessage(${message}, window.origin)`,
+    script: `(() => {
+  let begun
+  try { begun = JSON.parse(sessionStorage.getItem('gatehouse.login')) } catch {}
+  if (begun?.state !== ${scriptText(state)}) return window.opener && window.opener.postMessage(${message}, window.origin)
+  const back = new URL(location.href)
+  back.pathname = back.pathname.replace('/v1/auth/', '/ui/vault/auth/')
+  back.searchParams.set('state', begun.state)
+  back.searchParams.set('code', 'no_code')
+  location.replace(back)
+})()`,
   })
 }
 
@@ -142,7 +152,7 @@ export function confirmationPage({ state, confirmation, address, begunAt, role, 
   return page({
     title: 'Confirm the login',
     content: `<h1>Confirm the login</h1>
-<p>A command-line login is in progress. Whoever began it gets a token in your name if you confirm.</p>
+<p>A login is in progress. Whoever began it gets a token in your name if you confirm.</p>
 <dl>${shown}</dl>
 <p>Confirm only if you began this login yourself, a moment ago. If somebody sent you a link, refuse.</p>
 <form method="post">${sent}<button id="confirm">Confirm</button></form>

@@ -211,7 +211,7 @@ export class PendingLogins {
   async #hashedAddress(remoteAddress: string): Promise<string> {
     const { view, random } = this.#parts
     this.#addressHash ??= (await openKeyedHashes(view, random, 'oidc/keys', ['address'])).address
-    return this.#addressHash(countedAddress(remoteAddress)).toString('base64url')
+    return this.#addressHash(countedAddress(remoteAddress), 'base64url')
   }
 
   async #checkAddress(prefix: string, writing: ReadonlySet<string>, own: string): Promise<void> {

@@ -11,6 +11,12 @@ export type HashingLimits = {
   readonly waitingOfClient: number
 }
 
+/**
+ * Called when a hash begins. The function that it returns is called when the hash has ended, and says for how many
+ * milliseconds its place stays empty.
+ */
+export type HashingPace = () => () => number
+
 /** Who waits for a hash. */
 export type Client = {
   readonly address: string
@@ -26,13 +32,15 @@ type Turn = () => void
  */
 export class HashingQueue {
   readonly #limits: HashingLimits
+  readonly #pace: HashingPace
   readonly #turns = new Turns<Turn>()
   readonly #waitingByClient = new Map<string, number>()
   #waiting = 0
   #running = 0
 
-  constructor(limits: HashingLimits) {
+  constructor(limits: HashingLimits, pace: HashingPace) {
     this.#limits = limits
+    this.#pace = pace
   }
 
   /** Runs the hashes of a login. Throws `throttled` if too many wait, or if the client goes before its turn. */
@@ -76,14 +84,21 @@ export class HashingQueue {
   }
 
   async #run<T>(work: () => Promise<T>): Promise<T> {
+    const ended = this.#pace()
     try {
       return await work()
     } finally {
-      // the next one takes this place
-      const next = this.#turns.next()
-      if (next === undefined) this.#running -= 1
-      else next()
+      const pauseMs = ended()
+      if (pauseMs > 0) setTimeout(() => this.#leave(), pauseMs).unref()
+      else this.#leave()
     }
+  }
+
+  /** The next one takes the place. */
+  #leave(): void {
+    const next = this.#turns.next()
+    if (next === undefined) this.#running -= 1
+    else next()
   }
 
   #count(client: string, change: 1 | -1): void {

@@ -25,11 +25,12 @@ class HashingThreads {
   #start(): Thread {
     const worker = new Worker(new URL('./hashing-worker.ts', import.meta.url), { name: 'passwords' })
     const thread: Thread = { worker, settle: undefined }
-    worker.unref()
     worker.on('message', (reply: HashingReply) => {
       this.#idle.push(thread)
       thread.settle?.(reply)
     })
+    // after the listener, which would keep the process again
+    worker.unref()
     const ended = (failure: string) => {
       const at = this.#idle.indexOf(thread)
       if (at >= 0) this.#idle.splice(at, 1)

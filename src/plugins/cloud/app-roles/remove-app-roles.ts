@@ -1,0 +1,22 @@
+import type { DirectoryApi } from '../upstream/directory-api.ts'
+import type { UpstreamCall } from '../upstream/index.ts'
+import { wasRemoved } from '../upstream/removal.ts'
+import { forEachOf } from '../upstream-work.ts'
+
+/** App roles that a service principal has, or may have. */
+type Meant = { readonly service_principal_id: string; readonly grants: readonly string[] }
+
+/**
+ * Removes the app roles that a service principal has of those meant. Returns whether it had all of them. Throws
+ * `gone` if the service principal does not exist.
+ */
+export async function removeAppRoles(
+  directory: Pick<DirectoryApi, 'listAppRoleAssignments' | 'removeAppRole'>,
+  { service_principal_id: principalId, grants }: Meant,
+  call: UpstreamCall,
+): Promise<boolean> {
+  const held = await directory.listAppRoleAssignments(principalId, call)
+  const meant = held.filter(({ resourceId, appRoleId }) => grants.includes(`${resourceId}/${appRoleId}`))
+  await forEachOf(meant, ({ id, resourceId }) => wasRemoved(directory.removeAppRole(resourceId, id, call)))
+  return meant.length === grants.length
+}

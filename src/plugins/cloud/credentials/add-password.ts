@@ -1,0 +1,109 @@
+import { refuse } from '../../../errors.ts'
+import { undoAfterFailure } from '../intents/undo-after-failure.ts'
+import type { Intent } from '../intents/intent.ts'
+import { wasRemoved } from '../upstream/removal.ts'
+import { type AddedPassword, classify, UpstreamError } from '../upstream/index.ts'
+import { displayNameOf, principalPasswordName } from '../upstream/object-names.ts'
+import { orRefuse, type UpstreamWork } from '../upstream-work.ts'
+
+/** The password that an application is to get. */
+export type PasswordWish = {
+  readonly application_object_id: string
+  /** The role that the password is for. */
+  readonly role: string
+  /** RFC 3339. Called for each attempt. */
+  end(): string
+  /** What undoes the password with this display name. */
+  intent(displayName: string): Intent
+}
+
+/** `intent` is the id of the intent that undoes the password. */
+export type MadePassword = {
+  readonly password: AddedPassword
+  readonly displayName: string
+  readonly intent: string
+}
+
+type AddingWork = Omit<UpstreamWork, 'serviceManagementReference'>
+
+const mostLost = 3
+
+/**
+ * Adds a password to an application, in the application's turn. If the answer is lost, so is the secret: it is
+ * undone, and another password is added under a new name. docs/contract/cloud.md#passwords-on-an-application
+ */
+export const addPassword = (wish: PasswordWish, work: AddingWork): Promise<MadePassword> =>
+  work.state.inApplicationTurn(wish.application_object_id, async () => {
+    for (let lost = 1; ; lost++) {
+      const added = await tryToAdd(wish, work)
+      if (!('lost' in added)) return added
+      if (lost > mostLost) return orRefuse('error updating credentials', Promise.reject(added.lost))
+    }
+  })
+
+async function tryToAdd(
+  wish: PasswordWish,
+  work: AddingWork,
+): Promise<MadePassword | { lost: UpstreamError }> {
+  const { state, upstream, call, random } = work
+  const { application_object_id: objectId, role } = wish
+  const displayName = displayNameOf(role, random.uuid())
+  const intent = await state.intents.record(wish.intent(displayName), upstream.settings.tenantId)
+  const add = () =>
+    upstream.untilReplicated('addApplicationPassword', call, (again) =>
+      upstream.directory.addApplicationPassword(objectId, { displayName, endDateTime: wish.end() }, again),
+    )
+  try {
+    const password = await add().catch(async (error: unknown) => {
+      if (!isLimit(error) || (await removeExpired(objectId, work)) === 0) throw error
+      return add()
+    })
+    await state.intents.amend(intent, { key_id: password.keyId })
+    return { password, displayName, intent }
+  } catch (error) {
+    await undoAfterFailure(state.intents, [intent], { error, made: false })
+    if (error instanceof UpstreamError && error.lost) return { lost: error }
+    if (isLimit(error))
+      throw refuse('invalid', 'error updating credentials: maximum number of Application passwords reached', {
+        cause: error,
+      })
+    return orRefuse('error updating credentials', Promise.reject(error))
+  }
+}
+
+const tooManyPasswords = [
+  'size of the object has exceeded its limit',
+  'you can only add a maximum of',
+  'credential limit has been reached',
+]
+
+/**
+ * Whether the application has no room for another password. Other limits of the tenant, on lifetimes and
+ * objects, have texts of their own.
+ */
+const isLimit = (error: unknown): boolean =>
+  error instanceof UpstreamError &&
+  classify(error).kind === 'limit' &&
+  tooManyPasswords.some((text) => error.text.toLowerCase().includes(text))
+
+/** The display names of all passwords that the engine adds begin with this. */
+const ownPrefix = principalPasswordName('')
+
+/**
+ * Makes room by removing expired passwords that the engine added. Returns how many were removed.
+ * docs/contract/cloud.md#passwords-on-an-application
+ */
+async function removeExpired(objectId: string, { upstream, call, clock }: AddingWork): Promise<number> {
+  let removed = 0
+  const { passwordCredentials } = await upstream.directory.getApplication(objectId, call)
+  for (const { keyId, displayName = '', endDateTime } of passwordCredentials) {
+    if (
+      !displayName.startsWith(ownPrefix) ||
+      endDateTime === undefined ||
+      Date.parse(endDateTime) > clock.now()
+    )
+      continue
+    if (await wasRemoved(upstream.directory.removeApplicationPassword(objectId, keyId, call))) removed += 1
+  }
+  return removed
+}

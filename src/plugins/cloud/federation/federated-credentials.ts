@@ -1,0 +1,210 @@
+import { z } from 'zod'
+import type { MountIdentity, MountToken, MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
+import type { Mount } from '../../../core/mounts/mount.ts'
+import { refuse } from '../../../errors.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { boolField, stringField } from '../../../lib/fields.ts'
+import type { ConfigRecord } from '../config/config-record.ts'
+import { ownClientIds } from '../sign-in/own-clients.ts'
+import type { Readiness } from '../credentials/readiness.ts'
+import { holderOfRole, type MountState } from '../mount-state.ts'
+import { checkAreHarmless } from '../app-roles/resolve-app-roles.ts'
+import { checkIsNotOwn } from '../roles/write-role.ts'
+import type { RoleRecord } from '../roles/role-record.ts'
+import { type UpstreamCall, UpstreamError } from '../upstream/index.ts'
+import { explainRefusal } from '../upstream/sign-in-refusals.ts'
+import type { TokenExchange } from '../upstream/token-exchange.ts'
+import type { FreshToken } from '../upstream/transport.ts'
+import { callWithin } from '../upstream-work.ts'
+import { credentialTypeOf, federatedClientOf } from './federated-role.ts'
+import { identityTokenUse } from './identity-token-use.ts'
+import { requestedScope } from './requested-scope.ts'
+import { tokenRefusal } from './token-refusal.ts'
+
+export const tokenFields = z.object({
+  scope: stringField
+    .optional()
+    .describe('The resource of the token, followed by `/.default`')
+    .meta({ examples: ['https://management.azure.com/.default'] }),
+  fresh: boolField.default(false).describe('Ask the login service anew instead of returning a kept token'),
+})
+
+export type TokenRequest = z.output<typeof tokenFields>
+
+export type FederatedCredentialsParts = {
+  stateOf(mount: Mount): MountState
+  readonly mountTokens: Pick<MountTokens, 'identityOf' | 'sign'>
+  readonly clock: Clock
+  readonly random: { uuid(): string }
+}
+
+/** A federated role that is about to be used. */
+type Use = {
+  readonly mount: Mount
+  readonly state: MountState
+  /** Lower-case. */
+  readonly name: string
+  readonly role: RoleRecord
+  readonly clientId: string
+  readonly config: ConfigRecord | undefined
+}
+
+const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+const everyMs = 500
+const retryMs = 2_000
+const newKeyMs = 30_000
+const newTrustMs = 600_000
+const untrustedSubject: ReadonlySet<string> = new Set(['AADSTS700213', 'AADSTS70021'])
+
+/**
+ * Identity tokens and access tokens of federated roles. They have no lease: both end by themselves.
+ * docs/contract/cloud.md#federated-roles
+ */
+export class FederatedCredentials {
+  readonly #parts: FederatedCredentialsParts
+
+  constructor(parts: FederatedCredentialsParts) {
+    this.#parts = parts
+  }
+
+  /** Whether the credentials of a role are federated; `name` is in any case. */
+  async issues(mount: Mount, name: string): Promise<boolean> {
+    const role = await this.#parts.stateOf(mount).findRole(name.toLowerCase())
+    return role !== undefined && credentialTypeOf(role) === 'federated'
+  }
+
+  /** An identity token of a role, with what it is exchanged for and where. */
+  async assertion(mount: Mount, name: string, readiness: Readiness | undefined, correlationId: string) {
+    const use = await this.#use(mount, name)
+    const { tokenEndpoint } = await use.state.exchange()
+    const { token, expiresAt } = await use.state.assertions.get(use.name, () => this.#sign(use))
+    const { config } = use
+    const data = {
+      client_id: use.clientId,
+      tenant_id: use.state.operator.tenantId ?? config?.tenant_id ?? '',
+      client_assertion: token,
+      client_assertion_type: assertionType,
+      token_endpoint: tokenEndpoint,
+      expires_in: Math.max(0, Math.floor((expiresAt - this.#parts.clock.now()) / 1000)),
+    }
+    return readiness === undefined
+      ? { data }
+      : { data, warnings: [await this.#untilAccepted(use, readiness, correlationId)] }
+  }
+
+  /** An access token of a role, kept or new. */
+  async token(mount: Mount, name: string, { scope: sent, fresh }: TokenRequest, correlationId: string) {
+    const { clock } = this.#parts
+    const use = await this.#use(mount, name)
+    const scope = requestedScope(sent, use.role.allowed_scopes)
+    const call = callWithin(clock, correlationId)
+    const kept = await use.state.tokens.get(
+      { holder: holderOfRole(use.name), clientId: use.clientId, scope },
+      fresh,
+      () => this.#exchange(use, scope, call),
+    )
+    return accessTokenData(kept, clock.now())
+  }
+
+  async #use(mount: Mount, typed: string): Promise<Use> {
+    const state = this.#parts.stateOf(mount)
+    const name = typed.toLowerCase()
+    const role = await state.findRole(name)
+    if (role === undefined) throw refuse('invalid', `role '${name}' does not exist`)
+    if (credentialTypeOf(role) !== 'federated')
+      throw refuse('invalid', `role '${name}' has no federated credential`)
+    const clientId = federatedClientOf(role)
+    const config = await state.findConfig()
+    const { clock, random } = this.#parts
+    checkIsNotOwn(clientId, await ownClientIds(state, callWithin(clock, random.uuid())))
+    checkAreHarmless(role, mount)
+    return { mount, state, name, role, clientId, config }
+  }
+
+  #sign({ mount, state, name, role, config }: Use): Promise<MountToken> {
+    const { audience, ttl } = identityTokenUse(config, state.operator)
+    const terms = { audience, ttl: role.ttl === 0 ? ttl : Math.min(ttl, role.ttl) }
+    return this.#parts.mountTokens.sign({ mount, role: name }, terms)
+  }
+
+  async #exchange(use: Use, scope: string, call: UpstreamCall): Promise<FreshToken> {
+    const { clock } = this.#parts
+    const exchange = await use.state.exchange()
+    const begun = clock.now()
+    for (;;) {
+      try {
+        return await this.#exchangeOnce(exchange, use, scope, call)
+      } catch (error) {
+        if (!(error instanceof UpstreamError)) throw error
+        const end = Math.min(call.deadline, acceptedBy(error, begun, use.role) ?? 0)
+        if (clock.now() + retryMs >= end) throw await this.#explained(error, use)
+        await exchange.waiting.pause(retryMs)
+      }
+    }
+  }
+
+  #exchangeOnce(exchange: TokenExchange, use: Use, scope: string, call: UpstreamCall): Promise<FreshToken> {
+    const proof = { assertion: async () => (await this.#sign(use)).token }
+    return exchange.exchange({ clientId: use.clientId, proof }, scope, call)
+  }
+
+  async #explained(error: UpstreamError, use: Use) {
+    const identity: MountIdentity = await this.#parts.mountTokens.identityOf({
+      mount: use.mount,
+      role: use.name,
+    })
+    const { clientId, config, state } = use
+    const { audience } = identityTokenUse(config, state.operator)
+    const presented = { ...identity, clientId, audience }
+    const refusal = explainRefusal(error.code, presented, { isOwnTrust: use.role.trust !== undefined })
+    return refusal === undefined
+      ? tokenRefusal(error)
+      : refuse('invalid', `${error.message}: ${refusal.cause}; fix: ${refusal.fix}`, { cause: error })
+  }
+
+  /** Exchanges tokens until one is accepted. Returns a warning, or throws. */
+  async #untilAccepted(use: Use, { limitMs, onTimeout }: Readiness, correlationId: string): Promise<string> {
+    const { clock } = this.#parts
+    const exchange = await use.state.exchange()
+    const begun = clock.now()
+    const call = { deadline: begun + limitMs, correlationId }
+    const scope = exchange.readyScope
+    for (;;) {
+      try {
+        await this.#exchangeOnce(exchange, use, scope, call)
+        return `credentials were ready after ${Math.ceil((clock.now() - begun) / 1000)} s`
+      } catch (error) {
+        if (!(error instanceof UpstreamError)) throw error
+        if (clock.now() + everyMs < call.deadline) {
+          await exchange.waiting.pause(everyMs)
+          continue
+        }
+        if (onTimeout === 'return') return 'credentials may take a short time to become usable'
+        throw await this.#explained(error, use)
+      }
+    }
+  }
+}
+
+/**
+ * By when the login service may accept what it has refused, in milliseconds since the epoch: a trust that the
+ * engine made is not known everywhere at once, and neither is a new signing key. Undefined: not at all.
+ */
+function acceptedBy({ code }: UpstreamError, begun: number, { trust }: RoleRecord): number | undefined {
+  if (code === 'AADSTS7000272') return begun + newKeyMs
+  return trust !== undefined && untrustedSubject.has(code) ? trust.since + newTrustMs : undefined
+}
+
+/** An access token for a response. docs/contract/cloud.md#access-tokens */
+export function accessTokenData(
+  { token, lifetimeMs, extendedLifetimeMs = lifetimeMs, askedAt }: FreshToken & { readonly askedAt: number },
+  now: number,
+) {
+  const left = (lifetime: number) => Math.max(0, Math.floor((askedAt + lifetime - now) / 1000))
+  return {
+    token_type: 'Bearer',
+    expires_in: left(lifetimeMs),
+    ext_expires_in: left(extendedLifetimeMs),
+    access_token: token,
+  }
+}

@@ -1,0 +1,16 @@
+import { refuse } from '../../../errors.ts'
+
+const longest = 512
+const oneResource = /^[\u0021-\u007e]+\/\.default$/
+
+/**
+ * Checks the scope of a token that a caller asks for. Throws the first refusal. Pure.
+ * docs/contract/cloud.md#access-tokens
+ */
+export function requestedScope(sent: string | undefined, allowed: readonly string[] = []): string {
+  if (sent === undefined || sent === '') throw refuse('invalid', "missing required field 'scope'")
+  if (sent.length > longest || !oneResource.test(sent))
+    throw refuse('invalid', 'scope must be one resource followed by /.default')
+  if (allowed.length > 0 && !allowed.includes(sent)) throw refuse('denied', 'permission denied')
+  return sent
+}

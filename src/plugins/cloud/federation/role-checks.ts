@@ -1,0 +1,42 @@
+import { refuse } from '../../../errors.ts'
+import { effectiveLogin } from '../config/effective-settings.ts'
+import { ownClientIds } from '../sign-in/own-clients.ts'
+import { leasesOfRole } from '../roles/role-leases.ts'
+import type { RoleRecord } from '../roles/role-record.ts'
+import type { RoleWork } from '../upstream-work.ts'
+import { credentialTypeOf } from './federated-role.ts'
+import { identityTokenUse } from './identity-token-use.ts'
+
+/** Throws if the mount's key may not sign the tokens of the role. */
+export async function checkIdentityToken(
+  role: string,
+  { state, mount, mountTokens }: RoleWork,
+): Promise<void> {
+  const use = identityTokenUse(await state.findConfig(), state.operator)
+  await mountTokens.check({ mount, role }, use)
+}
+
+/** A role whose credentials still live keeps their type. docs/contract/cloud.md#types-of-credentials */
+export async function checkSameType(
+  name: string,
+  before: RoleRecord | undefined,
+  after: RoleRecord,
+  { state, leases }: Pick<RoleWork, 'state' | 'leases'>,
+): Promise<void> {
+  if (before === undefined || credentialTypeOf(before) === credentialTypeOf(after)) return
+  if ((await leasesOfRole(name, state, leases)).length > 0)
+    throw refuse('invalid', 'role has live leases; revoke them first')
+}
+
+const clientId = /^[\w.-]{1,128}$/
+
+/** Checks the client of an administrator's that a role names. Throws the first refusal. */
+export async function checkFederatedClient(
+  { federated_client_id: id = '' }: RoleRecord,
+  { state, call }: Pick<RoleWork, 'state' | 'call'>,
+): Promise<void> {
+  effectiveLogin(await state.findConfig(), state.operator)
+  if (!clientId.test(id)) throw refuse('invalid', 'federated_client_id must be a client id')
+  if ((await ownClientIds(state, call)).some((own) => own.toLowerCase() === id.toLowerCase()))
+    throw refuse('invalid', 'federated_client_id must not refer to the application used by this engine')
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod'
+import { type DocumentedAnswer, type Exchange, type Resource, resource } from '../../../http/resource.ts'
+import { type FederatedCredentials, type TokenRequest, tokenFields } from './federated-credentials.ts'
+
+/** An access token, as the login service returns it. */
+export const accessTokenAnswer = {
+  output: z.object({
+    token_type: z.string(),
+    expires_in: z.int(),
+    ext_expires_in: z.int(),
+    access_token: z.string(),
+  }),
+  example: {
+    token_type: 'Bearer',
+    expires_in: 3599,
+    ext_expires_in: 3599,
+    access_token: 'eyJ0eXAiOiJKV1QiLCJhbGciOiJSUzI1NiJ9.eyJhdWQiOiJodHRwcyJ9.c2lnbmF0dXJl',
+  },
+} satisfies DocumentedAnswer
+
+/** docs/contract/cloud.md#access-tokens */
+export function tokenResource(federated: FederatedCredentials): Resource {
+  const handle = async ({ call, mount, params, input }: Exchange<TokenRequest, { name: string }>) => ({
+    data: await federated.token(mount, params.name, input, call.requestId),
+  })
+  return resource('/token/:name', {
+    help: 'An access token of a federated role, which ends by itself.',
+    canonical: (below) => below.toLowerCase(),
+    read: { summary: 'Get an access token', input: tokenFields, ...accessTokenAnswer, handle },
+    write: {
+      summary: 'Get an access token; `scope` in the body',
+      input: tokenFields,
+      ...accessTokenAnswer,
+      handle,
+    },
+  })
+}

@@ -1,0 +1,52 @@
+import type { Intents } from '../intents/intents.ts'
+import type { MountState, ReadyUpstream } from '../mount-state.ts'
+import type { UpstreamCall } from '../upstream/index.ts'
+import { trustPrefixOf } from '../upstream/object-names.ts'
+import { isGone } from '../upstream/removal.ts'
+
+/** A trust upstream, in an application. */
+export type UnownedTrust = { readonly applicationId: string; readonly name: string }
+
+/**
+ * The trusts in applications of roles that carry this mount's name, and that no role or intent owns. Reads the
+ * directory first, as a role that is being written stores its trust last. Throws upstream failures.
+ */
+export async function unownedTrusts(
+  state: MountState,
+  intents: Pick<Intents, 'all'>,
+  { directory }: ReadyUpstream,
+  call: UpstreamCall,
+): Promise<UnownedTrust[]> {
+  const prefix = trustPrefixOf(state.accessor)
+  const found: UnownedTrust[] = []
+  for (const applicationId of await applicationsOfRoles(state)) {
+    const names = await directory.listFederatedCredentials(applicationId, call).catch((error: unknown) => {
+      if (!isGone(error)) throw error
+      return []
+    })
+    for (const name of names) if (name.startsWith(prefix)) found.push({ applicationId, name })
+  }
+  const owned = new Set([...(await intendedNames(intents)), ...(await ownedNames(state))])
+  return found.filter(({ name }) => !owned.has(name))
+}
+
+async function applicationsOfRoles(state: MountState): Promise<Set<string>> {
+  const ids = new Set<string>()
+  for (const name of await state.roleNames()) {
+    const id = (await state.findRole(name))?.application_object_id ?? ''
+    if (id !== '') ids.add(id)
+  }
+  return ids
+}
+
+const intendedNames = async (intents: Pick<Intents, 'all'>): Promise<string[]> =>
+  (await intents.all()).flatMap(({ intent }) => (intent.kind === 'federatedCredential' ? [intent.name] : []))
+
+async function ownedNames(state: MountState): Promise<string[]> {
+  const names: string[] = []
+  for (const role of await state.roleNames()) {
+    const trust = (await state.findRole(role))?.trust
+    if (trust !== undefined) names.push(trust.name)
+  }
+  return names
+}

@@ -1,0 +1,36 @@
+import { changedLists, changedTerms, type RoleInput } from '../roles/role-input.ts'
+import type { RoleRecord } from '../roles/role-record.ts'
+import type { RoleWork } from '../upstream-work.ts'
+import { checkIssued } from './federated-role.ts'
+import { trustRemoval } from './trust.ts'
+import { checkFederatedClient, checkIdentityToken, checkSameType } from './role-checks.ts'
+
+/**
+ * Creates or updates a role of a client that an administrator has prepared: nothing is called upstream, so
+ * the mount needs no credential. To be called within the role's turn. Throws the first refusal; then nothing
+ * is stored. docs/contract/cloud.md#federated-roles
+ */
+export async function writeStandaloneRole(
+  name: string,
+  { stored, sent }: { readonly stored: RoleRecord | undefined; readonly sent: RoleInput },
+  work: RoleWork,
+): Promise<void> {
+  const { state } = work
+  const { trust, ...changed } = changedTerms(stored, sent, state.names)
+  const terms = { ...changed, application_client_id: '' }
+  const role: RoleRecord = { ...terms, ...changedLists(terms, sent, state.names) }
+  checkIssued(role, state.names)
+  await checkFederatedClient(role, work)
+  await checkSameType(name, stored, role, work)
+  await checkIdentityToken(name, work)
+  const lost = state.intents.recordEntries(
+    trust === undefined ? [] : [trustRemoval(name, trust)],
+    trust?.tenant_id,
+  )
+  try {
+    await state.putRole(name, role, lost.entries)
+  } finally {
+    // a failed write may be stored
+    await state.intents.undo(lost.ids)
+  }
+}

@@ -1,0 +1,80 @@
+import type { Clock } from '../../../lib/clock.ts'
+import type { MountState, ReadyUpstream } from '../mount-state.ts'
+import { possessionProof } from '../sign-in/assertions.ts'
+import { hasThumbprint } from '../upstream/key-credential.ts'
+import { isGone, wasRemoved } from '../upstream/removal.ts'
+import { classify, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
+import type { Intent } from './intent.ts'
+import type { Attempt, Undone } from './intents.ts'
+
+/** What the removal of a key needs. */
+type KeyUndo = {
+  readonly state: MountState
+  readonly upstream: ReadyUpstream
+  readonly call: UpstreamCall
+  readonly clock: Clock
+  readonly log: { warn(fields: object, text: string): void }
+  readonly ageMs: number
+  readonly patience: { readonly bySearch: number }
+  readonly attempt: Attempt
+}
+
+type KeyIntent = Extract<Intent, { kind: 'rootKey' | 'retireKey' }>
+
+const done: Undone = { done: true }
+
+/**
+ * Removes a key of the root application. The current certificate proves that the root may do that. A key that
+ * cannot be identified, or for which there is no proof, is left to the operator.
+ * docs/contract/cloud.md#rotation-of-a-certificate
+ */
+export async function undoKey(intent: KeyIntent, undoing: KeyUndo): Promise<Undone> {
+  const { state, upstream, call, clock, ageMs, patience, attempt } = undoing
+  const { application_object_id: applicationId, thumbprint } = intent
+  const current = state.operator.certificate ?? (await state.findConfig())?.certificate
+  if (current === undefined) return leave(intent, undoing, 'no certificate is configured')
+  let keyId = intent.key_id
+  if (keyId === undefined) {
+    const keys = await keysOf(applicationId, undoing)
+    if (keys === undefined) return leave(intent, undoing, 'the root may not read its application')
+    keyId = keys.find((key) => hasThumbprint(key, thumbprint))?.keyId
+    // an answer was lost, and most likely nothing was added
+    if (keyId === undefined && intent.kind === 'rootKey')
+      return ageMs > patience.bySearch ? done : { done: false, later: 'it is not found by its thumbprint' }
+    if (keyId === undefined) return leave(intent, undoing, 'it is not found by its thumbprint')
+    await attempt.amend({ key_id: keyId })
+  }
+  const proof = await possessionProof(applicationId, current, clock)
+  await wasRemoved(upstream.directory.removeKey(applicationId, { keyId, proof }, call))
+  return done
+}
+
+/** Undefined if the root may not read its application. Empty if that does not exist. */
+async function keysOf(applicationId: string, { upstream, call }: KeyUndo) {
+  try {
+    return (await upstream.directory.getApplicationKeys(applicationId, call)).keyCredentials
+  } catch (error) {
+    if (isGone(error)) return []
+    if (error instanceof UpstreamError && classify(error).kind === 'denied') return undefined
+    throw error
+  }
+}
+
+function leave(
+  { application_object_id, thumbprint, key_id }: KeyIntent,
+  parts: KeyUndo,
+  why: string,
+): Undone {
+  parts.log.warn(
+    {
+      event: 'root_certificate_left',
+      mount: parts.state.accessor,
+      application: application_object_id,
+      thumbprint,
+      ...(key_id === undefined ? {} : { key_id }),
+      reason: why,
+    },
+    'a former root certificate may still be on the application: remove it by hand',
+  )
+  return done
+}

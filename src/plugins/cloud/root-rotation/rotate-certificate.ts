@@ -1,0 +1,126 @@
+import { fail, refuse } from '../../../errors.ts'
+import { hasEnded } from '../certificates/client-certificate.ts'
+import { makeCertificate } from '../certificates/make-certificate.ts'
+import {
+  type ConfigRecord,
+  defaultRootPasswordTtl,
+  hasSameCredential,
+  type PendingCertificate,
+} from '../config/config-record.ts'
+import { mayComeLate } from '../intents/undo-after-failure.ts'
+import { possessionProof } from '../sign-in/assertions.ts'
+import { callerError, classify, UpstreamError } from '../upstream/index.ts'
+import { rootPasswordName } from '../upstream/object-names.ts'
+import type { ReadyUpstream } from '../mount-state.ts'
+import type { UpstreamCall } from '../upstream/upstream-call.ts'
+import { keyRemoval, removalOfPending } from './pending-secret.ts'
+import type { RotationWork } from './rotation-work.ts'
+
+const makeOne = 'create one with config/certificate and upload it'
+
+/**
+ * Makes the next root certificate and adds it to the root application. The current one stays in use until the new
+ * one works. To be called within the turn of rotations. docs/contract/cloud.md#rotation-of-a-certificate
+ */
+export async function rotateCertificate(config: ConfigRecord, work: RotationWork): Promise<void> {
+  const { state, call, clock, random } = work
+  const current = config.certificate
+  if (current === undefined)
+    throw refuse('invalid', `cannot rotate root: no client certificate is configured; ${makeOne}`)
+  if (hasEnded(current, clock.now()))
+    throw refuse('invalid', `cannot rotate root: the client certificate has ended; ${makeOne}`)
+  const upstream = await state.upstream()
+  const application_object_id = await rootApplicationId(config, upstream, call)
+  const name = rootPasswordName(state.accessor, random.uuid())
+  const made = await makeCertificate({
+    commonName: name.slice(0, longestCommonName),
+    now: clock.now(),
+    seconds: config.root_password_ttl || defaultRootPasswordTtl,
+    random,
+  })
+  const pending = { ...made, created: clock.now(), application_object_id }
+  const intent = await storePending(config, pending, upstream.settings.tenantId, work)
+  const proof = await possessionProof(application_object_id, current, clock)
+  try {
+    const key = { displayName: name, certificate: made.certificate, proof }
+    const keyId = await upstream.directory.addKey(application_object_id, key, call)
+    await settlePending(pending, intent, work, (before) =>
+      keyId === undefined ? before : { ...before, pending_certificate: { ...pending, key_id: keyId } },
+    )
+  } catch (error) {
+    // a call that may have taken effect: the sign-in with the new certificate will tell
+    if (mayComeLate(error) || (error instanceof UpstreamError && error.lost)) {
+      // the pending certificate owns the key by now
+      await state.intents.undo([intent])
+      return
+    }
+    await settlePending(pending, intent, work, ({ pending_certificate: _refused, ...rest }) => rest)
+    throw error instanceof UpstreamError ? callerError(error, 'failed to add new certificate') : error
+  }
+}
+
+/** X.520 §6.2.2. */
+const longestCommonName = 64
+
+/** The object id of the application that the engine signs in as. */
+async function rootApplicationId(
+  { root_application_object_id: known }: ConfigRecord,
+  { directory, settings }: ReadyUpstream,
+  call: UpstreamCall,
+): Promise<string> {
+  if (known !== undefined) return known
+  try {
+    return (await directory.findApplicationKeys(settings.clientId, call)).id
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error
+    if (classify(error).kind === 'gone') throw refuse('invalid', 'no application found', { cause: error })
+    const { kind, message } = { kind: classify(error).kind, message: callerError(error).message }
+    throw kind === 'denied'
+      ? refuse('invalid', `${message}; or set root_application_object_id`, { cause: error })
+      : callerError(error)
+  }
+}
+
+/** Stores the new certificate as pending, together with the intent to remove it. Returns the id of the intent. */
+async function storePending(
+  read: ConfigRecord,
+  pending: PendingCertificate,
+  tenant: string,
+  { state }: RotationWork,
+): Promise<string> {
+  const { pending_certificate, tenant_id } = read
+  const replaced = removalOfPending(
+    state,
+    pending_certificate === undefined ? undefined : { pending_certificate, tenant_id },
+  )
+  const { id, entry } = state.intents.recordEntry(keyRemoval('rootKey', pending), tenant)
+  try {
+    await state.changeConfig((before) => {
+      if (before === undefined || !hasSameCredential(before, read))
+        throw fail('unavailable', 'the configuration was changed meanwhile')
+      return {
+        config: { ...before, pending_certificate: pending, rotation_counts_from: pending.created },
+        alongside: [entry, ...replaced.entries],
+      }
+    })
+  } finally {
+    // a failed write may be stored; an intent that is not stored has nothing to undo
+    await state.intents.undo(replaced.ids)
+  }
+  return id
+}
+
+/** Changes the configuration if the certificate is still pending, and removes its intent in the same write. */
+async function settlePending(
+  { thumbprint_sha256 }: PendingCertificate,
+  intent: string,
+  { state }: RotationWork,
+  change: (before: ConfigRecord) => ConfigRecord,
+): Promise<void> {
+  const settling = await state.intents.settling([intent])
+  await state.changeConfig((before) =>
+    before?.pending_certificate?.thumbprint_sha256 === thumbprint_sha256
+      ? { config: change(before), alongside: settling }
+      : 'keep',
+  )
+}

@@ -1,0 +1,81 @@
+import type { ClientCertificate } from '../certificates/client-certificate.ts'
+import type { AuthType } from '../upstream/environments.ts'
+import type { RootCredential } from './root-credential.ts'
+
+/** The effective values that a mount could sign in with. Empty: not set. */
+export type SignInValues = {
+  readonly authType: AuthType | ''
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly certificate: ClientCertificate | undefined
+  /** A certificate that the operator uploads by hand, and that may not be accepted yet. */
+  readonly madeCertificate: ClientCertificate | undefined
+  readonly audience: string
+  /** Seconds; 0 means the default. */
+  readonly identityTokenTtl: number
+  readonly managedIdentityClientId: string
+  readonly tokenFile: string | undefined
+  /** Whether the mount may sign in as the machine on which the server runs. */
+  readonly isHostOffered: boolean
+}
+
+export const nothingConfigured =
+  'no credential is configured: set client_secret, client_certificate or identity_token_audience'
+export const clientIdRequired = 'client_id is required'
+export const hostNotOffered = 'the identity of this host is not offered to this mount'
+const defaultIdentityTokenTtl = 3600
+
+/** The modes that use the identity of the host. */
+export const isHostMode = (type: string): boolean => ['aks_wif', 'msi', 'msi_wif'].includes(type)
+
+/**
+ * How a mount signs in: by its `auth_type`; without one, by the first value that is set. Pure.
+ * docs/contract/cloud.md#sign-in
+ */
+export function chooseType(values: SignInValues): AuthType | undefined {
+  if (values.authType !== '') return values.authType
+  if (values.clientSecret !== '') return 'root_creds'
+  if (values.certificate !== undefined) return 'certificate'
+  if (values.audience !== '') return 'plugin_wif'
+  if (!values.isHostOffered) return undefined
+  return values.tokenFile === undefined ? 'msi' : 'aks_wif'
+}
+
+/** What a mount signs in with, or why it cannot. Pure. docs/contract/cloud.md#sign-in */
+export function chooseCredential(values: SignInValues): RootCredential | { readonly refusal: string } {
+  const { clientId, audience, tokenFile, isHostOffered } = values
+  const type = chooseType(values)
+  if (type === undefined) return { refusal: nothingConfigured }
+  if (isHostMode(type) && !isHostOffered) return { refusal: hostNotOffered }
+  if (type === 'msi') return { type, clientId, isLastResort: values.authType === '' }
+  if (clientId === '') return { refusal: clientIdRequired }
+  switch (type) {
+    case 'root_creds': {
+      const secret = values.clientSecret
+      return secret === '' ? lacking(type, 'client_secret') : { type, clientId, secret }
+    }
+    case 'certificate': {
+      const certificate = values.certificate ?? values.madeCertificate
+      return certificate === undefined ? lacking(type, 'client_certificate') : { type, clientId, certificate }
+    }
+    case 'plugin_wif':
+      return audience === ''
+        ? lacking(type, 'identity_token_audience')
+        : { type, clientId, audience, ttl: values.identityTokenTtl || defaultIdentityTokenTtl }
+    case 'aks_wif':
+      return tokenFile === undefined
+        ? lacking(type, 'AZURE_FEDERATED_TOKEN_FILE')
+        : { type, clientId, tokenFile }
+    case 'msi_wif': {
+      const { managedIdentityClientId } = values
+      return managedIdentityClientId === ''
+        ? lacking(type, 'managed_identity_client_id')
+        : { type, clientId, managedIdentityClientId }
+    }
+  }
+}
+
+/** The refusal of a mode that lacks what it needs. */
+export const requires = (type: AuthType, field: string): string => `auth_type ${type} requires ${field}`
+
+const lacking = (type: AuthType, field: string) => ({ refusal: requires(type, field) })

@@ -1,0 +1,77 @@
+import type { Clock } from '../../../lib/clock.ts'
+import type { Random } from '../../../lib/random.ts'
+import type { Environment } from '../upstream/environments.ts'
+import type { Exchange, FreshToken, Proof } from '../upstream/transport.ts'
+import type { UpstreamCall } from '../upstream/upstream-call.ts'
+import { noMetadata, UpstreamError } from '../upstream/upstream-error.ts'
+import { certificateProof, tokenInFile } from './assertions.ts'
+import { explained } from './explain.ts'
+import { nothingConfigured } from './choose-credential.ts'
+import type { Metadata } from './metadata.ts'
+import type { RootCredential } from './root-credential.ts'
+
+/** Signs in once with the root credential, never from a cache. Throws `UpstreamError` and refusals. */
+export type Login = (scope: string, call: UpstreamCall) => Promise<FreshToken>
+
+export type LoginParts = {
+  readonly exchange: Exchange
+  readonly metadata: Metadata
+  readonly environment: Environment
+  readonly clock: Clock
+  readonly identifiers: Pick<Random, 'uuid'>
+  /** Called after each successful sign-in, which waits for it. */
+  accepted?(credential: RootCredential): Promise<void>
+  /** Signs a token of the mount for an audience; `ttl` is in seconds. */
+  signIdentityToken(audience: string, ttl: number): Promise<string>
+}
+
+/** The adapter for this kind of credential. Makes no request. docs/contract/cloud.md#sign-in */
+export function openLogin(credential: RootCredential, parts: LoginParts): Login {
+  if (credential.type === 'msi') return managedIdentityLogin(credential, parts)
+  const { clientId } = credential
+  const proof = proofOf(credential, parts)
+  return async (scope, call) => {
+    let sent: string | undefined
+    const noted: Proof =
+      'secret' in proof ? proof : { assertion: async (...given) => (sent = await proof.assertion(...given)) }
+    const token = await parts.exchange({ clientId, proof: noted }, scope, call).catch((error: unknown) => {
+      throw explained(error, clientId, sent)
+    })
+    await parts.accepted?.(credential)
+    return token
+  }
+}
+
+/** What proves the identity of the root to the login service. */
+function proofOf(credential: Exclude<RootCredential, { type: 'msi' }>, parts: LoginParts): Proof {
+  switch (credential.type) {
+    case 'root_creds':
+      return { secret: credential.secret }
+    case 'certificate':
+      return certificateProof(credential.clientId, credential.certificate, parts)
+    case 'plugin_wif':
+      return { assertion: () => parts.signIdentityToken(credential.audience, credential.ttl) }
+    case 'aks_wif':
+      return { assertion: () => tokenInFile(credential.tokenFile) }
+    case 'msi_wif': {
+      const wanted = {
+        resource: parts.environment.identityTokenAudience,
+        clientId: credential.managedIdentityClientId,
+      }
+      return { assertion: async (_endpoint, call) => (await parts.metadata(wanted, call)).token }
+    }
+  }
+}
+
+const defaultScope = /\/\.default$/
+
+const managedIdentityLogin =
+  ({ clientId, isLastResort }: Extract<RootCredential, { type: 'msi' }>, { metadata }: LoginParts): Login =>
+  async (scope, call) => {
+    try {
+      return await metadata({ resource: scope.replace(defaultScope, ''), clientId }, call)
+    } catch (error) {
+      if (!isLastResort || !(error instanceof UpstreamError) || error.code !== noMetadata) throw error
+      throw new UpstreamError({ ...error, message: nothingConfigured, cause: error })
+    }
+  }

@@ -1,0 +1,54 @@
+import { refuse } from '../../../errors.ts'
+import { formatTime } from '../../../lib/time.ts'
+import { effectiveClientId } from '../config/effective-settings.ts'
+import type { MountState } from '../mount-state.ts'
+import { checkIsNotOwn } from '../roles/write-role.ts'
+import type { StaticPassword, StaticRole } from './static-role-record.ts'
+
+/** The password of a role, if it may be used now. Throws a refusal otherwise. */
+export async function usablePassword(
+  name: string,
+  { is_gone, application_client_id, current }: StaticRole,
+  state: MountState,
+): Promise<StaticPassword & { readonly client_secret: string }> {
+  if (is_gone) throw refuse('invalid', `the application of role '${name}' no longer exists`)
+  checkIsNotOwn(application_client_id, [effectiveClientId(await state.findConfig(), state.operator)])
+  if (!hasText(current))
+    throw refuse('invalid', `no client_secret is stored for role '${name}'; rotate the role first`)
+  return current
+}
+
+const hasText = (
+  password: StaticPassword | undefined,
+): password is StaticPassword & { readonly client_secret: string } => password?.client_secret !== undefined
+
+/**
+ * The password of a static role, and the former one in its grace period. Reads one record, without a call
+ * upstream. Undefined if the role does not exist. docs/cloud-static-roles.md#reading-a-password
+ */
+export async function readStaticCredential(
+  name: string,
+  metadata: Readonly<Record<string, string>>,
+  { state, now }: { readonly state: MountState; readonly now: number },
+): Promise<{ data: object; warnings: string[] } | undefined> {
+  const role = await state.staticRoles.find(name)
+  if (role === undefined) return undefined
+  const current = await usablePassword(name, role, state)
+  const { former, due, last_rotation: last } = role
+  const isEnded = current.expiration !== '' && Date.parse(current.expiration) <= now
+  return {
+    data: {
+      client_id: role.application_client_id,
+      client_secret: current.client_secret,
+      secret_id: current.key_id,
+      expiration: current.expiration,
+      metadata: { ...metadata, ...role.metadata },
+      ttl: due === null ? 0 : Math.max(0, Math.ceil((due - now) / 1000)),
+      last_vault_rotation: last === undefined ? '' : formatTime(last),
+      ...(former === undefined || former.until <= now
+        ? {}
+        : { previous_secret_id: former.key_id, previous_expiration: formatTime(former.until) }),
+    },
+    warnings: isEnded ? [`the password of this role has ended: ${role.last_error}`] : [],
+  }
+}

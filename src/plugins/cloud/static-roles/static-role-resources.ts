@@ -1,0 +1,189 @@
+import { z } from 'zod'
+import { type DocumentedAnswer, type Resource, resource } from '../../../http/resource.ts'
+import type { Caller } from '../../../core/access.ts'
+import { boolField, kvField } from '../../../lib/fields.ts'
+import type { Call } from '../../../http/resource.ts'
+import type { CloudEngine } from '../engine.ts'
+import { tokenFields } from '../federation/federated-credentials.ts'
+import { accessTokenAnswer } from '../federation/token-resource.ts'
+import { readStaticCredential } from './read-static-credential.ts'
+import { shownStaticRole, staticRoleFields } from './static-role-input.ts'
+
+const text = z.string()
+const seconds = z.int()
+const pairs = z.record(z.string(), z.string())
+const keyList = z.object({ keys: z.array(text) })
+const removal = z.object({
+  revoke: boolField.default(false).describe('Remove the passwords of the role upstream now'),
+})
+const readFields = z.object({
+  metadata: kvField.optional().describe('Text by key to return; that of the role takes precedence'),
+})
+
+const [objectId, clientId, keyId] = [
+  'b1f0a3de-3b0c-44f7-8c1c-6f4b8d7a2f10',
+  '5f2d9c1e-1d0b-4b7e-8f7a-2a3d1c9e7b10',
+  '1c0f6b7e-2e6e-4b5e-9a33-0c8c7a1f4d52',
+]
+const metadata = { team: 'billing' }
+const lastRotation = '2026-05-05T06:07:08Z'
+
+const roleAnswer = {
+  output: z.object({
+    allowed_scopes: z.array(text),
+    application_object_id: text,
+    disable_automated_rotation: z.boolean(),
+    last_error: text,
+    last_vault_rotation: text,
+    metadata: pairs,
+    next_vault_rotation: text,
+    rotation_grace_period: seconds,
+    rotation_period: seconds,
+    rotation_schedule: text,
+    rotation_window: seconds,
+    seamless_rotation: z.boolean(),
+    ttl: seconds,
+  }),
+  example: {
+    allowed_scopes: [],
+    application_object_id: objectId,
+    disable_automated_rotation: false,
+    last_error: '',
+    last_vault_rotation: lastRotation,
+    metadata,
+    next_vault_rotation: '2026-06-04T06:07:08Z',
+    rotation_grace_period: 300,
+    rotation_period: 2_592_000,
+    rotation_schedule: '',
+    rotation_window: 0,
+    seamless_rotation: true,
+    ttl: 2_592_000,
+  },
+} satisfies DocumentedAnswer
+
+const credentialAnswer = {
+  output: z.object({
+    client_id: text,
+    client_secret: text,
+    secret_id: text,
+    expiration: text,
+    metadata: pairs,
+    ttl: seconds,
+    last_vault_rotation: text,
+    previous_secret_id: text.optional(),
+    previous_expiration: text.optional(),
+  }),
+  example: {
+    client_id: clientId,
+    client_secret: 'Xw.8Q~mTq0sB3v5r1dYkLz7cPaEoNfGhJuIiKx2S',
+    secret_id: keyId,
+    expiration: '2026-06-05T06:12:08Z',
+    metadata,
+    ttl: 2_592_000,
+    last_vault_rotation: lastRotation,
+  },
+} satisfies DocumentedAnswer
+
+const roleName = ({ name }: { readonly name: string }): string => name.toLowerCase()
+const lowerCase = (below: string): string => below.toLowerCase()
+
+const requested = (call: Pick<Call, 'requestId'>, caller: Caller | undefined) => ({
+  correlationId: call.requestId,
+  requester: {
+    entity_id: caller?.token.entity_id ?? '',
+    display_name: caller?.token.display_name ?? '',
+  },
+})
+
+/** Static roles and their passwords. docs/cloud-static-roles.md */
+export const staticRoleResources = (engine: CloudEngine): Resource[] => [
+  resource('/static-roles', {
+    help: 'The static roles of this mount.',
+    collection: true,
+    list: {
+      summary: 'List the static roles',
+      output: keyList,
+      handle: async ({ mount }) => ({ data: { keys: await engine.stateOf(mount).staticRoles.names() } }),
+    },
+  }),
+  resource('/static-roles/:name', {
+    help: 'A static role: one password of an existing application, which is rotated.',
+    canonical: lowerCase,
+    exists: async ({ mount, params }) =>
+      (await engine.stateOf(mount).staticRoles.find(roleName(params))) !== undefined,
+    read: {
+      summary: 'Read a static role',
+      ...roleAnswer,
+      handle: async ({ mount, params }) => {
+        const role = await engine.stateOf(mount).staticRoles.find(roleName(params))
+        return role && { data: shownStaticRole(role, engine.now()) }
+      },
+    },
+    write: {
+      summary: 'Create or update a static role; a new one gets its first password',
+      input: staticRoleFields,
+      handle: async ({ mount, params, input, call, caller }) => {
+        await engine.staticRoles.write(mount, roleName(params), input, requested(call, caller))
+        return undefined
+      },
+    },
+    delete: {
+      summary: 'Delete a static role; its password stays valid upstream, unless it is revoked',
+      statuses: [204, 200],
+      input: removal,
+      handle: async ({ mount, params, input }) => {
+        const warnings = await engine.staticRoles.delete(mount, roleName(params), input)
+        return warnings.length === 0 ? undefined : { warnings }
+      },
+    },
+  }),
+  resource('/static-roles/:name/import', {
+    help: 'An existing password that a static role takes over.',
+    canonical: lowerCase,
+    write: {
+      summary: 'Make a static role of an existing password, and rotate it',
+      input: staticRoleFields,
+      handle: async ({ mount, params, input, call, caller }) => {
+        await engine.staticRoles.import(mount, roleName(params), input, requested(call, caller))
+        return undefined
+      },
+    },
+  }),
+  resource('/static-creds/:name', {
+    help: 'The password of a static role. It has no lease.',
+    canonical: lowerCase,
+    read: {
+      summary: 'Get the password of a static role',
+      input: readFields,
+      ...credentialAnswer,
+      handle: async ({ mount, params, input }) =>
+        readStaticCredential(roleName(params), input.metadata ?? {}, {
+          state: engine.stateOf(mount),
+          now: engine.now(),
+        }),
+    },
+  }),
+  resource('/static-creds/:name/token', {
+    help: 'An access token for the application of a static role, which ends by itself.',
+    canonical: lowerCase,
+    write: {
+      summary: 'Get an access token by the password of a static role',
+      input: tokenFields,
+      ...accessTokenAnswer,
+      handle: async ({ mount, params, input, call }) => ({
+        data: await engine.staticRoles.token(mount, roleName(params), input, call.requestId),
+      }),
+    },
+  }),
+  resource('/rotate-role/:name', {
+    help: 'Rotation of the password of a static role.',
+    canonical: lowerCase,
+    write: {
+      summary: 'Rotate the password of a static role; responds once the new one works',
+      handle: async ({ mount, params, call, caller }) => {
+        await engine.staticRoles.rotate(mount, roleName(params), requested(call, caller))
+        return undefined
+      },
+    },
+  }),
+]

@@ -1,0 +1,319 @@
+import { Periodic } from '../../../core/background.ts'
+import type { Jobs } from '../../../core/jobs.ts'
+import type { Mount } from '../../../core/mounts/mount.ts'
+import { ServiceError } from '../../../errors.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import type { Random } from '../../../lib/random.ts'
+import { wait } from '../../../lib/wait.ts'
+import type { Requester } from '../credentials/credential-record.ts'
+import type { MountState } from '../mount-state.ts'
+import type { RotationLog } from '../root-rotation/complete-rotation.ts'
+import { pause } from '../upstream/index.ts'
+import { comparePasswords } from './compare-passwords.ts'
+import { deleteStaticRole } from './delete-static-role.ts'
+import { retireDue, retireAll } from './retirements.ts'
+import { rotateStaticRole, type StaticWork } from './rotate-static-role.ts'
+import { staticToken } from './static-token.ts'
+import type { TokenRequest } from '../federation/federated-credentials.ts'
+import type { StaticRoleInput } from './static-role-input.ts'
+import { importStaticPassword, writeStaticRole } from './write-static-role.ts'
+
+export type StaticRolesParts = {
+  /** The engine's mounts, without those that are being removed. */
+  mounts(): readonly Mount[]
+  /** All of the engine's mounts. */
+  everyMount(): readonly Mount[]
+  stateOf(mount: Mount): MountState
+  enter(mount: Mount): (() => void) | undefined
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: RotationLog
+  readonly jobs: Pick<Jobs, 'job'>
+  readonly pause?: StaticWork['pause'] | undefined
+  /** Changed by tests only. */
+  readonly staticTimes?: StaticTimes | undefined
+}
+
+/**
+ * How often due roles are looked for, when a request for a rotation that goes on is answered, and how long each of
+ * the rotations at a time takes at least.
+ */
+export type StaticTimes = { readonly lookMs?: number; readonly replyMs?: number; readonly restMs?: number }
+
+const lookMs = 5_000
+const replyMs = 60_000
+/** Rotations of one mount at a time. */
+const mostInFlight = 4
+/** A thousand roles may be due at once, and a rotation takes CPU time that requests need. */
+const restMs = 400
+/** After a failure that could not even be stored. */
+const againMs = 15_000
+
+type Requested = { readonly correlationId: string; readonly requester: Requester }
+
+type Figures = { readonly mount: Mount; due: number; failing: number; ended: number }
+
+/** What runs for one mount here. Aborted when the mount is removed. */
+type Running = {
+  readonly stopping: AbortController
+  readonly byName: Map<string, Promise<void>>
+  /** Requests whose rotation goes on. */
+  readonly asked: Set<Promise<void>>
+  /** Roles that are left alone for a moment, with the end of that. */
+  readonly notBefore: Map<string, number>
+  /** The removal of passwords, and the comparison after a restoration. */
+  checking: Promise<void> | undefined
+  isCompared: boolean
+  compareAt: number
+}
+
+/**
+ * The static roles of all cloud mounts: rotates those that are due, four of a mount at a time, and removes
+ * passwords whose grace period is over. docs/cloud-static-roles.md#rotation
+ */
+export class StaticRoles implements AsyncDisposable {
+  readonly #parts: StaticRolesParts
+  readonly #start: number
+  readonly #stopping = new AbortController()
+  readonly #runningByUuid = new Map<string, Running>()
+  readonly #looks: Periodic
+  readonly #background = new Set<Promise<void>>()
+  #figures: Promise<Figures[]> | undefined
+
+  constructor(parts: StaticRolesParts) {
+    this.#parts = parts
+    this.#start = parts.clock.now()
+    this.#looks = new Periodic({
+      job: parts.jobs.job('cloud-static-roles'),
+      intervalMs: parts.staticTimes?.lookMs ?? lookMs,
+      run: async (ended) => {
+        // does not wait: a mount whose cloud hangs must not delay the others
+        this.#inBackground(this.look(ended))
+      },
+      onError: (err) => parts.log.error({ err }, 'could not look for static roles that are due'),
+    })
+  }
+
+  start(): void {
+    this.#looks.start()
+  }
+
+  /** Does everything that is due and waits for it. Failures are logged, and a later run retries them. */
+  async look(ended = this.#stopping.signal): Promise<void> {
+    const signal = AbortSignal.any([ended, this.#stopping.signal])
+    await Promise.all(
+      this.#parts
+        .mounts()
+        .map((mount) => this.#lookAt(mount, signal).catch((err: unknown) => this.#failed(mount, err))),
+    )
+  }
+
+  write(mount: Mount, name: string, sent: StaticRoleInput, by: Requested): Promise<void> {
+    return sent.secret_id === undefined && sent.client_secret === undefined
+      ? writeStaticRole(name, sent, { ...this.#work(mount, by.correlationId), ...by })
+      : this.import(mount, name, sent, by)
+  }
+
+  async import(mount: Mount, name: string, sent: StaticRoleInput, by: Requested): Promise<void> {
+    const next = await importStaticPassword(name, sent, { ...this.#work(mount, by.correlationId), ...by })
+    if (next !== undefined) await this.#answered(mount, next.rotate())
+  }
+
+  /** Returns warnings. */
+  delete(mount: Mount, name: string, how: { readonly revoke: boolean }): Promise<string[]> {
+    return deleteStaticRole(name, how, this.#work(mount, this.#parts.random.uuid()))
+  }
+
+  /** An access token for the application of a role. */
+  token(mount: Mount, name: string, sent: TokenRequest, correlationId: string): Promise<object> {
+    const { stateOf, clock } = this.#parts
+    return staticToken(name, sent, { state: stateOf(mount), clock, correlationId })
+  }
+
+  /** Resolves once the new password is in use, or after a minute; then the rotation goes on. */
+  rotate(mount: Mount, name: string, { correlationId, requester }: Requested): Promise<void> {
+    const work = this.#work(mount, correlationId)
+    return this.#answered(mount, rotateStaticRole(name, { why: 'asked', requester }, work))
+  }
+
+  async #answered(mount: Mount, rotation: Promise<void>): Promise<void> {
+    const { asked } = this.#runningAt(mount)
+    const isOver = new AbortController()
+    const going = rotation
+      // the caller gets the failure, or it is stored
+      .catch(() => undefined)
+      .finally(() => {
+        isOver.abort()
+        asked.delete(going)
+      })
+    asked.add(going)
+    await Promise.race([rotation, wait(this.#parts.staticTimes?.replyMs ?? replyMs, isOver.signal)])
+    if (isOver.signal.aborted) await rotation
+  }
+
+  /** Ends what runs for a mount that is being removed; what was added is undone. */
+  async stop(mount: Mount): Promise<void> {
+    const running = this.#runningByUuid.get(mount.uuid)
+    if (running === undefined) return
+    running.stopping.abort()
+    await Promise.all([...running.byName.values(), ...running.asked, running.checking])
+    this.#runningByUuid.delete(mount.uuid)
+  }
+
+  /**
+   * Before the records of a mount are removed: passwords in their grace period become debris, and current
+   * ones, which stay, are logged.
+   */
+  async leave(mount: Mount): Promise<void> {
+    const state = this.#parts.stateOf(mount)
+    await retireAll(state)
+    const left = (await state.staticRoles.all()).flatMap(({ name, role }) =>
+      role.current === undefined
+        ? []
+        : [{ role: name, application: role.application_object_id, key_id: role.current.key_id }],
+    )
+    if (left.length > 0)
+      this.#parts.log.warn(
+        {
+          event: 'static_password_left',
+          mount: mount.path,
+          namespace: mount.namespace,
+          count: left.length,
+          passwords: left.slice(0, mostLogged),
+        },
+        'passwords of static roles of a removed mount stay upstream until their end',
+      )
+  }
+
+  /** Values for the gauges, computed once for all that are read at the same time. */
+  figures(): Promise<Figures[]> {
+    this.#figures ??= this.#count().finally(() => {
+      this.#figures = undefined
+    })
+    return this.#figures
+  }
+
+  async #count(): Promise<Figures[]> {
+    const now = this.#parts.clock.now()
+    return Promise.all(
+      this.#parts.everyMount().map(async (mount) => {
+        const figures: Figures = { mount, due: 0, failing: 0, ended: 0 }
+        for (const { role } of await this.#parts.stateOf(mount).staticRoles.all()) {
+          if (role.due !== null && role.due <= now) figures.due += 1
+          if (role.is_gone || role.retry !== undefined) figures.failing += 1
+          if (role.current !== undefined && Date.parse(role.current.expiration) <= now) figures.ended += 1
+        }
+        return figures
+      }),
+    )
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort()
+    await this.#looks[Symbol.asyncDispose]()
+    const running = [...this.#runningByUuid.values()]
+    await Promise.all(running.flatMap(({ byName, asked }) => [...byName.values(), ...asked]))
+    await Promise.all(this.#background)
+  }
+
+  #inBackground(work: Promise<void>): void {
+    const tracked = work
+      .catch((err: unknown) => this.#parts.log.error({ err }, 'could not look for static roles that are due'))
+      .finally(() => this.#background.delete(tracked))
+    this.#background.add(tracked)
+  }
+
+  async #lookAt(mount: Mount, ended: AbortSignal): Promise<void> {
+    const running = this.#runningAt(mount)
+    running.checking ??= this.#check(mount, running, ended).finally(() => {
+      running.checking = undefined
+    })
+    await running.checking
+    await this.#fill(mount, this.#parts.stateOf(mount), ended)
+    while (running.byName.size > 0) await Promise.all(running.byName.values())
+  }
+
+  async #check(mount: Mount, running: Running, ended: AbortSignal): Promise<void> {
+    const { enter, stateOf, clock, random } = this.#parts
+    const leave = enter(mount)
+    if (leave === undefined) return
+    try {
+      await retireDue(stateOf(mount))
+      if (
+        running.isCompared ||
+        (clock.now() < running.compareAt && running.compareAt < clock.now() + againMs)
+      )
+        return
+      running.compareAt = clock.now() + againMs
+      await comparePasswords(this.#start, this.#work(mount, random.uuid(), ended))
+      running.isCompared = true
+    } catch (err) {
+      this.#failed(mount, err)
+    } finally {
+      leave()
+    }
+  }
+
+  /** Starts rotations that are due until four are running; each that ends makes room for the next. */
+  async #fill(mount: Mount, state: MountState, ended: AbortSignal): Promise<void> {
+    const { byName, notBefore } = this.#runningAt(mount)
+    if (ended.aborted || byName.size >= mostInFlight) return
+    const now = this.#parts.clock.now()
+    for (const [name, until] of notBefore) if (until <= now || until > now + againMs) notBefore.delete(name)
+    const due = await state.staticRoles.due(mostInFlight + byName.size + notBefore.size)
+    for (const name of due) {
+      if (ended.aborted || byName.size >= mostInFlight) return
+      if (byName.has(name) || notBefore.has(name)) continue
+      const work = this.#work(mount, this.#parts.random.uuid(), ended)
+      const rest = wait(this.#parts.staticTimes?.restMs ?? restMs, ended)
+      const rotation = rotateStaticRole(name, { why: 'due' }, work)
+        .catch(() => {
+          // its failure is stored and logged; if it could not be stored, the role is still due
+          notBefore.set(name, this.#parts.clock.now() + againMs)
+        })
+        .then(() => rest)
+        .then(() => {
+          byName.delete(name)
+          return this.#fill(mount, state, ended)
+        })
+        .catch((err: unknown) => this.#failed(mount, err))
+      byName.set(name, rotation)
+    }
+  }
+
+  #failed({ path, namespace }: Mount, err: unknown): void {
+    // a sealed server reports that to its callers only
+    if (err instanceof ServiceError && err.kind === 'sealed') return
+    this.#parts.log.error({ err, mount: path, namespace }, 'could not look for static roles that are due')
+  }
+
+  #runningAt({ uuid }: Mount): Running {
+    const known = this.#runningByUuid.get(uuid)
+    if (known !== undefined) return known
+    const running: Running = {
+      stopping: new AbortController(),
+      byName: new Map(),
+      asked: new Set(),
+      notBefore: new Map(),
+      checking: undefined,
+      isCompared: false,
+      compareAt: 0,
+    }
+    this.#runningByUuid.set(uuid, running)
+    return running
+  }
+
+  #work(mount: Mount, correlationId: string, ended?: AbortSignal): StaticWork {
+    const { clock, random, log, stateOf, enter } = this.#parts
+    const signals = [this.#stopping.signal, this.#runningAt(mount).stopping.signal]
+    return {
+      ...{ state: stateOf(mount), clock, random, log, correlationId },
+      pause: this.#parts.pause ?? pause,
+      signal: AbortSignal.any(ended === undefined ? signals : [...signals, ended]),
+      enter: () => enter(mount),
+    }
+  }
+}
+
+/** Passwords in one log line. */
+const mostLogged = 100

@@ -1,0 +1,181 @@
+import { ownClientIds } from '../sign-in/own-clients.ts'
+import { refuse } from '../../../errors.ts'
+import { timeMilliseconds } from '../../../lib/time.ts'
+import type { Requester } from '../credentials/credential-record.ts'
+import { configIsNil } from '../config/config-record.ts'
+import type { MountState, ReadyUpstream } from '../mount-state.ts'
+import { hintOf } from '../root-rotation/root-passwords.ts'
+import { checkIsNotOwn } from '../roles/write-role.ts'
+import type { Application, PasswordCredential } from '../upstream/index.ts'
+import { callWithin, orRefuse } from '../upstream-work.ts'
+import { logLeft } from './leaving-passwords.ts'
+import {
+  addStaticPassword,
+  finishRotation,
+  inTurn,
+  type StaticWork,
+  withPassword,
+} from './rotate-static-role.ts'
+import { changedStaticTerms, type StaticRoleInput } from './static-role-input.ts'
+import type { StaticPassword, StaticRole } from './static-role-record.ts'
+import type { StoredStaticRole } from './static-role-store.ts'
+
+type WriteWork = StaticWork & { readonly requester: Requester }
+type Ready = WriteWork & { readonly upstream: ReadyUpstream }
+
+/**
+ * Creates or updates a static role. A new role, or one with another application, gets its password before it
+ * is stored; if that fails, nothing is stored. docs/cloud-static-roles.md#writing-a-role
+ */
+export function writeStaticRole(name: string, sent: StaticRoleInput, writeWork: WriteWork): Promise<void> {
+  return inTurn(name, writeWork, async () => {
+    const work = await ready(writeWork)
+    const { state, clock, requester } = work
+    const before = await state.staticRoles.read(name)
+    const terms = changedStaticTerms(before?.role, sent, clock.now())
+    if (before !== undefined && !isAnew(before.role, terms.application_object_id)) {
+      if (before.role.is_gone) await applicationOf(terms.application_object_id, work)
+      const { retry: _over, ...kept } = before.role
+      await state.staticRoles.write(name, before, { ...kept, ...terms, ...requester, is_gone: false })
+      return
+    }
+    const application = await applicationOf(terms.application_object_id, work)
+    const role = newRole(terms, application, work)
+    if (sent.defer_initial_creds ?? sent.skip_import_rotation ?? false) {
+      await state.staticRoles.write(name, before, role)
+      if (before !== undefined) logLeft(name, before.role, work)
+      return
+    }
+    const { password, intent } = await addStaticPassword(name, role, work)
+    try {
+      const made = { ...role, ...withPassword(password, clock.now()) }
+      await state.staticRoles.write(name, before, made, await state.intents.settling([intent]))
+      if (before !== undefined) logLeft(name, before.role, work)
+    } finally {
+      // a failed write may be stored; a settled intent has nothing to undo
+      await state.intents.undo([intent])
+    }
+  })
+}
+
+/**
+ * Stores a role with a password that exists already. Unless the import keeps it as it is, returns what
+ * replaces it; the role is then stored with the imported password and works. Throws if nothing is stored.
+ * docs/cloud-static-roles.md#import
+ */
+export function importStaticPassword(
+  name: string,
+  sent: StaticRoleInput,
+  writeWork: WriteWork,
+): Promise<{ rotate(): Promise<void> } | undefined> {
+  return inTurn(name, writeWork, async () => {
+    const work = await ready(writeWork)
+    const { state, clock } = work
+    const before = await state.staticRoles.read(name)
+    const terms = changedStaticTerms(before?.role, sent, clock.now())
+    if (sent.expiration !== undefined && timeMilliseconds(sent.expiration) <= clock.now())
+      throw refuse('invalid', 'expiration must be in the future')
+    const application = await applicationOf(terms.application_object_id, work)
+    const current = importedPassword(sent, application)
+    await checkIsFree(name, current.key_id, state)
+    const imported = { ...newRole(terms, application, work), current }
+    const write = () => storeImported(name, before, imported, work)
+    if (sent.skip_import_rotation ?? sent.defer_initial_creds ?? false) {
+      await write()
+      return undefined
+    }
+    const made = await addStaticPassword(name, imported, work)
+    try {
+      await write()
+    } catch (error) {
+      await state.intents.undo([made.intent])
+      throw error
+    }
+    return { rotate: () => finishRotation(name, imported, made, work) }
+  })
+}
+
+/** A password that was about to leave stays once it is imported. */
+async function storeImported(
+  name: string,
+  before: StoredStaticRole | undefined,
+  role: StaticRole,
+  work: Ready,
+): Promise<void> {
+  const { state } = work
+  const leaving = (await state.staticRoles.retirements('all')).filter(
+    ({ key_id }) => key_id === role.current?.key_id,
+  )
+  await state.staticRoles.write(
+    name,
+    before,
+    role,
+    leaving.map((one) => state.staticRoles.retirementRemoval(one)),
+  )
+  if (before !== undefined && before.role.current?.key_id !== role.current?.key_id)
+    logLeft(name, before.role, work)
+}
+
+/** Whether the old passwords of a role are left to themselves. */
+const isAnew = (before: StaticRole, objectId: string): boolean =>
+  before.application_object_id.toLowerCase() !== objectId.toLowerCase()
+
+async function ready(work: WriteWork): Promise<Ready> {
+  if ((await work.state.findConfig()) === undefined) throw configIsNil()
+  return { ...work, upstream: await work.state.upstream() }
+}
+
+/** The application that a role names, which must not be the engine's own. */
+async function applicationOf(
+  id: string,
+  { state, upstream, clock, correlationId, signal }: Ready,
+): Promise<Application> {
+  const call = callWithin(clock, correlationId, signal)
+  const application = await orRefuse('error loading Application', upstream.directory.getApplication(id, call))
+  checkIsNotOwn(application.appId, await ownClientIds(state, call))
+  return application
+}
+
+const newRole = (
+  terms: ReturnType<typeof changedStaticTerms>,
+  { appId }: Application,
+  { upstream, clock, requester }: Ready,
+): StaticRole => ({
+  ...terms,
+  ...requester,
+  application_client_id: appId,
+  tenant_id: upstream.settings.tenantId,
+  rotation_counts_from: clock.now(),
+  last_error: '',
+  is_gone: false,
+  is_lost: false,
+  due: null,
+})
+
+/** The password of the application that an import names. */
+function importedPassword(
+  { secret_id: keyId = '', client_secret: secret }: StaticRoleInput,
+  { passwordCredentials }: Application,
+): StaticPassword {
+  const found = passwordCredentials.find((one) => one.keyId.toLowerCase() === keyId.toLowerCase())
+  if (found === undefined) throw refuse('invalid', `no password credential with secret_id '${keyId}'`)
+  if (secret !== undefined && secret !== '' && !hasHint(found, secret))
+    throw refuse('invalid', 'client_secret does not match secret_id')
+  return {
+    key_id: found.keyId,
+    ...(secret === undefined || secret === '' ? {} : { client_secret: secret }),
+    expiration: found.endDateTime ?? '',
+  }
+}
+
+const hasHint = ({ hint }: PasswordCredential, secret: string): boolean =>
+  hint === undefined || hint === hintOf(secret)
+
+/** Throws if another role has the password, which would remove it at its next rotation. */
+async function checkIsFree(name: string, keyId: string, { staticRoles }: MountState): Promise<void> {
+  const owner = (await staticRoles.all()).find(
+    (one) => one.name !== name && (one.role.current?.key_id === keyId || one.role.former?.key_id === keyId),
+  )
+  if (owner !== undefined)
+    throw refuse('invalid', `the password '${keyId}' belongs to static role '${owner.name}'`)
+}

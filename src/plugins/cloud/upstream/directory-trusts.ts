@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { readAnswer } from './answer.ts'
+import type { DirectoryApi } from './directory-api.ts'
+import { type DirectoryRequests, objectId, quoted } from './directory-requests.ts'
+import type { UpstreamOperation } from './upstream-error.ts'
+
+type TrustCalls = Pick<
+  DirectoryApi,
+  'putFederatedCredential' | 'deleteFederatedCredential' | 'listFederatedCredentials'
+>
+
+const trustAnswer = z.object({ name: z.string() })
+
+/** https://learn.microsoft.com/graph/api/resources/federatedidentitycredential */
+export function trustCalls({ send, list }: DirectoryRequests): TrustCalls {
+  const pathOf = (operation: UpstreamOperation, id: string) =>
+    `/applications/${objectId(operation, id)}/federatedIdentityCredentials`
+  const named = (operation: UpstreamOperation, id: string, name: string) =>
+    `${pathOf(operation, id)}(name=${encodeURIComponent(quoted(name))})`
+  return {
+    putFederatedCredential: async (id, { name, ...body }, call) => {
+      const operation = 'putFederatedCredential'
+      await send(
+        {
+          ...{ operation, method: 'PATCH', path: named(operation, id, name), body, repeatable: true },
+          prefer: 'create-if-missing',
+        },
+        call,
+        // a change has no body; a page of a proxy is no answer
+        (answer, kind) => (answer.status === 204 ? undefined : readAnswer(kind, answer, trustAnswer)),
+      )
+    },
+    deleteFederatedCredential: async (id, name, call) => {
+      const operation = 'deleteFederatedCredential'
+      await send(
+        { operation, method: 'DELETE', path: named(operation, id, name), repeatable: true },
+        call,
+        () => undefined,
+      )
+    },
+    listFederatedCredentials: async (id, call) => {
+      const operation = 'listFederatedCredentials'
+      const trusts = await list(operation, `${pathOf(operation, id)}?$select=name`, trustAnswer, call)
+      return trusts.map(({ name }) => name)
+    },
+  }
+}

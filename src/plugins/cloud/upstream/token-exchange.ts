@@ -1,0 +1,47 @@
+import type { Environment } from './environments.ts'
+import { UpstreamConnection } from './connection.ts'
+import { type Waiting, withRetries } from './retry.ts'
+import { type FreshToken, openExchange, type Proof } from './transport.ts'
+import type { UpstreamCall } from './upstream-call.ts'
+import { waitingOf, type UpstreamParts } from './upstream.ts'
+
+/** The login service of a tenant. */
+export type LoginSettings = {
+  readonly tenantId: string
+  readonly environment: Environment
+  /** Trusted certificates besides the system's, in PEM. */
+  readonly caPem?: string | undefined
+}
+
+/** Exchanges proofs of any client for tokens, with retries; needs no root credential. */
+export type TokenExchange = {
+  /** Where clients exchange assertions themselves. */
+  readonly tokenEndpoint: string
+  readonly waiting: Waiting
+  /** A scope that every client may ask for. */
+  readonly readyScope: string
+  /** Throws `UpstreamError`, and what the proof throws. */
+  exchange(
+    client: { readonly clientId: string; readonly proof: Proof },
+    scope: string,
+    call: UpstreamCall,
+  ): Promise<FreshToken>
+}
+
+/** Makes no request. */
+export function openTokenExchange(
+  settings: LoginSettings,
+  parts: Pick<UpstreamParts, 'outbound' | 'clock' | 'pause' | 'random'>,
+): TokenExchange {
+  const { tenantId, environment, caPem } = settings
+  const { authorityHost } = environment
+  const waiting = waitingOf(parts)
+  const exchange = openExchange({ authorityHost, tenantId }, new UpstreamConnection(parts, caPem))
+  return {
+    tokenEndpoint: `${authorityHost}/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`,
+    waiting,
+    readyScope: environment.directoryScope,
+    exchange: (client, scope, call) =>
+      withRetries(waiting, call, 'token', () => exchange(client, scope, call)),
+  }
+}
