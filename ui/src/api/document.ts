@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 4d5a0b5daa83e1eea781aa22df73ccf8
+// made by `npm run ui:types` from the server's OpenAPI document 57872c6cda331a4b5d20d4adb9834e18
 
 export interface paths {
     "/health/live": {
@@ -880,6 +880,28 @@ export interface paths {
                 200: {
                     content: {
                         "application/json": components["schemas"]["identity-oidc-well-known-keys-get-data"];
+                    };
+                };
+            };
+        };
+    };
+    "/identity/oidc/plugins/.well-known/openid-configuration": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["identity-oidc-plugins-well-known-openid-configuration-get-data"];
+                    };
+                };
+            };
+        };
+    };
+    "/identity/oidc/plugins/.well-known/keys": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["identity-oidc-plugins-well-known-keys-get-data"];
                     };
                 };
             };
@@ -2948,6 +2970,42 @@ export interface paths {
             };
         };
     };
+    "/{cloud_mount_path}/config/identity": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["cloud-config-identity-get-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/{cloud_mount_path}/config/certificate": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["cloud-config-certificate-get-answer"];
+                    };
+                };
+            };
+        };
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["cloud-config-certificate-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["cloud-config-certificate-post-answer"];
+                    };
+                };
+            };
+        };
+    };
     "/{cloud_mount_path}/rotate-root": {
         post: {
             responses: {
@@ -3060,6 +3118,123 @@ export interface paths {
             };
         };
     };
+    "/{cloud_mount_path}/token/{name}": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["cloud-token-name-get-answer"];
+                    };
+                };
+            };
+        };
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["cloud-token-name-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["cloud-token-name-post-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/{cloud_mount_path}/static-roles": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["cloud-static-roles-search-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/{cloud_mount_path}/static-roles/{name}": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["cloud-static-roles-name-get-answer"];
+                    };
+                };
+            };
+        };
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["cloud-static-roles-name-post-input"];
+                };
+            };
+            responses: {
+                204: {
+                };
+            };
+        };
+        delete: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["cloud-static-roles-name-delete-answer"];
+                    };
+                };
+                204: {
+                };
+            };
+        };
+    };
+    "/{cloud_mount_path}/static-roles/{name}/import": {
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["cloud-static-roles-name-import-post-input"];
+                };
+            };
+            responses: {
+                204: {
+                };
+            };
+        };
+    };
+    "/{cloud_mount_path}/static-creds/{name}": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["cloud-static-creds-name-get-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/{cloud_mount_path}/static-creds/{name}/token": {
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["cloud-static-creds-name-token-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["cloud-static-creds-name-token-post-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/{cloud_mount_path}/rotate-role/{name}": {
+        post: {
+            responses: {
+                204: {
+                };
+            };
+        };
+    };
     "/{azure_mount_path}/config": {
         get: {
             responses: {
@@ -3084,6 +3259,42 @@ export interface paths {
         delete: {
             responses: {
                 204: {
+                };
+            };
+        };
+    };
+    "/{azure_mount_path}/config/identity": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["azure-config-identity-get-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/{azure_mount_path}/config/certificate": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["azure-config-certificate-get-answer"];
+                    };
+                };
+            };
+        };
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["azure-config-certificate-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["azure-config-certificate-post-answer"];
+                    };
                 };
             };
         };
@@ -3196,6 +3407,123 @@ export interface paths {
                     content: {
                         "application/json": components["schemas"]["azure-reap-post-answer"];
                     };
+                };
+            };
+        };
+    };
+    "/{azure_mount_path}/token/{name}": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["azure-token-name-get-answer"];
+                    };
+                };
+            };
+        };
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["azure-token-name-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["azure-token-name-post-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/{azure_mount_path}/static-roles": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["azure-static-roles-search-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/{azure_mount_path}/static-roles/{name}": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["azure-static-roles-name-get-answer"];
+                    };
+                };
+            };
+        };
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["azure-static-roles-name-post-input"];
+                };
+            };
+            responses: {
+                204: {
+                };
+            };
+        };
+        delete: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["azure-static-roles-name-delete-answer"];
+                    };
+                };
+                204: {
+                };
+            };
+        };
+    };
+    "/{azure_mount_path}/static-roles/{name}/import": {
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["azure-static-roles-name-import-post-input"];
+                };
+            };
+            responses: {
+                204: {
+                };
+            };
+        };
+    };
+    "/{azure_mount_path}/static-creds/{name}": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["azure-static-creds-name-get-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/{azure_mount_path}/static-creds/{name}/token": {
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["azure-static-creds-name-token-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["azure-static-creds-name-token-post-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/{azure_mount_path}/rotate-role/{name}": {
+        post: {
+            responses: {
+                204: {
                 };
             };
         };
@@ -4977,6 +5305,7 @@ export interface components {
                 [key: string]: unknown;
             };
             plugin_version?: string;
+            identity_token_key?: string;
         };
         "system-mounts-get-data": {
             [key: string]: {
@@ -5087,6 +5416,7 @@ export interface components {
                 [key: string]: unknown;
             };
             plugin_version?: string;
+            identity_token_key?: string;
         };
         "system-remount-post-data": {
             migration_id: string;
@@ -8684,6 +9014,22 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        "identity-oidc-plugins-well-known-openid-configuration-get-data": {
+            issuer: string;
+            jwks_uri: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "identity-oidc-plugins-well-known-keys-get-data": {
+            keys: ({
+                kty: string;
+                kid: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
         "identity-oidc-token-name-get-data": {
             token: string;
             client_id: string;
@@ -8758,7 +9104,12 @@ export interface components {
             rotation_period?: number;
             rotation_policy?: string;
             disable_automated_rotation?: boolean;
+            auth_type?: string;
+            managed_identity_client_id?: string;
+            root_application_object_id?: string;
             root_password_expiration_date?: string;
+            client_certificate_thumbprint?: string;
+            client_certificate_expiration?: string;
         } & {
             [key: string]: unknown;
         };
@@ -8787,6 +9138,77 @@ export interface components {
             rotation_period?: string;
             rotation_policy?: string;
             disable_automated_rotation?: boolean;
+            auth_type?: string;
+            client_certificate?: string;
+            client_certificate_password?: string;
+            managed_identity_client_id?: string;
+            root_application_object_id?: string;
+        };
+        "cloud-config-identity-get-data": {
+            auth_type: string;
+            issuer: string;
+            subject: string;
+            role_subject: string;
+            audience: string;
+            jwks_uri: string;
+            client_id: string;
+            commands: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        "cloud-config-identity-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["cloud-config-identity-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "cloud-config-certificate-get-data": {
+            certificate: string;
+            thumbprint: string;
+            thumbprint_sha256: string;
+            expiration: string;
+            command: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "cloud-config-certificate-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["cloud-config-certificate-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "cloud-config-certificate-post-data": {
+            certificate: string;
+            thumbprint: string;
+            thumbprint_sha256: string;
+            expiration: string;
+            command: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "cloud-config-certificate-post-input": {
+            ttl?: string;
+        };
+        "cloud-config-certificate-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["cloud-config-certificate-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
         };
         "cloud-roles-search-data": {
             keys: string[];
@@ -8819,6 +9241,14 @@ export interface components {
             } & {
                 [key: string]: unknown;
             })[] | null;
+            cloud_app_roles?: ({
+                app_id: string;
+                resource_id: string;
+                role_name: string;
+                role_id: string;
+            } & {
+                [key: string]: unknown;
+            })[] | null;
             explicit_max_ttl: number;
             max_ttl: number;
             permanently_delete: boolean;
@@ -8826,6 +9256,9 @@ export interface components {
             sign_in_audience: string;
             tags: string[] | null;
             ttl: number;
+            credential_type?: string;
+            federated_client_id?: string;
+            allowed_scopes?: string[];
         } & {
             [key: string]: unknown;
         };
@@ -8849,8 +9282,12 @@ export interface components {
             permanently_delete?: boolean;
             sign_in_audience?: string;
             tags?: string[];
+            credential_type?: string;
+            federated_client_id?: string;
+            allowed_scopes?: string[];
             cloud_roles?: string;
             cloud_groups?: string;
+            cloud_app_roles?: string;
         };
         "cloud-roles-name-delete-answer": {
             request_id: string;
@@ -8864,7 +9301,15 @@ export interface components {
         };
         "cloud-creds-name-get-data": {
             client_id: string;
-            client_secret: string;
+            client_secret?: string;
+            tenant_id?: string;
+            certificate?: string;
+            private_key?: string;
+            certificate_expiration?: string;
+            client_assertion?: string;
+            client_assertion_type?: string;
+            token_endpoint?: string;
+            expires_in?: number;
         } & {
             [key: string]: unknown;
         };
@@ -8885,6 +9330,7 @@ export interface components {
                 name: string;
                 ok: boolean;
                 detail: string;
+                fix: string;
             } & {
                 [key: string]: unknown;
             })[];
@@ -8976,6 +9422,193 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        "cloud-token-name-get-data": {
+            token_type: string;
+            expires_in: number;
+            ext_expires_in: number;
+            access_token: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "cloud-token-name-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["cloud-token-name-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "cloud-token-name-post-data": {
+            token_type: string;
+            expires_in: number;
+            ext_expires_in: number;
+            access_token: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "cloud-token-name-post-input": {
+            scope?: string;
+            fresh?: boolean;
+        };
+        "cloud-token-name-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["cloud-token-name-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "cloud-static-roles-search-data": {
+            keys: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        "cloud-static-roles-search-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["cloud-static-roles-search-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "cloud-static-roles-name-get-data": {
+            allowed_scopes: string[];
+            application_object_id: string;
+            disable_automated_rotation: boolean;
+            last_error: string;
+            last_vault_rotation: string;
+            metadata: {
+                [key: string]: string;
+            };
+            next_vault_rotation: string;
+            rotation_grace_period: number;
+            rotation_period: number;
+            rotation_schedule: string;
+            rotation_window: number;
+            seamless_rotation: boolean;
+            ttl: number;
+        } & {
+            [key: string]: unknown;
+        };
+        "cloud-static-roles-name-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["cloud-static-roles-name-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "cloud-static-roles-name-post-input": {
+            application_object_id?: string;
+            rotation_period?: string;
+            ttl?: string;
+            rotation_schedule?: string;
+            rotation_window?: string;
+            disable_automated_rotation?: boolean;
+            rotation_grace_period?: string;
+            seamless_rotation?: boolean;
+            metadata?: {
+                [key: string]: string;
+            };
+            allowed_scopes?: string[];
+            defer_initial_creds?: boolean;
+            skip_import_rotation?: boolean;
+            secret_id?: string;
+            client_secret?: string;
+            /** Format: date-time */
+            expiration?: string;
+        };
+        "cloud-static-roles-name-delete-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "cloud-static-roles-name-import-post-input": {
+            application_object_id?: string;
+            rotation_period?: string;
+            ttl?: string;
+            rotation_schedule?: string;
+            rotation_window?: string;
+            disable_automated_rotation?: boolean;
+            rotation_grace_period?: string;
+            seamless_rotation?: boolean;
+            metadata?: {
+                [key: string]: string;
+            };
+            allowed_scopes?: string[];
+            defer_initial_creds?: boolean;
+            skip_import_rotation?: boolean;
+            secret_id?: string;
+            client_secret?: string;
+            /** Format: date-time */
+            expiration?: string;
+        };
+        "cloud-static-creds-name-get-data": {
+            client_id: string;
+            client_secret: string;
+            secret_id: string;
+            expiration: string;
+            metadata: {
+                [key: string]: string;
+            };
+            ttl: number;
+            last_vault_rotation: string;
+            previous_secret_id?: string;
+            previous_expiration?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "cloud-static-creds-name-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["cloud-static-creds-name-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "cloud-static-creds-name-token-post-data": {
+            token_type: string;
+            expires_in: number;
+            ext_expires_in: number;
+            access_token: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "cloud-static-creds-name-token-post-input": {
+            scope?: string;
+            fresh?: boolean;
+        };
+        "cloud-static-creds-name-token-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["cloud-static-creds-name-token-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
         "azure-config-get-data": {
             subscription_id?: string;
             tenant_id?: string;
@@ -8989,7 +9622,12 @@ export interface components {
             rotation_period?: number;
             rotation_policy?: string;
             disable_automated_rotation?: boolean;
+            auth_type?: string;
+            managed_identity_client_id?: string;
+            root_application_object_id?: string;
             root_password_expiration_date?: string;
+            client_certificate_thumbprint?: string;
+            client_certificate_expiration?: string;
         } & {
             [key: string]: unknown;
         };
@@ -9018,6 +9656,77 @@ export interface components {
             rotation_period?: string;
             rotation_policy?: string;
             disable_automated_rotation?: boolean;
+            auth_type?: string;
+            client_certificate?: string;
+            client_certificate_password?: string;
+            managed_identity_client_id?: string;
+            root_application_object_id?: string;
+        };
+        "azure-config-identity-get-data": {
+            auth_type: string;
+            issuer: string;
+            subject: string;
+            role_subject: string;
+            audience: string;
+            jwks_uri: string;
+            client_id: string;
+            commands: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-config-identity-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["azure-config-identity-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-config-certificate-get-data": {
+            certificate: string;
+            thumbprint: string;
+            thumbprint_sha256: string;
+            expiration: string;
+            command: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-config-certificate-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["azure-config-certificate-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-config-certificate-post-data": {
+            certificate: string;
+            thumbprint: string;
+            thumbprint_sha256: string;
+            expiration: string;
+            command: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-config-certificate-post-input": {
+            ttl?: string;
+        };
+        "azure-config-certificate-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["azure-config-certificate-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
         };
         "azure-roles-search-data": {
             keys: string[];
@@ -9050,6 +9759,14 @@ export interface components {
             } & {
                 [key: string]: unknown;
             })[] | null;
+            azure_app_roles?: ({
+                app_id: string;
+                resource_id: string;
+                role_name: string;
+                role_id: string;
+            } & {
+                [key: string]: unknown;
+            })[] | null;
             explicit_max_ttl: number;
             max_ttl: number;
             permanently_delete: boolean;
@@ -9057,6 +9774,9 @@ export interface components {
             sign_in_audience: string;
             tags: string[] | null;
             ttl: number;
+            credential_type?: string;
+            federated_client_id?: string;
+            allowed_scopes?: string[];
         } & {
             [key: string]: unknown;
         };
@@ -9080,8 +9800,12 @@ export interface components {
             permanently_delete?: boolean;
             sign_in_audience?: string;
             tags?: string[];
+            credential_type?: string;
+            federated_client_id?: string;
+            allowed_scopes?: string[];
             azure_roles?: string;
             azure_groups?: string;
+            azure_app_roles?: string;
         };
         "azure-roles-name-delete-answer": {
             request_id: string;
@@ -9095,7 +9819,15 @@ export interface components {
         };
         "azure-creds-name-get-data": {
             client_id: string;
-            client_secret: string;
+            client_secret?: string;
+            tenant_id?: string;
+            certificate?: string;
+            private_key?: string;
+            certificate_expiration?: string;
+            client_assertion?: string;
+            client_assertion_type?: string;
+            token_endpoint?: string;
+            expires_in?: number;
         } & {
             [key: string]: unknown;
         };
@@ -9116,6 +9848,7 @@ export interface components {
                 name: string;
                 ok: boolean;
                 detail: string;
+                fix: string;
             } & {
                 [key: string]: unknown;
             })[];
@@ -9202,6 +9935,193 @@ export interface components {
             renewable: boolean;
             lease_duration: number;
             data: components["schemas"]["azure-reap-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-token-name-get-data": {
+            token_type: string;
+            expires_in: number;
+            ext_expires_in: number;
+            access_token: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-token-name-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["azure-token-name-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-token-name-post-data": {
+            token_type: string;
+            expires_in: number;
+            ext_expires_in: number;
+            access_token: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-token-name-post-input": {
+            scope?: string;
+            fresh?: boolean;
+        };
+        "azure-token-name-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["azure-token-name-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-static-roles-search-data": {
+            keys: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-static-roles-search-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["azure-static-roles-search-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-static-roles-name-get-data": {
+            allowed_scopes: string[];
+            application_object_id: string;
+            disable_automated_rotation: boolean;
+            last_error: string;
+            last_vault_rotation: string;
+            metadata: {
+                [key: string]: string;
+            };
+            next_vault_rotation: string;
+            rotation_grace_period: number;
+            rotation_period: number;
+            rotation_schedule: string;
+            rotation_window: number;
+            seamless_rotation: boolean;
+            ttl: number;
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-static-roles-name-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["azure-static-roles-name-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-static-roles-name-post-input": {
+            application_object_id?: string;
+            rotation_period?: string;
+            ttl?: string;
+            rotation_schedule?: string;
+            rotation_window?: string;
+            disable_automated_rotation?: boolean;
+            rotation_grace_period?: string;
+            seamless_rotation?: boolean;
+            metadata?: {
+                [key: string]: string;
+            };
+            allowed_scopes?: string[];
+            defer_initial_creds?: boolean;
+            skip_import_rotation?: boolean;
+            secret_id?: string;
+            client_secret?: string;
+            /** Format: date-time */
+            expiration?: string;
+        };
+        "azure-static-roles-name-delete-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-static-roles-name-import-post-input": {
+            application_object_id?: string;
+            rotation_period?: string;
+            ttl?: string;
+            rotation_schedule?: string;
+            rotation_window?: string;
+            disable_automated_rotation?: boolean;
+            rotation_grace_period?: string;
+            seamless_rotation?: boolean;
+            metadata?: {
+                [key: string]: string;
+            };
+            allowed_scopes?: string[];
+            defer_initial_creds?: boolean;
+            skip_import_rotation?: boolean;
+            secret_id?: string;
+            client_secret?: string;
+            /** Format: date-time */
+            expiration?: string;
+        };
+        "azure-static-creds-name-get-data": {
+            client_id: string;
+            client_secret: string;
+            secret_id: string;
+            expiration: string;
+            metadata: {
+                [key: string]: string;
+            };
+            ttl: number;
+            last_vault_rotation: string;
+            previous_secret_id?: string;
+            previous_expiration?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-static-creds-name-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["azure-static-creds-name-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-static-creds-name-token-post-data": {
+            token_type: string;
+            expires_in: number;
+            ext_expires_in: number;
+            access_token: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-static-creds-name-token-post-input": {
+            scope?: string;
+            fresh?: boolean;
+        };
+        "azure-static-creds-name-token-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["azure-static-creds-name-token-post-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {

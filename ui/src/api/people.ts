@@ -18,3 +18,15 @@ export const readGroup = defineCall(
     data: v.object({ member_entity_ids: v.nullable(texts), member_group_ids: v.nullable(texts) }),
   }),
 )
+
+export const groupName = defineCall(
+  'get',
+  '/identity/group/id/{id}',
+  v.object({ data: v.object({ name: v.string() }) }),
+)
+
+export const entityGroups = defineCall(
+  'get',
+  '/identity/entity/id/{id}',
+  v.object({ data: v.object({ group_ids: texts }) }),
+)

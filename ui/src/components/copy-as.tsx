@@ -28,7 +28,8 @@ export function CopyAs({ requests }: { readonly requests: readonly ApiRequest[] 
   )
 }
 
-const Command = ({ name, text }: { readonly name: string; readonly text: string }) => (
+/** A line for a terminal, with a button that copies it. */
+export const Command = ({ name, text }: { readonly name: string; readonly text: string }) => (
   <div className="command">
     <pre>
       <code>{text}</code>

@@ -11,7 +11,7 @@ import { setNamespace, useNamespace } from '../session/namespace.ts'
 import type { SessionEnd } from '../session/session.ts'
 import { strings } from '../strings.ts'
 import { loginTypes, MethodForm, type Mounted, TokenForm } from './methods.tsx'
-import type { OidcReturn } from './oidc.ts'
+import { ForeignLogin, type OidcReturn } from './oidc.ts'
 import { type ServerState, useServer } from './use-server.ts'
 
 const text = strings.login
@@ -69,7 +69,7 @@ function RefusedLogin({
       {code !== undefined && (
         <p className="mono">{description === undefined ? code : `${code}: ${description}`}</p>
       )}
-      <Failure error={error} />
+      {!(error instanceof ForeignLogin) && <Failure error={error} />}
       <Button kind="primary" autoFocus onPress={onAgain}>
         {strings.tryAgain}
       </Button>
@@ -80,6 +80,7 @@ function RefusedLogin({
 function causeOf(error: unknown, code: string | undefined): string {
   const said = error instanceof ApiError ? error.errors.join(' ') : ''
   if (code === 'access_denied') return text.causes.denied
+  if (error instanceof ForeignLogin) return text.causes.nonce
   if (said.includes('OAuth state')) return text.causes.state
   if (said.includes('client_nonce')) return text.causes.nonce
   if (error instanceof ApiError && (error.status === 0 || error.status >= 500)) return text.causes.unavailable

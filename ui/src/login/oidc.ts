@@ -13,6 +13,7 @@ const pendingLogin = v.object({
   namespace: v.string(),
   nonce: v.string(),
   destination: v.string(),
+  state: v.string(),
 })
 
 /** The address that roles and providers set up for Vault's UI already allow. */
@@ -47,7 +48,16 @@ export async function beginOidc(mount: string, role: string): Promise<void> {
       `${strings.login.noAuthUrl} ${warnings?.join(' ') ?? strings.login.noAuthUrlCause}`,
     )
   if (!/^https?:\/\//i.test(data.auth_url)) throw new LoginProblem(strings.login.badAuthUrl)
-  const pending = { mount, role, namespace: namespace(), nonce, destination: location.hash }
+  const [state = ''] = (new URL(data.auth_url).searchParams.get('state') ?? '').split(',ns=')
+  // the page that takes a posted form looks for the state
+  const pending: v.InferOutput<typeof pendingLogin> = {
+    mount,
+    role,
+    namespace: namespace(),
+    nonce,
+    destination: location.hash,
+    state,
+  }
   sessionStorage.setItem(key, JSON.stringify(pending))
   location.assign(data.auth_url)
 }
@@ -58,6 +68,8 @@ export type OidcReturn = {
   readonly namespace: string
   readonly role: string
   readonly destination: string
+  /** Whether this tab began it. */
+  readonly isOwn: boolean
   readonly query: Readonly<Record<string, string>>
 }
 
@@ -77,6 +89,7 @@ export function takeOidcReturn(): OidcReturn | undefined {
     namespace: pending?.namespace ?? inState ?? inQuery ?? '',
     role: pending?.role ?? '',
     destination: pending?.destination ?? '',
+    isOwn: pending?.state === state,
     query: { ...rest, state, ...(pending !== undefined && { client_nonce: pending.nonce }) },
   }
 }
@@ -89,8 +102,14 @@ function jsonOf(text: string | null): unknown {
   }
 }
 
+/** The login belongs to somebody else: a link must not log people in under another name. */
+export class ForeignLogin extends Error {
+  override readonly name = 'ForeignLogin'
+}
+
 /** Exchanges the provider's answer for a token. */
-export async function completeOidc({ mount, query }: OidcReturn): Promise<string> {
+export async function completeOidc({ mount, query, isOwn }: OidcReturn): Promise<string> {
+  if (!isOwn) throw new ForeignLogin()
   const { auth } = await oidcCallback({ params: { jwt_mount_path: mount }, query }, { token: null })
   return auth.client_token
 }

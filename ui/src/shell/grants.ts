@@ -29,11 +29,21 @@ const listed = (rules: Rules, isPrefix: boolean): Grant[] =>
       : []
   })
 
-/** Whether some rule is for a path below this one, which ends in a slash. */
-export const reachesBelow = (grants: readonly Grant[], path: string): boolean =>
+/** Whether a rule allows to write something that may not be there yet. */
+export const mayWrite = (capabilities: readonly string[]): boolean =>
+  capabilities.includes('create') || capabilities.includes('update')
+
+/** Whether some rule that allows this is for a path below this one, which ends in a slash. */
+export const reachesBelow = (
+  grants: readonly Grant[],
+  path: string,
+  allows: (capabilities: readonly string[]) => boolean = () => true,
+): boolean =>
   grants.some(
     ({ path: rule, isPrefix, capabilities }) =>
-      !capabilities.includes('deny') && overlap(rule.split('/'), path.split('/').slice(0, -1), isPrefix),
+      !capabilities.includes('deny') &&
+      allows(capabilities) &&
+      overlap(rule.split('/'), path.split('/').slice(0, -1), isPrefix),
   )
 
 function overlap(rule: readonly string[], path: readonly string[], isPrefix: boolean): boolean {

@@ -1,4 +1,4 @@
-import { type ReactNode, Suspense } from 'react'
+import type { ReactNode } from 'react'
 import { EmptyState } from '../components/empty-state.tsx'
 import { strings } from '../strings.ts'
 import type { View } from '../views/views.ts'
@@ -10,5 +10,5 @@ export function Guarded({ view, children }: { readonly view: View; readonly chil
   const { allowed, isKnown } = useAllowedViews()
   if (!allowed.includes(view))
     return isKnown ? <EmptyState title={strings.shell.notAllowed} /> : <ViewLoading />
-  return <Suspense fallback={<ViewLoading />}>{children}</Suspense>
+  return children
 }

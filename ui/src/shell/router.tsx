@@ -5,7 +5,6 @@ import {
   createRouter,
   Navigate,
 } from '@tanstack/react-router'
-import { lazy } from 'react'
 import { type View, views } from '../views/views.ts'
 import { Frame } from './frame.tsx'
 import { NotFound, ViewFailed, ViewLoading } from './outcomes.tsx'
@@ -25,24 +24,25 @@ const first = createRoute({
   component: () => <Navigate to="/$view/$" params={{ view: 'home', _splat: '' }} />,
 })
 
-const componentOf = new Map(
-  views.map((view: View) => [
-    view.name,
-    { view, Component: lazy(async () => ({ default: (await view.load()).View })) },
-  ]),
-)
+const viewOf = new Map(views.map((view: View) => [view.name, view]))
 
-/** `#/<view>/…`: the rest of the path is the view's own (use-place.ts). */
+/**
+ * `#/<view>/…`: the rest of the path is the view's own (use-place.ts). The former view stays until the code of the next
+ * one is there: after a fallback, React would wait for 300 ms.
+ */
 const anyView = createRoute({
   getParentRoute: () => root,
   path: '/$view/$',
+  loader: async ({ params }) => (await viewOf.get(params.view)?.load())?.View,
+  staleTime: Number.POSITIVE_INFINITY,
   component: function AnyView() {
     const { view: name } = anyView.useParams()
-    const found = componentOf.get(name)
-    if (found === undefined) return <NotFound />
+    const Content = anyView.useLoaderData()
+    const view = viewOf.get(name)
+    if (view === undefined || Content === undefined) return <NotFound />
     return (
-      <Guarded view={found.view} key={name}>
-        <found.Component />
+      <Guarded view={view} key={name}>
+        <Content />
       </Guarded>
     )
   },

@@ -18,16 +18,19 @@ export type View = {
 
 type Probe = { readonly path: string; readonly capability: string }
 
-const kvMounts = ({ secret }: Mounts): readonly string[] =>
-  Object.entries(secret).flatMap(([path, { type }]) => (type === 'kv' ? [path] : []))
+const mountsOf =
+  (...types: readonly string[]) =>
+  ({ secret }: Mounts): readonly string[] =>
+    pathsOfTypes(secret, types).map((path) => `${path}/`)
 
 /** The `default` policy allows the other tools to everyone. */
 const toolProbes: readonly Probe[] = [{ path: 'sys/tools/random', capability: 'update' }]
 
 /** Every view, in the order of the navigation. */
 export const views: readonly View[] = [
-  { name: 'home', load: () => import('./home/home.tsx') },
-  { name: 'secrets', mounts: kvMounts, load: () => import('./secrets/secrets.tsx') },
+  { name: 'home', load: () => import('./overview/overview.tsx') },
+  { name: 'secrets', mounts: mountsOf('kv'), load: () => import('./secrets/secrets.tsx') },
+  { name: 'cloud', mounts: mountsOf('cloud', 'azure'), load: () => import('./cloud/cloud.tsx') },
   {
     name: 'logins',
     probes: ({ auth }) =>
@@ -60,7 +63,8 @@ export const views: readonly View[] = [
   },
   {
     name: 'leases',
-    probes: () => [{ path: 'sys/leases/lookup/', capability: 'list' }],
+    // `list` alone is refused
+    probes: () => [{ path: 'sys/leases/lookup/', capability: 'sudo' }],
     load: () => import('./leases/leases.tsx'),
   },
   {
@@ -70,7 +74,7 @@ export const views: readonly View[] = [
       { path: 'sys/auth', capability: 'read' },
       { path: 'sys/namespaces', capability: 'list' },
       { path: 'sys/key-status', capability: 'read' },
-      { path: 'sys/audit', capability: 'read' },
+      { path: 'sys/audit', capability: 'sudo' },
       { path: 'sys/quotas/rate-limit', capability: 'list' },
     ],
     load: () => import('./system/system.tsx'),

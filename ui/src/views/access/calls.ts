@@ -96,3 +96,9 @@ export const readGroup = defineCall(
   }),
 )
 export const deleteGroup = defineCall('delete', '/identity/group/id/{id}', none)
+
+const made = v.object({ data: v.object({ id: v.string() }) })
+
+export const createEntity = defineCall('post', '/identity/entity', v.union([made, none]))
+export const createGroup = defineCall('post', '/identity/group', v.union([made, none]))
+export const writeGroup = defineCall('post', '/identity/group/id/{id}', none)

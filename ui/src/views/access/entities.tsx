@@ -3,12 +3,13 @@ import { useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
+import { FieldsForm, listOf } from '../../components/fields-form.tsx'
 import { Time } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, useGo } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
-import { deleteEntity, listEntities, readEntity, writeEntity } from './calls.ts'
+import { createEntity, deleteEntity, listEntities, readEntity, writeEntity } from './calls.ts'
 import { namedBy, NamedList } from './named-list.tsx'
 
 const text = strings.access
@@ -16,12 +17,39 @@ const text = strings.access
 export function Entities({ object }: { readonly object: string | undefined }) {
   if (object !== undefined) return <Entity id={object} />
   return (
-    <NamedList
-      tab="entities"
-      empty={text.noEntities}
-      emptyNext={text.noEntitiesNext}
-      request={listEntities.request({})}
-      load={async (signal) => namedBy((await listEntities({}, { signal })).data)}
+    <>
+      <NamedList
+        tab="entities"
+        empty={text.noEntities}
+        emptyNext={text.noEntitiesNext}
+        request={listEntities.request({})}
+        load={async (signal) => namedBy((await listEntities({}, { signal })).data)}
+      />
+      <NewEntity />
+    </>
+  )
+}
+
+function NewEntity() {
+  const client = useQueryClient()
+  const go = useGo()
+  const path = 'identity/entity'
+  const { can } = useCapabilities([path])
+  if (!can(path, 'update')) return null
+  return (
+    <FieldsForm
+      title={text.newEntity}
+      action={text.create}
+      fields={[
+        { name: 'name', label: text.name, isRequired: true },
+        { name: 'policies', label: text.policies, hint: text.policiesHint },
+      ]}
+      run={async (value) => {
+        const body = { name: value('name'), policies: listOf(value('policies')) }
+        const answer = await createEntity({ body })
+        await client.invalidateQueries({ queryKey: ['entities'] })
+        if (answer !== undefined) go({ view: 'access', parts: ['entities', answer.data.id] })
+      }}
     />
   )
 }

@@ -2,11 +2,12 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Time } from '../../components/time.tsx'
+import { FieldsForm, listOf } from '../../components/fields-form.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { useGo } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
-import { deleteGroup, listGroups, readGroup } from './calls.ts'
+import { createGroup, deleteGroup, listGroups, readGroup, writeGroup } from './calls.ts'
 import { IdLinks } from './entities.tsx'
 import { namedBy, NamedList } from './named-list.tsx'
 
@@ -15,12 +16,45 @@ const text = strings.access
 export function Groups({ object }: { readonly object: string | undefined }) {
   if (object !== undefined) return <Group id={object} />
   return (
-    <NamedList
-      tab="groups"
-      empty={text.noGroups}
-      emptyNext={text.noGroupsNext}
-      request={listGroups.request({})}
-      load={async (signal) => namedBy((await listGroups({}, { signal })).data)}
+    <>
+      <NamedList
+        tab="groups"
+        empty={text.noGroups}
+        emptyNext={text.noGroupsNext}
+        request={listGroups.request({})}
+        load={async (signal) => namedBy((await listGroups({}, { signal })).data)}
+      />
+      <NewGroup />
+    </>
+  )
+}
+
+function NewGroup() {
+  const client = useQueryClient()
+  const go = useGo()
+  const path = 'identity/group'
+  const { can } = useCapabilities([path])
+  if (!can(path, 'update')) return null
+  return (
+    <FieldsForm
+      title={text.newGroup}
+      action={text.create}
+      fields={[
+        { name: 'name', label: text.name, isRequired: true },
+        { name: 'policies', label: text.policies, hint: text.policiesHint },
+        { name: 'member_entity_ids', label: text.memberEntities, hint: text.membersHint },
+      ]}
+      run={async (value) => {
+        const answer = await createGroup({
+          body: {
+            name: value('name'),
+            policies: listOf(value('policies')),
+            member_entity_ids: listOf(value('member_entity_ids')),
+          },
+        })
+        await client.invalidateQueries({ queryKey: ['groups'] })
+        if (answer !== undefined) go({ view: 'access', parts: ['groups', answer.data.id] })
+      }}
     />
   )
 }
@@ -81,6 +115,35 @@ function Group({ id }: { readonly id: string }) {
           </dd>
         </dl>
       </section>
+      {can(path, 'update') && (
+        <FieldsForm
+          key={[data.policies, data.member_entity_ids].join(' ')}
+          title={text.changeGroup}
+          action={text.save}
+          fields={[
+            {
+              ...{ name: 'policies', label: text.policies, hint: text.policiesHint },
+              initial: (data.policies ?? []).join(', '),
+            },
+            // a provider says who is in an external group
+            ...(data.type === 'internal'
+              ? [
+                  {
+                    ...{ name: 'member_entity_ids', label: text.memberEntities, hint: text.membersHint },
+                    initial: (data.member_entity_ids ?? []).join(', '),
+                  },
+                ]
+              : []),
+          ]}
+          run={async (value) => {
+            const policies = listOf(value('policies'))
+            const members = listOf(value('member_entity_ids'))
+            const body = data.type === 'internal' ? { policies, member_entity_ids: members } : { policies }
+            await writeGroup({ params: { id }, body })
+            await client.invalidateQueries({ queryKey: ['group', id] })
+          }}
+        />
+      )}
     </>
   )
 }

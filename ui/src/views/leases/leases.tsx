@@ -11,7 +11,14 @@ import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
-import { irrevocableLeases, listLeases, lookUpLease, renewLease, revokeLease, revokePrefix } from './calls.ts'
+import {
+  irrevocableLeases,
+  listLeases,
+  lookUpLease,
+  renewLease,
+  revokeLease,
+  revokePrefix,
+} from '../../api/leases.ts'
 
 const text = strings.leases
 
@@ -30,6 +37,8 @@ export function View() {
   )
 }
 
+const pollMs = 1000
+
 const above = (path: string): string => path.slice(0, path.replace(/\/$/, '').lastIndexOf('/') + 1)
 
 const Up = ({ path }: { readonly path: string }) => (
@@ -42,8 +51,9 @@ const Up = ({ path }: { readonly path: string }) => (
 
 function Prefix({ prefix }: { readonly prefix: string }) {
   const client = useQueryClient()
-  const go = useGo()
   const revoking = `sys/leases/revoke-prefix/${prefix}`
+  /** How many were listed when they began to be revoked. */
+  const [begunWith, setBegunWith] = useState<number>()
   const { can } = useCapabilities([revoking, 'sys/leases'])
   const { data, error } = useQuery({
     queryKey: ['leases', prefix],
@@ -55,6 +65,7 @@ function Prefix({ prefix }: { readonly prefix: string }) {
         throw failure
       }
     },
+    refetchInterval: ({ state }) => (begunWith !== undefined && state.data?.length !== 0 ? pollMs : false),
   })
   const mayRevoke = prefix !== '' && can(revoking, 'update') && can(revoking, 'sudo')
   return (
@@ -64,15 +75,15 @@ function Prefix({ prefix }: { readonly prefix: string }) {
         title={prefix === '' ? (strings.views['leases'] ?? '') : prefix}
         requests={[listLeases.request({ params: { path: prefix } })]}
       >
-        {mayRevoke && data !== undefined && data.length > 0 && (
+        {mayRevoke && begunWith === undefined && data !== undefined && data.length > 0 && (
           <Confirm
             label={text.revokeAll}
             question={text.revokeAllQuestion(prefix)}
             action={text.revokeAll}
             onConfirmed={async () => {
-              await revokePrefix({ params: { path: prefix.replace(/\/$/, '') }, body: { sync: true } })
+              await revokePrefix({ params: { path: prefix.replace(/\/$/, '') }, body: { sync: false } })
+              setBegunWith(data.length)
               await client.invalidateQueries({ queryKey: ['leases'] })
-              go({ view: 'leases', parts: [] })
             }}
           >
             <p>{text.revokeAllHint(data.length)}</p>
@@ -80,15 +91,21 @@ function Prefix({ prefix }: { readonly prefix: string }) {
         )}
       </ViewHeader>
       <Failure error={error} />
+      {begunWith !== undefined && data !== undefined && data.length > 0 && (
+        <p role="status">
+          {text.revoking(begunWith - data.length, begunWith)}{' '}
+          <progress aria-label={text.revokeAll} max={begunWith} value={begunWith - data.length} />
+        </p>
+      )}
       {data?.length === 0 && (
-        <EmptyState title={text.none}>
+        <EmptyState title={begunWith === undefined ? text.none : text.allRevoked}>
           <p>{text.noneNext}</p>
         </EmptyState>
       )}
       {data !== undefined && data.length > 0 && (
         <Table label={text.leases} columns={columnsBelow(prefix)} rows={data} keyOf={(name) => name} />
       )}
-      {prefix === '' && can('sys/leases', 'read') && <Irrevocable />}
+      {prefix === '' && can('sys/leases', 'read') && can('sys/leases', 'sudo') && <Irrevocable />}
     </>
   )
 }

@@ -75,7 +75,7 @@ const columnsOf = (
   {
     id: 'time',
     title: text.time,
-    width: '8.5rem',
+    width: '7rem',
     cell: ({ time, request_id }) => (
       <PlaceLink view="logins" parts={[mount, 'failures', request_id]} search={search}>
         <Time at={time} />
@@ -83,7 +83,7 @@ const columnsOf = (
     ),
   },
   { id: 'role', title: text.role, cell: ({ role }) => shownRole(role) },
-  { id: 'reason', title: text.reason, width: '1.5fr', cell: ({ reason }) => <code>{reason}</code> },
+  { id: 'reason', title: text.reason, width: '2fr', cell: ({ reason }) => <code>{reason}</code> },
   { id: 'from', title: text.from, cell: ({ remote_address }) => <code>{remote_address}</code> },
 ]
 

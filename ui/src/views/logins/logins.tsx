@@ -2,8 +2,9 @@ import { lintFindings, loginConfig, loginFailures, loginRoles, loginStatus } fro
 import { EmptyState } from '../../components/empty-state.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
+import { Choices } from '../../shell/choices.tsx'
 import { pathsOfTypes, useMounts } from '../../shell/mounts.ts'
-import { PlaceLink, usePlace } from '../../shell/use-place.tsx'
+import { usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { Explain } from './explain.tsx'
 import { Failures } from './failures.tsx'
@@ -46,26 +47,21 @@ function Mount({ mount, paths, tab }: Props) {
         requests={calls.map((call) => call.request({ params }))}
       />
       {paths.length > 1 && (
-        <nav aria-label={text.mounts} className="choices">
-          {paths.map((path) => (
-            <PlaceLink key={path} view="logins" parts={[path]} className={path === mount ? 'active' : ''}>
-              {path}/
-            </PlaceLink>
-          ))}
-        </nav>
+        <Choices
+          view="logins"
+          of="mounts"
+          label={text.mounts}
+          choices={paths.map((path) => ({ name: path, label: `${path}/`, parts: [path] }))}
+          open={mount}
+        />
       )}
-      <nav aria-label={text.aspects} className="subnavigation">
-        {allowed.map(({ name }) => (
-          <PlaceLink
-            key={name}
-            view="logins"
-            parts={[mount, name]}
-            className={name === open?.name ? 'active' : ''}
-          >
-            {text.tabs[name]}
-          </PlaceLink>
-        ))}
-      </nav>
+      <Choices
+        view="logins"
+        of="aspects"
+        label={text.aspects}
+        choices={allowed.map(({ name }) => ({ name, label: text.tabs[name], parts: [mount, name] }))}
+        open={open?.name}
+      />
       {open !== undefined ? (
         <open.Page mount={mount} />
       ) : (

@@ -7,7 +7,7 @@ import { type Column, Table } from '../../components/table.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
-import { Fields } from './fields.tsx'
+import { Fields } from '../../components/fields.tsx'
 
 const text = strings.logins
 

@@ -5,7 +5,7 @@ import { Failure } from '../../components/failure.tsx'
 import { Time } from '../../components/time.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { strings } from '../../strings.ts'
-import { Fields } from './fields.tsx'
+import { Fields } from '../../components/fields.tsx'
 
 const text = strings.logins
 

@@ -1,6 +1,9 @@
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { messagesPath } from '../../api/message-admin.ts'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { ViewLoading } from '../../shell/outcomes.tsx'
 import { usePlace } from '../../shell/use-place.tsx'
+import { strings } from '../../strings.ts'
 import { Details } from './details.tsx'
 import { Editor } from './editor.tsx'
 import { List } from './list.tsx'
@@ -11,12 +14,18 @@ export function View() {
   const { parts } = usePlace()
   const [id, page] = parts
   const item = `${messagesPath}/${id ?? ''}`
-  const { can } = useCapabilities([messagesPath, ...(id === undefined || id === 'new' ? [] : [item])])
+  const { can, isKnown } = useCapabilities([
+    messagesPath,
+    ...(id === undefined || id === 'new' ? [] : [item]),
+  ])
+  const isEditor = id === 'new' || page === 'edit'
+  const mayEdit = id === 'new' ? can(messagesPath, 'create') : can(item, 'update')
+  if (isEditor && !mayEdit) return isKnown ? <EmptyState title={strings.shell.notAllowed} /> : <ViewLoading />
   return (
     <div className="view">
       {id === undefined ? (
         <List mayCreate={can(messagesPath, 'create')} />
-      ) : id === 'new' || page === 'edit' ? (
+      ) : isEditor ? (
         <Editor key={id} id={id === 'new' ? undefined : id} />
       ) : (
         <Details id={id} mayUpdate={can(item, 'update')} mayDelete={can(item, 'delete')} />

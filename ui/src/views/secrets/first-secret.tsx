@@ -69,13 +69,14 @@ export function FirstSecret({ mount, path }: Props) {
         )}
       </ViewHeader>
       <section className="panel" aria-labelledby="values">
-        <h2 id="values">{isThere ? text.values : text.newSecret}</h2>
+        <h2 id="values">{isThere || !mayRead ? text.values : text.newSecret}</h2>
         <Failure error={error} />
         {!isThere && error === null && <p>{mayRead ? text.notThere : text.mayNotRead}</p>}
-        {isEdited || (!isThere && mayWrite && mayRead && error === null) ? (
+        {!mayRead && mayWrite && <p>{text.replacesUnseen}</p>}
+        {isEdited || (!isThere && mayWrite && error === null) ? (
           <Editor
             before={data ?? {}}
-            submit={isThere ? text.save : text.create}
+            submit={isThere || !mayRead ? text.save : text.create}
             onSave={async (values) => {
               await writeFirst({ params, body: values })
               setEdited(false)

@@ -110,7 +110,7 @@ function OpenPath({ mount, folder }: { readonly mount: SecretMount; readonly fol
   const path = `${folder}${name.trim()}`
   return (
     <form
-      className="open-path"
+      className="one-line"
       onSubmit={(event) => {
         event.preventDefault()
         if (name.trim() !== '') go({ view: 'secrets', parts: [mount.path, path] })

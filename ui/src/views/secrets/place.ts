@@ -24,12 +24,14 @@ export const endpointPath = (
 
 type ReadVersion = Awaited<ReturnType<typeof readSecret>>['data']
 
-/** Null: there is no such version, or it is deleted. Nothing is kept once nobody looks at it. */
+/** Null: there is no such version, it is deleted, or it must not be read. Nothing is kept once nobody looks at it. */
 export function useSecret(place: SecretPlace, version: number | undefined) {
+  const mayRead = place.can(endpointPath(place, 'data'), 'read')
   return useQuery({
-    queryKey: ['secret', place.mount, place.path, 'data', version ?? 'current'],
+    queryKey: ['secret', place.mount, place.path, 'data', version ?? 'current', mayRead],
     gcTime: 0,
     queryFn: async ({ signal }): Promise<ReadVersion | null> => {
+      if (!mayRead) return null
       const query = version === undefined ? undefined : { version: String(version) }
       try {
         return (await readSecret({ params: place.params, query }, { signal })).data

@@ -3,7 +3,6 @@ import { useState } from 'react'
 import { ApiError } from '../../api/errors.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
-import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Time } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
@@ -92,14 +91,10 @@ function Loaded({ place, metadata, error }: LoadedProps) {
         <DeleteAll place={place} metadata={metadata ?? undefined} />
       </ViewHeader>
       <Failure error={error} />
-      {can(endpointPath(place, 'data'), 'read') || metadata === null ? (
-        <Data place={place} metadata={metadata ?? undefined} version={version} />
-      ) : (
-        <EmptyState title={text.mayNotRead} />
-      )}
+      <Data place={place} metadata={metadata ?? undefined} version={version} />
       {metadata != null && (
         <>
-          {other !== undefined && (
+          {other !== undefined && can(endpointPath(place, 'data'), 'read') && (
             <Difference place={place} from={other} to={version ?? metadata.current_version} />
           )}
           <Versions place={place} metadata={metadata} shown={version} />
@@ -121,48 +116,57 @@ function Data({ place, metadata, version }: DataProps) {
   const go = useGo()
   const [isEdited, setEdited] = useState(false)
   const { data, error, isPending } = useSecret(place, version)
-  const mayCreate = place.can(endpointPath(place, 'data'), 'create')
-  const mayUpdate = place.can(endpointPath(place, 'data'), 'update')
   if (isPending) return <ViewLoading />
-  const current = metadata?.current_version ?? data?.metadata.version ?? 0
+  const may = (capability: string) => place.can(endpointPath(place, 'data'), capability)
+  const current = currentVersion(place, metadata, data)
   const shown = version ?? current
   const state = metadata?.versions[String(shown)]
   const save = async (values: Values) => {
     // somebody may have written since: the server refuses then
-    await writeSecret({ params: place.params, body: { data: values, options: { cas: current } } })
+    const options = current === undefined ? {} : { cas: current }
+    await writeSecret({ params: place.params, body: { data: values, options } })
     setEdited(false)
     await place.changed()
     go({ view: 'secrets', parts: [place.mount, place.path] })
   }
-  const mayWrite = current === 0 ? mayCreate || mayUpdate : mayUpdate
+  const mayWrite = may('update') || (!current && may('create'))
   const isThere = data?.data != null
+  const isVersionThere = isThere || (state !== undefined && stateOf(state) === 'there')
+  const canBeDeleted = isVersionThere && shown === current && may('delete')
   return (
     <section className="panel" aria-labelledby="values">
       <div className="panel-head">
-        <h2 id="values">{current === 0 ? text.newSecret : text.versionTitle(shown, shown === current)}</h2>
+        <h2 id="values">{titleOf(current, shown)}</h2>
         {isThere && <Time at={data.metadata.created_time} />}
       </div>
       <Failure error={error} />
       {!isThere && error === null && (
-        <p>{current === 0 ? text.notThere : text.states[state === undefined ? 'gone' : stateOf(state)]}</p>
+        <p>
+          {current === 0
+            ? text.notThere
+            : may('read')
+              ? text.states[state === undefined ? 'gone' : stateOf(state)]
+              : text.mayNotRead}
+        </p>
       )}
-      {isEdited || (current === 0 && mayWrite && error === null) ? (
+      {current === undefined && mayWrite && <p>{text.replacesUnseen}</p>}
+      {isEdited || (!current && mayWrite && error === null) ? (
         <Editor
           before={data?.data ?? {}}
-          submit={current === 0 ? text.create : text.saveAs(current + 1)}
+          submit={current === undefined ? text.save : current === 0 ? text.create : text.saveAs(current + 1)}
           onSave={save}
-          onCancel={current === 0 ? undefined : () => setEdited(false)}
+          onCancel={!current ? undefined : () => setEdited(false)}
         />
       ) : (
         <>
           {isThere && <ValueList values={data.data ?? {}} />}
           <div className="actions">
-            {current > 0 && mayWrite && (
+            {current !== undefined && current > 0 && mayWrite && (
               <Button kind="primary" onPress={() => setEdited(true)}>
                 {isThere ? text.edit : text.writeAnew}
               </Button>
             )}
-            {isThere && shown === current && place.can(endpointPath(place, 'data'), 'delete') && (
+            {canBeDeleted && shown !== undefined && (
               <Confirm
                 label={text.deleteVersion}
                 question={text.deleteVersionQuestion(shown, place.path)}
@@ -181,6 +185,23 @@ function Data({ place, metadata, version }: DataProps) {
     </section>
   )
 }
+
+/** 0: there is no secret. Undefined: the token may not know. */
+function currentVersion(
+  place: SecretPlace,
+  metadata: Metadata | undefined,
+  data: Awaited<ReturnType<typeof readSecret>>['data'] | null | undefined,
+): number | undefined {
+  const isKnown = (['data', 'metadata'] as const).some((one) => place.can(endpointPath(place, one), 'read'))
+  return isKnown ? (metadata?.current_version ?? data?.metadata.version ?? 0) : undefined
+}
+
+const titleOf = (current: number | undefined, shown: number | undefined): string =>
+  current === 0
+    ? text.newSecret
+    : shown === undefined
+      ? text.values
+      : text.versionTitle(shown, shown === current)
 
 type DeleteAllProps = { readonly place: SecretPlace; readonly metadata: Metadata | undefined }
 

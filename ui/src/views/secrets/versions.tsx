@@ -98,7 +98,7 @@ function VersionActions({ place, row, current, shown }: ActionProps) {
   }
   return (
     <div className="row-actions">
-      {row.number !== shown && state === 'there' && (
+      {row.number !== shown && state === 'there' && can(endpointPath(place, 'data'), 'read') && (
         <PlaceLink
           view="secrets"
           parts={[place.mount, place.path]}

@@ -1,10 +1,15 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
+import { FieldsForm } from '../../components/fields-form.tsx'
+import { Select } from '../../components/select.tsx'
 import { Table } from '../../components/table.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
+import { useCapabilities } from '../../shell/capabilities.ts'
 import { strings } from '../../strings.ts'
-import { auditDevices } from './calls.ts'
+import { auditDevices, disableAudit, enableAudit } from './calls.ts'
 
 const text = strings.system
 
@@ -12,6 +17,12 @@ type Device = { readonly path: string; readonly type: string; readonly options: 
 
 /** Where requests are recorded. */
 export function AuditDevices() {
+  const client = useQueryClient()
+  const path = 'sys/audit/x'
+  const { can } = useCapabilities([path])
+  const changed = () => client.invalidateQueries({ queryKey: ['audit-devices'] })
+  // both calls are for operators with sudo only
+  const may = (capability: string) => can(path, capability) && can(path, 'sudo')
   const { data, error } = useQuery({
     queryKey: ['audit-devices'],
     queryFn: async ({ signal }): Promise<Device[]> =>
@@ -43,11 +54,65 @@ export function AuditDevices() {
               width: '3fr',
               cell: ({ options }: Device) => <code>{options}</code>,
             },
+            {
+              id: 'actions',
+              title: text.actions,
+              cell: ({ path: device }: Device) =>
+                may('delete') && (
+                  <Confirm
+                    label={text.disable}
+                    question={text.disableQuestion(device)}
+                    action={text.disable}
+                    onConfirmed={async () => {
+                      await disableAudit({ params: { path: device.replace(/\/$/, '') } })
+                      await changed()
+                    }}
+                  >
+                    <p>{text.disableAuditHint}</p>
+                  </Confirm>
+                ),
+            },
           ]}
           rows={data}
           keyOf={({ path }) => path}
         />
       )}
+      {may('update') && <Enable onDone={changed} />}
     </>
+  )
+}
+
+/** What each type of device must know. */
+const optionOf = { file: 'file_path', http: 'uri' } as const
+
+const typeNames = Object.keys(optionOf) as (keyof typeof optionOf)[]
+
+function Enable({ onDone }: { readonly onDone: () => Promise<unknown> }) {
+  const [type, setType] = useState<keyof typeof optionOf>('file')
+  const option = optionOf[type]
+  return (
+    <FieldsForm
+      key={type}
+      title={text.enableAudit}
+      action={text.enableAction}
+      fields={[
+        { name: 'path', label: text.path, isRequired: true, initial: type },
+        { name: option, label: text.auditOptions[option], isRequired: true },
+      ]}
+      run={async (value) => {
+        await enableAudit({
+          params: { path: value('path') },
+          body: { type, options: { [option]: value(option) } },
+        })
+        await onDone()
+      }}
+    >
+      <Select
+        label={text.type}
+        value={type}
+        onChange={(name) => setType(typeNames.find((one) => one === name) ?? 'file')}
+        options={typeNames.map((name) => [name, name])}
+      />
+    </FieldsForm>
   )
 }

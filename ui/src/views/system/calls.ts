@@ -99,3 +99,8 @@ export const readRateLimit = defineCall(
     }),
   }),
 )
+
+export const writeRateLimit = defineCall('post', '/sys/quotas/rate-limit/{name}', none)
+export const deleteRateLimit = defineCall('delete', '/sys/quotas/rate-limit/{name}', none)
+export const enableAudit = defineCall('post', '/sys/audit/{path}', none)
+export const disableAudit = defineCall('delete', '/sys/audit/{path}', none)

@@ -1,5 +1,5 @@
 import { ApiError } from '../../api/errors.ts'
-import { listLeases } from '../leases/calls.ts'
+import { listLeases } from '../../api/leases.ts'
 
 const mostCalls = 50
 

@@ -50,7 +50,7 @@ export function MountPage({ kind, path, mount }: Props) {
         </dl>
       </section>
       {can(`${own}/tune`, 'update') && <Tune kind={kind} path={path} mount={mount} />}
-      {can('sys/remount', 'update') && <Move kind={kind} path={path} />}
+      {can('sys/remount', 'update') && can('sys/remount', 'sudo') && <Move kind={kind} path={path} />}
     </>
   )
 }
@@ -66,9 +66,12 @@ const useChanged = () => {
 function Disable({ kind, path }: { readonly kind: Kind; readonly path: string }) {
   const changed = useChanged()
   const go = useGo()
+  const below = kind === 'secrets' ? path : `auth/${path}`
+  const { can } = useCapabilities([`sys/leases/lookup/${below}`])
   const { data } = useQuery({
     queryKey: ['leases-below', kind, path],
-    queryFn: ({ signal }) => leasesBelow(kind === 'secrets' ? path : `auth/${path}`, signal),
+    queryFn: ({ signal }) => leasesBelow(below, signal),
+    enabled: can(`sys/leases/lookup/${below}`, 'sudo'),
   })
   return (
     <Confirm

@@ -6,7 +6,8 @@ import { Field } from '../../components/field.tsx'
 import { Select } from '../../components/select.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
-import { useCapabilities } from '../../shell/capabilities.ts'
+import { useReach } from '../../shell/acl.ts'
+import { mayWrite } from '../../shell/grants.ts'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { authMounts, enableAuth, enableSecrets, type Mount, secretMounts } from './calls.ts'
@@ -18,6 +19,12 @@ const text = strings.system
 const types: Readonly<Record<Kind, readonly string[]>> = {
   secrets: ['kv-v2', 'kv', 'cloud', 'azure'],
   logins: ['jwt', 'oidc', 'approle', 'userpass'],
+}
+
+/** Only the mounts of login methods ask for `sudo`. */
+const mayEnable: Readonly<Record<Kind, (capabilities: readonly string[]) => boolean>> = {
+  secrets: mayWrite,
+  logins: (capabilities) => mayWrite(capabilities) && capabilities.includes('sudo'),
 }
 
 type Row = { readonly path: string; readonly mount: Mount }
@@ -70,9 +77,8 @@ function Enable({ kind }: { readonly kind: Kind }) {
   const [path, setPath] = useState('')
   const [description, setDescription] = useState('')
   const [error, setError] = useState<unknown>()
-  const asked = callPath(kind, path.trim() || 'x')
-  const { can } = useCapabilities([asked])
-  if (!can(asked, 'create') && !can(asked, 'update')) return null
+  const { reaches } = useReach()
+  if (!reaches(callPath(kind, ''), mayEnable[kind])) return null
   const enable = async (event: FormEvent) => {
     event.preventDefault()
     const call = kind === 'secrets' ? enableSecrets : enableAuth

@@ -9,7 +9,9 @@ import { Field } from '../../components/field.tsx'
 import { Table } from '../../components/table.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useNamespace } from '../../session/namespace.ts'
+import { useReach } from '../../shell/acl.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
+import { mayWrite } from '../../shell/grants.ts'
 import { strings } from '../../strings.ts'
 import { createNamespace, deleteNamespace, listNamespaces } from './calls.ts'
 
@@ -20,7 +22,7 @@ type Namespace = { readonly name: string; readonly isEnding: boolean }
 
 export function Namespaces() {
   const client = useQueryClient()
-  const { can } = useCapabilities(['sys/namespaces/+'])
+  const { reaches } = useReach()
   const { data, error } = useQuery<readonly Namespace[]>({
     queryKey: ['namespaces'],
     queryFn: async ({ signal }): Promise<readonly Namespace[]> => {
@@ -36,7 +38,7 @@ export function Namespaces() {
     refetchInterval: ({ state }) => (state.data?.some(({ isEnding }) => isEnding) === true ? pollMs : false),
   })
   const changed = () => client.invalidateQueries({ queryKey: ['namespaces'] })
-  const mayWrite = can('sys/namespaces/+', 'update') || can('sys/namespaces/+', 'create')
+  const { can } = useCapabilities((data ?? []).map(({ name }) => pathOf(name)))
   return (
     <>
       <ViewHeader title={text.tabs.namespaces} requests={[listNamespaces.request({})]} />
@@ -58,7 +60,7 @@ export function Namespaces() {
                 isEnding ? (
                   <span role="status">{text.deleting}</span>
                 ) : (
-                  can('sys/namespaces/+', 'delete') && <Delete name={name} changed={changed} />
+                  can(pathOf(name), 'delete') && <Delete name={name} changed={changed} />
                 ),
             },
           ]}
@@ -66,10 +68,13 @@ export function Namespaces() {
           keyOf={({ name }) => name}
         />
       )}
-      {mayWrite && <Create changed={changed} />}
+      {reaches('sys/namespaces/', mayWrite) && <Create changed={changed} />}
     </>
   )
 }
+
+/** As policies name it. */
+const pathOf = (name: string) => `sys/namespaces/${name.replace(/\/$/, '')}`
 
 /** Another document: its login begins anew. */
 function NamespaceLink({ name }: { readonly name: string }) {

@@ -1,11 +1,14 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { ApiError } from '../../api/errors.ts'
+import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
+import { FieldsForm } from '../../components/fields-form.tsx'
 import { Table } from '../../components/table.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
+import { useCapabilities } from '../../shell/capabilities.ts'
 import { strings } from '../../strings.ts'
-import { listRateLimits, readRateLimit } from './calls.ts'
+import { deleteRateLimit, listRateLimits, readRateLimit, writeRateLimit } from './calls.ts'
 
 const text = strings.system
 
@@ -13,6 +16,10 @@ type Limit = Awaited<ReturnType<typeof readRateLimit>>['data']
 
 /** How often clients may call what. */
 export function RateLimits() {
+  const client = useQueryClient()
+  const path = 'sys/quotas/rate-limit/x'
+  const { can } = useCapabilities([path])
+  const changed = () => client.invalidateQueries({ queryKey: ['rate-limits'] })
   const { data, error } = useQuery({
     queryKey: ['rate-limits'],
     queryFn: async ({ signal }): Promise<readonly Limit[]> => {
@@ -47,9 +54,44 @@ export function RateLimits() {
               title: text.rate,
               cell: ({ rate, interval }: Limit) => text.rateOf(rate, interval),
             },
+            {
+              id: 'actions',
+              title: text.actions,
+              cell: ({ name }: Limit) =>
+                can(path, 'delete') && (
+                  <Confirm
+                    label={text.delete}
+                    question={text.deleteLimitQuestion(name)}
+                    action={text.delete}
+                    onConfirmed={async () => {
+                      await deleteRateLimit({ params: { name } })
+                      await changed()
+                    }}
+                  >
+                    <p>{text.deleteLimitHint}</p>
+                  </Confirm>
+                ),
+            },
           ]}
           rows={data}
           keyOf={({ name }) => name}
+        />
+      )}
+      {can(path, 'update') && (
+        <FieldsForm
+          title={text.newLimit}
+          action={text.save}
+          fields={[
+            { name: 'name', label: text.name, isRequired: true },
+            { name: 'path', label: text.path, hint: text.limitPathHint },
+            { name: 'rate', label: text.requests, isRequired: true },
+            { name: 'interval', label: text.interval, hint: text.intervalHint, initial: '1s' },
+          ]}
+          run={async (value) => {
+            const body = { path: value('path'), rate: Number(value('rate')), interval: value('interval') }
+            await writeRateLimit({ params: { name: value('name') }, body })
+            await changed()
+          }}
         />
       )}
     </>

@@ -38,15 +38,15 @@ export function Server() {
       setFailure(refusal)
     }
   }
-  const maySeal = can('sys/seal', 'update') && (can('sys/seal', 'sudo') || can('sys/seal', 'root'))
+  const may = (path: string) => can(path, 'update') && can(path, 'sudo')
   return (
     <>
       <ViewHeader
         title={text.tabs.server}
         requests={[health.request({}), sealStatus.request({}), keyStatus.request({})]}
       >
-        {can('sys/rotate', 'update') && <Button onPress={() => void rotateNow()}>{text.rotate}</Button>}
-        {maySeal && (
+        {may('sys/rotate') && <Button onPress={() => void rotateNow()}>{text.rotate}</Button>}
+        {may('sys/seal') && (
           <Confirm
             label={text.seal}
             question={text.sealQuestion}

@@ -15,7 +15,8 @@ const tabs = [
   { name: 'logins', path: 'sys/auth', capability: 'read', Page: () => <Mounts kind="logins" /> },
   { name: 'namespaces', path: 'sys/namespaces', capability: 'list', Page: Namespaces },
   { name: 'server', path: 'sys/key-status', capability: 'read', Page: Server },
-  { name: 'audit', path: 'sys/audit', capability: 'read', Page: AuditDevices },
+  // who may not use `sudo` there is refused
+  { name: 'audit', path: 'sys/audit', capability: 'sudo', Page: AuditDevices },
   { name: 'limits', path: 'sys/quotas/rate-limit', capability: 'list', Page: RateLimits },
 ] as const
 

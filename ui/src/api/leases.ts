@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { defineCall } from '../../api/client.ts'
+import { defineCall } from './client.ts'
 
 export const listLeases = defineCall(
   'list',

@@ -1,5 +1,5 @@
-import type { Finding } from '../../api/logins.ts'
-import { strings } from '../../strings.ts'
+import type { Finding } from '../api/logins.ts'
+import { strings } from '../strings.ts'
 
 const text = strings.logins
 

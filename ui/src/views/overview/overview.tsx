@@ -6,7 +6,6 @@ import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
-import { type Column, Table } from '../../components/table.tsx'
 import { shortDuration, Time } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { Secret } from '../../components/secret.tsx'
@@ -15,8 +14,10 @@ import { logOut, useRenewal, useSelf, useTimeLeft } from '../../session/use-self
 import { useAcl } from '../../shell/acl.ts'
 import { useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
-import { type Grant, grantsOf } from '../../shell/grants.ts'
-import './home.css'
+import { grantsOf } from '../../shell/grants.ts'
+import { Groups } from './groups.tsx'
+import { type Branch, treeOf } from './tree.ts'
+import './overview.css'
 
 const text = strings.home
 
@@ -54,6 +55,7 @@ function WhoAmI() {
           <>
             <dt>{text.entity}</dt>
             <dd className="mono">{self.entity_id}</dd>
+            <Groups entity={self.entity_id} />
           </>
         )}
         <dt>{strings.login.token}</dt>
@@ -115,30 +117,44 @@ function TokenActions({ self }: { readonly self: Self }) {
   )
 }
 
-const columns: readonly Column<Grant>[] = [
-  {
-    id: 'path',
-    title: text.path,
-    width: '3fr',
-    cell: ({ path, isPrefix }) => (
-      <code>
-        {path}
-        {isPrefix && (
-          <>
-            <span aria-hidden="true">*</span>
-            <span className="hidden">, {text.below}</span>
-          </>
-        )}
-      </code>
-    ),
-  },
-  {
-    id: 'capabilities',
-    title: text.capabilities,
-    width: '2fr',
-    cell: ({ capabilities }) => capabilities.join(', '),
-  },
-]
+/** More branches than that are closed at first. */
+const mostOpen = 40
+
+function Tree({ branches, isOpen }: { readonly branches: readonly Branch[]; readonly isOpen: boolean }) {
+  return (
+    <ul className="reach">
+      {branches.map((branch) => (
+        <li key={branch.id}>
+          {branch.below.length === 0 ? (
+            <Path branch={branch} />
+          ) : (
+            <details open={isOpen}>
+              <summary>
+                <Path branch={branch} />
+              </summary>
+              <Tree branches={branch.below} isOpen={isOpen} />
+            </details>
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const Path = ({ branch: { label, isPrefix, capabilities } }: { readonly branch: Branch }) => (
+  <span className="reached">
+    <code>
+      {label}
+      {isPrefix && (
+        <>
+          <span aria-hidden="true">*</span>
+          <span className="hidden">{text.below}</span>
+        </>
+      )}
+    </code>{' '}
+    {capabilities !== undefined && <span className="may">{capabilities.join(', ')}</span>}
+  </span>
+)
 
 function Reach() {
   const { data, error } = useAcl()
@@ -163,7 +179,11 @@ function Reach() {
             value={filter}
             onChange={(value) => go({ view: 'home', search: { filter: value } }, { replace: true })}
           />
-          <Table label={text.reach} columns={columns} rows={shown} keyOf={({ id }) => id} />
+          <Tree
+            key={String(filter === '')}
+            branches={treeOf(shown)}
+            isOpen={filter !== '' || shown.length <= mostOpen}
+          />
         </>
       )}
     </section>

@@ -1,0 +1,71 @@
+import { type FormEvent, type ReactNode, useId, useState } from 'react'
+import { Button } from './button.tsx'
+import { errorOfField, Failure } from './failure.tsx'
+import { Field } from './field.tsx'
+
+type OneField = {
+  /** As the API names it: an error that names it stands beside the field. */
+  readonly name: string
+  readonly label: string
+  readonly hint?: string
+  readonly isRequired?: boolean
+  readonly initial?: string
+}
+
+type Props = {
+  readonly title: string
+  readonly action: string
+  readonly fields: readonly OneField[]
+  /** Gets every field without the blanks around it. The form is empty again afterwards. */
+  readonly run: (value: (name: string) => string) => Promise<unknown>
+  readonly children?: ReactNode
+}
+
+/** A panel with a form of a few texts, such as for something new. */
+export function FieldsForm({ title, action, fields, run, children }: Props) {
+  const id = useId()
+  const initial = Object.fromEntries(fields.map((field) => [field.name, field.initial ?? '']))
+  const [values, setValues] = useState<Readonly<Record<string, string>>>(initial)
+  const [error, setError] = useState<unknown>()
+  const submit = async (event: FormEvent) => {
+    event.preventDefault()
+    try {
+      await run((name) => values[name]?.trim() ?? '')
+      setValues(initial)
+      setError(undefined)
+    } catch (refusal) {
+      setError(refusal)
+    }
+  }
+  const isNamed = fields.some(({ name }) => errorOfField(error, name) !== undefined)
+  return (
+    <section className="panel" aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      <form className="filters" onSubmit={(event) => void submit(event)} autoComplete="off">
+        {fields.map(({ name, label, hint, isRequired = false }) => (
+          <Field
+            key={name}
+            label={label}
+            hint={hint}
+            isRequired={isRequired}
+            value={values[name] ?? ''}
+            error={errorOfField(error, name)}
+            onChange={(value) => setValues({ ...values, [name]: value })}
+          />
+        ))}
+        {children}
+        <div className="actions">
+          <Button type="submit">{action}</Button>
+        </div>
+      </form>
+      {!isNamed && <Failure error={error} />}
+    </section>
+  )
+}
+
+/** `a, b` as a list. */
+export const listOf = (text: string): string[] =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')

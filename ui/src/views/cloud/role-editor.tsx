@@ -1,0 +1,144 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { ApiError } from '../../api/errors.ts'
+import { Button } from '../../components/button.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { errorOfField, Failure } from '../../components/failure.tsx'
+import { Field } from '../../components/field.tsx'
+import { ViewHeader } from '../../components/view-header.tsx'
+import { useCapabilities } from '../../shell/capabilities.ts'
+import { useGo } from '../../shell/use-place.tsx'
+import { strings } from '../../strings.ts'
+import { readRole, writeAzureRole, writeRole } from './calls.ts'
+import type { CloudMount } from './cloud-mount.ts'
+
+const text = strings.cloud
+
+type Props = { readonly mount: CloudMount; readonly name: string }
+
+type Values = {
+  readonly roles: string
+  readonly groups: string
+  readonly application_object_id: string
+  readonly ttl: string
+  readonly max_ttl: string
+}
+
+const start: Values = {
+  roles: JSON.stringify(
+    [{ role_name: 'Reader', scope: '/subscriptions/<id>/resourceGroups/<name>' }],
+    null,
+    2,
+  ),
+  groups: '',
+  application_object_id: '',
+  ttl: '1h',
+  max_ttl: '24h',
+}
+
+/** Creates a role or changes it. */
+export function RoleEditor({ mount, name }: Props) {
+  const params = { cloud_mount_path: mount.path, name }
+  const role = `${mount.path}/roles/${name}`
+  const { can, isKnown } = useCapabilities([role])
+  const { data, error } = useQuery({
+    queryKey: ['cloud-role', mount.path, name],
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async ({ signal }) => {
+      try {
+        return (await readRole({ params }, { signal })).data
+      } catch (failure) {
+        if (failure instanceof ApiError && failure.status === 404) return null
+        throw failure
+      }
+    },
+  })
+  if (isKnown && !can(role, data === null ? 'create' : 'update') && !can(role, 'update'))
+    return <EmptyState title={strings.shell.notAllowed} />
+  return (
+    <>
+      <ViewHeader title={text.editRole(name)} requests={[readRole.request({ params })]} />
+      <Failure error={error} />
+      {data !== undefined && (
+        <Form mount={mount} name={name} stored={data === null ? start : valuesOf(data)} />
+      )}
+    </>
+  )
+}
+
+function valuesOf(role: Readonly<Record<string, unknown>>): Values {
+  const list = (kind: string) => {
+    const found = role[`cloud_${kind}`] ?? role[`azure_${kind}`]
+    return Array.isArray(found) && found.length > 0 ? JSON.stringify(found, null, 2) : ''
+  }
+  const seconds = (field: string) => (typeof role[field] === 'number' ? `${role[field]}s` : '')
+  const { application_object_id: application } = role
+  return {
+    roles: list('roles'),
+    groups: list('groups'),
+    application_object_id: typeof application === 'string' ? application : '',
+    ttl: seconds('ttl'),
+    max_ttl: seconds('max_ttl'),
+  }
+}
+
+function Form({ mount, name, stored }: Props & { readonly stored: Values }) {
+  const client = useQueryClient()
+  const go = useGo()
+  const [values, setValues] = useState(stored)
+  const [error, setError] = useState<unknown>()
+  const kind = mount.isAzure ? 'azure' : 'cloud'
+  const field = (part: keyof Values) => (part === 'roles' || part === 'groups' ? `${kind}_${part}` : part)
+  const done = () => go({ view: 'cloud', parts: [mount.path, 'roles', name] }, { replace: true })
+  const save = async (event: FormEvent) => {
+    event.preventDefault()
+    const { roles, groups, ...common } = values
+    try {
+      if (mount.isAzure)
+        await writeAzureRole({
+          params: { azure_mount_path: mount.path, name },
+          body: { ...common, azure_roles: roles || '[]', azure_groups: groups || '[]' },
+        })
+      else
+        await writeRole({
+          params: { cloud_mount_path: mount.path, name },
+          body: { ...common, cloud_roles: roles || '[]', cloud_groups: groups || '[]' },
+        })
+      for (const key of ['cloud-roles', 'cloud-role']) await client.invalidateQueries({ queryKey: [key] })
+      done()
+    } catch (refusal) {
+      setError(refusal)
+    }
+  }
+  const input = (part: keyof Values, rows?: number) => (
+    <Field
+      label={text.roleFields[part]}
+      hint={text.roleFieldHints[part]}
+      mono
+      {...(rows !== undefined && { rows })}
+      value={values[part]}
+      error={errorOfField(error, field(part))}
+      onChange={(value) => setValues({ ...values, [part]: value })}
+    />
+  )
+  const parts = ['roles', 'groups', 'application_object_id', 'ttl', 'max_ttl'] as const
+  const isNamed = parts.some((part) => errorOfField(error, field(part)) !== undefined)
+  return (
+    <form className="panel" onSubmit={(event) => void save(event)}>
+      {input('roles', 6)}
+      {input('groups', 3)}
+      {input('application_object_id')}
+      <div className="filters">
+        {input('ttl')}
+        {input('max_ttl')}
+      </div>
+      {!isNamed && <Failure error={error} />}
+      <div className="actions">
+        <Button kind="primary" type="submit">
+          {text.save}
+        </Button>
+        <Button onPress={done}>{strings.cancel}</Button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,91 @@
+import { useQuery } from '@tanstack/react-query'
+import { ApiError } from '../../api/errors.ts'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { Failure } from '../../components/failure.tsx'
+import { Field } from '../../components/field.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { ViewHeader } from '../../components/view-header.tsx'
+import { useCapabilities } from '../../shell/capabilities.ts'
+import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
+import { strings } from '../../strings.ts'
+import { listRoles } from './calls.ts'
+import type { CloudMount } from './cloud-mount.ts'
+import { useNamedRoles } from './named-roles.ts'
+import { OpenRole } from './open-role.tsx'
+import { Role } from './role.tsx'
+import { RoleEditor } from './role-editor.tsx'
+
+const text = strings.cloud
+
+/** The roles of a mount, or one of them. */
+export function Roles({ mount }: { readonly mount: CloudMount }) {
+  const { parts } = usePlace()
+  const [, , name, action] = parts
+  if (name === undefined) return <RoleList mount={mount.path} />
+  if (action === 'edit') return <RoleEditor key={name} mount={mount} name={name} />
+  return <Role key={name} mount={mount.path} name={name} />
+}
+
+function RoleList({ mount }: { readonly mount: string }) {
+  const { search } = usePlace()
+  const go = useGo()
+  const filter = search['filter'] ?? ''
+  const path = `${mount}/roles`
+  const { can, isKnown } = useCapabilities([path])
+  const mayList = can(path, 'list')
+  const named = useNamedRoles(`${mount}/creds/`)
+  const params = { cloud_mount_path: mount }
+  const { data, error } = useQuery({
+    queryKey: ['cloud-roles', mount],
+    queryFn: async ({ signal }): Promise<readonly string[]> => {
+      try {
+        return (await listRoles({ params }, { signal })).data.keys
+      } catch (failure) {
+        if (failure instanceof ApiError && failure.status === 404) return []
+        throw failure
+      }
+    },
+    enabled: mayList,
+  })
+  const roles = mayList ? data : isKnown ? named : undefined
+  const shown = (roles ?? []).filter((name) => name.includes(filter))
+  return (
+    <>
+      <ViewHeader
+        title={strings.views['cloud'] ?? ''}
+        requests={mayList ? [listRoles.request({ params })] : []}
+      />
+      <OpenRole mount={mount} />
+      <Failure error={error} />
+      {roles?.length === 0 && (
+        <EmptyState title={mayList ? text.noRoles : text.mayNotList}>
+          <p>{mayList ? text.noRolesNext(mount) : text.mayNotListNext}</p>
+        </EmptyState>
+      )}
+      {roles !== undefined && roles.length > 0 && (
+        <>
+          <Field
+            label={text.filter}
+            value={filter}
+            onChange={(value) =>
+              go({ view: 'cloud', parts: [mount, 'roles'], search: { filter: value } }, { replace: true })
+            }
+          />
+          <Table label={text.aspects.roles} columns={columnsOf(mount)} rows={shown} keyOf={(name) => name} />
+        </>
+      )}
+    </>
+  )
+}
+
+const columnsOf = (mount: string): readonly Column<string>[] => [
+  {
+    id: 'name',
+    title: text.role,
+    cell: (name) => (
+      <PlaceLink view="cloud" parts={[mount, 'roles', name]}>
+        {name}
+      </PlaceLink>
+    ),
+  },
+]
