@@ -1,31 +1,25 @@
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Client } from '../support/client.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { type OpenBrowser, openBrowser } from './browser.ts'
+import { openedBrowser } from './browser.ts'
 import { type FrontEnd, startFrontEnd } from './front-end-server.ts'
 
 const clock = new FakeClock(Date.UTC(2026, 0, 2, 12))
 const later = (seconds: number) => new Date(clock.now() + seconds * 1000).toISOString()
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
-let chromium: OpenBrowser
 let server: TestServer
 let frontEnd: FrontEnd
 let page: Page
-
-beforeAll(async () => {
-  chromium = await openBrowser()
-}, 120_000)
-afterAll(() => chromium[Symbol.asyncDispose]())
 
 beforeEach(async () => {
   server = await startTestServer({ clock })
   frontEnd = await startFrontEnd(server.url)
   await allow(frontEnd.origin)
-  page = await chromium.browser.newPage()
+  page = await (await openedBrowser()).newPage()
   await page.clock.install({ time: clock.now() })
 })
 afterEach(async () => {

@@ -1,12 +1,8 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { startOpenIdProvider } from '../../simulators/openid-provider/openid-provider.ts'
-import { shared } from '../support/shared.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { openBrowser } from './browser.ts'
-
-/** Each page has a profile of its own. */
-const openedBrowser = shared(openBrowser)
+import { openedBrowser } from './browser.ts'
 
 const client = { client_id: 'gatehouse', client_secret: 'hush', scope: 'openid' }
 const formPost = { oidc_response_mode: 'form_post', oidc_response_types: ['id_token'] }
@@ -50,7 +46,7 @@ async function signIn(page: Page, name: string): Promise<void> {
 }
 
 test('in a separate window, the provider posts a form, and the resulting page tells the window that opened it', async () => {
-  const chromium = await openedBrowser()
+  const browser = await openedBrowser()
   await using server = await startTestServer()
   const native = {
     application_type: 'native',
@@ -60,7 +56,7 @@ test('in a separate window, the provider posts a form, and the resulting page te
   }
   await using provider = await startOpenIdProvider({ clients: [{ ...client, ...native }] })
   await configure(server, provider.url, formPost)
-  const page = await chromium.browser.newPage()
+  await using page = await browser.newPage()
   const complaints: string[] = []
   await page.goto(`${server.url}/v1/sys/seal-status`)
   await page.evaluate(
@@ -92,7 +88,7 @@ test('in a separate window, the provider posts a form, and the resulting page te
     },
     origin: server.url,
   })
-  expect(asked).toContain('A command-line login is in progress')
+  expect(asked).toContain('A login is in progress')
   expect(await popup.title()).toBe('Complete sign-in process')
   expect(await popup.locator('p').textContent()).toBe('Completing the sign-in process...')
   const finish = `window.heard.then(({ data }) => fetch('/v1/auth/oidc/oidc/callback?state=' + data.state + '&code=' + data.code)).then((answer) => answer.json())`
@@ -103,13 +99,13 @@ test('in a separate window, the provider posts a form, and the resulting page te
 })
 
 test('a redirect with a code logs in', async () => {
-  const chromium = await openedBrowser()
+  const browser = await openedBrowser()
   await using server = await startTestServer()
   await using provider = await startOpenIdProvider({
     clients: [{ ...client, application_type: 'native', redirect_uris: [redirectUri(server)] }],
   })
   await configure(server, provider.url, {})
-  const page = await chromium.browser.newPage()
+  await using page = await browser.newPage()
 
   await page.goto(await authUrl(server))
   await signIn(page, 'grace')
@@ -135,7 +131,7 @@ async function postingFlow(held: AsyncDisposableStack): Promise<TestServer> {
 
 test("a person who follows somebody else's link sees who asks and refuses, and nobody gets a token", async () => {
   await using held = new AsyncDisposableStack()
-  const { browser } = await openedBrowser()
+  const browser = await openedBrowser()
   const server = await postingFlow(held)
   const begun = await server.anonymous.write('auth/oidc/oidc/auth_url', {
     redirect_uri: redirectUri(server),
@@ -145,7 +141,7 @@ test("a person who follows somebody else's link sees who asks and refuses, and n
   const state = new URL(link).searchParams.get('state') ?? ''
   const poll = () =>
     server.anonymous.read(`auth/oidc/oidc/callback?state=${state}&code=no_code&client_nonce=of+the+attacker`)
-  const page = await browser.newPage()
+  await using page = await browser.newPage()
   const complaints: string[] = []
   page.on('console', (message) => complaints.push(message.text()))
 
@@ -169,9 +165,9 @@ test("a person who follows somebody else's link sees who asks and refuses, and n
 
 test('no other page can frame the question, and its button is disabled for a moment whenever the window gets the focus', async () => {
   await using held = new AsyncDisposableStack()
-  const { browser } = await openedBrowser()
+  const browser = await openedBrowser()
   const server = await postingFlow(held)
-  const page = await browser.newPage()
+  await using page = await browser.newPage()
   await page.goto(await authUrl(server))
   await signIn(page, 'ada')
   await page.waitForSelector('#confirm:enabled')

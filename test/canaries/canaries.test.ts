@@ -1,11 +1,12 @@
-import { readFile } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { startDirectory } from '../../simulators/directory/start-directory.ts'
 import type { Json } from '../support/client.ts'
 import { runCommand, startProcess } from '../support/process.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { filesOf, prepare, Scene, sendSecrets } from './scene.ts'
+import { filesOf, prepare, Scene, sendSecrets, signInEachWay } from './scene.ts'
 import { canariesIn, type Place, placeOf, sightings } from './search.ts'
 import { type Callers, CanaryBook, type Operation, operationsOf, walk } from './walk.ts'
 
@@ -80,6 +81,8 @@ test('nothing that is sent to any endpoint, and no secret, is in a log, a metric
 }, async () => {
   await using folder = await temporaryFolder()
   await using directory = await startDirectory()
+  const account = randomBytes(16).toString('hex')
+  await writeFile(folder.file('service-account'), `${account}\n`)
   await using server = await startProcess({
     folder: folder.path,
     settings: {
@@ -93,6 +96,9 @@ test('nothing that is sent to any endpoint, and no secret, is in a log, a metric
       CLOUD_DIRECTORY_ENDPOINT: directory.directoryUrl,
       CLOUD_RESOURCE_MANAGER_ENDPOINT: directory.resourceManagerUrl,
       CLOUD_CA_FILE: directory.caFile,
+      IDENTITY_ENDPOINT: directory.identityEndpoint,
+      IDENTITY_HEADER: directory.identityHeader,
+      AZURE_FEDERATED_TOKEN_FILE: folder.file('service-account'),
     },
   })
   const rootToken = (await readFile(folder.file('root-token'), 'utf8')).trim()
@@ -101,6 +107,9 @@ test('nothing that is sent to any endpoint, and no secret, is in a log, a metric
 
   // valid calls, which store, return and end real secrets
   await prepare(scene, directory)
+  scene.secret('token of a service account', account)
+  scene.secret('identity header', directory.identityHeader)
+  await signInEachWay(scene, directory)
   await scene.playDocumentedCalls()
   await sendSecrets(scene)
 
@@ -137,6 +146,8 @@ test('nothing that is sent to any endpoint, and no secret, is in a log, a metric
   expect(echoed).toEqual([])
   expect(written(places, book)).toEqual([])
   expect(sightings(scene.secrets, [...places, placeOf('errors', scene.errors)])).toEqual([])
+  // assertions and access tokens, whoever made them
+  expect(`${server.stderr}${scene.errors}`).not.toMatch(/eyJ[\w-]{8,}\.eyJ/)
   // it did look at what it was meant to
   expect(book.size).toBeGreaterThan(5000)
   expect(exceptions.filter((exception) => !met.has(exception))).toEqual([])

@@ -5,6 +5,8 @@ import type { Directory } from '../../simulators/directory/directory.ts'
 import { calls, type DocumentedCall } from '../http/documented-calls.ts'
 import type { Answer, Client, Json } from '../support/client.ts'
 import type { ServerProcess } from '../support/process.ts'
+import { systemRandom } from '../../src/lib/random.ts'
+import { makeCertificate } from '../../src/plugins/cloud/certificates/make-certificate.ts'
 import { type Place, placeOf } from './search.ts'
 
 /** A secret with characters that most encodings change. */
@@ -13,13 +15,16 @@ const aSecret = (): string => `a+b/c d~"ö?${randomBytes(9).toString('hex')}>`
 /** Members of responses that hold a secret, wherever they are. */
 const secretMembers = new Set([
   ...['client_token', 'client_secret', 'token', 'wrapped_accessor', 'access_token', 'id_token', 'unlock_key'],
-  'secret_id',
   ...['keys_base64', 'recovery_keys', 'recovery_keys_base64', 'encoded_token', 'otp', 'root_token'],
 ])
 
-/** In most responses `keys` are names, and `accessor` is that of a mount. */
+/**
+ * In most responses `keys` are names, and `accessor` is that of a mount. Beside a `client_secret`, a `secret_id` is
+ * the key id of that.
+ */
 const isSecretMember = (name: string, beside: readonly string[]): boolean =>
   secretMembers.has(name) ||
+  (name === 'secret_id' && !beside.includes('client_secret')) ||
   (name === 'keys' && beside.includes('keys_base64')) ||
   (name === 'accessor' && (beside.includes('client_token') || beside.includes('creation_path')))
 
@@ -162,6 +167,41 @@ export async function prepare(scene: Scene, directory: Directory): Promise<void>
     const issued = scene.note('practice/creds/ci', await root.read('practice/creds/ci'))
     scene.keep(`lease${at}`, String(issued.body.lease_id))
   }
+}
+
+/** Signs in to the cloud in each way that needs no secret, accepted and refused. */
+export async function signInEachWay(scene: Scene, directory: Directory): Promise<void> {
+  const { root } = scene
+  const wanted = { commonName: 'root', now: Date.now(), seconds: 86_400, random: systemRandom }
+  const made = await makeCertificate(wanted)
+  scene.secret('key of a certificate', made.private_key.split('\n')[5])
+  const password = scene.secret('password of a certificate')
+  const ids = { subscription_id: directory.subscriptionId, tenant_id: directory.tenantId }
+  const pem = {
+    client_certificate: made.private_key + made.certificate,
+    client_certificate_password: password,
+  }
+  await root.write('sys/mounts/way', { type: 'cloud' })
+  const check = async (fields: object) => {
+    const all = { ...ids, client_id: directory.rootClientId, ...fields }
+    scene.note('way/config', await root.write('way/config', all))
+    scene.note('way/config/check', await root.read('way/config/check'))
+    scene.note('way/rotate-root', await root.write('way/rotate-root', {}))
+    scene.note('way/roles/a', await root.write('way/roles/a', { cloud_groups: '[{"group_name":"foo"}]' }))
+  }
+  await check(pem)
+  await check({ ...pem, client_certificate: made.private_key.replace('M', 'N') })
+  directory.admin.addCertificate(directory.rootApplicationId, made.certificate)
+  await check(pem)
+  scene.note('way/config/certificate', await root.write('way/config/certificate', {}))
+  await check({ client_certificate: '', auth_type: 'aks_wif' })
+  await check({ auth_type: 'msi', client_id: '' })
+  await check({ auth_type: 'msi', client_id: 'nobody' })
+  await check({
+    auth_type: 'msi_wif',
+    managed_identity_client_id: directory.userAssignedIdentities[0].clientId,
+  })
+  await check({ auth_type: '', identity_token_audience: 'api://AzureADTokenExchange' })
 }
 
 /** Sends secrets where they belong, and where they do not. */

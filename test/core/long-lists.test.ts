@@ -1,7 +1,11 @@
+import { Buffer } from 'node:buffer'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { listedNames, LongLists } from '../../src/core/long-lists.ts'
+import { enableAuditFile } from '../support/audit-file.ts'
+import type { Answer } from '../support/client.ts'
 import { startTestServer } from '../support/start-server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** A client that leaves when told to. */
 function aClient() {
@@ -137,13 +141,23 @@ test('a walk that is aborted or fails lets the next one begin', async () => {
   expect(last.seen).toBe(1000)
 })
 
-test.each([5_000, 5_001, 10_000, 12_345])('the text of %i names is that of the whole list', async (count) => {
-  const keys = Array.from({ length: count }, (_, index) => `"${index}" \u2028 é`)
+test.each([0, 2_000, 2_001, 4_000, 12_345])(
+  'the text of %i names is that of the whole list',
+  async (count) => {
+    const keys = Array.from({ length: count }, (_, index) => `"${index}" \u2028 é`)
+    async function* arriving() {
+      yield* keys
+    }
 
-  const { data, dataText = JSON.stringify(data) } = await listedNames(keys)
+    const replies = [await listedNames(keys), await listedNames(arriving())]
 
-  expect(JSON.parse(dataText)).toEqual({ keys })
-})
+    for (const reply of replies) {
+      const text = 'longData' in reply ? reply.longData.toString() : JSON.stringify(reply.data)
+      expect('longData' in reply).toBe(count > 2_000)
+      expect(JSON.parse(text)).toEqual({ keys })
+    }
+  },
+)
 
 test('concurrent long lists are complete, and continue where a page ended', async () => {
   await using server = await startTestServer()
@@ -169,4 +183,24 @@ test('concurrent long lists are complete, and continue where a page ended', asyn
     const page = await root.list(`${path}?after=${keys[9]}&limit=600`)
     expect(page.body.data?.keys).toEqual(keys.slice(10, 610))
   }
+})
+
+test('a list of many names arrives whole: as it is, in the audit log and behind a wrapping token', async () => {
+  await using folder = await temporaryFolder()
+  await using server = await startTestServer({ settings: { AUDIT_DIRS: folder.path } })
+  const { root } = server
+  await root.write('sys/mounts/many', { type: 'kv' })
+  const keys = Array.from({ length: 2_001 }, (_, index) => `${10_000 + index} é`)
+  await Promise.all(keys.map((key) => root.write(`many/${encodeURIComponent(key)}`, { a: 1 })))
+  const audit = await enableAuditFile(root, folder.file('audit.log'), { options: { log_raw: 'true' } })
+
+  let listed: Answer | undefined
+  const entries = await audit.during(async () => (listed = await root.list('many')))
+  const wrapped = await root.list('many', { headers: { 'X-Vault-Wrap-TTL': '60' } })
+  const unwrapped = await root.write('sys/wrapping/unwrap', { token: wrapped.body['wrap_info']?.['token'] })
+
+  expect(listed?.body.data).toEqual({ keys })
+  expect(listed?.headers['content-length']).toBe(String(Buffer.byteLength(listed?.text ?? '')))
+  expect(unwrapped.body.data).toEqual({ keys })
+  expect(entries.map(({ response }) => response?.['data'])).toEqual([undefined, { keys }])
 })

@@ -144,6 +144,8 @@ const notHere = [
   'post /sys/rekey/update',
   'get /sys/rekey/verify',
   'post /sys/rekey/verify',
+  // no cloud reads the issuer of this server
+  ...['get', 'post'].map((verb) => `${verb} /cloud/token/{name}`),
   // the key of a store in memory is not kept
   'post /sys/rotate/root',
   'get /sys/rekey/backup',

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, METHODS, type RequestListener, type ServerResponse } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import Fastify from 'fastify'
 import { describe, expect, test } from 'vitest'
@@ -194,6 +195,27 @@ describe('one connection', () => {
       'POST /c',
       'SCAN /e',
     ])
+  })
+
+  test.each([
+    ['POST', 'GET'],
+    ['GET', 'POST'],
+    ['PUT', 'PATCH'],
+    ['DELETE', 'LIST'],
+  ])('a %s and a pipelined %s run one after the other', async (first, second) => {
+    const events: string[] = []
+    await using server = await listen({}, async (request, response) => {
+      events.push(`begin ${request.url}`)
+      await nextTurn()
+      events.push(`end ${request.url}`)
+      response.end()
+    })
+    const wire = await server.open()
+
+    wire.send(head(first, '/a') + head(second, '/b') + head(first, '/c'))
+    await wire.answers(3)
+
+    expect(events).toEqual(['begin /a', 'end /a', 'begin /b', 'end /b', 'begin /c', 'end /c'])
   })
 
   test.each(['UN', 'PRO', '\nUN', '\r\n', 'M-', 'LIST ', 'GET /'])(

@@ -499,7 +499,7 @@ test('pipelined requests are answered in order', async () => {
       read('name/never'),
   )
   await server.gate.holds(1)
-  await arePending(server, 8)
+  await arePending(server, 6)
   server.gate.open()
 
   const bodies = (await wire.untilClosed()).map(

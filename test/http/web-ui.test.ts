@@ -54,6 +54,20 @@ test('the page is revalidated, and a client that has it gets 304', async () => {
   expect([again.status, again.body.length]).toEqual([304, 0])
 })
 
+test.each([
+  ['br', brotliDecompressSync],
+  ['gzip', gunzipSync],
+])('the page exists compressed by %s, with a tag of its own', async (encoding, decompressed) => {
+  const plain = await get('/ui/')
+  const { headers, body } = await get('/ui/', { 'Accept-Encoding': encoding })
+
+  expect(headers).toMatchObject({ 'content-encoding': encoding, vary: 'Accept-Encoding' })
+  expect(decompressed(body).equals(plain.body)).toBe(true)
+  expect(headers['etag']).not.toBe(plain.headers['etag'])
+  const again = await get('/ui/', { 'Accept-Encoding': encoding, 'If-None-Match': String(headers['etag']) })
+  expect(again.status).toBe(304)
+})
+
 test('the permissions policy grants nothing', async () => {
   const { headers } = await get('/ui/')
 
@@ -104,13 +118,14 @@ test('the page for a person who comes back from a provider names the same files'
 })
 
 test.each([
-  ['/', { Accept: 'text/html,*/*' }, 307],
-  ['/?a=b', { Accept: 'text/html' }, 307],
-  ['/ui', {}, 307],
-])('%s leads a browser to the page', async (path, headers, status) => {
+  ['/', { Accept: 'text/html,*/*' }, '/ui/'],
+  ['/?namespace=team%2Fa', { Accept: 'text/html' }, '/ui/?namespace=team%2Fa'],
+  ['/ui', {}, '/ui/'],
+  ['/ui?namespace=team%2Fa', {}, '/ui/?namespace=team%2Fa'],
+])('%s leads a browser to the page, in its namespace', async (path, headers, location) => {
   const answer = await get(path, headers)
 
-  expect([answer.status, answer.headers['location']]).toEqual([status, '/ui/'])
+  expect([answer.status, answer.headers['location']]).toEqual([307, location])
 })
 
 test('the root of the server answers other clients as before', async () => {

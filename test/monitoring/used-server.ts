@@ -1,3 +1,5 @@
+import { systemRandom } from '../../src/lib/random.ts'
+import { makeCertificate } from '../../src/plugins/cloud/certificates/make-certificate.ts'
 import { rename, writeFile } from 'node:fs/promises'
 import { StorageFaults } from '../../src/storage/faults.ts'
 import { startCloudFixture } from '../plugins/cloud/cloud-fixture.ts'
@@ -69,9 +71,17 @@ export async function startUsedReplica() {
   return { server, [Symbol.asyncDispose]: () => held.disposeAsync() }
 }
 
-/** A server with a cloud whose root secret it has rotated, so that it knows when it expires. */
+/**
+ * A server with a cloud whose root secret it has rotated, so that it knows when it expires, and one whose root has a
+ * certificate.
+ */
 export async function startUsedCloud() {
   const fixture = await startCloudFixture({ settings: { METRICS: 'open' } })
+  const made = await makeCertificate({
+    ...{ commonName: 'root', now: fixture.clock.now(), seconds: 86_400, random: systemRandom },
+  })
+  const client_certificate = made.private_key + made.certificate
+  await fixture.root.write('azure/config', { client_secret: '', client_certificate })
   await fixture.root.write('cloud/rotate-root')
   // the server completes the rotation when it looks the next time
   fixture.clock.advance(60)

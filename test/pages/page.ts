@@ -36,11 +36,12 @@ export async function readPage(page: string, { filledIn, environment = {} }: Rea
     `#!/bin/sh\nexec '${process.execPath}' '${join(import.meta.dirname, 'curl.ts')}' "$@"\n`,
   )
   await chmod(curl, 0o700)
-  await writeFile(
-    folder.file('jq'),
-    `#!/bin/sh\nexec '${process.execPath}' '${join(import.meta.dirname, 'jq.ts')}' "$@"\n`,
-    { mode: 0o700 },
-  )
+  for (const program of ['jq', 'az'])
+    await writeFile(
+      folder.file(program),
+      `#!/bin/sh\nexec '${process.execPath}' '${join(import.meta.dirname, `${program}.ts`)}' "$@"\n`,
+      { mode: 0o700 },
+    )
   await writeFile(journal, '')
 
   const blocks = shellBlocks(await readFile(join(project, page), 'utf8'))

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type CloudFixture, startCloudFixture } from '../plugins/cloud/cloud-fixture.ts'
 import { aCredential, aRole, reader } from '../plugins/cloud/credential-steps.ts'
+import { aStaticRole, keysOn } from '../plugins/cloud/static-roles/static-role-steps.ts'
 import { emptyDatabase } from '../support/postgres.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
@@ -13,17 +14,19 @@ type CloudServers = AsyncDisposable & {
 async function startCloudServers(): Promise<CloudServers> {
   await using started = new AsyncDisposableStack()
   const { url: STORAGE } = started.use(await emptyDatabase())
+  const staticTimes = { lookMs: 50 }
   const common = { STORAGE, SEAL_KEY: '5e'.repeat(32), POSTGRES_POOL: '4' }
   const fixture = started.use(
     await startCloudFixture({
       directory: { settings: { strictConcurrency: true } },
       settings: { ...common, REPLICA_NAME: 'one' },
+      cloudTimes: { staticTimes },
     }),
   )
   const { directory, clock } = fixture
   const other = started.use(
     await startTestServer({
-      ...{ clock, cloudTimes: { pause: clock.pause } },
+      ...{ clock, cloudTimes: { pause: clock.pause, staticTimes } },
       settings: { ...common, REPLICA_NAME: 'other' },
       environment: {
         CLOUD_AUTHORITY_HOST: directory.authorityUrl,
@@ -112,6 +115,47 @@ test('a role that both servers write at the same time owns one application, and 
     .poll(async () => (await servers.other.root.read('cloud/roles/both')).body.data)
     .toEqual(roles[0])
   expect(await Promise.all(atBoth().map((root) => debris({ root })))).toEqual([[], []])
+})
+
+describe('a static role', () => {
+  const hour = 3600
+  const made = () => servers.fixture.directory.journal.entries({ operation: 'addApplicationPassword' })
+  const keyAt = async (root: TestServer['root'], name: string) =>
+    (await root.read(`cloud/static-creds/${name}`)).body.data?.['secret_id']
+  const keys = (name: string) => Promise.all(atBoth().map((root) => keyAt(root, name)))
+
+  test('that is due is rotated once, and both servers return its new password', async () => {
+    const { fixture } = servers
+    await aStaticRole(fixture, 'due', { rotation_period: '2h' })
+    await expect.poll(async () => new Set(await keys('due')).size).toBe(1)
+    const [first] = await keys('due')
+    fixture.directory.journal.clear()
+    fixture.clock.advance(2 * hour)
+
+    await expect
+      .poll(async () => (await keys('due')).every((key) => key !== first), { timeout: 30_000 })
+      .toBe(true)
+
+    expect(new Set(await keys('due')).size).toBe(1)
+    expect(made()).toHaveLength(1)
+    expect((await fixture.root.delete('cloud/static-roles/due?revoke=true')).status).toBe(204)
+  })
+
+  test('that both servers rotate at the same time is rotated by one after the other', async () => {
+    const { fixture } = servers
+    const application = await aStaticRole(fixture, 'both', { rotation_grace_period: -1 })
+    await expect.poll(async () => new Set(await keys('both')).size).toBe(1)
+    fixture.directory.journal.clear()
+
+    const answers = await Promise.all(atBoth().map((root) => root.write('cloud/rotate-role/both', {})))
+
+    expect(answers.map((answer) => answer.status)).toEqual([204, 204])
+    expect(made()).toHaveLength(2)
+    await expect.poll(() => keysOn(fixture, application)).toHaveLength(1)
+    await expect.poll(() => keys('both')).toEqual([0, 1].map(() => keysOn(fixture, application)[0]))
+    expect((await servers.other.root.delete('cloud/static-roles/both?revoke=true')).status).toBe(204)
+    expect(keysOn(fixture, application)).toEqual([])
+  })
 })
 
 test('two rotations of the root secret at the same time leave one pending secret', async () => {

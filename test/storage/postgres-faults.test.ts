@@ -42,7 +42,7 @@ const eventually = async <T>(work: () => Promise<T>): Promise<T> => {
   }
 }
 
-describe('a lost connection', () => {
+describe.concurrent('a lost connection', () => {
   test.each<[string, (storage: PostgresStorage) => Promise<unknown>, unknown]>([
     ['a record that must be absent', (storage) => storage.putIfAbsent('b', bytes('b')), true],
     ['an update', (storage) => storage.update('b', () => bytes('b')), undefined],
@@ -58,7 +58,9 @@ describe('a lost connection', () => {
     expect(await storage.listKeys('')).toEqual(['a', 'b'])
   })
 
-  test('after the commit, to a database that is then gone: the write is refused, and stays done', async () => {
+  test('after the commit, to a database that is then gone: the write is refused, and stays done', async ({
+    expect,
+  }) => {
     await using given = await openBehindProxy(oneConnection)
     const { url, storage, proxy } = given
     await storage.write([{ key: 'a', value: bytes('a') }])
@@ -165,7 +167,7 @@ const failCommits = (code: string, times: number) => `
   END $$;
   CREATE TRIGGER fail_commit BEFORE UPDATE ON commits FOR EACH ROW EXECUTE FUNCTION fail_commit()`
 
-describe('a conflict with another server', () => {
+describe.concurrent('a conflict with another server', () => {
   test.each([
     { name: 'a serialization failure', code: '40001' },
     { name: 'a deadlock', code: '40P01' },
@@ -225,7 +227,7 @@ describe('a conflict with another server', () => {
   })
 })
 
-describe('a database', () => {
+describe.concurrent('a database', () => {
   test('that is killed and started again keeps what was acknowledged, and works again', async () => {
     const installation = await postgresInstallation()
     await using server = await installation.start()
@@ -281,7 +283,7 @@ describe('a database', () => {
     expect(seen.at(-1)).toBe('works')
   })
 
-  test('whose synchronous standby is away gets a few commits only, and serves reads', async () => {
+  test('whose synchronous standby is away gets a few commits only, and serves reads', async ({ expect }) => {
     const installation = await postgresInstallation()
     await using server = await installation.start()
     const size = 5
@@ -377,7 +379,7 @@ describe('a database', () => {
   })
 })
 
-test('a migration may take longer than other statements', async () => {
+test.concurrent('a migration may take longer than other statements', async () => {
   const url = await newDatabase()
   await query(
     url,
@@ -393,7 +395,7 @@ test('a migration may take longer than other statements', async () => {
   expect(await storage.putIfAbsent('a', bytes('a'))).toBe(true)
 })
 
-describe('a row that is absent', () => {
+describe.concurrent('a row that is absent', () => {
   test.each<[string, (storage: PostgresStorage) => Promise<unknown>]>([
     ['an update', (storage) => storage.update('a', () => undefined)],
     ['a batch', (storage) => storage.write([{ key: 'a', value: undefined, expect: 'absent' }])],

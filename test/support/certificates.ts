@@ -10,6 +10,17 @@ const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-n
 
 const openssl = (...args: string[]): void => void execFileSync('openssl', args, { stdio: 'ignore' })
 
+/** A self-signed RSA certificate that is valid for two days, as an application signs in with. */
+export function selfSigned(): Pair {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-self-signed-'))
+  const [key, cert] = [join(folder, 'key'), join(folder, 'pem')]
+  const made = ['-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=self-signed', '-days', '2']
+  openssl('req', '-x509', ...made, '-keyout', key, '-out', cert)
+  const pair = { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') }
+  rmSync(folder, { recursive: true })
+  return pair
+}
+
 /** An authority, and what it signs. */
 export class Authority {
   readonly cert: string

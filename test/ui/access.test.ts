@@ -105,5 +105,33 @@ test('an entity whose name is markup is shown as text, disabled, and deleted', a
   await page.getByText('No entities yet').waitFor()
   await page.getByRole('link', { name: 'Groups' }).click()
   await page.getByText('No groups yet').waitFor()
+
+  await page.getByRole('link', { name: 'Entities' }).click()
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('grace')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('heading', { name: 'grace' }).waitFor()
+  const id = decodeURIComponent(page.url().split('/').at(-1) ?? '')
+  await page.getByRole('link', { name: 'Groups' }).click()
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('builders')
+  await page.getByRole('textbox', { name: 'Members' }).fill(`${id}, nobody`)
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page
+    .getByText(/member entities|invalid/i)
+    .first()
+    .waitFor()
+  await page.getByRole('textbox', { name: 'Members' }).fill(id)
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('heading', { name: 'builders' }).waitFor()
+  await page.getByRole('textbox', { name: 'Policies' }).fill('deploy')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page
+    .getByRole('definition')
+    .filter({ hasText: /^deploy$/ })
+    .waitFor()
+  await expectAccessible(page)
+  expect((await server.root.read('identity/group/name/builders')).body.data).toMatchObject({
+    policies: ['deploy'],
+    member_entity_ids: [id],
+  })
   expect(complaints).toEqual([])
 })

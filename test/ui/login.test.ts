@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startIssuer } from '../../simulators/ci-issuer/issuer.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { expectAccessible, logIn, pagesOfFile } from './pages.ts'
 
@@ -17,13 +18,19 @@ beforeAll(async () => {
       password: ' lovelace 1815 ',
       token_policies: 'reader',
     })
-  await server.root.write('sys/policies/acl/reader', { policy: 'path "team/*" { capabilities = ["read"] }' })
+  await server.root.write('sys/policies/acl/reader', {
+    policy: `
+      path "team/*" { capabilities = ["read", "create"] }
+      path "team/shared/board" { capabilities = ["read"] }
+      path "identity/group/id/*" { capabilities = ["read"] }`,
+  })
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
 test('a person logs in with a token, sees who they are, and logs out, which revokes the token', async () => {
-  const made = await server.root.write('auth/token/create', { policies: ['reader'], display_name: 'ada' })
-  const token = String(made.body.auth?.client_token)
+  const { body } = await server.root.write('auth/people/login/ada', { password: ' lovelace 1815 ' })
+  const [token, entity] = [String(body.auth?.client_token), body.auth?.entity_id]
+  await server.root.write('identity/group', { name: 'builders', member_entity_ids: [entity] })
   await using opened = await openPage(ui())
   const { page, complaints, requested } = opened
   await page.getByRole('tab', { name: 'Token' }).waitFor()
@@ -31,9 +38,14 @@ test('a person logs in with a token, sees who they are, and logs out, which revo
 
   await logIn(page, token)
   const home = page.getByRole('main')
-  await home.getByText('token-ada').waitFor()
-  await home.getByRole('cell', { name: 'team/' }).waitFor()
+  await home.getByText('people-ada').waitFor()
+  const team = home.locator('details').filter({ hasText: 'team/' })
+  await team.getByText('create, read').waitFor()
+  await team.getByText('shared/board').waitFor()
+  await home.getByText('builders').waitFor()
   await expectAccessible(page)
+  await page.getByRole('textbox', { name: 'Filter paths' }).fill('board')
+  await team.getByText('create, read').waitFor({ state: 'detached' })
   const kept = await page.evaluate('[JSON.stringify(localStorage), document.cookie, document.body.innerHTML]')
   await page.getByRole('button', { name: 'Log out' }).click()
   await page.getByText('You are logged out. The token is revoked.').waitFor()
@@ -66,6 +78,43 @@ test('a mount that is shown to everyone has a tab, and a person types the path o
       .getByRole('main')
       .getByText(`${path ?? 'people'}-ada`)
       .waitFor()
+  }
+})
+
+test('a machine’s role id and secret id, and a pasted JWT, log in as well', async () => {
+  await using issuer = await startIssuer({ algorithms: ['RS256'] })
+  await server.root.write('sys/auth/jobs', { type: 'approle' })
+  await server.root.write('auth/jobs/role/nightly', { token_policies: 'reader' })
+  const roleId = await server.root.read('auth/jobs/role/nightly/role-id')
+  const secretId = await server.root.write('auth/jobs/role/nightly/secret-id')
+  await server.root.write('sys/auth/ci', { type: 'jwt' })
+  await server.root.write('auth/ci/config', { oidc_discovery_url: issuer.url })
+  await server.root.write('auth/ci/role/deploy', {
+    ...{ role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gatehouse' },
+  })
+  const jwt = await issuer.signPipeline('github', { aud: 'gatehouse', sub: 'build-7' })
+  const logins = [
+    [
+      'approle',
+      'jobs',
+      { 'Role id': roleId.body.data?.['role_id'], 'Secret id': secretId.body.data?.['secret_id'] },
+    ],
+    ['jwt', 'ci', { Role: 'deploy', JWT: jwt }],
+  ] as const
+  for (const [method, path, fields] of logins) {
+    await using opened = await openPage(ui())
+    const { page, requested } = opened
+    await page.getByRole('tab', { name: 'Other' }).click()
+    await page.getByRole('combobox', { name: 'Method' }).selectOption(method)
+    await page.getByRole('textbox', { name: 'Mount path' }).fill(path)
+    const paste = page.getByRole('button', { name: 'Log in with a JWT instead' })
+    if (method === 'jwt') await paste.click()
+    for (const [name, value] of Object.entries(fields))
+      await page.getByRole('textbox', { name }).fill(String(value))
+    await page.getByRole('button', { name: 'Log in', exact: true }).click()
+
+    await page.getByRole('main').getByText(`auth/${path}/login`, { exact: true }).waitFor()
+    expect(requested.join('\n')).not.toContain(jwt)
   }
 })
 

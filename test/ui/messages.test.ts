@@ -145,3 +145,16 @@ test('an operator writes a message, sees it as readers will, and what the server
   await page.getByRole('heading', { name: 'No messages yet' }).waitFor()
   expect(complaints).toEqual([])
 })
+
+test('who may only list messages gets no editor, not even by its address', async () => {
+  await server.root.write('sys/policies/acl/lister', {
+    policy: 'path "sys/config/ui/custom-messages" { capabilities = ["list"] }',
+  })
+  const made = await server.root.write('auth/token/create', { policies: ['lister'] })
+  await using opened = await openPage(`${ui()}#/messages/new`)
+  const { page } = opened
+  await logIn(page, String(made.body.auth?.client_token))
+
+  await page.getByText('Your token does not allow anything here.').waitFor()
+  expect(await page.getByRole('button', { name: 'Save' }).count()).toBe(0)
+})

@@ -1,8 +1,7 @@
 import axe from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { openBrowser } from '../browser/browser.ts'
-import { shared } from '../support/shared.ts'
+import { openedBrowser } from '../browser/browser.ts'
 
 export type UiPage = AsyncDisposable & {
   readonly page: Page
@@ -12,11 +11,11 @@ export type UiPage = AsyncDisposable & {
   readonly requested: readonly string[]
 }
 
-/** One browser for all cases of a file, which calls this at its top; each page has a profile of its own. */
-export function pagesOfFile(): (url: string, options?: BrowserContextOptions) => Promise<UiPage> {
-  const openedBrowser = shared(openBrowser)
-  return async (url, options = {}) => openPage((await openedBrowser()).browser, url, options)
-}
+/** Opens pages, each with a profile of its own. */
+export const pagesOfFile =
+  () =>
+  async (url: string, options: BrowserContextOptions = {}): Promise<UiPage> =>
+    openPage(await openedBrowser(), url, options)
 
 async function openPage(browser: Browser, url: string, options: BrowserContextOptions): Promise<UiPage> {
   const context = await browser.newContext(options)
@@ -43,12 +42,18 @@ export async function logIn(page: Page, token: string): Promise<void> {
 
 type Violation = { readonly id: string; readonly nodes: readonly { readonly html: string }[] }
 
+/** What axe looks at. A color scheme changes nothing but colors. */
+const rulesOf = { light: {}, dark: { runOnly: ['color-contrast', 'link-in-text-block'] } }
+
 /** axe finds nothing, in light and in dark. */
 export async function expectAccessible(page: Page): Promise<void> {
+  await page.evaluate(axe.source)
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
-    await page.evaluate(axe.source)
-    const violations = await page.evaluate<Violation[]>('axe.run().then(({ violations }) => violations)')
+    const options = JSON.stringify(rulesOf[colorScheme])
+    const violations = await page.evaluate<Violation[]>(
+      `axe.run(${options}).then(({ violations }) => violations)`,
+    )
     const found = violations.map(({ id, nodes }) => ({ id, at: nodes.map(({ html }) => html) }))
     expect({ colorScheme, found }).toEqual({ colorScheme, found: [] })
   }

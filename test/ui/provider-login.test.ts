@@ -78,6 +78,39 @@ test('a login through a provider stays in the tab, and keeps namespace and desti
   expect(complaints.filter((text) => text.includes(server.url))).toEqual([])
 })
 
+test('a provider that posts a form instead leads back to the same tab', async () => {
+  const posted = `${server.url}/v1/auth/posting/oidc/callback`
+  const native = {
+    ...{ application_type: 'native', scope: 'openid', redirect_uris: [posted] },
+    ...{ response_types: ['id_token'], grant_types: ['implicit'] },
+  }
+  await using posting = await startOpenIdProvider({
+    clients: [{ client_id: 'gatehouse', client_secret: 'hush', ...native }],
+  })
+  await server.root.write('sys/auth/posting', { type: 'oidc' })
+  await server.root.write('auth/posting/config', {
+    ...{ oidc_discovery_url: posting.url, oidc_client_id: 'gatehouse', oidc_client_secret: 'hush' },
+    ...{ default_role: 'people', oidc_response_mode: 'form_post', oidc_response_types: ['id_token'] },
+  })
+  await server.root.write('auth/posting/role/people', {
+    user_claim: 'sub',
+    allowed_redirect_uris: `${server.url}/ui/vault/auth/posting/oidc/callback`,
+  })
+  await using opened = await openPage(`${server.url}/ui/#/home?filter=x`)
+  const { page, complaints } = opened
+  await page.getByRole('tab', { name: 'Other' }).click()
+  await page.getByRole('combobox', { name: 'Method' }).selectOption('oidc')
+  await page.getByRole('textbox', { name: 'Mount path' }).fill('posting')
+  await begin(page)
+  await signIn(page, 'ada')
+  await page.getByRole('button', { name: 'Confirm' }).click()
+  await page.getByRole('heading', { name: 'Who I am' }).waitFor()
+
+  expect(page.url()).toBe(`${server.url}/ui/#/home?filter=x`)
+  expect(await page.evaluate('Object.keys(sessionStorage)')).toEqual(['gatehouse.token'])
+  expect(complaints.filter((text) => text.includes(server.url))).toEqual([])
+})
+
 test('a role that refuses the person is explained, with another try', async () => {
   await using opened = await openPage(`${server.url}/ui/`)
   const { page } = opened
@@ -103,14 +136,36 @@ test.each([
     'have refused the login',
   ],
 ])('%s is explained in words', async (_, query, words) => {
-  await using opened = await openPage(`${server.url}/ui/vault/auth/oidc/oidc/callback?${query}`)
+  await using opened = await openPage(`${server.url}/ui/`)
   const { page } = opened
+  const state = new URLSearchParams(query).get('state')
+  const begun = { mount: 'oidc', role: '', namespace: '', nonce: 'n', destination: '', state }
+  await page.evaluate(`sessionStorage.setItem('gatehouse.login', ${JSON.stringify(JSON.stringify(begun))})`)
+  await page.goto(`${server.url}/ui/vault/auth/oidc/oidc/callback?${query}`)
 
   await page.getByText(words).waitFor()
 
   expect(new URL(page.url()).pathname).toBe('/ui/')
   expect(page.url()).not.toContain('state')
   expect(await page.evaluate('typeof window.ran')).toBe('undefined')
+})
+
+test('a link that ends the login of somebody else logs nobody in', async () => {
+  const redirect_uri = `${server.url}/ui/vault/auth/oidc/oidc/callback`
+  const begun = await server.root.write('auth/oidc/oidc/auth_url', { redirect_uri })
+  await using theirs = await openPage(`${server.url}/ui/`)
+  await theirs.page.route(`${redirect_uri}*`, (route) => route.abort())
+  const [back] = await Promise.all([
+    theirs.page.waitForRequest(`${redirect_uri}*`),
+    theirs.page.goto(String(begun.body.data?.['auth_url'])).then(() => signIn(theirs.page, 'mallory')),
+  ])
+
+  await using opened = await openPage(back.url())
+  const { page, requested } = opened
+  await page.getByText('The login was begun in another browser or tab.').waitFor()
+
+  expect(await page.evaluate('sessionStorage.length')).toBe(0)
+  expect(requested.join()).not.toContain('/v1/auth/oidc/oidc/callback')
 })
 
 test('a login that cannot begin shows the cause, and a mount without a provider takes a JWT', async () => {

@@ -21,6 +21,10 @@ beforeAll(async () => {
     policy:
       'path "team/data/shop/*" { capabilities = ["read"] }\npath "old/+/db" { capabilities = ["read"] }',
   })
+  await root.write('sys/policies/acl/writer', {
+    policy:
+      'path "team/data/drop/*" { capabilities = ["create", "update"] }\npath "old/drop/*" { capabilities = ["update"] }',
+  })
   await root.write('sys/policies/acl/lister', {
     policy: 'path "team/metadata/*" { capabilities = ["list", "read"] }',
   })
@@ -156,6 +160,29 @@ test('who may read metadata alone sees versions and no values', async () => {
 
   await page.getByRole('table', { name: 'Versions' }).waitFor()
   expect(await page.getByRole('button', { name: /^Show/ }).count()).toBe(0)
+})
+
+test('who may write without reading replaces a secret unseen', async () => {
+  await server.root.write('team/data/drop/key', { data: { key: 'first' } })
+  await server.root.write('old/drop/key', { key: 'first' })
+  await using opened = await open(await tokenOf('writer'), '/team~/drop~key')
+  const { page } = opened
+  const write = async () => {
+    await page.getByText('What you write replaces the current values, if there are any.').waitFor()
+    await field(page, 'Field').fill('key')
+    await field(page, 'Value of key').fill('second')
+    const written = page.waitForResponse(
+      (response) => response.request().method() !== 'GET' && response.url().includes('drop'),
+    )
+    await page.getByRole('button', { name: 'Save' }).click()
+    await written
+  }
+  await write()
+  expect((await server.root.read('team/data/drop/key')).body.data).toMatchObject({ data: { key: 'second' } })
+
+  await page.goto(`${server.url}/ui/#/secrets/old~/drop~key`)
+  await write()
+  expect((await server.root.read('old/drop/key')).body.data).toEqual({ key: 'second' })
 })
 
 test('the view is absent for a token that reaches no mount of secrets', async () => {

@@ -1,19 +1,38 @@
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { expectAccessible, logIn, pagesOfFile } from './pages.ts'
 
 const openPage = pagesOfFile()
 let server: TestServer
+let auditFolder: Awaited<ReturnType<typeof temporaryFolder>>
 
 beforeAll(async () => {
-  server = await startTestServer()
+  auditFolder = await temporaryFolder()
+  server = await startTestServer({ settings: { AUDIT_DIRS: auditFolder.path } })
   await server.root.write('sys/quotas/rate-limit/all', { rate: 1_000_000 })
   await server.root.write('sys/policies/acl/auditor', {
     policy:
       'path "sys/mounts" { capabilities = ["read"] }\npath "sys/audit" { capabilities = ["read", "sudo"] }',
   })
+  await server.root.write('sys/policies/acl/mounter', {
+    policy: `path "sys/mounts" { capabilities = ["read"] }
+      path "sys/auth" { capabilities = ["read"] }
+      path "sys/mounts/teams/*" { capabilities = ["update"] }
+      path "sys/auth/teams/*" { capabilities = ["update"] }`,
+  })
+  await server.root.write('sys/mounts/cloud', { type: 'cloud' })
+  await server.root.write('sys/policies/acl/no-sudo', {
+    policy: ['sys/*', 'sys/leases/lookup/', 'cloud/*']
+      .map((path) => `path "${path}" { capabilities = ["create", "read", "update", "delete", "list"] }`)
+      .join('\n'),
+  })
 })
-afterAll(() => server[Symbol.asyncDispose]())
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+  await auditFolder[Symbol.asyncDispose]()
+})
 
 async function open(policy: string, place = '') {
   const made = await server.root.write('auth/token/create', { policies: [policy] })
@@ -26,7 +45,7 @@ test('an operator enables, tunes, moves and disables a mount', async () => {
   await using opened = await open('root')
   const { page, complaints } = opened
   await page.getByRole('combobox', { name: 'Type' }).selectOption('kv-v2')
-  await page.getByRole('textbox', { name: 'Path' }).fill('apps')
+  await page.getByRole('textbox', { name: 'Path' }).pressSequentially('apps')
   await page.getByRole('button', { name: 'Enable' }).click()
   await page.getByRole('heading', { name: 'apps/' }).waitFor()
   await expectAccessible(page)
@@ -67,13 +86,48 @@ test('an operator creates and deletes a namespace, and sees limits, devices and 
 
   await page.getByRole('link', { name: 'Rate limits' }).click()
   await page.getByText('1000000 per second').waitFor()
+  await page.getByRole('textbox', { name: 'Name' }).fill('logins')
+  await page.getByRole('textbox', { name: 'Path' }).fill('nowhere')
+  await page.getByRole('textbox', { name: 'Requests' }).fill('50')
+  await page.getByRole('textbox', { name: 'In an interval of' }).fill('10s')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('invalid mount path "nowhere/"').waitFor()
+  await page.getByRole('textbox', { name: 'Path' }).fill('auth/token')
+  await page.getByRole('button', { name: 'Save' }).click()
+  const limit = page.getByRole('row').filter({ hasText: '50 in 10 s' })
+  await limit.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
+  await limit.waitFor({ state: 'detached' })
   await page.getByRole('link', { name: 'Audit devices' }).click()
+  await page.getByText('No audit device').waitFor()
+  await page.getByRole('textbox', { name: 'File' }).fill('/no/such/folder')
+  await page.getByRole('button', { name: 'Enable' }).click()
+  await page.getByText('file_path is not in an allowed directory').waitFor()
+  await page.getByRole('textbox', { name: 'File' }).fill(join(auditFolder.path, 'requests.log'))
+  await page.getByRole('button', { name: 'Enable' }).click()
+  const device = page.getByRole('row').filter({ hasText: 'requests.log' })
+  await device.getByRole('button', { name: 'Disable' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Disable' }).click()
   await page.getByText('No audit device').waitFor()
   await page.getByRole('link', { name: 'Server' }).click()
   await page.getByText('Key number').waitFor()
   await expectAccessible(page)
   await page.getByRole('button', { name: 'Rotate the key' }).click()
   await page.getByRole('definition').filter({ hasText: /^2$/ }).waitFor()
+})
+
+test('who may enable mounts below one path is offered the form, where the rules do not ask for more', async () => {
+  await using opened = await open('mounter')
+  const { page } = opened
+  await page.getByRole('combobox', { name: 'Type' }).selectOption('kv-v2')
+  await page.getByRole('textbox', { name: 'Path' }).pressSequentially('teams/a')
+  await page.getByRole('button', { name: 'Enable' }).click()
+  await page.getByRole('heading', { name: 'teams/a/' }).waitFor()
+  await page.goto(`${server.url}/ui/#/system/logins`)
+  await page.getByRole('row', { name: /^token\// }).waitFor()
+
+  // the mount of a login method asks for `sudo` too
+  expect(await page.getByRole('button', { name: 'Enable' }).count()).toBe(0)
 })
 
 test('who may read sees what is there, and no buttons', async () => {
@@ -88,4 +142,28 @@ test('who may read sees what is there, and no buttons', async () => {
       .count(),
   ).toBe(0)
   expect(await page.getByRole('link', { name: 'Namespaces' }).count()).toBe(0)
+})
+
+test('what asks for sudo is absent without it', async () => {
+  await using opened = await open('no-sudo', '/server')
+  const { page } = opened
+  const refused: string[] = []
+  page.on('response', (answer) => {
+    if (answer.status() === 403) refused.push(answer.url())
+  })
+  await page.getByRole('heading', { name: 'Server', exact: true }).waitFor()
+  await page.locator('dl.facts').waitFor()
+  expect(await page.getByRole('button', { name: /^(?:Rotate the key|Seal)$/ }).count()).toBe(0)
+  expect(await page.getByRole('link', { name: 'Audit devices' }).count()).toBe(0)
+  expect(await page.getByRole('link', { name: 'Leases', exact: true }).count()).toBe(0)
+
+  await page.getByRole('link', { name: 'Secrets engines' }).click()
+  await page.getByRole('main').getByRole('link', { name: 'cloud/' }).click()
+  await page.getByRole('heading', { name: 'Tune' }).waitFor()
+  expect(await page.getByRole('heading', { name: 'Move' }).count()).toBe(0)
+
+  await page.getByRole('link', { name: 'Cloud credentials' }).click()
+  await page.getByRole('link', { name: 'Who is' }).waitFor()
+  expect(await page.getByRole('link', { name: 'Live leases' }).count()).toBe(0)
+  expect(refused).toEqual([])
 })

@@ -1,41 +1,15 @@
 import { createHmac } from 'node:crypto'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Hide, hashingWith, hiddenCopy, hidingBut } from '../../../src/core/audit/hashing.ts'
 import { longDataText } from '../../../src/core/audit/long-data.ts'
 import { parseLossless, stringifyJson } from '../../../src/lib/json.ts'
 
 const plain = { logRaw: false, hmacAccessor: true, elideListResponses: false }
-const hmac = (salt: string, text: string) =>
-  `hmac-sha256:${createHmac('sha256', salt).update(text).digest('hex')}`
 
-describe('the hash of a text', () => {
-  const salt = '0c2a8f4e-5d5b-4c1e-9a53-7f9d3d1b8c11'
-  const { hash } = hashingWith(salt, plain)
+test('a text is shown as its HMAC-SHA-256 under the salt of the device', () => {
+  const { hash } = hashingWith('salt', plain)
 
-  test('is its HMAC-SHA-256, whatever the text', () => {
-    fc.assert(
-      fc.property(
-        fc.string({ unit: 'grapheme', maxLength: 3000 }),
-        (text) => hash(text) === hmac(salt, text),
-      ),
-    )
-  })
-
-  test.each([0, 1, 55, 56, 64, 1299, 1300, 1301, 5000])(
-    'is right for %i characters of three bytes',
-    (length) => {
-      const text = '€'.repeat(length)
-
-      expect(hash(text)).toBe(hmac(salt, text))
-    },
-  )
-
-  test.each([1, 63, 64, 65, 200])('is right for a salt of %i characters', (length) => {
-    const long = 's'.repeat(length)
-
-    expect(hashingWith(long, plain).hash('a')).toBe(hmac(long, 'a'))
-  })
+  expect(hash('a')).toBe(`hmac-sha256:${createHmac('sha256', 'salt').update('a').digest('hex')}`)
 })
 
 const ways = {

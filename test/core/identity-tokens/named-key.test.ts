@@ -6,7 +6,7 @@ import {
   isFullOfFormerKeys,
   type KeySettings,
   nextChangeOf,
-  publicKeysOf,
+  formerKeysOf,
   rotated,
   withSettings,
 } from '../../../src/core/identity-tokens/named-key.ts'
@@ -24,7 +24,8 @@ const pair = (kid: string): SigningKey => ({
 })
 const aKey = () => withSettings(undefined, settings, { signing: pair('one'), next: pair('two') }, 0)
 const hour = 3_600_000
-const published = (key: ReturnType<typeof aKey>, now: number) => publicKeysOf(key, now).map(({ kid }) => kid)
+const published = (key: ReturnType<typeof aKey>, now: number) =>
+  [key.signing, key.next, ...formerKeysOf(key, now)].map(({ publicKey }) => publicKey.kid)
 
 const outcome = (before: KeySettings | undefined, sent: object, longestRoleTtl = 0): unknown => {
   try {

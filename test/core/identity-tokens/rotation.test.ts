@@ -7,6 +7,7 @@ import { dueRotations } from '../../../src/core/identity-tokens/issuer-keys.ts'
 import { keyRotator } from '../../../src/core/identity-tokens/key-rotator.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
 import { openSqlite } from '../../../src/storage/sqlite.ts'
+import { noMounts } from './no-mounts.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -53,6 +54,7 @@ async function anIssuer() {
       random: systemRandom,
       apiAddr: 'https://gate',
       identityOf,
+      keyMounts: noMounts(root),
     })
     const rotator = keyRotator({
       root,
@@ -188,6 +190,7 @@ test('two processes over one store rotate a key once', async () => {
     random: systemRandom,
     apiAddr: '',
     identityOf,
+    keyMounts: noMounts(issuer.root),
   })
   const due = async () => {
     const [key = ''] = await issuer.root.listKeys(dueRotations)
@@ -246,6 +249,7 @@ test('a role written while its key is removed either keeps its key or is refused
     random: systemRandom,
     apiAddr: '',
     identityOf,
+    keyMounts: noMounts(issuer.root),
   })
   for (let round = 0; round < 5; round++) {
     await issuer.tokens.keys.write(mount, `x${round}`, { algorithm: 'EdDSA' })

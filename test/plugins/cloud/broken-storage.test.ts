@@ -77,7 +77,7 @@ async function rootIsWell(fixture: EngineFixture): Promise<void> {
   const { client_secret, client_id } = await fixture.config()
   const { tokens } = await fixture.state.upstream()
   expect(
-    await tokens.proveSecret(client_id, client_secret, 'directory', {
+    await tokens.prove(client_id, { secret: client_secret }, 'directory', {
       deadline: fixture.clock.now() + 60_000,
       correlationId,
     }),

@@ -20,6 +20,8 @@ export type CloudFixture = AsyncDisposable & {
 export type CloudHouseOptions = TestServerOptions & {
   directory?: Omit<DirectoryOptions, 'now'>
   configured?: boolean
+  /** Settings of the process that depend on the stand-in. */
+  host?: (directory: Directory) => Record<string, string>
 }
 
 /** The GUIDs of role definitions in the stand-in. */
@@ -36,6 +38,7 @@ export const guids = {
 export async function startCloudFixture({
   directory: options = {},
   configured = true,
+  host = () => ({}),
   ...parts
 }: CloudHouseOptions = {}): Promise<CloudFixture> {
   await using stack = new AsyncDisposableStack()
@@ -52,6 +55,8 @@ export async function startCloudFixture({
         CLOUD_DIRECTORY_ENDPOINT: directory.directoryUrl,
         CLOUD_RESOURCE_MANAGER_ENDPOINT: directory.resourceManagerUrl,
         CLOUD_CA_FILE: directory.caFile,
+        CLOUD_METADATA_ENDPOINT: 'http://127.0.0.1:9',
+        ...host(directory),
         ...parts.environment,
       },
     }),

@@ -66,6 +66,10 @@ const readers = ({ subscriptionId }: Directory, ...groups: readonly string[]): s
     })),
   )
 
+const orderReader = ({ orders }: Directory) => ({
+  cloud_app_roles: JSON.stringify([{ app_id: orders.appId, role_name: 'Orders.Read' }]),
+})
+
 async function configure(root: Client, directory: Directory): Promise<void> {
   await root.write('cloud/config', {
     subscription_id: directory.subscriptionId,
@@ -73,11 +77,13 @@ async function configure(root: Client, directory: Directory): Promise<void> {
     client_id: directory.rootClientId,
     client_secret: directory.rootClientSecret,
   })
-  await root.write('cloud/roles/ci', {
+  const role = {
     cloud_roles: readers(directory, 'web'),
     cloud_groups: '[{"group_name":"foo"}]',
     permanently_delete: true,
-  })
+  }
+  await root.write('cloud/roles/ci', role)
+  await root.write('cloud/roles/granted', { ...role, ...orderReader(directory) })
 }
 
 async function debris(root: Client): Promise<{ error: string }[]> {
@@ -87,10 +93,13 @@ async function debris(root: Client): Promise<{ error: string }[]> {
 }
 const living = (directory: Directory) =>
   directory.inventory().filter(({ deleted, kind }) => !deleted || kind === 'role-assignment')
-const leases = async (root: Client) => (await root.list('sys/leases/lookup/cloud/creds/ci')).status
+const passwords = (directory: Directory) => living(directory).filter(({ kind }) => kind === 'password')
+const leases = async (root: Client, role = 'ci') =>
+  (await root.list(`sys/leases/lookup/cloud/creds/${role}`)).status
 
 /** The calls that create a credential, in reverse order. */
 const creation = [
+  'assignAppRole',
   'addGroupMember',
   'putRoleAssignment',
   'addServicePrincipalPassword',
@@ -102,6 +111,7 @@ const revocation = [
   'purgeDeleted',
   'deleteApplication',
   'deleteServicePrincipal',
+  'deleteAppRoleAssignment',
   'deleteRoleAssignment',
 ] as const
 
@@ -125,7 +135,7 @@ describe('kill -9 while a credential is issued', () => {
     for (const [at, operation] of creation.entries()) {
       directory.journal.clear()
       directory.fault({ kind: 'held', operation })
-      cut.push(asking(world.root.read('cloud/creds/ci')))
+      cut.push(asking(world.root.read('cloud/creds/granted')))
       await allArrived(creation.slice(at))
     }
     const applications = () => living(directory).filter(({ kind }) => kind === 'application')
@@ -135,7 +145,7 @@ describe('kill -9 while a credential is issued', () => {
     await Promise.all(cut)
 
     await until(async () => (await debris(world.root)).length === 0)
-    expect([living(directory), await leases(world.root)]).toEqual([[], 404])
+    expect([living(directory), await leases(world.root, 'granted')]).toEqual([[], 404])
   })
 
   test.each([
@@ -173,6 +183,7 @@ test.each([
     removal: 'removeGroupMember',
     grant: () => ({ cloud_groups: '[{"group_name":"foo"}]' }),
   },
+  { operation: 'assignAppRole', removal: 'listAppRoleAssignments', grant: orderReader },
 ] as const)(
   'kill -9 in a role update: a $operation that takes effect after the first undo is undone too',
   async ({ operation, removal, grant }) => {
@@ -203,7 +214,7 @@ test.each([
 test('kill -9 in revocations, after each of their calls: the next start ends them', async () => {
   const { directory } = world
   for (const [at, operation] of revocation.entries()) {
-    const { body } = await world.root.read('cloud/creds/ci')
+    const { body } = await world.root.read('cloud/creds/granted')
     directory.journal.clear()
     directory.fault({ kind: 'held', operation })
     // ended: whatever becomes of the answer, the lease is over
@@ -213,8 +224,45 @@ test('kill -9 in revocations, after each of their calls: the next start ends the
 
   await world.restart()
 
-  await until(async () => (await leases(world.root)) === 404 && (await debris(world.root)).length === 0)
+  await until(
+    async () => (await leases(world.root, 'granted')) === 404 && (await debris(world.root)).length === 0,
+  )
   expect(living(directory)).toEqual([])
+})
+
+test('kill -9 in rotations of static roles, after each of their calls: the stored passwords work, and no other is left', async () => {
+  const { directory } = world
+  const roles = ['added', 'proved', 'replaced'].map((name) => {
+    const { id, appId } = directory.admin.addApplication({ displayName: name })
+    return { name, id, appId }
+  })
+  for (const { name, id } of roles)
+    await world.root.write(`cloud/static-roles/${name}`, {
+      application_object_id: id,
+      rotation_grace_period: -1,
+    })
+  const before = passwords(directory)
+  const cut: Promise<unknown>[] = []
+  const held = ['addApplicationPassword', 'token', 'removeApplicationPassword'] as const
+  for (const [at, operation] of held.entries()) {
+    directory.journal.clear()
+    directory.fault({ kind: 'held', operation })
+    cut.push(asking(world.root.write(`cloud/rotate-role/${roles[at]?.name}`, {})))
+    await directory.journal.arrived(operation)
+  }
+  expect(passwords(directory).length).toBe(before.length + 2)
+
+  await world.restart()
+  await Promise.all(cut)
+
+  await until(async () => (await debris(world.root)).length === 0)
+  for (const { name, appId } of roles) {
+    const { data } = (await world.root.read(`cloud/static-creds/${name}`)).body
+    const there = passwords(directory).filter(({ clientId }) => clientId === appId)
+    expect(there.map(({ secret }) => secret)).toEqual([data?.['client_secret']])
+    await world.root.delete(`cloud/static-roles/${name}?revoke=true`)
+  }
+  expect(passwords(directory)).toEqual([])
 })
 
 describe('kill -9 around a forced revocation', () => {

@@ -98,7 +98,7 @@ export const cleared = (fixture: CloudFixture, mount = 'cloud'): Promise<void> =
 
 /** Whether the stand-in accepts the secret. */
 export async function works(
-  fixture: CloudFixture,
+  fixture: Pick<CloudFixture, 'directory'>,
   { clientId, secret }: Pick<Credential, 'clientId' | 'secret'>,
 ): Promise<boolean> {
   const { Agent, request } = await import('node:https')

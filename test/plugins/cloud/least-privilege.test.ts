@@ -55,6 +55,24 @@ test('the check names every missing permission of a root without any', async () 
   expect((await check('object_quota'))?.detail).toContain('missing permission: Organization.Read.All')
 })
 
+test('a static role needs to own its application, or Application.ReadWrite.All, and the check says so', async () => {
+  const { id } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
+  await grant(own)
+  ownsItself()
+  const write = () => fixture.root.write('cloud/static-roles/billing', { application_object_id: id })
+  expect(await refusal(write())).toEqual([400, expect.stringContaining(`missing permission: ${every}`)])
+  await grant(every)
+  expect((await write()).status).toBe(204)
+  await grant(own)
+
+  expect((await check('directory_permissions'))?.detail).toContain(
+    `lacks ${every} (for passwords of applications that roles name), or ${own} as an owner of application ${id}`,
+  )
+  fixture.directory.admin.addOwner(id, fixture.directory.rootServicePrincipalId)
+  expect(await check('directory_permissions')).toMatchObject({ ok: true })
+  expect((await fixture.root.write('cloud/rotate-role/billing', {})).status).toBe(204)
+})
+
 test('Directory.ReadWrite.All suffices except for role-assignable groups, and the check says so', async () => {
   await grant('Directory.ReadWrite.All')
   const { id } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
@@ -277,6 +295,7 @@ describe('rights on one resource group only', () => {
       detail: expect.stringMatching(
         /^lacks Microsoft\.Authorization\/roleDefinitions\/read, .* in \S+\/resourceGroups\/data$/,
       ),
+      fix: expect.stringContaining('az role assignment create'),
     })
   })
 })

@@ -56,7 +56,10 @@ describe('the upstream client', () => {
     await fixture.engine.deleteConfig(fixture.mount)
     fixture.clock.advance(3600)
 
-    expect((await fixture.state.upstream()).settings).toMatchObject(operator)
+    expect((await fixture.state.upstream()).settings).toMatchObject({
+      ...{ subscriptionId: 's', tenantId: 't', clientId: 'c' },
+      credential: { type: 'root_creds', clientId: 'c', secret: 'x' },
+    })
   })
 })
 
@@ -131,7 +134,7 @@ describe('effective settings', () => {
   ])(
     'the environment "$environment" sets the directory address $directoryBase',
     ({ environment, directoryBase }) => {
-      expect(effectiveSettings({ ...config, environment }, {}).environment).toMatchObject({
+      expect(effectiveSettings({ ...config, environment }, {}, false).environment).toMatchObject({
         directoryBase,
         directoryScope: `${directoryBase}/.default`,
       })
@@ -147,8 +150,9 @@ describe('effective settings', () => {
       environment: 'AzureChinaCloud',
     }
 
-    expect(effectiveSettings({ ...config, environment: 'AzurePublicCloud' }, operator)).toMatchObject({
-      ...{ subscriptionId: 'S', tenantId: 'T', clientId: 'C', clientSecret: 'X' },
+    expect(effectiveSettings({ ...config, environment: 'AzurePublicCloud' }, operator, false)).toMatchObject({
+      ...{ subscriptionId: 'S', tenantId: 'T', clientId: 'C' },
+      credential: { type: 'root_creds', clientId: 'C', secret: 'X' },
       environment: { name: 'china' },
     })
   })
@@ -157,16 +161,20 @@ describe('effective settings', () => {
     { missing: { subscription_id: '' }, text: 'subscription_id is required', kind: 'invalid' },
     { missing: { tenant_id: '' }, text: 'tenant_id is required', kind: 'invalid' },
     { missing: { client_id: '' }, text: 'client_id is required', kind: 'invalid' },
-    { missing: { client_secret: '' }, text: 'client_secret is required', kind: 'invalid' },
+    {
+      missing: { client_secret: '' },
+      text: 'no credential is configured: set client_secret, client_certificate or identity_token_audience',
+      kind: 'invalid',
+    },
   ])('a missing setting is refused: $text', ({ missing, text, kind }) => {
-    expect(() => effectiveSettings({ ...config, ...missing }, {})).toThrow(
+    expect(() => effectiveSettings({ ...config, ...missing }, {}, false)).toThrow(
       expect.objectContaining({ message: text, kind }),
     )
   })
 
   test('an unknown cloud in the environment is an internal error', () => {
     const text = 'err: no cloud configuration matching the name "x"'
-    expect(() => effectiveSettings(config, { environment: 'x' })).toThrow(
+    expect(() => effectiveSettings(config, { environment: 'x' }, false)).toThrow(
       expect.objectContaining({ message: text, kind: 'internal' }),
     )
   })

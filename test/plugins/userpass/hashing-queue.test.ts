@@ -1,11 +1,14 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { HashingQueue } from '../../../src/plugins/userpass/passwords/hashing-queue.ts'
 
 const aClient = (address: string) => ({ address, whenSilent: () => () => undefined })
 
 /** A queue whose hashes end when the test says so. */
-function aQueue(limits = {}) {
-  const queue = new HashingQueue({ atOnce: 1, waiting: 4, waitingOfClient: 2, ...limits })
+function aQueue(limits = {}, pauseMs = 0) {
+  const queue = new HashingQueue(
+    { atOnce: 1, waiting: 4, waitingOfClient: 2, ...limits },
+    () => () => pauseMs,
+  )
   const started: string[] = []
   const ends = new Map<string, () => void>()
   const work = (name: string) => () => {
@@ -81,7 +84,7 @@ test('a password that is set waits, but is never refused', async () => {
 })
 
 test('a hash that fails gives its place back', async () => {
-  const queue = new HashingQueue({ atOnce: 1, waiting: 1, waitingOfClient: 1 })
+  const queue = new HashingQueue({ atOnce: 1, waiting: 1, waitingOfClient: 1 }, () => () => 0)
 
   await expect(queue.write(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
 
@@ -105,4 +108,21 @@ test('a client that disconnects gives its place to others, and no hash is comput
   }
 
   expect(await Promise.all([first, other, again])).toEqual(order)
+})
+
+test('while the server is busy, a pause follows each hash, but not its response', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const { started, login, end } = aQueue({}, 50)
+  const [first, second] = [login('a', '192.0.2.1'), login('b', '192.0.2.2')]
+
+  end('a')
+  expect(await first).toBe('a')
+
+  await vi.advanceTimersByTimeAsync(49)
+  expect(started).toEqual(['a'])
+  await vi.advanceTimersByTimeAsync(1)
+  expect(started).toEqual(['a', 'b'])
+  end('b')
+  expect(await second).toBe('b')
 })

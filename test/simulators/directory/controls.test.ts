@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Directory } from '../../../simulators/directory/directory.ts'
 import { startDirectory } from '../../../simulators/directory/start-directory.ts'
+import { selfSigned } from '../../support/certificates.ts'
 import { actAs, askToken, makeCredential } from './client.ts'
 
 async function control(
@@ -55,6 +56,29 @@ test('settings can be changed partially and apply at once', async () => {
     replicas: 3,
     pageSize: 100,
   })
+})
+
+test('trusts and certificates can be added and removed', async () => {
+  await using directory = await startDirectory({ controls: true })
+  const application_id = directory.rootApplicationId
+
+  const trust = await control(directory, 'POST', '/trusts', {
+    application_id,
+    ...{ issuer: 'https://ci.example', subject: 'job', name: 'ci' },
+  })
+  const key = await control(directory, 'POST', '/certificates', {
+    application_id,
+    certificate: selfSigned().cert,
+  })
+  const wrong = await control(directory, 'POST', '/certificates', { application_id, certificate: 'x' })
+  const removed = await control(directory, 'POST', '/remove', { id: Object(trust.body).id })
+
+  expect([trust, key, removed]).toMatchObject([
+    { status: 200, body: { id: expect.any(String), name: 'ci' } },
+    { status: 200, body: { keyId: expect.any(String) } },
+    { status: 200 },
+  ])
+  expect(wrong.status).toBe(400)
 })
 
 test('faults can be requested, occur, and can be cleared', async () => {

@@ -316,6 +316,21 @@ test('every operation except unknown has a route', async () => {
       root.arm('GET', `${subscription}${path}`),
     ),
   ])
+  await Promise.all(
+    ['/metadata/identity/oauth2/token', '/msi/token'].map((path) => fetch(`${directory.metadataUrl}${path}`)),
+  )
+  const trusts = `/applications/${id}/federatedIdentityCredentials`
+  await Promise.all([
+    ...['addKey', 'removeKey'].map((path) => root.graph('POST', `/applications/${id}/${path}`)),
+    root.graph('PATCH', `/applications/${id}`, { displayName: 'renamed' }),
+    ...['GET', 'POST'].map((method) => root.graph(method, trusts)),
+    ...['GET', 'PATCH', 'DELETE'].map((method) => root.graph(method, `${trusts}/none`)),
+    ...['appRoleAssignedTo', 'appRoleAssignments'].map((path) =>
+      root.graph('GET', `/servicePrincipals/${principalId}/${path}`),
+    ),
+    root.graph('POST', `/servicePrincipals/${principalId}/appRoleAssignedTo`),
+    root.graph('DELETE', `/servicePrincipals/${principalId}/appRoleAssignedTo/none`),
+  ])
   await root.graph('DELETE', `/servicePrincipals/${principalId}`)
   await root.graph('DELETE', `/applications/${id}`)
 

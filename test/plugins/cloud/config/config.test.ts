@@ -164,6 +164,20 @@ describe('a configuration is read as written', () => {
       ...written({ ...withSecret, identity_token_ttl: '500' }),
       read: { ...created, identity_token_ttl: 500 },
     },
+    {
+      row: 'an audience of identity tokens, kept by a later write',
+      ...written(
+        {
+          ...withSecret,
+          client_id: '',
+          client_secret: '',
+          identity_token_audience: 'aud',
+          identity_token_ttl: 500,
+        },
+        { tenant_id: withSecret.tenant_id },
+      ),
+      read: { ...created, client_id: '', identity_token_audience: 'aud', identity_token_ttl: 500 },
+    },
     ...[
       'azurepubliccloud',
       'CloudUSGovernmentCloud',
@@ -231,9 +245,14 @@ describe('a refused write changes nothing', () => {
       text: "only one of 'client_secret' or 'identity_token_audience' can be set",
     },
     {
-      row: 'an audience for workload identity',
-      body: { client_secret: '', identity_token_audience: 'aud' },
-      text: 'plugin workload identity not supported',
+      row: 'an audience that is too long',
+      body: { client_secret: '', identity_token_audience: 'a'.repeat(601) },
+      text: 'identity_token_audience must have at most 600 characters',
+    },
+    {
+      row: 'identity tokens that live longer than their key is published',
+      body: { client_secret: '', identity_token_audience: 'aud', identity_token_ttl: 86_401 },
+      text: 'identity_token_ttl cannot be longer than the verification_ttl of key "default"',
     },
     {
       row: 'an unknown environment',
@@ -388,7 +407,7 @@ test.each([
   })
 })
 
-test.each(['static-roles/x', 'static-creds/x', 'rotate-role/x', 'roles/-x', 'roles/x-', 'configs'])(
+test.each(['static-roles/-x', 'static-creds/x-', 'roles/-x', 'roles/x-', 'configs'])(
   '%s is an unsupported path',
   async (path) => {
     const mount = await newMount()

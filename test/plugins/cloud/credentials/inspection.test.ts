@@ -165,6 +165,7 @@ describe('config/check', () => {
       name: 'root_secret',
       ok: true,
       detail: 'cannot tell which password of the root is in use',
+      fix: '',
     })
   })
 
@@ -180,6 +181,7 @@ describe('config/check', () => {
 
     expect(checks.map(({ name }) => name)).toEqual([
       'settings',
+      'auth_type',
       'sign_in',
       'directory_permissions',
       'resource_manager_permissions',
@@ -203,6 +205,7 @@ describe('config/check', () => {
       name: 'resource_manager_permissions',
       ok: false,
       detail: `lacks Microsoft.Authorization/roleAssignments/write, Microsoft.Authorization/roleAssignments/delete in ${fixture.scope('web')}`,
+      fix: expect.stringContaining('az role assignment create'),
     })
     expect((await check()).ok).toBe(false)
   })
@@ -238,12 +241,18 @@ describe('config/check', () => {
     await fixture.root.write('cloud/config', { client_secret: 'wrong' })
     expect((await check()).checks).toMatchObject([
       { name: 'settings', ok: true },
+      { name: 'auth_type', ok: true, detail: 'root_creds', fix: '' },
       { name: 'sign_in', ok: false, detail: expect.stringContaining('7000215') },
     ])
 
     await fixture.root.delete('cloud/config')
     expect((await check()).checks).toEqual([
-      { name: 'settings', ok: false, detail: 'subscription_id is required' },
+      {
+        name: 'settings',
+        ok: false,
+        detail: 'subscription_id is required',
+        fix: 'write the missing field to config',
+      },
     ])
   })
 

@@ -34,12 +34,12 @@ describe('a refusal by a policy of the tenant is 400 with advice, and nothing is
       settings: { maximumSecretLifetimeSeconds: 3600 },
       code: 'CredentialInvalidLifetimeAsPerAppPolicy',
       advice:
-        "lower max_ttl or explicit_max_ttl of the role (of a root secret, root_password_ttl), or the mount option 'secret_lifetime'",
+        "lower max_ttl or explicit_max_ttl of the role (of a static role, rotation_period; of a root secret, root_password_ttl), or the mount option 'secret_lifetime'",
     },
     {
       settings: { forbidPasswords: true },
       code: 'CredentialTypeNotAllowedAsPerAppPolicy',
-      advice: 'its administrator can exempt these applications',
+      advice: '; this tenant forbids passwords: use credential_type certificate or federated',
     },
     {
       settings: { requireServiceManagementReference: true },
@@ -65,9 +65,7 @@ describe('a refusal by a policy of the tenant is 400 with advice, and nothing is
     for (const asked of [fixture.root.read('cloud/creds/static'), fixture.root.write('cloud/rotate-root')]) {
       const { status, text } = await errorOf(asked)
       expect(status).toBe(400)
-      expect(text).toMatch(
-        /CredentialTypeNotAllowedAsPerAppPolicy: .*; the tenant forbids secrets on applications/,
-      )
+      expect(text).toMatch(/CredentialTypeNotAllowedAsPerAppPolicy: .*; this tenant forbids passwords: /)
     }
   })
 

@@ -554,7 +554,10 @@ describe('without a configuration', () => {
 
   test.each([
     { missing: 'client_id', text: 'client_id is required' },
-    { missing: 'client_secret', text: 'client_secret is required' },
+    {
+      missing: 'client_secret',
+      text: 'unable to lookup Cloud group: no credential is configured: set client_secret, client_certificate or identity_token_audience',
+    },
   ])('a role write names the missing $missing', async ({ missing, text }) => {
     await using other = await startCloudFixture()
     await other.root.write('cloud/config', { [missing]: '' })

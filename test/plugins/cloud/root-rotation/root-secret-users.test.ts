@@ -17,7 +17,7 @@ const configOf = async (fixture: EngineFixture, mount: Mount) => {
 async function works(fixture: EngineFixture, secret: string): Promise<boolean> {
   const { tokens } = await fixture.state.upstream()
   const call = { deadline: fixture.clock.now() + 60_000, correlationId: randomUUID() }
-  return tokens.proveSecret(fixture.directory.rootClientId, secret, 'directory', call)
+  return tokens.prove(fixture.directory.rootClientId, { secret }, 'directory', call)
 }
 /** Turns of the event loop in which a second request would have arrived. */
 const mostTurns = 100

@@ -101,7 +101,7 @@ test('a secret that an operator gave to two mounts stays until both have rotated
   const { client_id, client_secret: typed } = await fixture.config()
   const works = async (secret: string) => {
     const { tokens } = await fixture.state.upstream()
-    return tokens.proveSecret(client_id, secret, 'directory', {
+    return tokens.prove(client_id, { secret }, 'directory', {
       deadline: fixture.clock.now() + 60_000,
       correlationId: randomUUID(),
     })

@@ -42,7 +42,7 @@ export async function aim(
   const open: Aimed['open'] = (settings = {}, parts = {}) =>
     openUpstream(
       { ...settingsOf(directory), ...settings },
-      { outbound: new OutboundClient({ deny: [] }), clock, pause: clock.pause, ...parts },
+      { ...upstreamParts, clock, pause: clock.pause, ...parts },
     )
   return {
     directory,
@@ -52,6 +52,13 @@ export async function aim(
     open,
     [Symbol.asyncDispose]: () => directory[Symbol.asyncDispose](),
   }
+}
+
+/** What an upstream client needs besides its clock. No mount is there to sign tokens. */
+const upstreamParts = {
+  outbound: new OutboundClient({ deny: [] }),
+  identifiers: { uuid: randomUUID },
+  signIdentityToken: () => Promise.reject(new Error('no mount')),
 }
 
 export function settingsOf(directory: Directory): UpstreamSettings {
@@ -65,11 +72,18 @@ export function settingsOf(directory: Directory): UpstreamSettings {
     subscriptionId: directory.subscriptionId,
     tenantId: directory.tenantId,
     clientId: directory.rootClientId,
-    clientSecret: directory.rootClientSecret,
+    credential: secretOf(directory, directory.rootClientSecret),
     environment,
     caPem: directory.ca,
   }
 }
+
+/** The credential of the root with this secret. */
+export const secretOf = ({ rootClientId }: Directory, secret: string): UpstreamSettings['credential'] => ({
+  type: 'root_creds',
+  clientId: rootClientId,
+  secret,
+})
 
 /** Returns the error of a call that must fail. */
 export async function failureOf(calling: Promise<unknown>): Promise<UpstreamError> {

@@ -17,6 +17,12 @@ export type Prepared = {
   readonly keyId: string
   readonly principalKeyId: string
   readonly endDateTime: string
+  readonly trustName: string
+  /** A resource with two app roles: one that the principal has, and another. */
+  readonly ordersAppId: string
+  readonly ordersId: string
+  readonly heldAppRoleId: string
+  readonly unassigned: { readonly resourceId: string; readonly appRoleId: string }
 }
 
 /** One object of each kind that a call can be about. */
@@ -44,6 +50,12 @@ export async function prepare({ directory, upstream, clock, call }: Aimed): Prom
   )
   const groupId = directory.admin.addGroup(`team ${randomUUID()}`).id
   await upstream.directory.addGroupMember(groupId, principalId, call())
+  const orders = await upstream.directory.findResource(directory.orders.appId, call())
+  const [read, write] = orders?.appRoles ?? []
+  if (orders === undefined || read === undefined || write === undefined)
+    throw new Error('orders is a fixture')
+  const held = { resourceId: orders.id, appRoleId: read.id }
+  const heldAppRoleId = await upstream.directory.assignAppRole(principalId, held, call())
   return {
     applicationId,
     appId,
@@ -57,6 +69,11 @@ export async function prepare({ directory, upstream, clock, call }: Aimed): Prom
     keyId: directory.admin.addPassword(applicationId).keyId,
     principalKeyId: principalPassword.keyId,
     endDateTime,
+    trustName: directory.admin.addTrust(applicationId, { issuer: 'https://gate', subject: 'other' }).name,
+    ordersAppId: directory.orders.appId,
+    ordersId: orders.id,
+    heldAppRoleId,
+    unassigned: { resourceId: orders.id, appRoleId: write.id },
   }
 }
 
@@ -187,6 +204,57 @@ export const everyCall: readonly CallCase[] = [
       upstream.directory.removeGroupMember(groupId, principalId, call),
   },
   {
+    name: 'putFederatedCredential',
+    operation: 'updateFederatedCredential',
+    service: directory,
+    run: (upstream, { applicationId }, call) =>
+      upstream.directory.putFederatedCredential(
+        applicationId,
+        { name: 'gatehouse', issuer: 'https://gate', subject: 'mount', audiences: ['api://cloud'] },
+        call,
+      ),
+  },
+  {
+    name: 'deleteFederatedCredential',
+    operation: 'deleteFederatedCredential',
+    service: directory,
+    run: (upstream, { applicationId, trustName }, call) =>
+      upstream.directory.deleteFederatedCredential(applicationId, trustName, call),
+  },
+  {
+    name: 'listFederatedCredentials',
+    operation: 'listFederatedCredentials',
+    service: directory,
+    run: (upstream, { applicationId }, call) =>
+      upstream.directory.listFederatedCredentials(applicationId, call),
+  },
+  {
+    name: 'findResource',
+    operation: 'getServicePrincipal',
+    service: directory,
+    run: (upstream, { ordersAppId }, call) => upstream.directory.findResource(ordersAppId, call),
+  },
+  {
+    name: 'assignAppRole',
+    operation: 'assignAppRole',
+    service: directory,
+    run: (upstream, { principalId, unassigned }, call) =>
+      upstream.directory.assignAppRole(principalId, unassigned, call),
+  },
+  {
+    name: 'listAppRoleAssignments',
+    operation: 'listAppRoleAssignments',
+    service: directory,
+    run: (upstream, { principalId }, call) => upstream.directory.listAppRoleAssignments(principalId, call),
+  },
+  {
+    name: 'removeAppRole',
+    operation: 'deleteAppRoleAssignment',
+    service: directory,
+    run: (upstream, { ordersId, heldAppRoleId }, call) =>
+      upstream.directory.removeAppRole(ordersId, heldAppRoleId, call),
+  },
+  {
     name: 'organization',
     operation: 'getOrganization',
     service: directory,
@@ -256,5 +324,8 @@ export const withoutBody: ReadonlySet<string> = new Set([
   'deleteServicePrincipal',
   'addGroupMember',
   'removeGroupMember',
+  'removeAppRole',
   'deleteRoleAssignment',
+  'putFederatedCredential',
+  'deleteFederatedCredential',
 ])

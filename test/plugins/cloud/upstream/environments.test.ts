@@ -77,6 +77,7 @@ test('each address of the operator replaces that of the environment, and changes
     authorityHost: 'https://login.chinacloudapi.cn',
     directoryBase: 'https://127.0.0.1:9/dir',
     directoryScope: 'https://127.0.0.1:9/dir/.default',
+    identityTokenAudience: 'api://AzureADTokenExchangeChina',
     resourceManagerBase: 'https://arm.private',
     resourceManagerScope: 'https://arm.private/.default',
   })

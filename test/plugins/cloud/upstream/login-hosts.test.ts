@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { findEnvironment } from '../../../../src/plugins/cloud/upstream/index.ts'
-import { openLogin } from '../../../../src/plugins/cloud/upstream/transport.ts'
+import { openExchange } from '../../../../src/plugins/cloud/upstream/transport.ts'
 
 const call = { deadline: Date.now() + 60_000, correlationId: '0f6e1f3a-0000-4000-8000-000000000001' }
 const tenantId = '0f6e1f3a-0000-4000-8000-00000000000a'
@@ -19,13 +19,13 @@ test.each([
       return { status: 200, headers: {}, body }
     },
   }
-  const login = openLogin(
+  const exchange = openExchange(
     { authorityHost: findEnvironment(environment)?.authorityHost ?? '', tenantId },
     connection,
   )
 
-  const { token } = await login(
-    { clientId: 'client', secret: 'secret' },
+  const { token } = await exchange(
+    { clientId: 'client', proof: { secret: 'secret' } },
     'https://graph.example/.default',
     call,
   )

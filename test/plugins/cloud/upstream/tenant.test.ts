@@ -20,7 +20,8 @@ test.each([
     resourceManagerBase: '',
     resourceManagerScope: '',
   } as const
-  const settings = { subscriptionId: 's', tenantId: now, clientId: 'c', clientSecret: 'x', environment }
+  const credential = { type: 'root_creds', clientId: 'c', secret: 'x' } as const
+  const settings = { subscriptionId: 's', tenantId: now, clientId: 'c', credential, environment }
   expect(otherTenantReason({ tenant_id: made }, { settings }) !== undefined).toBe(isElsewhere)
 })
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { callerError, classify } from '../../../../src/plugins/cloud/upstream/index.ts'
-import { aim, failureOf, settingsOf } from './aimed.ts'
+import { aim, failureOf, secretOf, settingsOf } from './aimed.ts'
 
 const tokens = { operation: 'token' } as const
 
@@ -243,7 +243,7 @@ describe('a token', () => {
 
   test('for a wrong secret is refused with its code, without a retry and without the secret', async () => {
     await using aimed = await aim()
-    const upstream = aimed.open({ clientSecret: 'not-the-secret' })
+    const upstream = aimed.open({ credential: secretOf(aimed.directory, 'not-the-secret') })
 
     const error = await failureOf(upstream.directory.createApplication({ displayName: 'x' }, aimed.call()))
 
@@ -465,7 +465,7 @@ describe('proof of a secret', () => {
   test('comes from the login service each time', async () => {
     await using aimed = await aim()
     const { id, appId, keyId, secretText } = await made(aimed)
-    const prove = () => aimed.upstream.tokens.proveSecret(appId, secretText, 'directory', aimed.call())
+    const prove = () => aimed.upstream.tokens.prove(appId, { secret: secretText }, 'directory', aimed.call())
 
     const [first, second] = [await prove(), await prove()]
     await aimed.upstream.directory.removeApplicationPassword(id, keyId, aimed.call())
@@ -477,7 +477,7 @@ describe('proof of a secret', () => {
   test('fails before the secret is known everywhere', async () => {
     await using aimed = await aim({ settings: { delaySeconds: { secretToToken: 30 } } })
     const { appId, secretText } = await made(aimed)
-    const prove = () => aimed.upstream.tokens.proveSecret(appId, secretText, 'directory', aimed.call())
+    const prove = () => aimed.upstream.tokens.prove(appId, { secret: secretText }, 'directory', aimed.call())
 
     const early = await prove()
     aimed.clock.advance(31)
@@ -495,7 +495,7 @@ describe('proof of a secret', () => {
       { displayName: 'x', endDateTime },
       aimed.call(),
     )
-    const prove = () => aimed.upstream.tokens.proveSecret(appId, secretText, 'directory', aimed.call())
+    const prove = () => aimed.upstream.tokens.prove(appId, { secret: secretText }, 'directory', aimed.call())
 
     const early = await prove()
     await directory.createServicePrincipal(appId, aimed.call())
@@ -507,9 +507,9 @@ describe('proof of a secret', () => {
     await using aimed = await aim()
 
     expect(
-      await aimed.upstream.tokens.proveSecret(
+      await aimed.upstream.tokens.prove(
         '22222222-2222-4222-8222-222222222222',
-        'x',
+        { secret: 'x' },
         'directory',
         aimed.call(),
       ),
@@ -520,7 +520,9 @@ describe('proof of a secret', () => {
     await using aimed = await aim()
     await aimed.directory.goDown('login')
 
-    const error = await failureOf(aimed.upstream.tokens.proveSecret('a', 'x', 'directory', aimed.call()))
+    const error = await failureOf(
+      aimed.upstream.tokens.prove('a', { secret: 'x' }, 'directory', aimed.call()),
+    )
 
     expect(error).toMatchObject({ status: 0, service: 'login' })
     expect(error.message).toMatch(/connection refused/)
@@ -530,7 +532,12 @@ describe('proof of a secret', () => {
     await using aimed = await aim()
     const kept = await aimed.upstream.tokens.token('directory', aimed.call())
 
-    await aimed.upstream.tokens.proveSecret(aimed.directory.rootClientId, 'wrong', 'directory', aimed.call())
+    await aimed.upstream.tokens.prove(
+      aimed.directory.rootClientId,
+      { secret: 'wrong' },
+      'directory',
+      aimed.call(),
+    )
 
     expect(await aimed.upstream.tokens.token('directory', aimed.call())).toBe(kept)
   })

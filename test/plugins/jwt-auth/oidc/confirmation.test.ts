@@ -63,7 +63,7 @@ test('the initiator of a login gets no token unless the person who signed in con
   expect(early).toEqual([waiting, waiting])
   expect(tokens).toEqual(before)
   expect(provider.tokenCalls).toEqual([])
-  expect(shown.text).toContain('A command-line login is in progress')
+  expect(shown.text).toContain('A login is in progress')
   expect(done).toMatchObject({
     status: 200,
     text: expect.stringContaining('Completing the sign-in process...'),

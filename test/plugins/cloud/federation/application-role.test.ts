@@ -1,0 +1,183 @@
+import { decodeJwt } from 'jose'
+import { expect, test } from 'vitest'
+import { verdict } from '../../identity/login-mount.ts'
+import { type CloudFixture, type CloudHouseOptions, startCloudFixture } from '../cloud-fixture.ts'
+
+const scope = 'https://graph.microsoft.com/.default'
+
+/** A mount `cloud/`, and an application that the root owns. */
+async function aHouse(options: CloudHouseOptions = {}) {
+  const house = await startCloudFixture(options)
+  const { admin, rootServicePrincipalId } = house.directory
+  const application = admin.addApplication({ displayName: 'deploy' })
+  admin.addOwner(application.id, rootServicePrincipalId)
+  return Object.assign(house, { application })
+}
+
+type House = CloudFixture & { application: { id: string; appId: string } }
+
+const trustsOf = ({ directory }: CloudFixture) =>
+  directory.inventory().filter(({ kind }) => kind === 'federated-credential')
+
+const written = (house: House, fields: object = {}, role = 'deploy') =>
+  house.root.write(`cloud/roles/${role}`, {
+    credential_type: 'federated',
+    application_object_id: house.application.id,
+    ...fields,
+  })
+
+const tokenOf = (house: House, role = 'deploy') => house.root.write(`cloud/token/${role}`, { scope })
+
+const appIdOf = (answer: { body: { data?: Record<string, unknown> | null } }) =>
+  decodeJwt(String(answer.body.data?.['access_token'])).appid
+
+test('an application trusts its role from the write on, and no longer once the role is deleted', async () => {
+  await using house = await aHouse()
+
+  expect(verdict(await written(house))).toBe('204')
+  const [trust, ...others] = trustsOf(house)
+  expect(others).toEqual([])
+  const { body } = await house.root.read('sys/mounts/cloud')
+  expect(trust?.name).toMatch(new RegExp(`^gatehouse-${String(body.data?.accessor)}-[0-9a-f]{20}$`))
+  expect(appIdOf(await tokenOf(house))).toBe(house.application.appId)
+  expect((await house.root.read('cloud/creds/deploy')).body).toMatchObject({
+    lease_id: '',
+    data: { client_id: house.application.appId },
+  })
+  expect(verdict(await written(house))).toBe('204')
+  expect(trustsOf(house)).toHaveLength(1)
+
+  expect((await house.root.delete('cloud/roles/deploy')).status).toBe(204)
+  expect(trustsOf(house)).toEqual([])
+  expect((await house.root.read('cloud/debris')).body.data).toEqual({ objects: [] })
+})
+
+test('the application of a persist_app role trusts it too, and is deleted with it', async () => {
+  await using house = await aHouse()
+  const role = { credential_type: 'federated', persist_app: true }
+  const roles = JSON.stringify([{ role_name: 'Reader', scope: house.scope() }])
+
+  expect(verdict(await house.root.write('cloud/roles/own', { ...role, cloud_roles: roles }))).toBe('204')
+  const id = String((await house.root.read('cloud/roles/own')).body.data?.application_object_id)
+  expect(trustsOf(house)).toHaveLength(1)
+  expect((await tokenOf(house, 'own')).status).toBe(200)
+
+  expect((await house.root.delete('cloud/roles/own')).status).toBe(204)
+  expect(house.directory.inventory().find((thing) => thing.id === id)).toMatchObject({ deleted: true })
+})
+
+test('the trust goes when the role leaves the type, names a client, or names another application', async () => {
+  await using house = await aHouse()
+  const { admin, rootServicePrincipalId } = house.directory
+  const other = admin.addApplication({ displayName: 'other' })
+  admin.addOwner(other.id, rootServicePrincipalId)
+
+  await written(house)
+  expect(verdict(await written(house, { application_object_id: other.id }))).toBe('204')
+  await expect.poll(() => trustsOf(house).length).toBe(1)
+  expect(appIdOf(await tokenOf(house))).toBe(other.appId)
+  expect(verdict(await written(house, { credential_type: 'password' }))).toBe('204')
+  await expect.poll(() => trustsOf(house).length).toBe(0)
+  expect(verdict(await written(house))).toBe('204')
+  expect(verdict(await written(house, { application_object_id: '', federated_client_id: other.appId }))).toBe(
+    '204',
+  )
+  await expect.poll(() => trustsOf(house).length).toBe(0)
+})
+
+test('a role keeps its type while its credentials live', async () => {
+  await using house = await aHouse()
+  await written(house, { credential_type: 'password' })
+  const { body } = await house.root.read('cloud/creds/deploy')
+
+  expect(verdict(await written(house))).toBe('400 role has live leases; revoke them first')
+  expect(trustsOf(house)).toEqual([])
+  await house.root.write('sys/leases/revoke', { lease_id: body.lease_id, sync: true })
+  expect(verdict(await written(house))).toBe('204')
+})
+
+test('a trust that has not arrived at the login service yet is waited for', async () => {
+  await using house = await aHouse()
+  house.directory.change({ delaySeconds: { trustToToken: 20 } })
+
+  await written(house)
+  const answer = await tokenOf(house)
+
+  expect(appIdOf(answer)).toBe(house.application.appId)
+})
+
+test('a trust that an administrator has changed is explained at once', async () => {
+  await using house = await aHouse()
+  await written(house)
+  house.clock.advance(601)
+  const [trust] = trustsOf(house)
+  house.directory.admin.remove(trust?.id ?? '')
+
+  const said = verdict(await tokenOf(house))
+
+  expect(said).toMatch(/^400 AADSTS700211: .*: the issuer is not trusted; fix: write the role again/)
+  expect(verdict(await written(house))).toBe('204')
+  expect((await tokenOf(house)).status).toBe(200)
+})
+
+test('an application with 20 trusts takes no other one', async () => {
+  await using house = await aHouse()
+  for (let index = 0; index < 20; index += 1)
+    house.directory.admin.addTrust(house.application.id, { issuer: 'https://ci', subject: `job ${index}` })
+
+  expect(verdict(await written(house))).toMatch(
+    /^400 could not create federated credential: Request_BadRequest: The maximum number/,
+  )
+  expect((await house.root.read('cloud/roles/deploy')).status).toBe(404)
+  expect((await house.root.read('cloud/debris')).body.data).toEqual({ objects: [] })
+})
+
+test('without the right to change the application, the refusal names the permission', async () => {
+  await using house = await startCloudFixture()
+  const { id } = house.directory.admin.addApplication({ displayName: 'foreign' })
+  house.directory.change({ directoryPermissions: ['Application.ReadWrite.OwnedBy'] })
+
+  expect(
+    verdict(
+      await house.root.write('cloud/roles/r', { credential_type: 'federated', application_object_id: id }),
+    ),
+  ).toMatch(/^400 could not create federated credential: .*missing permission: Application\.ReadWrite\.All/)
+})
+
+test('removing the mount removes its trusts; a trust without a role is reaped', async () => {
+  await using house = await aHouse()
+  await written(house)
+  const { body } = await house.root.read('sys/mounts/cloud')
+  const name = `gatehouse-${String(body.data?.accessor)}-00000000000000000000`
+  house.directory.admin.addTrust(house.application.id, { issuer: 'https://old', subject: 's', name })
+  const mayNot = `gatehouse-other_12345678-00000000000000000000`
+  house.directory.admin.addTrust(house.application.id, { issuer: 'https://new', subject: 's', name: mayNot })
+
+  const dry = await house.root.write('cloud/reap', {})
+  expect(dry.body.data).toMatchObject({
+    objects: [{ kind: 'federatedCredential', id: house.application.id, name, reason: 'no role owns it' }],
+    deleted: 0,
+  })
+  expect((await house.root.write('cloud/reap', { dry_run: false })).body.data).toMatchObject({ deleted: 1 })
+  expect((await house.root.write('cloud/reap', {})).body.data).toEqual({ objects: [], deleted: 0 })
+
+  expect((await house.root.delete('sys/mounts/cloud')).status).toBe(204)
+  expect(trustsOf(house)).toEqual([])
+})
+
+test.each(['lost', 'html'] as const)(
+  'a trust whose answer is lost (%s) has an owner, or is undone',
+  async (kind) => {
+    await using house = await aHouse()
+    house.directory.fault({ kind, operation: 'updateFederatedCredential', times: null })
+
+    const { status } = await written(house)
+
+    expect(status).toBeGreaterThanOrEqual(400)
+    house.directory.clearFaults()
+    await expect
+      .poll(async () => (await house.root.read('cloud/debris')).body.data, { timeout: 10_000 })
+      .toEqual({ objects: [] })
+    expect(trustsOf(house)).toEqual([])
+  },
+)

@@ -1,0 +1,216 @@
+import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Directory } from '../../../../simulators/directory/directory.ts'
+import { systemRandom } from '../../../../src/lib/random.ts'
+import { makeCertificate } from '../../../../src/plugins/cloud/certificates/make-certificate.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { type CloudFixture, startCloudFixture } from '../cloud-fixture.ts'
+import { aCredential, reader, revoke, until, works } from '../credential-steps.ts'
+
+const jwtBearer = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+const notOffered = 'the identity of this host is not offered to this mount'
+const noCredential =
+  'no credential is configured: set client_secret, client_certificate or identity_token_audience'
+const audience = 'api://AzureADTokenExchange'
+const key = randomBytes(32).toString('hex')
+const folder = await temporaryFolder()
+const tokenFile = folder.file('token')
+
+let fixture: CloudFixture
+
+const onMachine = (directory: Directory) => ({
+  CLOUD_METADATA_ENDPOINT: directory.metadataUrl,
+  AZURE_FEDERATED_TOKEN_FILE: tokenFile,
+})
+
+beforeAll(async () => {
+  fixture = await startCloudFixture({
+    settings: { STORAGE: `sqlite:${folder.file('gatehouse.db')}`, SEAL_KEY: key },
+    configured: false,
+    host: onMachine,
+  })
+  await fixture.root.write('identity/oidc/config', { issuer: fixture.server.url })
+})
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]()
+  await folder[Symbol.asyncDispose]()
+})
+
+/** A new mount of the root namespace, signed in by these fields and no secret. */
+async function aMount(path: string, fields: Record<string, unknown>): Promise<void> {
+  expect(await fixture.root.write(`sys/mounts/${path}`, { type: 'cloud' })).toMatchObject({ status: 204 })
+  const written = await fixture.root.write(`${path}/config`, fixture.config({ client_secret: '', ...fields }))
+  expect([written.status, written.text]).toEqual([204, ''])
+}
+
+async function restart(): Promise<void> {
+  expect(await fixture.root.call('PUT', 'sys/seal')).toMatchObject({ status: 204 })
+  expect(await fixture.server.anonymous.call('PUT', 'sys/unseal', { key })).toMatchObject({ status: 200 })
+}
+
+const accessorOf = async (path: string) =>
+  String((await fixture.root.read(`sys/mounts/${path}`)).body.data?.['accessor'])
+
+/** Makes the root application trust the tokens of a mount. */
+async function trustMount(path: string): Promise<void> {
+  fixture.directory.admin.addTrust(fixture.directory.rootApplicationId, {
+    issuer: `${fixture.server.url}/v1/identity/oidc/plugins`,
+    subject: `plugin-identity:root:secret:${await accessorOf(path)}`,
+    audience,
+  })
+}
+
+/** A token of a service account, in the file that the platform names. */
+async function trustFile(): Promise<void> {
+  const { root, directory, server } = fixture
+  await root.write('identity/oidc/key/cluster', { allowed_client_ids: '*' })
+  await root.write('identity/oidc/role/cluster', { key: 'cluster', client_id: audience, ttl: '1h' })
+  await root.write('identity/entity', { name: 'account' })
+  await root.write('auth/token/roles/account', { allowed_entity_aliases: 'account' })
+  const made = await root.write('auth/token/create/account', { entity_alias: 'account', policies: ['reads'] })
+  await root.write('sys/policies/acl/reads', {
+    policy: 'path "identity/oidc/token/*" { capabilities = ["read"] }',
+  })
+  const token = String(made.body.auth?.client_token)
+  const signed = await server.as(token).read('identity/oidc/token/cluster')
+  const jwt = String(signed.body.data?.['token'])
+  const { sub } = JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString())
+  directory.admin.addTrust(directory.rootApplicationId, {
+    issuer: `${server.url}/v1/identity/oidc`,
+    subject: sub,
+    audience,
+  })
+  writeFileSync(tokenFile, `${jwt}\n`)
+}
+
+// docs/contract/cloud.md#sign-in
+describe('a root without a stored secret signs in, issues and revokes, also after a restart,', () => {
+  const modes: {
+    name: string
+    prepare(path: string): Promise<Record<string, unknown>>
+    proof: 'assertion' | 'none'
+  }[] = [
+    {
+      name: 'with a certificate',
+      prepare: async () => {
+        const made = await makeCertificate({
+          ...{ commonName: 'root', now: fixture.clock.now(), seconds: 86_400, random: systemRandom },
+        })
+        fixture.directory.admin.addCertificate(fixture.directory.rootApplicationId, made.certificate)
+        return { client_certificate: made.private_key + made.certificate }
+      },
+      proof: 'assertion',
+    },
+    {
+      name: 'with a token of its mount',
+      prepare: async (path) => {
+        await trustMount(path)
+        return { identity_token_audience: audience }
+      },
+      proof: 'assertion',
+    },
+    {
+      name: 'with the token of a service account',
+      prepare: async () => {
+        await trustFile()
+        return { auth_type: 'aks_wif' }
+      },
+      proof: 'assertion',
+    },
+    {
+      name: 'with a managed identity that an application trusts',
+      prepare: async () => {
+        const { directory } = fixture
+        const [identity] = directory.userAssignedIdentities
+        directory.admin.addTrust(directory.rootApplicationId, {
+          issuer: `${directory.authorityUrl}/${directory.tenantId}/v2.0`,
+          subject: identity.servicePrincipalId,
+          audience,
+        })
+        return { auth_type: 'msi_wif', managed_identity_client_id: identity.clientId }
+      },
+      proof: 'assertion',
+    },
+    {
+      name: 'as the machine',
+      prepare: async () => ({ auth_type: 'msi', client_id: '' }),
+      proof: 'none',
+    },
+  ]
+
+  test.each(modes)('$name', async ({ name, prepare, proof }) => {
+    const path = `m-${name.replaceAll(' ', '-')}`
+    await aMount(path, { auth_type: '' })
+    const fields = await prepare(path)
+    expect((await fixture.root.write(`${path}/config`, fields)).text).toBe('')
+    const role = await fixture.root.write(`${path}/roles/deploy`, { cloud_roles: reader(fixture) })
+    expect([role.status, role.text]).toEqual([204, ''])
+
+    for (const round of ['before', 'after']) {
+      if (round === 'after') await restart()
+      fixture.directory.journal.clear()
+      const credential = await aCredential(fixture, `${path}/creds/deploy`)
+      const proofs = fixture.directory.journal
+        .entries({ operation: 'token' })
+        .map(({ body }) => body?.['client_assertion_type'])
+      expect(await works(fixture, credential)).toBe(true)
+      expect((await revoke(fixture, credential.lease)).status).toBe(204)
+      expect(await works(fixture, credential)).toBe(false)
+      expect(new Set(proofs)).toEqual(new Set(proof === 'none' ? [] : [jwtBearer]))
+    }
+  })
+})
+
+describe('the identity of the machine', () => {
+  const childMount = async () => {
+    const [namespace] = [`team-${randomBytes(4).toString('hex')}`]
+    await fixture.root.write(`sys/namespaces/${namespace}`, {})
+    await fixture.root.write(`${namespace}/sys/mounts/cloud`, { type: 'cloud' })
+    return `${namespace}/cloud`
+  }
+  const askedMetadata = () => fixture.directory.journal.entries({ service: 'metadata' }).length
+
+  test.each([
+    { auth_type: 'msi' },
+    { auth_type: 'msi_wif', managed_identity_client_id: 'm' },
+    { auth_type: 'aks_wif' },
+  ])('is refused to the configuration of a mount in a namespace ($auth_type)', async (fields) => {
+    const path = await childMount()
+
+    const written = await fixture.root.write(
+      `${path}/config`,
+      fixture.config({ client_secret: '', ...fields }),
+    )
+
+    expect(written).toMatchObject({ status: 400, body: { errors: [notOffered] } })
+  })
+
+  test('is passed over in a namespace if nothing is configured', async () => {
+    const path = await childMount()
+    await fixture.root.write(`${path}/config`, fixture.config({ client_secret: '' }))
+    fixture.directory.journal.clear()
+
+    const checked = await fixture.root.read(`${path}/config/check`)
+    const read = await fixture.root.write(`${path}/roles/a`, { cloud_groups: '[{"group_name":"foo"}]' })
+
+    expect(checked.text).toContain(noCredential)
+    expect(read.text).toContain(noCredential)
+    expect(askedMetadata()).toBe(0)
+  })
+
+  test('is lost by a mount that moves into a namespace', async () => {
+    await aMount('wanderer', { auth_type: 'msi', client_id: '' })
+    expect((await fixture.root.read('wanderer/config/check')).text).toContain('"name":"sign_in","ok":true')
+    await fixture.root.write('sys/namespaces/far', {})
+    const { body } = await fixture.root.write('sys/remount', { from: 'wanderer', to: 'far/wanderer' })
+    const migration = `sys/remount/status/${String(body.data?.['migration_id'] ?? body['migration_id'])}`
+    await until(async () => (await fixture.root.read(migration)).text.includes('success'))
+    fixture.directory.journal.clear()
+
+    const checked = await fixture.root.read('far/wanderer/config/check')
+
+    expect(checked.text).toContain(notOffered)
+    expect(askedMetadata()).toBe(0)
+  })
+})

@@ -1,0 +1,226 @@
+import { writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { systemRandom } from '../../../../src/lib/random.ts'
+import { makeCertificate } from '../../../../src/plugins/cloud/certificates/make-certificate.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { type CloudFixture, startCloudFixture } from '../cloud-fixture.ts'
+
+const audience = 'api://AzureADTokenExchange'
+
+let fixture: CloudFixture
+let issuer: string
+let subject: string
+
+beforeAll(async () => {
+  fixture = await startCloudFixture({ host: ({ metadataUrl }) => ({ CLOUD_METADATA_ENDPOINT: metadataUrl }) })
+  issuer = `${fixture.server.url}/v1/identity/oidc/plugins`
+  await fixture.root.write('identity/oidc/config', { issuer: fixture.server.url })
+  const { body } = await fixture.root.read('sys/mounts/cloud')
+  subject = `plugin-identity:root:secret:${String(body.data?.['accessor'])}`
+})
+afterAll(() => fixture[Symbol.asyncDispose]())
+
+type Check = { name: string; ok: boolean; detail: string; fix: string }
+
+async function checks(): Promise<Record<string, Check>> {
+  const { body } = await fixture.root.read('cloud/config/check')
+  const found = body.data?.['checks'] as unknown as Check[]
+  return Object.fromEntries(found.map((check) => [check.name, check]))
+}
+
+const federate = (changes = {}) =>
+  fixture.root.write('cloud/config', {
+    ...{ client_secret: '', client_certificate: '', auth_type: '', identity_token_audience: audience },
+    ...{ client_id: fixture.directory.rootClientId, ...changes },
+  })
+
+const trust = (changes: { issuer?: string; subject?: string; audience?: string }) =>
+  fixture.directory.admin.addTrust(fixture.directory.rootApplicationId, {
+    issuer,
+    subject,
+    audience,
+    ...changes,
+  })
+
+const command = (): string =>
+  `az ad app federated-credential create --id '${fixture.directory.rootClientId}' --parameters '${JSON.stringify({ name: 'gatehouse', issuer, subject, audiences: [audience] })}'`
+
+// docs/contract/cloud.md#refused-assertions
+describe('a refused sign-in names its cause and the command that repairs it:', () => {
+  const refusals: {
+    name: string
+    code: number
+    cause: string
+    fix(): string
+    trusted?: () => Parameters<typeof trust>[0]
+    hours?: number
+  }[] = [
+    { name: 'the issuer', code: 700211, cause: 'the issuer is not trusted', fix: command },
+    {
+      ...{ name: 'the subject', code: 700213, cause: 'the subject is not trusted', fix: command },
+      trusted: () => ({ subject: 'another' }),
+    },
+    {
+      ...{ name: 'the audience', code: 700212, cause: 'the audience is not trusted', fix: command },
+      trusted: () => ({ audience: 'api://another' }),
+    },
+    {
+      ...{ name: 'upper and lower case', code: 7002138, cause: 'the trust differs in upper and lower case' },
+      trusted: () => ({ subject: subject.toUpperCase() }),
+      fix: () =>
+        `the token says issuer ${issuer} and subject ${subject}: write the trust in the same letters; this shows it: az ad app federated-credential list --id '${fixture.directory.rootClientId}'`,
+    },
+    {
+      ...{ name: 'the time', code: 700024, cause: 'the assertion is outside its time', trusted: () => ({}) },
+      fix: () => 'set the clock',
+      hours: 5,
+    },
+  ]
+  test.each(refusals)('$name', async ({ code, cause, fix, trusted, hours = 0 }) => {
+    await federate()
+    const made = trusted === undefined ? undefined : trust(trusted())
+    fixture.directory.change({ clockOffsetSeconds: hours * 3600 })
+
+    const { sign_in: signIn } = await checks()
+    const written = await fixture.root.write('cloud/roles/a', { cloud_groups: '[{"group_name":"foo"}]' })
+
+    fixture.directory.change({ clockOffsetSeconds: 0 })
+    if (made !== undefined) fixture.directory.admin.remove(made.id)
+    expect(signIn).toMatchObject({ ok: false, fix: expect.stringContaining(fix()) })
+    expect(signIn?.detail).toMatch(new RegExp(`^AADSTS${code}: .*: ${cause}; fix: `))
+    expect(written.status).toBe(400)
+    expect(written.text).toContain(`: ${cause}; fix: `)
+  })
+
+  test('the certificate', async () => {
+    const made = await makeCertificate({
+      ...{ commonName: 'root', now: fixture.clock.now(), seconds: 86_400, random: systemRandom },
+    })
+    await federate({ identity_token_audience: '', client_certificate: made.private_key + made.certificate })
+
+    const { sign_in: signIn, auth_type: type } = await checks()
+
+    expect(type).toMatchObject({ ok: true, detail: 'certificate' })
+    expect(signIn).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(/^AADSTS700027: .*: the certificate is not on the application; fix: /),
+      fix: `az ad app credential reset --id '${fixture.directory.rootClientId}' --append --cert @gatehouse-root.pem`,
+    })
+  })
+
+  test('the certificate that ends soon', async () => {
+    const made = await makeCertificate({
+      ...{ commonName: 'root', now: fixture.clock.now(), seconds: 13 * 86_400, random: systemRandom },
+    })
+    fixture.directory.admin.addCertificate(fixture.directory.rootApplicationId, made.certificate)
+    await federate({ identity_token_audience: '', client_certificate: made.private_key + made.certificate })
+
+    const { root_certificate: end, root_secret: secret } = await checks()
+
+    expect(end).toMatchObject({
+      ok: false,
+      detail: expect.stringContaining('in 13 days'),
+      fix: 'write rotate-root',
+    })
+    expect(secret).toBeUndefined()
+  })
+
+  test('the managed identity', async () => {
+    await federate({ identity_token_audience: '', auth_type: 'msi', client_id: 'unknown' })
+
+    const { metadata, sign_in: signIn } = await checks()
+
+    expect(metadata).toMatchObject({ ok: false, fix: expect.stringContaining('assign a managed identity') })
+    expect(signIn?.detail).toMatch(/^managed identity: /)
+  })
+
+  test('the issuer that the cloud cannot read', async () => {
+    await federate()
+
+    const { issuer: checked, signing_key: key } = await checks()
+
+    // this server speaks plain HTTP
+    expect(checked).toMatchObject({
+      ok: false,
+      detail: `${issuer} is not https`,
+      fix: expect.stringContaining('public'),
+    })
+    expect(key).toMatchObject({ ok: true, detail: `RS256, for ${audience}` })
+  })
+})
+
+// docs/contract/cloud.md#identity
+describe('config/identity', () => {
+  const identity = async (path = 'cloud') => (await fixture.root.read(`${path}/config/identity`)).body.data
+
+  test('has the command that makes the application trust the mount', async () => {
+    await federate()
+
+    expect(await identity()).toMatchObject({
+      ...{ auth_type: 'plugin_wif', issuer, subject, role_subject: `${subject}:role:<role>`, audience },
+      ...{ jwks_uri: `${issuer}/.well-known/keys`, client_id: fixture.directory.rootClientId },
+      commands: [expect.stringContaining(`"subject":"${subject}"`)],
+    })
+  })
+
+  test('answers before anything is configured', async () => {
+    await fixture.root.write('sys/namespaces/fresh', {})
+    await fixture.root.write('fresh/sys/mounts/cloud', { type: 'cloud' })
+
+    expect(await identity('fresh/cloud')).toMatchObject({
+      ...{ auth_type: '', audience, client_id: '' },
+      issuer: `${fixture.server.url}/v1/fresh/identity/oidc/plugins`,
+      commands: [expect.stringContaining("--id '<client_id>'")],
+    })
+  })
+
+  test.each([
+    {
+      type: 'root_creds',
+      fields: { client_secret: 'x', identity_token_audience: '' },
+      line: 'az ad app credential reset',
+    },
+    { type: 'msi', fields: { auth_type: 'msi' }, line: 'az vm identity assign' },
+    {
+      type: 'msi_wif',
+      fields: { auth_type: 'msi_wif', managed_identity_client_id: 'm' },
+      line: "az ad sp show --id 'm'",
+    },
+  ])('has the commands of $type', async ({ type, fields, line }) => {
+    await federate(fields)
+
+    expect(await identity()).toMatchObject({
+      auth_type: type,
+      commands: expect.arrayContaining([expect.stringContaining(line)]),
+    })
+  })
+
+  test('says nothing of a host whose identity is not offered', async () => {
+    await using folder = await temporaryFolder()
+    const claims = Buffer.from(JSON.stringify({ iss: 'https://cluster', sub: 'of-host', aud: audience }))
+    const file = folder.file('token')
+    writeFileSync(file, `e30.${claims.toString('base64url')}.e30`)
+    await using other = await startCloudFixture({
+      environment: { CLOUD_AUTH_TYPE: 'aks_wif', AZURE_FEDERATED_TOKEN_FILE: file },
+    })
+    await other.root.write('sys/namespaces/child', {})
+    await other.root.write('child/sys/mounts/cloud', { type: 'cloud' })
+
+    const told = await Promise.all(
+      ['cloud', 'child/cloud'].map((path) => other.root.read(`${path}/config/identity`)),
+    )
+
+    expect(told.map(({ status, text }) => [status, text.includes('of-host')])).toEqual([
+      [200, true],
+      [200, false],
+    ])
+  })
+
+  test('quotes what a configuration may contain, so that a copied command runs nothing else', async () => {
+    await federate({ client_id: "x'; rm -rf ~; '" })
+
+    const { commands } = (await identity()) as unknown as { commands: string[] }
+
+    expect(commands[0]).toContain(`--id 'x'\\''; rm -rf ~; '\\'''`)
+  })
+})
