@@ -1,5 +1,5 @@
 import type { Thing } from '../simulators/directory/inventory.ts'
-import type { ChaosWorld } from './chaos-world.ts'
+import { type ChaosWorld, dynamicRoles, sharedRoles } from './chaos-world.ts'
 
 /**
  * A credential that a caller received, and the state its caller expects. `unsure`: the response to its
@@ -9,7 +9,8 @@ export type Held = {
   readonly role: string
   readonly lease: string
   readonly clientId: string
-  readonly secret: string
+  /** Undefined if it is a certificate. */
+  readonly secret: string | undefined
   state: 'live' | 'unsure' | 'ended'
 }
 
@@ -23,7 +24,7 @@ type Books = {
   readonly things: readonly Thing[]
 }
 
-const roles = ['plain', 'forgood', 'grouped', 'static', 'persisted']
+const roles = [...dynamicRoles, ...sharedRoles]
 /** The current secret of the root application, and its successor. */
 const maxRootPasswords = 2
 
@@ -33,7 +34,14 @@ const maxRootPasswords = 2
  */
 export async function accounts(world: ChaosWorld, held: readonly Held[]): Promise<string[]> {
   const books = await read(world, held)
-  const problems = [...claims(books), ...(await objects(books)), ...passwords(books), ...(await root(world))]
+  const problems = [
+    ...claims(books),
+    ...(await objects(books)),
+    ...passwords(books),
+    ...(await rotated(books)),
+    ...(await trusts(books)),
+    ...(await root(world)),
+  ]
   const { data } = (await world.call({ method: 'GET', path: 'cloud/debris' })).body ?? {}
   const left = (data as { objects: object[] }).objects
   return [...problems, ...left.map((one) => `still debris: ${JSON.stringify(one)}`)]
@@ -64,9 +72,12 @@ async function read(world: ChaosWorld, held: readonly Held[]): Promise<Books> {
 /** Compares the responses to callers with the existing leases and objects. */
 function claims({ held, leases, things }: Books): string[] {
   const secrets = new Set(things.flatMap(({ kind, secret }) => (kind === 'password' ? [secret] : [])))
+  const certified = new Set(
+    things.flatMap(({ kind, clientId }) => (kind === 'certificate' ? [clientId] : [])),
+  )
   return held.flatMap((one) => {
     const hasLease = leases.get(one.role)?.has(one.lease) === true
-    const works = secrets.has(one.secret)
+    const works = one.secret === undefined ? certified.has(one.clientId) : secrets.has(one.secret)
     const is = `a credential of ${one.role} (${one.lease}) that is ${one.state}`
     if (one.state === 'live' && !hasLease) return [`${is} has no lease`]
     if (one.state === 'ended' && hasLease) return [`${is} still has its lease`]
@@ -82,6 +93,8 @@ async function objects({ world, managed, leases, things }: Books): Promise<strin
   const owners = new Map<string, string>([
     [world.theirs.appId, 'theirs'],
     [world.directory.rootClientId, 'root'],
+    [world.trusting.appId, 'trusting role'],
+    ...[...world.rotated.values()].map(({ appId }) => [appId, 'static role'] as const),
   ])
   const managedIds = new Set(managed.values())
   for (const { kind, id, clientId, name } of things) {
@@ -95,7 +108,7 @@ async function objects({ world, managed, leases, things }: Books): Promise<strin
     }
   }
   const owned = new Set(owners.values())
-  for (const role of ['plain', 'forgood', 'grouped']) {
+  for (const role of dynamicRoles) {
     for (const lease of leases.get(role) ?? [])
       if (!owned.has(lease)) problems.push(`lease ${lease} has no application`)
   }
@@ -120,6 +133,31 @@ function passwords({ world, leases, managed, things }: Books): string[] {
     const wanted = leases.get(role)?.size ?? 0
     return there === wanted ? [] : [`${role} has ${wanted} leases and ${there} passwords`]
   })
+}
+
+/** An application trusts a role as long as that exists. */
+async function trusts({ world, things }: Books): Promise<string[]> {
+  const { status } = await world.call({ method: 'GET', path: 'cloud/roles/trusting' })
+  const there = things.filter(({ kind }) => kind === 'federated-credential').length
+  const wanted = status === 200 ? 1 : 0
+  return there === wanted ? [] : [`${there} trusts exist for ${wanted} federated roles`]
+}
+
+/** The password of each static role works, and its application has no password that the role does not know. */
+async function rotated({ world, things }: Books): Promise<string[]> {
+  const problems: string[] = []
+  for (const [name, { appId }] of world.rotated) {
+    const there = things.filter(({ kind, clientId }) => kind === 'password' && clientId === appId)
+    const { status, body } = await world.call({ method: 'GET', path: `cloud/static-creds/${name}` })
+    const { client_secret: secret, ...ids } = (body?.data ?? {}) as Record<string, string | undefined>
+    if (status === 200 && !there.some((password) => password.secret === secret))
+      problems.push(`the password of the static role ${name} does not work`)
+    const known = [ids['secret_id'], ids['previous_secret_id']]
+    for (const { id } of there)
+      if (!known.includes(id)) problems.push(`the static role ${name} does not know the password ${id}`)
+    if (status !== 200 && status !== 404) problems.push(`the static role ${name} cannot be read: ${status}`)
+  }
+  return problems
 }
 
 async function root(world: ChaosWorld): Promise<string[]> {

@@ -9,6 +9,8 @@ import {
   readerAt,
   sharedRoles,
   startChaosWorld,
+  staticRoles,
+  staticTerms,
   unrest,
 } from './chaos-world.ts'
 
@@ -29,8 +31,8 @@ const settleLimitMs = 120_000
 const pollMs = 200
 
 /**
- * Creates, renews and revokes credentials, changes roles and rotates the root secret, while the server is
- * killed and the cloud is slow, inconsistent and faulty. Then waits for all work to finish and compares the
+ * Creates, renews and revokes credentials, changes roles, and rotates static roles and the root secret, while the
+ * server is killed and the cloud is slow, inconsistent and faulty. Then waits for all work to finish and compares the
  * objects upstream with the leases.
  */
 export async function runChaos({
@@ -80,9 +82,10 @@ class Run {
 
   async operation(): Promise<void> {
     const dice = this.#random()
-    if (dice < 0.45) await this.#create()
-    else if (dice < 0.6) await this.#renew()
-    else if (dice < 0.9) await this.#revoke()
+    if (dice < 0.4) await this.#create()
+    else if (dice < 0.5) await this.#renew()
+    else if (dice < 0.8) await this.#revoke()
+    else if (dice < 0.9) await this.#useStaticRole()
     else if (dice < 0.985) await this.#changeRole()
     else await this.#rotate()
   }
@@ -108,19 +111,12 @@ class Run {
     const query = this.#random() < 0.2 ? '?wait=ready&wait_limit=5' : ''
     const answer = await this.#ask('created', 'GET', `cloud/creds/${role}${query}`)
     const { lease_id: lease, data } = answer?.body ?? {}
-    if (
-      answer?.status !== 200 ||
-      typeof data !== 'object' ||
-      data === null ||
-      !('client_id' in data) ||
-      !('client_secret' in data)
-    )
-      return
+    if (answer?.status !== 200 || typeof data !== 'object' || data === null || !('client_id' in data)) return
     this.held.push({
       role,
       lease: String(lease),
       clientId: String(data.client_id),
-      secret: String(data.client_secret),
+      secret: 'client_secret' in data ? String(data.client_secret) : undefined,
       state: 'live',
     })
   }
@@ -147,17 +143,33 @@ class Run {
     const cloud_roles = readerAt(directory, ...groups)
     const cloud_groups = this.#random() < 0.5 ? '[]' : '[{"group_name":"foo"}]'
     const dice = this.#random()
-    if (dice < 0.5)
+    if (dice < 0.3)
       await this.#ask('role_changed', 'POST', 'cloud/roles/persisted', { cloud_roles, cloud_groups })
-    else if (dice < 0.8)
+    else if (dice < 0.5)
       await this.#ask('role_changed', 'POST', 'cloud/roles/plain', {
         cloud_roles,
         cloud_groups,
         ttl: `${10 + Math.floor(this.#random() * 50)}m`,
       })
+    else if (dice < 0.65) await this.#ask('role_trusted', 'POST', trusting, trustingRole(this.#world))
+    else if (dice < 0.8) await this.#ask('role_distrusted', 'DELETE', trusting)
     else if (dice < 0.9)
       await this.#ask('role_made', 'POST', 'cloud/roles/passing', { cloud_roles, persist_app: true })
     else await this.#ask('role_deleted', 'DELETE', 'cloud/roles/passing')
+  }
+
+  async #useStaticRole(): Promise<void> {
+    const name = this.#pick(staticRoles) ?? 'hasty'
+    const application_object_id = this.#world.rotated.get(name)?.id
+    const dice = this.#random()
+    if (dice < 0.6) await this.#ask('static_rotated', 'POST', `cloud/rotate-role/${name}`)
+    else if (dice < 0.7) await this.#ask('static_read', 'GET', `cloud/static-creds/${name}`)
+    else if (dice < 0.8) await this.#ask('static_deleted', 'DELETE', 'cloud/static-roles/passing?revoke=true')
+    else
+      await this.#ask('static_written', 'POST', `cloud/static-roles/${name}`, {
+        application_object_id,
+        ...staticTerms[name],
+      })
   }
 
   async #rotate(): Promise<void> {
@@ -178,6 +190,28 @@ async function settle(world: ChaosWorld, held: readonly Held[]): Promise<void> {
     })
     if (status === 204) one.state = 'ended'
   }
+  for (const name of staticRoles) {
+    const path = `cloud/static-roles/${name}`
+    if ((await world.call({ method: 'GET', path })).status === 404) continue
+    await world.call({ method: 'POST', path, body: { disable_automated_rotation: true } })
+    // waits for a rotation that is going on
+    await world.call({ method: 'POST', path: `cloud/rotate-role/${name}` })
+  }
+  await waitForCleanup(world, end)
+  // a deletion that failed halfway, or took effect late, leaves a role without its trust: docs/contract/cloud.md#federated-roles
+  if ((await world.call({ method: 'GET', path: trusting })).status === 200) {
+    await world.call({ method: 'POST', path: trusting, body: trustingRole(world) })
+    await waitForCleanup(world, end)
+  }
+}
+
+const trusting = 'cloud/roles/trusting'
+const trustingRole = ({ trusting: { id } }: ChaosWorld) => ({
+  application_object_id: id,
+  credential_type: 'federated',
+})
+
+async function waitForCleanup(world: ChaosWorld, end: number): Promise<void> {
   while (performance.now() < end) {
     const { body } = await world.call({ method: 'GET', path: 'cloud/debris' })
     const { objects } = (body?.data ?? {}) as { objects?: unknown[] }

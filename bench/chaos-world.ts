@@ -13,14 +13,29 @@ export type ChaosWorld = AsyncDisposable & {
   readonly directory: Directory
   /** Object id and client id of an application that existed before. */
   readonly theirs: { readonly id: string; readonly appId: string }
+  /** The application that trusts the role `trusting` while that exists. */
+  readonly trusting: { readonly id: string; readonly appId: string }
+  /** The applications of the static roles, by the name of the role. */
+  readonly rotated: ReadonlyMap<StaticRoleName, { readonly id: string; readonly appId: string }>
   /** Waits until a server is up, then sends the request. Throws NoAnswer. */
   call(call: Omit<Call, 'token'>): Promise<Answer>
   /** Kills the server with SIGKILL and starts the next one. */
   kill(): Promise<void>
 }
 
-export const dynamicRoles = ['plain', 'forgood', 'grouped'] as const
+/** Their credentials have applications of their own; those of `certified` have a certificate instead of a secret. */
+export const dynamicRoles = ['plain', 'forgood', 'grouped', 'certified'] as const
 export const sharedRoles = ['static', 'persisted'] as const
+
+/** `minutely` is due each minute, `passing` is created and deleted again and again. */
+export const staticRoles = ['minutely', 'hasty', 'passing'] as const
+type StaticRoleName = (typeof staticRoles)[number]
+/** What a write of each static role sends, besides its application. */
+export const staticTerms: Readonly<Record<StaticRoleName, object>> = {
+  minutely: { rotation_schedule: '* * * * *', rotation_grace_period: 3600 },
+  hasty: { rotation_grace_period: -1 },
+  passing: { rotation_grace_period: 3600 },
+}
 
 /** From the sources. */
 const cloudServer = join(import.meta.dirname, '../test/support/cloud-server.ts')
@@ -90,11 +105,20 @@ export async function startChaosWorld(folder: string, entry = cloudServer): Prom
   stack.defer(() => server.stop('SIGKILL'))
   const { rootToken } = server
   const theirs = directory.admin.addApplication({ displayName: 'theirs' })
+  const trusting = directory.admin.addApplication({ displayName: 'trusting' })
+  const rotated = new Map(
+    staticRoles.map((name) => [name, directory.admin.addApplication({ displayName: name })]),
+  )
   await configure({ url: server.url, token: rootToken }, directory, theirs.id)
+  for (const name of ['minutely', 'hasty'] as const)
+    await sendSuccessfully(server.url, {
+      ...{ method: 'POST', path: `cloud/static-roles/${name}`, token: rootToken },
+      body: { application_object_id: rotated.get(name)?.id, ...staticTerms[name] },
+    })
   const held = stack.move()
   return {
     directory,
-    theirs,
+    ...{ theirs, trusting, rotated },
     call: async (call) => {
       const { url } = await up
       return send(url, { ...call, token: rootToken }).catch((cause: unknown) => {
@@ -142,6 +166,7 @@ async function configure(
     cloud_groups: '[{"group_name":"foo"},{"group_name":"bar"}]',
     ttl: '1h',
   })
+  await write('cloud/roles/certified', { cloud_roles, credential_type: 'certificate', ttl: '1h' })
   await write('cloud/roles/static', { application_object_id: theirId, ttl: '1h' })
   await write('cloud/roles/persisted', { cloud_roles, persist_app: true, ttl: '1h' })
 }

@@ -26,8 +26,8 @@ const upstreamPerSecond = 200
 const callsPerRevocation = 2
 
 /**
- * Issues `credentials` credentials, 8 at a time, from a cloud that responds at once. Then revokes all of
- * them, at the rate limit of the cloud, during logins.
+ * Issues `credentials` credentials, 8 at a time, from a cloud that responds at once. Then makes certificates, 8 at
+ * a time, during logins, and revokes the credentials, at the rate limit of the cloud, also during logins.
  */
 export async function measureCloud({ credentials, generator }: CloudInput): Promise<string> {
   await using folder = await makeBenchFolder()
@@ -36,13 +36,12 @@ export async function measureCloud({ credentials, generator }: CloudInput): Prom
   await using server = await startServerProcess({ folder: folder.path, environment: aimedAt(directory) })
   await configureLogins(server.url, server.rootToken, issuer)
   await configureCloud(server, directory)
-  await makeCredentials(server, warmUp)
+  await makeCredentials(server, 'ci', untilMade(warmUp))
 
   const cpuBefore = await cpuSeconds(server)
-  const latencies = await makeCredentials(server, credentials)
+  const latencies = await makeCredentials(server, 'ci', untilMade(credentials))
   const cpuMs = ((await cpuSeconds(server)) - cpuBefore) * (1000 / credentials)
 
-  directory.change({ rateLimits: { directory: { requests: upstreamPerSecond, perSeconds: 1 } } })
   const bodies = await signLogins(issuer, {
     algorithm: 'ES256',
     count: knownJwts,
@@ -59,6 +58,19 @@ export async function measureCloud({ credentials, generator }: CloudInput): Prom
   await slice()
   const before = [await slice()]
   while (before.length < slicesBefore) before.push(await slice())
+  let areMeasured = false
+  const making = makeCredentials(server, 'certified', () => !areMeasured)
+  const besideCertificates = [await slice()]
+  while (besideCertificates.length < slicesBefore) besideCertificates.push(await slice())
+  areMeasured = true
+  const certificates = (await making).length
+  await sendSuccessfully(server.url, {
+    method: 'PUT',
+    path: 'sys/leases/revoke-prefix/cloud/creds/certified',
+    token: server.rootToken,
+  })
+
+  directory.change({ rateLimits: { directory: { requests: upstreamPerSecond, perSeconds: 1 } } })
   const begun = performance.now()
   // not awaited: the response for very many leases would time out
   void send(server.url, {
@@ -71,23 +83,28 @@ export async function measureCloud({ credentials, generator }: CloudInput): Prom
   while (await hasLeases(server)) during.push(await slice())
   const goneAfter = (performance.now() - begun) / 1000
   const all = credentials + warmUp
-  const [rateBefore, rateDuring] = [rate(before), rate(during)]
+  const [rateBefore, rateDuring, rateBeside] = [rate(before), rate(during), rate(besideCertificates)]
   return [
     `${credentials} credentials, ${inFlight} at a time: p50 ${median(latencies).toFixed(1)} ms with the cloud's own time, server CPU ${cpuMs.toFixed(1)} ms each (${verdict(cpuMs <= 25, '≤ 25 ms')})`,
     `${all} revoked together took ${goneAfter.toFixed(1)} s; the cloud's rate limit allows ${((all * callsPerRevocation) / upstreamPerSecond).toFixed(1)} s`,
     `logins before ${Math.round(rateBefore)}/s, during revocation ${Math.round(rateDuring)}/s: ${(rateDuring / rateBefore).toFixed(2)} (${verdict(rateDuring / rateBefore >= 0.7, '≥ 0.70')})`,
+    `logins while ${certificates} certificates were made, ${inFlight} at a time, ${Math.round(rateBeside)}/s: ${(rateBeside / rateBefore).toFixed(2)} (${verdict(rateBeside / rateBefore >= 0.9, '≥ 0.90')})`,
     `left upstream: ${directory.debris().length}`,
   ].join('\n')
 }
 
-const aimedAt = (directory: Directory) => ({
+/** Settings of a server that uses this directory. */
+export const aimedAt = (directory: Directory) => ({
   CLOUD_AUTHORITY_HOST: directory.authorityUrl,
   CLOUD_DIRECTORY_ENDPOINT: directory.directoryUrl,
   CLOUD_RESOURCE_MANAGER_ENDPOINT: directory.resourceManagerUrl,
   CLOUD_CA_FILE: directory.caFile,
 })
 
-async function configureCloud({ url, rootToken: token }: ServerProcess, directory: Directory): Promise<void> {
+export async function configureCloud(
+  { url, rootToken: token }: ServerProcess,
+  directory: Directory,
+): Promise<void> {
   const root = { client_id: directory.rootClientId, client_secret: directory.rootClientSecret }
   const body = { subscription_id: directory.subscriptionId, tenant_id: directory.tenantId, ...root }
   await sendSuccessfully(url, { method: 'POST', path: 'cloud/config', token, body })
@@ -97,16 +114,31 @@ async function configureCloud({ url, rootToken: token }: ServerProcess, director
     token,
     body: { cloud_roles: readerAt(directory, 'web'), ttl: '10h' },
   })
+  await sendSuccessfully(url, {
+    method: 'POST',
+    path: 'cloud/roles/certified',
+    token,
+    body: { cloud_roles: readerAt(directory, 'web'), ttl: '10h', credential_type: 'certificate' },
+  })
+}
+
+/** Whether another one of so many may begin. */
+const untilMade = (count: number) => {
+  let begun = 0
+  return () => begun++ < count
 }
 
 /** Returns the latency of each, in milliseconds. */
-async function makeCredentials({ url, rootToken: token }: ServerProcess, count: number): Promise<number[]> {
+async function makeCredentials(
+  { url, rootToken: token }: ServerProcess,
+  role: string,
+  mayBegin: () => boolean,
+): Promise<number[]> {
   const latencies: number[] = []
-  let begun = 0
   const work = async () => {
-    while (begun++ < count) {
+    while (mayBegin()) {
       const at = performance.now()
-      await sendSuccessfully(url, { method: 'GET', path: 'cloud/creds/ci', token })
+      await sendSuccessfully(url, { method: 'GET', path: `cloud/creds/${role}`, token })
       latencies.push(performance.now() - at)
     }
   }
@@ -128,6 +160,6 @@ async function hasLeases({ url, rootToken: token }: ServerProcess): Promise<bool
 
 const median = (values: number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
-const rate = (slices: readonly { requests: number; seconds: number }[]) =>
+export const rate = (slices: readonly { requests: number; seconds: number }[]) =>
   slices.reduce((total, { requests }) => total + requests, 0) /
   slices.reduce((total, { seconds }) => total + seconds, 0)

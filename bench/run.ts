@@ -11,6 +11,8 @@ import type { BenchCase, BenchOptions, BenchSetup } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import { measureBesideSecrets } from './beside-secrets.ts'
 import { measureCloud } from './cloud.ts'
+import { measureStaticRoles } from './static-roles.ts'
+import { measureFederated } from './federated.ts'
 import { checkRatios, recordRatios } from './expected.ts'
 import { measureFilledStore } from './filled-store.ts'
 import { measureForgedLogins } from './forged-logins.ts'
@@ -42,6 +44,7 @@ import { measureSlowCommits } from './slow-commits.ts'
 import { measureStart } from './start.ts'
 import { megabytes, missed, renderTable, verdict } from './table.ts'
 import { measureUnreadLog } from './unread-log.ts'
+import { measureWebUi } from './web-ui.ts'
 
 /**
  * `npm run bench`: measures every workload against the floor program and a bare route, in turns; prints
@@ -56,12 +59,14 @@ import { measureUnreadLog } from './unread-log.ts'
  * are served at a time, `--only silent-names` logins while others wait for a name server that never answers,
  * `--only unread-log` logins while nobody reads the log, `--only scrapes` logins while metrics are scraped, `--only passwords` JWT logins and reads beside
  * logins with passwords, `--only password-times` whether times tell who exists, `--only secrets` reads, writes and lists
- * of secrets, `--only beside-secrets` reads while secrets are listed, upgraded or waited for.
+ * of secrets, `--only beside-secrets` reads while secrets are listed, upgraded or waited for. `--only web-ui` measures the web UI in
+ * Chromium.
  *
  * Separate modes: `--commit-delay 5` (milliseconds) for a slow disk; `--fill 1000000` tokens, `--leases
  * 1000000`, `--entities 500000` `--secret-ids 1000000` or
  * `--secrets 1000000` in the store; `--rotation 1000000` records sealed again under a new data
- * key during logins; `--backup 1000000` tokens in the store during backups; `--cloud 10000` cloud credentials issued and revoked; `--audit` for logins with and
+ * key during logins; `--backup 1000000` tokens in the store during backups; `--cloud 10000` cloud credentials issued and revoked; `--static-roles 1000` passwords of the cloud read, and rotated in one minute; `--federated` for assertions
+ * and access tokens of federated roles; `--audit` for logins with and
  * without an audit device, also with `--commit-delay`; `--postgres` for servers on PostgreSQL,
  * also with `--fill`; `--against COMMAND` for another server that speaks the API, also with `--postgres`:
  * `--against 'bench/openbao.sh bao'` (`other-server.ts`).
@@ -82,6 +87,8 @@ const { values } = parseArgs({
     rotation: { type: 'string' },
     backup: { type: 'string' },
     cloud: { type: 'string' },
+    'static-roles': { type: 'string' },
+    federated: { type: 'boolean', default: false },
     openid: { type: 'boolean', default: false },
     postgres: { type: 'boolean', default: false },
     against: { type: 'string' },
@@ -171,6 +178,14 @@ async function runAll(): Promise<number> {
     print(await measureCloud({ credentials: Number(values.cloud), generator }))
     return 0
   }
+  if (values['static-roles'] !== undefined) {
+    print(await measureStaticRoles({ roles: Number(values['static-roles']), generator }))
+    return 0
+  }
+  if (values.federated) {
+    print(await measureFederated({ generator, options }))
+    return 0
+  }
   if (values.fill !== undefined) {
     const filled = { tokens: Number(values.fill), usesPostgres: values.postgres, idleSeconds }
     print(await measureFilledStore({ ...filled, generator, options }))
@@ -210,6 +225,7 @@ async function runAll(): Promise<number> {
   if (isWanted('scrapes')) print(await measureScrapes({ generator, options }))
   if (isWanted('transports')) print(await measureTransports({ options }))
   if (isWanted('start')) print(await describeStart())
+  if (only?.includes('web-ui')) print(await measureWebUi({ idleSeconds: values.quick ? 60 : 180 }))
   const failures = measured.flatMap(({ case: one, ours, theirs }) =>
     [ours, theirs]
       .filter((side) => Object.keys(side.failures).length > 0)
