@@ -7,6 +7,7 @@ const programs = [
   'ui/src/main.tsx!',
   'ui/vite.config.ts',
   'test/ui/write-document-types.ts',
+  'test/ui/screenshots.ts',
   'simulators/{demo,replicas-demo,*/main}.ts',
   'release/{build,release,renew,start}.ts',
   'release/executable/main.ts',
@@ -23,7 +24,7 @@ const programs = [
   'test/replicas/holder-program.ts',
   'test/start/killed-start-program.ts',
   'test/storage/copying-program.ts',
-  'test/pages/{curl,jq,systemctl}.ts',
+  'test/pages/{az,curl,jq,systemctl}.ts',
 ]
 
 /**
