@@ -15,3 +15,25 @@ export class ApiError extends Error {
     this.requestId = requestId
   }
 }
+
+/** What a call responds with; `otherwise` where the API says 404: an object that is not there, or an empty list. */
+export async function ifMissing<T, Otherwise>(
+  response: Promise<T>,
+  otherwise: Otherwise,
+): Promise<T | Otherwise> {
+  try {
+    return await response
+  } catch (failure) {
+    if (failure instanceof ApiError && failure.status === 404) return otherwise
+    throw failure
+  }
+}
+
+/** The keys of a list. */
+export const keysOf = async (
+  listing: Promise<{ readonly data: { readonly keys: readonly string[] } }>,
+): Promise<readonly string[]> => (await ifMissing(listing, { data: { keys: [] } })).data.keys
+
+/** The data of an object, or null if it is not there. */
+export const dataOrNull = async <T>(reading: Promise<{ readonly data: T }>): Promise<T | null> =>
+  (await ifMissing(reading, null))?.data ?? null

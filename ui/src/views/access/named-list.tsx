@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { ApiError } from '../../api/errors.ts'
+import { ifMissing } from '../../api/errors.ts'
 import type { ApiRequest } from '../../api/request.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -40,14 +40,7 @@ export function NamedList({ tab, empty, emptyNext, request, load }: Props) {
   const filter = search['filter'] ?? ''
   const { data, error } = useQuery({
     queryKey: [tab],
-    queryFn: async ({ signal }) => {
-      try {
-        return await load(signal)
-      } catch (failure) {
-        if (failure instanceof ApiError && failure.status === 404) return []
-        throw failure
-      }
-    },
+    queryFn: ({ signal }) => ifMissing(load(signal), []),
   })
   const shown = (data ?? []).filter(({ id, name }) => name.includes(filter) || id.startsWith(filter))
   return (

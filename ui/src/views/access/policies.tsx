@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { ApiError } from '../../api/errors.ts'
+import { ApiError, dataOrNull } from '../../api/errors.ts'
 import { capabilitiesSelf } from '../../api/server.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
@@ -102,14 +102,8 @@ function Policy({ name }: { readonly name: string }) {
     queryKey: ['policy', name],
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
-    queryFn: async ({ signal }): Promise<string | null> => {
-      try {
-        return (await readPolicy({ params: { path: name } }, { signal })).data.policy
-      } catch (failure) {
-        if (failure instanceof ApiError && failure.status === 404) return null
-        throw failure
-      }
-    },
+    queryFn: async ({ signal }) =>
+      (await dataOrNull(readPolicy({ params: { path: name } }, { signal })))?.policy ?? null,
   })
   const isNew = data === null
   const mayWrite = name !== 'root' && (can(path, 'update') || (isNew && can(path, 'create')))

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { ApiError } from '../../api/errors.ts'
+import { keysOf } from '../../api/errors.ts'
 import { listLeases, lookUpLease } from '../../api/leases.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -37,12 +37,7 @@ export function LiveLeases({ mount }: { readonly mount: string }) {
 }
 
 const namesBelow = async (path: string, signal: AbortSignal): Promise<readonly string[]> => {
-  try {
-    return (await listLeases({ params: { path } }, { signal })).data.keys
-  } catch (failure) {
-    if (failure instanceof ApiError && failure.status === 404) return []
-    throw failure
-  }
+  return keysOf(listLeases({ params: { path } }, { signal }))
 }
 
 async function rowsBelow(prefix: string, signal: AbortSignal): Promise<readonly Row[]> {

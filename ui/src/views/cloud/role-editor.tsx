@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { ApiError } from '../../api/errors.ts'
+import { dataOrNull } from '../../api/errors.ts'
 import { Button } from '../../components/button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { errorOfField, Failure } from '../../components/failure.tsx'
@@ -44,14 +44,7 @@ export function RoleEditor({ mount, name }: Props) {
   const { data, error } = useQuery({
     queryKey: ['cloud-role', mount.path, name],
     staleTime: Number.POSITIVE_INFINITY,
-    queryFn: async ({ signal }) => {
-      try {
-        return (await readRole({ params }, { signal })).data
-      } catch (failure) {
-        if (failure instanceof ApiError && failure.status === 404) return null
-        throw failure
-      }
-    },
+    queryFn: ({ signal }) => dataOrNull(readRole({ params }, { signal })),
   })
   if (isKnown && !can(role, data === null ? 'create' : 'update') && !can(role, 'update'))
     return <EmptyState title={strings.shell.notAllowed} />

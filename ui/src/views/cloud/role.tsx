@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import * as v from 'valibot'
-import { ApiError } from '../../api/errors.ts'
+import { dataOrNull } from '../../api/errors.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -24,14 +24,7 @@ export function Role({ mount, name }: Props) {
   const params = { cloud_mount_path: mount, name }
   const { data, error } = useQuery({
     queryKey: ['cloud-role', mount, name],
-    queryFn: async ({ signal }) => {
-      try {
-        return (await readRole({ params }, { signal })).data
-      } catch (failure) {
-        if (failure instanceof ApiError && failure.status === 404) return null
-        throw failure
-      }
-    },
+    queryFn: ({ signal }) => dataOrNull(readRole({ params }, { signal })),
     enabled: can(role, 'read'),
   })
   if (!isKnown) return null

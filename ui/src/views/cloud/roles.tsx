@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { ApiError } from '../../api/errors.ts'
+import { keysOf } from '../../api/errors.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
@@ -37,14 +37,7 @@ function RoleList({ mount }: { readonly mount: string }) {
   const params = { cloud_mount_path: mount }
   const { data, error } = useQuery({
     queryKey: ['cloud-roles', mount],
-    queryFn: async ({ signal }): Promise<readonly string[]> => {
-      try {
-        return (await listRoles({ params }, { signal })).data.keys
-      } catch (failure) {
-        if (failure instanceof ApiError && failure.status === 404) return []
-        throw failure
-      }
-    },
+    queryFn: ({ signal }) => keysOf(listRoles({ params }, { signal })),
     enabled: mayList,
   })
   const roles = mayList ? data : isKnown ? named : undefined

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { ApiError } from '../../api/errors.ts'
+import { keysOf } from '../../api/errors.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { type Column, Table } from '../../components/table.tsx'
@@ -36,14 +36,7 @@ function StaticRoleList({ mount }: Mount) {
   const params = { cloud_mount_path: mount }
   const { data, error } = useQuery({
     queryKey: ['static-roles', mount],
-    queryFn: async ({ signal }): Promise<readonly string[]> => {
-      try {
-        return (await listStaticRoles({ params }, { signal })).data.keys
-      } catch (failure) {
-        if (failure instanceof ApiError && failure.status === 404) return []
-        throw failure
-      }
-    },
+    queryFn: ({ signal }) => keysOf(listStaticRoles({ params }, { signal })),
     enabled: mayList,
   })
   const roles = mayList ? data : isKnown ? named : undefined

@@ -1,5 +1,5 @@
 import { useQuery, type UseQueryResult } from '@tanstack/react-query'
-import { ApiError } from '../../api/errors.ts'
+import { dataOrNull } from '../../api/errors.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { readStaticRole, type StaticRoleFacts } from './calls.ts'
 
@@ -10,14 +10,8 @@ export function useStaticRole(mount: string, name: string): UseQueryResult<Stati
   const { can } = useCapabilities([path])
   return useQuery({
     queryKey: ['static-role', mount, name],
-    queryFn: async ({ signal }) => {
-      try {
-        return (await readStaticRole({ params: { cloud_mount_path: mount, name } }, { signal })).data
-      } catch (failure) {
-        if (failure instanceof ApiError && failure.status === 404) return null
-        throw failure
-      }
-    },
+    queryFn: ({ signal }) =>
+      dataOrNull(readStaticRole({ params: { cloud_mount_path: mount, name } }, { signal })),
     enabled: can(path, 'read'),
   })
 }

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ApiError } from '../../api/errors.ts'
+import { keysOf } from '../../api/errors.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -57,14 +57,7 @@ function Prefix({ prefix }: { readonly prefix: string }) {
   const { can } = useCapabilities([revoking, 'sys/leases'])
   const { data, error } = useQuery({
     queryKey: ['leases', prefix],
-    queryFn: async ({ signal }): Promise<readonly string[]> => {
-      try {
-        return (await listLeases({ params: { path: prefix } }, { signal })).data.keys
-      } catch (failure) {
-        if (failure instanceof ApiError && failure.status === 404) return []
-        throw failure
-      }
-    },
+    queryFn: ({ signal }) => keysOf(listLeases({ params: { path: prefix } }, { signal })),
     refetchInterval: ({ state }) => (begunWith !== undefined && state.data?.length !== 0 ? pollMs : false),
   })
   const mayRevoke = prefix !== '' && can(revoking, 'update') && can(revoking, 'sudo')

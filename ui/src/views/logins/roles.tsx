@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { ApiError } from '../../api/errors.ts'
+import { keysOf } from '../../api/errors.ts'
 import { type Finding, lintFindings, loginRole, loginRoles } from '../../api/logins.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -19,7 +19,7 @@ export function Roles({ mount }: { readonly mount: string }) {
   const { can } = useCapabilities([path])
   const roles = useQuery({
     queryKey: ['login-roles', mount],
-    queryFn: ({ signal }) => loginRoles({ params }, { signal }).catch(noneIfMissing),
+    queryFn: ({ signal }) => keysOf(loginRoles({ params }, { signal })),
   })
   const lint = useQuery({
     queryKey: ['login-lint', mount],
@@ -30,14 +30,13 @@ export function Roles({ mount }: { readonly mount: string }) {
   if (roles.data === undefined) return null
   const findings = lint.data?.data.findings ?? []
   const picked = parts[2]
-  if (roles.data.data.keys.length === 0)
-    return <EmptyState title={text.noRoles}>{text.noRolesNext}</EmptyState>
+  if (roles.data.length === 0) return <EmptyState title={text.noRoles}>{text.noRolesNext}</EmptyState>
   return (
     <div className={picked === undefined ? 'stack' : 'beside'}>
       <Table
         label={text.tabs.roles}
         columns={columnsOf(mount, findings)}
-        rows={roles.data.data.keys}
+        rows={roles.data}
         keyOf={(name) => name}
       />
       {picked !== undefined && (
@@ -45,14 +44,6 @@ export function Roles({ mount }: { readonly mount: string }) {
       )}
     </div>
   )
-}
-
-const none = { data: { keys: [] as string[] } }
-
-/** An empty list is 404. */
-function noneIfMissing(error: unknown) {
-  if (error instanceof ApiError && error.status === 404) return none
-  throw error
 }
 
 const columnsOf = (mount: string, findings: readonly Finding[]): readonly Column<string>[] => [

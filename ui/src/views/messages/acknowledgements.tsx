@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { ApiError } from '../../api/errors.ts'
+import { ifMissing } from '../../api/errors.ts'
 import { listAcknowledgements } from '../../api/message-admin.ts'
 import { listEntities, readGroup } from '../../api/people.ts'
 import { Failure } from '../../components/failure.tsx'
@@ -31,7 +31,7 @@ export function Acknowledgements({ id, audience }: { readonly id: string; readon
   const mayList = can('identity/entity/id', 'list')
   const acknowledged = useQuery({
     queryKey: ['acknowledgements', id],
-    queryFn: ({ signal }) => listAcknowledgements({ params: { id } }, { signal }).catch(noneIfMissing),
+    queryFn: ({ signal }) => ifMissing(listAcknowledgements({ params: { id } }, { signal }), none),
   })
   const people = useQuery({
     queryKey: ['readers', audience],
@@ -66,11 +66,6 @@ const none = {
     keys: [] as string[],
     key_info: {} as Record<string, { acknowledged_time: string; entity_name: string }>,
   },
-}
-
-function noneIfMissing(error: unknown) {
-  if (error instanceof ApiError && error.status === 404) return none
-  throw error
 }
 
 async function readersOf(audience: Audience, signal: AbortSignal): Promise<readonly Reader[]> {

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { ApiError } from '../../api/errors.ts'
+import { ifMissing } from '../../api/errors.ts'
 import { type ListedMessage, listMessages } from '../../api/message-admin.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -28,7 +28,7 @@ export function List({ mayCreate }: { readonly mayCreate: boolean }) {
   const { search } = usePlace()
   const { data, error } = useQuery({
     queryKey: ['messages'],
-    queryFn: ({ signal }) => listMessages({}, { signal }).catch(noneIfMissing),
+    queryFn: ({ signal }) => ifMissing(listMessages({}, { signal }), none),
   })
   const messages = Object.entries(data?.data.key_info ?? {})
     .map(([id, fields]) => ({ id, ...fields }))
@@ -63,12 +63,6 @@ export function List({ mayCreate }: { readonly mayCreate: boolean }) {
 }
 
 const none = { data: { keys: [] as string[], key_info: {} as Record<string, Omit<ListedMessage, 'id'>> } }
-
-/** An empty list is 404. */
-function noneIfMissing(error: unknown) {
-  if (error instanceof ApiError && error.status === 404) return none
-  throw error
-}
 
 const matches = (message: ListedMessage, search: Readonly<Record<string, string | undefined>>): boolean =>
   message.title.toLowerCase().includes((search['title'] ?? '').toLowerCase()) &&

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ApiError } from '../../api/errors.ts'
+import { dataOrNull } from '../../api/errors.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -34,12 +34,7 @@ export function FirstSecret({ mount, path }: Props) {
     enabled: isKnown,
     queryFn: async ({ signal }): Promise<Values | null> => {
       if (!mayRead) return null
-      try {
-        return (await readFirst({ params }, { signal })).data
-      } catch (failure) {
-        if (failure instanceof ApiError && failure.status === 404) return null
-        throw failure
-      }
+      return dataOrNull(readFirst({ params }, { signal }))
     },
   })
   const changed = async () => {

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ApiError } from '../../api/errors.ts'
+import { keysOf } from '../../api/errors.ts'
 import { Button } from '../../components/button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -83,12 +83,7 @@ async function namesIn(mount: SecretMount, folder: string, signal: AbortSignal):
     mount.version === 2
       ? listNames({ params: { 'kv-v2_mount_path': withoutSlash(mount.path), ...place } }, { signal })
       : listFirst({ params: { kv_mount_path: withoutSlash(mount.path), ...place } }, { signal })
-  try {
-    return (await listed).data.keys
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return []
-    throw error
-  }
+  return keysOf(listed)
 }
 
 const columnsIn = (mount: SecretMount, folder: string): readonly Column<string>[] => [

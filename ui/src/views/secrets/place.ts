@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { ApiError } from '../../api/errors.ts'
+import { dataOrNull } from '../../api/errors.ts'
 import type { Can } from '../../shell/capabilities.ts'
 import { readSecret } from './calls.ts'
 
@@ -33,12 +33,7 @@ export function useSecret(place: SecretPlace, version: number | undefined) {
     queryFn: async ({ signal }): Promise<ReadVersion | null> => {
       if (!mayRead) return null
       const query = version === undefined ? undefined : { version: String(version) }
-      try {
-        return (await readSecret({ params: place.params, query }, { signal })).data
-      } catch (error) {
-        if (error instanceof ApiError && error.status === 404) return null
-        throw error
-      }
+      return dataOrNull(readSecret({ params: place.params, query }, { signal }))
     },
   })
 }

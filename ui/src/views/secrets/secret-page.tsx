@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ApiError } from '../../api/errors.ts'
+import { dataOrNull } from '../../api/errors.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -58,12 +58,7 @@ function useMetadata(place: SecretPlace) {
     queryKey: ['secret', place.mount, place.path, 'metadata', mayRead],
     queryFn: async ({ signal }): Promise<Metadata | null> => {
       if (!mayRead) return null
-      try {
-        return (await readMetadata({ params: place.params }, { signal })).data
-      } catch (error) {
-        if (error instanceof ApiError && error.status === 404) return null
-        throw error
-      }
+      return dataOrNull(readMetadata({ params: place.params }, { signal }))
     },
   })
 }

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { ApiError } from '../../api/errors.ts'
+import { dataOrNull } from '../../api/errors.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -26,13 +26,9 @@ export function Namespaces() {
   const { data, error } = useQuery<readonly Namespace[]>({
     queryKey: ['namespaces'],
     queryFn: async ({ signal }): Promise<readonly Namespace[]> => {
-      try {
-        const { keys, key_info: info } = (await listNamespaces({}, { signal })).data
-        return keys.map((name) => ({ name, isEnding: info[name]?.tainted === true }))
-      } catch (failure) {
-        if (failure instanceof ApiError && failure.status === 404) return []
-        throw failure
-      }
+      const listed = await dataOrNull(listNamespaces({}, { signal }))
+      if (listed === null) return []
+      return listed.keys.map((name) => ({ name, isEnding: listed.key_info[name]?.tainted === true }))
     },
     // a deletion goes on in the background
     refetchInterval: ({ state }) => (state.data?.some(({ isEnding }) => isEnding) === true ? pollMs : false),

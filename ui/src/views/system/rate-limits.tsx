@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { ApiError } from '../../api/errors.ts'
+import { keysOf } from '../../api/errors.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -23,15 +23,10 @@ export function RateLimits() {
   const { data, error } = useQuery({
     queryKey: ['rate-limits'],
     queryFn: async ({ signal }): Promise<readonly Limit[]> => {
-      try {
-        const { keys } = (await listRateLimits({}, { signal })).data
-        return await Promise.all(
-          keys.map(async (name) => (await readRateLimit({ params: { name } }, { signal })).data),
-        )
-      } catch (failure) {
-        if (failure instanceof ApiError && failure.status === 404) return []
-        throw failure
-      }
+      const names = await keysOf(listRateLimits({}, { signal }))
+      return Promise.all(
+        names.map(async (name) => (await readRateLimit({ params: { name } }, { signal })).data),
+      )
     },
   })
   return (
