@@ -3,6 +3,8 @@ import { defineCall } from './client.ts'
 
 const mount = v.object({
   type: v.string(),
+  /** Without a token, it is not shown. */
+  accessor: v.optional(v.string()),
   description: v.string(),
   options: v.nullish(v.record(v.string(), v.string())),
 })

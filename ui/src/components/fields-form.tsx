@@ -9,6 +9,8 @@ type OneField = {
   readonly label: string
   readonly hint?: string
   readonly isRequired?: boolean
+  /** A password is not shown while it is typed. */
+  readonly type?: 'password' | 'number'
   readonly initial?: string
 }
 
@@ -16,7 +18,7 @@ type Props = {
   readonly title: string
   readonly action: string
   readonly fields: readonly OneField[]
-  /** Gets every field without the blanks around it. The form is empty again afterwards. */
+  /** Gets every field, without the blanks around it unless it is a password. The form is empty again afterwards. */
   readonly run: (value: (name: string) => string) => Promise<unknown>
   readonly children?: ReactNode
 }
@@ -27,10 +29,12 @@ export function FieldsForm({ title, action, fields, run, children }: Props) {
   const initial = Object.fromEntries(fields.map((field) => [field.name, field.initial ?? '']))
   const [values, setValues] = useState<Readonly<Record<string, string>>>(initial)
   const [error, setError] = useState<unknown>()
+  const isPassword = (wanted: string) =>
+    fields.some(({ name, type }) => name === wanted && type === 'password')
   const submit = async (event: FormEvent) => {
     event.preventDefault()
     try {
-      await run((name) => values[name]?.trim() ?? '')
+      await run((name) => (isPassword(name) ? values[name] : values[name]?.trim()) ?? '')
       setValues(initial)
       setError(undefined)
     } catch (refusal) {
@@ -42,12 +46,14 @@ export function FieldsForm({ title, action, fields, run, children }: Props) {
     <section className="panel" aria-labelledby={id}>
       <h2 id={id}>{title}</h2>
       <form className="filters" onSubmit={(event) => void submit(event)} autoComplete="off">
-        {fields.map(({ name, label, hint, isRequired = false }) => (
+        {fields.map(({ name, label, hint, isRequired = false, type }) => (
           <Field
             key={name}
             label={label}
             hint={hint}
             isRequired={isRequired}
+            {...(type !== undefined && { type })}
+            {...(type === 'password' && { autoComplete: 'new-password' })}
             value={values[name] ?? ''}
             error={errorOfField(error, name)}
             onChange={(value) => setValues({ ...values, [name]: value })}

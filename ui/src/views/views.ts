@@ -33,13 +33,19 @@ export const views: readonly View[] = [
   { name: 'cloud', mounts: mountsOf('cloud', 'azure'), load: () => import('./cloud/cloud.tsx') },
   {
     name: 'logins',
-    probes: ({ auth }) =>
-      pathsOfTypes(auth, ['jwt', 'oidc']).flatMap((mount) => [
+    probes: ({ auth }) => [
+      ...pathsOfTypes(auth, ['jwt', 'oidc']).flatMap((mount) => [
         { path: `auth/${mount}/failures`, capability: 'read' },
         { path: `auth/${mount}/explain`, capability: 'update' },
         { path: `auth/${mount}/role`, capability: 'list' },
         { path: `auth/${mount}/status`, capability: 'read' },
       ]),
+      ...pathsOfTypes(auth, ['userpass']).map((mount) => ({
+        path: `auth/${mount}/users`,
+        capability: 'list',
+      })),
+      ...pathsOfTypes(auth, ['approle']).map((mount) => ({ path: `auth/${mount}/role`, capability: 'list' })),
+    ],
     load: () => import('./logins/logins.tsx'),
   },
   {

@@ -1,4 +1,6 @@
+import type { ComponentType } from 'react'
 import { lintFindings, loginConfig, loginFailures, loginRoles, loginStatus } from '../../api/logins.ts'
+import type { ApiRequest } from '../../api/request.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
@@ -6,46 +8,93 @@ import { Choices } from '../../shell/choices.tsx'
 import { pathsOfTypes, useMounts } from '../../shell/mounts.ts'
 import { usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
+import { listAppRoles } from './app-role-calls.ts'
+import { AppRoles } from './app-roles.tsx'
 import { Explain } from './explain.tsx'
 import { Failures } from './failures.tsx'
 import { Roles } from './roles.tsx'
 import { Status } from './status.tsx'
+import { listUsers } from './user-calls.ts'
+import { Users } from './users.tsx'
 import './logins.css'
 
 const text = strings.logins
 
-const tabs = [
-  { name: 'failures', path: 'failures', capability: 'read', Page: Failures, call: loginFailures },
-  { name: 'explain', path: 'explain', capability: 'update', Page: Explain, call: undefined },
-  { name: 'roles', path: 'role', capability: 'list', Page: Roles, call: loginRoles },
-  { name: 'status', path: 'status', capability: 'read', Page: Status, call: loginStatus },
-] as const
+type Tab = {
+  readonly name: keyof typeof text.tabs
+  /** Below the mount, with the capability that the tab needs there. */
+  readonly path: string
+  readonly capability: string
+  readonly Page: ComponentType<{ readonly mount: string }>
+  /** For "copy as". */
+  requests(mount: string): readonly ApiRequest[]
+}
 
-/** What operators see of logins by JWT and through a provider. */
+const ofJwt = (mount: string) => ({ params: { jwt_mount_path: mount } })
+
+const jwtTabs: readonly Tab[] = [
+  {
+    ...{ name: 'failures', path: 'failures', capability: 'read', Page: Failures },
+    requests: (mount) => [loginFailures.request(ofJwt(mount))],
+  },
+  {
+    ...{ name: 'explain', path: 'explain', capability: 'update', Page: Explain },
+    requests: () => [],
+  },
+  {
+    ...{ name: 'roles', path: 'role', capability: 'list', Page: Roles },
+    requests: (mount) => [loginRoles.request(ofJwt(mount)), lintFindings.request(ofJwt(mount))],
+  },
+  {
+    ...{ name: 'status', path: 'status', capability: 'read', Page: Status },
+    requests: (mount) => [loginStatus.request(ofJwt(mount)), loginConfig.request(ofJwt(mount))],
+  },
+]
+
+/** What there is to see of the mounts of each type. */
+const tabsOf: Readonly<Record<string, readonly Tab[]>> = {
+  jwt: jwtTabs,
+  oidc: jwtTabs,
+  userpass: [
+    {
+      ...{ name: 'users', path: 'users', capability: 'list', Page: Users },
+      requests: (mount) => [listUsers.request({ params: { userpass_mount_path: mount } })],
+    },
+  ],
+  approle: [
+    {
+      ...{ name: 'roles', path: 'role', capability: 'list', Page: AppRoles },
+      requests: (mount) => [listAppRoles.request({ params: { approle_mount_path: mount } })],
+    },
+  ],
+}
+
+/** What operators see of logins. */
 export function View() {
   const { mounts, isKnown } = useMounts()
   const { parts } = usePlace()
-  const paths = pathsOfTypes(mounts.auth, ['jwt', 'oidc'])
+  const paths = pathsOfTypes(mounts.auth, Object.keys(tabsOf))
   const mount = parts[0] ?? paths[0]
   if (mount === undefined) return isKnown ? <EmptyState title={text.none}>{text.noneNext}</EmptyState> : null
-  return <Mount key={mount} mount={mount} paths={paths} tab={parts[1]} />
+  if (!isKnown) return null
+  const tabs = tabsOf[mounts.auth[`${mount}/`]?.type ?? ''] ?? []
+  return <Mount key={mount} mount={mount} paths={paths} tabs={tabs} tab={parts[1]} />
 }
 
-type Props = { readonly mount: string; readonly paths: readonly string[]; readonly tab: string | undefined }
+type Props = {
+  readonly mount: string
+  readonly paths: readonly string[]
+  readonly tabs: readonly Tab[]
+  readonly tab: string | undefined
+}
 
-function Mount({ mount, paths, tab }: Props) {
+function Mount({ mount, paths, tabs, tab }: Props) {
   const { can, isKnown } = useCapabilities(tabs.map(({ path }) => `auth/${mount}/${path}`))
   const allowed = tabs.filter(({ path, capability }) => can(`auth/${mount}/${path}`, capability))
   const open = allowed.find(({ name }) => name === tab) ?? allowed[0]
-  const params = { jwt_mount_path: mount }
-  const extra = open?.name === 'roles' ? [lintFindings] : open?.name === 'status' ? [loginConfig] : []
-  const calls = open?.call === undefined ? [] : [open.call, ...extra]
   return (
     <div className="view">
-      <ViewHeader
-        title={strings.views['logins'] ?? ''}
-        requests={calls.map((call) => call.request({ params }))}
-      />
+      <ViewHeader title={strings.views['logins'] ?? ''} requests={open?.requests(mount) ?? []} />
       {paths.length > 1 && (
         <Choices
           view="logins"
