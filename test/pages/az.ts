@@ -1,19 +1,26 @@
+import { readFileSync } from 'node:fs'
+import { requestPlainly } from './plain-request.ts'
+
 /**
  * The part of `az` that our pages use: a sign-in with an assertion, at the login service `AZ_LOGIN`. Hands other
- * commands to the test at `AZ_URL`.
+ * commands to the administrator at `AZ_URL`, with the files that they name.
  */
 const command = process.argv.slice(2)
 const after = (flag: string): string => command[command.indexOf(flag) + 1] ?? ''
 
-const answer = await (command[0] === 'login' ? logIn() : fetch(process.env['AZ_URL'] ?? '', sent(command)))
-if (!answer.ok) throw new Error(await answer.text())
-console.log(command[0] === 'login' ? 'signed in' : await answer.text())
-
-function sent(body: unknown): RequestInit {
-  return { method: 'POST', body: JSON.stringify(body) }
+if (command[0] === 'login') await logIn()
+else {
+  const words = command.map((word) => (word.startsWith('@') ? readFileSync(word.slice(1), 'utf8') : word))
+  const { status, body } = await requestPlainly(new URL(process.env['AZ_URL'] ?? ''), {
+    method: 'POST',
+    headers: {},
+    body: JSON.stringify(words),
+  })
+  if (status !== 200) throw new Error(String(body))
+  process.stdout.write(body)
 }
 
-function logIn(): Promise<Response> {
+async function logIn(): Promise<void> {
   const form = {
     grant_type: 'client_credentials',
     client_id: after('-u'),
@@ -21,8 +28,10 @@ function logIn(): Promise<Response> {
     client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
     scope: 'https://graph.microsoft.com/.default',
   }
-  return fetch(`${process.env['AZ_LOGIN']}/${after('--tenant')}/oauth2/v2.0/token`, {
+  const answer = await fetch(`${process.env['AZ_LOGIN']}/${after('--tenant')}/oauth2/v2.0/token`, {
     method: 'POST',
     body: new URLSearchParams(form),
   })
+  if (!answer.ok) throw new Error(await answer.text())
+  console.log('signed in')
 }

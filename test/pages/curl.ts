@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { appendFileSync, readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
-import { connect } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
+import { type PlainAnswer, requestPlainly } from './plain-request.ts'
 
 /**
  * The part of curl that our pages use, for machines without it. Each request and its status are written to
@@ -13,6 +13,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     silent: { type: 'boolean', short: 's' },
+    fail: { type: 'boolean', short: 'f' },
     get: { type: 'boolean', short: 'G' },
     request: { type: 'string', short: 'X' },
     header: { type: 'string', short: 'H', multiple: true, default: [] },
@@ -43,32 +44,18 @@ const headers: Record<string, string> = {
   ...(sendsData && { 'content-type': 'application/x-www-form-urlencoded' }),
   ...Object.fromEntries(values.header.map(field)),
 }
-const answer = url.protocol === 'https:' ? await askSecurely(url) : await ask(url)
+const answer =
+  url.protocol === 'https:'
+    ? await askSecurely(url)
+    : await requestPlainly(url, { method, headers, body: sendsData ? data : '' })
 appendFileSync(
   process.env['CURL_JOURNAL'] ?? '/dev/null',
   `${answer.status} ${method} ${url.pathname}${url.search}\n`,
 )
-process.stdout.write(answer.body)
+if (values.fail === true && answer.status >= 400) process.exitCode = 22
+else process.stdout.write(answer.body)
 
-type Answer = { readonly status: number; readonly body: Buffer }
-
-/** Without `node:http`, which takes longer to load than all else here. HTTP/1.0 has no chunks. */
-async function ask({ hostname, host, port, pathname, search }: URL): Promise<Answer> {
-  const body = Buffer.from(sendsData ? data : '')
-  const fields = { ...headers, host, 'content-length': body.length }
-  const head = [
-    `${method} ${pathname}${search} HTTP/1.0`,
-    ...Object.entries(fields).map(([name, value]) => `${name}: ${value}`),
-  ]
-  const socket = connect(Number(port || 80), hostname)
-  socket.write(Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]))
-  const answer = await buffer(socket)
-  const headEnd = answer.indexOf('\r\n\r\n')
-  if (headEnd === -1) throw new Error('no answer')
-  return { status: Number(answer.toString('latin1', 9, 12)), body: answer.subarray(headEnd + 4) }
-}
-
-async function askSecurely(to: URL): Promise<Answer> {
+async function askSecurely(to: URL): Promise<PlainAnswer> {
   const { request } = await import('node:https')
   const ca = values.cacert === undefined ? {} : { ca: readFileSync(values.cacert) }
   const sent = request(to, { method, headers, ...ca }).end(sendsData ? data : undefined)

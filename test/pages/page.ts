@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process'
-import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const project = join(import.meta.dirname, '../..')
 const run = promisify(execFile)
+const programs = { curl: 'curl', jq: 'jq', az: 'az', vault: 'vault', bao: 'vault' }
 
 export type Reading = {
   /** Texts of the page, and what a reader replaces them with. All of them must occur on the page. */
@@ -14,13 +16,59 @@ export type Reading = {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-export type Outcome = {
+type Followed = {
   /** Status, method, path and query of every request, in order. */
   readonly requests: readonly string[]
   /** The output of the shell. */
   readonly output: string
+}
+
+export type Outcome = Followed & {
   /** The blocks that start programs instead of sending requests. */
   readonly programs: readonly string[]
+}
+
+/** A shell in a folder of its own, with stand-ins for the programs that our pages use. */
+type Shell = AsyncDisposable & {
+  file(name: string): string
+  /** Variables of the shell. */
+  readonly variables: Record<string, string>
+  /** Rejects if a command fails. */
+  run(script: string): Promise<Followed>
+}
+
+export async function openShell(environment: Readonly<Record<string, string>> = {}): Promise<Shell> {
+  await using opened = new AsyncDisposableStack()
+  const folder = opened.use(await temporaryFolder())
+  for (const [program, standIn] of Object.entries(programs))
+    await writeFile(
+      folder.file(program),
+      `#!/bin/sh\nexec '${process.execPath}' '${join(import.meta.dirname, `${standIn}.ts`)}' "$@"\n`,
+      { mode: 0o700 },
+    )
+  const journal = folder.file('journal')
+  const variables = { ...environment }
+  const held = opened.move()
+  return {
+    file: folder.file,
+    variables,
+    run: async (script) => {
+      await writeFile(journal, '')
+      const { stdout: output } = await run('/bin/sh', ['-euc', script], {
+        cwd: folder.path,
+        env: {
+          NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
+          ...variables,
+          PATH: `${folder.path}:${process.env['PATH']}`,
+          CURL_JOURNAL: journal,
+        },
+        timeout: 60_000,
+      })
+      const requests = (await readFile(journal, 'utf8')).split('\n').filter((line) => line !== '')
+      return { requests, output }
+    },
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  }
 }
 
 /**
@@ -28,31 +76,45 @@ export type Outcome = {
  * command fails.
  */
 export async function readPage(page: string, { filledIn, environment = {} }: Reading): Promise<Outcome> {
-  await using folder = await temporaryFolder()
-  const curl = folder.file('curl')
-  const journal = folder.file('journal')
-  await writeFile(
-    curl,
-    `#!/bin/sh\nexec '${process.execPath}' '${join(import.meta.dirname, 'curl.ts')}' "$@"\n`,
-  )
-  await chmod(curl, 0o700)
-  for (const program of ['jq', 'az'])
-    await writeFile(
-      folder.file(program),
-      `#!/bin/sh\nexec '${process.execPath}' '${join(import.meta.dirname, `${program}.ts`)}' "$@"\n`,
-      { mode: 0o700 },
-    )
-  await writeFile(journal, '')
-
+  await using shell = await openShell(environment)
   const blocks = shellBlocks(await readFile(join(project, page), 'utf8'))
   const script = fillIn(blocks.filter((block) => !startsProgram(block)).join('\n'), filledIn)
-  const { stdout: output } = await run('/bin/sh', ['-euc', script], {
-    cwd: folder.path,
-    env: { ...environment, PATH: `${folder.path}:${process.env['PATH']}`, CURL_JOURNAL: journal },
-    timeout: 60_000,
-  })
-  const requests = (await readFile(journal, 'utf8')).trimEnd().split('\n')
-  return { requests, output, programs: blocks.filter(startsProgram) }
+  return { ...(await shell.run(script)), programs: blocks.filter(startsProgram) }
+}
+
+/** A page whose sections are followed one by one. */
+type Guide = {
+  /** The shell blocks of a section, or only the one with this index, filled in. */
+  blocks(section: string, block?: number): string
+  /** The whole text. */
+  readonly text: string
+  /** The sections that have shell blocks and were not asked for. */
+  unread(): string[]
+}
+
+export function openGuide(page: string, filledIn: Reading['filledIn']): Guide {
+  const text = readFileSync(join(project, page), 'utf8')
+  const sections = new Map(
+    text.split(/^(?=#{2,} )/m).flatMap((section) => {
+      const blocks = shellBlocks(section)
+      return blocks.length === 0 ? [] : [[/^#+ (.*)$/m.exec(section)?.[1] ?? '', blocks] as const]
+    }),
+  )
+  for (const blank of Object.keys(filledIn))
+    if (!text.includes(blank)) throw new Error(`nowhere on the page: ${blank}`)
+  const unread = new Set([...sections].flatMap(([name, blocks]) => blocks.map((_, at) => `${name} ${at}`)))
+  return {
+    text,
+    blocks: (section, block) => {
+      const all = sections.get(section)
+      if (all === undefined) throw new Error(`${page} has no commands in "${section}"`)
+      const chosen = block === undefined ? all : all.slice(block, block + 1)
+      if (chosen.length === 0) throw new Error(`"${section}" of ${page} has no block ${block}`)
+      for (const one of chosen) unread.delete(`${section} ${all.indexOf(one)}`)
+      return replaced(chosen.join('\n'), filledIn)
+    },
+    unread: () => [...unread],
+  }
 }
 
 const shellBlocks = (markdown: string): string[] =>
@@ -61,11 +123,16 @@ const shellBlocks = (markdown: string): string[] =>
 const startsProgram = (block: string): boolean => /^npm /m.test(block)
 
 function fillIn(script: string, filledIn: Reading['filledIn']): string {
-  let filled = script
-  for (const [blank, value] of Object.entries(filledIn)) {
-    if (!filled.includes(blank)) throw new Error(`nowhere on the page: ${blank}`)
-    filled = filled.replaceAll(blank, value)
-  }
+  for (const blank of Object.keys(filledIn))
+    if (!script.includes(blank)) throw new Error(`nowhere on the page: ${blank}`)
+  return replaced(script, filledIn)
+}
+
+function replaced(script: string, filledIn: Reading['filledIn']): string {
+  const filled = Object.entries(filledIn).reduce(
+    (text, [blank, value]) => text.replaceAll(blank, value),
+    script,
+  )
   if (filled.includes('…')) throw new Error(`left to fill in: ${/.*….*/.exec(filled)?.[0]}`)
   return filled
 }

@@ -67,9 +67,10 @@ export async function preflight(parts: Omit<PreflightContext, 'upstream'>): Prom
       await check('root_secret', () => rootSecret(context, credential.secret))
     if (credential.type === 'certificate')
       await check('root_certificate', async () => certificateEnd(credential.certificate, context))
-    await check('clock_offset', () => clockOffset(context))
-    await check('object_quota', () => objectQuota(context))
   }
+  // a wrong clock may be why the sign-in was refused
+  if (isSignedIn || isOff(upstream.clockOffsetMs())) await check('clock_offset', () => clockOffset(context))
+  if (isSignedIn) await check('object_quota', () => objectQuota(context))
   return { ok: checks.every(({ ok }) => ok), checks }
 }
 
@@ -110,12 +111,14 @@ async function rootSecret(
   }
 }
 
+const isOff = (offsetMs: number | undefined): boolean => Math.abs(offsetMs ?? 0) > maxOffsetMs
+
 async function clockOffset({ upstream }: PreflightContext): Promise<Finding> {
   const offset = upstream.clockOffsetMs()
   if (offset === undefined) return { ok: true, detail: 'upstream sends no time' }
   const seconds = Math.round(offset / 1000)
   return {
-    ok: Math.abs(offset) <= maxOffsetMs,
+    ok: !isOff(offset),
     detail: `upstream is ${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead'}`,
   }
 }

@@ -12,7 +12,7 @@ import { checkAreHarmless } from '../app-roles/resolve-app-roles.ts'
 import { checkIsNotOwn } from '../roles/write-role.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import { type UpstreamCall, UpstreamError } from '../upstream/index.ts'
-import { explainRefusal } from '../upstream/sign-in-refusals.ts'
+import { explainRefusal, shellQuoted } from '../upstream/sign-in-refusals.ts'
 import type { TokenExchange } from '../upstream/token-exchange.ts'
 import type { FreshToken } from '../upstream/transport.ts'
 import { callWithin } from '../upstream-work.ts'
@@ -33,7 +33,7 @@ export type TokenRequest = z.output<typeof tokenFields>
 
 export type FederatedCredentialsParts = {
   stateOf(mount: Mount): MountState
-  readonly mountTokens: Pick<MountTokens, 'identityOf' | 'sign'>
+  readonly mountTokens: Pick<MountTokens, 'identityOf' | 'sign' | 'signingKeyOf'>
   readonly clock: Clock
   readonly random: { uuid(): string }
 }
@@ -153,10 +153,18 @@ export class FederatedCredentials {
       mount: use.mount,
       role: use.name,
     })
-    const { clientId, config, state } = use
+    const { clientId, config, state, mount, name, role } = use
     const { audience } = identityTokenUse(config, state.operator)
-    const presented = { ...identity, clientId, audience }
-    const refusal = explainRefusal(error.code, presented, { isOwnTrust: use.role.trust !== undefined })
+    const { id: keyId } = await this.#parts.mountTokens.signingKeyOf(mount)
+    const path = shellQuoted(`${mount.path}roles/${name}`)
+    const refusal = explainRefusal(
+      error.code,
+      { ...identity, clientId, audience, keyId },
+      {
+        renewal: role.trust === undefined ? undefined : `vault write -f ${path}`,
+        clockOffsetMs: (await state.exchange()).clockOffsetMs(),
+      },
+    )
     return refusal === undefined
       ? tokenRefusal(error)
       : refuse('invalid', `${error.message}: ${refusal.cause}; fix: ${refusal.fix}`, { cause: error })

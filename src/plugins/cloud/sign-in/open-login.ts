@@ -4,6 +4,7 @@ import type { Environment } from '../upstream/environments.ts'
 import type { Exchange, FreshToken, Proof } from '../upstream/transport.ts'
 import type { UpstreamCall } from '../upstream/upstream-call.ts'
 import { noMetadata, UpstreamError } from '../upstream/upstream-error.ts'
+import { hasEnded } from '../certificates/client-certificate.ts'
 import { certificateProof, tokenInFile } from './assertions.ts'
 import { explained } from './explain.ts'
 import { nothingConfigured } from './choose-credential.ts'
@@ -18,6 +19,8 @@ export type LoginParts = {
   readonly metadata: Metadata
   readonly environment: Environment
   readonly clock: Clock
+  /** How far the clock of the login service is ahead of ours; undefined before its first answer. */
+  clockOffsetMs(): number | undefined
   readonly identifiers: Pick<Random, 'uuid'>
   /** Called after each successful sign-in, which waits for it. */
   accepted?(credential: RootCredential): Promise<void>
@@ -35,12 +38,22 @@ export function openLogin(credential: RootCredential, parts: LoginParts): Login 
     const noted: Proof =
       'secret' in proof ? proof : { assertion: async (...given) => (sent = await proof.assertion(...given)) }
     const token = await parts.exchange({ clientId, proof: noted }, scope, call).catch((error: unknown) => {
-      throw explained(error, clientId, sent)
+      const now = parts.clock.now()
+      const endedAt = endOf(credential, now)
+      const clockOffsetMs = parts.clockOffsetMs()
+      const isOwn = credential.type === 'plugin_wif'
+      throw explained(error, { clientId, assertion: sent, isOwn, now, endedAt, clockOffsetMs })
     })
     await parts.accepted?.(credential)
     return token
   }
 }
+
+/** When the certificate ended, if it has. */
+const endOf = (credential: RootCredential, now: number): string | undefined =>
+  credential.type === 'certificate' && hasEnded(credential.certificate, now)
+    ? credential.certificate.expiration
+    : undefined
 
 /** What proves the identity of the root to the login service. */
 function proofOf(credential: Exclude<RootCredential, { type: 'msi' }>, parts: LoginParts): Proof {

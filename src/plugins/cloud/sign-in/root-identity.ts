@@ -1,6 +1,6 @@
 import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
-import { type OperatorSettings, signInValues } from '../config/effective-settings.ts'
+import { effectiveEnvironment, type OperatorSettings, signInValues } from '../config/effective-settings.ts'
 import { identityTokenUse } from '../federation/identity-token-use.ts'
 import type { MountState } from '../mount-state.ts'
 import { shellQuoted, trustCommand, uploadCommand } from '../upstream/sign-in-refusals.ts'
@@ -44,19 +44,22 @@ export async function rootIdentity(
   const name = `gatehouse-${state.accessor}`
   const tenant = operator.tenantId ?? config?.tenant_id
   const own = { issuer, subject, audience }
-  return { ...identity, commands: await commandsFor(values, { own, name, tenant, operator }) }
+  const { authorityHost } = effectiveEnvironment(config, operator)
+  return { ...identity, commands: await commandsFor(values, { own, name, tenant, authorityHost, operator }) }
 }
 
 type Known = {
   readonly own: AssertionClaims
   readonly name: string
   readonly tenant: string | undefined
+  /** Of the login service. */
+  readonly authorityHost: string
   readonly operator: OperatorSettings
 }
 
 async function commandsFor(
   values: SignInValues,
-  { own, name, tenant = '<tenant_id>', operator }: Known,
+  { own, name, tenant = '<tenant_id>', authorityHost, operator }: Known,
 ): Promise<string[]> {
   const clientId = values.clientId || '<client_id>'
   const trust = (claims: AssertionClaims) => trustCommand({ ...claims, clientId, name })
@@ -86,7 +89,7 @@ async function commandsFor(
       ]
     case 'msi_wif': {
       const identity = values.managedIdentityClientId || '<managed_identity_client_id>'
-      const issuer = `https://login.microsoftonline.com/${tenant}/v2.0`
+      const issuer = `${authorityHost}/${tenant}/v2.0`
       return [
         `az ad sp show --id ${shellQuoted(identity)} --query id --output tsv`,
         trust({ issuer, subject: '<the id that the first command prints>', audience: own.audience }),

@@ -1,13 +1,25 @@
+import { createHash } from 'node:crypto'
+
 /** What an assertion said, and about whom. */
 export type Presented = {
   readonly clientId: string
   readonly issuer: string
   readonly subject: string
   readonly audience: string
-  /** Where the keys of the issuer are. */
-  readonly jwksUri: string
-  /** What the trust is to be called. */
-  readonly name?: string
+  /** The `kid` of the key that signed it. */
+  readonly keyId?: string | undefined
+  /** Where the keys of the issuer are. Undefined: its discovery document says so. */
+  readonly jwksUri?: string | undefined
+}
+
+/** What is known here besides the assertion. */
+export type Circumstances = {
+  /** The command that renews a trust which the engine made. */
+  readonly renewal?: string | undefined
+  /** How far the clock of the login service is ahead of ours. */
+  readonly clockOffsetMs?: number | undefined
+  /** When an assertion or a certificate that is not of this moment has ended. */
+  readonly endedAt?: string | undefined
 }
 
 /** Why the login service refused an assertion, and what to do about it. */
@@ -42,58 +54,99 @@ export function trustCommand({
   issuer,
   subject,
   audience,
-  name = 'gatehouse',
-}: Omit<Presented, 'jwksUri'>): string {
+  name = trustName([issuer, subject, audience]),
+}: Omit<Presented, 'jwksUri'> & { readonly name?: string }): string {
   const parameters = { name, issuer, subject, audiences: [audience] }
-  return `az ad app federated-credential create --id ${shellQuoted(clientId)} --parameters ${shellQuoted(JSON.stringify(parameters))}`
+  return `${trusts('create', clientId)} --parameters ${shellQuoted(JSON.stringify(parameters))}`
 }
+
+const trusts = (verb: 'create' | 'delete' | 'list', clientId: string): string =>
+  `az ad app federated-credential ${verb} --id ${shellQuoted(clientId)}`
+
+/** A name that no other trust of the application has, whatever it trusts by mistake. */
+const trustName = (texts: readonly string[]): string =>
+  `gatehouse-${createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 12)}`
+
+/** An application cannot have two trusts that differ in their audience only. */
+function replaceCommand(presented: Presented): string {
+  const { clientId, issuer, subject } = presented
+  const query = `[?issuer==${literal(issuer)} && subject==${literal(subject)}].id`
+  const found = `${trusts('list', clientId)} --query ${shellQuoted(query)} --output tsv`
+  return `${trusts('delete', clientId)} --federated-credential-id "$(${found})" && ${trustCommand(presented)}`
+}
+
+/** A text in a query of `az`. */
+const literal = (text: string): string => `\`${JSON.stringify(text).replaceAll('`', '\\u0060')}\``
 
 /**
  * Explains the refusal of an assertion by its code; undefined for codes that are not about assertions.
- * `isOwnTrust`: the engine made the trust.
  * docs/contract/cloud.md#refused-assertions
  */
 export function explainRefusal(
   code: string,
   presented: Presented,
-  { isOwnTrust = false }: { readonly isOwnTrust?: boolean } = {},
+  circumstances: Circumstances = {},
 ): Refusal | undefined {
-  const { issuer, subject, jwksUri } = presented
+  const { clientId, issuer, subject, jwksUri } = presented
+  const { renewal, endedAt } = circumstances
+  const renew = renewal === undefined ? undefined : `write the role again, which renews the trust: ${renewal}`
+  const discovery = `${issuer}/.well-known/openid-configuration`
   const cause = Object.entries(untrusted).find(([known]) => known === code)?.[1]
   if (cause !== undefined)
     return {
       cause,
-      fix: isOwnTrust ? 'write the role again, which renews the trust' : trustCommand(presented),
+      fix: renew ?? (code === 'AADSTS700212' ? replaceCommand(presented) : trustCommand(presented)),
     }
   if (unreachable.includes(code))
     return {
       cause: `the cloud cannot reach the issuer ${issuer}`,
-      fix: `make ${issuer}/.well-known/openid-configuration and ${jwksUri} public, and nothing else`,
+      fix: `make ${discovery} and ${jwksUri ?? 'the keys that it names'} public over https, and nothing else`,
     }
   switch (code) {
     case 'AADSTS7002138':
       return {
         cause: 'the trust differs in upper and lower case',
-        fix: `the token says issuer ${issuer} and subject ${subject}: write the trust in the same letters; this shows it: az ad app federated-credential list --id ${shellQuoted(presented.clientId)}`,
+        fix:
+          renew ??
+          `the token says issuer ${issuer} and subject ${subject}; this shows how the trusts spell them: ${trusts('list', clientId)}; remove the one that differs, and write it in the same letters: ${trustCommand(presented)}`,
       }
     case 'AADSTS7000272':
       return {
         cause: 'the key that signed is not among the published ones',
-        fix: `compare the kid in the header of the token with ${jwksUri}, and look at the cache of the proxy in front of it`,
+        fix: `look at the cache of the proxy in front of the issuer: ${jwksUri ?? `the keys that ${discovery} names`} must list the kid ${presented.keyId ?? 'of the token'}`,
       }
     case 'AADSTS700027':
-      return { cause: 'the certificate is not on the application', fix: uploadCommand(presented.clientId) }
+      return endedAt === undefined
+        ? {
+            cause: 'the certificate is not on the application',
+            fix: `save the certificate that config/certificate returns as gatehouse-root.pem, then: ${uploadCommand(clientId)}`,
+          }
+        : {
+            cause: `the certificate ended ${endedAt}`,
+            fix: `write config/certificate, which makes another one, save it as gatehouse-root.pem, then: ${uploadCommand(clientId)}`,
+          }
     case 'AADSTS700024':
-      return {
-        cause: 'the assertion is outside its time',
-        fix: 'set the clock; see clock_offset in config/check',
-      }
+      return endedAt === undefined
+        ? {
+            cause: 'the assertion is outside its time',
+            fix: `set the clock of this server${offsetText(circumstances)}`,
+          }
+        : {
+            cause: `the assertion ended ${endedAt}`,
+            fix: 'the platform that issues it must renew it in time',
+          }
     case 'AADSTS700222':
       return {
         cause: 'tokens of this identity are not accepted as assertions',
-        fix: 'use a user-assigned managed identity of the same tenant',
+        fix: "write managed_identity_client_id, of a user-assigned identity of the same tenant; this lists them: az identity list --query '[].[name, clientId]' --output tsv",
       }
     default:
       return undefined
   }
+}
+
+function offsetText({ clockOffsetMs }: Circumstances): string {
+  if (clockOffsetMs === undefined) return '; see clock_offset in config/check'
+  const seconds = Math.round(clockOffsetMs / 1000)
+  return `, which is ${Math.abs(seconds)} s ${seconds < 0 ? 'ahead of' : 'behind'} that of the cloud; see clock_offset in config/check`
 }

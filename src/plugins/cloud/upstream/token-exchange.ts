@@ -20,6 +20,8 @@ export type TokenExchange = {
   readonly waiting: Waiting
   /** A scope that every client may ask for. */
   readonly readyScope: string
+  /** How far the clock of the login service is ahead of ours; undefined before its first answer. */
+  clockOffsetMs(): number | undefined
   /** Throws `UpstreamError`, and what the proof throws. */
   exchange(
     client: { readonly clientId: string; readonly proof: Proof },
@@ -36,11 +38,13 @@ export function openTokenExchange(
   const { tenantId, environment, caPem } = settings
   const { authorityHost } = environment
   const waiting = waitingOf(parts)
-  const exchange = openExchange({ authorityHost, tenantId }, new UpstreamConnection(parts, caPem))
+  const connection = new UpstreamConnection(parts, caPem)
+  const exchange = openExchange({ authorityHost, tenantId }, connection)
   return {
     tokenEndpoint: `${authorityHost}/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`,
     waiting,
     readyScope: environment.directoryScope,
+    clockOffsetMs: () => connection.clockOffsetMs,
     exchange: (client, scope, call) =>
       withRetries(waiting, call, 'token', () => exchange(client, scope, call)),
   }

@@ -85,7 +85,7 @@ export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): 
   const tokens = new RootTokens({
     login: openLogin(settings.credential, {
       ...parts,
-      ...{ exchange, environment },
+      ...{ exchange, environment, clockOffsetMs: () => connection.clockOffsetMs },
       metadata: openMetadata({ ...parts, place: settings.metadata ?? {} }),
     }),
     exchange,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemRandom } from '../../../../src/lib/random.ts'
@@ -42,8 +43,11 @@ const trust = (changes: { issuer?: string; subject?: string; audience?: string }
     ...changes,
   })
 
-const command = (): string =>
-  `az ad app federated-credential create --id '${fixture.directory.rootClientId}' --parameters '${JSON.stringify({ name: 'gatehouse', issuer, subject, audiences: [audience] })}'`
+const command = (): string => {
+  const name = createHash('sha256').update(`${issuer}\n${subject}\n${audience}`).digest('hex').slice(0, 12)
+  const parameters = { name: `gatehouse-${name}`, issuer, subject, audiences: [audience] }
+  return `az ad app federated-credential create --id '${fixture.directory.rootClientId}' --parameters '${JSON.stringify(parameters)}'`
+}
 
 // docs/contract/cloud.md#refused-assertions
 describe('a refused sign-in names its cause and the command that repairs it:', () => {
@@ -68,11 +72,11 @@ describe('a refused sign-in names its cause and the command that repairs it:', (
       ...{ name: 'upper and lower case', code: 7002138, cause: 'the trust differs in upper and lower case' },
       trusted: () => ({ subject: subject.toUpperCase() }),
       fix: () =>
-        `the token says issuer ${issuer} and subject ${subject}: write the trust in the same letters; this shows it: az ad app federated-credential list --id '${fixture.directory.rootClientId}'`,
+        `the token says issuer ${issuer} and subject ${subject}; this shows how the trusts spell them: az ad app federated-credential list --id '${fixture.directory.rootClientId}'; remove the one that differs, and write it in the same letters: ${command()}`,
     },
     {
       ...{ name: 'the time', code: 700024, cause: 'the assertion is outside its time', trusted: () => ({}) },
-      fix: () => 'set the clock',
+      fix: () => 'set the clock of this server, which is 18000 s behind that of the cloud',
       hours: 5,
     },
   ]
@@ -104,7 +108,7 @@ describe('a refused sign-in names its cause and the command that repairs it:', (
     expect(signIn).toMatchObject({
       ok: false,
       detail: expect.stringMatching(/^AADSTS700027: .*: the certificate is not on the application; fix: /),
-      fix: `az ad app credential reset --id '${fixture.directory.rootClientId}' --append --cert @gatehouse-root.pem`,
+      fix: `save the certificate that config/certificate returns as gatehouse-root.pem, then: az ad app credential reset --id '${fixture.directory.rootClientId}' --append --cert @gatehouse-root.pem`,
     })
   })
 
