@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { keysUrl } from '../../core/identity-tokens/issuer-url.ts'
 import type { KeySet } from '../../core/identity-tokens/published-keys.ts'
 import { signingAlgorithms } from '../../core/identity-tokens/signing-key.ts'
+import { causeList, fail } from '../../errors.ts'
 import { type Exchange, type Reply, type Resource, resource, unknownPaths } from '../../http/resource.ts'
 import { examples } from './examples.ts'
 import { type IdentityTokenParts, issuerMountOf } from './oidc-place.ts'
@@ -15,6 +16,8 @@ type PublicIssuer = {
   /** Completes "… of identity tokens" in the descriptions. */
   readonly of: string
   readonly examples: { readonly discovery: object; readonly keys: object }
+  /** The text for another verb. */
+  readonly unsupported: string
   issuerOf(exchange: Exchange<unknown, unknown>): Promise<string>
   keySetOf(mount: string): Promise<KeySet>
 }
@@ -28,6 +31,7 @@ export const discoveryResources = ({ identityTokens, mountTokens, now }: Identit
     {
       path: '/oidc',
       of: 'of identity tokens',
+      unsupported: 'unsupported operation',
       examples: { discovery: examples.discovery, keys: examples.publicKeys },
       issuerOf: (exchange) => identityTokens.issuerOf(issuerMountOf(exchange)),
       keySetOf: (mount) => identityTokens.published.of(mount),
@@ -35,6 +39,7 @@ export const discoveryResources = ({ identityTokens, mountTokens, now }: Identit
     {
       path: '/oidc/plugins',
       of: 'of the identity tokens of mounts',
+      unsupported: causeList('unsupported operation'),
       examples: { discovery: examples.mountDiscovery, keys: examples.publicKeys },
       issuerOf: (exchange) => mountTokens.issuerUrlOf(issuerMountOf(exchange)),
       keySetOf: (mount) => identityTokens.publishedForMounts.of(mount),
@@ -42,6 +47,14 @@ export const discoveryResources = ({ identityTokens, mountTokens, now }: Identit
   ].flatMap((issuer) => issuerResources(issuer, now))
 
 const issuerResources = (shown: PublicIssuer, now: () => number): Resource[] => [
+  ...documents(shown, now).map((document) => ({
+    ...document,
+    refusal: () => fail('unsupported', shown.unsupported),
+  })),
+  unknownPaths({ url: `${shown.path}/.well-known/*`, open: true }),
+]
+
+const documents = (shown: PublicIssuer, now: () => number): Resource[] => [
   resource(`${shown.path}/.well-known/openid-configuration`, {
     help: `The discovery document of the issuer ${shown.of}.`,
     open: true,
@@ -80,7 +93,6 @@ const issuerResources = (shown: PublicIssuer, now: () => number): Resource[] => 
       },
     },
   }),
-  unknownPaths({ url: `${shown.path}/.well-known/*`, open: true }),
 ]
 
 /** `maxAge` in seconds; 0 sends the default `Cache-Control`. */
