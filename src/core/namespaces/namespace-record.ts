@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { textMap } from '../../lib/text-map.ts'
 import type { ViewRecord } from '../barrier/view.ts'
 import type { NamespaceRecord } from './namespace.ts'
 
@@ -16,17 +17,8 @@ const stored = z.looseObject({
   tainted: z.boolean(),
   abandoned: z.boolean().exactOptional(),
   unlock_key_hash: z.string(),
-  // zod's own record would drop a key named `__proto__`
-  custom_metadata: z.custom<Record<string, string>>(isTextMap),
+  custom_metadata: textMap,
 })
-
-function isTextMap(value: unknown): boolean {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    Object.values(value).every((text) => typeof text === 'string')
-  )
-}
 
 /**
  * Parses a stored namespace. Throws for an unknown format: the start must fail.

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { fail } from '../../../errors.ts'
+import { textMap } from '../../../lib/text-map.ts'
 import { dueTime } from '../root-rotation/due-time.ts'
 
 /** The password that reads return. */
@@ -28,7 +29,7 @@ const storedStaticRole = z.object({
   /** Seconds, as written: 0 means the default, -1 none. */
   rotation_grace_period: z.number(),
   seamless_rotation: z.boolean(),
-  metadata: z.record(z.string(), z.string()),
+  metadata: textMap,
   allowed_scopes: z.array(z.string()),
   /** Milliseconds since the epoch: when the period or schedule starts. */
   rotation_counts_from: z.number(),

@@ -55,6 +55,17 @@ describe('writing a role', () => {
     expect(await roleWorks(fixture, 'fresh')).toBe(true)
   })
 
+  test('metadata may have any key', async () => {
+    const sent = '{"metadata":{"__proto__":"a","constructor":"b"}}'
+    await aStaticRole(fixture, 'odd', JSON.parse(sent))
+
+    const role = await fixture.root.read('cloud/static-roles/odd')
+    const credential = await fixture.root.read('cloud/static-creds/odd?metadata=__proto__%3Dc')
+
+    for (const { text } of [role, credential])
+      expect(text).toContain('"metadata":{"__proto__":"a","constructor":"b"}')
+  })
+
   test('a read shows the fields with their defaults, in any case of the name', async () => {
     const { id } = await aStaticRole(fixture, 'shown')
 
