@@ -26,7 +26,7 @@ import {
 import { type RootIdentity, rootIdentity } from './sign-in/root-identity.ts'
 import { engineOptions } from './mount-options.ts'
 import { debrisObjects } from './intents/debris.ts'
-import { MountState, type MountStateParts } from './mount-state.ts'
+import { MountState, type MountStateParts, type RoleLimits } from './mount-state.ts'
 import type { RoleInput } from './roles/role-input.ts'
 import { deleteRole } from './roles/delete-role.ts'
 import { writeRole } from './roles/write-role.ts'
@@ -59,6 +59,7 @@ export type CloudEngineParts = {
   readonly patience?: CloudCredentialsParts['patience']
   readonly requestLimitMs?: CloudCredentialsParts['requestLimitMs']
   readonly staticTimes?: StaticTimes
+  readonly limits?: Partial<RoleLimits>
   /** Waits before a retry; replaced by tests. */
   readonly pause?: UpstreamParts['pause'] | undefined
 }
@@ -125,6 +126,7 @@ export class CloudEngine implements AsyncDisposable {
       clock,
       operator,
       servers,
+      limits: parts.limits,
       isHostOffered: (mount) => this.#isHostOffered(mount),
       openUpstream: (settings, mount) =>
         openUpstream(settings, {

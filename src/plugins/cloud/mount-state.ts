@@ -35,7 +35,14 @@ export type MountStateParts = {
   isHostOffered(mount: Mount): boolean
   openExchange(settings: LoginSettings): TokenExchange
   openIntents(mount: Mount, state: MountState): Intents
+  /** Changed by tests only. */
+  readonly limits?: Partial<RoleLimits> | undefined
 }
+
+/** The most roles of a kind that a mount can have. docs/limits.md#cloud-credentials */
+export type RoleLimits = { readonly staticRoles: number; readonly federatedRoles: number }
+
+const usualLimits: RoleLimits = { staticRoles: 1_000, federatedRoles: 1_000 }
 
 const maxCachedRoles = 10_000
 const maxCachedText = 16_384
@@ -57,6 +64,7 @@ export class MountState implements AsyncDisposable {
   readonly accessor: string
   readonly intents: Intents
   readonly staticRoles: StaticRoleStore
+  readonly limits: RoleLimits
   readonly #parts: MountStateParts
   readonly #mount: Mount
   #config: Promise<ConfigRecord | undefined> | undefined
@@ -80,6 +88,7 @@ export class MountState implements AsyncDisposable {
     this.names = namesOf(mount)
     this.accessor = mount.accessor
     this.#parts = parts
+    this.limits = { ...usualLimits, ...parts.limits }
     this.tokens = new KeptTokens(parts.clock)
     this.assertions = new RecentAssertions(parts.clock)
     this.intents = parts.openIntents(mount, this)

@@ -28,6 +28,21 @@ export async function checkSameType(
     throw refuse('invalid', 'role has live leases; revoke them first')
 }
 
+/** Throws if a role that becomes federated is one too many. docs/limits.md#cloud-credentials */
+export async function checkRoomFor(
+  before: RoleRecord | undefined,
+  after: RoleRecord,
+  { state }: Pick<RoleWork, 'state'>,
+): Promise<void> {
+  const isFederated = (role: RoleRecord | undefined) =>
+    role !== undefined && credentialTypeOf(role) === 'federated'
+  if (!isFederated(after) || isFederated(before)) return
+  const { federatedRoles: most } = state.limits
+  const roles = await Promise.all((await state.roleNames()).map((name) => state.findRole(name)))
+  if (roles.filter(isFederated).length >= most)
+    throw refuse('invalid', `a mount can have at most ${most} federated roles`)
+}
+
 const clientId = /^[\w.-]{1,128}$/
 
 /** Checks the client of an administrator's that a role names. Throws the first refusal. */

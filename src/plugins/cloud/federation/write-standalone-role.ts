@@ -3,7 +3,7 @@ import type { RoleRecord } from '../roles/role-record.ts'
 import type { RoleWork } from '../upstream-work.ts'
 import { checkIssued } from './federated-role.ts'
 import { trustRemoval } from './trust.ts'
-import { checkFederatedClient, checkIdentityToken, checkSameType } from './role-checks.ts'
+import { checkFederatedClient, checkIdentityToken, checkRoomFor, checkSameType } from './role-checks.ts'
 
 /**
  * Creates or updates a role of a client that an administrator has prepared: nothing is called upstream, so
@@ -22,6 +22,7 @@ export async function writeStandaloneRole(
   checkIssued(role, state.names)
   await checkFederatedClient(role, work)
   await checkSameType(name, stored, role, work)
+  await checkRoomFor(stored, role, work)
   await checkIdentityToken(name, work)
   const lost = state.intents.recordEntries(
     trust === undefined ? [] : [trustRemoval(name, trust)],

@@ -13,7 +13,7 @@ import { resolveGroups, resolveRoles } from './resolve-roles-and-groups.ts'
 import { changedLists, changedTerms, type RoleInput } from './role-input.ts'
 import type { RoleRecord } from './role-record.ts'
 import { checkIssued, credentialTypeOf } from '../federation/federated-role.ts'
-import { checkIdentityToken, checkSameType } from '../federation/role-checks.ts'
+import { checkIdentityToken, checkRoomFor, checkSameType } from '../federation/role-checks.ts'
 import { changeTrust, type TrustChange } from '../federation/trust.ts'
 import { writeStandaloneRole } from '../federation/write-standalone-role.ts'
 
@@ -34,6 +34,7 @@ export function writeRole(name: string, sent: RoleInput, roleWork: RoleWork): Pr
     const lists = changedLists(terms, sent, state.names)
     checkIssued({ ...terms, ...lists }, state.names)
     await checkSameType(name, stored, terms, work)
+    await checkRoomFor(stored, terms, work)
     if (credentialTypeOf(terms) === 'federated') await checkIdentityToken(name, roleWork)
     const roles = lists.roles && (await resolveRoles(lists.roles, work))
     const groups = lists.groups && (await resolveGroups(lists.groups, work))

@@ -1,8 +1,9 @@
 import { Periodic } from '../../../core/background.ts'
 import type { Jobs } from '../../../core/jobs.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
-import { ServiceError } from '../../../errors.ts'
+import { fail, ServiceError } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
+import { Limiter } from '../../../lib/limiter.ts'
 import type { Random } from '../../../lib/random.ts'
 import { wait } from '../../../lib/wait.ts'
 import type { Requester } from '../credentials/credential-record.ts'
@@ -16,7 +17,12 @@ import { rotateStaticRole, type StaticWork } from './rotate-static-role.ts'
 import { staticToken } from './static-token.ts'
 import type { TokenRequest } from '../federation/federated-credentials.ts'
 import type { StaticRoleInput } from './static-role-input.ts'
-import { importStaticPassword, writeStaticRole } from './write-static-role.ts'
+import {
+  importAndReplace,
+  importStaticPassword,
+  keepsImported,
+  writeStaticRole,
+} from './write-static-role.ts'
 
 export type StaticRolesParts = {
   /** The engine's mounts, without those that are being removed. */
@@ -35,15 +41,25 @@ export type StaticRolesParts = {
 }
 
 /**
- * How often due roles are looked for, when a request for a rotation that goes on is answered, and how long each of
- * the rotations at a time takes at least.
+ * How often due roles are looked for, when a request for a rotation that goes on is answered, how long each of
+ * the rotations at a time takes at least, and how long a request waits for its turn.
  */
-export type StaticTimes = { readonly lookMs?: number; readonly replyMs?: number; readonly restMs?: number }
+export type StaticTimes = {
+  readonly lookMs?: number
+  readonly replyMs?: number
+  readonly restMs?: number
+  readonly turnMs?: number
+}
 
 const lookMs = 5_000
 const replyMs = 60_000
-/** Rotations of one mount at a time. */
+/** A request ends within 90 s, of which the rotation may take `replyMs`. */
+const turnMs = 20_000
+/** Rotations of one mount at a time. docs/limits.md#cloud-credentials */
 const mostInFlight = 4
+const mostWaiting = 100
+const tooManyRotations = () =>
+  fail('throttled', `at most ${mostInFlight} rotations of a mount run at a time; try again`)
 /** A thousand roles may be due at once, and a rotation takes CPU time that requests need. */
 const restMs = 400
 /** After a failure that could not even be stored. */
@@ -57,6 +73,8 @@ type Figures = { readonly mount: Mount; due: number; failing: number; ended: num
 type Running = {
   readonly stopping: AbortController
   readonly byName: Map<string, Promise<void>>
+  /** Turns of rotations. */
+  readonly turns: Limiter
   /** Requests whose rotation goes on. */
   readonly asked: Set<Promise<void>>
   /** Roles that are left alone for a moment, with the end of that. */
@@ -115,8 +133,14 @@ export class StaticRoles implements AsyncDisposable {
   }
 
   async import(mount: Mount, name: string, sent: StaticRoleInput, by: Requested): Promise<void> {
-    const next = await importStaticPassword(name, sent, { ...this.#work(mount, by.correlationId), ...by })
-    if (next !== undefined) await this.#answered(mount, next.rotate())
+    const work = { ...this.#work(mount, by.correlationId), ...by }
+    if (keepsImported(sent)) return importStaticPassword(name, sent, work)
+    const leave = await this.#runningAt(mount).turns.enter()
+    const imported = await importAndReplace(name, sent, work).catch((error: unknown) => {
+      leave()
+      throw error
+    })
+    await this.#answered(mount, imported.rotate().finally(leave))
   }
 
   /** Returns warnings. */
@@ -131,9 +155,10 @@ export class StaticRoles implements AsyncDisposable {
   }
 
   /** Resolves once the new password is in use, or after a minute; then the rotation goes on. */
-  rotate(mount: Mount, name: string, { correlationId, requester }: Requested): Promise<void> {
-    const work = this.#work(mount, correlationId)
-    return this.#answered(mount, rotateStaticRole(name, { why: 'asked', requester }, work))
+  async rotate(mount: Mount, name: string, { correlationId, requester }: Requested): Promise<void> {
+    const leave = await this.#runningAt(mount).turns.enter()
+    const rotation = rotateStaticRole(name, { why: 'asked', requester }, this.#work(mount, correlationId))
+    await this.#answered(mount, rotation.finally(leave))
   }
 
   async #answered(mount: Mount, rotation: Promise<void>): Promise<void> {
@@ -256,7 +281,7 @@ export class StaticRoles implements AsyncDisposable {
 
   /** Starts rotations that are due until four are running; each that ends makes room for the next. */
   async #fill(mount: Mount, state: MountState, ended: AbortSignal): Promise<void> {
-    const { byName, notBefore } = this.#runningAt(mount)
+    const { byName, notBefore, turns } = this.#runningAt(mount)
     if (ended.aborted || byName.size >= mostInFlight) return
     const now = this.#parts.clock.now()
     for (const [name, until] of notBefore) if (until <= now || until > now + againMs) notBefore.delete(name)
@@ -266,7 +291,8 @@ export class StaticRoles implements AsyncDisposable {
       if (byName.has(name) || notBefore.has(name)) continue
       const work = this.#work(mount, this.#parts.random.uuid(), ended)
       const rest = wait(this.#parts.staticTimes?.restMs ?? restMs, ended)
-      const rotation = rotateStaticRole(name, { why: 'due' }, work)
+      const rotation = turns
+        .run(() => rotateStaticRole(name, { why: 'due' }, work))
         .catch(() => {
           // its failure is stored and logged; if it could not be stored, the role is still due
           notBefore.set(name, this.#parts.clock.now() + againMs)
@@ -293,6 +319,9 @@ export class StaticRoles implements AsyncDisposable {
     const running: Running = {
       stopping: new AbortController(),
       byName: new Map(),
+      turns: new Limiter(mostInFlight, {
+        ...{ most: mostWaiting, ms: this.#parts.staticTimes?.turnMs ?? turnMs, refusal: tooManyRotations },
+      }),
       asked: new Set(),
       notBefore: new Map(),
       checking: undefined,

@@ -32,6 +32,7 @@ export function writeStaticRole(name: string, sent: StaticRoleInput, writeWork: 
     const work = await ready(writeWork)
     const { state, clock, requester } = work
     const before = await state.staticRoles.read(name)
+    await checkRoom(before, state)
     const terms = changedStaticTerms(before?.role, sent, clock.now())
     if (before !== undefined && !isAnew(before.role, terms.application_object_id)) {
       if (before.role.is_gone) await applicationOf(terms.application_object_id, work)
@@ -58,41 +59,50 @@ export function writeStaticRole(name: string, sent: StaticRoleInput, writeWork: 
   })
 }
 
+/** Whether an import leaves the password as it is until the first rotation that is due. */
+export const keepsImported = ({ skip_import_rotation, defer_initial_creds }: StaticRoleInput): boolean =>
+  skip_import_rotation ?? defer_initial_creds ?? false
+
+/** Stores a role with a password that exists already. docs/cloud-static-roles.md#import */
+export const importStaticPassword = (name: string, sent: StaticRoleInput, work: WriteWork): Promise<void> =>
+  inTurn(name, work, async () => (await toImport(name, sent, work)).store())
+
 /**
- * Stores a role with a password that exists already. Unless the import keeps it as it is, returns what
- * replaces it; the role is then stored with the imported password and works. Throws if nothing is stored.
- * docs/cloud-static-roles.md#import
+ * Like `importStaticPassword`, and adds another password, which `rotate` puts in its place. Until then the role
+ * works with the imported one. Throws if nothing is stored.
  */
-export function importStaticPassword(
+export function importAndReplace(
   name: string,
   sent: StaticRoleInput,
   writeWork: WriteWork,
-): Promise<{ rotate(): Promise<void> } | undefined> {
+): Promise<{ rotate(): Promise<void> }> {
   return inTurn(name, writeWork, async () => {
-    const work = await ready(writeWork)
-    const { state, clock } = work
-    const before = await state.staticRoles.read(name)
-    const terms = changedStaticTerms(before?.role, sent, clock.now())
-    if (sent.expiration !== undefined && timeMilliseconds(sent.expiration) <= clock.now())
-      throw refuse('invalid', 'expiration must be in the future')
-    const application = await applicationOf(terms.application_object_id, work)
-    const current = importedPassword(sent, application)
-    await checkIsFree(name, current.key_id, state)
-    const imported = { ...newRole(terms, application, work), current }
-    const write = () => storeImported(name, before, imported, work)
-    if (sent.skip_import_rotation ?? sent.defer_initial_creds ?? false) {
-      await write()
-      return undefined
-    }
-    const made = await addStaticPassword(name, imported, work)
+    const { role, work, store } = await toImport(name, sent, writeWork)
+    const made = await addStaticPassword(name, role, work)
     try {
-      await write()
+      await store()
     } catch (error) {
-      await state.intents.undo([made.intent])
+      await work.state.intents.undo([made.intent])
       throw error
     }
-    return { rotate: () => finishRotation(name, imported, made, work) }
+    return { rotate: () => finishRotation(name, role, made, work) }
   })
+}
+
+/** Checks an import. Throws the first refusal. */
+async function toImport(name: string, sent: StaticRoleInput, writeWork: WriteWork) {
+  const work = await ready(writeWork)
+  const { state, clock } = work
+  const before = await state.staticRoles.read(name)
+  await checkRoom(before, state)
+  const terms = changedStaticTerms(before?.role, sent, clock.now())
+  if (sent.expiration !== undefined && timeMilliseconds(sent.expiration) <= clock.now())
+    throw refuse('invalid', 'expiration must be in the future')
+  const application = await applicationOf(terms.application_object_id, work)
+  const current = importedPassword(sent, application)
+  await checkIsFree(name, current.key_id, state)
+  const role = { ...newRole(terms, application, work), current }
+  return { role, work, store: () => storeImported(name, before, role, work) }
 }
 
 /** A password that was about to leave stays once it is imported. */
@@ -114,6 +124,12 @@ async function storeImported(
   )
   if (before !== undefined && before.role.current?.key_id !== role.current?.key_id)
     logLeft(name, before.role, work)
+}
+
+/** docs/limits.md#cloud-credentials */
+async function checkRoom(before: StoredStaticRole | undefined, { limits, staticRoles }: MountState) {
+  if (before === undefined && (await staticRoles.names()).length >= limits.staticRoles)
+    throw refuse('invalid', `a mount can have at most ${limits.staticRoles} static roles`)
 }
 
 /** Whether the old passwords of a role are left to themselves. */

@@ -360,3 +360,20 @@ describe('attacks', () => {
     )
   })
 })
+
+test('a mount has a limited number of federated roles', async () => {
+  await using own = await startCloudFixture({ cloudTimes: { limits: { federatedRoles: 2 } } })
+  const write = (name: string, fields: object) => own.root.write(`cloud/roles/${name}`, fields)
+  const federated = { credential_type: 'federated', federated_client_id: 'client' }
+  const { id } = own.directory.admin.addApplication({ displayName: 'theirs' })
+  for (const name of ['one', 'two']) expect(verdict(await write(name, federated))).toBe('204')
+  expect(verdict(await write('other', { application_object_id: id }))).toBe('204')
+
+  const refused = [await write('three', federated), await write('other', { credential_type: 'federated' })]
+
+  expect(refused.map(verdict)).toEqual(refused.map(() => '400 a mount can have at most 2 federated roles'))
+  expect(own.directory.journal.entries({ operation: 'updateFederatedCredential' })).toEqual([])
+  expect(verdict(await write('two', { ...federated, ttl: 60 }))).toBe('204')
+  expect(verdict(await own.root.delete('cloud/roles/one'))).toBe('204')
+  expect(verdict(await write('three', federated))).toBe('204')
+})

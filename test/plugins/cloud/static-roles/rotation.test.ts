@@ -224,6 +224,56 @@ test('no more than four passwords of a mount are made at a time, and all roles g
   expect(await Promise.all(names.map((name) => roleWorks(fixture, name)))).toEqual(names.map(() => true))
 })
 
+test('no more than four rotations of a mount run at a time, also those that are asked for', async () => {
+  await using fixture = await startStaticFixture({
+    cloudTimes: { staticTimes: { lookMs: 20, restMs: 0, turnMs: 50 } },
+  })
+  const { root, directory } = fixture
+  const [late = '', ...names] = Array.from({ length: 5 }, (_, at) => `asked-${at}`)
+  for (const name of [late, ...names]) await aStaticRole(fixture, name)
+  const { id } = directory.admin.addApplication({ displayName: 'imported' })
+  const { keyId, secretText } = directory.admin.addPassword(id, { displayName: 'by hand' })
+  directory.fault({ kind: 'held', operation: 'addApplicationPassword', times: 4 })
+  directory.journal.clear()
+  const running = names.map((name) => root.write(`cloud/rotate-role/${name}`, {}))
+  await directory.journal.arrived('addApplicationPassword', 4)
+
+  const refused = [
+    await root.write(`cloud/rotate-role/${late}`, {}),
+    await root.write('cloud/static-roles/imported/import', {
+      ...{ application_object_id: id, secret_id: keyId, client_secret: secretText },
+    }),
+  ]
+  directory.release()
+
+  expect((await Promise.all(running)).map((answer) => answer.status)).toEqual([204, 204, 204, 204])
+  expect(refused.map((answer) => errorOf(answer))).toEqual(
+    refused.map(
+      () => '429 1 error occurred:\n\t* at most 4 rotations of a mount run at a time; try again\n\n',
+    ),
+  )
+  expect((await root.read('cloud/static-roles/imported')).status).toBe(404)
+  succeed(await root.write(`cloud/rotate-role/${late}`, {}), 204)
+})
+
+test('a mount has a limited number of static roles', async () => {
+  await using fixture = await startStaticFixture({ cloudTimes: { limits: { staticRoles: 2 } } })
+  const [first] = await Promise.all([aStaticRole(fixture, 'one'), aStaticRole(fixture, 'two')])
+  const body = { application_object_id: first.id, defer_initial_creds: true }
+
+  const refused = [
+    await fixture.root.write('cloud/static-roles/three', body),
+    await fixture.root.write('cloud/static-roles/three/import', { ...body, secret_id: 'x' }),
+  ]
+
+  expect(refused.map((answer) => errorOf(answer))).toEqual(
+    refused.map(() => '400 a mount can have at most 2 static roles'),
+  )
+  succeed(await fixture.root.write('cloud/static-roles/two', { metadata: { team: 'a' } }), 204)
+  succeed(await fixture.root.delete('cloud/static-roles/two'), 204)
+  succeed(await fixture.root.write('cloud/static-roles/three', body), 204)
+})
+
 test('a mount that is removed takes its passwords in their grace period along, and undoes its rotations', async () => {
   await using fixture = await startStaticFixture()
   const application = await aStaticRole(fixture, 'ending', { rotation_grace_period: 600 })
