@@ -58,6 +58,8 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
     connectionsCheckingInterval: options.timeoutCheckMs ?? 1_000,
     maxHeaderSize: maxHeadBytes,
     requireHostHeader: false,
+    // most requests have no body: they need no stream
+    optimizeEmptyRequests: true,
   }
   const server = createServer(serverOptions)
   server.maxHeadersCount = maxHeaders + 1

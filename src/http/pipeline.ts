@@ -421,6 +421,11 @@ const dropBody = (request: IncomingMessage): Promise<void> =>
  * client still writes could discard the response. BODY_TIMEOUT bounds the wait.
  */
 function whenRead(request: IncomingMessage, goOn: () => void): void {
+  // one that announces no body has nothing to read, and no `close` follows
+  if (request.destroyed) {
+    goOn()
+    return
+  }
   request.once('close', goOn)
   request.resume()
 }
