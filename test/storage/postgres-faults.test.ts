@@ -18,6 +18,9 @@ function collected() {
   return { seen, events: { ...noEvents, writesFail } }
 }
 
+/** For `then`: how a call ended. */
+const kindOfAnswer = [() => 'done', ({ kind }: { kind: unknown }) => kind] as const
+
 /** Besides the one for changes. The next call uses the connection of the call before. */
 const oneConnection = { pool: 2 }
 
@@ -105,15 +108,32 @@ describe.concurrent('a lost connection', () => {
       await storage.putIfAbsent('a', bytes('a'))
 
       proxy.silence()
-      const asked = await ask(storage).then(
-        () => 'done',
-        ({ kind }) => kind,
-      )
+      const asked = await ask(storage).then(...kindOfAnswer)
 
       expect(asked).toBe(outcome)
       expect((await eventually(() => storage.get('a')))?.key).toBe('a')
     },
   )
+
+  test.each<[string, (storage: PostgresStorage) => Promise<unknown>]>([
+    ['a read', (storage) => storage.get('a')],
+    ['a write', (storage) => storage.update('a', () => bytes('a'))],
+    ['a confirmation', (storage) => storage.copies.confirm()],
+  ])('at the moment at which it was opened for %s is not kept: another one is opened', async (...row) => {
+    const [, ask] = row
+    await using given = await openBehindProxy(oneConnection)
+    const { storage, proxy } = given
+    await storage.putIfAbsent('a', bytes('a'))
+
+    proxy.refuse()
+    proxy.allow()
+    const ending = proxy.endOpened()
+    const answers = () => ask(storage).then(...kindOfAnswer)
+    while (ending.ended === 0) expect(await answers()).toBe('unavailable')
+    ending.stop()
+
+    await expect.poll(answers).toBe('done')
+  })
 
   test('leaves no row behind', async () => {
     const url = await newDatabase()

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
@@ -13,10 +14,23 @@ export type CuttingProxy = AsyncDisposable & {
   giveAnswers(): void
   /** Like a machine that is gone: nothing more is sent on the open connections. New ones work. */
   silence(): void
+  /**
+   * Ends each new connection as a database does that is told to (57P01), in one piece with the answer that opens
+   * it, until `stop`. `ended`: how many it has ended.
+   */
+  endOpened(): { readonly ended: number; stop(): void }
   /** Cuts all connections, and refuses new ones until `allow`. */
   refuse(): void
   allow(): void
 }
+
+/** An ErrorResponse of the database: https://www.postgresql.org/docs/current/protocol-message-formats.html */
+const terminated = (() => {
+  const fields = Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0')
+  const head = Buffer.from('E\0\0\0\0')
+  head.writeInt32BE(fields.length + 4, 1)
+  return Buffer.concat([head, fields])
+})()
 
 /** Starts a proxy in front of a port of 127.0.0.1. Only connections that send something are cut. */
 export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
@@ -24,6 +38,7 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
   let isHolding = false
   const kept: (() => void)[] = []
   let isRefusing = false
+  let ending: { ended: number } | undefined
   const sockets = new Set<Socket>()
   let era = 0
   const server = createServer((client) => {
@@ -49,6 +64,12 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
     })
     database.on('data', (data) => {
       if (ownEra !== era) return
+      if (ending !== undefined && data.includes('pg_is_in_recovery')) {
+        ending.ended += 1
+        client.cork()
+        client.write(data)
+        return void client.end(terminated)
+      }
       if (isHolding) return void kept.push(() => client.write(data))
       if (losing !== 'answer') return void client.write(data)
       losing = undefined
@@ -75,6 +96,14 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
     },
     silence: () => {
       era += 1
+    },
+    endOpened: () => {
+      const stop = () => {
+        ending = undefined
+      }
+      const own = { ended: 0, stop }
+      ending = own
+      return own
     },
     refuse: () => {
       isRefusing = true

@@ -87,6 +87,8 @@ async function openOn(host: { host: string; port: number }, settings: Connection
   const session = new Session(new Client(config), settings)
   try {
     await session.begin()
+    // the database may have ended it with the message behind its answer
+    if (session.isBroken) throw new Error('the connection has ended')
     return session
   } catch (cause) {
     session.destroy()
@@ -152,8 +154,10 @@ export class Session {
     return this.#isBroken
   }
 
+  /** Calls the listener once the session is broken: now if it is already. */
   onBroken(listener: () => void): void {
     this.#onBroken = listener
+    if (this.#isBroken) listener()
   }
 
   onNotification(listener: (payload: string) => void): void {
