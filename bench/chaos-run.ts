@@ -198,11 +198,6 @@ async function settle(world: ChaosWorld, held: readonly Held[]): Promise<void> {
     await world.call({ method: 'POST', path: `cloud/rotate-role/${name}` })
   }
   await waitForCleanup(world, end)
-  // a deletion that failed halfway, or took effect late, leaves a role without its trust: docs/contract/cloud.md#federated-roles
-  if ((await world.call({ method: 'GET', path: trusting })).status === 200) {
-    await world.call({ method: 'POST', path: trusting, body: trustingRole(world) })
-    await waitForCleanup(world, end)
-  }
 }
 
 const trusting = 'cloud/roles/trusting'

@@ -28,7 +28,7 @@ import { engineOptions } from './mount-options.ts'
 import { debrisObjects } from './intents/debris.ts'
 import { MountState, type MountStateParts, type RoleLimits } from './mount-state.ts'
 import type { RoleInput } from './roles/role-input.ts'
-import { deleteRole } from './roles/delete-role.ts'
+import { abandonTrusted, deleteRole } from './roles/delete-role.ts'
 import { writeRole } from './roles/write-role.ts'
 import { leasesOfRole, leftLeasesWarning, revokeLeasesOfRole, type RoleLeases } from './roles/role-leases.ts'
 import { RootRotation } from './root-rotation/root-rotation.ts'
@@ -375,7 +375,9 @@ export class CloudEngine implements AsyncDisposable {
       const role = await work.state.findRole(name)
       const application = role?.managed?.object_id ?? role?.trust?.application_object_id
       if (application === undefined) continue
-      await deleteRole(name, work).catch((err: unknown) =>
+      const trust = role?.managed === undefined ? role?.trust : undefined
+      const deleting = trust === undefined ? deleteRole(name, work) : abandonTrusted(name, trust, work)
+      await deleting.catch((err: unknown) =>
         this.#parts.log.warn(
           { err, event: 'cloud_left', ...place, role: name, application },
           'an application of a removed mount, or its trust, is left upstream',

@@ -211,6 +211,42 @@ test.each([
   },
 )
 
+test.each([
+  {
+    what: 'deletion',
+    operation: 'deleteFederatedCredential',
+    repair: 'updateFederatedCredential',
+    trusts: 1,
+  },
+  { what: 'write', operation: 'updateFederatedCredential', repair: 'deleteFederatedCredential', trusts: 0 },
+] as const)(
+  'kill -9 in the $what of a federated role: its trust agrees with the role, however late the call takes effect',
+  async ({ what, operation, repair, trusts }) => {
+    const { directory } = world
+    const { id } = directory.admin.addApplication({ displayName: 'trusting' })
+    const role = { credential_type: 'federated', application_object_id: id }
+    const there = () => living(directory).filter(({ kind }) => kind === 'federated-credential')
+    if (what === 'deletion') await world.root.write('cloud/roles/trusted', role)
+    directory.journal.clear()
+    directory.fault({ kind: 'late', operation })
+    const { root } = world
+    const cut = asking(
+      what === 'deletion' ? root.delete('cloud/roles/trusted') : root.write('cloud/roles/trusted', role),
+    )
+    await directory.journal.arrived(operation)
+
+    await world.restart({ isLate: true })
+    await cut
+    await directory.journal.arrived(repair)
+    directory.release()
+
+    await until(async () => (await debris(world.root)).length === 0)
+    expect(there()).toHaveLength(trusts)
+    expect((await world.root.read('cloud/roles/trusted')).status).toBe(trusts === 1 ? 200 : 404)
+    await world.root.delete('cloud/roles/trusted')
+  },
+)
+
 test('kill -9 in revocations, after each of their calls: the next start ends them', async () => {
   const { directory } = world
   for (const [at, operation] of revocation.entries()) {

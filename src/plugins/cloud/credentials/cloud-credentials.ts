@@ -123,8 +123,10 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
 
   /** Opens the intents of a mount, with the code that undoes them. */
   openIntents(mount: Mount, state: MountState): Intents {
-    const { clock, random, log, leases, rootSecretUsers, servers, patience } = this.#parts
+    const { clock, random, log, leases, rootSecretUsers, servers, patience, mountTokens } = this.#parts
     const parts = {
+      mountTokens,
+      mountNow: () => this.#parts.mountOf(mount.accessor) ?? mount,
       state,
       leases,
       rootSecretUsers,

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
+import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
+import type { Mount } from '../../../core/mounts/mount.ts'
 import type { Intent } from '../intents/intent.ts'
-import { mayComeLate, undoAfterFailure } from '../intents/undo-after-failure.ts'
+import { mayComeLate, undoAfterFailure, watchTries } from '../intents/undo-after-failure.ts'
 import type { RoleRecord, Trust } from '../roles/role-record.ts'
 import { UpstreamError } from '../upstream/index.ts'
 import { trustPrefixOf } from '../upstream/object-names.ts'
@@ -14,11 +16,13 @@ export type TrustChange = {
   readonly trust: Trust | undefined
   /** The intent of a trust that was made, which that write settles. */
   readonly settles: readonly string[]
+  /** The same if a try may still take effect: it is looked after once the role is stored. */
+  readonly unsure: readonly string[]
   /** A former trust, to be removed after that write. */
-  readonly removals: readonly TrustRemoval[]
+  readonly removals: readonly TrustIntent[]
 }
 
-type TrustRemoval = Extract<Intent, { kind: 'federatedCredential' }>
+type TrustIntent = Extract<Intent, { kind: 'federatedCredential' }>
 
 const digits = 20
 
@@ -26,13 +30,28 @@ const digits = 20
 const trustName = (accessor: string, role: string): string =>
   trustPrefixOf(accessor) + createHash('sha256').update(role).digest('hex').slice(0, digits)
 
-/** What removes the trust of a role. */
-export const trustRemoval = (role: string, { application_object_id, name }: Trust): TrustRemoval => ({
+/** What makes the trust of a role agree with the role. */
+export const trustIntent = (role: string, { application_object_id, name }: Trust): TrustIntent => ({
   kind: 'federatedCredential',
   role,
   application_object_id,
   name,
 })
+
+type TrustWork = Pick<UpstreamWork, 'state' | 'upstream' | 'call'> & {
+  readonly mount: Mount
+  readonly mountTokens: Pick<MountTokens, 'identityOf'>
+}
+
+/** Makes an application trust the identity tokens of a role. Throws upstream failures. */
+export async function putTrust(
+  { role, application_object_id: id, name }: Omit<TrustIntent, 'kind'>,
+  { state, upstream, call, mount, mountTokens }: TrustWork,
+): Promise<void> {
+  const { issuer, subject } = await mountTokens.identityOf({ mount, role })
+  const { audience } = identityTokenUse(await state.findConfig(), state.operator)
+  await upstream.directory.putFederatedCredential(id, { name, issuer, subject, audiences: [audience] }, call)
+}
 
 /**
  * Makes the application of a federated role trust its identity tokens; each write of the role repeats that.
@@ -46,27 +65,37 @@ export async function changeTrust(
   work: UpstreamWork & RoleWork,
 ): Promise<TrustChange> {
   const former = after.trust
-  const removals = former === undefined ? [] : [trustRemoval(role, former)]
-  if (credentialTypeOf(after) !== 'federated') return { trust: undefined, settles: [], removals }
-  const { state, upstream, call, clock, mount, mountTokens } = work
+  const removals = former === undefined ? [] : [trustIntent(role, former)]
+  if (credentialTypeOf(after) !== 'federated') return { trust: undefined, settles: [], unsure: [], removals }
+  const { state, upstream, clock } = work
   const { tenantId: tenant_id } = upstream.settings
   const name = trustName(state.accessor, role)
   const trust = { tenant_id, application_object_id: applicationId, name, since: clock.now() }
   const isKept =
     former?.name === name && former.application_object_id.toLowerCase() === applicationId.toLowerCase()
-  const settles = isKept ? [] : [await state.intents.record(trustRemoval(role, trust), tenant_id)]
+  const intent = trustIntent(role, trust)
+  const ids = [await state.intents.record(intent, tenant_id)]
+  const { call, isUnderway } = watchTries(work.call)
   try {
-    const { issuer, subject } = await mountTokens.identityOf({ mount, role })
-    const { audience } = identityTokenUse(await state.findConfig(), state.operator)
-    const wanted = { name, issuer, subject, audiences: [audience] }
     await upstream.untilReplicated('putFederatedCredential', call, (again) =>
-      upstream.directory.putFederatedCredential(applicationId, wanted, again),
+      putTrust(intent, { ...work, call: again }),
     )
   } catch (error) {
-    const isUnderway = mayComeLate(error)
-    const made = isUnderway || (error instanceof UpstreamError && error.inDoubt)
-    await undoAfterFailure(state.intents, settles, { error, made, isUnderway })
+    await undoTrustAfterFailure(ids, error, isUnderway(), work)
     throw error
   }
-  return { trust, settles, removals: isKept ? [] : removals }
+  const made = isUnderway() ? { settles: [], unsure: ids } : { settles: ids, unsure: [] }
+  return { trust, ...made, removals: isKept ? [] : removals }
+}
+
+/** After the failure of a call that changes a trust. `isUnderway`: one of its tries may still take effect. */
+export async function undoTrustAfterFailure(
+  intents: readonly string[],
+  error: unknown,
+  isUnderway: boolean,
+  { state }: Pick<TrustWork, 'state'>,
+): Promise<void> {
+  const mayComeNow = isUnderway || mayComeLate(error)
+  const made = mayComeNow || (error instanceof UpstreamError && error.inDoubt)
+  await undoAfterFailure(state.intents, intents, { error, made, isUnderway: mayComeNow })
 }

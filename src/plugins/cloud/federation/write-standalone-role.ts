@@ -2,8 +2,8 @@ import { changedLists, changedTerms, type RoleInput } from '../roles/role-input.
 import type { RoleRecord } from '../roles/role-record.ts'
 import type { RoleWork } from '../upstream-work.ts'
 import { checkIssued } from './federated-role.ts'
-import { trustRemoval } from './trust.ts'
 import { checkFederatedClient, checkIdentityToken, checkRoomFor, checkSameType } from './role-checks.ts'
+import { trustIntent } from './trust.ts'
 
 /**
  * Creates or updates a role of a client that an administrator has prepared: nothing is called upstream, so
@@ -25,7 +25,7 @@ export async function writeStandaloneRole(
   await checkRoomFor(stored, role, work)
   await checkIdentityToken(name, work)
   const lost = state.intents.recordEntries(
-    trust === undefined ? [] : [trustRemoval(name, trust)],
+    trust === undefined ? [] : [trustIntent(name, trust)],
     trust?.tenant_id,
   )
   try {

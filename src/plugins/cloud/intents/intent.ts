@@ -80,7 +80,10 @@ export type Intent =
       readonly thumbprint: string
       readonly key_id?: string
     }
-  /** A trust of an application in the identity tokens of a role. */
+  /**
+   * A trust of an application in the identity tokens of a role. Its undo makes it agree with the role: it restores the
+   * trust if the role owns it, and removes it otherwise.
+   */
   | {
       readonly kind: 'federatedCredential'
       readonly role: string

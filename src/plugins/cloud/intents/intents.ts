@@ -32,6 +32,8 @@ export type Attempt = {
    * Milliseconds since the first attempt, if the call may still take effect upstream; otherwise undefined.
    */
   readonly underwayMs: number | undefined
+  /** A call of the attempt itself may still take effect later, after a following attempt. */
+  doubted(): void
   /** Stores what the attempt found out, for later attempts and for the time after a restart. */
   amend(known: Known): Promise<void>
 }
@@ -44,8 +46,8 @@ type Undoing = {
   error: string
   dueAt: number
   running: Promise<void> | undefined
-  readonly isUnderway: boolean
-  /** When the first attempt was made, in milliseconds since the epoch. */
+  isUnderway: boolean
+  /** When the first attempt was made, or the last doubtful one, in milliseconds since the epoch. */
   firstTry: number | undefined
 }
 
@@ -181,7 +183,7 @@ export class Intents implements AsyncDisposable {
         const taken = await this.#stored.take(stored)
         // the end of a server may have cut off a call, unless it had its answer
         if (taken !== undefined && this.#undoing.get(taken.id)?.running === undefined)
-          this.#begin(taken, taken.underway ?? true)
+          this.#begin(...begunAgain(taken))
         this.#wake()
       } finally {
         this.#taking.delete(stored.id)
@@ -299,7 +301,16 @@ export class Intents implements AsyncDisposable {
     const now = this.#parts.clock.now()
     undoing.firstTry ??= now
     const underwayMs = undoing.isUnderway ? now - undoing.firstTry : undefined
-    return { signal: this.#stop.signal, underwayMs, amend: (known) => this.#stored.amend([id], known) }
+    const doubted = () => {
+      undoing.isUnderway = true
+      undoing.firstTry = this.#parts.clock.now()
+    }
+    return {
+      signal: this.#stop.signal,
+      underwayMs,
+      doubted,
+      amend: (known) => this.#stored.amend([id], known),
+    }
   }
 
   async #failed(id: string, undoing: Undoing, text: string, err?: unknown): Promise<void> {
@@ -318,6 +329,12 @@ export class Intents implements AsyncDisposable {
     await this.#stored.failed(id, { tries, error: text, undo_since, underway }).catch(() => undefined)
   }
 }
+
+/** How an undo goes on that another server began. That of a trust makes changes that may have been cut off. */
+const begunAgain = ({ undo_since, ...taken }: StoredIntent): [StoredIntent, boolean] =>
+  taken.intent.kind === 'federatedCredential'
+    ? [taken, true]
+    : [{ ...taken, ...(undo_since === undefined ? {} : { undo_since }) }, taken.underway ?? true]
 
 const whenAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

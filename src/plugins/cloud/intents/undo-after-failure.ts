@@ -1,5 +1,5 @@
 import type { Intents } from './intents.ts'
-import { isUnsent, UpstreamError } from '../upstream/index.ts'
+import { isUnsent, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
 
 /** Whether a failed call may have taken effect. It has not if upstream refused it. */
 const mayHaveHappened = (error: unknown): boolean =>
@@ -12,6 +12,17 @@ const mayHaveHappened = (error: unknown): boolean =>
 export const mayComeLate = (error: unknown): boolean =>
   !(error instanceof UpstreamError) ||
   (!isUnsent(error) && (error.status === 0 || error.status === 408 || error.status >= 500))
+
+/** A call of which is known whether one of its tries may still take effect after the last one was answered. */
+type WatchedCall = { readonly call: UpstreamCall; readonly isUnderway: () => boolean }
+
+export function watchTries(call: UpstreamCall): WatchedCall {
+  let isUnderway = false
+  const onRetry = (failure: UpstreamError): void => {
+    isUnderway ||= mayComeLate(failure)
+  }
+  return { call: { ...call, onRetry }, isUnderway: () => isUnderway }
+}
 
 /** How a sequence of calls failed. */
 type Failure = {

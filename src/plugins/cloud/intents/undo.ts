@@ -1,3 +1,5 @@
+import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
+import type { Mount } from '../../../core/mounts/mount.ts'
 import type { Servers } from '../../../core/servers.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Random } from '../../../lib/random.ts'
@@ -8,6 +10,7 @@ import { forEachOf, type UpstreamWork } from '../upstream-work.ts'
 import { otherTenantReason } from '../upstream/tenant.ts'
 import type { Intent } from './intent.ts'
 import type { Attempt, Undone } from './intents.ts'
+import { repairTrust } from '../federation/repair-trust.ts'
 import { undoKey } from './undo-key.ts'
 import { removeAppRoles } from '../app-roles/remove-app-roles.ts'
 import { findRoleOf, isOwned, type Owners, wantedGrants, wantedGroups } from './ownership.ts'
@@ -41,6 +44,9 @@ export type UndoParts = Owners & {
   readonly patience: Patience
   readonly rootSecretUsers: Pick<RootSecretUsers, 'isInUse'>
   readonly servers: Pick<Servers, 'confirmCopies'>
+  readonly mountTokens: Pick<MountTokens, 'identityOf'>
+  /** The mount may have been moved since its state was opened. */
+  mountNow(): Mount
   readonly log: { warn(fields: object, text: string): void }
 }
 
@@ -64,7 +70,8 @@ export async function undoIntent(stored: StoredIntent, attempt: Attempt, parts: 
   const { state, clock, random } = parts
   // another server may just have stored the owner
   await parts.servers.confirmCopies()
-  if (await isOwned(intent, parts)) return done
+  // an owner gets a trust back
+  if (intent.kind !== 'federatedCredential' && (await isOwned(intent, parts))) return done
   if (await parts.rootSecretUsers.isInUse(intent)) return later('a mount still signs in with it')
   const upstream = await state.upstream()
   const reason = otherTenantReason(stored, upstream)
@@ -93,7 +100,7 @@ export async function undoIntent(stored: StoredIntent, attempt: Attempt, parts: 
     case 'retireKey':
       return state.inApplicationTurn(intent.application_object_id, () => undoKey(intent, undoing))
     case 'federatedCredential':
-      return state.inRoleTurn(intent.role, () => undoTrust(intent, undoing))
+      return state.inRoleTurn(intent.role, () => repairTrust(intent, undoing))
     case 'purge':
       return (await wasRemoved(undoing.upstream.directory.purgeDeleted(intent.object_id, call))) ||
         undoing.ageMs > parts.patience.byPurge
@@ -179,14 +186,6 @@ async function inTurnOfOwner<T>(
 ): Promise<T> {
   const name = await findRoleOf(principalId, owners)
   return name === undefined ? work() : owners.state.inRoleTurn(name, work)
-}
-
-/** Within the turn of the role, which may have got the trust back. */
-async function undoTrust(intent: IntentTo<'federatedCredential'>, undoing: Undoing): Promise<Undone> {
-  if (await isOwned(intent, undoing)) return done
-  const { application_object_id: id, name } = intent
-  const { upstream, call } = undoing
-  return rightsUndone(await wasRemoved(upstream.directory.deleteFederatedCredential(id, name, call)), undoing)
 }
 
 /** Skips memberships that the role lists again. */

@@ -1,10 +1,12 @@
 import { refuse, ServiceError } from '../../../errors.ts'
+import { trustIntent, undoTrustAfterFailure } from '../federation/trust.ts'
 import type { Intent } from '../intents/intent.ts'
+import { watchTries } from '../intents/undo-after-failure.ts'
 import type { MountState } from '../mount-state.ts'
 import { callerError, UpstreamError } from '../upstream/index.ts'
 import { wasRemoved } from '../upstream/removal.ts'
 import { otherTenantReason } from '../upstream/tenant.ts'
-import { orRefuse, type RoleWork, type UpstreamWork } from '../upstream-work.ts'
+import type { RoleWork, UpstreamWork } from '../upstream-work.ts'
 import { removeRights, rightsRemovals } from './persisted-application.ts'
 import type { ManagedApplication, RoleRecord, Trust } from './role-record.ts'
 
@@ -14,8 +16,8 @@ export function deleteRole(name: string, roleWork: RoleWork): Promise<string[]> 
   return state.inRoleTurn(name, async () => {
     const role = await state.findRole(name)
     if (role?.managed !== undefined) return deletePersisted(name, role, role.managed, roleWork)
-    if (role?.trust !== undefined) await deleteTrust(role.trust, roleWork)
-    if (role !== undefined) await state.deleteRole(name)
+    if (role?.trust !== undefined) await deleteTrusted(name, role.trust, roleWork)
+    else if (role !== undefined) await state.deleteRole(name)
     return []
   })
 }
@@ -46,18 +48,45 @@ async function deletePersisted(
   return warnings
 }
 
-/** The trust first: if that fails, the role stays as it was. */
-async function deleteTrust(
-  { tenant_id, application_object_id: id, name }: Trust,
-  { state, call }: RoleWork,
-): Promise<void> {
+/**
+ * The trust first: if that fails, the role stays and gets it back. An intent is stored before, which makes the trust
+ * agree with the role however this ends.
+ */
+async function deleteTrusted(name: string, trust: Trust, work: RoleWork): Promise<void> {
+  const { state } = work
+  const { tenant_id, application_object_id: id } = trust
   const upstream = await upstreamForDelete(state)
   const reason = otherTenantReason({ tenant_id }, upstream)
   if (reason !== undefined) throw refuse('invalid', `error deleting federated credential: ${reason}`)
-  await orRefuse(
-    'error deleting federated credential',
-    wasRemoved(upstream.directory.deleteFederatedCredential(id, name, call)),
-  )
+  const ids = [await state.intents.record(trustIntent(name, trust), tenant_id)]
+  const { call, isUnderway } = watchTries(work.call)
+  try {
+    await wasRemoved(upstream.directory.deleteFederatedCredential(id, trust.name, call))
+  } catch (error) {
+    await undoTrustAfterFailure(ids, error, isUnderway(), work)
+    throw error instanceof UpstreamError ? callerError(error, 'error deleting federated credential') : error
+  }
+  try {
+    await state.deleteRole(name, isUnderway() ? [] : await state.intents.settling(ids))
+  } finally {
+    // a failed write may be stored
+    await state.intents.undo(ids, { isUnderway: isUnderway() })
+  }
+}
+
+/**
+ * Deletes a role whose mount is being removed, and leaves its trust to the intents: there is no role to return to.
+ * To be called instead of `deleteRole`.
+ */
+export function abandonTrusted(name: string, trust: Trust, { state }: RoleWork): Promise<void> {
+  return state.inRoleTurn(name, async () => {
+    const { ids, entries } = state.intents.recordEntries([trustIntent(name, trust)], trust.tenant_id)
+    try {
+      await state.deleteRole(name, entries)
+    } finally {
+      await state.intents.undo(ids)
+    }
+  })
 }
 
 async function upstreamForDelete(state: MountState): Promise<UpstreamWork['upstream']> {

@@ -147,5 +147,6 @@ async function storeChange(
     // a failed write may be stored, so every intent is undone: that checks for an owner first, and settled
     // intents have nothing to undo
     await state.intents.undo([...made, ...recorded.map(({ id }) => id), ...lost.ids])
+    await state.intents.undo(trusting.unsure, { isUnderway: true })
   }
 }

@@ -90,6 +90,7 @@ export async function withRetries<Result>(
       const wait = pauseBefore(error, tries, random())
       if (wait === undefined || clock.now() + wait >= call.deadline || isCancelled(call)) throw error
       if (error.status !== 429 && !isConcurrency(error)) inDoubt = true
+      call.onRetry?.(error)
       await pause(wait, waitingSignal(call))
       if (isCancelled(call)) throw error
     }

@@ -1,3 +1,5 @@
+import type { UpstreamError } from './upstream-error.ts'
+
 /** The context of a call upstream. */
 export type UpstreamCall = {
   /** Milliseconds since the epoch, by the clock of the `Upstream`. No wait exceeds it. */
@@ -7,4 +9,6 @@ export type UpstreamCall = {
   readonly giveUp?: AbortSignal | undefined
   /** Sent as `client-request-id`, which appears in the logs upstream. */
   readonly correlationId: string
+  /** Called with the failure of each try that is repeated. */
+  readonly onRetry?: ((failure: UpstreamError) => void) | undefined
 }

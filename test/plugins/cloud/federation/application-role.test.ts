@@ -1,5 +1,5 @@
 import { decodeJwt } from 'jose'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { verdict } from '../../identity/login-mount.ts'
 import { type CloudFixture, type CloudHouseOptions, startCloudFixture } from '../cloud-fixture.ts'
 
@@ -25,6 +25,17 @@ const written = (house: House, fields: object = {}, role = 'deploy') =>
     application_object_id: house.application.id,
     ...fields,
   })
+
+/** Waits until no change may still take effect: the engine expects that for a minute. */
+async function isSettled(house: CloudFixture): Promise<void> {
+  const objects = async () => (await house.root.read('cloud/debris')).body.data?.['objects']
+  await expect
+    .poll(async () => {
+      house.clock.advance(61)
+      return objects()
+    })
+    .toEqual([])
+}
 
 const tokenOf = (house: House, role = 'deploy') => house.root.write(`cloud/token/${role}`, { scope })
 
@@ -175,9 +186,82 @@ test.each(['lost', 'html'] as const)(
 
     expect(status).toBeGreaterThanOrEqual(400)
     house.directory.clearFaults()
-    await expect
-      .poll(async () => (await house.root.read('cloud/debris')).body.data, { timeout: 10_000 })
-      .toEqual({ objects: [] })
+    await expect.poll(() => trustsOf(house)).toEqual([])
+    await isSettled(house)
     expect(trustsOf(house)).toEqual([])
   },
 )
+
+describe('a deletion that fails', () => {
+  test('halfway leaves the role with its trust', async () => {
+    await using house = await aHouse()
+    await written(house)
+    house.directory.fault({ kind: 'lost', operation: 'deleteFederatedCredential', times: null })
+
+    expect((await house.root.delete('cloud/roles/deploy')).status).toBe(502)
+    expect(trustsOf(house)).toEqual([])
+    house.directory.clearFaults()
+
+    await expect.poll(() => trustsOf(house)).toHaveLength(1)
+    await isSettled(house)
+    expect(appIdOf(await tokenOf(house))).toBe(house.application.appId)
+    expect((await house.root.delete('cloud/roles/deploy')).status).toBe(204)
+    expect(trustsOf(house)).toEqual([])
+  })
+
+  test('without an effect changes nothing', async () => {
+    await using house = await aHouse()
+    await written(house)
+    const refusal = { kind: 'status', status: 403, code: 'Authorization_RequestDenied' } as const
+    house.directory.fault({ ...refusal, operation: 'deleteFederatedCredential', times: null })
+    const before = trustsOf(house)
+
+    expect((await house.root.delete('cloud/roles/deploy')).status).toBe(400)
+
+    expect((await house.root.read('cloud/debris')).body.data).toEqual({ objects: [] })
+    expect(trustsOf(house)).toEqual(before)
+  })
+})
+
+test('a deletion that takes effect after the role was written again takes no trust away for long', async () => {
+  await using house = await aHouse()
+  await written(house)
+  house.directory.fault({ kind: 'status', status: 504, operation: 'deleteFederatedCredential' })
+  expect((await house.root.delete('cloud/roles/deploy')).status).toBe(204)
+
+  expect(verdict(await written(house))).toBe('204')
+  house.directory.admin.remove(trustsOf(house)[0]?.id ?? '')
+
+  await expect.poll(() => trustsOf(house)).toHaveLength(1)
+  await isSettled(house)
+  expect(trustsOf(house)).toHaveLength(1)
+})
+
+test('a write that takes effect after the role was deleted leaves no trust', async () => {
+  await using house = await aHouse()
+  house.directory.fault({ kind: 'status', status: 504, operation: 'updateFederatedCredential' })
+  await written(house)
+  const [trust] = trustsOf(house)
+  expect((await house.root.delete('cloud/roles/deploy')).status).toBe(204)
+
+  const late = { issuer: 'https://gate', subject: 'late', name: String(trust?.name) }
+  house.directory.admin.addTrust(house.application.id, late)
+
+  const removals = () =>
+    house.directory.journal
+      .entries({ operation: 'deleteFederatedCredential' })
+      .filter(({ status }) => status === 204)
+  await expect.poll(() => removals()).toHaveLength(2)
+  await isSettled(house)
+})
+
+test('an application that is gone keeps no deletion waiting for its trust', async () => {
+  await using house = await aHouse()
+  await written(house)
+  house.directory.fault({ kind: 'lost', operation: 'deleteFederatedCredential', times: null })
+  await house.root.delete('cloud/roles/deploy')
+  house.directory.admin.remove(house.application.id)
+  house.directory.clearFaults()
+
+  await isSettled(house)
+})

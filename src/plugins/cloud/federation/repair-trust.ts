@@ -1,0 +1,63 @@
+import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
+import type { Mount } from '../../../core/mounts/mount.ts'
+import type { Intent } from '../intents/intent.ts'
+import type { Attempt, Undone } from '../intents/intents.ts'
+import { isOwned, type Owners } from '../intents/ownership.ts'
+import { mayComeLate, watchTries } from '../intents/undo-after-failure.ts'
+import type { ReadyUpstream } from '../mount-state.ts'
+import { type UpstreamCall, UpstreamError } from '../upstream/index.ts'
+import { wasRemoved } from '../upstream/removal.ts'
+import { putTrust } from './trust.ts'
+
+type RepairParts = Owners & {
+  readonly upstream: ReadyUpstream
+  readonly call: UpstreamCall
+  readonly mountTokens: Pick<MountTokens, 'identityOf'>
+  mountNow(): Mount
+  readonly ageMs: number
+  readonly patience: { readonly byId: number }
+  readonly attempt: Attempt
+}
+
+/**
+ * Makes a trust agree with its role: restores it if the role owns it, and removes it otherwise. A change that was cut
+ * off may take effect later, so this is repeated for a while. To be called within the role's turn. Throws upstream
+ * failures. docs/contract/cloud.md#federated-roles
+ */
+export async function repairTrust(
+  intent: Extract<Intent, { kind: 'federatedCredential' }>,
+  parts: RepairParts,
+): Promise<Undone> {
+  const { upstream, attempt, patience } = parts
+  const { call, isUnderway } = watchTries(parts.call)
+  const work = { ...parts, call }
+  try {
+    if (await isOwned(intent, parts)) {
+      const isThere = await restored(putTrust(intent, { ...work, mount: parts.mountNow() }))
+      if (!isThere && parts.ageMs <= patience.byId)
+        return { done: false, later: 'the application is not found' }
+    } else
+      await wasRemoved(
+        upstream.directory.deleteFederatedCredential(intent.application_object_id, intent.name, call),
+      )
+  } catch (error) {
+    if (isUnderway() || mayComeLate(error)) attempt.doubted()
+    throw error
+  }
+  if (isUnderway()) attempt.doubted()
+  const { underwayMs } = attempt
+  return !isUnderway() && (underwayMs === undefined || underwayMs > patience.byId)
+    ? { done: true }
+    : { done: false, later: 'an earlier change may still take effect' }
+}
+
+/** False if the application does not exist, or not yet. */
+async function restored(putting: Promise<void>): Promise<boolean> {
+  try {
+    await putting
+    return true
+  } catch (error) {
+    if (error instanceof UpstreamError && error.status === 404) return false
+    throw error
+  }
+}
