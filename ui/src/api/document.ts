@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 57872c6cda331a4b5d20d4adb9834e18
+// made by `npm run ui:types` from the server's OpenAPI document f1a9830736a9032f4cb331e823a3f19b
 
 export interface paths {
     "/health/live": {
@@ -9486,9 +9486,9 @@ export interface components {
             disable_automated_rotation: boolean;
             last_error: string;
             last_vault_rotation: string;
-            metadata: {
+            metadata?: {
                 [key: string]: string;
-            };
+            } | null;
             next_vault_rotation: string;
             rotation_grace_period: number;
             rotation_period: number;
@@ -10004,9 +10004,9 @@ export interface components {
             disable_automated_rotation: boolean;
             last_error: string;
             last_vault_rotation: string;
-            metadata: {
+            metadata?: {
                 [key: string]: string;
-            };
+            } | null;
             next_vault_rotation: string;
             rotation_grace_period: number;
             rotation_period: number;

@@ -76,7 +76,7 @@ const newTerms: Omit<StaticTerms, 'rotation_counts_from'> = {
   disable_automated_rotation: false,
   rotation_grace_period: 0,
   seamless_rotation: true,
-  metadata: {},
+  metadata: null,
   allowed_scopes: [],
 }
 
@@ -100,7 +100,7 @@ export function changedStaticTerms(
     disable_automated_rotation: sent.disable_automated_rotation ?? stored.disable_automated_rotation,
     rotation_grace_period: sent.rotation_grace_period ?? stored.rotation_grace_period,
     seamless_rotation: sent.seamless_rotation ?? stored.seamless_rotation,
-    metadata: sent.metadata === undefined ? stored.metadata : { ...sent.metadata },
+    metadata: sent.metadata === undefined ? stored.metadata : sent.metadata && { ...sent.metadata },
     allowed_scopes:
       sent.allowed_scopes === undefined ? stored.allowed_scopes : checkedScopes(sent.allowed_scopes),
   }

@@ -29,12 +29,15 @@ const storedStaticRole = z.object({
   /** Seconds, as written: 0 means the default, -1 none. */
   rotation_grace_period: z.number(),
   seamless_rotation: z.boolean(),
-  metadata: textMap,
+  /** Null until some is written. */
+  metadata: textMap.nullable(),
   allowed_scopes: z.array(z.string()),
   /** Milliseconds since the epoch: when the period or schedule starts. */
   rotation_counts_from: z.number(),
   current: currentPassword.exactOptional(),
   former: formerPassword.exactOptional(),
+  /** The password that the role was imported with. */
+  imported_key_id: z.string().exactOptional(),
   /** Milliseconds since the epoch. */
   last_rotation: z.number().exactOptional(),
   /** Failed rotations in a row, and when the next one may start, in milliseconds since the epoch. */

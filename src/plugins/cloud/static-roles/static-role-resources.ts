@@ -35,7 +35,7 @@ const roleAnswer = {
     disable_automated_rotation: z.boolean(),
     last_error: text,
     last_vault_rotation: text,
-    metadata: pairs,
+    metadata: pairs.nullable(),
     next_vault_rotation: text,
     rotation_grace_period: seconds,
     rotation_period: seconds,

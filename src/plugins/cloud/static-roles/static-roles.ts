@@ -21,6 +21,7 @@ import {
   importAndReplace,
   importStaticPassword,
   keepsImported,
+  repeatImport,
   writeStaticRole,
 } from './write-static-role.ts'
 
@@ -126,10 +127,11 @@ export class StaticRoles implements AsyncDisposable {
     )
   }
 
-  write(mount: Mount, name: string, sent: StaticRoleInput, by: Requested): Promise<void> {
-    return sent.secret_id === undefined && sent.client_secret === undefined
-      ? writeStaticRole(name, sent, { ...this.#work(mount, by.correlationId), ...by })
-      : this.import(mount, name, sent, by)
+  async write(mount: Mount, name: string, sent: StaticRoleInput, by: Requested): Promise<void> {
+    const work = { ...this.#work(mount, by.correlationId), ...by }
+    if (sent.secret_id === undefined && sent.client_secret === undefined)
+      return writeStaticRole(name, sent, work)
+    if (!(await repeatImport(name, sent, work))) await this.import(mount, name, sent, by)
   }
 
   async import(mount: Mount, name: string, sent: StaticRoleInput, by: Requested): Promise<void> {

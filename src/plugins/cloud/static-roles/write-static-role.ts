@@ -16,7 +16,7 @@ import {
   type StaticWork,
   withPassword,
 } from './rotate-static-role.ts'
-import { changedStaticTerms, type StaticRoleInput } from './static-role-input.ts'
+import { changedStaticTerms, type StaticRoleInput, type StaticTerms } from './static-role-input.ts'
 import type { StaticPassword, StaticRole } from './static-role-record.ts'
 import type { StoredStaticRole } from './static-role-store.ts'
 
@@ -30,16 +30,12 @@ type Ready = WriteWork & { readonly upstream: ReadyUpstream }
 export function writeStaticRole(name: string, sent: StaticRoleInput, writeWork: WriteWork): Promise<void> {
   return inTurn(name, writeWork, async () => {
     const work = await ready(writeWork)
-    const { state, clock, requester } = work
+    const { state, clock } = work
     const before = await state.staticRoles.read(name)
     await checkRoom(before, state)
     const terms = changedStaticTerms(before?.role, sent, clock.now())
-    if (before !== undefined && !isAnew(before.role, terms.application_object_id)) {
-      if (before.role.is_gone) await applicationOf(terms.application_object_id, work)
-      const { retry: _over, ...kept } = before.role
-      await state.staticRoles.write(name, before, { ...kept, ...terms, ...requester, is_gone: false })
-      return
-    }
+    if (before !== undefined && !isAnew(before.role, terms.application_object_id))
+      return updateTerms(name, before, terms, work)
     const application = await applicationOf(terms.application_object_id, work)
     const role = newRole(terms, application, work)
     if (sent.defer_initial_creds ?? sent.skip_import_rotation ?? false) {
@@ -57,6 +53,39 @@ export function writeStaticRole(name: string, sent: StaticRoleInput, writeWork: 
       await state.intents.undo([intent])
     }
   })
+}
+
+async function updateTerms(
+  name: string,
+  before: StoredStaticRole,
+  terms: StaticTerms,
+  work: Ready,
+): Promise<void> {
+  if (before.role.is_gone) await applicationOf(terms.application_object_id, work)
+  const { retry: _over, ...kept } = before.role
+  await work.state.staticRoles.write(name, before, { ...kept, ...terms, ...work.requester, is_gone: false })
+}
+
+/**
+ * Updates a role by a write that names the import the role began with, as each write of Terraform does. False if
+ * it names another one; then nothing is stored. docs/cloud-static-roles.md#import
+ */
+export function repeatImport(name: string, sent: StaticRoleInput, writeWork: WriteWork): Promise<boolean> {
+  return inTurn(name, writeWork, async () => {
+    const work = await ready(writeWork)
+    const before = await work.state.staticRoles.read(name)
+    if (before === undefined || !isRepeated(before.role, sent)) return false
+    await updateTerms(name, before, changedStaticTerms(before.role, sent, work.clock.now()), work)
+    return true
+  })
+}
+
+function isRepeated(role: StaticRole, sent: StaticRoleInput): boolean {
+  const { current, imported_key_id: imported } = role
+  if (imported === undefined || imported.toLowerCase() !== sent.secret_id?.toLowerCase()) return false
+  if (sent.application_object_id !== undefined && isAnew(role, sent.application_object_id)) return false
+  const lacksText = current?.key_id === imported && current.client_secret === undefined
+  return !lacksText || sent.client_secret === undefined
 }
 
 /** Whether an import leaves the password as it is until the first rotation that is due. */
@@ -101,7 +130,7 @@ async function toImport(name: string, sent: StaticRoleInput, writeWork: WriteWor
   const application = await applicationOf(terms.application_object_id, work)
   const current = importedPassword(sent, application)
   await checkIsFree(name, current.key_id, state)
-  const role = { ...newRole(terms, application, work), current }
+  const role = { ...newRole(terms, application, work), current, imported_key_id: current.key_id }
   return { role, work, store: () => storeImported(name, before, role, work) }
 }
 
@@ -153,7 +182,7 @@ async function applicationOf(
 }
 
 const newRole = (
-  terms: ReturnType<typeof changedStaticTerms>,
+  terms: StaticTerms,
   { appId }: Application,
   { upstream, clock, requester }: Ready,
 ): StaticRole => ({

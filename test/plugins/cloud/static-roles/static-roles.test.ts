@@ -75,7 +75,7 @@ describe('writing a role', () => {
       disable_automated_rotation: false,
       last_error: '',
       last_vault_rotation: withoutFraction(time(0)),
-      metadata: {},
+      metadata: null,
       next_vault_rotation: withoutFraction(time(17_520 * hour)),
       rotation_grace_period: 300,
       rotation_period: 17_520 * hour,
@@ -217,6 +217,22 @@ describe('writing a role', () => {
 
     expect(succeed(await fixture.root.read(path))).toMatchObject(changed)
     succeed(await fixture.root.delete(path), 204)
+  })
+
+  test('Terraform finds no metadata where it has written none, and an empty map where it has', async () => {
+    const { id: application_object_id } = await aStaticRole(fixture, 'bare')
+    const metadata = async () => (await roleOf(fixture.root, 'bare')).metadata
+    const change = async (sent: object) => {
+      succeed(await write('bare', { application_object_id, ...sent }), 204)
+      return metadata()
+    }
+
+    expect(await metadata()).toBeNull()
+    expect(await change({ ttl: 31_536_000 })).toBeNull()
+    expect((await passwordOf(fixture.root, 'bare')).metadata).toEqual({})
+    expect(await change({ metadata: {} })).toEqual({})
+    expect(await change({ metadata: { a: 'b' } })).toEqual({ a: 'b' })
+    expect(await change({ metadata: null })).toBeNull()
   })
 
   test('roles are listed, deleted twice, and gone', async () => {
@@ -406,6 +422,53 @@ describe('an import', () => {
     fixture.clock.advance(300)
     await until(async () => !(await works(fixture, { clientId: application.appId, secret: secretText })))
     expect(await roleWorks(fixture, 'imported')).toBe(true)
+  })
+
+  test('that a later write repeats, as those of Terraform do, imports nothing again', async () => {
+    const { application, keyId, secretText } = aPassword('repeated')
+    const imported = {
+      application_object_id: application.id,
+      secret_id: keyId,
+      client_secret: secretText,
+      expiration: time(day),
+    }
+    for (const [name, first] of Object.entries({
+      repeated: imported,
+      'repeated-kept': { ...imported, skip_import_rotation: true },
+    })) {
+      succeed(await write(name, first), 204)
+      const before = await passwordOf(fixture.root, name)
+
+      succeed(await write(name, { ...imported, metadata: { a: 'b' } }), 204)
+
+      expect(await passwordOf(fixture.root, name)).toEqual({ ...before, metadata: { a: 'b' } })
+      succeed(await fixture.root.delete(`cloud/static-roles/${name}`), 204)
+    }
+    succeed(await write('repeated', { ...imported, skip_import_rotation: true }), 204)
+    succeed(await rotate('repeated'), 204)
+    const { secret_id } = await passwordOf(fixture.root, 'repeated')
+    fixture.clock.advance(2 * day)
+    await until(async () => !(await works(fixture, { clientId: application.appId, secret: secretText })))
+
+    // the imported password is gone, and its end is over
+    succeed(await write('repeated', { ...imported, metadata: { c: 'd' } }), 204)
+
+    expect(await passwordOf(fixture.root, 'repeated')).toMatchObject({ secret_id, metadata: { c: 'd' } })
+    const again = await write('repeated', { ...imported, secret_id: 'another' }, '')
+    expect(errorOf(again)).toBe('400 expiration must be in the future')
+  })
+
+  test('that is repeated with the text that was missing returns it', async () => {
+    const { application, keyId, secretText } = aPassword('completed')
+    const body = { application_object_id: application.id, secret_id: keyId, skip_import_rotation: true }
+    succeed(await write('completed', body), 204)
+
+    succeed(await write('completed', { ...body, client_secret: secretText }), 204)
+
+    expect(await passwordOf(fixture.root, 'completed')).toMatchObject({
+      secret_id: keyId,
+      client_secret: secretText,
+    })
   })
 
   test('without the text of the password has none to return until a rotation', async () => {

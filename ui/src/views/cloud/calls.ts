@@ -126,7 +126,7 @@ const staticRole = v.object({
   disable_automated_rotation: v.boolean(),
   last_error: v.string(),
   last_vault_rotation: v.string(),
-  metadata: v.record(v.string(), v.string()),
+  metadata: v.nullish(v.record(v.string(), v.string())),
   next_vault_rotation: v.string(),
   rotation_grace_period: v.number(),
   rotation_period: v.number(),
