@@ -228,8 +228,8 @@ function requestsOf(target: Target, { components }: Document, shown: ShownValues
     const named: Record<string, unknown> = {}
     let filled = path
     for (const { name, in: place } of parameters) {
-      const text = chosen[name] === undefined ? undefined : String(chosen[name])
-      if (text === undefined) continue
+      if (chosen[name] === undefined) continue
+      const text = inAddress(chosen[name])
       if (place === 'query') query.append(name, text)
       if (place !== 'path') continue
       named[name] = text
@@ -238,6 +238,10 @@ function requestsOf(target: Target, { components }: Document, shown: ShownValues
     return { verb, path: query.size === 0 ? filled : `${filled}?${query}`, body: sent, type, named }
   })
 }
+
+/** An object may have no `toString`. */
+const inAddress = (value: unknown): string =>
+  typeof value === 'object' && !Array.isArray(value) ? JSON.stringify(value) : String(value)
 
 /** Names of what exists, the example, and others. */
 function parameterValues(
