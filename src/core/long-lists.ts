@@ -49,14 +49,31 @@ export class LongLists {
 /** More names than this are not turned into text at once. */
 const namesAtOnce = 2_000
 
-/** Names as the data of a list. Many become text in steps while they arrive, so that other work runs meanwhile. */
-export async function listedNames(
-  names: readonly string[] | AsyncIterable<string>,
-): Promise<{ data: { keys: readonly string[] } } | { longData: LongText }> {
+type Listed = { readonly data: { readonly keys: readonly string[] } } | { readonly longData: LongText }
+
+/** Of lists that are kept: the same array is the same text. */
+const longTexts = new WeakMap<readonly string[], LongText>()
+
+/**
+ * Names as the data of a list. Many become text in steps while they arrive, so that other work runs meanwhile. An array must
+ * not change afterwards: its text lasts as long.
+ */
+export async function listedNames(names: readonly string[] | AsyncIterable<string>): Promise<Listed> {
+  if (Symbol.asyncIterator in names) return textOf(gathered(names))
+  const longData = longTexts.get(names)
+  if (longData !== undefined) return { longData }
+  const listed = await textOf(slices(names))
+  if ('longData' in listed) longTexts.set(names, listed.longData)
+  return listed
+}
+
+async function textOf(
+  slicesOfNames: Iterable<readonly string[]> | AsyncIterable<readonly string[]>,
+): Promise<Listed> {
   const work = new LongWork()
   const parts: Buffer[] = []
   let held: readonly string[] = []
-  for await (const next of Symbol.asyncIterator in names ? gathered(names) : slices(names)) {
+  for await (const next of slicesOfNames) {
     if (held.length > 0) parts.push(partOf(held, parts.length === 0))
     if (work.isDue) await work.giveWay()
     held = next

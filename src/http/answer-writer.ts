@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { pipeline, Readable } from 'node:stream'
+import { pipeline, type Writable } from 'node:stream'
 import { LongText } from '../lib/long-text.ts'
 import { callOf, type CrossOrigin } from './call.ts'
 import type { CommonHeaders } from './common-headers.ts'
@@ -17,21 +17,28 @@ export function writeAnswer(
   if (response.destroyed || request.stream?.destroyed === true) return
   // a 204 has neither body nor Content-Length (RFC 9110 §8.6), also where a client chose the status
   const body = status === 204 || made instanceof LongText ? undefined : made
-  const stream = made instanceof LongText ? streamOf(made) : streamed
+  const longText = status !== 204 && made instanceof LongText ? made : undefined
+  const bytes = longText?.bytes ?? streamed?.bytes
   const { requestId, crossOrigin, limitHeaders } = callOf(request)
   const namespace = request.headers['x-vault-namespace']
   const all = common.first(status, requestId, namespace)
   if (headers !== undefined) Object.assign(all, headers)
   if (contentType !== undefined) all['content-type'] = contentType
-  if (stream?.bytes !== undefined) all['content-length'] = String(stream.bytes)
-  else if (body !== undefined && stream === undefined) all['content-length'] = String(Buffer.byteLength(body))
-  else if (stream === undefined && status !== 204 && status !== 304) all['content-length'] = '0'
+  if (bytes !== undefined) all['content-length'] = String(bytes)
+  else if (body !== undefined && streamed === undefined)
+    all['content-length'] = String(Buffer.byteLength(body))
+  else if (streamed === undefined && status !== 204 && status !== 304) all['content-length'] = '0'
   if (limitHeaders !== undefined) Object.assign(all, limitHeaders)
   if (crossOrigin !== undefined) allowOrigin(all, crossOrigin)
   if (closes && request.stream === undefined) all['connection'] = 'close'
   response.writeHead(status, all)
-  if (stream !== undefined) {
-    sendStream(stream, request, response)
+  if (longText !== undefined) {
+    endIfStalled(response)
+    void sendText(longText, request.stream ?? response)
+    return
+  }
+  if (streamed !== undefined) {
+    sendStream(streamed, request, response)
     return
   }
   if (!isSmall(body)) endIfStalled(response)
@@ -50,10 +57,26 @@ const stalledMs = 60_000
 const endIfStalled = (response: ServerResponse): void =>
   void response.setTimeout(stalledMs, () => response.destroy())
 
-const streamOf = (text: LongText): StreamedBody => ({
-  bytes: text.bytes,
-  stream: Readable.from(text, { objectMode: false }),
-})
+/** Without a stream of its own, which leaves much to the garbage collector. Never rejects. */
+async function sendText(text: LongText, to: Writable): Promise<void> {
+  for await (const part of text) {
+    if (to.destroyed) return
+    if (!to.write(part)) await hasRoom(to)
+  }
+  if (!to.destroyed) to.end()
+}
+
+/** Resolves once more can be written, or the client is gone. */
+const hasRoom = (to: Writable): Promise<void> =>
+  new Promise((resolve) => {
+    const settle = () => {
+      to.off('drain', settle)
+      to.off('close', settle)
+      resolve()
+    }
+    to.on('drain', settle)
+    to.on('close', settle)
+  })
 
 function sendStream(
   { stream, bytes }: StreamedBody,

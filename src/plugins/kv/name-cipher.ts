@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer'
-import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
+import { createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { fail } from '../../errors.ts'
 import { type Hmac, hmacWith } from '../../lib/hmac.ts'
+import { type CounterMode, counterMode } from './counter-mode.ts'
 
 /** Deeper segments share one component, which bounds the length of a key. */
 const ownComponents = 16
@@ -28,7 +28,7 @@ export type StoredFolder = {
  */
 export class NameCipher {
   readonly #tag: Hmac
-  readonly #key: KeyObject
+  readonly #crypt: CounterMode
   /** With `max`, the cache would allocate all its space at once, for each mount. */
   readonly #folders = new LRUCache<string, string>({ maxSize: cachedFolders, sizeCalculation: () => 1 })
   /** By path: a write needs its key several times. */
@@ -40,7 +40,7 @@ export class NameCipher {
     const derived = (purpose: string) =>
       new Uint8Array(hkdfSync('sha256', secret, new Uint8Array(), purpose, keyBytes))
     this.#tag = hmacWith(derived('kv name tag'))
-    this.#key = createSecretKey(derived('kv name encryption'))
+    this.#crypt = counterMode(createSecretKey(derived('kv name encryption')))
   }
 
   /** The key of a path. */
@@ -67,8 +67,7 @@ export class NameCipher {
     const bytes = Buffer.from(component, 'base64url')
     const tag = bytes.subarray(0, tagBytes)
     if (bytes.length > tagBytes) {
-      const decipher = createDecipheriv('aes-256-ctr', this.#key, tag)
-      const text = decipher.update(bytes.subarray(tagBytes)).toString('utf8')
+      const text = this.#crypt(tag, bytes.subarray(tagBytes)).toString('utf8')
       if (timingSafeEqual(this.#tagOf(prefix, text), tag)) return text
     }
     throw fail('internal', 'internal error', { cause: new Error('the name of a secret cannot be read') })
@@ -105,8 +104,7 @@ export class NameCipher {
 
   #sealed(prefix: string, text: string): string {
     const tag = this.#tagOf(prefix, text)
-    const sealed = createCipheriv('aes-256-ctr', this.#key, tag).update(text, 'utf8')
-    return Buffer.concat([tag, sealed]).toString('base64url')
+    return Buffer.concat([tag, this.#crypt(tag, Buffer.from(text))]).toString('base64url')
   }
 
   /** No prefix contains a line break. */

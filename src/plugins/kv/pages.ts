@@ -23,8 +23,9 @@ export function compareBytes(one: string, other: string): number {
 /** A surrogate stands for a character above all those of one unit. */
 const rank = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit)
 
-/** The part of sorted names that a list asks for. */
+/** The part of sorted names that a list asks for: the same array if it is all of them. */
 export function pageOf(names: readonly string[], { after, limit }: ListRange): readonly string[] {
+  if (after === '' && limit <= 0) return names
   const from = after === '' ? 0 : firstAfter(names, after)
   return names.slice(from, limit > 0 ? from + limit : undefined)
 }

@@ -1,0 +1,21 @@
+import { createCipheriv, createSecretKey, randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { counterMode } from '../../../src/plugins/kv/counter-mode.ts'
+
+const bytes = (limits: { minLength: number; maxLength: number }) => fc.uint8Array(limits)
+/** Many end in bytes that carry into the next ones. */
+const vectors = fc
+  .tuple(bytes({ minLength: 16, maxLength: 16 }), fc.nat({ max: 16 }))
+  .map(([vector, ones]) => vector.fill(0xff, 16 - ones))
+
+test('one cipher for all texts does what AES-256-CTR of Node.js does', () => {
+  const key = createSecretKey(randomBytes(32))
+  const crypt = counterMode(key)
+
+  fc.assert(
+    fc.property(vectors, bytes({ minLength: 0, maxLength: 100 }), (vector, text) => {
+      expect(crypt(vector, text)).toEqual(createCipheriv('aes-256-ctr', key, vector).update(text))
+    }),
+  )
+})
