@@ -69,6 +69,8 @@ export type DirectRequest = {
   timeoutMs: number
   maxBytes: number
   signal?: AbortSignal | undefined
+  /** Called once the connection is established. */
+  onConnect?(): void
 }
 
 export type OutboundResponse = {
@@ -228,9 +230,10 @@ export class OutboundClient {
     const ended = (outcome: OutboundEvent['outcome']) =>
       this.#onEnd?.({ service, outcome, seconds: (performance.now() - started) / 1000 })
     try {
-      const response = await sendDirectly(target, { headers, signal: ending.signal }, () =>
-        clearTimeout(connecting),
-      )
+      const response = await sendDirectly(target, { headers, signal: ending.signal }, () => {
+        clearTimeout(connecting)
+        request.onConnect?.()
+      })
       const answer = await answerOf(response, maxBytes).finally(() => response.destroy())
       ended(outcomeOf(answer.status))
       return answer

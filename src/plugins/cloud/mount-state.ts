@@ -13,6 +13,7 @@ import { type RoleRecord, readRole } from './roles/role-record.ts'
 import { StaticRoleStore } from './static-roles/static-role-store.ts'
 import { RecentAssertions } from './federation/recent-assertions.ts'
 import { KeptTokens } from './federation/kept-tokens.ts'
+import { OwnIdentity } from './sign-in/own-identity.ts'
 import type { LoginSettings, TokenExchange } from './upstream/token-exchange.ts'
 import {
   effectiveClientId,
@@ -65,6 +66,8 @@ export class MountState implements AsyncDisposable {
   readonly intents: Intents
   readonly staticRoles: StaticRoleStore
   readonly limits: RoleLimits
+  /** Dropped with the configuration. */
+  readonly ownIdentity: OwnIdentity
   readonly #parts: MountStateParts
   readonly #mount: Mount
   #config: Promise<ConfigRecord | undefined> | undefined
@@ -89,6 +92,7 @@ export class MountState implements AsyncDisposable {
     this.accessor = mount.accessor
     this.#parts = parts
     this.limits = { ...usualLimits, ...parts.limits }
+    this.ownIdentity = new OwnIdentity(parts.clock)
     this.tokens = new KeptTokens(parts.clock)
     this.assertions = new RecentAssertions(parts.clock)
     this.intents = parts.openIntents(mount, this)
@@ -165,6 +169,7 @@ export class MountState implements AsyncDisposable {
     this.#config = undefined
     this.#upstream = undefined
     this.#exchange = undefined
+    this.ownIdentity.drop()
     this.#dropTokens()
   }
 

@@ -17,11 +17,13 @@ export type Finding = {
 export type PreflightContext = {
   readonly mount: Mount
   readonly mountTokens: Pick<MountTokens, 'check' | 'identityOf' | 'signingKeyOf'>
-  readonly outbound: Pick<OutboundClient, 'connections' | 'exchange'>
+  readonly outbound: Pick<OutboundClient, 'connections' | 'direct' | 'exchange'>
   readonly state: MountState
   readonly upstream: ReadyUpstream
   readonly call: UpstreamCall
   readonly clock: Clock
+  /** Signs in as the root, once for all checks. */
+  signIn(): Promise<void>
 }
 
 /** How many groups, applications or scopes a check looks up: the request has a time limit. */

@@ -2,7 +2,7 @@ import { ServiceError } from '../../../errors.ts'
 import { hintOf, holderName, rootPasswords } from '../root-rotation/root-passwords.ts'
 import { callerError, UpstreamError } from '../upstream/index.ts'
 import type { ClientCertificate } from '../certificates/client-certificate.ts'
-import { signInChecks } from '../sign-in/sign-in-checks.ts'
+import { signInChecks, signInNow } from '../sign-in/sign-in-checks.ts'
 import { directoryPermissions } from './directory-permissions.ts'
 import type { Finding, PreflightContext } from './preflight-context.ts'
 import { resourceManagerPermissions } from './resource-manager-permissions.ts'
@@ -37,8 +37,8 @@ const fixes: Readonly<Record<string, string>> = {
  * Checks everything that credentials depend on, without changing anything. A check that cannot be made is not
  * ok and says why. docs/contract/cloud.md#preflight
  */
-export async function preflight(parts: Omit<PreflightContext, 'upstream'>): Promise<Preflight> {
-  const { state, call } = parts
+export async function preflight(parts: Omit<PreflightContext, 'signIn' | 'upstream'>): Promise<Preflight> {
+  const { state } = parts
   const checks: Check[] = []
   const check = async (name: string, look: () => Promise<Finding>): Promise<boolean> => {
     const { ok, detail, fix = fixes[name] ?? '' } = await look().catch(failedFinding)
@@ -51,13 +51,14 @@ export async function preflight(parts: Omit<PreflightContext, 'upstream'>): Prom
   })
   if (!hasSettings) return { ok: false, checks }
   const upstream = await state.upstream()
-  const context = { ...parts, upstream }
+  let signingIn: Promise<void> | undefined
+  const signIn = () => (signingIn ??= signInNow({ ...parts, upstream }))
+  const context = { ...parts, upstream, signIn }
   const { credential } = upstream.settings
   await check('auth_type', async () => ({ ok: true, detail: credential.type }))
   for (const [name, look] of signInChecks(context)) await check(name, look)
   const isSignedIn = await check('sign_in', async () => {
-    // a cached token would show the permissions and the secret of an hour ago
-    await upstream.tokens.fresh('directory', call)
+    await signIn()
     return { ok: true, detail: `client ${upstream.settings.clientId || 'of the machine'}` }
   })
   if (isSignedIn) {

@@ -52,7 +52,7 @@ export type CloudCredentialsParts = {
   readonly servers: Servers
   readonly pause?: ((milliseconds: number, signal?: AbortSignal) => Promise<void>) | undefined
   readonly mountTokens: Pick<MountTokens, 'check' | 'identityOf' | 'signingKeyOf'>
-  readonly outbound: Pick<OutboundClient, 'connections' | 'exchange'>
+  readonly outbound: Pick<OutboundClient, 'connections' | 'direct' | 'exchange'>
   /** Shortened by tests. */
   readonly patience?: Partial<Patience> | undefined
   readonly requestLimitMs?: number | undefined

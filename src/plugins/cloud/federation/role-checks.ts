@@ -52,6 +52,7 @@ export async function checkFederatedClient(
 ): Promise<void> {
   effectiveLogin(await state.findConfig(), state.operator)
   if (!clientId.test(id)) throw refuse('invalid', 'federated_client_id must be a client id')
-  if ((await ownClientIds(state, call)).some((own) => own.toLowerCase() === id.toLowerCase()))
+  const owns = await ownClientIds(state, call, { fresh: true })
+  if (owns.some((own) => own.toLowerCase() === id.toLowerCase()))
     throw refuse('invalid', 'federated_client_id must not refer to the application used by this engine')
 }

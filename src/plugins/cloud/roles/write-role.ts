@@ -67,7 +67,7 @@ async function checkedTarget(
     'error loading Application',
     upstream.directory.getApplication(role.application_object_id, call),
   )
-  checkIsNotOwn(appId, await ownClientIds(state, call))
+  checkIsNotOwn(appId, await ownClientIds(state, call, { fresh: true }))
   if (role.permanently_delete && !role.persist_app) {
     throw refuse('invalid', 'permanently_delete must be false if application_object_id is provided')
   }

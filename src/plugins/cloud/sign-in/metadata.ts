@@ -4,7 +4,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import { clean, jsonOf, retryAfter } from '../upstream/answer.ts'
 import type { FreshToken } from '../upstream/transport.ts'
 import type { UpstreamCall } from '../upstream/upstream-call.ts'
-import { noMetadata, refusedIdentity, UpstreamError } from '../upstream/upstream-error.ts'
+import { noMetadata, refusedIdentity, silentMetadata, UpstreamError } from '../upstream/upstream-error.ts'
 
 export type MetadataPlace = {
   readonly metadataEndpoint?: string | undefined
@@ -12,11 +12,11 @@ export type MetadataPlace = {
   readonly identityHeader?: string | undefined
 }
 
+/** A managed identity; an empty client id is that of the machine itself. */
+export type WantedIdentity = { readonly resource: string; readonly clientId: string }
+
 /** Asks the metadata service for a token of a managed identity, never from a cache of ours. */
-export type Metadata = (
-  wanted: { readonly resource: string; readonly clientId: string },
-  call: UpstreamCall,
-) => Promise<FreshToken>
+export type Metadata = (wanted: WantedIdentity, call: UpstreamCall) => Promise<FreshToken>
 
 export type MetadataParts = {
   readonly place: MetadataPlace
@@ -25,6 +25,7 @@ export type MetadataParts = {
 }
 
 export const defaultEndpoint = 'http://169.254.169.254'
+const unanswered = 'the metadata endpoint does not answer'
 const connectMs = 2_000
 const answerMs = 20_000
 const maxBytes = 65_536
@@ -56,13 +57,17 @@ export function openMetadata({ place, outbound, clock }: MetadataParts): Metadat
   return async ({ resource, clientId }, call) => {
     const query = new URLSearchParams({ 'api-version': version, resource })
     if (clientId !== '') query.set('client_id', clientId)
+    let isThere = false
     const answer = await outbound
       .direct({
+        onConnect: () => {
+          isThere = true
+        },
         ...{ service: 'metadata', url: `${url}?${query}`, headers, connectMs, maxBytes, signal: call.signal },
         timeoutMs: Math.max(1, Math.min(answerMs, call.deadline - clock.now())),
       })
       .catch((cause: unknown) => {
-        throw failure(0, noMetadata, 'the metadata endpoint does not answer', { cause })
+        throw failure(0, isThere ? silentMetadata : noMetadata, unanswered, { cause })
       })
     if (answer.status !== 200) throw refused(answer, clock.now(), identityHeader)
     const read = tokenAnswer.safeParse(jsonOf(answer.body))
@@ -105,5 +110,5 @@ const failure = (
 ): UpstreamError =>
   new UpstreamError({
     ...{ service: 'metadata', operation: 'token', status, code, text, retryAfterMs, cause },
-    message: `${code === noMetadata ? 'no managed identity' : 'managed identity'}: ${text}`,
+    message: `${text === unanswered ? 'no managed identity' : 'managed identity'}: ${text}`,
   })

@@ -8,7 +8,7 @@ import { hasEnded } from '../certificates/client-certificate.ts'
 import { certificateProof, tokenInFile } from './assertions.ts'
 import { explained } from './explain.ts'
 import { nothingConfigured } from './choose-credential.ts'
-import type { Metadata } from './metadata.ts'
+import type { Metadata, WantedIdentity } from './metadata.ts'
 import type { RootCredential } from './root-credential.ts'
 
 /** Signs in once with the root credential, never from a cache. Throws `UpstreamError` and refusals. */
@@ -67,10 +67,7 @@ function proofOf(credential: Exclude<RootCredential, { type: 'msi' }>, parts: Lo
     case 'aks_wif':
       return { assertion: () => tokenInFile(credential.tokenFile) }
     case 'msi_wif': {
-      const wanted = {
-        resource: parts.environment.identityTokenAudience,
-        clientId: credential.managedIdentityClientId,
-      }
+      const wanted = wantedIdentity(credential, parts.environment)
       return { assertion: async (_endpoint, call) => (await parts.metadata(wanted, call)).token }
     }
   }
@@ -78,13 +75,27 @@ function proofOf(credential: Exclude<RootCredential, { type: 'msi' }>, parts: Lo
 
 const defaultScope = /\/\.default$/
 
+/** What the metadata service is asked for; `scope` is that of the access token. */
+export const wantedIdentity = (
+  credential: Extract<RootCredential, { type: 'msi' | 'msi_wif' }>,
+  { identityTokenAudience, directoryScope }: Environment,
+  scope = directoryScope,
+): WantedIdentity =>
+  credential.type === 'msi'
+    ? { resource: scope.replace(defaultScope, ''), clientId: credential.clientId }
+    : { resource: identityTokenAudience, clientId: credential.managedIdentityClientId }
+
+/** Without a metadata service, an identity that was only the last resort is none. */
+export function missingIdentity(error: unknown, credential: RootCredential): unknown {
+  const isLastResort = credential.type === 'msi' && credential.isLastResort
+  return isLastResort && error instanceof UpstreamError && error.code === noMetadata
+    ? new UpstreamError({ ...error, message: nothingConfigured, cause: error })
+    : error
+}
+
 const managedIdentityLogin =
-  ({ clientId, isLastResort }: Extract<RootCredential, { type: 'msi' }>, { metadata }: LoginParts): Login =>
-  async (scope, call) => {
-    try {
-      return await metadata({ resource: scope.replace(defaultScope, ''), clientId }, call)
-    } catch (error) {
-      if (!isLastResort || !(error instanceof UpstreamError) || error.code !== noMetadata) throw error
-      throw new UpstreamError({ ...error, message: nothingConfigured, cause: error })
-    }
-  }
+  (credential: Extract<RootCredential, { type: 'msi' }>, { metadata, environment }: LoginParts): Login =>
+  (scope, call) =>
+    metadata(wantedIdentity(credential, environment, scope), call).catch((error: unknown) => {
+      throw missingIdentity(error, credential)
+    })

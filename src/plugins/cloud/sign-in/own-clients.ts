@@ -1,21 +1,54 @@
+import { refuse, ServiceError } from '../../../errors.ts'
 import { signInValues } from '../config/effective-settings.ts'
 import type { MountState } from '../mount-state.ts'
 import { callerError, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
+import { noMetadata, refusedIdentity } from '../upstream/upstream-error.ts'
+import { chooseType } from './choose-credential.ts'
 
 /**
  * The client ids of the identities that the engine itself uses, which no role may give out. A managed identity is
- * known only from its token. Throws if an `auth_type` asks for one that cannot sign in.
- * docs/contract/cloud.md#sign-in
+ * known only from its token: throws if the engine may have one and cannot tell which. `fresh`: believes nothing
+ * that was found out before. docs/contract/cloud.md#own-identity
  */
-export async function ownClientIds(state: MountState, call: UpstreamCall): Promise<string[]> {
+export async function ownClientIds(
+  state: MountState,
+  call: UpstreamCall,
+  { fresh = false } = {},
+): Promise<string[]> {
   const values = signInValues(await state.findConfig(), state.operator, state.isHostOffered)
   const ids = [values.clientId, values.managedIdentityClientId].filter((id) => id !== '')
-  // with no `auth_type`, the host may have no identity at all, and roles that need none are not to wait for it
-  if (values.authType !== 'msi' && values.authType !== 'msi_wif') return ids
+  const type = chooseType(values)
+  if (type !== 'msi' && type !== 'msi_wif') return ids
+  const isLastResort = values.authType === ''
+  const own = await state.ownIdentity.find(() => appIdOf(state, call, isLastResort), fresh)
+  return own === undefined ? ids : [...ids, own]
+}
+
+/** The client id in the engine's own tokens. Undefined if the machine has no identity, and needs none. */
+async function appIdOf(
+  state: MountState,
+  call: UpstreamCall,
+  isLastResort: boolean,
+): Promise<string | undefined> {
   try {
     const { appId } = await (await state.upstream()).tokens.claims('directory', call)
-    return appId === undefined ? ids : [...ids, appId]
+    if (appId === undefined) throw refuse('invalid', 'the token of the engine does not name its client')
+    return appId
   } catch (error) {
+    if (isLastResort && hasNoIdentity(error)) return undefined
     throw error instanceof UpstreamError ? callerError(error) : error
   }
 }
+
+/**
+ * With no `auth_type`, the machine may have no identity, and roles that need none are not to wait for it. A
+ * metadata service of another cloud answers 404, also to repeated requests.
+ */
+const hasNoIdentity = (error: unknown): boolean =>
+  error instanceof UpstreamError
+    ? error.service === 'metadata' &&
+      (error.code === noMetadata || error.code === refusedIdentity || error.status === 404)
+    : error instanceof ServiceError && settingIsMissing.test(error.message)
+
+/** The engine cannot sign in at all. */
+const settingIsMissing = /^(?:subscription_id|tenant_id) is required$/

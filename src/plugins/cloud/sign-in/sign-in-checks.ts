@@ -2,15 +2,17 @@ import { z } from 'zod'
 import type { Finding, PreflightContext } from '../config/preflight-context.ts'
 import { identityTokenUse } from '../federation/identity-token-use.ts'
 import { clean, jsonOf } from '../upstream/answer.ts'
-import { UpstreamError } from '../upstream/upstream-error.ts'
+import { noMetadata, silentMetadata, UpstreamError } from '../upstream/upstream-error.ts'
 import { tokenInFile } from './assertions.ts'
 import { claimsIn } from './explain.ts'
-import { defaultEndpoint } from './metadata.ts'
+import { defaultEndpoint, openMetadata } from './metadata.ts'
+import { missingIdentity, wantedIdentity } from './open-login.ts'
 import type { RootCredential } from './root-credential.ts'
 
 type NamedCheck = readonly [name: string, look: () => Promise<Finding>]
 
 const fetchMs = 10_000
+const knockMs = 3_000
 const largestDocument = 1024 ** 2
 /** The cloud keeps no more keys of an issuer. */
 const mostKeys = 100
@@ -94,15 +96,41 @@ async function tokenFile({
     : { ok: true, detail: `issuer ${claims.issuer}, subject ${claims.subject}` }
 }
 
-/** Signs in, but looks only at what the metadata service says. */
-async function metadata({ state, upstream, call }: PreflightContext): Promise<Finding> {
+/** Looks only at what the metadata service says. */
+async function metadata({ state, signIn }: PreflightContext): Promise<Finding> {
   const { metadataEndpoint, identityEndpoint, identityHeader } = state.operator
   const isPlatform = identityEndpoint !== undefined && identityHeader !== undefined
   const detail = isPlatform ? `the platform's ${identityEndpoint}` : (metadataEndpoint ?? defaultEndpoint)
   try {
-    await upstream.tokens.fresh('directory', call)
+    await signIn()
   } catch (error) {
     if (error instanceof UpstreamError && error.service === 'metadata') throw error
   }
   return { ok: true, detail }
 }
+
+/**
+ * Signs in, never from a cache: a cached token would show the permissions and the secret of an hour ago. Waits
+ * less than a request for a metadata service that is silent: whoever checks is there and waits.
+ */
+export async function signInNow(context: Omit<PreflightContext, 'signIn'>): Promise<void> {
+  const { upstream, call } = context
+  const { credential } = upstream.settings
+  if (credential.type === 'msi' || credential.type === 'msi_wif') await knock(credential, context)
+  await upstream.tokens.fresh('directory', call)
+}
+
+/** Throws if the metadata service does not answer. Its other refusals may pass. */
+async function knock(
+  credential: Extract<RootCredential, { type: 'msi' | 'msi_wif' }>,
+  { state, upstream, outbound, call, clock }: Omit<PreflightContext, 'signIn'>,
+): Promise<void> {
+  const ask = openMetadata({ place: state.operator, outbound, clock })
+  const soon = { ...call, deadline: clock.now() + knockMs }
+  await ask(wantedIdentity(credential, upstream.settings.environment), soon).catch((error: unknown) => {
+    if (isUnanswered(error)) throw missingIdentity(error, credential)
+  })
+}
+
+const isUnanswered = (error: unknown): boolean =>
+  error instanceof UpstreamError && (error.code === noMetadata || error.code === silentMetadata)

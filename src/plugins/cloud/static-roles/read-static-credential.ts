@@ -1,18 +1,21 @@
 import { refuse } from '../../../errors.ts'
+import type { Clock } from '../../../lib/clock.ts'
 import { formatTime } from '../../../lib/time.ts'
-import { effectiveClientId } from '../config/effective-settings.ts'
 import type { MountState } from '../mount-state.ts'
 import { checkIsNotOwn } from '../roles/write-role.ts'
+import { ownClientIds } from '../sign-in/own-clients.ts'
+import type { UpstreamCall } from '../upstream/index.ts'
+import { callWithin } from '../upstream-work.ts'
 import type { StaticPassword, StaticRole } from './static-role-record.ts'
 
 /** The password of a role, if it may be used now. Throws a refusal otherwise. */
 export async function usablePassword(
   name: string,
   { is_gone, application_client_id, current }: StaticRole,
-  state: MountState,
+  { state, call }: { readonly state: MountState; readonly call: UpstreamCall },
 ): Promise<StaticPassword & { readonly client_secret: string }> {
   if (is_gone) throw refuse('invalid', `the application of role '${name}' no longer exists`)
-  checkIsNotOwn(application_client_id, [effectiveClientId(await state.findConfig(), state.operator)])
+  checkIsNotOwn(application_client_id, await ownClientIds(state, call))
   if (!hasText(current))
     throw refuse('invalid', `no client_secret is stored for role '${name}'; rotate the role first`)
   return current
@@ -22,6 +25,13 @@ const hasText = (
   password: StaticPassword | undefined,
 ): password is StaticPassword & { readonly client_secret: string } => password?.client_secret !== undefined
 
+/** What uses of a static role's password need. */
+export type ReadWork = {
+  readonly state: MountState
+  readonly clock: Clock
+  readonly correlationId: string
+}
+
 /**
  * The password of a static role, and the former one in its grace period. Reads one record, without a call
  * upstream. Undefined if the role does not exist. docs/cloud-static-roles.md#reading-a-password
@@ -29,11 +39,12 @@ const hasText = (
 export async function readStaticCredential(
   name: string,
   metadata: Readonly<Record<string, string>>,
-  { state, now }: { readonly state: MountState; readonly now: number },
+  { state, clock, correlationId }: ReadWork,
 ): Promise<{ data: object; warnings: string[] } | undefined> {
   const role = await state.staticRoles.find(name)
   if (role === undefined) return undefined
-  const current = await usablePassword(name, role, state)
+  const current = await usablePassword(name, role, { state, call: callWithin(clock, correlationId) })
+  const now = clock.now()
   const { former, due, last_rotation: last } = role
   const isEnded = current.expiration !== '' && Date.parse(current.expiration) <= now
   return {

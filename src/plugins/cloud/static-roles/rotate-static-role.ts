@@ -5,6 +5,7 @@ import { addPassword, type MadePassword } from '../credentials/add-password.ts'
 import type { Requester } from '../credentials/credential-record.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import { checkIsNotOwn } from '../roles/write-role.ts'
+import { ownClientIds } from '../sign-in/own-clients.ts'
 import { callerError, UpstreamError } from '../upstream/index.ts'
 import { isGone, wasRemoved } from '../upstream/removal.ts'
 import { callWithin, orRefuse, type UpstreamWork } from '../upstream-work.ts'
@@ -79,7 +80,8 @@ async function rotate(
   try {
     const upstream = await state.upstream()
     work = { ...staticWork, upstream }
-    checkIsNotOwn(role.application_client_id, [upstream.settings.clientId])
+    const call = callWithin(work.clock, work.correlationId, work.signal)
+    checkIsNotOwn(role.application_client_id, await ownClientIds(state, call))
     await removeFormer(name, role, work)
     made = await addStaticPassword(name, role, work)
   } finally {

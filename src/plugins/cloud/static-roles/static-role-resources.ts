@@ -6,7 +6,6 @@ import type { Call } from '../../../http/resource.ts'
 import type { CloudEngine } from '../engine.ts'
 import { tokenFields } from '../federation/federated-credentials.ts'
 import { accessTokenAnswer } from '../federation/token-resource.ts'
-import { readStaticCredential } from './read-static-credential.ts'
 import { shownStaticRole, staticRoleFields } from './static-role-input.ts'
 
 const text = z.string()
@@ -156,11 +155,8 @@ export const staticRoleResources = (engine: CloudEngine): Resource[] => [
       summary: 'Get the password of a static role',
       input: readFields,
       ...credentialAnswer,
-      handle: async ({ mount, params, input }) =>
-        readStaticCredential(roleName(params), input.metadata ?? {}, {
-          state: engine.stateOf(mount),
-          now: engine.now(),
-        }),
+      handle: ({ mount, params, input, call }) =>
+        engine.staticRoles.credential(mount, roleName(params), input.metadata ?? {}, call.requestId),
     },
   }),
   resource('/static-creds/:name/token', {

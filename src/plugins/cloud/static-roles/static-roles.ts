@@ -12,6 +12,7 @@ import type { RotationLog } from '../root-rotation/complete-rotation.ts'
 import { pause } from '../upstream/index.ts'
 import { comparePasswords } from './compare-passwords.ts'
 import { deleteStaticRole } from './delete-static-role.ts'
+import { readStaticCredential } from './read-static-credential.ts'
 import { retireDue, retireAll } from './retirements.ts'
 import { rotateStaticRole, type StaticWork } from './rotate-static-role.ts'
 import { staticToken } from './static-token.ts'
@@ -148,6 +149,17 @@ export class StaticRoles implements AsyncDisposable {
   /** Returns warnings. */
   delete(mount: Mount, name: string, how: { readonly revoke: boolean }): Promise<string[]> {
     return deleteStaticRole(name, how, this.#work(mount, this.#parts.random.uuid()))
+  }
+
+  /** The password of a role. Undefined if the role does not exist. */
+  credential(
+    mount: Mount,
+    name: string,
+    metadata: Readonly<Record<string, string>>,
+    correlationId: string,
+  ): ReturnType<typeof readStaticCredential> {
+    const { stateOf, clock } = this.#parts
+    return readStaticCredential(name, metadata, { state: stateOf(mount), clock, correlationId })
   }
 
   /** An access token for the application of a role. */

@@ -1,12 +1,10 @@
 import { refuse } from '../../../errors.ts'
-import type { Clock } from '../../../lib/clock.ts'
 import { accessTokenData, type TokenRequest } from '../federation/federated-credentials.ts'
 import { requestedScope } from '../federation/requested-scope.ts'
 import { tokenRefusal } from '../federation/token-refusal.ts'
-import type { MountState } from '../mount-state.ts'
 import { UpstreamError } from '../upstream/index.ts'
 import { callWithin } from '../upstream-work.ts'
-import { usablePassword } from './read-static-credential.ts'
+import { type ReadWork, usablePassword } from './read-static-credential.ts'
 
 /**
  * An access token for the application of a static role, by its password. Tokens are kept for each password, so
@@ -15,15 +13,11 @@ import { usablePassword } from './read-static-credential.ts'
 export async function staticToken(
   name: string,
   { scope: sent, fresh }: TokenRequest,
-  {
-    state,
-    clock,
-    correlationId,
-  }: { readonly state: MountState; readonly clock: Clock; readonly correlationId: string },
+  { state, clock, correlationId }: ReadWork,
 ): Promise<object> {
   const role = await state.staticRoles.find(name)
   if (role === undefined) throw refuse('invalid', `role '${name}' does not exist`)
-  const current = await usablePassword(name, role, state)
+  const current = await usablePassword(name, role, { state, call: callWithin(clock, correlationId) })
   const scope = requestedScope(sent, role.allowed_scopes)
   const holder = `static/${name}/${current.key_id}`
   const client = { clientId: role.application_client_id, proof: { secret: current.client_secret } }

@@ -177,7 +177,7 @@ async function applicationOf(
 ): Promise<Application> {
   const call = callWithin(clock, correlationId, signal)
   const application = await orRefuse('error loading Application', upstream.directory.getApplication(id, call))
-  checkIsNotOwn(application.appId, await ownClientIds(state, call))
+  checkIsNotOwn(application.appId, await ownClientIds(state, call, { fresh: true }))
   return application
 }
 

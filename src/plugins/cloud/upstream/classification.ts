@@ -4,6 +4,7 @@ import { assertionCodes } from './sign-in-refusals.ts'
 import {
   noMetadata,
   refusedIdentity,
+  silentMetadata,
   type UpstreamError,
   type UpstreamOperation,
   type UpstreamService,
@@ -170,6 +171,7 @@ const policyRows: readonly Row[] = [
 const rows: readonly Row[] = [
   ...refusedCredentials.map((code): Row => ({ kind: 'credential', service: 'login', code })),
   { kind: 'credential', service: 'metadata', code: noMetadata },
+  { kind: 'credential', service: 'metadata', code: silentMetadata },
   { kind: 'credential', service: 'metadata', code: refusedIdentity },
   { kind: 'throttled', status: 429 },
   ...policyRows,

@@ -2,8 +2,9 @@ import type { Refusal } from './sign-in-refusals.ts'
 
 export type UpstreamService = 'login' | 'directory' | 'resource-manager' | 'metadata'
 
-/** Our code for a host without a metadata service, and for a refusal of that service. */
+/** Our codes for a host without a metadata service, for one that is there but silent, and for its refusal. */
 export const noMetadata = 'no_managed_identity'
+export const silentMetadata = 'silent_metadata'
 export const refusedIdentity = 'managed_identity'
 /** The login service does not find the key of an assertion among the published ones. */
 export const unpublishedKey = 'AADSTS7000272'

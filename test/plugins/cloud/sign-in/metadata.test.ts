@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { FaultInput } from '../../../../simulators/directory/fault-fields.ts'
+import { verdict } from '../../identity/login-mount.ts'
 import { type CloudFixture, startCloudFixture } from '../cloud-fixture.ts'
 
 let fixture: CloudFixture
@@ -21,8 +22,10 @@ beforeAll(async () => {
     host: ({ identityEndpoint, identityHeader }) => ({
       IDENTITY_ENDPOINT: identityEndpoint,
       IDENTITY_HEADER: identityHeader,
+      CLOUD_CLIENT_SECRET: 'of the environment',
     }),
   })
+  await platform.root.write('identity/oidc/config', { issuer: platform.server.url })
 })
 afterAll(async () => {
   await fixture[Symbol.asyncDispose]()
@@ -137,6 +140,22 @@ describe('the metadata service', () => {
     )
   })
 
+  test('that is silent makes the check wait for it once, and shortly', async () => {
+    fixture.directory.fault({ kind: 'silent', operation: 'machineToken', times: null })
+
+    const { body } = await fixture.root.read('cloud/config/check')
+
+    const detail = 'no managed identity: the metadata endpoint does not answer'
+    const failed = { ok: false, detail, fix: expect.stringMatching(/.+/) }
+    expect(body.data?.['checks']).toEqual([
+      expect.objectContaining({ name: 'settings', ok: true }),
+      expect.objectContaining({ name: 'auth_type', ok: true }),
+      { name: 'metadata', ...failed },
+      { name: 'sign_in', ...failed },
+    ])
+    expect(fixture.directory.journal.entries({ service: 'metadata' })).toHaveLength(1)
+  })
+
   test('serves a mount of a namespace that the operator has named', async () => {
     const { root } = fixture
     await root.write('sys/namespaces/guest', {})
@@ -174,3 +193,121 @@ test.each(['msi', 'msi_wif'])(
     })
   },
 )
+
+// docs/contract/cloud.md#own-identity
+describe("without an auth_type and a client id, the identity of the machine is the engine's own", () => {
+  const isOwn = ['federated_client_id', 'application_object_id'].map(
+    (field) => `400 ${field} must not refer to the application used by this engine`,
+  )
+  const lastResort = { auth_type: '', client_id: '', client_secret: '' }
+  const scope = 'https://graph.microsoft.com/.default'
+  let count = 0
+
+  const writeRole = (clientId: string, name = `last-${++count}`) =>
+    fixture.root.write(`cloud/roles/${name}`, {
+      credential_type: 'federated',
+      federated_client_id: clientId,
+    })
+  const uses = async (name: string) =>
+    [
+      await fixture.root.read(`cloud/creds/${name}`),
+      await fixture.root.write(`cloud/token/${name}`, { scope }),
+    ].map(verdict)
+  const machine = () => fixture.directory.systemAssignedIdentity.clientId
+
+  test('a role cannot name it', async () => {
+    await fixture.root.write('cloud/config', lastResort)
+
+    expect([verdict(await writeRole(machine().toUpperCase())), verdict(await writeRole('another'))]).toEqual([
+      isOwn[0],
+      '204',
+    ])
+  })
+
+  test('a stored role does not give it out, also while the metadata service is out of reach', async () => {
+    await fixture.root.write('cloud/config', fixture.config({ auth_type: 'root_creds' }))
+    expect(verdict(await writeRole(machine(), 'stored'))).toBe('204')
+    await fixture.root.write('cloud/config', lastResort)
+
+    const reached = await uses('stored')
+    fixture.clock.advance(90_000)
+    await fixture.directory.goDown('metadata')
+    const unreached = await uses('stored')
+    await fixture.directory.comeBack('metadata')
+
+    expect([...reached, ...unreached]).toEqual([isOwn[1], isOwn[1], isOwn[1], isOwn[1]])
+  })
+
+  test('nothing is given out while the metadata service cannot tell', async () => {
+    await fixture.root.write('cloud/config', fixture.config({ auth_type: 'root_creds' }))
+    expect(verdict(await writeRole(machine(), 'unsure'))).toBe('204')
+    const { id } = fixture.directory.admin.addApplication({ displayName: 'static' })
+    const write = { application_object_id: id }
+    expect(verdict(await fixture.root.write('cloud/static-roles/unsure', write))).toBe('204')
+    await fixture.root.write('cloud/config', lastResort)
+    fixture.directory.fault({ kind: 'status', status: 500, operation: 'machineToken', times: null })
+
+    const refused = [
+      verdict(await writeRole(machine())),
+      ...(await uses('unsure')),
+      verdict(await fixture.root.read('cloud/static-creds/unsure')),
+      verdict(await fixture.root.write('cloud/static-creds/unsure/token', { scope })),
+      verdict(await fixture.root.write('cloud/rotate-role/unsure', {})),
+    ]
+    fixture.directory.clearFaults()
+
+    for (const text of refused) expect(text).toMatch(/^502 .*managed identity: /s)
+    expect((await fixture.root.read('cloud/static-creds/unsure')).status).toBe(200)
+  })
+
+  test.each([
+    { name: 'does not exist', fault: undefined },
+    { name: 'is that of another cloud', fault: { status: 404 } },
+    { name: 'has no identity for the machine', fault: { status: 400 } },
+  ])('a mount that needs none works if the metadata service $name', async ({ fault }) => {
+    await fixture.root.write('cloud/config', lastResort)
+    if (fault === undefined) await fixture.directory.goDown('metadata')
+    else fixture.directory.fault({ kind: 'status', operation: 'machineToken', times: null, ...fault })
+
+    const name = `none-${++count}`
+    const written = await writeRole('client', name)
+    const issued = await fixture.root.read(`cloud/creds/${name}`)
+    if (fault === undefined) await fixture.directory.comeBack('metadata')
+
+    expect([verdict(written), issued.status]).toEqual(['204', 200])
+  })
+})
+
+// docs/contract/cloud.md#sign-in
+describe('a secret in the environment', () => {
+  const identity = async () => (await platform.root.read('cloud/config/identity')).body.data?.['auth_type']
+
+  test('is used without an auth_type', async () => {
+    await platform.root.write('cloud/config', platform.config({ auth_type: '', client_secret: '' }))
+
+    const { ok, detail } = await signIn(platform)
+
+    expect([await identity(), ok, detail]).toEqual([
+      ...['root_creds', false, expect.stringContaining('AADSTS7000215')],
+    ])
+  })
+
+  test.each([
+    { auth_type: 'msi', client_id: '', identity_token_audience: '' },
+    { auth_type: 'plugin_wif', identity_token_audience: 'api://AzureADTokenExchange' },
+  ])('is not used with auth_type $auth_type, which decides alone', async (fields) => {
+    const { directory, root } = platform
+    const { body } = await root.read('sys/mounts/cloud')
+    directory.admin.addTrust(directory.rootApplicationId, {
+      issuer: `${platform.server.url}/v1/identity/oidc/plugins`,
+      subject: `plugin-identity:root:secret:${String(body.data?.['accessor'])}`,
+      audience: `api://AzureADTokenExchange`,
+    })
+    const write = platform.config({ client_secret: '', ...fields })
+    expect((await root.write('cloud/config', write)).text).toBe('')
+
+    const { ok } = await signIn(platform)
+
+    expect([await identity(), ok]).toEqual([fields.auth_type, true])
+  })
+})
