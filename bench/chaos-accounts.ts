@@ -1,5 +1,5 @@
 import type { Thing } from '../simulators/directory/inventory.ts'
-import { type ChaosWorld, dynamicRoles, sharedRoles } from './chaos-world.ts'
+import { type ChaosWorld, dynamicRoles, mountOf, mounts, sharedRoles } from './chaos-world.ts'
 
 /**
  * A credential that a caller received, and the state its caller expects. `unsure`: the response to its
@@ -25,9 +25,6 @@ type Books = {
 }
 
 const roles = [...dynamicRoles, ...sharedRoles]
-/** The current secret of the root application, and its successor. */
-const maxRootPasswords = 2
-
 /**
  * Lists the problems: objects without an owner, leases without their object, secrets that do not work, a root
  * application that cannot sign in.
@@ -40,11 +37,15 @@ export async function accounts(world: ChaosWorld, held: readonly Held[]): Promis
     ...passwords(books),
     ...(await rotated(books)),
     ...(await trusts(books)),
-    ...(await root(world)),
+    ...(await appRoles(books)),
+    ...(await roots(books)),
   ]
-  const { data } = (await world.call({ method: 'GET', path: 'cloud/debris' })).body ?? {}
-  const left = (data as { objects: object[] }).objects
-  return [...problems, ...left.map((one) => `still debris: ${JSON.stringify(one)}`)]
+  for (const mount of mounts) {
+    const { data } = (await world.call({ method: 'GET', path: `${mount}/debris` })).body ?? {}
+    const left = (data as { objects: object[] }).objects
+    problems.push(...left.map((one) => `still debris of ${mount}: ${JSON.stringify(one)}`))
+  }
+  return problems
 }
 
 async function read(world: ChaosWorld, held: readonly Held[]): Promise<Books> {
@@ -52,10 +53,10 @@ async function read(world: ChaosWorld, held: readonly Held[]): Promise<Books> {
   for (const role of roles) {
     const { body } = await world.call({
       method: 'GET',
-      path: `sys/leases/lookup/cloud/creds/${role}?list=true`,
+      path: `sys/leases/lookup/${mountOf(role)}/creds/${role}?list=true`,
     })
     const { keys = [] } = (body?.data ?? {}) as { keys?: string[] }
-    leases.set(role, new Set(keys.map((key) => `cloud/creds/${role}/${key}`)))
+    leases.set(role, new Set(keys.map((key) => `${mountOf(role)}/creds/${role}/${key}`)))
   }
   const managed = new Map<string, string>()
   for (const role of ['persisted', 'passing']) {
@@ -101,10 +102,9 @@ async function objects({ world, managed, leases, things }: Books): Promise<strin
     if (kind !== 'application' || clientId === null) continue
     if (managedIds.has(id)) owners.set(clientId, 'role')
     else {
-      const { status, body } = await world.call({ method: 'GET', path: `cloud/whois/${clientId}` })
-      const { lease_id: lease } = (body?.data ?? {}) as { lease_id?: string }
-      if (status === 200 && lease !== undefined) owners.set(clientId, lease)
-      else problems.push(`application ${name} has no owner`)
+      const lease = await leaseOf(clientId, world)
+      if (lease === undefined) problems.push(`application ${name} has no owner`)
+      else owners.set(clientId, lease)
     }
   }
   const owned = new Set(owners.values())
@@ -117,6 +117,15 @@ async function objects({ world, managed, leases, things }: Books): Promise<strin
       problems.push(`${kind} ${id} has no owner`)
   }
   return problems
+}
+
+async function leaseOf(clientId: string, world: ChaosWorld): Promise<string | undefined> {
+  for (const mount of mounts) {
+    const { status, body } = await world.call({ method: 'GET', path: `${mount}/whois/${clientId}` })
+    const { lease_id: lease } = (body?.data ?? {}) as { lease_id?: string }
+    if (status === 200 && lease !== undefined) return lease
+  }
+  return undefined
 }
 
 /** A shared application has as many passwords as its role has leases. */
@@ -160,15 +169,56 @@ async function rotated({ world, things }: Books): Promise<string[]> {
   return problems
 }
 
-async function root(world: ChaosWorld): Promise<string[]> {
-  const { body } = await world.call({ method: 'GET', path: 'cloud/config/check' })
-  const { checks = [] } = (body?.data ?? {}) as { checks?: { name: string; ok: boolean; detail: string }[] }
-  const signIn = checks.find(({ name }) => name === 'sign_in')
-  const own = world.directory
-    .inventory()
-    .filter(({ kind, clientId }) => kind === 'password' && clientId === world.directory.rootClientId)
-  return [
-    ...(signIn?.ok === true ? [] : [`the root does not sign in: ${signIn?.detail}`]),
-    ...(own.length <= maxRootPasswords ? [] : [`the root has ${own.length} secrets that the engine made`]),
-  ]
+/** An application of a role has the app roles that the role lists, and each credential of `appointed` has both. */
+async function appRoles({ world, things, leases, managed }: Books): Promise<string[]> {
+  const problems: string[] = []
+  const has = (clientId: string | null | undefined) =>
+    things
+      .filter((thing) => thing.kind === 'app-role-assignment' && thing.clientId === clientId)
+      .map(({ name }) => name)
+      .toSorted()
+      .join(', ')
+  for (const { kind, id, clientId } of things) {
+    if (kind !== 'application' || clientId === null) continue
+    const role = [...managed].find(([, objectId]) => objectId === id)?.[0]
+    const lease = role === undefined ? await leaseOf(clientId, world) : undefined
+    const isAppointed = lease !== undefined && leases.get('appointed')?.has(lease) === true
+    const wanted = isAppointed ? 'Orders.Read, Orders.Write' : await listedAppRoles(role, world)
+    if (has(clientId) !== wanted)
+      problems.push(`${role ?? lease ?? id} has the app roles '${has(clientId)}' instead of '${wanted}'`)
+  }
+  return problems
+}
+
+async function listedAppRoles(role: string | undefined, world: ChaosWorld): Promise<string> {
+  if (role === undefined) return ''
+  const { body } = await world.call({ method: 'GET', path: `cloud/roles/${role}` })
+  const { cloud_app_roles: listed } = (body?.data ?? {}) as { cloud_app_roles?: { role_name: string }[] }
+  return (listed ?? [])
+    .map(({ role_name }) => role_name)
+    .toSorted()
+    .join(', ')
+}
+
+/** Both mounts sign in, and the root application has one secret and one key: those in use. */
+async function roots({ world, things }: Books): Promise<string[]> {
+  const problems: string[] = []
+  for (const mount of mounts) {
+    const { body } = await world.call({ method: 'GET', path: `${mount}/config/check` })
+    const { checks = [] } = (body?.data ?? {}) as {
+      checks?: { name: string; ok: boolean; detail: string }[]
+    }
+    const signIn = checks.find(({ name }) => name === 'sign_in')
+    if (signIn?.ok !== true) problems.push(`the root of ${mount} does not sign in: ${signIn?.detail}`)
+  }
+  const own = things.filter(({ clientId }) => clientId === world.directory.rootClientId)
+  const secrets = own.filter(({ kind }) => kind === 'password')
+  if (secrets.length !== 1) problems.push(`the root has ${secrets.length} secrets that the engine made`)
+  const { body } = await world.call({ method: 'GET', path: 'keyed/config' })
+  const { client_certificate_thumbprint: current } = (body?.data ?? {}) as Record<string, string>
+  for (const { kind, id, thumbprint } of own)
+    if (kind === 'certificate' && thumbprint !== current) problems.push(`nobody uses the root key ${id}`)
+  if (!own.some(({ thumbprint }) => thumbprint === current))
+    problems.push('the root key in use was not made by a rotation')
+  return problems
 }

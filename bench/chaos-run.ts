@@ -5,7 +5,10 @@ import {
   calm,
   type ChaosWorld,
   dynamicRoles,
+  mountOf,
+  mounts,
   NoAnswer,
+  ordersRoles,
   readerAt,
   sharedRoles,
   startChaosWorld,
@@ -86,7 +89,7 @@ class Run {
     else if (dice < 0.5) await this.#renew()
     else if (dice < 0.8) await this.#revoke()
     else if (dice < 0.9) await this.#useStaticRole()
-    else if (dice < 0.985) await this.#changeRole()
+    else if (dice < 0.97) await this.#changeRole()
     else await this.#rotate()
   }
 
@@ -109,7 +112,7 @@ class Run {
   async #create(): Promise<void> {
     const role = this.#pick([...dynamicRoles, ...dynamicRoles, ...sharedRoles]) ?? 'plain'
     const query = this.#random() < 0.2 ? '?wait=ready&wait_limit=5' : ''
-    const answer = await this.#ask('created', 'GET', `cloud/creds/${role}${query}`)
+    const answer = await this.#ask('created', 'GET', `${mountOf(role)}/creds/${role}${query}`)
     const { lease_id: lease, data } = answer?.body ?? {}
     if (answer?.status !== 200 || typeof data !== 'object' || data === null || !('client_id' in data)) return
     this.held.push({
@@ -142,9 +145,13 @@ class Run {
     const groups = this.#random() < 0.5 ? ['web'] : ['web', 'data']
     const cloud_roles = readerAt(directory, ...groups)
     const cloud_groups = this.#random() < 0.5 ? '[]' : '[{"group_name":"foo"}]'
+    const appRoles = ['Orders.Read', 'Orders.Write'].filter(() => this.#random() < 0.5)
+    const cloud_app_roles = ordersRoles(directory, ...appRoles)
     const dice = this.#random()
     if (dice < 0.3)
-      await this.#ask('role_changed', 'POST', 'cloud/roles/persisted', { cloud_roles, cloud_groups })
+      await this.#ask('role_changed', 'POST', 'cloud/roles/persisted', {
+        ...{ cloud_roles, cloud_groups, cloud_app_roles },
+      })
     else if (dice < 0.5)
       await this.#ask('role_changed', 'POST', 'cloud/roles/plain', {
         cloud_roles,
@@ -173,7 +180,8 @@ class Run {
   }
 
   async #rotate(): Promise<void> {
-    await this.#ask('rotated', 'POST', 'cloud/rotate-root')
+    const mount = this.#pick(mounts) ?? 'cloud'
+    await this.#ask(mount === 'cloud' ? 'secret_rotated' : 'key_rotated', 'POST', `${mount}/rotate-root`)
   }
 }
 
@@ -197,7 +205,9 @@ async function settle(world: ChaosWorld, held: readonly Held[]): Promise<void> {
     // waits for a rotation that is going on
     await world.call({ method: 'POST', path: `cloud/rotate-role/${name}` })
   }
-  await waitForCleanup(world, end)
+  for (const mount of mounts)
+    await sendUntilDone(world, { method: 'POST', path: `${mount}/rotate-root` }, end)
+  while (performance.now() < end && !((await isClean(world)) && hasOneRoot(world))) await wait(pollMs)
 }
 
 const trusting = 'cloud/roles/trusting'
@@ -206,14 +216,31 @@ const trustingRole = ({ trusting: { id } }: ChaosWorld) => ({
   credential_type: 'federated',
 })
 
-async function waitForCleanup(world: ChaosWorld, end: number): Promise<void> {
-  while (performance.now() < end) {
-    const { body } = await world.call({ method: 'GET', path: 'cloud/debris' })
-    const { objects } = (body?.data ?? {}) as { objects?: unknown[] }
-    if (objects?.length === 0) return
-    await wait(pollMs)
-  }
+async function sendUntilDone(
+  world: ChaosWorld,
+  request: Parameters<ChaosWorld['call']>[0],
+  end: number,
+): Promise<void> {
+  while (performance.now() < end && (await world.call(request)).status >= 300) await wait(pollMs)
 }
+
+async function isClean(world: ChaosWorld): Promise<boolean> {
+  for (const mount of mounts) {
+    const { body } = await world.call({ method: 'GET', path: `${mount}/debris` })
+    const { objects } = (body?.data ?? {}) as { objects?: unknown[] }
+    if (objects?.length !== 0) return false
+  }
+  return true
+}
+
+/** Whether the successors of the root credentials are in use, and nothing else is left of what came before. */
+const hasOneRoot = ({ directory }: ChaosWorld): boolean =>
+  (['password', 'certificate'] as const).every(
+    (kind) =>
+      directory
+        .inventory()
+        .filter((thing) => thing.kind === kind && thing.clientId === directory.rootClientId).length === 1,
+  )
 
 /** Pseudo-random numbers, equal for equal seeds (mulberry32). */
 function randomOf(seed: number): () => number {

@@ -23,9 +23,17 @@ export type ChaosWorld = AsyncDisposable & {
   kill(): Promise<void>
 }
 
-/** Their credentials have applications of their own; those of `certified` have a certificate instead of a secret. */
-export const dynamicRoles = ['plain', 'forgood', 'grouped', 'certified'] as const
+/**
+ * Their credentials have applications of their own; those of `certified` have a certificate instead of a secret, and
+ * those of `appointed` have app roles. That one belongs to the mount that signs in with a certificate.
+ */
+export const dynamicRoles = ['plain', 'forgood', 'grouped', 'certified', 'appointed'] as const
 export const sharedRoles = ['static', 'persisted'] as const
+
+/** `cloud` signs in with a secret, `keyed` with a certificate: both with the same application. */
+export const mounts = ['cloud', 'keyed'] as const
+type ChaosMount = (typeof mounts)[number]
+export const mountOf = (role: string): ChaosMount => (role === 'appointed' ? 'keyed' : 'cloud')
 
 /** `minutely` is due each minute, `passing` is created and deleted again and again. */
 export const staticRoles = ['minutely', 'hasty', 'passing'] as const
@@ -50,6 +58,8 @@ export const unrest = (seed: number): SettingsInput => ({
     applicationToServicePrincipal: 0.2,
     servicePrincipalToPassword: 0.1,
     servicePrincipalToGroup: 0.2,
+    servicePrincipalToAppRole: 0.2,
+    certificateToToken: 0.2,
     secretToToken: 0.2,
     deletedToBin: 0.3,
     changeToRead: 0.1,
@@ -80,6 +90,8 @@ export const calm: SettingsInput = {
     applicationToServicePrincipal: 0,
     servicePrincipalToPassword: 0,
     servicePrincipalToGroup: 0,
+    servicePrincipalToAppRole: 0,
+    certificateToToken: 0,
     secretToToken: 0,
     deletedToBin: 0,
     changeToRead: 0,
@@ -98,6 +110,7 @@ export async function startChaosWorld(folder: string, entry = cloudServer): Prom
     CLOUD_CA_FILE: directory.caFile,
     // longer than the longest delay of a late request
     PATIENCE_MS: '2500',
+    HASTY_ROTATION: 'yes',
   }
   const launch = () => startServerProcess({ folder, entry, environment })
   let server: ServerProcess = await launch()
@@ -146,17 +159,31 @@ export function readerAt(directory: Directory, ...groups: readonly string[]): st
   )
 }
 
+/** The `cloud_app_roles` value of these permissions at the API of orders. */
+export const ordersRoles = ({ orders: { appId } }: Directory, ...roles: readonly string[]): string =>
+  JSON.stringify(roles.map((role_name) => ({ app_id: appId, role_name })))
+
 async function configure(
   { url, token }: { url: string; token: string },
   directory: Directory,
   theirId: string,
 ): Promise<void> {
   const write = (path: string, body: object) => sendSuccessfully(url, { method: 'POST', path, token, body })
-  await write('cloud/config', {
+  const root = {
     subscription_id: directory.subscriptionId,
     tenant_id: directory.tenantId,
     client_id: directory.rootClientId,
-    client_secret: directory.rootClientSecret,
+  }
+  await write('cloud/config', { ...root, client_secret: directory.rootClientSecret })
+  await write('sys/mounts/keyed', { type: 'cloud' })
+  await write('keyed/config', root)
+  const { body } = await write('keyed/config/certificate', {})
+  const { certificate } = (body?.data ?? {}) as { certificate?: string }
+  directory.admin.addCertificate(directory.rootApplicationId, certificate ?? '')
+  await write('keyed/config', { auth_type: 'certificate' })
+  await write('keyed/roles/appointed', {
+    cloud_app_roles: ordersRoles(directory, 'Orders.Read', 'Orders.Write'),
+    ttl: '1h',
   })
   const cloud_roles = readerAt(directory, 'web', 'data')
   await write('cloud/roles/plain', { cloud_roles, ttl: '1h' })

@@ -1,4 +1,4 @@
-import { liveKeys } from './key-credentials.ts'
+import { fingerprintOf, liveKeys } from './key-credentials.ts'
 import { livePasswords } from './passwords.ts'
 import { assignmentId } from './role-assignments.ts'
 import { liveTrusts } from './trusts.ts'
@@ -26,6 +26,8 @@ export type Thing = {
   tags?: readonly string[]
   /** The text of a password. */
   secret?: string
+  /** SHA-256 of a certificate, in hexadecimal. */
+  thumbprint?: string
 }
 
 /** All existing objects that were created through the API. */
@@ -111,9 +113,9 @@ const credentialThings = (application: Application): Thing[] => {
   return [
     ...liveKeys(application)
       .filter(({ fixture }) => !fixture)
-      .map(({ keyId, displayName, createdAt }) => ({
-        ...{ kind: 'certificate' as const, id: keyId, name: displayName ?? '' },
-        ...{ ...holder, createdAt: at(createdAt) },
+      .map((key) => ({
+        ...{ kind: 'certificate' as const, id: key.keyId, name: key.displayName ?? '' },
+        ...{ ...holder, createdAt: at(key.createdAt), thumbprint: fingerprintOf(key) },
       })),
     ...liveTrusts(application)
       .filter(({ fixture }) => !fixture)

@@ -48,6 +48,9 @@ export const liveKeys = ({ keys }: { keys: readonly KeyCredential[] }): KeyCrede
 /** Upper-case SHA-1 thumbprint: how the directory identifies a certificate. */
 const thumbprintOf = ({ bytes }: KeyCredential): string => digest('sha1', bytes).toString('hex').toUpperCase()
 
+/** SHA-256 of the certificate, in hexadecimal. */
+export const fingerprintOf = ({ bytes }: KeyCredential): string => digest('sha256', bytes).toString('hex')
+
 /** Whether the header's `x5t#S256` or `x5t` names this certificate. */
 export const isNamedBy = (header: Record<string, unknown>, { bytes }: KeyCredential): boolean =>
   typeof header['x5t#S256'] === 'string'

@@ -10,7 +10,7 @@ import { type FailPoint, StorageFaults } from '../../src/storage/faults.ts'
  * The server as `src/main.ts` runs it, which sooner believes that something is gone upstream: a test does not
  * wait ten minutes. At a signal SIGUSR2 it ends itself in the midst of a write that is to come: `KILL_FILE`
  * holds the fail point, and how many groups of writes pass it before. `PATIENCE_MS`: for how long it looks
- * for what it does not find by its id.
+ * for what it does not find by its id. With `HASTY_ROTATION` a root credential is replaced within seconds.
  */
 const config = readConfig(process.env, { dev: false, warn: () => {} })
 const rootToken = {
@@ -30,7 +30,15 @@ const cloudPause = async (milliseconds: number, signal?: AbortSignal) => {
   await wait(milliseconds / haste, undefined, signal === undefined ? {} : { signal }).catch(() => undefined)
 }
 const byId = Number(patienceMs)
-const cloudTimes = { pause: cloudPause, patience: { byId, bySearch: byId + 700, byPurge: byId + 1_700 } }
+const hastyRotation = {
+  ...{ lookMs: 200, checkAgainMs: 300, rotateAgainMs: 1_000 },
+  ...{ leastAgeMs: 500, givenUpMs: 10_000, overlapMs: 2_000 },
+}
+const cloudTimes = {
+  pause: cloudPause,
+  patience: { byId, bySearch: byId + 700, byPurge: byId + 1_700 },
+  ...(process.env['HASTY_ROTATION'] === undefined ? {} : { rotationTimes: hastyRotation }),
+}
 const log = await openLog(config)
 await using server = await startServer(config, { log, rootToken, faults, cloudTimes })
 log.info({ event: 'started', address: server.url }, 'started')

@@ -32,6 +32,7 @@ import { abandonTrusted, deleteRole } from './roles/delete-role.ts'
 import { writeRole } from './roles/write-role.ts'
 import { leasesOfRole, leftLeasesWarning, revokeLeasesOfRole, type RoleLeases } from './roles/role-leases.ts'
 import { RootRotation } from './root-rotation/root-rotation.ts'
+import type { RotationTimes } from './root-rotation/rotation-times.ts'
 import { RootSecretUsers } from './root-rotation/root-secret-users.ts'
 import type { RotationLog } from './root-rotation/complete-rotation.ts'
 import { removalOfPending } from './root-rotation/pending-secret.ts'
@@ -59,6 +60,7 @@ export type CloudEngineParts = {
   readonly patience?: CloudCredentialsParts['patience']
   readonly requestLimitMs?: CloudCredentialsParts['requestLimitMs']
   readonly staticTimes?: StaticTimes
+  readonly rotationTimes?: Partial<RotationTimes>
   readonly limits?: Partial<RoleLimits>
   /** Waits before a retry; replaced by tests. */
   readonly pause?: UpstreamParts['pause'] | undefined
@@ -146,7 +148,7 @@ export class CloudEngine implements AsyncDisposable {
       stateOf: (mount: Mount) => this.stateOf(mount),
       enter,
     }
-    const { leases, systemTtl, patience, requestLimitMs, staticTimes } = parts
+    const { leases, systemTtl, patience, requestLimitMs, staticTimes, rotationTimes } = parts
     const rootSecretUsers = new RootSecretUsers(own)
     this.credentials = new CloudCredentials({
       ...{ ...own, rootSecretUsers, leases, systemTtl, clock, random, log, jobs, servers },
@@ -154,7 +156,10 @@ export class CloudEngine implements AsyncDisposable {
       mountOf: (accessor) => mounts.table.byAccessor(accessor),
     })
     this.federated = new FederatedCredentials({ ...{ clock, random, mountTokens }, stateOf: own.stateOf })
-    this.rotation = new RootRotation({ ...own, rootSecretUsers, clock, random, log, jobs })
+    this.rotation = new RootRotation({
+      ...{ ...own, rootSecretUsers, clock, random, log, jobs },
+      times: rotationTimes,
+    })
     this.staticRoles = new StaticRoles({ ...own, clock, random, log, jobs, pause, staticTimes })
   }
 

@@ -10,7 +10,7 @@ export { operatorSettings } from './config/operator-settings.ts'
 
 /** How long the engine waits. Tests and benchmarks only. */
 export type CloudTimes = Partial<
-  Pick<CloudEngineParts, 'limits' | 'pause' | 'patience' | 'requestLimitMs' | 'staticTimes'>
+  Pick<CloudEngineParts, 'limits' | 'pause' | 'patience' | 'requestLimitMs' | 'staticTimes' | 'rotationTimes'>
 >
 
 export type CloudOptions = { readonly operator: OperatorSettings; readonly times?: CloudTimes | undefined }

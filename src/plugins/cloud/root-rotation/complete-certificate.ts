@@ -2,20 +2,21 @@ import type { ConfigRecord, PendingCertificate } from '../config/config-record.t
 import { certificateProof } from '../sign-in/assertions.ts'
 import type { RotationLog } from './complete-rotation.ts'
 import { keyRemoval, removalOfPending } from './pending-secret.ts'
+import type { RotationTimes } from './rotation-times.ts'
 import type { RotationWork } from './rotation-work.ts'
 
 /** The pending certificate must work this many times in a row. */
 const proofs = 2
-/** A pending certificate that does not work for so long never reached the directory. */
-const givenUpMs = 3600_000
-/** Other servers may still sign in with the former certificate for as long as they keep their clients. */
-const overlapMs = 3600_000
 
 /**
  * Promotes the pending certificate if it works by now. Returns whether nothing is left to wait for.
  * docs/contract/cloud.md#rotation-of-a-certificate
  */
-export function completeCertificate(work: RotationWork, log: RotationLog): Promise<boolean> {
+export function completeCertificate(
+  work: RotationWork,
+  log: RotationLog,
+  { givenUpMs, overlapMs }: Pick<RotationTimes, 'givenUpMs' | 'overlapMs'>,
+): Promise<boolean> {
   const { state, clock } = work
   return state.inRotationTurn(async () => {
     const pending = (await state.findConfig())?.pending_certificate

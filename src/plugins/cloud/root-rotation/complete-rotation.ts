@@ -15,9 +15,6 @@ export type RotationLog = {
   error(fields: object, text: string): void
 }
 
-/** A pending secret is left alone until it is this old. docs/contract/cloud.md#promotion */
-export const leastAgeMs = 60_000
-
 /** The pending secret must work this many times in a row. */
 const proofs = 2
 

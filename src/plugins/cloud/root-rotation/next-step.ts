@@ -1,9 +1,6 @@
 import type { ConfigRecord } from '../config/config-record.ts'
-import { leastAgeMs } from './complete-rotation.ts'
 import { dueTime } from './due-time.ts'
-
-/** A pending secret that is this old and still does not work no longer holds up a rotation that is due. */
-const givenUpMs = 3600_000
+import type { RotationTimes } from './rotation-times.ts'
 
 /** What waits until it works. */
 export const pendingOf = ({ pending, pending_certificate }: ConfigRecord): { created: number } | undefined =>
@@ -17,6 +14,7 @@ export const retirementTime = ({ retiring_keys: keys = [] }: ConfigRecord): numb
 export function nextStep(
   config: ConfigRecord | undefined,
   now: number,
+  { leastAgeMs, givenUpMs }: Pick<RotationTimes, 'leastAgeMs' | 'givenUpMs'>,
 ): 'complete' | 'rotate' | 'retire' | 'nothing' {
   if (config === undefined) return 'nothing'
   if (retirementTime(config) <= now) return 'retire'

@@ -11,6 +11,7 @@ import { completeRotation, type RotationLog } from './complete-rotation.ts'
 import { completeCertificate, retireKeys } from './complete-certificate.ts'
 import { dueTime } from './due-time.ts'
 import { nextStep, pendingOf, retirementTime } from './next-step.ts'
+import { type RotationTimes, usualTimes } from './rotation-times.ts'
 import { rotateRoot } from './rotate-root.ts'
 import { callWithin } from '../upstream-work.ts'
 
@@ -27,13 +28,8 @@ export type RootRotationParts = {
   readonly random: Random
   readonly log: RotationLog
   readonly jobs: Pick<Jobs, 'job'>
+  readonly times?: Partial<RotationTimes> | undefined
 }
-
-const tickMs = 5_000
-/** Between two checks of a pending secret. docs/contract/cloud.md#promotion */
-const checkAgainMs = 15_000
-/** Between two attempts at a rotation that is due. */
-const rotateAgainMs = 60_000
 
 /**
  * Promotes pending root secrets once they work, and starts rotations that are due. Handles each mount in one
@@ -42,6 +38,7 @@ const rotateAgainMs = 60_000
  */
 export class RootRotation implements AsyncDisposable {
   readonly #parts: RootRotationParts
+  readonly #times: RotationTimes
   readonly #stopping = new AbortController()
   readonly #running = new Map<string, Promise<void>>()
   readonly #notBefore = new Map<string, number>()
@@ -50,9 +47,10 @@ export class RootRotation implements AsyncDisposable {
 
   constructor(parts: RootRotationParts) {
     this.#parts = parts
+    this.#times = { ...usualTimes, ...parts.times }
     this.#looks = new Periodic({
       job: parts.jobs.job('cloud-root-rotation'),
-      intervalMs: tickMs,
+      intervalMs: this.#times.lookMs,
       run: async (ended) => {
         // does not wait: a mount whose cloud hangs must not delay the others
         void this.look(ended)
@@ -91,7 +89,7 @@ export class RootRotation implements AsyncDisposable {
     const { clock, stateOf, enter } = this.#parts
     const wait = (this.#notBefore.get(mount.uuid) ?? 0) - clock.now()
     // a longer wait means that the clock was set back
-    if (wait > 0 && wait <= rotateAgainMs) return
+    if (wait > 0 && wait <= this.#times.rotateAgainMs) return
     const leave = enter(mount)
     if (leave === undefined) return
     let work: Promise<void> | undefined
@@ -120,7 +118,7 @@ export class RootRotation implements AsyncDisposable {
     const now = this.#parts.clock.now()
     if (pendingOf(config) === undefined && (this.#idleUntil.get(config) ?? 0) > now) return 'nothing'
     this.#idleUntil.set(config, Math.min(dueTime(config, now), retirementTime(config)))
-    return nextStep(config, now)
+    return nextStep(config, now, this.#times)
   }
 
   #failed({ path, namespace }: Mount, err: unknown): void {
@@ -133,12 +131,12 @@ export class RootRotation implements AsyncDisposable {
   }
 
   async #complete(mount: Mount, state: MountState, ended: AbortSignal): Promise<void> {
-    this.#notBefore.set(mount.uuid, this.#parts.clock.now() + checkAgainMs)
+    this.#notBefore.set(mount.uuid, this.#parts.clock.now() + this.#times.checkAgainMs)
     const isUsedElsewhere = (former: ConfigRecord) => this.#isUsedElsewhere(mount, former)
     const work = this.#work(state, ended)
     const { log } = this.#parts
     const isComplete = await completeRotation(work, log, isUsedElsewhere)
-    if ((await completeCertificate(work, log)) && isComplete) this.#notBefore.delete(mount.uuid)
+    if ((await completeCertificate(work, log, this.#times)) && isComplete) this.#notBefore.delete(mount.uuid)
   }
 
   /** An operator may have given several mounts the same secret: it is removed once no mount uses it. */
@@ -147,13 +145,13 @@ export class RootRotation implements AsyncDisposable {
   }
 
   async #rotate(mount: Mount, state: MountState, ended: AbortSignal): Promise<void> {
-    this.#notBefore.set(mount.uuid, this.#parts.clock.now() + rotateAgainMs)
+    this.#notBefore.set(mount.uuid, this.#parts.clock.now() + this.#times.rotateAgainMs)
     await rotateRoot(this.#work(state, ended))
     this.#notBefore.delete(mount.uuid)
   }
 
   async #retire(mount: Mount, state: MountState, ended: AbortSignal): Promise<void> {
-    this.#notBefore.set(mount.uuid, this.#parts.clock.now() + rotateAgainMs)
+    this.#notBefore.set(mount.uuid, this.#parts.clock.now() + this.#times.rotateAgainMs)
     await retireKeys(this.#work(state, ended))
     this.#notBefore.delete(mount.uuid)
   }
