@@ -193,6 +193,7 @@ const rows: readonly Row[] = [
   { kind: 'done', steps: ['assignAppRole'], status: 400, text: 'already exists' },
   { kind: 'done', steps: passwordSteps, text: 'no password credential found with keyid' },
   { kind: 'done', steps: ['removeKey'], text: 'no key credential found' },
+  { kind: 'done', steps: ['removeKey'], text: 'no credentials found to be removed' },
   { kind: 'done', steps: ['deleteRoleAssignment'], status: 404 },
 
   { kind: 'retry', service: 'directory', status: 409, code: 'Directory_ConcurrencyViolation' },

@@ -102,6 +102,19 @@ describe('rotate-root with a certificate', () => {
     },
   )
 
+  test.each(['lost', 'cut'] as const)('ends if the answer to the removal is %s', async (kind) => {
+    await using fixture = await certified()
+    await rotate(fixture)
+    await pass(fixture, 60)
+    fixture.directory.fault({ kind, operation: 'removeKey' })
+
+    await pass(fixture, 3601)
+
+    await expect.poll(() => fixture.state.intents.all()).toEqual([])
+    expect(await keysUpstream(fixture)).toHaveLength(1)
+    expect(events(fixture)).not.toContain('root_certificate_left')
+  })
+
   test('drops a certificate that never arrived after an hour', async () => {
     await using fixture = await certified()
     fixture.directory.fault({ kind: 'dropped', operation: 'addKey' })
