@@ -1,5 +1,5 @@
 import type { MountState } from '../mount-state.ts'
-import type { Retirement } from './static-role-store.ts'
+import type { StoredRetirement } from './static-role-store.ts'
 
 const atOnce = 100
 
@@ -18,7 +18,7 @@ export async function retireAll(state: MountState): Promise<void> {
 }
 
 /** An intent takes the place of the row, in the write that lets the role forget the password. */
-async function retire(retirement: Retirement, state: MountState): Promise<void> {
+async function retire(retirement: StoredRetirement, state: MountState): Promise<void> {
   const { role: name, application_object_id, key_id, tenant_id } = retirement
   const { staticRoles, intents } = state
   const ids = await state.inStaticRoleTurn(name, async () => {
@@ -26,10 +26,12 @@ async function retire(retirement: Retirement, state: MountState): Promise<void> 
       { kind: 'retirePassword', role: name, application_object_id, key_id },
       tenant_id,
     )
-    const alongside = [staticRoles.retirementRemoval(retirement), entry]
+    // an import may have taken it over since
+    const alongside = [staticRoles.takingRetirement(retirement), entry]
     const stored = await staticRoles.read(name)
-    if (stored?.role.former?.key_id !== key_id) await staticRoles.writeEntries(alongside)
-    else {
+    if (stored?.role.former?.key_id !== key_id) {
+      if (!(await staticRoles.writeEntries(alongside))) return []
+    } else {
       const { former: _left, ...after } = stored.role
       await staticRoles.write(name, stored, after, alongside)
     }

@@ -17,6 +17,9 @@ export type Retirement = {
   readonly until: number
 }
 
+/** As it is stored, with what a write of it expects. */
+export type StoredRetirement = Retirement & { readonly revision: number }
+
 const maxCachedRoles = 10_000
 const maxCachedText = 16_384
 const rolePrefix = 'static-role/'
@@ -130,20 +133,27 @@ export class StaticRoleStore implements Disposable {
     return row(retireKey(retirement), retirement)
   }
 
+  /**
+   * The entry that takes over such a password: the write fails if another one has done that since it was read.
+   */
+  takingRetirement(retirement: StoredRetirement): ViewEntry {
+    return { ...this.retirementRemoval(retirement), expect: retirement.revision }
+  }
+
   /** The entry that takes such a password from the list. */
   retirementRemoval(retirement: Pick<Retirement, 'until' | 'key_id'>): ViewEntry {
     return row(retireKey(retirement), undefined)
   }
 
   /** The passwords whose grace period is over, or all that are in one. */
-  async retirements(which: 'due' | 'all', limit?: number): Promise<Retirement[]> {
+  async retirements(which: 'due' | 'all', limit?: number): Promise<StoredRetirement[]> {
     const rows = await this.#view.list(retirePrefix, limit === undefined ? {} : { limit })
     const now = this.#clock.now()
     return (
       rows
         .filter(({ key }) => which === 'all' || timeOf(key, retirePrefix) <= now)
         // only this class writes these records, and the barrier authenticates them
-        .map(({ value }) => value as Retirement)
+        .map(({ value, revision }) => ({ ...(value as Retirement), revision }))
     )
   }
 

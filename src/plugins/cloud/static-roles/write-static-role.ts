@@ -3,6 +3,7 @@ import { refuse } from '../../../errors.ts'
 import { timeMilliseconds } from '../../../lib/time.ts'
 import type { Requester } from '../credentials/credential-record.ts'
 import { configIsNil } from '../config/config-record.ts'
+import type { Intent } from '../intents/intent.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import { hintOf } from '../root-rotation/root-passwords.ts'
 import { checkIsNotOwn } from '../roles/write-role.ts'
@@ -130,30 +131,48 @@ async function toImport(name: string, sent: StaticRoleInput, writeWork: WriteWor
   const application = await applicationOf(terms.application_object_id, work)
   const current = importedPassword(sent, application)
   await checkIsFree(name, current.key_id, state)
+  await checkIsStaying(passwordOf(current.key_id, application), state)
   const role = { ...newRole(terms, application, work), current, imported_key_id: current.key_id }
   return { role, work, store: () => storeImported(name, before, role, work) }
 }
 
-/** A password that was about to leave stays once it is imported. */
+/**
+ * A password whose grace period ends later stays once it is imported. One that is being removed, or has an owner
+ * that is about to be stored, is refused: what removes it is stored before, and runs in the application's turn.
+ */
 async function storeImported(
   name: string,
   before: StoredStaticRole | undefined,
-  role: StaticRole,
+  role: StaticRole & { readonly current: StaticPassword },
   work: Ready,
 ): Promise<void> {
-  const { state } = work
-  const leaving = (await state.staticRoles.retirements('all')).filter(
-    ({ key_id }) => key_id === role.current?.key_id,
-  )
-  await state.staticRoles.write(
-    name,
-    before,
-    role,
-    leaving.map((one) => state.staticRoles.retirementRemoval(one)),
-  )
-  if (before !== undefined && before.role.current?.key_id !== role.current?.key_id)
-    logLeft(name, before.role, work)
+  const { state, upstream, clock, correlationId, signal } = work
+  const { application_object_id: id, current } = role
+  await state.inApplicationTurn(id, async () => {
+    const call = callWithin(clock, correlationId, signal)
+    const application = await orRefuse(
+      'error loading Application',
+      upstream.directory.getApplication(id, call),
+    )
+    const leaving = (await state.staticRoles.retirements('all')).filter(
+      ({ key_id }) => key_id === current.key_id,
+    )
+    await checkIsStaying(passwordOf(current.key_id, application), state)
+    const taken = leaving.map((one) => state.staticRoles.takingRetirement(one))
+    await state.staticRoles.write(name, before, role, taken)
+  })
+  if (before !== undefined && before.role.current?.key_id !== current.key_id) logLeft(name, before.role, work)
 }
+
+/** Throws if something stored removes the password. */
+async function checkIsStaying(password: PasswordCredential, { intents }: MountState): Promise<void> {
+  if ((await intents.all()).some(({ intent }) => isAbout(intent, password)))
+    throw refuse('invalid', `the password '${password.keyId}' is being removed; see debris`)
+}
+
+const isAbout = (intent: Intent, { keyId, displayName }: PasswordCredential): boolean =>
+  ('key_id' in intent && intent.key_id === keyId) ||
+  (intent.kind !== 'app' && 'display_name' in intent && intent.display_name === displayName)
 
 /** docs/limits.md#cloud-credentials */
 async function checkRoom(before: StoredStaticRole | undefined, { limits, staticRoles }: MountState) {
@@ -200,10 +219,9 @@ const newRole = (
 /** The password of the application that an import names. */
 function importedPassword(
   { secret_id: keyId = '', client_secret: secret }: StaticRoleInput,
-  { passwordCredentials }: Application,
+  application: Application,
 ): StaticPassword {
-  const found = passwordCredentials.find((one) => one.keyId.toLowerCase() === keyId.toLowerCase())
-  if (found === undefined) throw refuse('invalid', `no password credential with secret_id '${keyId}'`)
+  const found = passwordOf(keyId, application)
   if (secret !== undefined && secret !== '' && !hasHint(found, secret))
     throw refuse('invalid', 'client_secret does not match secret_id')
   return {
@@ -211,6 +229,13 @@ function importedPassword(
     ...(secret === undefined || secret === '' ? {} : { client_secret: secret }),
     expiration: found.endDateTime ?? '',
   }
+}
+
+/** Throws if the application does not have it. */
+function passwordOf(keyId: string, { passwordCredentials }: Application): PasswordCredential {
+  const found = passwordCredentials.find((one) => one.keyId.toLowerCase() === keyId.toLowerCase())
+  if (found === undefined) throw refuse('invalid', `no password credential with secret_id '${keyId}'`)
+  return found
 }
 
 const hasHint = ({ hint }: PasswordCredential, secret: string): boolean =>

@@ -499,6 +499,47 @@ describe('an import', () => {
     expect((await fixture.root.read('cloud/static-roles/wrong')).status).toBe(404)
   })
 
+  test('of a password that is being removed is refused, and it is removed', async () => {
+    const application = await aStaticRole(fixture, 'stuck')
+    const { secret_id, client_secret } = await passwordOf(fixture.root, 'stuck')
+    fixture.directory.fault(status('removeApplicationPassword', 403, { times: null }))
+    await fixture.root.delete('cloud/static-roles/stuck?revoke=true')
+    const body = { application_object_id: application.id, secret_id, client_secret }
+
+    const refused = [
+      await write('taken', body, '/import'),
+      await write('taken', { ...body, skip_import_rotation: true }),
+    ]
+    const added = keysOn(fixture, application)
+    fixture.directory.clearFaults()
+
+    expect(refused.map((answer) => errorOf(answer))).toEqual(
+      refused.map(() => `400 the password '${String(secret_id)}' is being removed; see debris`),
+    )
+    expect(added).toEqual([secret_id])
+    expect((await fixture.root.read('cloud/static-roles/taken')).status).toBe(404)
+    await cleared(fixture)
+    expect(keysOn(fixture, application)).toEqual([])
+  })
+
+  test('of a password that is about to leave keeps it', async () => {
+    const application = await aStaticRole(fixture, 'left', { rotation_grace_period: 600 })
+    const { secret_id, client_secret } = await passwordOf(fixture.root, 'left')
+    succeed(await rotate('left'), 204)
+    succeed(await fixture.root.delete('cloud/static-roles/left'), 204)
+    const body = { application_object_id: application.id, secret_id, client_secret }
+
+    succeed(await write('keeper', { ...body, skip_import_rotation: true }, '/import'), 204)
+    fixture.clock.advance(601)
+    const other = await aStaticRole(fixture, 'later', { rotation_grace_period: -1 })
+    const [first] = keysOn(fixture, other)
+    succeed(await rotate('later'), 204)
+    await until(async () => !keysOn(fixture, other).includes(first ?? ''))
+
+    expect(await roleWorks(fixture, 'keeper')).toBe(true)
+    expect(await passwordOf(fixture.root, 'keeper')).toMatchObject({ secret_id })
+  })
+
   test('of a password that another role has is refused', async () => {
     const application = await aStaticRole(fixture, 'owner')
     const secret_id = (await passwordOf(fixture.root, 'owner')).secret_id
