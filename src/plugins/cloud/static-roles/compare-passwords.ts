@@ -6,25 +6,46 @@ import type { StaticRole } from './static-role-record.ts'
 /**
  * After a restoration: marks the roles whose password no longer exists upstream, which are then rotated at
  * once. A password that was made after `start` comes from no backup, and a replica of the directory may not
- * know it yet. docs/cloud-static-roles.md#after-a-restoration
+ * know it yet. `only`: those that earlier comparisons have left. Returns the roles whose application could not be
+ * read, with the last cause. docs/cloud-static-roles.md#after-a-restoration
  */
-export async function comparePasswords(start: number, work: StaticWork): Promise<void> {
+export async function comparePasswords(
+  start: number,
+  only: ReadonlySet<string> | undefined,
+  work: StaticWork,
+): Promise<Left | undefined> {
   const { staticRoles } = work.state
-  if (await staticRoles.isConfirmed()) return
-  await forEachOf(await staticRoles.all(), async ({ name, role }) => {
+  if (await staticRoles.isConfirmed()) return undefined
+  const names = new Set<string>()
+  let cause: unknown
+  const roles = (await staticRoles.all()).filter(({ name }) => only === undefined || only.has(name))
+  await forEachOf(roles, async ({ name, role }) => {
     if (role.current === undefined || role.is_gone || (role.last_rotation ?? 0) > start) return
-    const upstream = await work.state.upstream()
-    const call = callWithin(work.clock, work.correlationId, work.signal)
-    const application = await upstream.directory
-      .getApplication(role.application_object_id, call)
-      .catch((error: unknown) => {
-        // its next rotation finds that out
-        if (!isGone(error)) throw error
-      })
-    const isThere = application?.passwordCredentials.some(({ keyId }) => keyId === role.current?.key_id)
-    if (isThere !== true) await markLost(name, role, work)
+    try {
+      if (!(await isThere(role, work))) await markLost(name, role, work)
+    } catch (error) {
+      if (work.signal.aborted) throw error
+      names.add(name)
+      cause = error
+    }
   })
+  if (names.size > 0) return { names, cause }
   await staticRoles.confirm()
+  return undefined
+}
+
+export type Left = { readonly names: ReadonlySet<string>; readonly cause: unknown }
+
+async function isThere({ application_object_id, current }: StaticRole, work: StaticWork): Promise<boolean> {
+  const upstream = await work.state.upstream()
+  const call = callWithin(work.clock, work.correlationId, work.signal)
+  const application = await upstream.directory
+    .getApplication(application_object_id, call)
+    .catch((error: unknown) => {
+      // the next rotation of the role finds that out
+      if (!isGone(error)) throw error
+    })
+  return application?.passwordCredentials.some(({ keyId }) => keyId === current?.key_id) === true
 }
 
 const markLost = (name: string, seen: StaticRole, work: StaticWork): Promise<void> =>

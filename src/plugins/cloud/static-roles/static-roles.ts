@@ -66,6 +66,7 @@ const tooManyRotations = () =>
 const restMs = 400
 /** After a failure that could not even be stored. */
 const againMs = 15_000
+const longestPauseMs = 600_000
 
 type Requested = { readonly correlationId: string; readonly requester: Requester }
 
@@ -83,8 +84,15 @@ type Running = {
   readonly notBefore: Map<string, number>
   /** The removal of passwords, and the comparison after a restoration. */
   checking: Promise<void> | undefined
-  isCompared: boolean
-  compareAt: number
+  /** What is left of that comparison; undefined when it is complete. */
+  comparison: Comparison | undefined
+}
+
+/** `names`: undefined means all roles. `at`: when it goes on. */
+type Comparison = {
+  readonly names: ReadonlySet<string> | undefined
+  readonly at: number
+  readonly pauseMs: number
 }
 
 /**
@@ -273,24 +281,42 @@ export class StaticRoles implements AsyncDisposable {
   }
 
   async #check(mount: Mount, running: Running, ended: AbortSignal): Promise<void> {
-    const { enter, stateOf, clock, random } = this.#parts
+    const { enter, stateOf, random } = this.#parts
     const leave = enter(mount)
     if (leave === undefined) return
     try {
       await retireDue(stateOf(mount))
-      if (
-        running.isCompared ||
-        (clock.now() < running.compareAt && running.compareAt < clock.now() + againMs)
-      )
-        return
-      running.compareAt = clock.now() + againMs
-      await comparePasswords(this.#start, this.#work(mount, random.uuid(), ended))
-      running.isCompared = true
+      await this.#compare(mount, running, this.#work(mount, random.uuid(), ended))
     } catch (err) {
       this.#failed(mount, err)
     } finally {
       leave()
     }
+  }
+
+  /** Goes on with the comparison after a restoration, with the roles that are left and growing pauses. */
+  async #compare(mount: Mount, running: Running, work: StaticWork): Promise<void> {
+    const { clock, log } = this.#parts
+    const { comparison } = running
+    const now = clock.now()
+    if (comparison === undefined || (now < comparison.at && comparison.at <= now + comparison.pauseMs)) return
+    const pauseMs = Math.min(longestPauseMs, comparison.pauseMs * 2)
+    running.comparison = { ...comparison, at: now + comparison.pauseMs, pauseMs }
+    const left = await comparePasswords(this.#start, comparison.names, work)
+    running.comparison = left && { names: left.names, at: clock.now() + comparison.pauseMs, pauseMs }
+    if (left === undefined) return
+    log.warn(
+      {
+        ...{
+          event: 'static_roles_uncompared',
+          mount: mount.path,
+          namespace: mount.namespace,
+          err: left.cause,
+        },
+        ...{ count: left.names.size, roles: [...left.names].slice(0, mostLogged) },
+      },
+      'could not compare the passwords of static roles after a restoration; will retry',
+    )
   }
 
   /** Starts rotations that are due until four are running; each that ends makes room for the next. */
@@ -339,8 +365,7 @@ export class StaticRoles implements AsyncDisposable {
       asked: new Set(),
       notBefore: new Map(),
       checking: undefined,
-      isCompared: false,
-      compareAt: 0,
+      comparison: { names: undefined, at: 0, pauseMs: againMs },
     }
     this.#runningByUuid.set(uuid, running)
     return running

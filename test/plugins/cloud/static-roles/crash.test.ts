@@ -97,6 +97,36 @@ test('after a restoration, a role whose password is gone upstream rotates at onc
   expect(theirKeys(fixture, lost?.appId ?? '')).toEqual([role?.current?.key_id])
 })
 
+test('after a restoration, only roles whose application cannot be read are compared again, ever later', async () => {
+  await using fixture = await openEngineFixture()
+  const { mount, directory } = fixture
+  for (const displayName of ['one', 'two', 'three']) {
+    const { id } = directory.admin.addApplication({ displayName })
+    await fixture.engine.staticRoles.write(mount, displayName, { application_object_id: id }, by)
+  }
+  await fixture.view.deletePrefix('static-confirmed/')
+  fixture.restart()
+  const refuseOne = () =>
+    directory.fault({ kind: 'status', status: 403, operation: 'getApplication', times: 1 })
+  const readAfter = async (seconds: number) => {
+    fixture.clock.advance(seconds)
+    directory.journal.clear()
+    await fixture.engine.staticRoles.look()
+    return directory.journal.entries({ operation: 'getApplication' }).length
+  }
+
+  refuseOne()
+  const reads = [await readAfter(0), await readAfter(14)]
+  refuseOne()
+  reads.push(await readAfter(1), await readAfter(29), await readAfter(1), await readAfter(600))
+
+  expect(reads).toEqual([3, 0, 1, 0, 1, 0])
+  expect(fixture.lines.map(({ fields }) => fields)).toContainEqual(
+    expect.objectContaining({ event: 'static_roles_uncompared', count: 1 }),
+  )
+  expect(await fixture.view.get('static-confirmed/passwords')).toEqual({})
+})
+
 test('a password of a new mount that the directory does not show yet stays', async () => {
   await using fixture = await openEngineFixture()
   const { engine, mount, state, directory } = fixture
