@@ -263,7 +263,10 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
     await openLife({ ...given, common, config: { ...config, apiAddr }, storage, definitions }),
   )
   const server = new WebServer(
-    { ...webServerOptions({ ...given, settings: config, common }), tls },
+    {
+      ...webServerOptions({ ...given, settings: config, common }),
+      ...{ tls, preparedFor: life.preparedFor },
+    },
     life.receive,
   )
   const database = config.storage.kind === 'sqlite' ? config.storage.path : undefined

@@ -13,6 +13,9 @@ export type ProxyRules = {
   required: boolean
 }
 
+/** What tells the address of a request. */
+type Addressed = Pick<IncomingMessage, 'headers' | 'socket'>
+
 /** Stands for the peers of Unix sockets among networks. */
 const unixPeers = 'unix'
 
@@ -23,7 +26,7 @@ export function clientAddressReader({
   trusted,
   hops,
   required,
-}: ProxyRules): (request: IncomingMessage) => string | EarlyReply {
+}: ProxyRules): (request: Addressed) => string | EarlyReply {
   if (trusted.length === 0) return peerOf
   const isTrusted = trustedPeers(trusted)
   return (request) => {
@@ -49,7 +52,7 @@ export function clientAddressReader({
   }
 }
 
-const peerOf = (request: IncomingMessage): string => canonicalAddress(request.socket.remoteAddress ?? '')
+const peerOf = (request: Addressed): string => canonicalAddress(request.socket.remoteAddress ?? '')
 
 /** Whether a peer may forward for clients. A peer of a Unix socket has no address. */
 function trustedPeers(trusted: readonly string[]): (peer: string) => boolean {

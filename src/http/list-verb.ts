@@ -9,7 +9,9 @@ import {
 import type { Socket } from 'node:net'
 import { CommonHeaders } from './common-headers.ts'
 import { type Connection, Connections, noLimits } from './connections.ts'
+import { httpDate } from './http-date.ts'
 import { checkParser } from './parser-check.ts'
+import { type Prepared, type RequestHead, writeToSocket } from './prepared-answers.ts'
 import { type RawStatus, statusOfParserError } from './raw-errors.ts'
 import { type FeedRules, RequestFeed } from './request-feed.ts'
 import { readShared } from './shared-read.ts'
@@ -30,6 +32,8 @@ export type ListServerOptions = {
   common?: CommonHeaders
   /** Called for each request that is refused before a handler sees it. */
   onRefused?: (status: RawStatus) => void
+  /** The prepared response to a request that had one before on the same connection. */
+  preparedFor?: (request: RequestHead) => Prepared | undefined
 }
 
 export const defaultTimeouts = { headerMs: 10_000, bodyMs: 30_000, idleMs: 300_000 } as const
@@ -78,6 +82,30 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
     else line.feed.refuse(refusal)
   }
 
+  const idleSeconds = Math.floor(serverOptions.keepAliveTimeout / 1000)
+  /** The limits are those of `receive`. What ends a TLS connection may overtake what ends the turn. */
+  function repeat(connection: Connection, request: RequestHead, written: () => void) {
+    const { socket } = request
+    if ('encrypted' in socket || socket.writableLength > 0 || !connections.isWithinLimits(connection))
+      return undefined
+    const prepared = options.preparedFor?.(request)
+    if (prepared === undefined) return undefined
+    connection.isRepeating = true
+    const write = () => {
+      if (!connection.isRepeating) return
+      connection.isRepeating = false
+      written()
+      if (!socket.writable) return
+      writeToSocket(
+        socket,
+        prepared,
+        `Date: ${httpDate()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${idleSeconds}\r\n`,
+      )
+    }
+    setImmediate(write)
+    return write
+  }
+
   server.on('connection', (socket: Socket) => {
     const connection = connections.of(socket) ?? connections.open(socket)
     if (connection === undefined) return
@@ -86,6 +114,7 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
       onRefused: options.onRefused ?? (() => {}),
       common: options.common ?? new CommonHeaders(),
       onBytes: () => connections.heard(connection),
+      repeat: (request, written) => repeat(connection, request, written),
     })
     lineBySocket.set(socket, { connection, feed })
   })

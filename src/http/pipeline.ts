@@ -15,7 +15,7 @@ import type { Auditing } from './auditing.ts'
 import type { Answer } from './exchange.ts'
 import type { LongText } from '../lib/long-text.ts'
 import { isKnownVerb } from './mount-router.ts'
-import type { Prepared, PreparedAnswers } from './prepared-answers.ts'
+import { type Prepared, type PreparedAnswers, type RequestHead, writePrepared } from './prepared-answers.ts'
 import { Places, type PlacesLimits } from './places.ts'
 import type { RequestTracing, RequestSpan } from './request-span.ts'
 import type { RequestsInProgress } from './requests-in-progress.ts'
@@ -130,26 +130,46 @@ export class Pipeline {
     this.#take(call, typeof body === 'string' ? Buffer.byteLength(body) : body.bytes)
   }
 
-  /** Sends a prepared response, skipping all further steps. */
-  #answersAtOnce(request: IncomingMessage, response: ServerResponse): boolean {
+  /**
+   * The prepared response to a request within the limits on connections, which is counted; undefined: the request has
+   * to take all further steps. Never throws.
+   */
+  preparedFor(request: RequestHead): Prepared | undefined {
+    try {
+      return this.#preparedFor(request)
+    } catch (error) {
+      this.#parts.onBug(error, '')
+      return undefined
+    }
+  }
+
+  #preparedFor(request: RequestHead): Prepared | undefined {
     const { onAccess, measure, prepared, audit, limiter } = this.#parts
-    if (prepared === undefined || onAccess !== undefined || this.#parts.tracing !== undefined) return false
-    if (audit?.isOn === true || limiter?.isOn === true) return false
-    if (this.#isBusy || request.isBeyondLimits === true || request.hasOldCopies === true) return false
+    if (prepared === undefined || onAccess !== undefined || this.#parts.tracing !== undefined)
+      return undefined
+    if (audit?.isOn === true || limiter?.isOn === true || this.#isBusy) return undefined
     const started = performance.now()
     const found = prepared.find(request)
-    if (found === undefined) return false
+    if (found === undefined) return undefined
     const { route, status: code } = found
     measure?.request({ method: 'GET', route, code, seconds: (performance.now() - started) / 1000 })
+    return found
+  }
+
+  #answersAtOnce(request: IncomingMessage, response: ServerResponse): boolean {
+    if (request.isBeyondLimits === true || request.hasOldCopies === true) return false
+    const found = this.#preparedFor(request)
+    if (found === undefined) return false
+    request.isPrepared = true
     atEndOfTurn(() => this.#writePrepared(response, found))
     return true
   }
 
-  #writePrepared(response: ServerResponse, { write }: Prepared): void {
+  #writePrepared(response: ServerResponse, found: Prepared): void {
     if (response.destroyed || response.req.stream?.destroyed === true) return
     try {
       if (this.#closes(response)) response.shouldKeepAlive = false
-      write(response)
+      writePrepared(response, found)
     } catch (error) {
       this.#parts.onBug(error, '')
       response.destroy()

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Mount } from '../core/mounts/mount.ts'
 import { type Namespace, rootNamespace } from '../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../core/namespaces/namespace-store.ts'
@@ -34,18 +35,71 @@ export type PreparedAnswersParts = {
   /** The mount of the path in the namespace of this id. */
   resolve(namespaceId: string, path: string): { readonly mount: Pick<Mount, 'type' | 'tainted'> } | undefined
   readonly namespaces: Pick<NamespaceStore, 'resolve' | 'isLive' | 'lockRefusal'>
-  clientAddress(request: IncomingMessage): unknown
+  clientAddress(request: RequestHead): unknown
   readonly random: Random
   readonly common: CommonHeaders
   isSealed(): boolean
 }
+
+/** The part of a request that a prepared response depends on. */
+export type RequestHead = Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'socket'>
 
 /** A response that only has to be written. */
 export type Prepared = {
   /** In metrics. */
   readonly route: string
   readonly status: 200 | 304
-  write(response: ServerResponse): void
+  /** The headers that many responses have in common. */
+  readonly lines: HeaderLines
+  /** The headers of this one; names and values alternate. */
+  readonly own: readonly string[]
+  readonly body: string | undefined
+  /** What follows the body. */
+  readonly rest?: Buffer
+}
+
+/** Headers, names and values alternating, and the same as they are sent. */
+type HeaderLines = { readonly flat: readonly string[]; readonly text: string }
+
+const linesOf = (headers: Readonly<Record<string, string>>): HeaderLines => {
+  const flat = Object.entries(headers).flat()
+  return { flat, text: linesText(flat) }
+}
+
+function linesText(flat: readonly string[]): string {
+  let text = ''
+  for (let at = 0; at < flat.length; at += 2) text += `${flat[at]}: ${flat[at + 1]}\r\n`
+  return text
+}
+
+/** Writes it as the response to a request that Node.js has parsed. */
+export function writePrepared(response: ServerResponse, { status, lines, own, body, rest }: Prepared): void {
+  response.cork()
+  response.writeHead(status, [...lines.flat, ...own])
+  if (rest === undefined) response.end(body)
+  else {
+    response.write(bodyBeside(response.req.headers['x-vault-namespace'], body))
+    response.end(rest)
+  }
+  response.uncork()
+}
+
+/** Writes it to a connection that stays open, without Node's objects for a message; `ends` are its last headers. */
+export function writeToSocket(
+  socket: Socket,
+  { status, lines, own, body = '', rest }: Prepared,
+  ends: string,
+): void {
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.text}${linesText(own)}${ends}\r\n`
+  if (rest === undefined) {
+    socket.write(head + body)
+    return
+  }
+  socket.cork()
+  // the body up to here is ASCII; a namespace may not be
+  socket.write(head + body, 'latin1')
+  socket.write(rest)
+  socket.uncork()
 }
 
 /** Requests with one of these headers need more than a prepared response. */
@@ -75,7 +129,7 @@ export class PreparedAnswers {
   }
 
   /** The response to this request; undefined if none is prepared. */
-  find(request: IncomingMessage): Prepared | undefined {
+  find(request: RequestHead): Prepared | undefined {
     const { url = '', headers } = request
     const read = this.#readByUrl.get(url)
     const nodeRead = read === undefined ? this.#nodeReadByUrl.get(url) : undefined
@@ -96,19 +150,9 @@ export class PreparedAnswers {
         ? [requestIdHeader, id, 'x-vault-namespace', named]
         : [requestIdHeader, id]
     if (namesTag(headers['if-none-match'], reply.headers.etag))
-      return {
-        ...{ route: read.label, status: 304 },
-        write: (response) => response.writeHead(304, [...answer.headers, ...own]).end(),
-      }
-    return {
-      ...{ route: read.label, status: 200 },
-      write: (response) => {
-        response.cork()
-        response.writeHead(200, [...answer.headersOfWhole, ...own])
-        response.write(bodyBeside(named, answer.head + id))
-        response.end(answer.tail)
-      },
-    }
+      return { route: read.label, status: 304, lines: answer.lines, own, body: undefined }
+    const { linesOfWhole, head, tail } = answer
+    return { route: read.label, status: 200, lines: linesOfWhole, own, body: head + id, rest: tail }
   }
 
   #findOfNode(read: LabelledNodeRead, headers: IncomingHttpHeaders): Prepared | undefined {
@@ -116,12 +160,8 @@ export class PreparedAnswers {
     if (headers['x-vault-namespace'] !== undefined) return undefined
     const body = read.find()
     if (body === undefined) return undefined
-    const answer = this.#writtenOfNode(read, body)
-    const id = this.#parts.random.uuid()
-    return {
-      ...{ route: read.label, status: 200 },
-      write: (response) => response.writeHead(200, [...answer.headers, requestIdHeader, id]).end(body),
-    }
+    const { lines } = this.#writtenOfNode(read, body)
+    return { route: read.label, status: 200, lines, own: [requestIdHeader, this.#parts.random.uuid()], body }
   }
 
   #writtenOfNode(read: LabelledNodeRead, body: string): WrittenNode {
@@ -129,7 +169,7 @@ export class PreparedAnswers {
     const known = this.#writtenOfNodeReads.get(read)
     if (known?.body === body && known.common === common) return known
     const own = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }
-    const fresh = { body, common, headers: Object.entries({ ...common, ...own }).flat() }
+    const fresh = { body, common, lines: linesOf({ ...common, ...own }) }
     this.#writtenOfNodeReads.set(read, fresh)
     return fresh
   }
@@ -162,40 +202,31 @@ export class PreparedAnswers {
   }
 }
 
-/**
- * A response without its request id, which is inserted between `head` and `tail`. Header names and values
- * alternate.
- */
+/** A response without its request id, which is inserted between `head` and `tail`. */
 type Written = {
   readonly mountType: string
   /** The common headers that it has. */
   readonly common: object
-  readonly headers: string[]
-  readonly headersOfWhole: string[]
+  readonly lines: HeaderLines
+  readonly linesOfWhole: HeaderLines
   readonly head: string
   readonly tail: Buffer
 }
 
 /** The headers of a node-level response with this body, without its request id. */
-type WrittenNode = Pick<Written, 'common' | 'headers'> & { readonly body: string }
+type WrittenNode = Pick<Written, 'common' | 'lines'> & { readonly body: string }
 
 const anyId = '00000000-0000-0000-0000-000000000000'
 
 function writeOut(path: string, reply: WrittenReply, mountType: string, common: CommonHeaders): Written {
   const text = envelope({ requestId: anyId, path, namespaceInPath: false, mount: { type: mountType } }, reply)
   const at = text.indexOf(anyId)
-  const headersOf = (status: number) => Object.entries({ ...common.of(status), ...reply.headers }).flat()
+  const whole = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }
   return {
     mountType,
     common: common.of(200),
-    headers: headersOf(304),
-    headersOfWhole: [
-      ...headersOf(200),
-      'content-type',
-      'application/json',
-      'content-length',
-      String(Buffer.byteLength(text)),
-    ],
+    lines: linesOf({ ...common.of(304), ...reply.headers }),
+    linesOfWhole: linesOf({ ...common.of(200), ...reply.headers, ...whole }),
     head: text.slice(0, at),
     tail: Buffer.from(text.slice(at + anyId.length)),
   }

@@ -1,8 +1,9 @@
-import type { NonSharedBuffer } from 'node:buffer'
+import { Buffer, type NonSharedBuffer } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { ChunkWalk } from './chunk-walk.ts'
 import type { CommonHeaders } from './common-headers.ts'
+import type { RequestHead } from './prepared-answers.ts'
 import { answerAndClose, type RawStatus } from './raw-errors.ts'
 
 /** The HTTP server's `data` listener on a socket, which passes bytes to Node's parser. */
@@ -13,7 +14,18 @@ export type FeedRules = {
   /** The headers of refusals. */
   readonly common: CommonHeaders
   onRefused(status: RawStatus): void
+  /**
+   * Answers a request that had a prepared response before, without Node's parser. Returns what writes the response,
+   * for a caller that cannot wait until the end of this turn; undefined: the request must be parsed.
+   */
+  repeat?(request: RequestHead, written: () => void): (() => void) | undefined
 }
+
+/** A request of this connection that had a prepared response. */
+type Known = { readonly bytes: Buffer; readonly request: RequestHead }
+
+/** Longer requests are parsed each time, so that a connection holds little memory. */
+const mostKnownBytes = 1024
 
 /** The position of the next byte within a message. */
 type Phase = 'start' | 'head' | 'counted' | 'chunked' | 'trailer' | 'closed'
@@ -31,6 +43,9 @@ const safeVerbs: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'LIST'
 const carrier = Buffer.from('PUT')
 
 const longestVerb = 32
+
+/** A request with one of these is not kept. */
+const secretHeaders = ['x-vault-token', 'authorization', 'proxy-authorization', 'cookie'] as const
 
 /**
  * The one token that no request may use (RFC 9113 §3.4): the first word of HTTP/2, at which Node closes the
@@ -71,6 +86,9 @@ export class RequestFeed {
   #awaited: ServerResponse | undefined
   #bytesLeft = 0
   #chunks: ChunkWalk | undefined
+  #known: Known | undefined
+  /** Writes the response to a repeated request. */
+  #due: (() => void) | undefined
 
   constructor(socket: Socket, parse: Parse, rules: FeedRules) {
     this.#socket = socket
@@ -81,6 +99,8 @@ export class RequestFeed {
 
   /** Takes bytes from the wire; afterwards the buffer belongs to the caller again. */
   take(bytes: NonSharedBuffer): void {
+    // nothing may overtake it
+    this.#due?.()
     let chunk = bytes
     if (this.#held !== undefined) {
       chunk = Buffer.concat([this.#held, bytes])
@@ -147,6 +167,7 @@ export class RequestFeed {
 
   /** At the start of a message: reads its method token and returns where the rest begins. */
   #readVerb(chunk: NonSharedBuffer, from: number): number {
+    if (from === 0 && this.#repeats(chunk)) return chunk.length
     let at = from
     while (chunk[at] === cr || chunk[at] === lf) at++
     let end = at
@@ -168,18 +189,51 @@ export class RequestFeed {
     if (this.#mustWait(verb)) return at
     this.#phase = 'head'
     this.#request = undefined
-    if (nativeVerbs.has(verb)) return this.#feed(chunk, at, this.#pieceEnd(chunk, at))
+    if (nativeVerbs.has(verb)) {
+      const next = this.#feed(chunk, at, this.#pieceEnd(chunk, at))
+      if (from === 0 && next === chunk.length) this.#learn(chunk)
+      return next
+    }
     this.#verb = verb
     this.#parse(carrier)
     return end
   }
 
+  /**
+   * The same bytes mean the same request. Pollers and load balancers repeat theirs on connections that they keep, and
+   * Node's objects for a message cost as much as the rest of a prepared response.
+   */
+  #repeats(chunk: NonSharedBuffer): boolean {
+    const known = this.#known
+    if (known === undefined || this.#heldSince !== undefined || !this.#isAlone) return false
+    if (known.bytes.length !== chunk.length || !known.bytes.equals(chunk)) return false
+    this.#due = this.#rules.repeat?.(known.request, () => {
+      this.#due = undefined
+    })
+    return this.#due !== undefined
+  }
+
+  /** The chunk is the last request, completely. No secret is kept. */
+  #learn(chunk: NonSharedBuffer): void {
+    const request = this.#request
+    if (request?.isPrepared !== true || this.#phase !== 'start' || chunk.length > mostKnownBytes) return
+    const { method, url, headers, socket, httpVersion } = request
+    if (httpVersion !== '1.1' || secretHeaders.some((name) => headers[name] !== undefined)) return
+    const bytes = Buffer.allocUnsafeSlow(chunk.length)
+    bytes.set(chunk)
+    this.#known = { bytes, request: { method, url, headers, socket } }
+  }
+
+  get #isAlone(): boolean {
+    const before = this.#response
+    return before === undefined || before.writableFinished || before.destroyed
+  }
+
   /** A request that may change something runs alone: it sees what earlier ones did, and later ones see its effect. */
   #mustWait(verb: string): boolean {
     const before = this.#response
-    const isAlone = before === undefined || before.writableFinished || before.destroyed
     const isSafe = safeVerbs.has(verb)
-    if (isAlone) this.#onlySafe = isSafe
+    if (before === undefined || this.#isAlone) this.#onlySafe = isSafe
     else if (!isSafe || !this.#onlySafe) this.#waitFor(before)
     return this.#socket.isPaused()
   }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rootNamespace } from '../../src/core/namespaces/namespace.ts'
 import { CommonHeaders } from '../../src/http/common-headers.ts'
 import type { WrittenReply } from '../../src/http/envelope.ts'
-import { PreparedAnswers } from '../../src/http/prepared-answers.ts'
+import { PreparedAnswers, writePrepared } from '../../src/http/prepared-answers.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import { type Answer, Client } from '../support/client.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
@@ -40,7 +40,7 @@ async function aReader(
   const server = createServer((request, response) => {
     const found = prepared.find(request)
     if (found === undefined) response.end('usual')
-    else found.write(response)
+    else writePrepared(response, found)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -240,5 +240,117 @@ describe('both ways', () => {
     for await (const chunk of socket) text += String(chunk)
 
     expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(statuses.map((status) => `HTTP/1.1 ${status}`))
+  })
+
+  describe('a request that its connection repeats', () => {
+    const masked = (text: string) =>
+      text
+        .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'id')
+        .replace(/Date: [^\r]+GMT\r/, 'Date: now\r')
+        .replace(/"server_time_utc":\d+/, '"server_time_utc":0')
+        // their order differs if the first of them was not prepared
+        .split('\r\n')
+        .toSorted()
+
+    /** What the server sends for each request, the next one being sent when the response has arrived. */
+    async function responsesTo({ url }: TestServer, requests: readonly string[]): Promise<string[]> {
+      const { hostname, port } = new URL(url)
+      const socket = connect(Number(port), hostname)
+      const texts: string[] = []
+      for (const request of requests) {
+        socket.write(Buffer.from(request, 'latin1'))
+        let text = ''
+        while (!isWhole(text))
+          text += (await once(socket, 'data')).map((part: Buffer) => part.toString('latin1'))
+        texts.push(text)
+      }
+      socket.destroy()
+      return texts
+    }
+
+    function isWhole(text: string): boolean {
+      const end = text.indexOf('\r\n\r\n') + 4
+      const length = /\r\ncontent-length: (\d+)\r/i.exec(text)?.[1]
+      return end > 3 && text.length >= end + Number(length ?? 0)
+    }
+
+    const asked = (what: string, ...more: string[]) =>
+      [`GET /v1/${what} HTTP/1.1`, 'Host: x', ...more, '', ''].join('\r\n')
+
+    test.each<{ name: string; request: string; status: number }>([
+      { name: 'health', request: asked('sys/health'), status: 200 },
+      { name: 'messages', request: asked(path), status: 200 },
+      { name: 'messages of a namespace', request: asked(path, 'X-Vault-Namespace: a'), status: 200 },
+      { name: 'unchanged messages', request: asked(path, 'If-None-Match: *'), status: 304 },
+      { name: 'with a token', request: asked('sys/health', 'X-Vault-Token: x'), status: 200 },
+      { name: 'to go on', request: asked('sys/health', 'Connection: keep-alive'), status: 200 },
+    ])('gets the same bytes: $name', async ({ request, status }) => {
+      const [first = '', ...others] = await responsesTo(
+        ready,
+        Array.from({ length: 4 }, () => request),
+      )
+
+      expect(first).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+      expect(others.map(masked)).toEqual(others.map(() => masked(first)))
+      const ids = [first, ...others].map((text) => /x-gatehouse-request-id: (\S+)/.exec(text)?.[1])
+      expect(new Set(ids).size).toBe(4)
+    })
+
+    test('between others gets its own response', async () => {
+      const health = asked('sys/health')
+      const requests = [health, health, asked('sys/seal-status'), health, asked('sys/nothing'), health]
+
+      const texts = await responsesTo(ready, requests)
+
+      expect(texts.map((text) => Number(text.slice(9, 12)))).toEqual([200, 200, 200, 200, 403, 200])
+      expect(texts.map((text) => text.includes('"server_time_utc"'))).toEqual(
+        requests.map((request) => request === health),
+      )
+    })
+
+    test('is counted', async () => {
+      const counted = async () => {
+        const { text } = await ready.root.read('/v1/sys/metrics?format=prometheus')
+        const lines = text.split('\n').filter((line) => line.startsWith('gatehouse_http_requests_total{'))
+        const line = lines.find((one) => one.includes('route="/sys/health"')) ?? ''
+        return Number(line.split(' ').at(-1))
+      }
+      await responsesTo(ready, [asked('sys/health')])
+      const before = await counted()
+
+      await responsesTo(ready, [asked('sys/health'), asked('sys/health'), asked('sys/health')])
+
+      expect(await counted()).toBe(before + 3)
+    })
+
+    test('is answered before a client that ends its side is left', async () => {
+      const { hostname, port } = new URL(ready.url)
+      const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
+      socket.write(asked('sys/health'))
+      await once(socket, 'data')
+
+      socket.end(asked('sys/health'))
+      let text = ''
+      for await (const chunk of socket) text += String(chunk)
+
+      expect(text).toMatch(/^HTTP\/1.1 200 /)
+    })
+
+    test('learns at once that the server is sealed', async () => {
+      await using server = await startTestServer()
+      const { hostname, port } = new URL(server.url)
+      const socket = connect(Number(port), hostname)
+      const status = async () => {
+        socket.write(asked('sys/health'))
+        const [text] = await once(socket, 'data')
+        return Number(String(text).slice(9, 12))
+      }
+      const before = [await status(), await status()]
+
+      await server.root.write('sys/seal')
+
+      expect([...before, await status()]).toEqual([200, 200, 503])
+      socket.destroy()
+    })
   })
 })
