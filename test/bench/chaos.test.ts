@@ -3,7 +3,7 @@ import { runChaos } from '../../bench/chaos-run.ts'
 import { programFile } from '../support/bundled.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-test('after a short chaos run with kills, every upstream object has an owner, every lease has its object, and the root can sign in', async () => {
+test('after a short chaos run with kills, every upstream object has an owner, every lease has its object, and both roots can sign in', async () => {
   await using folder = await temporaryFolder()
 
   const { problems, counts } = await runChaos({
