@@ -47,13 +47,18 @@ async function findResource(appId: string, { state, upstream, call }: Lookup): P
 }
 
 /** Applications get enabled roles that are meant for them. */
-function roleAt({ id, appId, appRoles }: Resource, { role_id, role_name }: AppRole): AppRole {
-  const role = appRoles.find(
+export const offeredRole = ({ appRoles }: Pick<Resource, 'appRoles'>, { role_id, role_name }: AppRole) =>
+  appRoles.find(
     (one) =>
       one.isEnabled &&
       one.allowedMemberTypes.includes('Application') &&
       (role_id === '' ? one.value === role_name : one.id.toLowerCase() === role_id.toLowerCase()),
   )
+
+function roleAt(resource: Resource, wanted: AppRole): AppRole {
+  const { id, appId } = resource
+  const { role_id, role_name } = wanted
+  const role = offeredRole(resource, wanted)
   if (role !== undefined) return { app_id: appId, resource_id: id, role_name: role.value, role_id: role.id }
   const asked = role_id === '' ? `role_name: '${excerpt(role_name)}'` : `role_id: '${excerpt(role_id)}'`
   throw refuse('invalid', `no app role found for ${asked}`)

@@ -33,10 +33,16 @@ export const maxLookups = 100
 export const grantsRights = (role: RoleRecord): boolean =>
   role.application_object_id === '' || role.persist_app
 
-export async function allRoles(state: MountState): Promise<RoleRecord[]> {
-  const roles = await Promise.all((await state.roleNames()).map((name) => state.findRole(name)))
-  return roles.flatMap((role) => role ?? [])
+export type NamedRole = { readonly name: string; readonly role: RoleRecord }
+
+export async function namedRoles(state: MountState): Promise<NamedRole[]> {
+  const names = await state.roleNames()
+  const roles = await Promise.all(names.map(async (name) => ({ name, role: await state.findRole(name) })))
+  return roles.flatMap(({ name, role }) => (role === undefined ? [] : [{ name, role }]))
 }
+
+export const allRoles = async (state: MountState): Promise<RoleRecord[]> =>
+  (await namedRoles(state)).map(({ role }) => role)
 
 /** Ignores a refusal for lack of a permission, because the check names that permission anyway. */
 export async function unlessDenied<T>(asked: Promise<T>, instead: T): Promise<T> {

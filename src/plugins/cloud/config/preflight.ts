@@ -4,7 +4,9 @@ import { callerError, UpstreamError } from '../upstream/index.ts'
 import type { ClientCertificate } from '../certificates/client-certificate.ts'
 import { signInChecks, signInNow } from '../sign-in/sign-in-checks.ts'
 import { directoryPermissions } from './directory-permissions.ts'
-import type { Finding, PreflightContext } from './preflight-context.ts'
+import { type Finding, namedRoles, type PreflightContext } from './preflight-context.ts'
+import { appRolesCheck } from '../app-roles/check-app-roles.ts'
+import { trustsCheck } from '../federation/check-trusts.ts'
 import { resourceManagerPermissions } from './resource-manager-permissions.ts'
 
 type Check = Required<Finding> & { readonly name: string; readonly fix: string }
@@ -29,6 +31,8 @@ const fixes: Readonly<Record<string, string>> = {
   object_quota: 'purge deleted objects of the directory, or ask for a larger quota',
   issuer: "make the issuer's two documents public over https, and nothing else",
   signing_key: 'write identity_token_key of the mount, or change that key',
+  app_roles: 'grant the permission that the detail names, with admin consent',
+  federated_credentials: 'grant the permission that the detail names, with admin consent',
   token_file: 'mount the token of the service account, and name it in AZURE_FEDERATED_TOKEN_FILE',
   metadata: 'assign a managed identity to the machine; a change takes some minutes',
 }
@@ -64,6 +68,11 @@ export async function preflight(parts: Omit<PreflightContext, 'signIn' | 'upstre
   if (isSignedIn) {
     await check('directory_permissions', () => directoryPermissions(context))
     await check('resource_manager_permissions', () => resourceManagerPermissions(context))
+    const roles = await namedRoles(state)
+    const appRoles = appRolesCheck(roles, context)
+    if (appRoles !== undefined) await check('app_roles', appRoles)
+    const trusts = trustsCheck(roles, context)
+    if (trusts !== undefined) await check('federated_credentials', trusts)
     if (credential.type === 'root_creds')
       await check('root_secret', () => rootSecret(context, credential.secret))
     if (credential.type === 'certificate')

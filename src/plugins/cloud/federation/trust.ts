@@ -27,7 +27,7 @@ type TrustIntent = Extract<Intent, { kind: 'federatedCredential' }>
 const digits = 20
 
 /** The name of the trust for a role; `role` is lower-case. docs/contract/cloud.md#upstream-names */
-const trustName = (accessor: string, role: string): string =>
+export const trustName = (accessor: string, role: string): string =>
   trustPrefixOf(accessor) + createHash('sha256').update(role).digest('hex').slice(0, digits)
 
 /** What makes the trust of a role agree with the role. */

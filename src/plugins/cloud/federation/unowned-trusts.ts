@@ -20,11 +20,11 @@ export async function unownedTrusts(
   const prefix = trustPrefixOf(state.accessor)
   const found: UnownedTrust[] = []
   for (const applicationId of await applicationsOfRoles(state)) {
-    const names = await directory.listFederatedCredentials(applicationId, call).catch((error: unknown) => {
+    const trusts = await directory.listFederatedCredentials(applicationId, call).catch((error: unknown) => {
       if (!isGone(error)) throw error
       return []
     })
-    for (const name of names) if (name.startsWith(prefix)) found.push({ applicationId, name })
+    for (const { name } of trusts) if (name.startsWith(prefix)) found.push({ applicationId, name })
   }
   const owned = new Set([...(await intendedNames(intents)), ...(await ownedNames(state))])
   return found.filter(({ name }) => !owned.has(name))

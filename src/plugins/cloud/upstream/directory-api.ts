@@ -47,7 +47,7 @@ export type AddedPassword = {
   readonly endDateTime: string
 }
 /** A trust of an application in the tokens of an issuer. */
-type NewFederatedCredential = {
+export type FederatedCredential = {
   readonly name: string
   readonly issuer: string
   readonly subject: string
@@ -119,10 +119,9 @@ export type DirectoryApi = {
   /** Throws `gone` if the application does not exist; does nothing if it has no such password. */
   removeApplicationPassword(id: string, keyId: string, call: UpstreamCall): Promise<void>
   /** Creates the trust of this name, or changes it. */
-  putFederatedCredential(id: string, trust: NewFederatedCredential, call: UpstreamCall): Promise<void>
+  putFederatedCredential(id: string, trust: FederatedCredential, call: UpstreamCall): Promise<void>
   deleteFederatedCredential(id: string, name: string, call: UpstreamCall): Promise<void>
-  /** Returns their names. */
-  listFederatedCredentials(id: string, call: UpstreamCall): Promise<string[]>
+  listFederatedCredentials(id: string, call: UpstreamCall): Promise<FederatedCredential[]>
   /** Returns the existing service principal if the client id has one. */
   createServicePrincipal(appId: string, call: UpstreamCall): Promise<ServicePrincipal>
   getServicePrincipal(id: string, call: UpstreamCall): Promise<ServicePrincipal>

@@ -10,6 +10,12 @@ type TrustCalls = Pick<
 >
 
 const trustAnswer = z.object({ name: z.string() })
+/** A trust with an expression in place of a subject has none. */
+const trustListed = trustAnswer.extend({
+  issuer: z.string().catch(''),
+  subject: z.string().catch(''),
+  audiences: z.array(z.string()).catch([]),
+})
 
 /** https://learn.microsoft.com/graph/api/resources/federatedidentitycredential */
 export function trustCalls({ send, list }: DirectoryRequests): TrustCalls {
@@ -40,8 +46,8 @@ export function trustCalls({ send, list }: DirectoryRequests): TrustCalls {
     },
     listFederatedCredentials: async (id, call) => {
       const operation = 'listFederatedCredentials'
-      const trusts = await list(operation, `${pathOf(operation, id)}?$select=name`, trustAnswer, call)
-      return trusts.map(({ name }) => name)
+      const path = `${pathOf(operation, id)}?$select=name,issuer,subject,audiences`
+      return list(operation, path, trustListed, call)
     },
   }
 }

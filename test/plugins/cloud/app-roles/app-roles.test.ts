@@ -253,3 +253,50 @@ test('a credential that fails at another step leaves no app role', async () => {
 
   expect([status >= 400, heldByAnybody().length]).toEqual([true, before])
 })
+
+// docs/contract/cloud.md#preflight
+describe('the check of app roles', () => {
+  async function check(own: CloudFixture, mount = 'cloud') {
+    const { body } = await own.root.read(`${mount}/config/check`)
+    const checks = body['data']?.['checks'] as unknown as { name: string; ok: boolean; detail: string }[]
+    return checks.find(({ name }) => name === 'app_roles')
+  }
+
+  test('names the permission that the root lacks', async () => {
+    await write('checked', [order('Orders.Read')])
+    fixture.directory.change({ directoryPermissions: ['Application.ReadWrite.OwnedBy'] })
+
+    expect(await check(fixture)).toEqual({
+      ...{ name: 'app_roles', ok: false, detail: 'lacks AppRoleAssignment.ReadWrite.All' },
+      fix: 'grant AppRoleAssignment.ReadWrite.All with admin consent: az ad app permission add, then az ad app permission admin-consent',
+    })
+  })
+
+  test('names app roles that are withdrawn, here or upstream', async () => {
+    await using own = await startCloudFixture()
+    const { orders } = own.directory
+    const list = [
+      { app_id: orders.appId, role_name: 'Orders.Read' },
+      { app_id: graphAppId, role_name: 'Application.ReadWrite.All' },
+    ]
+    const options = { options: { allow_privileged_app_roles: 'true' } }
+    await own.root.write('sys/mounts/cloud/tune', options)
+    const written = await own.root.write('cloud/roles/stale', { cloud_app_roles: JSON.stringify(list) })
+    expect([written.status, written.text]).toEqual([204, ''])
+    expect([await check(own), await check(own, 'azure')]).toEqual([
+      {
+        ...{ name: 'app_roles', ok: true, fix: '' },
+        detail: 'all app roles are offered (roles: 1, resources: 2)',
+      },
+      undefined,
+    ])
+    await own.root.write('sys/mounts/cloud/tune', { options: { allow_privileged_app_roles: 'false' } })
+    own.directory.admin.remove(orders.servicePrincipalId)
+
+    expect(await check(own)).toEqual({
+      ...{ name: 'app_roles', ok: false },
+      detail: `role stale: no service principal found for app_id ${orders.appId}; role stale: app role Application.ReadWrite.All can take over the tenant; mount option allow_privileged_app_roles permits it`,
+      fix: 'write role stale with app roles that exist; write role stale without it, or set the mount option allow_privileged_app_roles',
+    })
+  })
+})

@@ -265,3 +265,43 @@ test('an application that is gone keeps no deletion waiting for its trust', asyn
 
   await isSettled(house)
 })
+
+// docs/contract/cloud.md#preflight
+test('the check of trusts finds those that are missing or for other tokens, and applications that are full', async () => {
+  await using house = await aHouse()
+  const check = async () => {
+    const { body } = await house.root.read('cloud/config/check')
+    const checks = body.data?.['checks'] as unknown as { name: string; ok: boolean; detail: string }[]
+    return checks.find(({ name }) => name === 'federated_credentials')
+  }
+  const { id } = house.application
+  const count = (trusts: number) => `application ${id} has ${trusts} of 20 trusts, and no other has more`
+  const repair = 'write the roles again, which repairs their trusts'
+  const none = await check()
+  await written(house)
+  const right = await check()
+  await house.root.write('identity/oidc/config', { issuer: 'https://moved.example.com' })
+  const moved = await check()
+  await written(house)
+  const repaired = await check()
+  const [trust] = trustsOf(house)
+  house.directory.admin.remove(trust?.id ?? '')
+  for (let at = 0; at < 20; at++)
+    house.directory.admin.addTrust(id, { issuer: 'https://other', subject: `subject-${at}` })
+  const full = await check()
+  const refused = await written(house)
+
+  expect(none).toBeUndefined()
+  for (const one of [right, repaired])
+    expect(one).toEqual({ name: 'federated_credentials', ok: true, detail: count(1), fix: '' })
+  expect(moved).toEqual({
+    ...{ name: 'federated_credentials', ok: false, fix: repair },
+    detail: `role deploy: the trust of application ${id} is for other tokens; ${count(1)}`,
+  })
+  expect(full).toEqual({
+    ...{ name: 'federated_credentials', ok: false },
+    detail: `role deploy: application ${id} has no trust for it; ${count(20)}`,
+    fix: `remove trusts that nobody needs: az ad app federated-credential list, then delete; ${repair}`,
+  })
+  expect(refused.status).toBe(400)
+})

@@ -1,0 +1,72 @@
+import {
+  type Finding,
+  maxLookups,
+  type NamedRole,
+  type PreflightContext,
+} from '../config/preflight-context.ts'
+import type { FederatedCredential } from '../upstream/directory-api.ts'
+import { isGone } from '../upstream/removal.ts'
+import { forEachOf } from '../upstream-work.ts'
+import { credentialTypeOf } from './federated-role.ts'
+import { identityTokenUse } from './identity-token-use.ts'
+import { trustName } from './trust.ts'
+
+/** Trusts of an application. The directory refuses further ones. */
+const mostTrusts = 20
+
+/**
+ * Undefined if no federated role has an application whose trust the engine keeps.
+ * docs/contract/cloud.md#preflight
+ */
+export function trustsCheck(
+  roles: readonly NamedRole[],
+  context: PreflightContext,
+): (() => Promise<Finding>) | undefined {
+  const federated = roles.filter(
+    ({ role }) => credentialTypeOf(role) === 'federated' && role.application_object_id !== '',
+  )
+  return federated.length === 0 ? undefined : () => checkTrusts(federated, context)
+}
+
+/** Whether the applications trust the tokens that the roles have now, and how many trusts they have. */
+async function checkTrusts(roles: readonly NamedRole[], context: PreflightContext): Promise<Finding> {
+  const { upstream, call, state, mount, mountTokens } = context
+  const ids = [...new Set(roles.map(({ role }) => role.application_object_id))].slice(0, maxLookups)
+  const trusts = new Map<string, readonly FederatedCredential[] | undefined>()
+  await forEachOf(ids, async (id) => {
+    const found = await upstream.directory.listFederatedCredentials(id, call).catch((error: unknown) => {
+      if (!isGone(error)) throw error
+      return undefined
+    })
+    trusts.set(id, found)
+  })
+  const { audience } = identityTokenUse(await state.findConfig(), state.operator)
+  const problems: string[] = []
+  for (const { name, role } of roles) {
+    const id = role.application_object_id
+    if (!trusts.has(id)) continue
+    const { issuer, subject } = await mountTokens.identityOf({ mount, role: name })
+    const found = trusts.get(id)
+    const own = found?.find((one) => one.name === trustName(state.accessor, name))
+    // the cloud compares exactly
+    const isRight =
+      own?.issuer === issuer && own.subject === subject && own.audiences.some((one) => one === audience)
+    if (found === undefined) problems.push(`role ${name}: its application ${id} no longer exists`)
+    else if (own === undefined) problems.push(`role ${name}: application ${id} has no trust for it`)
+    else if (!isRight) problems.push(`role ${name}: the trust of application ${id} is for other tokens`)
+  }
+  const counts = [...trusts].map(([id, found = []]) => ({ id, count: found.length }))
+  const most = counts.reduce((one, other) => (other.count > one.count ? other : one), { id: '', count: 0 })
+  const detail = `application ${most.id} has ${most.count} of ${mostTrusts} trusts, and no other has more`
+  const isFull = most.count > mostTrusts || (problems.length > 0 && most.count >= mostTrusts)
+  return {
+    ok: problems.length === 0 && !isFull,
+    detail: [...problems, detail].join('; '),
+    fix: [
+      ...(isFull
+        ? ['remove trusts that nobody needs: az ad app federated-credential list, then delete']
+        : []),
+      ...(problems.length > 0 ? ['write the roles again, which repairs their trusts'] : []),
+    ].join('; '),
+  }
+}
