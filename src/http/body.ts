@@ -121,8 +121,14 @@ function readForm(raw: Uint8Array, limits: JsonLimits): Record<string, JsonValue
   return fields
 }
 
+type Pair = { readonly key: string; readonly value: string }
+
 /** The pairs of a form or query in order; undefined for a pair that cannot be decoded. */
-function* pairsOf(text: string): Generator<{ key: string; value: string } | undefined> {
+function pairsOf(text: string): Iterable<Pair | undefined> {
+  return text.includes('&') ? manyPairsOf(text) : text === '' ? [] : [decodePair(text)]
+}
+
+function* manyPairsOf(text: string): Generator<Pair | undefined> {
   for (let start = 0; start <= text.length; ) {
     const ampersand = text.indexOf('&', start)
     const end = ampersand < 0 ? text.length : ampersand
@@ -131,8 +137,8 @@ function* pairsOf(text: string): Generator<{ key: string; value: string } | unde
   }
 }
 
-function decodePair(pair: string): { key: string; value: string } | undefined {
-  if (pair.includes(';') || /%(?![\dA-Fa-f]{2})/.test(pair)) return undefined
+function decodePair(pair: string): Pair | undefined {
+  if (pair.includes(';') || (pair.includes('%') && /%(?![\dA-Fa-f]{2})/.test(pair))) return undefined
   const cut = pair.indexOf('=')
   return cut < 0
     ? { key: decode(pair), value: '' }
@@ -140,4 +146,7 @@ function decodePair(pair: string): { key: string; value: string } | undefined {
 }
 
 /** Bytes that are not valid UTF-8 become U+FFFD. */
-const decode = (text: string): string => unescapePercent(text.replaceAll('+', ' '))
+function decode(text: string): string {
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
+  return spaced.includes('%') ? unescapePercent(spaced) : spaced
+}

@@ -189,7 +189,8 @@ export function convertFields<Schema extends z.ZodObject>(
   }
   if (given < fields.size) {
     for (const [name, field] of fields) {
-      if (!field.isOmitted && !Object.hasOwn(values, name)) values[name] = parse(name, field, undefined)
+      if (!field.isOmitted && !Object.hasOwn(values, name))
+        values[name] = field.absent === undefined ? parse(name, field, undefined) : field.absent
     }
   }
   // each key of the schema's shape has its own output, which is what z.output says
@@ -219,6 +220,8 @@ type Field = {
   readonly nullIsAbsent: boolean
   /** A field that was not sent has no value. */
   readonly isOmitted: boolean
+  /** The value of a field that was not sent, if it can be shared. */
+  readonly absent: unknown
 }
 type Fields = ReadonlyMap<string, Field>
 
@@ -256,5 +259,6 @@ function fieldOf(type: z.ZodType, rules: object | boolean | undefined): Field {
     type,
     nullIsAbsent: typeof rules === 'object' && 'nullIsAbsent' in rules,
     isOmitted: absent.success && absent.data === undefined,
+    absent: absent.success && typeof absent.data !== 'object' ? absent.data : undefined,
   }
 }
