@@ -53,7 +53,7 @@ import { measureWebUi } from './web-ui.ts'
  * Options: `--quick` for a first impression, `--only login,lookup-self`, `--seconds 3` per round, `--rounds
  * 3`, `--fresh 3000` new subjects per round, `--generator own|wrk`. `--check` fails if a ratio is more than 20 % below
  * the one in `expected.json`, which `--record` writes. `--only acl` measures access decisions
- * alone, `--only transports` logins with TLS, over HTTP/2 and beside slow
+ * alone, with 1,000 or `--policies 10000` of them, `--only transports` logins with TLS, over HTTP/2 and beside slow
  * clients, `--only attacks` logins while other clients leave requests unfinished or connections idle, `--only
  * forged` logins while another address sends forged tokens, `--only overload` logins of ten times as many clients as
  * are served at a time, `--only silent-names` logins while others wait for a name server that never answers,
@@ -84,6 +84,7 @@ const { values } = parseArgs({
     entities: { type: 'string' },
     'secret-ids': { type: 'string' },
     secrets: { type: 'string' },
+    policies: { type: 'string' },
     rotation: { type: 'string' },
     backup: { type: 'string' },
     cloud: { type: 'string' },
@@ -212,7 +213,8 @@ async function runAll(): Promise<number> {
     return 0
   }
   if (measured.length > 0) print(renderTable(measured))
-  if (isWanted('acl')) print(await measureAcl({ policies: 1000, rounds: options.rounds }))
+  if (isWanted('acl'))
+    print(await measureAcl({ policies: Number(values.policies ?? 1000), rounds: options.rounds }))
   if (isWanted('attacks')) print(await measureAttacks({ generator, options }))
   if (isWanted('forged')) print(await measureForgedLogins({ generator, options }))
   if (isWanted('passwords')) print(await measurePasswords({ generator, options }))
