@@ -17,7 +17,7 @@ const programs = [
   'release/{licenses,sbom}.ts',
   'test/check.ts',
   'test/clients/conformance/run.ts',
-  'test/clients/suites/{generated/run,node/hashi-vault-js,node/node-vault}.ts',
+  'test/clients/suites/{generated/run,node/hashi-vault-js,node/node-vault,terraform/driver}.ts',
   'test/core/audit/writing-program.ts',
   'test/core/barrier/{memory,rotating,sealing}-program.ts',
   'test/lib/blocked-thread-program.ts',

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startTestServer } from '../support/start-server.ts'
-import { conformancePage, verdictOf } from './conformance/page.ts'
+import { clientsOf, conformancePage, verdictOf } from './conformance/page.ts'
 import { startRecorder } from './conformance/recorder.ts'
 import { project, suites, versionOf } from './conformance/suites.ts'
 
@@ -45,6 +45,16 @@ test('a page shows a table of a client with a reason for each difference', () =>
   expect(text).toContain('| curl | 8.0 | 1 | 1 | 0 |')
   expect(text).toContain('| log in | `POST auth/jwt/login` | same |  |')
   expect(text).toContain('| read |  | differs | a\\|b |')
+})
+
+test('the clients of a page are read back, so that the rows of those that are not run stay', () => {
+  expect(conformancePage(clientsOf(page))).toBe(page)
+  const rows = [
+    { operation: 'a|b', requests: ['GET a', 'PUT b'], ...verdictOf('c | d') },
+    { operation: 'e', requests: [], ...verdictOf(undefined) },
+  ]
+  const clients = [{ client: 'two words (Go)', version: '1.0', rows }]
+  expect(clientsOf(conformancePage(clients))).toEqual(clients)
 })
 
 test('the conformance page has the pinned version of each client, and no difference but by choice', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Json } from '../support/client.ts'
+import { type CloudFixture, startCloudFixture } from '../plugins/cloud/cloud-fixture.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 /*
@@ -411,6 +412,100 @@ describe('secrets', () => {
     await put('old/shop', { data_json: 'x', ttl: '1h' })
     expect((await server.root.read('old/shop')).body).toMatchObject({
       ...{ data: { data_json: 'x', ttl: '1h' }, lease_duration: 3600, lease_id: '' },
+    })
+  })
+})
+
+describe('the cloud engine', () => {
+  let fixture: CloudFixture
+  beforeAll(async () => {
+    fixture = await startCloudFixture({ configured: false, settings: { REPORTED_VERSION: '1.21.0+ent' } })
+  })
+  afterAll(() => fixture[Symbol.asyncDispose]())
+
+  const write = (path: string, data: object) =>
+    fixture.root.call('PUT', path, data, { headers: { 'X-Vault-Request': 'true' } })
+  const dataOf = async (path: string) => (await fixture.root.read(path)).body.data
+
+  test('vault_azure_secret_backend writes the rotation it does not use, and reads what it wrote', async () => {
+    const rotation = { rotation_schedule: '', rotation_period: 0, rotation_window: 0 }
+    const secret = fixture.config({ environment: 'AzurePublicCloud' })
+    const sent = { ...secret, ...rotation, disable_automated_rotation: false }
+
+    expect((await write('azure/config', sent)).status).toBe(204)
+
+    const { client_secret: _writeOnly, ...shown } = sent as typeof sent & { client_secret: string }
+    expect(await dataOf('azure/config')).toMatchObject(shown)
+    expect((await fixture.root.read('sys/seal-status')).body).toMatchObject({ version: '1.21.0+ent' })
+    expect((await write('azure/config', { ...rotation, root_password_ttl: 86_400 })).status).toBe(204)
+    expect(await dataOf('azure/config')).toMatchObject({ ...shown, root_password_ttl: 86_400 })
+  })
+
+  test('vault_azure_secret_backend changes from a secret to an audience, and names a key', async () => {
+    await write('identity/oidc/key/azure', { allowed_client_ids: ['*'], algorithm: 'RS256' })
+    const wif = {
+      client_secret: '',
+      identity_token_audience: 'api://AzureADTokenExchange',
+      identity_token_ttl: 1800,
+    }
+
+    expect((await write('sys/mounts/azure/tune', { identity_token_key: 'azure' })).status).toBe(204)
+    expect((await write('azure/config', wif)).status).toBe(204)
+
+    const { client_secret: _writeOnly, ...shown } = wif
+    expect(await dataOf('azure/config')).toMatchObject(shown)
+    expect((await dataOf('sys/mounts/azure'))?.['config']).toMatchObject({ identity_token_key: 'azure' })
+    expect((await write('azure/config', fixture.config({ identity_token_audience: '' }))).status).toBe(204)
+  })
+
+  test('vault_azure_secret_backend_role reads the roles and groups that it wrote as text', async () => {
+    const role = {
+      azure_roles: JSON.stringify([{ role_id: '', role_name: 'Reader', scope: fixture.scope() }]),
+      azure_groups: JSON.stringify([{ group_name: 'foo', object_id: '' }]),
+      ...{ permanently_delete: false, ttl: '3600', max_ttl: '7200', explicit_max_ttl: '86400' },
+      ...{ sign_in_audience: 'AzureADMyOrg', tags: ['a', 'b'] },
+    }
+
+    expect((await write('azure/roles/deploy', role)).status).toBe(204)
+
+    expect(await dataOf('azure/roles/deploy')).toMatchObject({
+      azure_roles: [{ role_name: 'Reader', scope: fixture.scope(), role_id: expect.stringContaining('/') }],
+      azure_groups: [{ group_name: 'foo', object_id: expect.any(String) }],
+      ...{ permanently_delete: false, ttl: 3600, max_ttl: 7200, explicit_max_ttl: 86_400 },
+      ...{
+        sign_in_audience: 'AzureADMyOrg',
+        tags: ['a', 'b'],
+        persist_app: false,
+        application_object_id: '',
+      },
+    })
+  })
+
+  test('vault_azure_access_credentials has texts and a lease; static credentials have none', async () => {
+    const { id: application_object_id, appId } = fixture.directory.admin.addApplication({
+      displayName: 'theirs',
+    })
+    await write('azure/roles/existing', { application_object_id, ttl: '3600' })
+    await write('azure/static-roles/billing', {
+      application_object_id,
+      ttl: 31_536_000,
+      metadata: { a: 'b' },
+    })
+
+    const dynamic = (await fixture.root.read('azure/creds/existing')).body
+    const fixed = (await fixture.root.read('azure/static-creds/billing')).body
+
+    expect(dynamic).toMatchObject({
+      renewable: true,
+      lease_duration: 3600,
+      lease_id: expect.stringMatching('.'),
+    })
+    expect(dynamic.data).toEqual({ client_id: appId, client_secret: expect.any(String) })
+    expect(fixed).toMatchObject({ renewable: false, lease_duration: 0, lease_id: '' })
+    expect(fixed.data).toMatchObject({
+      client_id: appId,
+      metadata: { a: 'b' },
+      secret_id: expect.any(String),
     })
   })
 })

@@ -28,9 +28,17 @@ export async function driverEnvironment({
       client_id: directory.rootClientId,
       client_secret: directory.rootClientSecret,
     }),
+    APPLICATION: JSON.stringify(application(directory)),
+    ORDERS: directory.orders.appId,
     AZURE_SCOPE: `/subscriptions/${directory.subscriptionId}/resourceGroups/web`,
     AUDIT_FILE: auditFile,
   }
+}
+
+/** An application of somebody else, with a password of its own. */
+function application({ admin }: Directory) {
+  const { id, appId } = admin.addApplication({ displayName: 'billing' })
+  return { id, appId, ...admin.addPassword(id, { lifetimeSeconds: 90 * 86_400 }) }
 }
 
 async function pipelineJwt(): Promise<{ JWT: string; JWT_KEY: string }> {

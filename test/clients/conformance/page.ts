@@ -28,11 +28,32 @@ ${table(
 ${clients.map(section).join('\n')}`
 }
 
+/** The clients that a page shows, with the rows of each. */
+export const clientsOf = (page: string): ClientRows[] =>
+  page
+    .split(/^## /m)
+    .slice(1)
+    .map((text) => {
+      const [title = '', ...lines] = text.split('\n')
+      const version = title.slice(title.lastIndexOf(' ') + 1)
+      const rows = lines.filter((line) => line.startsWith('| ')).slice(2)
+      return { client: title.slice(0, -version.length - 1), version, rows: rows.map(rowIn) }
+    })
+
+function rowIn(line: string): Row {
+  const cells = line.slice(2, -2).split(/(?<!\\) \| /)
+  const [operation = '', requests = '', verdict, reason = ''] = cells.map((one) => one.replaceAll('\\|', '|'))
+  const known = verdicts.find((one) => one === verdict)
+  if (known === undefined) throw new Error(`no verdict in ${line}`)
+  const paths = [...requests.matchAll(/`([^`]*)`/g)].map(([, path = '']) => path)
+  return { operation, requests: paths, verdict: known, reason }
+}
+
 const introduction = `# Conformance
 
 \`npm run conformance\` writes this page. It runs real clients from their registries against a new server, and
 compares each operation with what the client's users see with Vault. \`npm run conformance -- NAME …\` runs only the
-clients with these names, and prints their rows instead.
+clients with these names; the other rows stay.
 
 - **same**: the client's operation returns, or fails with, what it does with Vault.
 - **differs**: it does not; the reason is the client's error, or "by choice" and why.
@@ -41,8 +62,14 @@ clients with these names, and prints their rows instead.
 A driver of each client is in \`test/clients/suites\`. The tests that hvac brings run as they are published, against
 servers that they start themselves. openapi-typescript, openapi-python-client and openapi-generator make a client from
 the server's own [OpenAPI document](operations.md#generated-clients); what they make is compiled, and then driven like
-the others. C#, the \`vault\` command and Terraform's Vault provider are missing: the .NET SDK, VaultSharp and the two
-programs are in none of the registries that the other clients come from.
+the others. C# and the \`vault\` command are missing: the .NET SDK, VaultSharp and the program are in none of the
+registries that the other clients come from.
+
+Terraform runs where a program \`terraform\` is installed; elsewhere its rows stay. Each configuration in
+\`test/clients/suites/terraform\` is applied, changed and applied again, in part imported, and destroyed; after each step a
+plan must be empty. Go's module proxy has the provider up to 1.9.0 only, which is built here with a newer Terraform SDK.
+It has no resources for the cloud engine, so \`vault_generic_endpoint\` and \`vault_generic_secret\` manage that. What later
+versions of the provider send for their resources is in \`test/clients/terraform.test.ts\`.
 `
 
 const section = ({ client, version, rows }: ClientRows): string =>

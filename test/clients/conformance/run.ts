@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { exitOnSignals, makeTemporaryFolder } from '../../../simulators/exit.ts'
@@ -8,11 +8,11 @@ import { startDirectory } from '../../../simulators/directory/start-directory.ts
 import { startServerProcess } from '../../../simulators/server-process.ts'
 import { cloudEnvironment } from '../../../simulators/tour/credentials.ts'
 import { driverEnvironment } from './environment.ts'
-import { type ClientRows, conformancePage, type Row, verdictOf } from './page.ts'
+import { type ClientRows, clientsOf, conformancePage, type Row, verdictOf } from './page.ts'
 import { startRecorder } from './recorder.ts'
 import { cache, type Command, project, type Suite, suites, versionOf } from './suites.ts'
 
-/** `npm run conformance [-- NAME…]`: runs all clients and writes docs/conformance.md, or prints some of them. */
+/** `npm run conformance [-- NAME…]`: runs all clients, or some of them, and writes their rows to docs/conformance.md. */
 exitOnSignals()
 await mkdir(cache, { recursive: true })
 const names = process.argv.slice(2)
@@ -21,15 +21,32 @@ if (chosen.length < Math.max(1, names.length)) {
   process.stderr.write(`usage: npm run conformance [-- NAME…], with ${suites.map(quotedName).join(', ')}\n`)
   process.exit(2)
 }
+const pageFile = join(project, 'docs/conformance.md')
+const known = clientsOf(await readFile(pageFile, 'utf8'))
 const results: ClientRows[] = []
-for (const suite of chosen) {
+for (const suite of suites) {
+  const { client } = suite
+  const isRun = chosen.includes(suite) && (await isPossible(suite))
+  results.push(...(isRun ? [await resultsOf(suite)] : known.filter((one) => one.client === client)))
+}
+await writeFile(pageFile, conformancePage(results))
+
+async function resultsOf(suite: Suite): Promise<ClientRows> {
   process.stderr.write(`${suite.client}\n`)
   for (const command of suite.install) await run(command)
-  results.push({ client: suite.client, version: await versionOf(suite), rows: await rowsOf(suite) })
+  return { client: suite.client, version: await versionOf(suite), rows: await rowsOf(suite) }
 }
-const page = conformancePage(results)
-if (names.length === 0) await writeFile(join(project, 'docs/conformance.md'), page)
-else process.stdout.write(page)
+
+/** Whether the programs that no registry has are on this machine. */
+async function isPossible({ client, needs }: Suite): Promise<boolean> {
+  if (needs === undefined) return true
+  const [error] = await once(spawn(needs, ['-version'], { stdio: 'ignore' }), 'exit').catch((cause) => [
+    cause,
+  ])
+  if (error === 0) return true
+  process.stderr.write(`${client}: not run, its rows stay: there is no program ${needs}\n`)
+  return false
+}
 
 function quotedName({ client }: Suite): string {
   return JSON.stringify(client)

@@ -6,6 +6,8 @@ export type Suite = {
   readonly client: string
   /** Where its version is pinned: a file of the suite or of the project, and the text before the version. */
   readonly version: { readonly file: string; readonly after: string }
+  /** A program that is in none of the registries. Where it is absent, the suite is not run. */
+  readonly needs?: string
   /** Run first; may fetch packages. */
   readonly install: readonly Command[]
   readonly run: Command
@@ -135,6 +137,22 @@ export const suites: readonly Suite[] = [
       },
     ],
     run: { folder: at('rust'), program: '{cache}/rust/debug/driver', args: [] },
+  },
+  {
+    client: "Terraform's Vault provider",
+    version: { file: `${at('terraform')}/go.mod`, after: 'terraform-provider-vault v' },
+    needs: 'terraform',
+    install: [
+      {
+        folder: at('terraform'),
+        program: 'go',
+        args: [
+          ...['build', '-o', '{cache}/terraform/terraform-provider-vault'],
+          'github.com/terraform-providers/terraform-provider-vault',
+        ],
+      },
+    ],
+    run: { folder: at('terraform'), program: process.execPath, args: ['driver.ts', '{cache}/terraform'] },
   },
   ...generatedSuites,
 ]

@@ -142,6 +142,146 @@ def _():
     bao("lease", "revoke", lease)
 
 
+application = json.loads(os.environ["APPLICATION"])
+scope = "https://graph.microsoft.com/.default"
+
+
+def cloud_operations(kind):
+    """Each path of the cloud engine, on a mount of this type."""
+    at = f"paths/{kind}"
+    reader = json.dumps([{"role_name": "Reader", "scope": os.environ["AZURE_SCOPE"]}])
+    dynamic = f"{kind}_roles={reader}"
+    existing = f"application_object_id={application['id']}"
+
+    @operation(f"configure a mount and check it (bao write, type {kind})")
+    def _():
+        bao("secrets", "enable", f"-path={at}", kind)
+        expect(data("read", f"{at}/config")["data"]["tenant_id"], "")
+        # the machine's own identity
+        expect(data("read", f"{at}/config/identity")["data"]["auth_type"], "msi")
+        bao("write", f"{at}/config", "-", given=os.environ["AZURE"])
+        config = data("read", f"{at}/config")["data"]
+        expect(config["client_id"], json.loads(os.environ["AZURE"])["client_id"])
+        assert "client_secret" not in config
+        identity = data("read", f"{at}/config/identity")["data"]
+        expect(identity["auth_type"], "root_creds")
+        assert identity["issuer"].endswith("/v1/identity/oidc/plugins"), identity
+        expect([check for check in data("read", f"{at}/config/check")["data"]["checks"] if not check["ok"]], [])
+        bao("write", f"{at}/config", "root_password_ttl=2400h")
+        expect(data("read", f"{at}/config")["data"]["root_password_ttl"], 2400 * 3600)
+
+    @operation(f"make a root certificate (bao write, type {kind})")
+    def _():
+        expect_failure("read", f"{at}/config/certificate")
+        made = data("write", "-f", f"{at}/config/certificate")["data"]
+        assert made["certificate"].startswith("-----BEGIN CERTIFICATE-----"), made
+        expect(bao("read", "-field=thumbprint", f"{at}/config/certificate"), made["thumbprint"])
+
+    @operation(f"write, read, list and delete roles of each kind (bao write, type {kind})")
+    def _():
+        orders = json.dumps([{"app_id": os.environ["ORDERS"], "role_name": "Orders.Read"}])
+        groups = json.dumps([{"group_name": "foo"}])
+        bao("write", f"{at}/roles/dynamic", dynamic, f"{kind}_groups={groups}", "ttl=1h", "max_ttl=24h", "tags=a,b")
+        bao("write", f"{at}/roles/app-roles", f"{kind}_app_roles={orders}")
+        bao("write", f"{at}/roles/certificate", dynamic, "credential_type=certificate")
+        bao("write", f"{at}/roles/existing", existing, "ttl=1h")
+        bao("write", f"{at}/roles/persisted", dynamic, "persist_app=true")
+        bao("write", f"{at}/roles/federated", existing, "credential_type=federated", f"allowed_scopes={scope}")
+        bao("write", f"{at}/roles/standalone", f"federated_client_id={application['appId']}", "credential_type=federated")
+        role = data("read", f"{at}/roles/dynamic")["data"]
+        expect((role[f"{kind}_roles"][0]["role_name"], role[f"{kind}_groups"][0]["group_name"]), ("Reader", "foo"))
+        expect((role["ttl"], role["max_ttl"], role["tags"]), (3600, 86400, ["a", "b"]))
+        expect(data("read", f"{at}/roles/app-roles")["data"][f"{kind}_app_roles"][0]["role_name"], "Orders.Read")
+        expect(data("read", f"{at}/roles/federated")["data"]["allowed_scopes"], [scope])
+        names = ["app-roles", "certificate", "dynamic", "existing", "federated", "persisted", "standalone"]
+        expect(data("list", f"{at}/roles"), names)
+        for name in ["persisted", "standalone"]:
+            bao("delete", f"{at}/roles/{name}")
+            expect_failure("read", f"{at}/roles/{name}")
+        expect_failure("write", f"{at}/roles/wrong", "ttl=1h")
+
+    @operation(f"read credentials of each kind (bao read, type {kind})")
+    def _():
+        client_ids = []
+        for name, field in [
+            ("dynamic", "client_secret"),
+            ("app-roles", "client_secret"),
+            ("certificate", "private_key"),
+            ("existing", "client_secret"),
+        ]:
+            made = data("read", f"{at}/creds/{name}")
+            assert made["lease_id"] and made["data"][field], made["data"].keys()
+            client_ids.append(made["data"]["client_id"])
+        expect(client_ids[3], application["appId"])
+        assertion = data("read", f"{at}/creds/federated")
+        expect((assertion["lease_id"], assertion["data"]["client_id"]), ("", application["appId"]))
+        assert len(bao("read", "-field=client_assertion", f"{at}/creds/federated").split(".")) == 3
+        expect(data("read", f"{at}/whois/{client_ids[0]}")["data"]["role"], "dynamic")
+        bao("lease", "revoke", "-prefix", f"{at}/creds/")
+
+    @operation(f"get access tokens of a federated role (bao write, bao read, type {kind})")
+    def _():
+        expect(bao("write", "-field=token_type", f"{at}/token/federated", f"scope={scope}"), "Bearer")
+        kept = data("read", f"{at}/token/federated", f"scope={scope}")
+        assert kept["data"]["access_token"] and kept["lease_id"] == "", kept
+        expect_failure("write", f"{at}/token/federated", "scope=https://vault.azure.net/.default")
+        expect_failure("write", f"{at}/token/federated")
+        expect_failure("write", f"{at}/token/dynamic", f"scope={scope}")
+
+    @operation(f"write, rotate, read and delete a static role (bao write, type {kind})")
+    def _():
+        role = f"{at}/static-roles/billing"
+        bao("write", role, existing, "rotation_period=720h", "rotation_grace_period=1h", "metadata=team=billing")
+        expect(data("read", role)["data"]["rotation_period"], 720 * 3600)
+        expect(data("list", f"{at}/static-roles"), ["billing"])
+        first = data("read", f"{at}/static-creds/billing")["data"]
+        expect((first["client_id"], first["metadata"]), (application["appId"], {"team": "billing"}))
+        expect(bao("write", "-field=token_type", f"{at}/static-creds/billing/token", f"scope={scope}"), "Bearer")
+        bao("write", "-f", f"{at}/rotate-role/billing")
+        second = data("read", f"{at}/static-creds/billing")["data"]
+        expect(second["previous_secret_id"], first["secret_id"])
+        assert second["client_secret"] != first["client_secret"]
+        bao("delete", role, "revoke=true")
+        expect_failure("read", role)
+        expect_failure("read", f"{at}/static-creds/billing")
+        expect_failure("list", f"{at}/static-roles")
+
+    @operation(f"import a password into a static role (bao write, type {kind})")
+    def _():
+        imported = [existing, f"secret_id={application['keyId']}", f"client_secret={application['secretText']}"]
+        bao("write", f"{at}/static-roles/imported/import", *imported, "skip_import_rotation=true")
+        expect(bao("read", "-field=client_secret", f"{at}/static-creds/imported"), application["secretText"])
+        bao("delete", f"{at}/static-roles/imported")
+
+    @operation(f"rotate the root, and look for what is left (bao write, type {kind})")
+    def _():
+        bao("write", "-f", f"{at}/rotate-root")
+        expect(data("read", f"{at}/debris")["data"]["objects"], [])
+        expect(data("write", f"{at}/reap", "dry_run=true")["data"]["deleted"], 0)
+
+    @operation(f"read the help of each path (bao path-help, type {kind})")
+    def _():
+        for path in [
+            "config", "config/check", "config/identity", "config/certificate", "rotate-root", "roles", "roles/x",
+            "creds/x", "token/x", "static-roles", "static-roles/x", "static-roles/x/import", "static-creds/x",
+            "static-creds/x/token", "rotate-role/x", "whois/x", "debris", "reap",
+        ]:
+            assert bao("path-help", f"{at}/{path}"), path
+        assert "static-creds" in bao("path-help", at)
+
+    @operation(f"delete the configuration and disable the mount (bao delete, type {kind})")
+    def _():
+        for name in data("list", f"{at}/roles"):
+            bao("delete", f"{at}/roles/{name}")
+        bao("delete", f"{at}/config")
+        expect(data("read", f"{at}/config")["data"]["tenant_id"], "")
+        bao("secrets", "disable", at)
+
+
+for kind in ["azure", "cloud"]:
+    cloud_operations(kind)
+
+
 @operation("create, list, use and delete a namespace (bao namespace)")
 def _():
     bao("namespace", "create", "team-a")

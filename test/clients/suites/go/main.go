@@ -161,6 +161,7 @@ func main() {
 		got(sys.Renew(lease, 60))
 		must(sys.Revoke(lease))
 	})
+	cloudOperations(vault)
 	operation("create, list, use and delete a namespace", func() {
 		got(logical.Write("sys/namespaces/team-a", nil))
 		expect(got(logical.List("sys/namespaces")).Data["keys"], []any{"team-a/"})

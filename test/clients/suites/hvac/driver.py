@@ -1,7 +1,8 @@
 """Runs the operations of hvac, and prints a line of JSON for each.
 
 Environment: VAULT_ADDR, VAULT_TOKEN, CONTROL_URL, JWT, JWT_KEY (a public key, PEM), AZURE (JSON: the configuration
-of a mount of type azure).
+of a mount of type azure), AZURE_SCOPE, APPLICATION (JSON: an application of the directory with a password), ORDERS (the
+client id of an application with app roles), AUDIT_FILE.
 """
 
 import json
@@ -205,6 +206,85 @@ def _():
     expect(sys.read_lease(lease["lease_id"])["data"]["id"], lease["lease_id"])
     assert sys.renew_lease(lease["lease_id"], increment=60)["lease_duration"]
     sys.revoke_lease(lease["lease_id"])
+
+
+application = json.loads(os.environ["APPLICATION"])
+scope = "https://graph.microsoft.com/.default"
+
+
+@operation("read and delete the configuration and roles of the cloud engine")
+def _():
+    azure = client.secrets.azure
+    expect(azure.read_config()["client_id"], json.loads(os.environ["AZURE"])["client_id"])
+    role = client.read("azure/roles/reader")["data"]
+    expect((role["azure_roles"][0]["role_name"], role["ttl"]), ("Reader", 3600))
+    made = azure.generate_credentials("reader")
+    assert made["client_secret"]
+    azure.create_or_update_role(name="gone", azure_roles=role["azure_roles"])
+    client.delete("azure/roles/gone")
+    expect(azure.list_roles()["keys"], ["reader"])
+    sys.enable_secrets_engine("azure", path="azure-gone")
+    azure.configure(**json.loads(os.environ["AZURE"]), mount_point="azure-gone")
+    azure.delete_config(mount_point="azure-gone")
+    expect(azure.read_config(mount_point="azure-gone")["tenant_id"], "")
+
+
+@operation("read how the cloud engine signs in, check it, and make a root certificate")
+def _():
+    expect(client.read("azure/config/identity")["data"]["auth_type"], "root_creds")
+    expect([check for check in client.read("azure/config/check")["data"]["checks"] if not check["ok"]], [])
+    expect(client.read("azure/config/certificate"), None)
+    made = client.write_data("azure/config/certificate")["data"]
+    expect(client.read("azure/config/certificate")["data"]["thumbprint"], made["thumbprint"])
+
+
+@operation("issue certificates and assertions of the cloud engine")
+def _():
+    roles = json.dumps([{"role_name": "Reader", "scope": os.environ["AZURE_SCOPE"]}])
+    client.write_data("azure/roles/certificate", data={"azure_roles": roles, "credential_type": "certificate"})
+    made = client.read("azure/creds/certificate")
+    assert made["data"]["private_key"]
+    sys.revoke_lease(made["lease_id"])
+    federated = {"credential_type": "federated", "application_object_id": application["id"]}
+    client.write_data("azure/roles/federated", data=federated)
+    assertion = client.read("azure/creds/federated")
+    expect((assertion["lease_id"], assertion["data"]["client_id"]), ("", application["appId"]))
+
+
+@operation("get access tokens of the cloud engine")
+def _():
+    token = client.write_data("azure/token/federated", data={"scope": scope})
+    expect((token["data"]["token_type"], token["lease_id"]), ("Bearer", ""))
+    try:
+        client.write_data("azure/token/reader", data={"scope": scope})
+        raise AssertionError("a role without a trust gave a token")
+    except hvac.exceptions.InvalidRequest:
+        pass
+
+
+@operation("write, rotate, read and delete static roles of the cloud engine")
+def _():
+    role = {"application_object_id": application["id"], "ttl": 31536000, "metadata": {"team": "billing"}}
+    client.write_data("azure/static-roles/billing", data=role)
+    read = client.read("azure/static-roles/billing")["data"]
+    expect({name: read[name] for name in role}, role)
+    expect(client.list("azure/static-roles")["data"]["keys"], ["billing"])
+    first = client.read("azure/static-creds/billing")["data"]
+    expect(first["client_id"], application["appId"])
+    client.write_data("azure/rotate-role/billing")
+    expect(client.read("azure/static-creds/billing")["data"]["previous_secret_id"], first["secret_id"])
+    token = client.write_data("azure/static-creds/billing/token", data={"scope": scope})
+    assert token["data"]["access_token"]
+    client.delete("azure/static-roles/billing")
+    expect(client.read("azure/static-roles/billing"), None)
+    imported = {"secret_id": application["keyId"], "client_secret": application["secretText"], **role}
+    client.write_data("azure/static-roles/billing/import", data={**imported, "skip_import_rotation": True})
+    expect(client.read("azure/static-creds/billing")["data"]["client_secret"], application["secretText"])
+
+
+@operation("rotate the root of the cloud engine")
+def _():
+    expect(client.write_data("azure/rotate-root").status_code, 204)
 
 
 @operation("create, read, list and delete a rate limit")

@@ -1,0 +1,3 @@
+resource "vault_namespace" "team" {
+  path = "terraform-team-${var.round}"
+}

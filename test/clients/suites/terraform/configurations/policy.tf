@@ -1,0 +1,4 @@
+resource "vault_policy" "job" {
+  name   = "terraform-job"
+  policy = "path \"jobs/${var.round}\" { capabilities = [\"read\"] }\n"
+}

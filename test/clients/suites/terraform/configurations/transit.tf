@@ -1,0 +1,4 @@
+resource "vault_mount" "transit" {
+  path = "terraform-transit"
+  type = "transit"
+}
