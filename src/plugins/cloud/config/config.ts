@@ -255,7 +255,7 @@ function checkCredentials({ identity_token_audience, client_secret, certificate 
 
 function checkMode(type: string, { isHostOffered }: ConfigContext): void {
   if (type === '') return
-  if (!isAuthType(type)) throw refuse('invalid', `unknown auth_type "${type}"`)
+  if (!isAuthType(type)) throw refuse('invalid', `unknown auth_type "${type.slice(0, 100)}"`)
   if (isHostMode(type) && !isHostOffered) throw refuse('invalid', hostNotOffered)
 }
 

@@ -1,5 +1,6 @@
 import { refuse } from '../../../errors.ts'
 import type { FieldNames } from '../field-names.ts'
+import { checkedScopes } from './requested-scope.ts'
 import { type CredentialType, credentialTypes, type RoleRecord } from '../roles/role-record.ts'
 
 /** What a role issues. docs/contract/cloud.md#types-of-credentials */
@@ -18,11 +19,12 @@ type Issued = Pick<RoleRecord, 'credential_type' | 'federated_client_id' | 'allo
 export function changedIssued(stored: RoleRecord, sent: SentIssued): Issued {
   const type = sent.credential_type === undefined ? stored.credential_type : readType(sent.credential_type)
   const clientId = sent.federated_client_id ?? stored.federated_client_id
-  const scopes = sent.allowed_scopes ?? stored.allowed_scopes
+  const scopes =
+    sent.allowed_scopes === undefined ? stored.allowed_scopes : checkedScopes(sent.allowed_scopes)
   return {
     ...(type === undefined ? {} : { credential_type: type }),
     ...(clientId === undefined ? {} : { federated_client_id: clientId }),
-    ...(scopes === undefined ? {} : { allowed_scopes: scopes.filter((scope) => scope !== '') }),
+    ...(scopes === undefined ? {} : { allowed_scopes: scopes }),
   }
 }
 

@@ -14,3 +14,13 @@ export function requestedScope(sent: string | undefined, allowed: readonly strin
   if (allowed.length > 0 && !allowed.includes(sent)) throw refuse('denied', 'permission denied')
   return sent
 }
+
+const mostScopes = 100
+
+/** The scopes that a role allows. Throws if they are too many or too long. Pure. */
+export function checkedScopes(sent: readonly string[]): string[] {
+  const scopes = [...new Set(sent.filter((scope) => scope !== ''))]
+  if (scopes.length > mostScopes || scopes.some((scope) => scope.length > longest))
+    throw refuse('invalid', `allowed_scopes: at most ${mostScopes} scopes of at most ${longest} characters`)
+  return scopes
+}

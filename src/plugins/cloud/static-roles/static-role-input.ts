@@ -11,6 +11,7 @@ import {
   timeField,
 } from '../../../lib/fields.ts'
 import { formatTime } from '../../../lib/time.ts'
+import { checkedScopes } from '../federation/requested-scope.ts'
 import { checkRotationFields, checkWindow } from '../config/config.ts'
 import { graceBound, graceOf, periodOf, dueAt, type StaticRole } from './static-role-record.ts'
 
@@ -81,8 +82,6 @@ const newTerms: Omit<StaticTerms, 'rotation_counts_from'> = {
 }
 
 const leastPeriod = 3600
-const mostScopes = 100
-const longestScope = 512
 
 /** Applies a request to a stored role. Throws the first refusal. Pure. docs/cloud-static-roles.md#fields */
 export function changedStaticTerms(
@@ -120,16 +119,6 @@ function checkGrace(terms: Omit<StaticTerms, 'rotation_counts_from'>): void {
   if (grace < -1) throw refuse('invalid', 'rotation_grace_period must be -1 or a positive duration')
   const bound = graceBound(terms)
   if (grace > bound) throw refuse('invalid', `rotation_grace_period cannot exceed ${bound} seconds`)
-}
-
-function checkedScopes(sent: readonly string[]): string[] {
-  const scopes = [...new Set(sent.filter((scope) => scope !== ''))]
-  if (scopes.length > mostScopes || scopes.some((scope) => scope.length > longestScope))
-    throw refuse(
-      'invalid',
-      `allowed_scopes: at most ${mostScopes} scopes of at most ${longestScope} characters`,
-    )
-  return scopes
 }
 
 /** Whether rotations go on as before; otherwise the period starts over. */

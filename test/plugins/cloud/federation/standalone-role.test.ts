@@ -5,6 +5,7 @@ import { type CloudFixture, startCloudFixture } from '../cloud-fixture.ts'
 
 const scope = 'https://graph.microsoft.com/.default'
 const denied = '403 permission denied'
+const tooManyScopes = 'allowed_scopes: at most 100 scopes of at most 512 characters'
 
 let house: CloudFixture
 let issuer: string
@@ -209,6 +210,8 @@ describe('a write of a role is refused', () => {
       400,
     ],
     [{ credential_type: 'secret' }, 'unknown credential_type "secret"', 400],
+    [{ allowed_scopes: Array.from({ length: 101 }, (_, at) => `s${at}`) }, tooManyScopes, 400],
+    [{ allowed_scopes: ['s'.repeat(513)] }, tooManyScopes, 400],
     [{ federated_client_id: 'c' }, 'credential_type password cannot be used with federated_client_id', 400],
     [{ federated_client_id: 'c', application_object_id: 'a' }, `${both} application_object_id`, 400],
     [{ federated_client_id: 'c', persist_app: true }, `${both} persist_app`, 400],
@@ -338,11 +341,11 @@ describe('attacks', () => {
     const { clientId } = directory.systemAssignedIdentity
     const refused = '400 application_object_id must not refer to the application used by this engine'
     const ids = { subscription_id: directory.subscriptionId, tenant_id: directory.tenantId }
-    await root.write('cloud/config', ids)
+    await root.write('cloud/config', hosted.config())
     const role = { credential_type: 'federated', federated_client_id: clientId }
 
     expect(verdict(await root.write('cloud/roles/host', role))).toBe('204')
-    await root.write('cloud/config', { auth_type: 'msi' })
+    await root.write('cloud/config', { auth_type: 'msi', client_id: '', client_secret: '' })
 
     expect(verdict(await root.read('cloud/creds/host'))).toBe(refused)
     expect(verdict(await root.write('cloud/token/host', { scope }))).toBe(refused)

@@ -220,6 +220,44 @@ describe('config/identity', () => {
     ])
   })
 
+  test('a token file that cannot be used is named, and nothing is sent', async () => {
+    await using folder = await temporaryFolder()
+    const file = folder.file('token')
+    await using other = await startCloudFixture({
+      configured: false,
+      environment: { CLOUD_AUTH_TYPE: 'aks_wif', AZURE_FEDERATED_TOKEN_FILE: file },
+    })
+    // the setting of the process comes before the stored one
+    await other.root.write('cloud/config', other.config({ client_secret: '', auth_type: 'msi' }))
+    const details = async () => {
+      const { body } = await other.root.read('cloud/config/check')
+      const checks = body.data?.['checks'] as unknown as { name: string; ok: boolean; detail: string }[]
+      return ['auth_type', 'token_file', 'sign_in'].map((name) => checks.find((one) => one.name === name))
+    }
+
+    const missing = await details()
+    writeFileSync(file, ' \n')
+    const empty = await details()
+    writeFileSync(file, 'x'.repeat(16_385))
+    const large = await details()
+
+    for (const [found, why] of [
+      [missing, 'ENOENT'],
+      [empty, 'it is empty'],
+      [large, 'it has more than 16384 bytes'],
+    ] as const)
+      expect(found).toEqual([
+        expect.objectContaining({ detail: 'aks_wif', ok: true }),
+        ...[1, 2].map(() =>
+          expect.objectContaining({
+            ...{ ok: false, fix: expect.stringMatching(/.+/) },
+            detail: expect.stringContaining(`the token file cannot be used: ${why}`),
+          }),
+        ),
+      ])
+    expect(other.directory.journal.entries({ operation: 'token' })).toEqual([])
+  })
+
   test('quotes what a configuration may contain, so that a copied command runs nothing else', async () => {
     await federate({ client_id: "x'; rm -rf ~; '" })
 
