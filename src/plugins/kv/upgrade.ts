@@ -16,7 +16,7 @@ type UpgradeParts = {
 }
 
 /** So few that other requests hardly wait for them. */
-const atOnce = 20
+const atOnce = 8
 
 /**
  * Turns entries of version 1 into keys of version 2, each in one step, so that an entry is always in exactly
