@@ -71,10 +71,10 @@ process.env['NODE_COMPILE_CACHE'] = fileURLToPath(new URL('node_modules/.cache/g
 export default defineConfig({
   test: {
     reporters: ['default', new CountReporter()],
-    // each file brings servers, threads and processes of its own: more at once only makes them wait for each
-    // other
+    // each file brings servers, threads and processes of its own, so that many at once only wait for each other.
+    // On two processors, a third one runs while another waits for a disk or a timer.
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
     // Node loads the tests itself: less work than through Vite, which no test needs
     experimental: { viteModuleRunner: false, nodeLoader: false },
     // servers of thousands of tests leave much garbage, most of which dies young
