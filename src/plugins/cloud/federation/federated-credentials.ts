@@ -12,6 +12,7 @@ import { checkAreHarmless } from '../app-roles/resolve-app-roles.ts'
 import { checkIsNotOwn } from '../roles/write-role.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import { type UpstreamCall, UpstreamError } from '../upstream/index.ts'
+import { deadlineExceeded } from '../upstream/retry.ts'
 import { explainRefusal, shellQuoted } from '../upstream/sign-in-refusals.ts'
 import type { TokenExchange } from '../upstream/token-exchange.ts'
 import type { FreshToken } from '../upstream/transport.ts'
@@ -131,11 +132,13 @@ export class FederatedCredentials {
     const { clock } = this.#parts
     const exchange = await use.state.exchange()
     const begun = clock.now()
+    let last: UpstreamError | undefined
     for (;;) {
       try {
         return await this.#exchangeOnce(exchange, use, scope, call)
-      } catch (error) {
-        if (!(error instanceof UpstreamError)) throw error
+      } catch (thrown) {
+        const error = refusalIn(thrown, last)
+        last = error
         const end = Math.min(call.deadline, acceptedBy(error, begun, use.role) ?? 0)
         if (clock.now() + retryMs >= end) throw await this.#explained(error, use)
         await exchange.waiting.pause(retryMs)
@@ -159,7 +162,7 @@ export class FederatedCredentials {
     const path = shellQuoted(`${mount.path}roles/${name}`)
     const refusal = explainRefusal(
       error.code,
-      { ...identity, clientId, audience, keyId },
+      { ...identity, clientId, audience, keyId, at: this.#parts.clock.now() },
       {
         renewal: role.trust === undefined ? undefined : `vault write -f ${path}`,
         clockOffsetMs: (await state.exchange()).clockOffsetMs(),
@@ -177,12 +180,14 @@ export class FederatedCredentials {
     const begun = clock.now()
     const call = { deadline: begun + limitMs, correlationId }
     const scope = exchange.readyScope
+    let last: UpstreamError | undefined
     for (;;) {
       try {
         await this.#exchangeOnce(exchange, use, scope, call)
         return `credentials were ready after ${Math.ceil((clock.now() - begun) / 1000)} s`
-      } catch (error) {
-        if (!(error instanceof UpstreamError)) throw error
+      } catch (thrown) {
+        const error = refusalIn(thrown, last)
+        last = error
         if (clock.now() + everyMs < call.deadline) {
           await exchange.waiting.pause(everyMs)
           continue
@@ -192,6 +197,12 @@ export class FederatedCredentials {
       }
     }
   }
+}
+
+/** Once the time is over, what was refused before says more than that. Throws what is not of the cloud. */
+function refusalIn(thrown: unknown, before: UpstreamError | undefined): UpstreamError {
+  if (!(thrown instanceof UpstreamError)) throw thrown
+  return thrown.code === deadlineExceeded ? (before ?? thrown) : thrown
 }
 
 /**

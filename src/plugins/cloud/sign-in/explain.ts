@@ -38,7 +38,7 @@ export function explained(error: unknown, { assertion, now, isOwn, ...attempt }:
   const { expiresAt, ...said } = claims
   const endedAt = attempt.endedAt ?? (expiresAt <= now ? new Date(expiresAt).toISOString() : undefined)
   const jwksUri = isOwn ? `${said.issuer}/.well-known/keys` : undefined
-  const presented = { ...said, clientId: attempt.clientId, jwksUri }
+  const presented = { ...said, clientId: attempt.clientId, jwksUri, at: now }
   const remedy = explainRefusal(error.code, presented, { ...attempt, endedAt })
   if (remedy === undefined) return error
   return new UpstreamError({ ...error, message: error.message, cause: error.cause, remedy })

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto'
-
 /** What an assertion said, and about whom. */
 export type Presented = {
   readonly clientId: string
   readonly issuer: string
   readonly subject: string
   readonly audience: string
+  /** When; milliseconds since the epoch. */
+  readonly at: number
   /** The `kid` of the key that signed it. */
   readonly keyId?: string | undefined
   /** Where the keys of the issuer are. Undefined: its discovery document says so. */
@@ -54,8 +54,8 @@ export function trustCommand({
   issuer,
   subject,
   audience,
-  name = trustName([issuer, subject, audience]),
-}: Omit<Presented, 'jwksUri'> & { readonly name?: string }): string {
+  name,
+}: Pick<Presented, 'clientId' | 'issuer' | 'subject' | 'audience'> & { readonly name: string }): string {
   const parameters = { name, issuer, subject, audiences: [audience] }
   return `${trusts('create', clientId)} --parameters ${shellQuoted(JSON.stringify(parameters))}`
 }
@@ -63,16 +63,18 @@ export function trustCommand({
 const trusts = (verb: 'create' | 'delete' | 'list', clientId: string): string =>
   `az ad app federated-credential ${verb} --id ${shellQuoted(clientId)}`
 
-/** A name that no other trust of the application has, whatever it trusts by mistake. */
-const trustName = (texts: readonly string[]): string =>
-  `gatehouse-${createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 12)}`
+/** A trust that does not fit keeps its name, so that the one which repairs it needs another. */
+const repairCommand = (presented: Presented): string => {
+  const time = new Date(presented.at).toISOString().replaceAll(/\D/g, '').slice(0, 14)
+  return trustCommand({ ...presented, name: `gatehouse-${time}` })
+}
 
 /** An application cannot have two trusts that differ in their audience only. */
 function replaceCommand(presented: Presented): string {
   const { clientId, issuer, subject } = presented
   const query = `[?issuer==${literal(issuer)} && subject==${literal(subject)}].id`
   const found = `${trusts('list', clientId)} --query ${shellQuoted(query)} --output tsv`
-  return `${trusts('delete', clientId)} --federated-credential-id "$(${found})" && ${trustCommand(presented)}`
+  return `${trusts('delete', clientId)} --federated-credential-id "$(${found})" && ${repairCommand(presented)}`
 }
 
 /** A text in a query of `az`. */
@@ -95,7 +97,7 @@ export function explainRefusal(
   if (cause !== undefined)
     return {
       cause,
-      fix: renew ?? (code === 'AADSTS700212' ? replaceCommand(presented) : trustCommand(presented)),
+      fix: renew ?? (code === 'AADSTS700212' ? replaceCommand(presented) : repairCommand(presented)),
     }
   if (unreachable.includes(code))
     return {
@@ -108,7 +110,7 @@ export function explainRefusal(
         cause: 'the trust differs in upper and lower case',
         fix:
           renew ??
-          `the token says issuer ${issuer} and subject ${subject}; this shows how the trusts spell them: ${trusts('list', clientId)}; remove the one that differs, and write it in the same letters: ${trustCommand(presented)}`,
+          `the token says issuer ${issuer} and subject ${subject}; this shows how the trusts spell them: ${trusts('list', clientId)}; remove the one that differs, and write it in the same letters: ${repairCommand(presented)}`,
       }
     case 'AADSTS7000272':
       return {
