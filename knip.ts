@@ -24,7 +24,7 @@ const programs = [
   'test/replicas/holder-program.ts',
   'test/start/killed-start-program.ts',
   'test/storage/copying-program.ts',
-  'test/pages/{az,curl,jq,systemctl}.ts',
+  'test/pages/{az,curl,jq,systemctl,vault}.ts',
 ]
 
 /**

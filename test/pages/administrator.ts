@@ -7,6 +7,8 @@ import { host, listen, stop } from '../../simulators/loopback.ts'
 export type Administrator = AsyncDisposable & {
   /** `AZ_URL` of the stand-in for `az`. */
   readonly url: string
+  /** Makes an application trust what is in the parameters of `az ad app federated-credential create`. */
+  trust(clientId: string, parameters: Json): Promise<unknown>
 }
 
 type Outside = {
@@ -35,7 +37,8 @@ export async function startAdministrator(
   outside: Outside = {},
 ): Promise<Administrator> {
   const agent = new Agent({ ca: directory.ca, keepAlive: true })
-  const act = actsOf(directory, { agent, outside })
+  const send = sender(directory, agent)
+  const act = actsOf(directory, { send, outside })
   const answer = async (sent: IncomingMessage): Promise<string> => {
     if (sent.method === 'GET' && outside.get !== undefined)
       return outside.get(new URL(sent.url ?? '', 'http://outside'))
@@ -53,6 +56,7 @@ export async function startAdministrator(
   const url = `http://${host}:${await listen(server, 0)}`
   return {
     url,
+    trust: (clientId, parameters) => send('POST', trustsOf(clientId), parameters),
     [Symbol.asyncDispose]: async () => {
       await stop(server)
       agent.destroy()
@@ -76,10 +80,10 @@ function commandOf(words: readonly string[]): Command {
 
 type Act = (command: Command) => Promise<unknown>
 
-function actsOf(
-  directory: Directory,
-  { agent, outside }: { readonly agent: Agent; readonly outside: Outside },
-): Readonly<Record<string, Act>> {
+type Send = (method: string, path: string, body?: unknown) => Promise<Json>
+
+/** Sends requests to the directory, with the rights of the root. */
+function sender(directory: Directory, agent: Agent): Send {
   let token: Promise<string> | undefined
   /** An identity with the rights of the root, which stays when the root loses its secret. */
   const signIn = async (): Promise<string> => {
@@ -90,7 +94,7 @@ function actsOf(
     })
     return String(((await answer.json()) as Json)['access_token'])
   }
-  const send = async (method: string, path: string, body?: unknown): Promise<Json> => {
+  const send = async (method: string, path: string, body?: unknown, isAgain = false): Promise<Json> => {
     token ??= signIn()
     const bearer = { authorization: `Bearer ${await token}`, 'content-type': 'application/json' }
     const sent = body === undefined ? undefined : JSON.stringify(body)
@@ -100,11 +104,25 @@ function actsOf(
       .end(sent)
     const answer = await promise
     const told = await text(answer)
+    if (answer.statusCode === 401 && !isAgain) {
+      token = undefined
+      return send(method, path, body, true)
+    }
     if ((answer.statusCode ?? 500) >= 300) throw new Error(told)
     return told === '' ? {} : (JSON.parse(told) as Json)
   }
+  return (method, path, body) => send(method, path, body)
+}
+
+const trustsOf = (clientId: string): string =>
+  `applications(appId='${clientId}')/federatedIdentityCredentials`
+
+function actsOf(
+  directory: Directory,
+  { send, outside }: { readonly send: Send; readonly outside: Outside },
+): Readonly<Record<string, Act>> {
   const application = ({ flag }: Command) => `applications(appId='${flag('--id')}')`
-  const trusts = (command: Command) => `${application(command)}/federatedIdentityCredentials`
+  const trusts = ({ flag }: Command) => trustsOf(flag('--id'))
   const objectOf = async (command: Command) =>
     `applications/${String((await send('GET', application(command)))['id'])}`
   return {

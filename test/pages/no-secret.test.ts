@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { startIssuer } from '../../simulators/ci-issuer/issuer.ts'
 import { startDirectory } from '../../simulators/directory/start-directory.ts'
@@ -49,6 +50,11 @@ test('the commands of docs/cloud-no-secret.md need no secret anywhere', { timeou
   ])
   expect(output).toContain('{"name":"sign_in","ok":true')
   expect(output).toContain('signed in')
+  // README.md shows what the job runs
+  const [, step = ''] = /^- run: \|\n((?: {4}.*\n)+)/m.exec(readFileSync('README.md', 'utf8')) ?? []
+  const page = readFileSync('docs/cloud-no-secret.md', 'utf8')
+  expect(step.split('\n').filter((line) => !page.includes(line.trim()))).toEqual([])
+  expect(step).toContain('/token/deploy')
   const credentials = directory.inventory().map(({ kind }) => kind)
   expect(credentials.filter((kind) => kind === 'password' || kind === 'certificate')).toEqual([])
 })

@@ -84,11 +84,11 @@ export async function readPage(page: string, { filledIn, environment = {} }: Rea
 
 /** A page whose sections are followed one by one. */
 type Guide = {
-  /** The shell blocks of a section, or only the one with this index, filled in. */
-  blocks(section: string, block?: number): string
+  /** The shell blocks of a section, filled in. Throws if it has none. */
+  blocks(section: string): readonly string[]
   /** The whole text. */
   readonly text: string
-  /** The sections that have shell blocks and were not asked for. */
+  /** The sections whose shell blocks were not asked for. */
   unread(): string[]
 }
 
@@ -102,23 +102,23 @@ export function openGuide(page: string, filledIn: Reading['filledIn']): Guide {
   )
   for (const blank of Object.keys(filledIn))
     if (!text.includes(blank)) throw new Error(`nowhere on the page: ${blank}`)
-  const unread = new Set([...sections].flatMap(([name, blocks]) => blocks.map((_, at) => `${name} ${at}`)))
+  const unread = new Set(sections.keys())
   return {
     text,
-    blocks: (section, block) => {
-      const all = sections.get(section)
-      if (all === undefined) throw new Error(`${page} has no commands in "${section}"`)
-      const chosen = block === undefined ? all : all.slice(block, block + 1)
-      if (chosen.length === 0) throw new Error(`"${section}" of ${page} has no block ${block}`)
-      for (const one of chosen) unread.delete(`${section} ${all.indexOf(one)}`)
-      return replaced(chosen.join('\n'), filledIn)
+    blocks: (section) => {
+      const blocks = sections.get(section)
+      if (blocks === undefined) throw new Error(`${page} has no commands in "${section}"`)
+      unread.delete(section)
+      return blocks.map((block) => replaced(block, filledIn))
     },
     unread: () => [...unread],
   }
 }
 
 const shellBlocks = (markdown: string): string[] =>
-  [...markdown.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block)
+  [...markdown.matchAll(/^( *)```sh\n(.*?)^\1```$/gms)].map(([, indent = '', block = '']) =>
+    block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  )
 
 const startsProgram = (block: string): boolean => /^npm /m.test(block)
 
