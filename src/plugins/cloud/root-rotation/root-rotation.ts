@@ -96,6 +96,8 @@ export class RootRotation implements AsyncDisposable {
     try {
       const state = stateOf(mount)
       const config = await state.findConfig()
+      // nobody waits for what would begin now
+      if (ended.aborted) return leave()
       const step = config === undefined ? 'nothing' : this.#stepOf(config)
       if (step === 'complete') work = this.#complete(mount, state, ended)
       else if (step === 'rotate') work = this.#rotate(mount, state, ended)
@@ -103,7 +105,7 @@ export class RootRotation implements AsyncDisposable {
     } catch (error) {
       this.#failed(mount, error)
     }
-    if (work === undefined || ended.aborted) return leave()
+    if (work === undefined) return leave()
     const running = work
       .catch((error: unknown) => this.#failed(mount, error))
       .finally(() => {

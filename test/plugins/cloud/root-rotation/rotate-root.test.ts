@@ -33,6 +33,19 @@ test('a rotation stores the new secret as pending and keeps the current one', as
   expect(await fixture.state.intents.all()).toEqual([])
 })
 
+test('a look that has ended begins no rotation', async () => {
+  await using fixture = await openEngineFixture({ config: { rotation_period: 600 } })
+  fixture.clock.advance(600)
+
+  await fixture.engine.rotation.look(AbortSignal.abort())
+  const after = await fixture.config()
+  await look(fixture)
+
+  expect(after.pending).toBeUndefined()
+  expect((await fixture.config()).pending).toBeDefined()
+  expect(fixture.lines).toEqual([])
+})
+
 test('a new secret lasts 182 days by default', async () => {
   await using fixture = await openEngineFixture()
 
