@@ -146,9 +146,9 @@ export class Connections {
     this.#renew(connection)
   }
 
-  /** Whether a request on this connection is within the limits, whatever is in it. */
+  /** Whether a request on this connection, which is no proxy's, is within the limits. */
   isWithinLimits(connection: Connection): boolean {
-    return !connection.isProxy && !this.#reserve.has(connection)
+    return !this.#reserve.has(connection)
   }
 
   /** The head of a request has arrived. */

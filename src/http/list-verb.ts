@@ -82,28 +82,24 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
     else line.feed.refuse(refusal)
   }
 
-  const idleSeconds = Math.floor(serverOptions.keepAliveTimeout / 1000)
-  /** The limits are those of `receive`. What ends a TLS connection may overtake what ends the turn. */
-  function repeat(connection: Connection, request: RequestHead, written: () => void) {
-    const { socket } = request
-    if ('encrypted' in socket || socket.writableLength > 0 || !connections.isWithinLimits(connection))
-      return undefined
-    const prepared = options.preparedFor?.(request)
-    if (prepared === undefined) return undefined
-    connection.isRepeating = true
-    const write = () => {
-      if (!connection.isRepeating) return
-      connection.isRepeating = false
-      written()
-      if (!socket.writable) return
-      writeToSocket(
-        socket,
-        prepared,
-        `Date: ${httpDate()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${idleSeconds}\r\n`,
-      )
+  const idleMs = serverOptions.keepAliveTimeout
+  const staysOpen = `Connection: keep-alive\r\n${idleMs > 0 ? `Keep-Alive: timeout=${Math.floor(idleMs / 1000)}\r\n` : ''}`
+
+  /** The limits are those of `receive`. */
+  function repeater(connection: Connection, socket: Socket): FeedRules['repeat'] {
+    const { preparedFor } = options
+    // what ends a TLS connection may overtake what ends the turn
+    if (preparedFor === undefined || 'encrypted' in socket || connection.isProxy) return undefined
+    return (request) => {
+      if (socket.writableLength > 0 || !connections.isWithinLimits(connection)) return undefined
+      const prepared = preparedFor(request)
+      if (prepared === undefined) return undefined
+      connection.isRepeating = true
+      return () => {
+        connection.isRepeating = false
+        if (socket.writable) writeToSocket(socket, prepared, `Date: ${httpDate()}\r\n${staysOpen}`)
+      }
     }
-    setImmediate(write)
-    return write
   }
 
   server.on('connection', (socket: Socket) => {
@@ -114,7 +110,7 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
       onRefused: options.onRefused ?? (() => {}),
       common: options.common ?? new CommonHeaders(),
       onBytes: () => connections.heard(connection),
-      repeat: (request, written) => repeat(connection, request, written),
+      repeat: repeater(connection, socket),
     })
     lineBySocket.set(socket, { connection, feed })
   })

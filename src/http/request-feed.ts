@@ -15,10 +15,10 @@ export type FeedRules = {
   readonly common: CommonHeaders
   onRefused(status: RawStatus): void
   /**
-   * Answers a request that had a prepared response before, without Node's parser. Returns what writes the response,
-   * for a caller that cannot wait until the end of this turn; undefined: the request must be parsed.
+   * Answers a request that had a prepared response before, without Node's parser. Returns what writes the response;
+   * undefined: the request must be parsed. Absent: no request is answered so.
    */
-  repeat?(request: RequestHead, written: () => void): (() => void) | undefined
+  repeat?: ((request: RequestHead) => (() => void) | undefined) | undefined
 }
 
 /** A request of this connection that had a prepared response. */
@@ -87,7 +87,7 @@ export class RequestFeed {
   #bytesLeft = 0
   #chunks: ChunkWalk | undefined
   #known: Known | undefined
-  /** Writes the response to a repeated request. */
+  /** Writes the response to a repeated request, which waits for the end of the turn. */
   #due: (() => void) | undefined
 
   constructor(socket: Socket, parse: Parse, rules: FeedRules) {
@@ -95,12 +95,14 @@ export class RequestFeed {
     this.#parse = parse
     this.#rules = rules
     socket.once('close', () => this.stop())
+    // before Node.js ends the connection of a client that has ended its side
+    socket.prependListener('end', () => this.#writeDue())
   }
 
   /** Takes bytes from the wire; afterwards the buffer belongs to the caller again. */
   take(bytes: NonSharedBuffer): void {
     // nothing may overtake it
-    this.#due?.()
+    this.#writeDue()
     let chunk = bytes
     if (this.#held !== undefined) {
       chunk = Buffer.concat([this.#held, bytes])
@@ -207,16 +209,26 @@ export class RequestFeed {
     const known = this.#known
     if (known === undefined || this.#heldSince !== undefined || !this.#isAlone) return false
     if (known.bytes.length !== chunk.length || !known.bytes.equals(chunk)) return false
-    this.#due = this.#rules.repeat?.(known.request, () => {
-      this.#due = undefined
+    const write = this.#rules.repeat?.(known.request)
+    if (write === undefined) return false
+    this.#due = write
+    setImmediate(() => {
+      if (this.#due === write) this.#writeDue()
     })
-    return this.#due !== undefined
+    return true
+  }
+
+  #writeDue(): void {
+    const write = this.#due
+    this.#due = undefined
+    write?.()
   }
 
   /** The chunk is the last request, completely. No secret is kept. */
   #learn(chunk: NonSharedBuffer): void {
     const request = this.#request
     if (request?.isPrepared !== true || this.#phase !== 'start' || chunk.length > mostKnownBytes) return
+    if (this.#rules.repeat === undefined) return
     const { method, url, headers, socket, httpVersion } = request
     if (httpVersion !== '1.1' || secretHeaders.some((name) => headers[name] !== undefined)) return
     const bytes = Buffer.allocUnsafeSlow(chunk.length)

@@ -128,9 +128,9 @@ test('a repeated request with a prepared response is not parsed again', () => {
       headerTimeoutMs: 1000,
       common: new CommonHeaders(),
       onRefused: () => {},
-      repeat: ({ url }, written) => {
+      repeat: ({ url }) => {
         repeated.push(url)
-        return written
+        return () => {}
       },
     },
   )
