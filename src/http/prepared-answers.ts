@@ -53,7 +53,7 @@ export type Prepared = {
   readonly lines: HeaderLines
   /** The headers of this one; names and values alternate. */
   readonly own: readonly string[]
-  readonly body: string | undefined
+  readonly body: string | Buffer | undefined
   /** What follows the body. */
   readonly rest?: Buffer
 }
@@ -78,7 +78,7 @@ export function writePrepared(response: ServerResponse, { status, lines, own, bo
   response.writeHead(status, [...lines.flat, ...own])
   if (rest === undefined) response.end(body)
   else {
-    response.write(bodyBeside(response.req.headers['x-vault-namespace'], body))
+    response.write(body)
     response.end(rest)
   }
   response.uncork()
@@ -87,23 +87,30 @@ export function writePrepared(response: ServerResponse, { status, lines, own, bo
 /** Writes it to a connection that stays open, without Node's objects for a message; `ends` are its last headers. */
 export function writeToSocket(
   socket: Socket,
-  { status, lines, own, body = '', rest }: Prepared,
+  { status, lines, own, body, rest }: Prepared,
   ends: string,
 ): void {
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.text}${linesText(own)}${ends}\r\n`
-  if (rest === undefined) {
-    socket.write(head + body)
-    return
-  }
   socket.cork()
-  // the body up to here is ASCII; a namespace may not be
-  socket.write(head + body, 'latin1')
-  socket.write(rest)
+  // as Node.js does it: `bodyBeside`
+  if (typeof body === 'string') socket.write(head + body)
+  else {
+    socket.write(head, 'latin1')
+    if (body !== undefined) socket.write(body)
+  }
+  if (rest !== undefined) socket.write(rest)
   socket.uncork()
 }
 
 /** Requests with one of these headers need more than a prepared response. */
-const unusual = ['content-length', 'transfer-encoding', 'origin', 'x-vault-wrap-ttl', 'x-vault-mfa'] as const
+const unusual = [
+  'content-length',
+  'transfer-encoding',
+  'expect',
+  'origin',
+  'x-vault-wrap-ttl',
+  'x-vault-mfa',
+] as const
 
 /**
  * The pipeline's cache of serialised responses that are the same for every caller. Serving one costs a
@@ -152,7 +159,8 @@ export class PreparedAnswers {
     if (namesTag(headers['if-none-match'], reply.headers.etag))
       return { route: read.label, status: 304, lines: answer.lines, own, body: undefined }
     const { linesOfWhole, head, tail } = answer
-    return { route: read.label, status: 200, lines: linesOfWhole, own, body: head + id, rest: tail }
+    const body = bodyBeside(named, head + id)
+    return { route: read.label, status: 200, lines: linesOfWhole, own, body, rest: tail }
   }
 
   #findOfNode(read: LabelledNodeRead, headers: IncomingHttpHeaders): Prepared | undefined {

@@ -136,6 +136,7 @@ describe('both ways', () => {
   const setUp = async (settings: Record<string, string>) => {
     const server = await startTestServer({ settings })
     await server.root.write('sys/namespaces/a', {})
+    await server.root.write('sys/namespaces/%C3%A9', {})
     const message = {
       title: 'é “x” \u2028',
       message: 'w6k=',
@@ -282,6 +283,16 @@ describe('both ways', () => {
       { name: 'messages', request: asked(path), status: 200 },
       { name: 'messages of a namespace', request: asked(path, 'X-Vault-Namespace: a'), status: 200 },
       { name: 'unchanged messages', request: asked(path, 'If-None-Match: *'), status: 304 },
+      {
+        name: 'messages of a namespace beyond ASCII',
+        request: asked(path, 'X-Vault-Namespace: Ã©'),
+        status: 200,
+      },
+      {
+        name: 'unchanged messages of a namespace beyond ASCII',
+        request: asked(path, 'X-Vault-Namespace: Ã©', 'If-None-Match: *'),
+        status: 304,
+      },
       { name: 'with a token', request: asked('sys/health', 'X-Vault-Token: x'), status: 200 },
       { name: 'to go on', request: asked('sys/health', 'Connection: keep-alive'), status: 200 },
     ])('gets the same bytes: $name', async ({ request, status }) => {
@@ -294,6 +305,23 @@ describe('both ways', () => {
       expect(others.map(masked)).toEqual(others.map(() => masked(first)))
       const ids = [first, ...others].map((text) => /x-gatehouse-request-id: (\S+)/.exec(text)?.[1])
       expect(new Set(ids).size).toBe(4)
+    })
+
+    test('gets the interim response that it expects', async () => {
+      const { hostname, port } = new URL(ready.url)
+      const socket = connect(Number(port), hostname)
+      const statuses = async () => {
+        socket.write(asked('sys/health', 'Expect: 100-continue'))
+        let text = ''
+        while (!/ 200 .*\}\n$/s.test(text)) text += String((await once(socket, 'data'))[0])
+        return [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
+      }
+
+      expect([await statuses(), await statuses()]).toEqual([
+        ['100', '200'],
+        ['100', '200'],
+      ])
+      socket.destroy()
     })
 
     test('between others gets its own response', async () => {
