@@ -25,6 +25,8 @@ export type TlsParts = {
   readonly http2: typeof Http2Sessions | undefined
 }
 
+const lookEveryMs = 20
+
 /** Serves HTTP, with or without TLS, on connections that a listener accepts. */
 export class WebServer implements Receiver {
   readonly #connections: Connections
@@ -89,6 +91,18 @@ export class WebServer implements Receiver {
     this.#tls?.close()
     this.#http2?.close()
     this.#http1.close()
+    this.#closeLater()
+  }
+
+  /**
+   * Node.js closes what is idle now, but nothing that becomes idle later, such as a connection whose request was
+   * refused before its body had arrived.
+   */
+  #closeLater(): void {
+    const looks = setInterval(() => {
+      if (this.#connections.count === 0) clearInterval(looks)
+      else this.#http1.closeIdleConnections()
+    }, lookEveryMs)
   }
 
   abort(): void {

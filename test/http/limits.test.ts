@@ -64,6 +64,22 @@ describe('bodies over the limit', () => {
     expect(second?.status).toBe(200)
   })
 
+  test('whose rest arrives while the server closes do not hold it up', async () => {
+    const server = await startTestServer({ settings })
+    using wire = await openWire(server.url)
+    const request = head('POST', '/v1/cubbyhole/a', [root], ' '.repeat(maxBytes + 1))
+    wire.send(request.slice(0, -1))
+    const [refusal] = await wire.answers(1)
+
+    const closed = server[Symbol.asyncDispose]()
+    const another = async () => (await openWire(server.url)).close()
+    await expect.poll(() => another().catch(({ code }) => code)).toBe('ECONNREFUSED')
+    wire.send(request.slice(-1))
+
+    expect(refusal?.status).toBe(413)
+    await closed
+  })
+
   test('MAX_REQUEST_SIZE=0 is no limit', async () => {
     await using server = await startTestServer({ settings: { MAX_REQUEST_SIZE: '0' } })
     const document = `{"a":"b"}${' '.repeat(33 * MiB)}`
