@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { refuse } from '../../errors.ts'
 import { commaListField, durationField, intField, stringField } from '../../lib/fields.ts'
+import { textMap } from '../../lib/text-map.ts'
 import { formatTime } from '../../lib/time.ts'
 import { checkBlocks, checkSubset } from './cidr-blocks.ts'
 import { parseMetadata } from './metadata.ts'
@@ -37,7 +38,7 @@ const storedSecretId = z.object({
   updated: z.number(),
   /** From this time on it is not valid any more. */
   ends: z.number().optional(),
-  metadata: z.record(z.string(), z.string()),
+  metadata: textMap,
   cidr_list: z.array(z.string()),
   token_bound_cidrs: z.array(z.string()),
 })

@@ -44,6 +44,17 @@ describe('a new secret id', () => {
     expect(byAccessor.body.data).toEqual(shown)
   })
 
+  test('keeps metadata with the key __proto__', async () => {
+    const at = await mount()
+    await at.role('r')
+    const metadata = '{"__proto__":"a","b":"c"}'
+    const { secretId } = await at.secretId('r', { metadata })
+
+    const { data } = (await at.at('role/r/secret-id/lookup').write({ secret_id: secretId })).body
+
+    expect(JSON.stringify(data?.['metadata'])).toBe(metadata)
+  })
+
   test('without limits never ends, and has empty metadata', async () => {
     const at = await mount()
     await at.role('r')
