@@ -1,8 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Prepared, RequestHead } from '../../src/http/prepared-answers.ts'
-import { type Answer, head, listen } from './wire.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { type Answer, head, listen, openWire } from './wire.ts'
 
 /** Prepares the response to `/known`; responses to all else are left to the test. */
 async function aServer() {
@@ -62,4 +64,99 @@ test('each of several repeated requests that waited for a change gets its own re
   setImmediate(() => response.writeHead(200, { id: 'other', 'content-length': '0' }).end())
 
   expect(idsOf(await wire.answers(3))).toEqual(['other', '1', '2'])
+})
+
+describe('a request that its connection repeats', () => {
+  const messages = 'sys/internal/ui/unauthenticated-messages'
+  const config = 'sys/config/ui/custom-messages'
+  const clock = new FakeClock(Date.UTC(2026, 0, 2, 12))
+  let server: TestServer
+  let id: string
+  beforeAll(async () => {
+    server = await startTestServer({ clock })
+    await server.root.write('sys/namespaces/a', {})
+    const { body } = await server.root.write(config, message('first'))
+    id = String(Object(body).data.id)
+  })
+  afterAll(() => server[Symbol.asyncDispose]())
+
+  const message = (title: string, more: object = {}) => ({
+    ...{ title, message: 'w6k=', start_time: '2026-01-01T00:00:00Z', authenticated: false, ...more },
+  })
+
+  const namespace = { 'X-Vault-Namespace': 'a' }
+  test.each<{
+    change: string
+    make: () => Promise<unknown>
+    headers?: Record<string, string>
+    /** What the response contains before and afterwards. */
+    seen: [string, string]
+  }>([
+    {
+      change: 'the message is changed',
+      make: () => server.root.write(`${config}/${id}`, message('second')),
+      seen: ['"first"', '"second"'],
+    },
+    {
+      change: 'a message is added',
+      make: () => server.root.write(config, message('third', { end_time: '2026-01-02T13:00:00Z' })),
+      seen: ['"second"', '"third"'],
+    },
+    {
+      change: 'a message ends',
+      make: async () => clock.advance(3601),
+      seen: ['"third"', '"second"'],
+    },
+    {
+      change: 'the message is deleted',
+      make: () => server.root.delete(`${config}/${id}`),
+      seen: ['"second"', '"data":{}'],
+    },
+    {
+      change: 'its namespace is locked',
+      make: () => server.root.write('sys/namespaces/api-lock/lock/a'),
+      headers: namespace,
+      seen: ['"data":{}', '"errors"'],
+    },
+    {
+      change: 'its namespace is unlocked',
+      make: () => server.root.write('sys/namespaces/api-lock/unlock/a'),
+      headers: namespace,
+      seen: ['"errors"', '"data":{}'],
+    },
+    {
+      change: 'its namespace is deleted',
+      make: () => server.root.delete('sys/namespaces/a'),
+      headers: namespace,
+      seen: ['"data":{}', 'namespace is tainted'],
+    },
+    {
+      change: 'a rate limit is reached',
+      make: async () => {
+        await server.root.write('sys/quotas/rate-limit/x', { rate: 0.001, path: 'sys/', interval: 3600 })
+        for (const _ of [1, 2, 3, 4]) await server.anonymous.read(messages)
+      },
+      seen: ['"data":{}', 'rate limit quota exceeded'],
+    },
+  ])('learns at once that $change', async ({ make, headers = {}, seen: [before, after] }) => {
+    const wire = await openWire(server.url)
+    const ask = async () => {
+      wire.send(
+        head(
+          'GET',
+          `/v1/${messages}`,
+          Object.entries(headers).map((pair) => pair.join(': ')),
+        ),
+      )
+      return (await wire.answer())?.body ?? ''
+    }
+    const first = [await ask(), await ask(), await ask()]
+
+    await make()
+    const next = await ask()
+
+    for (const text of first) expect(text).toContain(before)
+    expect(next).toContain(after)
+    wire.close()
+  })
 })
