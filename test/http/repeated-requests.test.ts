@@ -1,20 +1,21 @@
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ListServerOptions } from '../../src/http/list-verb.ts'
 import type { Prepared, RequestHead } from '../../src/http/prepared-answers.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { type Answer, head, listen, openWire } from './wire.ts'
 
 /** Prepares the response to `/known`; responses to all else are left to the test. */
-async function aServer() {
+async function aServer(options: ListServerOptions = {}) {
   const asked: ServerResponse[] = []
   let ids = 0
   const preparedFor = (_request: RequestHead): Prepared => ({
     ...{ route: '/known', status: 200, lines: { flat: [], text: '' } },
     ...{ own: ['id', String(++ids), 'content-length', '2'], body: 'ok' },
   })
-  const server = await listen({ preparedFor }, (request, response) => {
+  const server = await listen({ ...options, preparedFor }, (request, response) => {
     if (request.url === '/known') {
       request.isPrepared = true
       setImmediate(() => response.writeHead(200, { id: 'parsed', 'content-length': '2' }).end('ok'))
@@ -159,4 +160,36 @@ describe('a request that its connection repeats', () => {
     expect(next).toContain(after)
     wire.close()
   })
+})
+
+test('a connection that repeats a request is told when the server stops', async () => {
+  await using server = await startTestServer()
+  const wire = await openWire(server.url)
+  const ask = async () => {
+    wire.send(head('GET', '/v1/sys/internal/ui/unauthenticated-messages'))
+    const answer = await wire.answer()
+    return `${answer?.status} ${answer?.headers['connection']}`
+  }
+  const before = [await ask(), await ask(), await ask()]
+
+  const drained = server.server.drain(0)
+  let last = await ask()
+  while (last === '200 keep-alive') last = await ask()
+
+  expect([...before, last]).toEqual(['200 keep-alive', '200 keep-alive', '200 keep-alive', '200 close'])
+  await drained
+})
+
+test('half a head after repeated requests is refused in time', async () => {
+  const { server } = await aServer({ headerTimeoutMs: 50, timeoutCheckMs: 10 })
+  await using _server = server
+  const wire = await server.open()
+  for (const _ of [1, 2, 3]) {
+    wire.send(known)
+    await wire.answer()
+  }
+
+  wire.send(known.slice(0, 20))
+
+  expect((await wire.untilClosed()).map(({ status }) => status)).toEqual([408])
 })
