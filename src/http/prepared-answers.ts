@@ -91,14 +91,15 @@ export function writeToSocket(
   ends: string,
 ): void {
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.text}${linesText(own)}${ends}\r\n`
-  socket.cork()
+  if (rest !== undefined) socket.cork()
   // as Node.js does it: `bodyBeside`
   if (typeof body === 'string') socket.write(head + body)
   else {
     socket.write(head, 'latin1')
     if (body !== undefined) socket.write(body)
   }
-  if (rest !== undefined) socket.write(rest)
+  if (rest === undefined) return
+  socket.write(rest)
   socket.uncork()
 }
 

@@ -180,6 +180,19 @@ test('a connection that repeats a request is told when the server stops', async 
   await drained
 })
 
+test('a repeated request is told the idle time only if there is one', async () => {
+  const { server } = await aServer({ idleTimeoutMs: 0 })
+  await using _server = server
+  const wire = await server.open()
+  wire.send(known)
+  const first = await wire.answer()
+
+  wire.send(known)
+
+  expect(first?.headers).not.toHaveProperty('keep-alive')
+  expect((await wire.answer())?.headers).toEqual({ ...first?.headers, id: '1', date: expect.any(String) })
+})
+
 test('half a head after repeated requests is refused in time', async () => {
   const { server } = await aServer({ headerTimeoutMs: 50, timeoutCheckMs: 10 })
   await using _server = server
