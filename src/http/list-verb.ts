@@ -72,6 +72,11 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
 
   const connections = options.connections ?? new Connections(noLimits)
   const lineBySocket = new WeakMap<Socket, Line>()
+  const feeds = new Set<RequestFeed>()
+  // Node's own also closes connections whose clients have not taken the last response yet
+  server.closeIdleConnections = () => {
+    for (const feed of feeds) feed.closeIfIdle()
+  }
 
   function receive(request: IncomingMessage, response: ServerResponse): void {
     const line = lineBySocket.get(request.socket)
@@ -113,6 +118,8 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
       repeat: repeater(connection, socket),
     })
     lineBySocket.set(socket, { connection, feed })
+    feeds.add(feed)
+    socket.once('close', () => feeds.delete(feed))
   })
   server.on('request', receive)
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {

@@ -161,6 +161,12 @@ export class RequestFeed {
     else answer()
   }
 
+  /** Closes the connection if it waits for a request and its client has taken all responses. */
+  closeIfIdle(): void {
+    const isWaiting = this.#phase === 'start' && this.#held === undefined && this.#due === undefined
+    if (isWaiting && this.#isAlone && this.#socket.writableLength === 0) this.abort()
+  }
+
   /** Closes the connection at once, without a response. */
   abort(): void {
     this.stop()
