@@ -3,9 +3,9 @@ import { issueLogin } from '../../core/tokens/issue-login.ts'
 import { LoginReports, type LoginReportParts } from '../../core/tokens/login-reports.ts'
 import { lookalikeReports, type LookalikeReportParts } from '../../core/tokens/lookalike-reports.ts'
 import type { PluginDefinition } from '../../http/plugin.ts'
+import { busyPace } from '../../lib/busy-pace.ts'
 import { UserpassMethod } from './method.ts'
 import { type Argon2Cost, productCost } from './passwords/argon2.ts'
-import { busyPace } from './passwords/busy-pace.ts'
 import { type HashingLimits, HashingQueue } from './passwords/hashing-queue.ts'
 import { Passwords } from './passwords/passwords.ts'
 import { userpassResources } from './resources.ts'
@@ -19,6 +19,9 @@ export type UserpassOptions = {
 }
 
 export type { Argon2Cost }
+
+/** On a machine without an idle processor, a hash may take a second. */
+const longestPauseMs = 200
 
 /** Each process has its part, and at least one. docs/limits.md#passwords */
 function hashingLimits(processes: number): HashingLimits {
@@ -42,7 +45,7 @@ export const userpassPlugin = ({
   locksUsers: true,
   open: (core) => {
     const { log, random, lockouts, fullPathOf } = core
-    const queue = new HashingQueue(hashingLimits(processes), busyPace)
+    const queue = new HashingQueue(hashingLimits(processes), busyPace(longestPauseMs))
     const passwords = new Passwords({ queue, cost: passwordCost, random })
     const method = new UserpassMethod({ ...core, passwords })
     const onLookalike = lookalikeReports({ log, counter: metrics, fullPathOf })

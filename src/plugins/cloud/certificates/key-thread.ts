@@ -1,30 +1,42 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
+import { busyPace } from '../../../lib/busy-pace.ts'
 import { Limiter } from '../../../lib/limiter.ts'
+
+/** A key takes a tenth of a second of a processor, and its certificate needs the event loop. */
+const pace = busyPace(1000)
 
 /**
  * A thread that makes RSA keys (key-worker.ts), one after the other. It starts with the first key and yields to
- * all other work: making a key takes a tenth of a second of a processor.
+ * all other work.
  */
 class KeyThread {
   readonly #turns = new Limiter(1)
   #worker: Worker | undefined
 
-  make(): Promise<KeyObject> {
-    return this.#turns.run(async () => {
-      const worker = this.#worker ?? this.#start()
-      this.#worker = worker
-      const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
-      const ended = () => reject(new Error('the thread that makes keys ended'))
-      worker.once('message', resolve).once('error', reject).once('exit', ended)
-      try {
-        worker.postMessage(undefined)
-        const bytes = Buffer.from(await promise)
-        return createPrivateKey({ key: bytes, format: 'der', type: 'pkcs8' })
-      } finally {
-        worker.off('message', resolve).off('error', reject).off('exit', ended)
-      }
-    })
+  async make(): Promise<KeyObject> {
+    const leave = await this.#turns.enter()
+    const ended = pace()
+    try {
+      return await this.#makeNow()
+    } finally {
+      setTimeout(leave, ended()).unref()
+    }
+  }
+
+  async #makeNow(): Promise<KeyObject> {
+    const worker = this.#worker ?? this.#start()
+    this.#worker = worker
+    const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
+    const ended = () => reject(new Error('the thread that makes keys ended'))
+    worker.once('message', resolve).once('error', reject).once('exit', ended)
+    try {
+      worker.postMessage(undefined)
+      const bytes = Buffer.from(await promise)
+      return createPrivateKey({ key: bytes, format: 'der', type: 'pkcs8' })
+    } finally {
+      worker.off('message', resolve).off('error', reject).off('exit', ended)
+    }
   }
 
   #start(): Worker {

@@ -1,5 +1,6 @@
 import { refuse } from '../../../errors.ts'
 import { countedAddress } from '../../../lib/address.ts'
+import type { Pace } from '../../../lib/busy-pace.ts'
 import { Turns } from '../../../lib/turns.ts'
 
 export type HashingLimits = {
@@ -10,12 +11,6 @@ export type HashingLimits = {
   /** Logins of one client address that wait. */
   readonly waitingOfClient: number
 }
-
-/**
- * Called when a hash begins. The function that it returns is called when the hash has ended, and says for how many
- * milliseconds its place stays empty.
- */
-export type HashingPace = () => () => number
 
 /** Who waits for a hash. */
 export type Client = {
@@ -32,13 +27,13 @@ type Turn = () => void
  */
 export class HashingQueue {
   readonly #limits: HashingLimits
-  readonly #pace: HashingPace
+  readonly #pace: Pace
   readonly #turns = new Turns<Turn>()
   readonly #waitingByClient = new Map<string, number>()
   #waiting = 0
   #running = 0
 
-  constructor(limits: HashingLimits, pace: HashingPace) {
+  constructor(limits: HashingLimits, pace: Pace) {
     this.#limits = limits
     this.#pace = pace
   }
