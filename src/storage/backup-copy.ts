@@ -1,9 +1,11 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { statSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { BackupFacts, GivenFacts } from './backup-facts.ts'
 import type { CopyOutcome, CopySource, CopyTask } from './backup-program.ts'
+import { type FileIdentity, isSameFile } from './file-watch.ts'
 import { checkLogSize } from './log-size.ts'
 import { engineCode, ownCodes } from './storage-error.ts'
 import { removeCopy } from './unfinished-copy.ts'
@@ -39,10 +41,17 @@ export async function copyDatabase(options: CopyOptions): Promise<Copied> {
     await handle.sync()
     return { facts, handle }
   } catch (cause) {
+    const own = await handle.stat({ bigint: true })
     await handle.close()
-    await removeCopy(target)
+    // another process may have begun a copy of the same name
+    if (isAt(target, own)) await removeCopy(target)
     throw cause
   }
+}
+
+function isAt(path: string, file: FileIdentity): boolean {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return found !== undefined && isSameFile(found, file)
 }
 
 async function runCopy(

@@ -1,5 +1,6 @@
 import { rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
+import { KeyedMutex } from '../lib/keyed-mutex.ts'
 import { syncFolder } from '../lib/private-file.ts'
 import { type CopyOptions, copyDatabase } from './backup-copy.ts'
 import type { BackupFacts } from './backup-facts.ts'
@@ -7,14 +8,22 @@ import type { StorageFaults } from './faults.ts'
 import { identityOf, isSameFile } from './file-watch.ts'
 import { engineCode, ownCodes } from './storage-error.ts'
 
+type BackupOptions = Omit<CopyOptions, 'target'>
+
+const turns = new KeyedMutex()
+
 /**
  * Writes a backup to `file`, which exists completely or not at all; an existing one is replaced. Rejects with
- * an error that has a `code`. docs/operations.md#backup-and-restore
+ * an error that has a `code`. Backups of this process to the same file take turns; of two processes at once, at most one
+ * succeeds. docs/operations.md#backup-and-restore
  */
-export async function backUp(
+export const backUp = (file: string, options: BackupOptions, faults?: StorageFaults): Promise<BackupFacts> =>
+  turns.runExclusive(resolve(file), () => write(file, options, faults))
+
+async function write(
   file: string,
-  options: Omit<CopyOptions, 'target'>,
-  faults?: StorageFaults,
+  options: BackupOptions,
+  faults: StorageFaults | undefined,
 ): Promise<BackupFacts> {
   const target = `${file}.part`
   const { facts, handle } = await copyDatabase({ ...options, target })
