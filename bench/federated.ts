@@ -17,7 +17,7 @@ export type FederatedInput = { generator: Generator; options: BenchOptions }
 const inFlight = 8
 /** One for each token in flight: a role has one request at a time for each scope. */
 const roles = Array.from({ length: inFlight }, (_, index) => `job-${index}`)
-const exchanges = 400
+const exchanges = 2000
 /** As of the other workloads: the JIT compiler must have reached a steady state. */
 const warmUpMs = 5000
 const aimOwnMs = 10
