@@ -155,7 +155,7 @@ export class CloudEngine implements AsyncDisposable {
       ...{ pause, patience, requestLimitMs, mountTokens, outbound },
       mountOf: (accessor) => mounts.table.byAccessor(accessor),
     })
-    this.federated = new FederatedCredentials({ ...{ clock, random, mountTokens }, stateOf: own.stateOf })
+    this.federated = new FederatedCredentials({ ...{ clock, mountTokens }, stateOf: own.stateOf })
     this.rotation = new RootRotation({
       ...{ ...own, rootSecretUsers, clock, random, log, jobs },
       times: rotationTimes,

@@ -36,7 +36,6 @@ export type FederatedCredentialsParts = {
   stateOf(mount: Mount): MountState
   readonly mountTokens: Pick<MountTokens, 'identityOf' | 'sign' | 'signingKeyOf'>
   readonly clock: Clock
-  readonly random: { uuid(): string }
 }
 
 /** A federated role that is about to be used. */
@@ -76,7 +75,7 @@ export class FederatedCredentials {
 
   /** An identity token of a role, with what it is exchanged for and where. */
   async assertion(mount: Mount, name: string, readiness: Readiness | undefined, correlationId: string) {
-    const use = await this.#use(mount, name)
+    const use = await this.#use(mount, name, callWithin(this.#parts.clock, correlationId))
     const { tokenEndpoint } = await use.state.exchange()
     const { token, expiresAt } = await use.state.assertions.get(use.name, () => this.#sign(use))
     const { config } = use
@@ -96,9 +95,9 @@ export class FederatedCredentials {
   /** An access token of a role, kept or new. */
   async token(mount: Mount, name: string, { scope: sent, fresh }: TokenRequest, correlationId: string) {
     const { clock } = this.#parts
-    const use = await this.#use(mount, name)
-    const scope = requestedScope(sent, use.role.allowed_scopes)
     const call = callWithin(clock, correlationId)
+    const use = await this.#use(mount, name, call)
+    const scope = requestedScope(sent, use.role.allowed_scopes)
     const kept = await use.state.tokens.get(
       { holder: holderOfRole(use.name), clientId: use.clientId, scope },
       fresh,
@@ -107,7 +106,7 @@ export class FederatedCredentials {
     return accessTokenData(kept, clock.now())
   }
 
-  async #use(mount: Mount, typed: string): Promise<Use> {
+  async #use(mount: Mount, typed: string, call: UpstreamCall): Promise<Use> {
     const state = this.#parts.stateOf(mount)
     const name = typed.toLowerCase()
     const role = await state.findRole(name)
@@ -116,8 +115,7 @@ export class FederatedCredentials {
       throw refuse('invalid', `role '${name}' has no federated credential`)
     const clientId = federatedClientOf(role)
     const config = await state.findConfig()
-    const { clock, random } = this.#parts
-    checkIsNotOwn(clientId, await ownClientIds(state, callWithin(clock, random.uuid())))
+    checkIsNotOwn(clientId, await ownClientIds(state, call))
     checkAreHarmless(role, mount)
     return { mount, state, name, role, clientId, config }
   }

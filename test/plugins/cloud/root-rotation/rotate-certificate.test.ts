@@ -205,8 +205,11 @@ describe('rotate-root with a certificate', () => {
     })
   })
 
-  test('is refused if the operator supplies the certificate', async () => {
-    await using fixture = await certified({ operator: { certificate: first } })
+  test.each([
+    ['certificate', () => ({ certificate: first })],
+    ['client id', () => ({ clientId: 'from-the-environment' })],
+  ] as const)('is refused if the operator supplies the %s', async (_, operator) => {
+    await using fixture = await certified({ operator: operator() })
 
     await expect(rotate(fixture)).rejects.toThrow('client credentials are provided by the environment')
   })
