@@ -71,6 +71,19 @@ test('a reader of policies sees them without buttons, and asks what the token ma
   await page.getByText('At sys/policies/acl/x: list, read').waitFor()
 })
 
+test('a token that may only list policies sees names without links', async () => {
+  await server.root.write('sys/policies/acl/lister', {
+    policy:
+      'path "sys/policies/acl" { capabilities = ["list"] }\npath "sys/policies/acl/deploy" { capabilities = ["read"] }',
+  })
+  await using opened = await open(await tokenOf('lister'), '')
+  const { page } = opened
+  const table = page.getByRole('table', { name: 'Policies' })
+  await table.getByRole('link', { name: 'deploy' }).waitFor()
+  await table.getByText('auditor').waitFor()
+  expect(await table.getByRole('link').allTextContents()).toEqual(['deploy'])
+})
+
 test('an operator creates a token, looks it up by its accessor, and revokes it', async () => {
   await using opened = await open(await tokenOf('root'), '/tokens')
   const { page, requested } = opened

@@ -15,17 +15,26 @@ import { deletePolicy, listPolicies, readPolicy, writePolicy } from './calls.ts'
 
 const text = strings.access
 
-const columns: readonly Column<string>[] = [
+const pathOf = (name: string): string => `sys/policies/acl/${name}`
+
+/** A token may be allowed to list policies that it may not read. */
+const columnsFor = (mayRead: (name: string) => boolean): readonly Column<string>[] => [
   {
     id: 'name',
     title: text.name,
-    cell: (name) => (
-      <PlaceLink view="access" parts={['policies', name]}>
-        {name}
-      </PlaceLink>
-    ),
+    cell: (name) =>
+      mayRead(name) ? (
+        <PlaceLink view="access" parts={['policies', name]}>
+          {name}
+        </PlaceLink>
+      ) : (
+        name
+      ),
   },
 ]
+
+/** With more policies than this, the page of each says whether the token may read it. */
+const mostAsked = 1000
 
 export function Policies({ object }: { readonly object: string | undefined }) {
   return object === undefined ? <PolicyList /> : <Policy name={object} />
@@ -36,13 +45,16 @@ function PolicyList() {
     queryKey: ['policies'],
     queryFn: async ({ signal }) => (await listPolicies({}, { signal })).data.keys,
   })
+  const asked = data === undefined || data.length > mostAsked ? [] : data
+  const { can } = useCapabilities(asked.map(pathOf))
+  const mayRead = (name: string) => asked.length === 0 || can(pathOf(name), 'read')
   return (
     <>
       <ViewHeader title={text.tabs.policies} requests={[listPolicies.request({})]} />
       <NewPolicy />
       <Failure error={error} />
       {data !== undefined && (
-        <Table label={text.tabs.policies} columns={columns} rows={data} keyOf={(name) => name} />
+        <Table label={text.tabs.policies} columns={columnsFor(mayRead)} rows={data} keyOf={(name) => name} />
       )}
       <MayI />
     </>
@@ -96,7 +108,7 @@ function MayI() {
 }
 
 function Policy({ name }: { readonly name: string }) {
-  const path = `sys/policies/acl/${name}`
+  const path = pathOf(name)
   const { can, isKnown } = useCapabilities([path])
   const { data, error } = useQuery({
     queryKey: ['policy', name],
