@@ -263,6 +263,14 @@ export class MountState implements AsyncDisposable {
     return this.#parts.servers.inTurn(`cloud/role/${this.accessor}/${name}`, work)
   }
 
+  /**
+   * Serializes the changes of a trust, across servers, with the write that makes a role its owner. Within the role's
+   * turn, if a role is written.
+   */
+  inTrustTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
+    return this.#parts.servers.inTurn(`cloud/trust/${name}`, work)
+  }
+
   /** Serializes the writes of one static role, across servers. */
   inStaticRoleTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
     return this.#parts.servers.inTurn(`cloud/static-role/${this.accessor}/${name}`, work)

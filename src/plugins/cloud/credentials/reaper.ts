@@ -3,7 +3,7 @@ import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
 import type { Intent } from '../intents/intent.ts'
 import type { Intents } from '../intents/intents.ts'
 import { ownsApplication } from '../intents/ownership.ts'
-import { type UnownedTrust, unownedTrusts } from '../federation/unowned-trusts.ts'
+import { removeUnownedTrust, type UnownedTrust, unownedTrusts } from '../federation/unowned-trusts.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import type { Application, UpstreamCall } from '../upstream/index.ts'
 import { tagPrefixOf } from '../upstream/object-names.ts'
@@ -98,9 +98,9 @@ async function deleteUnowned(
       counted(upstream.directory.removeApplicationPassword(objectId, keyId, call)),
     ),
   )
-  const distrusts = forEachOf(trusts, ({ applicationId, name }) =>
-    counted(upstream.directory.deleteFederatedCredential(applicationId, name, call)),
-  )
+  const distrusts = forEachOf(trusts, async (trust) => {
+    if (await removeUnownedTrust(trust, reaping)) deleted += 1
+  })
   await Promise.allSettled([deletions, removals, distrusts])
   await orRefuse('error deleting application', deletions)
   await orRefuse('error removing credentials', removals)

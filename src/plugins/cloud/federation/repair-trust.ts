@@ -2,7 +2,7 @@ import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import type { Intent } from '../intents/intent.ts'
 import type { Attempt, Undone } from '../intents/intents.ts'
-import { isOwned, type Owners } from '../intents/ownership.ts'
+import { ownerOfTrust, type Owners } from '../intents/ownership.ts'
 import { mayComeLate, watchTries } from '../intents/undo-after-failure.ts'
 import type { ReadyUpstream } from '../mount-state.ts'
 import { type UpstreamCall, UpstreamError } from '../upstream/index.ts'
@@ -21,7 +21,7 @@ type RepairParts = Owners & {
 
 /**
  * Makes a trust agree with its role: restores it if the role owns it, and removes it otherwise. A change that was cut
- * off may take effect later, so this is repeated for a while. To be called within the role's turn. Throws upstream
+ * off may take effect later, so this is repeated for a while. To be called within the trust's turn. Throws upstream
  * failures. docs/contract/cloud.md#federated-roles
  */
 export async function repairTrust(
@@ -32,8 +32,9 @@ export async function repairTrust(
   const { call, isUnderway } = watchTries(parts.call)
   const work = { ...parts, call }
   try {
-    if (await isOwned(intent, parts)) {
-      const isThere = await restored(putTrust(intent, { ...work, mount: parts.mountNow() }))
+    const role = await ownerOfTrust(intent, parts)
+    if (role !== undefined) {
+      const isThere = await restored(putTrust({ ...intent, role }, { ...work, mount: parts.mountNow() }))
       if (!isThere && parts.ageMs <= patience.byId)
         return { done: false, later: 'the application is not found' }
     } else

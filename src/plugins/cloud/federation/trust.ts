@@ -31,7 +31,10 @@ export const trustName = (accessor: string, role: string): string =>
   trustPrefixOf(accessor) + createHash('sha256').update(role).digest('hex').slice(0, digits)
 
 /** What makes the trust of a role agree with the role. */
-export const trustIntent = (role: string, { application_object_id, name }: Trust): TrustIntent => ({
+export const trustIntent = (
+  role: string,
+  { application_object_id, name }: Trust,
+): TrustIntent & { readonly role: string } => ({
   kind: 'federatedCredential',
   role,
   application_object_id,
@@ -45,7 +48,13 @@ type TrustWork = Pick<UpstreamWork, 'state' | 'upstream' | 'call'> & {
 
 /** Makes an application trust the identity tokens of a role. Throws upstream failures. */
 export async function putTrust(
-  { role, application_object_id: id, name }: Omit<TrustIntent, 'kind'>,
+  {
+    role,
+    application_object_id: id,
+    name,
+  }: Pick<Trust, 'application_object_id' | 'name'> & {
+    readonly role: string
+  },
   { state, upstream, call, mount, mountTokens }: TrustWork,
 ): Promise<void> {
   const { issuer, subject } = await mountTokens.identityOf({ mount, role })
@@ -55,7 +64,7 @@ export async function putTrust(
 
 /**
  * Makes the application of a federated role trust its identity tokens; each write of the role repeats that.
- * An intent is stored before. To be called within the role's turn. Throws upstream failures.
+ * An intent is stored before. To be called within the turns of the role and of its trust. Throws upstream failures.
  * docs/contract/cloud.md#federated-roles
  */
 export async function changeTrust(

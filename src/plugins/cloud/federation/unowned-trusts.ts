@@ -1,8 +1,12 @@
+import type { Intent } from '../intents/intent.ts'
 import type { Intents } from '../intents/intents.ts'
+import { ownerOfTrust } from '../intents/ownership.ts'
+import { watchTries } from '../intents/undo-after-failure.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import type { UpstreamCall } from '../upstream/index.ts'
 import { trustPrefixOf } from '../upstream/object-names.ts'
-import { isGone } from '../upstream/removal.ts'
+import { isGone, wasRemoved } from '../upstream/removal.ts'
+import { undoTrustAfterFailure } from './trust.ts'
 
 /** A trust upstream, in an application. */
 export type UnownedTrust = { readonly applicationId: string; readonly name: string }
@@ -28,6 +32,36 @@ export async function unownedTrusts(
   }
   const owned = new Set([...(await intendedNames(intents)), ...(await ownedNames(state))])
   return found.filter(({ name }) => !owned.has(name))
+}
+
+/**
+ * Removes such a trust, unless a role has come to own it since. An intent is stored before: if the removal takes effect
+ * after a role has made the trust again, that gives it back. Returns whether it was there. Throws upstream failures.
+ */
+export function removeUnownedTrust(
+  { applicationId, name }: UnownedTrust,
+  {
+    state,
+    upstream,
+    call: reaping,
+  }: { readonly state: MountState; readonly upstream: ReadyUpstream; readonly call: UpstreamCall },
+): Promise<boolean> {
+  return state.inTrustTurn(name, async () => {
+    const intent: Intent = { kind: 'federatedCredential', application_object_id: applicationId, name }
+    if ((await ownerOfTrust(intent, { state })) !== undefined) return false
+    const ids = [await state.intents.record(intent, upstream.settings.tenantId)]
+    const { call, isUnderway } = watchTries(reaping)
+    let isRemoved: boolean
+    try {
+      isRemoved = await wasRemoved(upstream.directory.deleteFederatedCredential(applicationId, name, call))
+    } catch (error) {
+      await undoTrustAfterFailure(ids, error, isUnderway(), { state })
+      throw error
+    }
+    if (isUnderway()) await state.intents.undo(ids, { isUnderway: true })
+    else await state.intents.settle(ids)
+    return isRemoved
+  })
 }
 
 async function applicationsOfRoles(state: MountState): Promise<Set<string>> {

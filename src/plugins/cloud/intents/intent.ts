@@ -86,7 +86,8 @@ export type Intent =
    */
   | {
       readonly kind: 'federatedCredential'
-      readonly role: string
+      /** Absent if it had no role and was reaped. */
+      readonly role?: string
       readonly application_object_id: string
       readonly name: string
     }

@@ -56,13 +56,8 @@ export async function isOwned(intent: Intent, owners: Owners): Promise<boolean> 
       const kept = [config?.certificate, config?.pending_certificate, owners.state.operator.certificate]
       return kept.some((certificate) => certificate?.thumbprint === intent.thumbprint)
     }
-    case 'federatedCredential': {
-      const trust = (await owners.state.findRole(intent.role))?.trust
-      return (
-        trust?.name === intent.name &&
-        lower(trust.application_object_id) === lower(intent.application_object_id)
-      )
-    }
+    case 'federatedCredential':
+      return (await ownerOfTrust(intent, owners)) !== undefined
     case 'appRoleAssignments': {
       const { client_id: clientId } = intent
       return clientId !== undefined && (await isLeased(owners.state, owners.leases, () => true, clientId))
@@ -71,6 +66,22 @@ export async function isOwned(intent: Intent, owners: Owners): Promise<boolean> 
     case 'purge':
       return false
   }
+}
+
+/** The name of the role that owns a trust. `role` is the only one that may, if it is known. */
+export async function ownerOfTrust(
+  {
+    role,
+    application_object_id: applicationId,
+    name,
+  }: Omit<Extract<Intent, { kind: 'federatedCredential' }>, 'kind'>,
+  { state }: Pick<Owners, 'state'>,
+): Promise<string | undefined> {
+  for (const one of role === undefined ? await state.roleNames() : [role]) {
+    const trust = (await state.findRole(one))?.trust
+    if (trust?.name === name && lower(trust.application_object_id) === lower(applicationId)) return one
+  }
+  return undefined
 }
 
 /** Leases are found by client id, which becomes known together with the object id. */

@@ -100,7 +100,7 @@ export async function undoIntent(stored: StoredIntent, attempt: Attempt, parts: 
     case 'retireKey':
       return state.inApplicationTurn(intent.application_object_id, () => undoKey(intent, undoing))
     case 'federatedCredential':
-      return state.inRoleTurn(intent.role, () => repairTrust(intent, undoing))
+      return state.inTrustTurn(intent.name, () => repairTrust(intent, undoing))
     case 'purge':
       return (await wasRemoved(undoing.upstream.directory.purgeDeleted(intent.object_id, call))) ||
         undoing.ageMs > parts.patience.byPurge

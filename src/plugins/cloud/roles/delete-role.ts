@@ -16,7 +16,8 @@ export function deleteRole(name: string, roleWork: RoleWork): Promise<string[]> 
   return state.inRoleTurn(name, async () => {
     const role = await state.findRole(name)
     if (role?.managed !== undefined) return deletePersisted(name, role, role.managed, roleWork)
-    if (role?.trust !== undefined) await deleteTrusted(name, role.trust, roleWork)
+    const { trust } = role ?? {}
+    if (trust !== undefined) await state.inTrustTurn(trust.name, () => deleteTrusted(name, trust, roleWork))
     else if (role !== undefined) await state.deleteRole(name)
     return []
   })
@@ -50,7 +51,7 @@ async function deletePersisted(
 
 /**
  * The trust first: if that fails, the role stays and gets it back. An intent is stored before, which makes the trust
- * agree with the role however this ends.
+ * agree with the role however this ends. To be called within the trust's turn.
  */
 async function deleteTrusted(name: string, trust: Trust, work: RoleWork): Promise<void> {
   const { state } = work

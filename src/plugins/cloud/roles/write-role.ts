@@ -14,7 +14,7 @@ import { changedLists, changedTerms, type RoleInput } from './role-input.ts'
 import type { RoleRecord } from './role-record.ts'
 import { checkIssued, credentialTypeOf } from '../federation/federated-role.ts'
 import { checkIdentityToken, checkRoomFor, checkSameType } from '../federation/role-checks.ts'
-import { changeTrust, type TrustChange } from '../federation/trust.ts'
+import { changeTrust, type TrustChange, trustName } from '../federation/trust.ts'
 import { writeStandaloneRole } from '../federation/write-standalone-role.ts'
 
 /**
@@ -102,23 +102,37 @@ async function storePersisted(name: string, role: RoleRecord, work: UpstreamWork
     application_object_id: managed.object_id,
     application_client_id: managed.client_id,
   }
-  let trusting: TrustChange
-  try {
-    trusting = await orRefuse(trustFailed, changeTrust(name, stored, managed.object_id, work))
-  } catch (error) {
-    await state.intents.undo(settles)
-    throw error
-  }
-  await storeChange(name, stored, { settles, removals, trusting }, work)
+  await inTrustTurn(name, stored, work, async () => {
+    let trusting: TrustChange
+    try {
+      trusting = await orRefuse(trustFailed, changeTrust(name, stored, managed.object_id, work))
+    } catch (error) {
+      await state.intents.undo(settles)
+      throw error
+    }
+    await storeChange(name, stored, { settles, removals, trusting }, work)
+  })
 }
 
 const trustFailed = 'could not create federated credential'
 
 /** Stores a role of an application that it does not own, or of none. */
-async function storeWithTrust(name: string, role: RoleRecord, work: UpstreamWork & RoleWork): Promise<void> {
-  const trusting = await orRefuse(trustFailed, changeTrust(name, role, role.application_object_id, work))
-  await storeChange(name, role, { settles: [], removals: [], trusting }, work)
-}
+const storeWithTrust = (name: string, role: RoleRecord, work: UpstreamWork & RoleWork): Promise<void> =>
+  inTrustTurn(name, role, work, async () => {
+    const trusting = await orRefuse(trustFailed, changeTrust(name, role, role.application_object_id, work))
+    await storeChange(name, role, { settles: [], removals: [], trusting }, work)
+  })
+
+/** A trust that is made has no owner before the role is stored: nobody may reap it meanwhile. */
+const inTrustTurn = (
+  name: string,
+  role: RoleRecord,
+  { state }: Pick<RoleWork, 'state'>,
+  change: () => Promise<void>,
+): Promise<void> =>
+  credentialTypeOf(role) === 'federated'
+    ? state.inTrustTurn(trustName(state.accessor, name), change)
+    : change()
 
 /** Writes a role with the trust it owns now, settles the intents of what was made, and removes what it lost. */
 async function storeChange(

@@ -176,6 +176,48 @@ test('removing the mount removes its trusts; a trust without a role is reaped', 
   expect(trustsOf(house)).toEqual([])
 })
 
+describe('reaping beside a write of the role', () => {
+  /** A trust with the name of the role `deploy`, which does not exist, and another role of the application. */
+  async function leftTrust(house: House): Promise<void> {
+    await written(house)
+    const name = String(trustsOf(house)[0]?.name)
+    await house.root.delete('cloud/roles/deploy')
+    house.directory.admin.addTrust(house.application.id, { issuer: 'https://old', subject: 's', name })
+    await written(house, { credential_type: 'password' }, 'other')
+  }
+  const reaped = (house: House) => house.root.write('cloud/reap', { dry_run: false })
+
+  test('leaves the role its trust', async () => {
+    await using house = await aHouse()
+    await leftTrust(house)
+    house.directory.fault({ kind: 'late', operation: 'deleteFederatedCredential', delayMs: 300 })
+    const reaping = reaped(house)
+    const tried = () => house.directory.journal.entries({ operation: 'listFederatedCredentials' }).length
+    await expect.poll(tried).toBe(1)
+
+    expect(verdict(await written(house))).toBe('204')
+    expect((await reaping).status).toBe(200)
+
+    await isSettled(house)
+    expect(trustsOf(house)).toHaveLength(1)
+    expect(appIdOf(await tokenOf(house))).toBe(house.application.appId)
+  })
+
+  test('gives the trust back if the removal takes effect after it', async () => {
+    await using house = await aHouse()
+    await leftTrust(house)
+    house.directory.fault({ kind: 'status', status: 504, operation: 'deleteFederatedCredential' })
+    expect((await reaped(house)).status).toBe(200)
+
+    expect(verdict(await written(house))).toBe('204')
+    house.directory.admin.remove(trustsOf(house)[0]?.id ?? '')
+
+    await expect.poll(() => trustsOf(house)).toHaveLength(1)
+    await isSettled(house)
+    expect(appIdOf(await tokenOf(house))).toBe(house.application.appId)
+  })
+})
+
 test.each(['lost', 'html'] as const)(
   'a trust whose answer is lost (%s) has an owner, or is undone',
   async (kind) => {
