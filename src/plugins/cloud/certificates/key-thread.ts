@@ -4,7 +4,7 @@ import { busyPace } from '../../../lib/busy-pace.ts'
 import { Limiter } from '../../../lib/limiter.ts'
 
 /** A key takes a tenth of a second of a processor, and its certificate needs the event loop. */
-const pace = busyPace(1000)
+const pace = busyPace({ timesWork: 1, longestMs: 1000 })
 
 /**
  * A thread that makes RSA keys (key-worker.ts), one after the other. It starts with the first key and yields to
