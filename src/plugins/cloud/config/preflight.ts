@@ -1,9 +1,12 @@
 import { ServiceError } from '../../../errors.ts'
 import { hintOf, holderName, rootPasswords } from '../root-rotation/root-passwords.ts'
 import { callerError, UpstreamError } from '../upstream/index.ts'
+import type { MountState } from '../mount-state.ts'
 import type { ClientCertificate } from '../certificates/client-certificate.ts'
+import { hostNotOffered, requires } from '../sign-in/choose-credential.ts'
 import { signInChecks, signInNow } from '../sign-in/sign-in-checks.ts'
 import { directoryPermissions } from './directory-permissions.ts'
+import { type OperatorSettings, suppliesCredential } from './effective-settings.ts'
 import { type Finding, namedRoles, type PreflightContext } from './preflight-context.ts'
 import { appRolesCheck } from '../app-roles/check-app-roles.ts'
 import { trustsCheck } from '../federation/check-trusts.ts'
@@ -17,6 +20,8 @@ const leastSecretDays = 14
 const maxOffsetMs = 60_000
 const maxUsed = 0.9
 
+const tokenFileFix = 'mount the token of the service account, and name it in AZURE_FEDERATED_TOKEN_FILE'
+
 /** What repairs a failed check, unless the check itself knows better. */
 const fixes: Readonly<Record<string, string>> = {
   settings: 'write the missing field to config',
@@ -25,15 +30,14 @@ const fixes: Readonly<Record<string, string>> = {
     'grant the permission with admin consent: az ad app permission add, then az ad app permission admin-consent',
   resource_manager_permissions:
     'az role assignment create --role "User Access Administrator" at the scope that the detail names',
-  root_secret: 'write rotate-root',
-  root_certificate: 'write rotate-root',
+  root_secret: 'write the client_id of an application of this tenant to config',
   clock_offset: 'set the clock of this server',
   object_quota: 'purge deleted objects of the directory, or ask for a larger quota',
   issuer: "make the issuer's two documents public over https, and nothing else",
   signing_key: 'write identity_token_key of the mount, or change that key',
   app_roles: 'grant the permission that the detail names, with admin consent',
   federated_credentials: 'grant the permission that the detail names, with admin consent',
-  token_file: 'mount the token of the service account, and name it in AZURE_FEDERATED_TOKEN_FILE',
+  token_file: tokenFileFix,
   metadata: 'assign a managed identity to the machine; a change takes some minutes',
 }
 
@@ -49,10 +53,7 @@ export async function preflight(parts: Omit<PreflightContext, 'signIn' | 'upstre
     checks.push({ name, ok, detail, fix: ok ? '' : fix })
     return ok
   }
-  const hasSettings = await check('settings', async () => {
-    const { settings } = await state.upstream()
-    return { ok: true, detail: `tenant ${settings.tenantId}, subscription ${settings.subscriptionId}` }
-  })
+  const hasSettings = await check('settings', () => settingsOf(state))
   if (!hasSettings) return { ok: false, checks }
   const upstream = await state.upstream()
   let signingIn: Promise<void> | undefined
@@ -90,9 +91,38 @@ function failedFinding(error: unknown): Finding {
   return { ok: false, detail: callerError(error).message, fix: error.remedy?.fix }
 }
 
-function certificateEnd({ expiration }: ClientCertificate, { clock }: PreflightContext): Finding {
+async function settingsOf(state: MountState): Promise<Finding> {
+  try {
+    const { settings } = await state.upstream()
+    return { ok: true, detail: `tenant ${settings.tenantId}, subscription ${settings.subscriptionId}` }
+  } catch (error) {
+    const found = failedFinding(error)
+    return { ...found, fix: settingFixes[found.detail] }
+  }
+}
+
+/** What repairs settings that no field is missing from. */
+const settingFixes: Readonly<Record<string, string>> = {
+  [hostNotOffered]: 'name the mount in CLOUD_HOST_IDENTITY, or write another auth_type to config',
+  [requires('aks_wif', 'AZURE_FEDERATED_TOKEN_FILE')]: tokenFileFix,
+}
+
+function certificateEnd(
+  { expiration }: ClientCertificate,
+  { clock, state: { operator } }: PreflightContext,
+): Finding {
   const days = Math.floor((Date.parse(expiration) - clock.now()) / dayMs)
-  return { ok: days >= leastSecretDays, detail: `the certificate ends ${expiration}, in ${days} days` }
+  return {
+    ok: days >= leastSecretDays,
+    detail: `the certificate ends ${expiration}, in ${days} days`,
+    fix: renewal(operator, operator.certificate && 'the file that CLOUD_CLIENT_CERTIFICATE_PATH names'),
+  }
+}
+
+/** What renews the root credential: the operator, if the process supplies it. */
+function renewal(operator: OperatorSettings, supplied: string | undefined): string {
+  if (supplied !== undefined) return `replace ${supplied}, and restart the server`
+  return suppliesCredential(operator) ? 'write another one to config' : 'write rotate-root'
 }
 
 async function rootSecret(
@@ -118,6 +148,7 @@ async function rootSecret(
   return {
     ok: days >= leastSecretDays,
     detail: `the password on the ${found.holder} ends ${new Date(found.end).toISOString()}, in ${days} days`,
+    fix: renewal(state.operator, state.operator.clientSecret && 'CLOUD_CLIENT_SECRET'),
   }
 }
 

@@ -18,7 +18,8 @@ export async function ownClientIds(
   const values = signInValues(await state.findConfig(), state.operator, state.isHostOffered)
   const ids = [values.clientId, values.managedIdentityClientId].filter((id) => id !== '')
   const type = chooseType(values)
-  if (type !== 'msi' && type !== 'msi_wif') return ids
+  // a mount to which the machine's identity is not offered does not sign in as the machine
+  if ((type !== 'msi' && type !== 'msi_wif') || !values.isHostOffered) return ids
   const isLastResort = values.authType === ''
   const own = await state.ownIdentity.find(() => appIdOf(state, call, isLastResort), fresh)
   return own === undefined ? ids : [...ids, own]

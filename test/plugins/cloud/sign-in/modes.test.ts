@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createPrivateKey, randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Directory } from '../../../../simulators/directory/directory.ts'
@@ -202,15 +202,72 @@ describe('the identity of the machine', () => {
   test('is lost by a mount that moves into a namespace', async () => {
     await aMount('wanderer', { auth_type: 'msi', client_id: '' })
     expect((await fixture.root.read('wanderer/config/check')).text).toContain('"name":"sign_in","ok":true')
+    const role = { credential_type: 'federated', federated_client_id: 'client' }
+    expect((await fixture.root.write('wanderer/roles/own', role)).text).toBe('')
     await fixture.root.write('sys/namespaces/far', {})
-    const { body } = await fixture.root.write('sys/remount', { from: 'wanderer', to: 'far/wanderer' })
-    const migration = `sys/remount/status/${String(body.data?.['migration_id'] ?? body['migration_id'])}`
+    const moving = await fixture.root.write('sys/remount', { from: 'wanderer', to: 'far/wanderer' })
+    const migration = `sys/remount/status/${String(moving.body.data?.['migration_id'])}`
     await until(async () => (await fixture.root.read(migration)).text.includes('success'))
     fixture.directory.journal.clear()
 
-    const checked = await fixture.root.read('far/wanderer/config/check')
+    const { body } = await fixture.root.read('far/wanderer/config/check')
+    const issued = await fixture.root.read('far/wanderer/creds/deploy')
+    // its own tokens are not those of the machine
+    const ownTokens = await fixture.root.read('far/wanderer/creds/own')
+    const rewritten = await fixture.root.write('far/wanderer/roles/own', { ...role, ttl: 60 })
 
-    expect(checked.text).toContain(notOffered)
+    expect(body.data?.['checks']).toEqual([
+      {
+        ...{ name: 'settings', ok: false, detail: notOffered },
+        fix: 'name the mount in CLOUD_HOST_IDENTITY, or write another auth_type to config',
+      },
+    ])
+    expect(issued).toMatchObject({ status: 400, body: { errors: [notOffered] } })
+    expect([ownTokens.status, rewritten.status]).toEqual([200, 204])
     expect(askedMetadata()).toBe(0)
+  })
+})
+
+// docs/contract/cloud.md#effective-settings
+test('a certificate of the process signs in, is not shown with the configuration, and is not rotated', async () => {
+  const made = await makeCertificate({
+    ...{ commonName: 'root', now: Date.UTC(2026, 4, 5, 6), seconds: 86_400, random: systemRandom },
+  })
+  const sealed = createPrivateKey(made.private_key).export({
+    ...({ type: 'pkcs8', format: 'pem' } as const),
+    ...{ cipher: 'aes-256-cbc', passphrase: 'word' },
+  })
+  writeFileSync(folder.file('root.pem'), `${sealed}${made.certificate}`)
+  await using other = await startCloudFixture({
+    configured: false,
+    environment: {
+      CLOUD_CLIENT_CERTIFICATE_PATH: folder.file('root.pem'),
+      CLOUD_CLIENT_CERTIFICATE_PASSWORD: 'word',
+    },
+  })
+  other.directory.admin.addCertificate(other.directory.rootApplicationId, made.certificate)
+  expect((await other.root.write('cloud/config', other.config({ client_secret: '' }))).text).toBe('')
+
+  const [config, identity, checked, rotated] = [
+    await other.root.read('cloud/config'),
+    await other.root.read('cloud/config/identity'),
+    await other.root.read('cloud/config/check'),
+    await other.root.write('cloud/rotate-root', {}),
+  ]
+
+  expect(config.text).not.toContain('client_certificate')
+  expect(identity.body.data).toMatchObject({ auth_type: 'certificate' })
+  expect(checked.body.data?.['checks']).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ name: 'sign_in', ok: true }),
+      expect.objectContaining({
+        ...{ name: 'root_certificate', ok: false },
+        fix: 'replace the file that CLOUD_CLIENT_CERTIFICATE_PATH names, and restart the server',
+      }),
+    ]),
+  )
+  expect(rotated).toMatchObject({
+    ...{ status: 400 },
+    body: { errors: ['cannot rotate root: client credentials are provided by the environment'] },
   })
 })
