@@ -42,7 +42,7 @@ export function writeAnswer(
     return
   }
   if (!isSmall(body)) endIfStalled(response)
-  response.end(bodyBeside(namespace, body))
+  response.end(bodyBeside(namespace, bodyBeside(crossOrigin?.origin, body)))
 }
 
 /** Longer responses count against the memory limit until their clients have taken them. docs/limits.md#overload */
@@ -99,14 +99,15 @@ function allowOrigin(all: Record<string, string>, { origin, headers }: CrossOrig
 const beyondAscii = /[^\x00-\x7f]/
 
 /**
- * A body that may accompany a namespace header with bytes beyond ASCII. Node.js writes head and text together
- * in the encoding of the text, so such header bytes would be encoded twice. docs/contract/http.md#headers
+ * A body that may accompany a header that repeats a client's, which may have bytes beyond ASCII. Node.js writes
+ * head and text together in the encoding of the text, so such header bytes would be encoded twice.
+ * docs/contract/http.md#headers
  */
 export function bodyBeside(
-  namespace: string | string[] | undefined,
+  repeated: string | string[] | undefined,
   body: string | Buffer | undefined,
 ): string | Buffer | undefined {
-  return typeof body === 'string' && typeof namespace === 'string' && beyondAscii.test(namespace)
+  return typeof body === 'string' && typeof repeated === 'string' && beyondAscii.test(repeated)
     ? Buffer.from(body)
     : body
 }

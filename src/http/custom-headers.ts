@@ -22,6 +22,9 @@ const fileFormat = z.record(
 const reserved =
   /^(?:x-vault-.*|x-gatehouse-.*|cache-control|connection|content-length|content-type|date|keep-alive|te|trailer|transfer-encoding|upgrade)$/
 
+/** Clients disagree about the encoding of such characters (RFC 9110 §5.5). */
+const beyondAscii = /[^\x00-\x7f]/
+
 /** Reads the file. Throws a `CustomHeadersError`. docs/tls.md#custom-headers */
 export async function readCustomHeaders(file: string): Promise<CustomHeaders> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
@@ -50,6 +53,8 @@ export const headersFor = (custom: CustomHeaders, status: number): Record<string
 function checkedName(given: string, value: string): string {
   const name = given.toLowerCase()
   if (reserved.test(name)) throw new CustomHeadersError(`${setting}: the server sets ${given} itself`)
+  if (beyondAscii.test(value))
+    throw new CustomHeadersError(`${setting}: ${given} has a character beyond ASCII, which headers cannot carry`)
   try {
     validateHeaderName(name)
     validateHeaderValue(name, value)

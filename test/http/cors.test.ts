@@ -114,6 +114,16 @@ describe('an origin that is configured', () => {
     expect(corsHeaders(answer)).toEqual(forPages)
   })
 
+  test('has the bytes that the client sent, also beyond ASCII', async () => {
+    await serve({ allowed_origins: '*' })
+    const origin = Buffer.from('https://büro.example').toString('latin1')
+    using wire = await openWire(server.url)
+
+    wire.send(head('GET', '/v1/sys/health', [`Origin: ${origin}`]))
+
+    expect((await wire.answer())?.headers['access-control-allow-origin']).toBe(origin)
+  })
+
   test('may read that its token is not accepted', async () => {
     const answer = await server.as('hvs.nothing').read(self, from(ours))
 
