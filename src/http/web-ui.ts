@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { namesTag } from '../lib/entity-tag.ts'
 import type { Answer } from './exchange.ts'
 import { withQuery } from './with-query.ts'
 
 /** What release/ui.ts has built, and its list. */
-const folder = new URL('../../dist/ui/', import.meta.url)
+const builtFolder = new URL('../../dist/ui/', import.meta.url)
 const listName = 'files.json'
 const pageName = 'index.html'
 
@@ -62,51 +62,107 @@ const errors = (status: number, text?: string): Answer => ({
   body: `${JSON.stringify({ errors: text === undefined ? [] : [text] })}\n`,
 })
 
+/** One build in memory, so that its page and its files stay together while another one replaces them on disk. */
+type Build = {
+  readonly files: FileList
+  /** By the names of the files on disk. */
+  readonly contents: ReadonlyMap<string, Buffer>
+  /** Another build has another one. */
+  readonly stamp: string
+}
+
 /**
- * The web UI: the files of a folder that the build has made. It needs neither storage nor key, and reads a file
- * when it is requested. docs/ui.md
+ * The web UI: the files of a folder that the build has made. It needs neither storage nor key. The first request reads
+ * them all; another build counts once it is complete. docs/ui.md
  */
 export class WebUi {
-  #files: Promise<FileList> | undefined
+  readonly #folder: URL
+  /** The latest build, and the one before it for pages that are open. */
+  #builds: readonly Build[] = []
+  #reading: Promise<void> | undefined
+
+  constructor(folder = builtFolder) {
+    this.#folder = folder
+  }
 
   /** Serves `/ui` and everything below it. */
   async answer(request: UiRequest): Promise<Answer> {
     if (request.verb !== 'GET' && request.verb !== 'HEAD') return errors(405)
     const below = request.path.replace(/^\/?ui/, '')
     if (below === '') return { status: 307, headers: { location: withQuery('/ui/', request.query) } }
-    const files = await this.#list()
-    if (files === undefined) return errors(404, 'the web UI is not built: run npm run build')
     const name = below.slice(1)
     // a provider sends people back below ui/vault/, where Vault's UI has its views
-    if (name === '' || name === 'vault' || name.startsWith('vault/')) return page(files, name, request)
-    const file = Object.hasOwn(files, name) ? files[name] : undefined
-    if (file === undefined || name === pageName) return errors(404)
+    if (name === '' || name === 'vault' || name.startsWith('vault/')) {
+      await this.#refresh()
+      const [latest] = this.#builds
+      return latest === undefined ? notBuilt : page(latest, name, request)
+    }
+    return name === pageName ? errors(404) : await this.#file(name, request)
+  }
+
+  /** Another worker process may have served the page of a build that this one has not read. */
+  async #file(name: string, request: UiRequest): Promise<Answer> {
+    let build = this.#buildWith(name)
+    if (build === undefined) {
+      await this.#refresh()
+      build = this.#buildWith(name)
+    }
+    const file = build?.files[name]
+    if (build === undefined || file === undefined) return this.#builds.length === 0 ? notBuilt : errors(404)
     const encoding = chosenEncoding(request.header('accept-encoding'), file.encodings)
     const headers = {
       ...pageHeaders,
       'cache-control': 'public, max-age=31536000, immutable',
       ...encodedAs(encoding),
     }
-    return { status: 200, contentType: file.type, headers, body: await readBuilt(name, encoding) }
+    return { status: 200, contentType: file.type, headers, body: contentOf(build, name, encoding) }
   }
 
-  /** Undefined if there is none. */
-  async #list(): Promise<FileList | undefined> {
-    // only release/ui.ts writes it
-    this.#files ??= readFile(new URL(listName, folder), 'utf8').then((text) => JSON.parse(text) as FileList)
-    try {
-      return await this.#files
-    } catch {
-      this.#files = undefined
-      return undefined
-    }
+  #buildWith(name: string): Build | undefined {
+    return this.#builds.find(({ files }) => Object.hasOwn(files, name))
+  }
+
+  /** Reads the build on disk unless it is known. Never rejects: one that is incomplete does not count. */
+  #refresh(): Promise<void> {
+    this.#reading ??= this.#read()
+      .catch(() => {})
+      .finally(() => {
+        this.#reading = undefined
+      })
+    return this.#reading
+  }
+
+  async #read(): Promise<void> {
+    const stamp = await stampOf(this.#folder)
+    if (this.#builds[0]?.stamp === stamp) return
+    const fresh = await readBuild(this.#folder, stamp)
+    // otherwise it was replaced meanwhile
+    if ((await stampOf(this.#folder)) === stamp) this.#builds = [fresh, ...this.#builds.slice(0, 1)]
   }
 }
 
+const notBuilt = errors(404, 'the web UI is not built: run npm run build')
+
+const stampOf = async (folder: URL): Promise<string> => {
+  const { ino, mtimeMs } = await stat(new URL(listName, folder))
+  return `${ino} ${mtimeMs}`
+}
+
+async function readBuild(folder: URL, stamp: string): Promise<Build> {
+  // only release/ui.ts writes it
+  const files = JSON.parse(await readFile(new URL(listName, folder), 'utf8')) as FileList
+  const names = Object.entries(files).flatMap(([name, { encodings }]) => [
+    name,
+    ...encodings.map((encoding) => name + suffixes[encoding]),
+  ])
+  const read = async (name: string) => [name, await readFile(new URL(name, folder))] as const
+  return { files, contents: new Map(await Promise.all(names.map(read))), stamp }
+}
+
 /** The page names its files relative to itself, so that it works below any prefix of a proxy. */
-async function page(files: FileList, name: string, request: UiRequest): Promise<Answer> {
+function page(build: Build, name: string, request: UiRequest): Answer {
   const depth = name.split('/').length - 1
-  const { hash = '', encodings = [] } = files[pageName] ?? {}
+  const { hash = '', encodings = [] } = build.files[pageName] ?? {}
   // it is compressed as it was built
   const encoding = depth === 0 ? chosenEncoding(request.header('accept-encoding'), encodings) : undefined
   const tag = createHash('sha256').update(`${hash} ${depth} ${encoding}`).digest('base64url').slice(0, 22)
@@ -117,13 +173,16 @@ async function page(files: FileList, name: string, request: UiRequest): Promise<
     ...encodedAs(encoding),
   }
   if (namesTag(request.header('if-none-match'), headers.etag)) return { status: 304, headers }
-  const built = await readBuilt(pageName, encoding)
+  const built = contentOf(build, pageName, encoding)
   const body = depth === 0 ? built : built.toString('utf8').replaceAll('="./', `="${'../'.repeat(depth)}`)
   return { status: 200, contentType: 'text/html; charset=utf-8', headers, body }
 }
 
-const readBuilt = (name: string, encoding: Encoding | undefined): Promise<Buffer> =>
-  readFile(new URL(encoding === undefined ? name : name + suffixes[encoding], folder))
+function contentOf({ contents }: Build, name: string, encoding: Encoding | undefined): Buffer {
+  const content = contents.get(encoding === undefined ? name : name + suffixes[encoding])
+  if (content === undefined) throw new Error(`the web UI lacks ${name}`)
+  return content
+}
 
 const encodedAs = (encoding: Encoding | undefined) => ({
   vary: 'Accept-Encoding',

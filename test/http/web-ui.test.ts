@@ -1,6 +1,11 @@
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, request as send } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { pathToFileURL } from 'node:url'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { WebUi } from '../../src/http/web-ui.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 let server: TestServer
@@ -207,4 +212,72 @@ test('what the first page loads is at most 120 KiB', async () => {
 
   const bytes = [page, ...files].reduce((sum, { body }) => sum + body.length, 0)
   expect(bytes).toBeLessThanOrEqual(120 * 1024)
+})
+
+describe('a build that is replaced while the server runs', () => {
+  /** As release/ui.ts does it. */
+  function build(folder: string, name: string): void {
+    const fresh = `${folder}.fresh`
+    mkdirSync(`${fresh}/assets`, { recursive: true })
+    const files = { 'index.html': `<script src="./assets/${name}.js">`, [`assets/${name}.js`]: name }
+    for (const [file, text] of Object.entries(files)) writeFileSync(`${fresh}/${file}`, text)
+    const list = Object.keys(files).map((file) => [file, { type: 'text/x', encodings: [], hash: name }])
+    writeFileSync(`${fresh}/files.json`, JSON.stringify(Object.fromEntries(list)))
+    rmSync(folder, { recursive: true, force: true })
+    renameSync(fresh, folder)
+  }
+
+  async function served(folder: string) {
+    const ui = new WebUi(pathToFileURL(`${folder}/`))
+    const listener = createServer((request, response) => {
+      const { method: verb = '', url: path = '', headers } = request
+      void ui
+        .answer({ verb, path, query: '', header: (name) => headers[name]?.toString() })
+        .then(({ status, body }) => response.writeHead(status).end(body))
+    })
+    await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+    // a listening TCP server has an AddressInfo
+    const url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}`
+    return {
+      read: async (path: string) => {
+        const { status, body } = await get(path, {}, 'GET', url)
+        return status === 200 ? body.toString() : status
+      },
+      [Symbol.asyncDispose]: () => new Promise<void>((resolve) => listener.close(() => resolve())),
+    }
+  }
+
+  test('is served with its own files, and pages of the one before keep theirs', async () => {
+    await using temporary = await temporaryFolder()
+    const folder = temporary.file('ui')
+    build(folder, 'one')
+    await using server = await served(folder)
+    await using other = await served(folder)
+    expect(await server.read('/ui/')).toContain('one.js')
+    expect(await other.read('/ui/')).toContain('one.js')
+
+    build(folder, 'two')
+
+    expect(await server.read('/ui/')).toContain('two.js')
+    expect(await server.read('/ui/assets/two.js')).toBe('two')
+    expect(await server.read('/ui/assets/one.js')).toBe('one')
+    // the process that did not serve the page
+    expect(await other.read('/ui/assets/two.js')).toBe('two')
+    expect(await other.read('/ui/assets/one.js')).toBe('one')
+    expect(await other.read('/ui/assets/three.js')).toBe(404)
+  })
+
+  test('stays as it was until the new one is complete', async () => {
+    await using temporary = await temporaryFolder()
+    const folder = temporary.file('ui')
+    build(folder, 'one')
+    await using server = await served(folder)
+    await server.read('/ui/')
+
+    build(folder, 'two')
+    rmSync(`${folder}/assets/two.js`)
+
+    expect(await server.read('/ui/')).toContain('one.js')
+    expect(await server.read('/ui/assets/one.js')).toBe('one')
+  })
 })
