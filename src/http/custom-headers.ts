@@ -54,7 +54,7 @@ function checkedName(given: string, value: string): string {
   const name = given.toLowerCase()
   if (reserved.test(name)) throw new CustomHeadersError(`${setting}: the server sets ${given} itself`)
   if (beyondAscii.test(value))
-    throw new CustomHeadersError(`${setting}: ${given} has a character beyond ASCII, which headers cannot carry`)
+    throw new CustomHeadersError(`${setting}: ${given} has a character beyond ASCII`)
   try {
     validateHeaderName(name)
     validateHeaderValue(name, value)
