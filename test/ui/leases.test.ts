@@ -63,6 +63,26 @@ test('the lease of a token has no button that renews it', async () => {
   expect(await opened.page.getByRole('button', { name: 'Renew' }).count()).toBe(0)
 })
 
+test('a token that may list some leases only opens their path, by name or by a link of its policies', async () => {
+  await server.root.read('engine/creds/ci')
+  const policy = (path: string) => `path "sys/leases/lookup/${path}*" { capabilities = ["list", "sudo"] }`
+  await server.root.write('sys/policies/acl/any-lease', { policy: policy('') })
+  await server.root.write('sys/policies/acl/engine-leases', { policy: policy('engine/') })
+  await using opened = await openPage(`${server.url}/ui/`)
+  await logIn(opened.page, await tokenOf('any-lease'))
+  await opened.page.getByRole('link', { name: 'Leases' }).click()
+  await opened.page.getByRole('textbox', { name: 'Path' }).fill('engine/creds')
+  await expectAccessible(opened.page)
+  await opened.page.getByRole('button', { name: 'Open' }).click()
+  await opened.page.getByRole('link', { name: 'ci/', exact: true }).waitFor()
+  await using other = await openPage(`${server.url}/ui/#/leases`)
+  await logIn(other.page, await tokenOf('engine-leases'))
+  await other.page.getByRole('link', { name: 'engine/', exact: true }).click()
+  await other.page.getByRole('link', { name: 'creds/', exact: true }).waitFor()
+
+  expect([...opened.complaints, ...other.complaints]).toEqual([])
+})
+
 test('the view is absent for a token that may list no leases', async () => {
   await using opened = await openPage(`${server.url}/ui/#/leases`)
   await logIn(opened.page, await tokenOf('default'))

@@ -713,6 +713,10 @@ export const strings = {
   leases: {
     leases: 'Leases',
     all: 'All leases',
+    prefix: 'Path',
+    prefixHint: 'Your token may not list all leases. Name the path that issued some, such as cloud/creds/.',
+    prefixes: 'Paths that your policies name',
+    open: 'Open',
     lease: 'Lease',
     id: 'Id',
     none: 'No leases',

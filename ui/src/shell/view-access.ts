@@ -11,11 +11,13 @@ export function useAllowedViews(): { readonly allowed: readonly View[]; readonly
   const { reaches, isKnown: isReachKnown } = useReach()
   const allowed = views.filter((view, at) => {
     const wanted = probes[at]
-    const mounted = view.mounts?.(mounts)
-    if (wanted === undefined && mounted === undefined) return true
+    const below = view.below?.(mounts)
+    if (wanted === undefined && below === undefined) return true
     return (
       (wanted ?? []).some(({ path, capability }) => can(path, capability)) ||
-      (mounted ?? []).some((path) => reaches(path))
+      (below ?? []).some(({ path, capability }) =>
+        reaches(path, (granted) => capability === undefined || granted.includes(capability)),
+      )
     )
   })
   return { allowed, isKnown: isKnown && areMountsKnown && isReachKnown }

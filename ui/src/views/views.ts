@@ -11,17 +11,20 @@ export type View = {
    * otherwise. Absent: everyone sees it.
    */
   probes?(mounts: Mounts): readonly Probe[]
-  /** Mounts of which the token must reach something; the view is absent otherwise. */
-  mounts?(mounts: Mounts): readonly string[]
+  /** Paths below which the token must be allowed something; the view is absent otherwise. */
+  below?(mounts: Mounts): readonly Below[]
   load(): Promise<{ readonly View: ComponentType }>
 }
 
 type Probe = { readonly path: string; readonly capability: string }
 
+/** A path that ends in a slash, and the capability that counts; any, if there is none. */
+type Below = { readonly path: string; readonly capability?: string }
+
 const mountsOf =
   (...types: readonly string[]) =>
-  ({ secret }: Mounts): readonly string[] =>
-    pathsOfTypes(secret, types).map((path) => `${path}/`)
+  ({ secret }: Mounts): readonly Below[] =>
+    pathsOfTypes(secret, types).map((path) => ({ path: `${path}/` }))
 
 /** The `default` policy allows the other tools to everyone. */
 const toolProbes: readonly Probe[] = [{ path: 'sys/tools/random', capability: 'update' }]
@@ -29,8 +32,8 @@ const toolProbes: readonly Probe[] = [{ path: 'sys/tools/random', capability: 'u
 /** Every view, in the order of the navigation. */
 export const views: readonly View[] = [
   { name: 'home', load: () => import('./overview/overview.tsx') },
-  { name: 'secrets', mounts: mountsOf('kv'), load: () => import('./secrets/secrets.tsx') },
-  { name: 'cloud', mounts: mountsOf('cloud', 'azure'), load: () => import('./cloud/cloud.tsx') },
+  { name: 'secrets', below: mountsOf('kv'), load: () => import('./secrets/secrets.tsx') },
+  { name: 'cloud', below: mountsOf('cloud', 'azure'), load: () => import('./cloud/cloud.tsx') },
   {
     name: 'logins',
     probes: ({ auth }) => [
@@ -71,6 +74,7 @@ export const views: readonly View[] = [
     name: 'leases',
     // `list` alone is refused
     probes: () => [{ path: 'sys/leases/lookup/', capability: 'sudo' }],
+    below: () => [{ path: 'sys/leases/lookup/', capability: 'sudo' }],
     load: () => import('./leases/leases.tsx'),
   },
   {

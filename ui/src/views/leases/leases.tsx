@@ -5,10 +5,14 @@ import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
+import { Field } from '../../components/field.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { shortDuration, Time } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
+import { useAcl } from '../../shell/acl.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
+import { type Grant, grantsOf } from '../../shell/grants.ts'
+import { ViewLoading } from '../../shell/outcomes.tsx'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import {
@@ -28,7 +32,9 @@ export function View() {
   const [path = ''] = parts
   return (
     <div className="view">
-      {path === '' || path.endsWith('/') ? (
+      {path === '' ? (
+        <Everything />
+      ) : path.endsWith('/') ? (
         <Prefix key={path} prefix={path} />
       ) : (
         <Lease key={path} id={path} />
@@ -39,6 +45,8 @@ export function View() {
 
 const pollMs = 1000
 
+const lookup = 'sys/leases/lookup/'
+
 const above = (path: string): string => path.slice(0, path.replace(/\/$/, '').lastIndexOf('/') + 1)
 
 const Up = ({ path }: { readonly path: string }) => (
@@ -48,6 +56,54 @@ const Up = ({ path }: { readonly path: string }) => (
     </PlaceLink>
   </p>
 )
+
+/** All leases, or for a token that may list some of them only, a way to those. */
+function Everything() {
+  const { can, isKnown } = useCapabilities([lookup])
+  if (!isKnown) return <ViewLoading />
+  return can(lookup, 'list') && can(lookup, 'sudo') ? <Prefix prefix="" /> : <OpenPrefix />
+}
+
+function OpenPrefix() {
+  const go = useGo()
+  const [typed, setTyped] = useState('')
+  const { data } = useAcl()
+  const prefix = typed.trim().replace(/\/*$/, '/')
+  const named = data === undefined ? [] : namedPrefixes(grantsOf(data))
+  return (
+    <>
+      <ViewHeader
+        title={strings.views['leases'] ?? ''}
+        requests={[listLeases.request({ params: { path: prefix } })]}
+      />
+      <form
+        className="one-line"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (prefix !== '/') go({ view: 'leases', parts: [prefix] })
+        }}
+      >
+        <Field label={text.prefix} hint={text.prefixHint} value={typed} onChange={setTyped} mono />
+        <Button type="submit">{text.open}</Button>
+      </form>
+      {named.length > 0 && (
+        <Table label={text.prefixes} columns={columnsBelow('')} rows={named} keyOf={(name) => name} />
+      )}
+    </>
+  )
+}
+
+/** The prefixes that a token's policies name. */
+const namedPrefixes = (grants: readonly Grant[]): readonly string[] =>
+  grants
+    .filter(
+      ({ path, capabilities }) =>
+        path.startsWith(lookup) &&
+        /^[^+]+\/$/.test(path.slice(lookup.length)) &&
+        capabilities.includes('list') &&
+        capabilities.includes('sudo'),
+    )
+    .map(({ path }) => path.slice(lookup.length))
 
 function Prefix({ prefix }: { readonly prefix: string }) {
   const client = useQueryClient()
