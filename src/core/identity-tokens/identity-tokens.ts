@@ -10,8 +10,9 @@ import { IdentityTokenRoleStore } from './identity-token-role-store.ts'
 import { identityTokenProblem } from './introspect.ts'
 import { type IssuedIdentityToken, issueIdentityToken } from './issue-identity-token.ts'
 import { configKey, isOfIssuer, mountOfKey, mountsPrefix } from './issuer-keys.ts'
-import { checkIssuer, type IssuerMount, issuerUrl } from './issuer-url.ts'
+import { checkIssuer, type IssuerMount, issuerUrl, mountIssuerUrl } from './issuer-url.ts'
 import type { KeyMounts } from './key-mounts.ts'
+import { lengthProblem } from './mount-token-rules.ts'
 import { type KeyRules, NamedKeyStore } from './named-key-store.ts'
 import { PublishedKeys } from './published-keys.ts'
 
@@ -84,9 +85,11 @@ export class IdentityTokens {
     return config?.issuer ?? ''
   }
 
-  /** Throws `invalid` for an invalid issuer. */
-  async configureIssuer(mount: string, issuer: string): Promise<void> {
+  /** Throws `invalid` for an invalid issuer, and for one that verifiers of the tokens of mounts would refuse. */
+  async configureIssuer({ mount, namespace }: IssuerMount, issuer: string): Promise<void> {
     checkIssuer(issuer)
+    const tooLong = lengthProblem({ issuer: mountIssuerUrl(issuerUrl(issuer, namespace.path)) })
+    if (issuer !== '' && tooLong !== undefined) throw refuse('invalid', tooLong)
     try {
       await this.#view.write([{ key: configKey(mount), value: { issuer } }])
     } finally {

@@ -24,5 +24,8 @@ export function checkIssuer(text: string): void {
 export const issuerUrl = (base: string, namespacePath: string): string =>
   `${base}/v1/${namespacePath}identity/oidc`
 
+/** The value of `iss` in tokens of mounts; `issuer` is that of the namespace. */
+export const mountIssuerUrl = (issuer: string): string => `${issuer}/plugins`
+
 /** Where an issuer publishes its keys. */
 export const keysUrl = (issuer: string): string => `${issuer}/.well-known/keys`

@@ -4,7 +4,7 @@ import type { Random } from '../../lib/random.ts'
 import type { Mount } from '../mounts/mount.ts'
 import type { IdentityTokenUse } from '../mounts/mount-type.ts'
 import type { IdentityTokens } from './identity-tokens.ts'
-import { type IssuerMount, keysUrl } from './issuer-url.ts'
+import { type IssuerMount, keysUrl, mountIssuerUrl } from './issuer-url.ts'
 import { keyNameOf, type KeyMounts } from './key-mounts.ts'
 import { mountSubject, signMountToken } from './mount-token.ts'
 import { keyProblem, lengthProblem } from './mount-token-rules.ts'
@@ -44,7 +44,7 @@ export class MountTokens {
   }
 
   async issuerUrlOf(issuer: IssuerMount): Promise<string> {
-    return `${await this.#parts.identityTokens.issuerOf(issuer)}/plugins`
+    return mountIssuerUrl(await this.#parts.identityTokens.issuerOf(issuer))
   }
 
   async identityOf({ mount, role }: MountTokenHolder): Promise<MountIdentity> {

@@ -34,9 +34,10 @@ export function identityTokenResources(parts: IdentityTokenParts): Resource[] {
             .describe('Scheme, host and port; empty: the address of the server')
             .meta({ examples: ['https://vault.example.com'] }),
         }),
-        handle: async ({ mount, input }) => {
+        handle: async (exchange) => {
+          const { input } = exchange
           if (input.issuer === undefined) return undefined
-          await identityTokens.configureIssuer(mount.uuid, input.issuer)
+          await identityTokens.configureIssuer(issuerMountOf(exchange), input.issuer)
           return input.issuer === '' ? undefined : { warnings: [explicitIssuer] }
         },
       },

@@ -364,7 +364,7 @@ describe('identity tokens', () => {
 
     await mine.keys.rotate(mount, 'k', undefined)
     await mine.roles.write(mount, 'r', { ttl: 90 })
-    await mine.configureIssuer(mount, 'https://issuer.example')
+    await mine.configureIssuer(issuer, 'https://issuer.example')
     await other.hear()
 
     expect(await kidsOf(theirs)).toEqual(await kidsOf(mine))

@@ -54,6 +54,20 @@ describe('the issuer of mounts', () => {
     expect(body.issuer).toBe('https://gate.example.com/v1/identity/oidc/plugins')
   })
 
+  test('has at most 600 characters in each namespace', async () => {
+    const long = 'n'.repeat(120)
+    await server.root.write(`sys/namespaces/${long}`, {})
+    const rest = `/v1/${long}/identity/oidc/plugins`.length + 'https://'.length
+    const named = (length: number) => ({ issuer: `https://${'h'.repeat(length - rest)}` })
+
+    const refused = await server.root.write(`${long}/identity/oidc/config`, named(601))
+    const accepted = await server.root.write(`${long}/identity/oidc/config`, named(600))
+
+    expect([verdict(refused), accepted.status]).toEqual(['400 issuer must have at most 600 characters', 200])
+    const { body } = await server.anonymous.read(discovery, inside(long))
+    expect(String(body.issuer)).toHaveLength(600)
+  })
+
   test.each([
     ['POST', discovery, unsupported],
     ['LIST', keys, unsupported],
