@@ -41,6 +41,21 @@ test('a new role or configuration needs create, an existing one needs update', a
   expect((await updater.write('cloud/rotate-root')).status).toBe(204)
 })
 
+// docs/contract/cloud.md#access-tokens
+test('certificates and tokens are made with update, and read with read', async () => {
+  const [reader, updater] = [await withCapabilities('read'), await withCapabilities('update')]
+  const paths = ['config/certificate', 'token/none']
+
+  for (const path of ['config/identity', 'config/check', 'static-creds/none', ...paths])
+    expect([path, (await updater.read(`cloud/${path}`)).status]).toEqual([path, 403])
+  for (const path of ['rotate-role/none', 'static-creds/none/token', ...paths])
+    expect([path, (await reader.write(`cloud/${path}`, {})).status]).toEqual([path, 403])
+  for (const path of paths) {
+    expect([path, (await reader.read(`cloud/${path}`)).status]).not.toEqual([path, 403])
+    expect([path, (await updater.write(`cloud/${path}`, {})).status]).not.toEqual([path, 403])
+  }
+})
+
 test.each([
   { capability: 'read', may: ['GET config', 'GET roles/a'] },
   { capability: 'list', may: ['LIST roles', 'LIST roles/'] },

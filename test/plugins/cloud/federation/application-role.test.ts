@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { verdict } from '../../identity/login-mount.ts'
@@ -48,8 +49,18 @@ test('an application trusts its role from the write on, and no longer once the r
   expect(verdict(await written(house))).toBe('204')
   const [trust, ...others] = trustsOf(house)
   expect(others).toEqual([])
-  const { body } = await house.root.read('sys/mounts/cloud')
-  expect(trust?.name).toMatch(new RegExp(`^gatehouse-${String(body.data?.accessor)}-[0-9a-f]{20}$`))
+  const accessor = String((await house.root.read('sys/mounts/cloud')).body.data?.accessor)
+  const digest = createHash('sha256').update('deploy').digest('hex')
+  expect(trust?.name).toBe(`gatehouse-${accessor}-${digest.slice(0, 20)}`)
+  expect(
+    house.directory.journal.entries({ operation: 'updateFederatedCredential' }).map(({ body }) => body),
+  ).toEqual([
+    {
+      issuer: `${house.server.url}/v1/identity/oidc/plugins`,
+      subject: `plugin-identity:root:secret:${accessor}:role:deploy`,
+      audiences: ['api://AzureADTokenExchange'],
+    },
+  ])
   expect(appIdOf(await tokenOf(house))).toBe(house.application.appId)
   expect((await house.root.read('cloud/creds/deploy')).body).toMatchObject({
     lease_id: '',
@@ -60,6 +71,27 @@ test('an application trusts its role from the write on, and no longer once the r
 
   expect((await house.root.delete('cloud/roles/deploy')).status).toBe(204)
   expect(trustsOf(house)).toEqual([])
+  expect((await house.root.read('cloud/debris')).body.data).toEqual({ objects: [] })
+})
+
+test('a role that is refused changes no trust', async () => {
+  await using house = await aHouse()
+  const roles = JSON.stringify([{ role_name: 'nobody', scope: house.scope() }])
+
+  expect(verdict(await written(house, { cloud_roles: roles }))).toMatch(/^400 no role found for role_name/)
+
+  expect(house.directory.journal.entries({ operation: 'updateFederatedCredential' })).toEqual([])
+})
+
+test('a trust that somebody has removed keeps no role from its deletion', async () => {
+  await using house = await aHouse()
+  await written(house)
+  house.directory.admin.remove(trustsOf(house)[0]?.id ?? '')
+
+  expect(verdict(await house.root.delete('cloud/roles/deploy'))).toBe('204')
+
+  const deletions = house.directory.journal.entries({ operation: 'deleteFederatedCredential' })
+  expect(deletions.map(({ status }) => status)).toEqual([404])
   expect((await house.root.read('cloud/debris')).body.data).toEqual({ objects: [] })
 })
 

@@ -1,4 +1,4 @@
-import { decodeJwt } from 'jose'
+import { createLocalJWKSet, decodeJwt, type JSONWebKeySet, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { verdict } from '../../identity/login-mount.ts'
 import { type CloudFixture, startCloudFixture } from '../cloud-fixture.ts'
@@ -113,13 +113,20 @@ describe('a federated role of a client that trusts it', () => {
     )
   })
 
-  test('lives as long as the role and the tokens of the mount allow', async () => {
-    const { role } = await aRole({ ttl: 600 })
+  test.each([
+    { ttl: 600, identity_token_ttl: 0, lives: 600 },
+    { ttl: 600, identity_token_ttl: 300, lives: 300 },
+    { ttl: 0, identity_token_ttl: 300, lives: 300 },
+  ])('lives as long as the role and the tokens of the mount allow (%o)', async (times) => {
+    const { ttl, identity_token_ttl, lives } = times
+    const { role } = await aRole({ ttl })
+    await house.root.write('cloud/config', { identity_token_ttl })
 
     const { body } = await house.root.read(`cloud/creds/${role}`)
+    await house.root.write('cloud/config', { identity_token_ttl: 0 })
 
     const { iat = 0, exp = 0 } = decodeJwt(String(body.data?.client_assertion))
-    expect([exp - iat, body.data?.expires_in]).toEqual([600, 600])
+    expect([exp - iat, body.data?.expires_in]).toEqual([lives, lives])
   })
 
   test('wait=ready exchanges the assertion first', async () => {
@@ -128,6 +135,78 @@ describe('a federated role of a client that trusts it', () => {
     const { body } = await house.root.read(`cloud/creds/${role}?wait=ready`)
 
     expect(body.warnings).toEqual(['credentials were ready after 0 s'])
+  })
+})
+
+// docs/contract/identity-tokens.md#tokens-of-mounts
+describe('an identity token', () => {
+  const place = { subscription_id: 's', tenant_id: 't' }
+  const role = { credential_type: 'federated', federated_client_id: 'c' }
+  const aMount = async (path: string) => {
+    await house.root.write(`far/sys/mounts/${path}`, { type: 'cloud' })
+    await house.root.write(`far/${path}/config`, place)
+    expect(verdict(await house.root.write(`far/${path}/roles/Deploy`, role))).toBe('204')
+  }
+  const tokenAt = async (path: string) => {
+    // not the one of a second ago
+    house.clock.advance(2)
+    return String((await house.root.read(`far/${path}/creds/DEPLOY`)).body.data?.client_assertion)
+  }
+  beforeAll(() => house.root.write('sys/namespaces/far', {}))
+
+  test('of a namespace names the mount and the role, and verifies with what the namespace publishes', async () => {
+    await aMount('first')
+    const { body } = await house.root.read('far/sys/mounts/first')
+    const { id } = (await house.root.read('sys/namespaces/far')).body.data as { id?: unknown }
+
+    const token = await tokenAt('first')
+
+    const keys = await house.server.anonymous.read('far/identity/oidc/plugins/.well-known/keys')
+    const published = createLocalJWKSet(keys.body as unknown as JSONWebKeySet)
+    const currentDate = new Date(house.clock.now())
+    const { payload, protectedHeader } = await jwtVerify(token, published, { currentDate })
+    const now = Math.floor(house.clock.now() / 1000)
+    expect(protectedHeader).toEqual({ alg: 'RS256', kid: expect.any(String) })
+    expect(payload).toEqual({
+      iss: `${house.server.url}/v1/far/identity/oidc/plugins`,
+      sub: `plugin-identity:${String(id)}:secret:${String(body.data?.accessor)}:role:deploy`,
+      aud: ['api://AzureADTokenExchange'],
+      ...{ iat: now, nbf: now, exp: now + 3600, jti: expect.any(String) },
+      'vaultproject.io': {
+        ...{ accessor: body.data?.accessor, class: 'secret', path: 'first/' },
+        ...{ namespace_id: id, namespace_path: 'far/' },
+      },
+    })
+  })
+
+  test('keeps its subject when the mount moves; a mount that is made anew has another one', async () => {
+    await aMount('here')
+    const before = decodeJwt(await tokenAt('here'))
+    await house.root.write('far/sys/remount', { from: 'here', to: 'there' })
+    await expect.poll(async () => (await house.root.read('far/there/creds/deploy')).status).toBe(200)
+    const moved = decodeJwt(await tokenAt('there'))
+    await aMount('here')
+
+    const anew = decodeJwt(await tokenAt('here'))
+
+    expect([moved.sub, moved['vaultproject.io']]).toMatchObject([before.sub, { path: 'there/' }])
+    expect(anew.sub).not.toBe(before.sub)
+  })
+
+  test.each([
+    ['AzureUSGovernmentCloud', 'api://AzureADTokenExchangeUSGov'],
+    ['CloudChinaCloud', 'api://AzureADTokenExchangeChina'],
+    ['AzurePublicCloud', 'api://AzureADTokenExchange'],
+  ])('in %s is for %s, unless the configuration names another audience', async (environment, audience) => {
+    await aMount('cloudy')
+    await house.root.write('far/cloudy/config', { environment })
+
+    const usual = decodeJwt(await tokenAt('cloudy')).aud
+    await house.root.write('far/cloudy/config', { identity_token_audience: 'api://own' })
+    const own = decodeJwt(await tokenAt('cloudy')).aud
+    await house.root.write('far/cloudy/config', { identity_token_audience: '' })
+
+    expect([usual, own]).toEqual([[audience], ['api://own']])
   })
 })
 
@@ -202,6 +281,11 @@ test('a resource that the directory does not know is no failure of the server', 
 })
 
 describe('a write of a role is refused', () => {
+  let configured: CloudFixture
+  beforeAll(async () => {
+    configured = await startCloudFixture()
+  })
+  afterAll(() => configured[Symbol.asyncDispose]())
   const both = 'federated_client_id cannot be set together with'
   test.each([
     [
@@ -222,15 +306,22 @@ describe('a write of a role is refused', () => {
     ],
     [{ federated_client_id: 'c', cloud_groups: '[{"group_name":"g"}]' }, `${both} cloud_groups`, 400],
     [
+      { federated_client_id: 'c', cloud_app_roles: '[{"app_id":"a","role_name":"r"}]' },
+      `${both} cloud_app_roles`,
+      400,
+    ],
+    [
+      { federated_client_id: 'c', credential_type: 'certificate' },
+      'credential_type certificate cannot be used with federated_client_id',
+      400,
+    ],
+    [
       { federated_client_id: 'a b', credential_type: 'federated' },
       'federated_client_id must be a client id',
       400,
     ],
   ])('%o', async (fields, text, status) => {
-    await using configured = await startCloudFixture()
-    const write = fields
-
-    expect(verdict(await configured.root.write('cloud/roles/refused', write))).toBe(`${status} ${text}`)
+    expect(verdict(await configured.root.write('cloud/roles/refused', fields))).toBe(`${status} ${text}`)
     expect((await configured.root.read('cloud/roles/refused')).status).toBe(404)
   })
 
@@ -245,6 +336,28 @@ describe('a write of a role is refused', () => {
         }),
       ),
     ).toBe('400 subject must have at most 600 characters')
+  })
+
+  test.each([
+    [{ algorithm: 'ES256' }, 'key "unfit" must use RS256'],
+    [
+      { rotation_period: 3600, verification_ttl: 3599 },
+      'identity_token_ttl cannot be longer than the verification_ttl of key "unfit"',
+    ],
+  ])('if the key of the mount has %o, as a write of the audience is', async (settings, text) => {
+    const role = { credential_type: 'federated', federated_client_id: 'c' }
+    await house.root.write('identity/oidc/key/unfit', { allowed_client_ids: '*', ...settings })
+    await house.root.write('sys/mounts/unfit', { type: 'azure', config: { identity_token_key: 'unfit' } })
+    await house.root.write('unfit/config', { subscription_id: 's', tenant_id: 't' })
+
+    const refused = [
+      await house.root.write('unfit/config', { identity_token_audience: 'api://cloud' }),
+      await house.root.write('unfit/roles/r', role),
+    ]
+    await house.root.delete('sys/mounts/unfit')
+    await house.root.delete('identity/oidc/key/unfit')
+
+    expect(refused.map(verdict)).toEqual([`400 ${text}`, `400 ${text}`])
   })
 
   test('if the key of the mount does not list its audience', async () => {
