@@ -26,7 +26,11 @@ export function readShared(socket: Socket, take: (bytes: NonSharedBuffer) => voi
     return
   reader[bufferKey] = shared
   reader[callbackKey] = (length: number) => {
-    take(shared.subarray(0, length))
+    const bytes = shared.subarray(0, length)
+    // TLS passes on what it has decrypted although the socket is paused: what was put back comes first
+    if (socket.isPaused() || socket.readableLength > 0) return socket.push(Buffer.from(bytes))
+    take(bytes)
+    return true
   }
   handle.useUserBuffer(shared)
 }

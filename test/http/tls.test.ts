@@ -92,6 +92,20 @@ test('HTTP/1.1 over TLS serves any verb, pipelined and split, and refuses like p
   expect((await wire.answer())?.status).toBe(400)
 })
 
+test('records that arrive together keep their order, also while a request waits for the one before it', async () => {
+  await using server = await startTls()
+  const socket = await shake(server)
+  socket.setMaxSendFragment(512)
+  using wire = new Wire(socket, () => undefined)
+  const pair =
+    head('GET', '/v1/sys/seal-status') +
+    head('POST', '/v1/sys/tools/hash', ['X-Vault-Token: root'], JSON.stringify({ input: 'YQ==' }))
+
+  wire.send(pair.repeat(50))
+
+  expect((await wire.answers(100)).map(({ status }) => status)).toEqual(Array(100).fill(200))
+})
+
 test('a client that has ended its side still gets its response', async () => {
   await using server = await startTls()
   using wire = await wireTo(server)
