@@ -22,6 +22,7 @@ export type PreflightContext = {
   readonly upstream: ReadyUpstream
   readonly call: UpstreamCall
   readonly clock: Clock
+  readonly pause: (milliseconds: number, signal?: AbortSignal) => Promise<void>
   /** Signs in as the root, once for all checks. */
   signIn(): Promise<void>
 }

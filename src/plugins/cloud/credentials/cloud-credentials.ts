@@ -226,6 +226,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
       ...{ mount, mountTokens, outbound },
       state: this.#parts.stateOf(mount),
       clock: this.#parts.clock,
+      pause: this.#pause,
       call: this.#call(correlationId),
     })
   }

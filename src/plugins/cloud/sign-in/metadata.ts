@@ -3,6 +3,7 @@ import type { OutboundClient, OutboundResponse } from '../../../core/outbound.ts
 import type { Clock } from '../../../lib/clock.ts'
 import { clean, jsonOf, retryAfter } from '../upstream/answer.ts'
 import type { FreshToken } from '../upstream/transport.ts'
+import type { Refusal } from '../upstream/sign-in-refusals.ts'
 import type { UpstreamCall } from '../upstream/upstream-call.ts'
 import { noMetadata, refusedIdentity, silentMetadata, UpstreamError } from '../upstream/upstream-error.ts'
 
@@ -98,17 +99,26 @@ function refused({ status, headers, body }: OutboundResponse, now: number, secre
     status,
     isFinal ? refusedIdentity : 'metadata_unavailable',
     shown || `answered with status ${status}`,
-    { retryAfterMs: retryAfter(headers['retry-after'], now) },
+    { retryAfterMs: retryAfter(headers['retry-after'], now), remedy: status === 410 ? updating : undefined },
   )
+}
+
+const updating = {
+  cause: 'the metadata service is being updated',
+  fix: 'wait until that is over, which takes up to 70 s',
 }
 
 const failure = (
   status: number,
   code: string,
   text: string,
-  { retryAfterMs, cause }: { retryAfterMs?: number | undefined; cause?: unknown } = {},
+  {
+    retryAfterMs,
+    cause,
+    remedy,
+  }: { retryAfterMs?: number | undefined; cause?: unknown; remedy?: Refusal | undefined } = {},
 ): UpstreamError =>
   new UpstreamError({
-    ...{ service: 'metadata', operation: 'token', status, code, text, retryAfterMs, cause },
+    ...{ service: 'metadata', operation: 'token', status, code, text, retryAfterMs, cause, remedy },
     message: `${text === unanswered ? 'no managed identity' : 'managed identity'}: ${text}`,
   })

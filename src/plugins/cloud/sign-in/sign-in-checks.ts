@@ -2,7 +2,8 @@ import { z } from 'zod'
 import type { Finding, PreflightContext } from '../config/preflight-context.ts'
 import { identityTokenUse } from '../federation/identity-token-use.ts'
 import { clean, jsonOf } from '../upstream/answer.ts'
-import { noMetadata, silentMetadata, UpstreamError } from '../upstream/upstream-error.ts'
+import { withRetries } from '../upstream/retry.ts'
+import { UpstreamError } from '../upstream/upstream-error.ts'
 import { tokenInFile } from './assertions.ts'
 import { claimsIn } from './explain.ts'
 import { defaultEndpoint, openMetadata } from './metadata.ts'
@@ -13,6 +14,7 @@ type NamedCheck = readonly [name: string, look: () => Promise<Finding>]
 
 const fetchMs = 10_000
 const knockMs = 3_000
+const retriesMs = 5_000
 const largestDocument = 1024 ** 2
 /** The cloud keeps no more keys of an issuer. */
 const mostKeys = 100
@@ -111,7 +113,7 @@ async function metadata({ state, signIn }: PreflightContext): Promise<Finding> {
 
 /**
  * Signs in, never from a cache: a cached token would show the permissions and the secret of an hour ago. Waits
- * less than a request for a metadata service that is silent: whoever checks is there and waits.
+ * less than a request for a metadata service that gives no token: whoever checks is there and waits.
  */
 export async function signInNow(context: Omit<PreflightContext, 'signIn'>): Promise<void> {
   const { upstream, call } = context
@@ -120,17 +122,19 @@ export async function signInNow(context: Omit<PreflightContext, 'signIn'>): Prom
   await upstream.tokens.fresh('directory', call)
 }
 
-/** Throws if the metadata service does not answer. Its other refusals may pass. */
+/** Throws if the metadata service gives no token within a few seconds. */
 async function knock(
   credential: Extract<RootCredential, { type: 'msi' | 'msi_wif' }>,
-  { state, upstream, outbound, call, clock }: Omit<PreflightContext, 'signIn'>,
+  { state, upstream, outbound, call, clock, pause }: Omit<PreflightContext, 'signIn'>,
 ): Promise<void> {
   const ask = openMetadata({ place: state.operator, outbound, clock })
-  const soon = { ...call, deadline: clock.now() + knockMs }
-  await ask(wantedIdentity(credential, upstream.settings.environment), soon).catch((error: unknown) => {
-    if (isUnanswered(error)) throw missingIdentity(error, credential)
-  })
+  const wanted = wantedIdentity(credential, upstream.settings.environment)
+  const soon = { ...call, deadline: clock.now() + retriesMs }
+  try {
+    await withRetries({ clock, pause, random: Math.random }, soon, 'token', () =>
+      ask(wanted, { ...call, deadline: clock.now() + knockMs }),
+    )
+  } catch (error) {
+    throw missingIdentity(error, credential)
+  }
 }
-
-const isUnanswered = (error: unknown): boolean =>
-  error instanceof UpstreamError && (error.code === noMetadata || error.code === silentMetadata)

@@ -294,7 +294,8 @@ export function callerError(error: UpstreamError, text = ''): ServiceError {
   const fix = remedy === undefined ? undefined : `fix: ${remedy.fix}`
   const told = [explained ?? said, missing, advice, fix].filter((part) => part !== undefined).join('; ')
   if (fixableKinds.has(kind)) return refuse('invalid', told, options)
-  if (kind !== 'throttled') return fail('upstream', said, options)
+  if (kind !== 'throttled')
+    return fail('upstream', fix === undefined ? said : `${explained}; ${fix}`, options)
   const retryAfterSeconds =
     error.retryAfterMs === undefined
       ? throttlePauseSeconds
