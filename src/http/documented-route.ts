@@ -31,6 +31,8 @@ export type DocumentedAnswer = {
   readonly required?: readonly string[]
   /** Set if other clients know the operation by this id. */
   readonly operationId?: string
+  /** The fields of the request, if the document shows some on a path of their own. */
+  readonly shownInput?: z.ZodObject
 }
 
 /** A served verb that the API document describes. */
@@ -52,6 +54,8 @@ export type DocumentedRoute = {
   readonly answer?: Omit<DocumentedAnswer, 'output'>
   /** Which token it requires. */
   readonly token: 'required' | 'optional' | 'none'
+  /** Requires `sudo`. */
+  readonly sudo?: boolean
 }
 
 /** The method in the document; OpenAPI has none for a scan. */

@@ -78,7 +78,14 @@ export function nodeResource(path: `/${string}`, spec: NodeSpec): NodeResource {
     documented: documentedMethods
       .filter((method) => verbs.includes(method))
       .map((method) => ({
-        ...{ group: 'node', token: 'none', path, method, at: isSysPath(path) ? 'v1' : 'root' },
+        ...{
+          group: 'node',
+          token: tokenOf[needs],
+          sudo: needs === 'sudo',
+          path,
+          method,
+          at: isSysPath(path) ? 'v1' : 'root',
+        },
         ...{ summary, ...(method === 'GET' ? query && { query } : body && { body }), answer },
         ...(answer.output && { output: answer.output }),
       })),
@@ -90,6 +97,9 @@ export function nodeResource(path: `/${string}`, spec: NodeSpec): NodeResource {
     },
   }
 }
+
+/** `token`: not with GATEHOUSE_METRICS=open. */
+const tokenOf = { nothing: 'none', token: 'optional', sudo: 'required' } as const
 
 /** PUT is the same as POST, and DELETE of a ceremony returns nothing or the same as GET. */
 const documentedMethods = ['GET', 'POST'] as const

@@ -57,10 +57,14 @@ type DocumentedResponse = {
 
 export type Verb = 'get' | 'post' | 'patch' | 'delete'
 
+/** What clients of Vault's document look for at a path. */
+export type PathNeeds = { readonly 'x-vault-sudo'?: true; readonly 'x-vault-unauthenticated'?: true }
+
 export type TemplatePath = {
   /** Below the mount: `/role/{name}`. */
   readonly path: string
   readonly at: 'v1' | 'root' | undefined
+  readonly needs: PathNeeds
   readonly operations: Readonly<Partial<Record<Verb, TemplateOperation>>>
 }
 
@@ -139,9 +143,15 @@ function templatePaths(
     ...(patch && { patch }),
     ...(remove && { delete: remove }),
   }
-  const ownList = read && list && { path: `${path}/`, at, operations: { get: list } }
-  return [{ path, at, operations }, ...(ownList ? [ownList] : [])]
+  const needs = needsOf(routes)
+  const ownList = read && list && { path: `${path}/`, at, needs, operations: { get: list } }
+  return [{ path, at, needs, operations }, ...(ownList ? [ownList] : [])]
 }
+
+const needsOf = (routes: readonly DocumentedRoute[]): PathNeeds => ({
+  ...(routes.some(({ sudo }) => sudo === true) && { 'x-vault-sudo': true }),
+  ...(routes.every(({ token }) => token !== 'required') && { 'x-vault-unauthenticated': true }),
+})
 
 /** Puts a schema among the components and returns a reference to it. */
 type Share = (schema: Schema, kind: 'input' | 'data' | 'answer' | 'missing-answer') => Schema

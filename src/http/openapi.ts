@@ -149,8 +149,11 @@ function tagsOf(paths: Record<string, object>): object[] {
 
 type Standing = { shown: string; tag: string; ids: Set<string>; place?: DocumentedPlace }
 
-function pathItem({ path, at, operations }: TemplatePath, { shown, tag, ids, place }: Standing): object {
-  const item: Record<string, unknown> = at === 'root' ? { servers: [{ url: '/' }] } : {}
+function pathItem(
+  { path, at, needs, operations }: TemplatePath,
+  { shown, tag, ids, place }: Standing,
+): object {
+  const item: Record<string, unknown> = { ...(at === 'root' && { servers: [{ url: '/' }] }), ...needs }
   // Object.entries widens the key type to string
   for (const [verb, { isList = false, ...told }] of Object.entries(operations) as [
     Verb,

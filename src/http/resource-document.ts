@@ -38,7 +38,8 @@ export function schemasOf(
   verb: AnyVerb,
   captures: readonly string[],
 ): Pick<DocumentedRoute, 'params' | 'query' | 'body' | 'output'> {
-  const schema = verb.anyFields === true ? inputOf(operation, verb).loose() : inputOf(operation, verb)
+  const input = verb.shownInput ?? inputOf(operation, verb)
+  const schema = verb.anyFields === true ? input.loose() : input
   const { output = operation === 'list' ? keyList : undefined } = verb
   const hasFields = Object.keys(schema.shape).length > 0 || (verb.anyFields === true && operation === 'write')
   return {

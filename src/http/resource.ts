@@ -93,6 +93,7 @@ export function resource<
           path: shown.replace('*', ':path'),
           method: documentedMethod[operation],
           token: tokenKind(rules),
+          sudo: rules.sudo,
         },
         ...{ ...schemasOf(operation, verb, captures), summary: verb.summary, description: spec.help },
         answer: answerOf(operation, verb),
@@ -127,6 +128,12 @@ export function unknownPaths({ url = '/*', open = false }: { url?: string; open?
 }
 
 const unsupportedPath = () => fail('missing', 'unsupported path')
+
+/** Describes, in the API document, a part of what a wildcard of another resource serves. */
+export const describedOnly = (described: Resource): Resource => ({
+  ...described,
+  ...{ urls: [], verbs: {}, page: undefined },
+})
 
 /** Serves only the help of a path that is served elsewhere. */
 export function helpOnly(url: string, page: HelpPage): Resource {

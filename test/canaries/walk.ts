@@ -46,7 +46,7 @@ const finite = (path: string) => (path === '/sys/monitor' ? `${path}?recent=true
 export function operationsOf(document: Json): Operation[] {
   return Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
     Object.entries(item)
-      .filter(([verb]) => verb !== 'servers')
+      .filter(([verb]) => /^(?:get|post|patch|delete)$/.test(verb))
       .map(([verb, operation]) => ({
         name: `${verb} ${path}`,
         verb: verb.toUpperCase(),

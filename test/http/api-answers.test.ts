@@ -50,7 +50,7 @@ beforeAll(async () => {
   operations = new Map(
     Object.entries(document.paths ?? {}).flatMap(([at, item]) =>
       Object.entries(item)
-        .filter(([verb]) => verb !== 'servers')
+        .filter(([verb]) => /^(?:get|post|patch|delete)$/.test(verb))
         // the shape of an OpenAPI document, which another test checks
         .map(([verb, operation]) => [`${verb} ${at}`, operation.responses as unknown as Responses] as const),
     ),

@@ -74,7 +74,7 @@ const destroys = new RegExp(
 )
 
 /** A name is refused while something has it. */
-const createsOnce = /^post \/sys\/(?:auth|mounts|audit)\/\{/
+const createsOnce = /^post \/sys\/(?:auth|mounts|audit)\/\{path\}$/
 
 const limits = { timeout: 30_000 + 5_000 * rounds }
 /** The least part of the bodies for each group of operations that must be accepted, with enough rounds to tell. */

@@ -118,7 +118,7 @@ const scrapeSize = async (paths: (operations: readonly string[]) => readonly str
   const document = (await server.root.read('sys/internal/specs/openapi')).body
   const operations = Object.entries(document['paths'] ?? {}).flatMap(([path, item]) =>
     Object.keys(item)
-      .filter((verb) => verb !== 'servers')
+      .filter((verb) => /^(?:get|post|patch|delete)$/.test(verb))
       .map((verb) => `${verb.toUpperCase()} ${item['servers'] === undefined ? '/v1' : ''}${path}`),
   )
   for (const operation of paths(operations)) {

@@ -33,6 +33,12 @@ const tuning = z
     options: notes.optional(),
   })
   .loose()
+const exampleTuning = {
+  default_lease_ttl: 2_764_800,
+  description: 'CI jobs',
+  force_no_cache: false,
+  max_lease_ttl: 2_764_800,
+}
 const briefMount = z.object({ description: text, options: notes.nullable(), type: text })
 const exampleMount = {
   accessor: 'auth_jwt_5d3a9c1e',
@@ -86,7 +92,8 @@ const counted = (of: string): DocumentedAnswer => ({
 export const answers = {
   capabilities: { output: capabilities, example: exampleCapabilities },
   mounts: { output: z.record(text, mount), example: { 'jwt/': exampleMount } },
-  mount: { output: z.union([mount, tuning]), example: exampleMount },
+  mount: { output: mount, example: exampleMount },
+  tuning: { output: tuning, example: exampleTuning },
   mountOfPath: { output: mount.extend({ path: text }), example: { ...exampleMount, path: 'jwt/' } },
   shownMounts: {
     output: z.object({

@@ -16,6 +16,7 @@ import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import type { AclRequest } from '../../core/policies/acl.ts'
 import { fail, refuse } from '../../errors.ts'
 import {
+  describedOnly,
   type Exchange,
   namespaceOf,
   type Reply,
@@ -157,18 +158,54 @@ function checkHasSudo({ call, caller, mount }: Exchange<unknown, unknown>, below
 /** `sys/auth`, `sys/mounts`, `sys/remount` and the listings for user interfaces. docs/contract/mounts.md */
 export function mountResources(parts: MountRouteParts): Resource[] {
   return [
-    ...tableResources(parts, { path: '/auth', table: 'auth', sudo: true, noun: 'auth methods' }),
-    ...tableResources(parts, { path: '/mounts', table: 'secret', sudo: false, noun: 'secrets engines' }),
+    ...tableResources(parts, {
+      path: '/auth',
+      table: 'auth',
+      sudo: true,
+      noun: 'auth methods',
+      ids: authIds,
+    }),
+    ...tableResources(parts, {
+      path: '/mounts',
+      table: 'secret',
+      sudo: false,
+      noun: 'secrets engines',
+      ids: secretIds,
+    }),
     ...moveResources(parts),
     ...listingResources(parts),
   ]
 }
 
-type TableRoutes = { path: '/auth' | '/mounts'; table: MountTable; sudo: boolean; noun: string }
+type TableRoutes = {
+  path: '/auth' | '/mounts'
+  table: MountTable
+  sudo: boolean
+  noun: string
+  ids: typeof authIds
+}
+
+/** Clients that were made from Vault's API document know the operations by these. */
+const authIds = {
+  list: 'auth-list-enabled-methods',
+  read: 'auth-read-configuration',
+  enable: 'auth-enable-method',
+  disable: 'auth-disable-method',
+  readTuning: 'auth-read-tuning-information',
+  tune: 'auth-tune-configuration-parameters',
+}
+const secretIds = {
+  list: 'mounts-list-secrets-engines',
+  read: 'mounts-read-configuration',
+  enable: 'mounts-enable-secrets-engine',
+  disable: 'mounts-disable-secrets-engine',
+  readTuning: 'mounts-read-tuning-information',
+  tune: 'mounts-tune-configuration-parameters',
+}
 
 function tableResources(
   { mounts, systemTtl, version }: MountRouteParts,
-  { path, table, sudo, noun }: TableRoutes,
+  { path, table, sudo, noun, ids }: TableRoutes,
 ): Resource[] {
   const read = (place: MountPoint, exchange: Exchange<unknown, unknown>): Reply => {
     const mount =
@@ -188,6 +225,10 @@ function tableResources(
     if (mount === undefined) throw refuse('invalid', `cannot fetch sysview for path ${quoted(place.path)}`)
     return { data: tuneInfo(mount, systemTtl) }
   }
+  const tune = async (place: MountPoint, input: z.output<typeof tuneInput>): Promise<Reply | undefined> => {
+    const warnings = await mounts.tune(place, input)
+    return warnings.length > 0 ? { warnings } : undefined
+  }
 
   return [
     resource(path, {
@@ -195,6 +236,7 @@ function tableResources(
       read: {
         summary: `List the mounted ${noun}`,
         ...answers.mounts,
+        operationId: ids.list,
         handle: ({ mount }) => ({
           data: Object.fromEntries(
             mounts.table
@@ -212,6 +254,7 @@ function tableResources(
       read: {
         summary: `Read one of the ${noun}, or with /tune its tuning`,
         ...answers.mount,
+        operationId: ids.read,
         handle: (exchange) => {
           const { tunes, ...place } = target(exchange.mount, table, exchange.params.rest)
           return tunes ? readTune(place) : read(place, exchange)
@@ -219,16 +262,19 @@ function tableResources(
       },
       write: {
         summary: `Enable one of the ${noun}, or with /tune change its tuning`,
-        input: writeInput.meta({ examples: [{ type: table === 'auth' ? 'jwt' : 'cloud' }] }),
+        input: writeInput,
+        shownInput: enableInput.meta({ examples: [{ type: table === 'auth' ? 'jwt' : 'cloud' }] }),
+        operationId: ids.enable,
         handle: async ({ mount, params, input }) => {
           const { tunes, ...place } = target(mount, table, params.rest)
-          if (!tunes) await mounts.enable(place, input)
-          const warnings = tunes ? await mounts.tune(place, input) : []
-          return warnings.length > 0 ? { warnings } : undefined
+          if (tunes) return tune(place, input)
+          await mounts.enable(place, input)
+          return undefined
         },
       },
       delete: {
         summary: `Disable one of the ${noun} and delete its data`,
+        operationId: ids.disable,
         input: removalInput,
         handle: async (exchange) => {
           const { tunes, ...place } = target(exchange.mount, table, exchange.params.rest)
@@ -240,6 +286,25 @@ function tableResources(
         },
       },
     }),
+    describedOnly(
+      resource(`${path}/:path${tuneEnd}`, {
+        help: `Read or change the tuning of one of the ${noun}.`,
+        sudo,
+        read: {
+          summary: `Read the tuning of one of the ${noun}`,
+          ...answers.tuning,
+          operationId: ids.readTuning,
+          handle: ({ mount, params }) => readTune(mountPointOf(mount.namespace, table, params.path)),
+        },
+        write: {
+          summary: `Change the tuning of one of the ${noun}`,
+          input: tuneInput,
+          operationId: ids.tune,
+          handle: ({ mount, params, input }) =>
+            tune(mountPointOf(mount.namespace, table, params.path), input),
+        },
+      }),
+    ),
   ]
 }
 
@@ -263,6 +328,7 @@ function moveResources({ mounts, namespaces }: MountRouteParts): Resource[] {
       sudo: true,
       write: {
         summary: 'Move a mount',
+        operationId: 'remount',
         required: ['from', 'to'],
         ...answers.remount,
         input: moveInput.meta({ examples: [{ from: 'cloud', to: 'team/cloud' }] }),
@@ -283,6 +349,7 @@ function moveResources({ mounts, namespaces }: MountRouteParts): Resource[] {
       help: 'The progress of a mount move.',
       read: {
         summary: 'Read the state of a move',
+        operationId: 'remount-status',
         ...answers.migration,
         handle: async ({ params, call }) => {
           const migration = await mounts.findMigration(params.migration_id)

@@ -16,11 +16,16 @@ export type UserpassParts = {
 
 const password = stringField.default('').meta({ writeOnly: true })
 const password_hash = password.describe('Instead of the password: its bcrypt hash, with a cost of 5 to 12')
-const userInput = userFields.extend({
-  password: password.describe('Password; a new user needs one, an update without it keeps it'),
-  password_hash,
-})
-const passwordInput = z.object({ password: password.describe('New password'), password_hash })
+const examplePassword = 'correct horse battery staple'
+const userInput = userFields
+  .extend({
+    password: password.describe('Password; a new user needs one, an update without it keeps it'),
+    password_hash,
+  })
+  .meta({ examples: [{ password: examplePassword, token_policies: ['deploy'] }] })
+const passwordInput = z
+  .object({ password: password.describe('New password'), password_hash })
+  .meta({ examples: [{ password: examplePassword }] })
 const policiesInput = userFields.pick({ token_policies: true, policies: true })
 const loginInput = z.object({ password: password.describe('Password') })
 

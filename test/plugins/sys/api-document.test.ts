@@ -18,10 +18,11 @@ const documentFor = async (client: Client, query = ''): Promise<Json> =>
 const keysOf = (json: Json | undefined): string[] => Object.keys(json ?? {})
 const pathsFor = async (client: Client, query = ''): Promise<string[]> =>
   keysOf((await documentFor(client, query))['paths'])
+const isVerb = (key: string): boolean => /^(?:get|post|patch|delete)$/.test(key)
 const operationsOf = (document: Json) =>
   Object.entries(document['paths'] as Record<string, Record<string, Json>>).flatMap(([at, item]) =>
     Object.entries(item)
-      .filter(([verb]) => verb !== 'servers')
+      .filter(([verb]) => isVerb(verb))
       .map(([verb, operation]) => ({ at, verb, operation })),
   )
 const listOf = (json: Json | undefined): Json[] => Object.values(json ?? {})
@@ -174,7 +175,7 @@ describe('paths', () => {
   test.each(Object.entries(offered))('the document includes %s: %s', async (at, verbs) => {
     const { paths } = await documentFor(server.root)
 
-    expect(keysOf(paths?.[at]).filter((key) => key !== 'servers')).toEqual(verbs.split(' '))
+    expect(keysOf(paths?.[at]).filter(isVerb)).toEqual(verbs.split(' '))
   })
 
   test('each documented path is served', async () => {
@@ -315,6 +316,8 @@ describe('operations', () => {
     })
     expect((await operation('/auth/jwt/login', 'post'))['security']).toEqual([])
     expect((await operation('/sys/health', 'get'))['security']).toEqual([])
+    expect((await operation('/sys/seal', 'post'))['security']).toBeUndefined()
+    expect((await operation('/sys/metrics', 'get'))['security']).toEqual([{}, { token: [] }])
     expect((await operation('/sys/internal/ui/mounts', 'get'))['security']).toEqual([{}, { token: [] }])
     expect((await operation('/sys/internal/ui/mounts/{path}', 'get'))['security']).toBeUndefined()
     expect((await operation('/auth/jwt/role/{name}', 'post'))['security']).toBeUndefined()
@@ -515,8 +518,47 @@ describe('operations', () => {
     { at: '/sys/config/ui/custom-messages/{id}', verb: 'get', id: 'ui-config-read-custom-message' },
     { at: '/sys/config/ui/custom-messages/{id}', verb: 'post', id: 'ui-config-update-custom-message' },
     { at: '/sys/config/ui/custom-messages/{id}', verb: 'delete', id: 'ui-config-delete-custom-message' },
+    { at: '/sys/auth', verb: 'get', id: 'auth-list-enabled-methods' },
+    { at: '/sys/auth/{path}', verb: 'get', id: 'auth-read-configuration' },
+    { at: '/sys/auth/{path}', verb: 'post', id: 'auth-enable-method' },
+    { at: '/sys/auth/{path}', verb: 'delete', id: 'auth-disable-method' },
+    { at: '/sys/auth/{path}/tune', verb: 'get', id: 'auth-read-tuning-information' },
+    { at: '/sys/auth/{path}/tune', verb: 'post', id: 'auth-tune-configuration-parameters' },
+    { at: '/sys/mounts', verb: 'get', id: 'mounts-list-secrets-engines' },
+    { at: '/sys/mounts/{path}', verb: 'get', id: 'mounts-read-configuration' },
+    { at: '/sys/mounts/{path}', verb: 'post', id: 'mounts-enable-secrets-engine' },
+    { at: '/sys/mounts/{path}', verb: 'delete', id: 'mounts-disable-secrets-engine' },
+    { at: '/sys/mounts/{path}/tune', verb: 'get', id: 'mounts-read-tuning-information' },
+    { at: '/sys/mounts/{path}/tune', verb: 'post', id: 'mounts-tune-configuration-parameters' },
+    { at: '/sys/remount', verb: 'post', id: 'remount' },
+    { at: '/sys/remount/status/{migration_id}', verb: 'get', id: 'remount-status' },
   ])('$verb $at has the operation id that other clients know', async ({ at, verb, id }) => {
     expect((await operation(at, verb))['operationId']).toBe(id)
+  })
+
+  test.each([
+    { at: '/sys/auth/{path}/tune', says: { 'x-vault-sudo': true } },
+    { at: '/sys/mounts/{path}/tune', says: {} },
+    { at: '/sys/seal', says: { 'x-vault-sudo': true } },
+    { at: '/sys/health', says: { 'x-vault-unauthenticated': true } },
+    { at: '/auth/jwt/login', says: { 'x-vault-unauthenticated': true } },
+  ])('$at says as Vault does whether it needs a token and sudo', async ({ at, says }) => {
+    const item = Object.entries((await documentFor(server.root))['paths'] ?? {}).find(([one]) => one === at)
+
+    const said = Object.entries(item?.[1] ?? {}).filter(([name]) => name.startsWith('x-'))
+    expect(Object.fromEntries(said)).toEqual(says)
+  })
+
+  test('tuning a mount has its own fields', async () => {
+    const fieldsOf = async (name: string) => Object.keys((await schema(name))['properties'] ?? {})
+    const [enabled, tuned] = await Promise.all(
+      ['system-mounts-path-post-input', 'system-mounts-path-tune-post-input'].map(fieldsOf),
+    )
+
+    expect(enabled).toEqual(expect.arrayContaining(['type', 'config']))
+    expect(enabled).not.toContain('max_lease_ttl')
+    expect(tuned).toEqual(expect.arrayContaining(['max_lease_ttl', 'listing_visibility', 'description']))
+    expect(tuned).not.toContain('type')
   })
 
   test('a path that takes any fields says so', async () => {

@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document f1a9830736a9032f4cb331e823a3f19b
+// made by `npm run ui:types` from the server's OpenAPI document 7f17b8514b76e3b1856d0da33016b3f5
 
 export interface paths {
     "/health/live": {
@@ -1150,6 +1150,28 @@ export interface paths {
             };
         };
     };
+    "/sys/auth/{path}/tune": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-auth-path-tune-get-answer"];
+                    };
+                };
+            };
+        };
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["system-auth-path-tune-post-input"];
+                };
+            };
+            responses: {
+                204: {
+                };
+            };
+        };
+    };
     "/sys/mounts": {
         get: {
             responses: {
@@ -1183,6 +1205,28 @@ export interface paths {
             };
         };
         delete: {
+            responses: {
+                204: {
+                };
+            };
+        };
+    };
+    "/sys/mounts/{path}/tune": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-mounts-path-tune-get-answer"];
+                    };
+                };
+            };
+        };
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["system-mounts-path-tune-post-input"];
+                };
+            };
             responses: {
                 204: {
                 };
@@ -5234,7 +5278,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        "system-auth-path-get-data": ({
+        "system-auth-path-get-data": {
             accessor: string;
             config: {
                 default_lease_ttl: number;
@@ -5258,17 +5302,7 @@ export interface components {
             uuid: string;
         } & {
             [key: string]: unknown;
-        }) | ({
-            default_lease_ttl: number;
-            description: string;
-            force_no_cache: boolean;
-            max_lease_ttl: number;
-            options?: {
-                [key: string]: string;
-            };
-        } & {
-            [key: string]: unknown;
-        });
+        };
         "system-auth-path-get-answer": {
             request_id: string;
             lease_id: string;
@@ -5293,14 +5327,42 @@ export interface components {
             local?: boolean;
             seal_wrap?: boolean;
             external_entropy_access?: boolean;
+        };
+        "system-auth-path-tune-get-data": {
+            default_lease_ttl: number;
+            description: string;
+            force_no_cache: boolean;
+            max_lease_ttl: number;
+            options?: {
+                [key: string]: string;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        "system-auth-path-tune-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-auth-path-tune-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-auth-path-tune-post-input": {
             default_lease_ttl?: string;
             max_lease_ttl?: string;
+            description?: string;
             audit_non_hmac_request_keys?: string[];
             audit_non_hmac_response_keys?: string[];
             passthrough_request_headers?: string[];
             allowed_response_headers?: string[];
             listing_visibility?: string;
             token_type?: string;
+            options?: {
+                [key: string]: string;
+            };
             user_lockout_config?: {
                 [key: string]: unknown;
             };
@@ -5345,7 +5407,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        "system-mounts-path-get-data": ({
+        "system-mounts-path-get-data": {
             accessor: string;
             config: {
                 default_lease_ttl: number;
@@ -5369,17 +5431,7 @@ export interface components {
             uuid: string;
         } & {
             [key: string]: unknown;
-        }) | ({
-            default_lease_ttl: number;
-            description: string;
-            force_no_cache: boolean;
-            max_lease_ttl: number;
-            options?: {
-                [key: string]: string;
-            };
-        } & {
-            [key: string]: unknown;
-        });
+        };
         "system-mounts-path-get-answer": {
             request_id: string;
             lease_id: string;
@@ -5404,14 +5456,42 @@ export interface components {
             local?: boolean;
             seal_wrap?: boolean;
             external_entropy_access?: boolean;
+        };
+        "system-mounts-path-tune-get-data": {
+            default_lease_ttl: number;
+            description: string;
+            force_no_cache: boolean;
+            max_lease_ttl: number;
+            options?: {
+                [key: string]: string;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        "system-mounts-path-tune-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-mounts-path-tune-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-mounts-path-tune-post-input": {
             default_lease_ttl?: string;
             max_lease_ttl?: string;
+            description?: string;
             audit_non_hmac_request_keys?: string[];
             audit_non_hmac_response_keys?: string[];
             passthrough_request_headers?: string[];
             allowed_response_headers?: string[];
             listing_visibility?: string;
             token_type?: string;
+            options?: {
+                [key: string]: string;
+            };
             user_lockout_config?: {
                 [key: string]: unknown;
             };

@@ -105,7 +105,7 @@ function Tune({ kind, path, mount }: Props) {
       ...{ default_lease_ttl: ttl, max_lease_ttl: maxTtl, listing_visibility: visibility },
     }
     try {
-      await (kind === 'secrets' ? tuneSecrets : tuneAuth)({ params: { path: `${path}tune` }, body })
+      await (kind === 'secrets' ? tuneSecrets : tuneAuth)({ params: { path: path.replace(/\/$/, '') }, body })
       await changed()
       setOutcome({ saved: true })
     } catch (error) {
