@@ -1,7 +1,7 @@
 import { ownClientIds } from '../sign-in/own-clients.ts'
 import { refuse } from '../../../errors.ts'
 import { timeMilliseconds } from '../../../lib/time.ts'
-import type { Requester } from '../credentials/credential-record.ts'
+import { credentialRecords, type Requester } from '../credentials/credential-record.ts'
 import { configIsNil } from '../config/config-record.ts'
 import type { Intent } from '../intents/intent.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
@@ -131,7 +131,7 @@ async function toImport(name: string, sent: StaticRoleInput, writeWork: WriteWor
   const application = await applicationOf(terms.application_object_id, work)
   const current = importedPassword(sent, application)
   await checkIsFree(name, current.key_id, state)
-  await checkIsStaying(passwordOf(current.key_id, application), state)
+  await checkIsStaying(current.key_id, application, state)
   const role = { ...newRole(terms, application, work), current, imported_key_id: current.key_id }
   return { role, work, store: () => storeImported(name, before, role, work) }
 }
@@ -157,17 +157,31 @@ async function storeImported(
     const leaving = (await state.staticRoles.retirements('all')).filter(
       ({ key_id }) => key_id === current.key_id,
     )
-    await checkIsStaying(passwordOf(current.key_id, application), state)
+    await checkIsStaying(current.key_id, application, state)
     const taken = leaving.map((one) => state.staticRoles.takingRetirement(one))
     await state.staticRoles.write(name, before, role, taken)
   })
   if (before !== undefined && before.role.current?.key_id !== current.key_id) logLeft(name, before.role, work)
 }
 
-/** Throws if something stored removes the password. */
-async function checkIsStaying(password: PasswordCredential, { intents }: MountState): Promise<void> {
-  if ((await intents.all()).some(({ intent }) => isAbout(intent, password)))
-    throw refuse('invalid', `the password '${password.keyId}' is being removed; see debris`)
+/**
+ * Throws if something stored removes the password, or will. Reads the intents before the leases: a lease replaces its
+ * intent in one write.
+ */
+async function checkIsStaying(keyId: string, application: Application, state: MountState): Promise<void> {
+  const password = passwordOf(keyId, application)
+  if ((await state.intents.all()).some(({ intent }) => isAbout(intent, password)))
+    throw refuse('invalid', `the password '${keyId}' is being removed; see debris`)
+  // also those of leases that were revoked by force: they are reaped
+  const issued = (await credentialRecords(state, application.appId)).find(
+    ({ key_id, app_object_id }) =>
+      key_id === keyId || (key_id === undefined && app_object_id === application.id),
+  )
+  if (issued !== undefined)
+    throw refuse(
+      'invalid',
+      `the password '${keyId}' belongs to a lease of role '${issued.role}', which removes it when it ends`,
+    )
 }
 
 const isAbout = (intent: Intent, { keyId, displayName }: PasswordCredential): boolean =>

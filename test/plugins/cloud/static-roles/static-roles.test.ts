@@ -548,6 +548,32 @@ describe('an import', () => {
 
     expect(errorOf(answer)).toBe(`400 the password '${secret_id}' belongs to static role 'owner'`)
   })
+
+  test('of a password that a lease has is refused, until the lease has ended', async () => {
+    const application = anApplication(fixture, 'leased')
+    succeed(await fixture.root.write('cloud/roles/leased', { application_object_id: application.id }), 204)
+    const { lease_id, data } = (await fixture.root.read('cloud/creds/leased')).body
+    const [secret_id] = keysOn(fixture, application)
+    const body = { application_object_id: application.id, secret_id, client_secret: data?.client_secret }
+
+    const refused = [
+      await write('lessee', body, '/import'),
+      await write('lessee', { ...body, skip_import_rotation: true }),
+    ]
+    const left = keysOn(fixture, application)
+    succeed(await fixture.root.write('sys/leases/revoke', { lease_id }), 204)
+    const ended = await write('lessee', body, '/import')
+
+    expect(refused.map((answer) => errorOf(answer))).toEqual(
+      refused.map(
+        () =>
+          `400 the password '${secret_id}' belongs to a lease of role 'leased', which removes it when it ends`,
+      ),
+    )
+    expect(left).toEqual([secret_id])
+    expect((await fixture.root.read('cloud/static-roles/lessee')).status).toBe(404)
+    expect(errorOf(ended)).toBe(`400 no password credential with secret_id '${secret_id}'`)
+  })
 })
 
 describe('a deletion', () => {
