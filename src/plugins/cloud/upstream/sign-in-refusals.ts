@@ -39,6 +39,7 @@ export const assertionCodes = [
   ...Object.keys(untrusted),
   ...unreachable,
   ...['AADSTS7002138', 'AADSTS7000272', 'AADSTS700024', 'AADSTS700027', 'AADSTS700222'],
+  ...['AADSTS700021', 'AADSTS700023', 'AADSTS50013', 'AADSTS50027', 'AADSTS5002738'],
 ]
 
 /** Quotes a text for a POSIX shell. */
@@ -89,7 +90,7 @@ export function explainRefusal(
   presented: Presented,
   circumstances: Circumstances = {},
 ): Refusal | undefined {
-  const { clientId, issuer, subject, jwksUri } = presented
+  const { clientId, issuer, subject, audience, jwksUri } = presented
   const { renewal, endedAt } = circumstances
   const renew = renewal === undefined ? undefined : `write the role again, which renews the trust: ${renewal}`
   const discovery = `${issuer}/.well-known/openid-configuration`
@@ -137,6 +138,27 @@ export function explainRefusal(
             cause: `the assertion ended ${endedAt}`,
             fix: 'the platform that issues it must renew it in time',
           }
+    case 'AADSTS700021':
+      return {
+        cause: 'the assertion is for another client',
+        fix: `the assertion says subject ${subject}: write client_id of the application whose certificate signed it`,
+      }
+    case 'AADSTS700023':
+      return {
+        cause: 'the audience of the assertion is not the token endpoint',
+        fix: `the assertion says audience ${audience}: write tenant_id and environment of the application ${clientId}; CLOUD_AUTHORITY_HOST, if it is set, must name the login service itself`,
+      }
+    case 'AADSTS50013':
+      return {
+        cause: 'the signature of the assertion does not verify',
+        fix: `${jwksUri ?? `the keys that ${discovery} names`} must have the key that signs as kid ${presented.keyId ?? 'of the token'}`,
+      }
+    case 'AADSTS50027':
+    case 'AADSTS5002738':
+      return {
+        cause: 'the login service does not accept such tokens',
+        fix: `the platform that issues the assertion of ${issuer} must sign it with RS256 and name its key`,
+      }
     case 'AADSTS700222':
       return {
         cause: 'tokens of this identity are not accepted as assertions',

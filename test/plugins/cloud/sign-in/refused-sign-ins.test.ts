@@ -1,4 +1,6 @@
+import { createPrivateKey } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
+import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemRandom } from '../../../../src/lib/random.ts'
 import { makeCertificate } from '../../../../src/plugins/cloud/certificates/make-certificate.ts'
@@ -22,8 +24,8 @@ afterAll(() => fixture[Symbol.asyncDispose]())
 
 type Check = { name: string; ok: boolean; detail: string; fix: string }
 
-async function checks(): Promise<Record<string, Check>> {
-  const { body } = await fixture.root.read('cloud/config/check')
+async function checks({ root } = fixture): Promise<Record<string, Check>> {
+  const { body } = await root.read('cloud/config/check')
   const found = body.data?.['checks'] as unknown as Check[]
   return Object.fromEntries(found.map((check) => [check.name, check]))
 }
@@ -126,6 +128,57 @@ describe('a refused sign-in names its cause and the command that repairs it:', (
       fix: 'write rotate-root',
     })
     expect(secret).toBeUndefined()
+  })
+
+  test('the token of the platform', async () => {
+    await using folder = await temporaryFolder()
+    const file = folder.file('token')
+    await using other = await startCloudFixture({
+      environment: { CLOUD_AUTH_TYPE: 'aks_wif', AZURE_FEDERATED_TOKEN_FILE: file },
+    })
+    const { rootClientId: id, rootApplicationId, authorityUrl, tenantId } = other.directory
+    const now = Math.floor(other.clock.now() / 1000)
+    const made = await makeCertificate({
+      ...{ commonName: 'root', now: other.clock.now(), seconds: 86_400, random: systemRandom },
+    })
+    other.directory.admin.addCertificate(rootApplicationId, made.certificate)
+    const thumbprint = Buffer.from(made.thumbprint_sha256, 'hex').toString('base64url')
+    const aud = `${authorityUrl}/${tenantId}/oauth2/v2.0/token`
+    const ended = new Date((now - 3600) * 1000).toISOString()
+    const tokens: [claims: object, header: object, code: number, cause: string, fix: string][] = [
+      [
+        ...([{ sub: 'another' }, {}, 700021, 'the assertion is for another client'] as const),
+        'the assertion says subject another: write client_id of the application whose certificate signed it',
+      ],
+      [
+        ...([{ aud: 'https://proxy' }, {}, 700023] as const),
+        'the audience of the assertion is not the token endpoint',
+        `the assertion says audience https://proxy: write tenant_id and environment of the application ${id}; CLOUD_AUTHORITY_HOST, if it is set, must name the login service itself`,
+      ],
+      [
+        ...([{ exp: now - 3600 }, {}, 700024, `the assertion ended ${ended}`] as const),
+        'the platform that issues it must renew it in time',
+      ],
+      [
+        ...([{}, { 'x5t#S256': undefined }, 50027] as const),
+        'the login service does not accept such tokens',
+        `the platform that issues the assertion of ${id} must sign it with RS256 and name its key`,
+      ],
+    ]
+    const found: unknown[] = []
+    for (const [claims, header] of tokens) {
+      const token = new SignJWT({ iss: id, sub: id, aud, exp: now + 600, ...claims })
+      token.setProtectedHeader({ alg: 'PS256', 'x5t#S256': thumbprint, ...header })
+      writeFileSync(file, await token.sign(createPrivateKey(made.private_key)))
+      found.push((await checks(other))['sign_in'])
+    }
+
+    expect(found).toEqual(
+      tokens.map(([, , code, cause, fix]) => ({
+        ...{ name: 'sign_in', ok: false, fix },
+        detail: expect.stringMatching(new RegExp(`^AADSTS${code}: .*: ${cause}; fix: `)),
+      })),
+    )
   })
 
   test('the managed identity', async () => {
