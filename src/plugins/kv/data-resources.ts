@@ -153,28 +153,28 @@ export function dataResources(parts: DataParts): Resource[] {
     return call.wrapTtl > 0 ? { dataText } : { dataText, headers: { etag: tagOf(found.stored.head) } }
   }
 
-  /** Answers a client that knows a state of the key: at once, or once there is another one. */
-  const conditional = async (
+  const isKnown = (known: string, found: Found | undefined) =>
+    found !== undefined && !isGone(found.version, clock.now()) && namesTag(known, tagOf(found.stored.head))
+
+  const answerToWhoKnows = (exchange: At<unknown>, known: string, found: Found | undefined) =>
+    found !== undefined && isKnown(known, found)
+      ? { status: 304, headers: { etag: tagOf(found.stored.head) } }
+      : answerTo(exchange, found)
+
+  /** Answers a client that knows a state of the key once there is another one, or the wait is over. */
+  const held = async (
     exchange: At<z.output<typeof dataInput>>,
     known: string,
     first: Found | undefined,
   ): Promise<Reply | undefined> => {
-    const isKnown = (found: Found | undefined) =>
-      found !== undefined && !isGone(found.version, clock.now()) && namesTag(known, tagOf(found.stored.head))
-    const waitMs = Math.min(exchange.input.wait, longestWaitSeconds) * 1000
     const changesAtMs = (found: Found | undefined) =>
       Date.parse(found?.version.deletion || '') || Number.POSITIVE_INFINITY
-    const last =
-      waitMs > 0 && isKnown(first)
-        ? await nextState(
-            parts,
-            { exchange, waitMs, isKnown, changesAtMs, load: () => find(exchange) },
-            first,
-          )
-        : first
-    return last !== undefined && isKnown(last)
-      ? { status: 304, headers: { etag: tagOf(last.stored.head) } }
-      : answerTo(exchange, last)
+    const read = {
+      ...{ exchange, changesAtMs, load: () => find(exchange) },
+      waitMs: Math.min(exchange.input.wait, longestWaitSeconds) * 1000,
+      isKnown: (found: Found | undefined) => isKnown(known, found),
+    }
+    return answerToWhoKnows(exchange, known, await nextState(parts, read, first))
   }
 
   return [
@@ -191,7 +191,10 @@ export function dataResources(parts: DataParts): Resource[] {
         handle: async (exchange) => {
           const found = await find(exchange)
           const known = exchange.call.wrapTtl > 0 ? undefined : exchange.header('if-none-match')
-          return known === undefined ? answerTo(exchange, found) : conditional(exchange, known, found)
+          if (known === undefined) return answerTo(exchange, found)
+          return exchange.input.wait > 0 && isKnown(known, found)
+            ? held(exchange, known, found)
+            : answerToWhoKnows(exchange, known, found)
         },
       },
       write: {
