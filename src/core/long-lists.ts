@@ -24,8 +24,12 @@ const overloaded = () => refuse('overloaded', 'server is overloaded')
 export class LongLists {
   readonly #longLists = new Limiter(1, { most: maxWaiting, refusal: overloaded })
 
-  /** Yields the same items; waits for other long lists if there are many. */
-  async *paced<T>(items: AsyncIterable<T>, { whenGone }: ListClient): AsyncGenerator<T, void, undefined> {
+  /** Yields the same items, or pages of so many; waits for other long lists if there are many. */
+  async *paced<T>(
+    items: AsyncIterable<T>,
+    { whenGone }: ListClient,
+    countOf: (item: T) => number = () => 1,
+  ): AsyncGenerator<T, void, undefined> {
     let isGone = false
     let leave: (() => void) | undefined
     let seen = 0
@@ -34,8 +38,8 @@ export class LongLists {
     })
     try {
       for await (const item of items) {
-        seen += 1
-        if (seen === shortListItems) leave = await this.#longLists.enter()
+        seen += countOf(item)
+        if (seen >= shortListItems) leave ??= await this.#longLists.enter()
         if (isGone) throw fail('unavailable', 'the client has disconnected')
         yield item
       }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-const longestTurnMs = 0.5
+const longestTurnMs = 0.2
 
 /** Work on many items, in turns of the event loop so short that other requests hardly notice. */
 export class LongWork {

@@ -156,7 +156,11 @@ export function dataResources(parts: DataParts): Resource[] {
   const isKnown = (known: string, found: Found | undefined) =>
     found !== undefined && !isGone(found.version, clock.now()) && namesTag(known, tagOf(found.stored.head))
 
-  const answerToWhoKnows = (exchange: At<unknown>, known: string, found: Found | undefined) =>
+  const answerToWhoKnows = (
+    exchange: At<unknown>,
+    known: string,
+    found: Found | undefined,
+  ): Reply | undefined =>
     found !== undefined && isKnown(known, found)
       ? { status: 304, headers: { etag: tagOf(found.stored.head) } }
       : answerTo(exchange, found)

@@ -18,6 +18,8 @@ type Listed = {
 
 /** Wraps the components, for example to pace a long walk. */
 type Paced = (components: AsyncIterable<string>) => AsyncIterable<string>
+/** Wraps the pages of a walk. */
+type PacedPages = (pages: AsyncIterable<readonly string[]>) => AsyncIterable<readonly string[]>
 
 /** What is read of a folder. */
 type Reading = {
@@ -32,6 +34,8 @@ const cachedNames = 1_000_000
 /** More components than this are not looked up one by one. */
 const mostLookups = 256
 const pageSize = 250
+/** So many names are decrypted between two looks at the time. */
+const decryptedAtOnce = 32
 
 /**
  * The names of secrets by folder. Stored names are in the order of their ciphertexts, so a list has to decrypt
@@ -64,15 +68,16 @@ export class KeyLists {
   }
 
   /** The paths below a folder, in byte order and relative to it. */
-  async pathsBelow(folder: string, paced: Paced): Promise<readonly string[]> {
+  async pathsBelow(folder: string, paced: PacedPages): Promise<readonly string[]> {
     const { prefix, inner } = this.#cipher.folderOf(folder)
     const work = new LongWork()
     const paths: string[] = []
-    for await (const key of paced(this.#keysFrom(prefix))) {
-      const path = this.#cipher.pathOf(key)
-      if (path.startsWith(inner, folder.length - inner.length)) paths.push(path.slice(folder.length))
-      if (work.isDue) await work.giveWay()
-    }
+    for await (const keys of paced(this.#pagesFrom(prefix)))
+      for (const some of slicesOf(keys, decryptedAtOnce)) {
+        for (const path of this.#cipher.pathsOf(some))
+          if (path.startsWith(inner, folder.length - inner.length)) paths.push(path.slice(folder.length))
+        if (work.isDue) await work.giveWay()
+      }
     return sortedNames(paths, work)
   }
 
@@ -132,10 +137,11 @@ export class KeyLists {
     const work = new LongWork()
     const nameOf = new Map<string, string>()
     const names: string[] = []
-    for (const component of components) {
-      const text = known.get(component) ?? this.#nameOf(prefix, component)
-      nameOf.set(component, text)
-      if (text.startsWith(inner)) names.push(firstSegment(text.slice(inner.length)))
+    for (const some of slicesOf(components, decryptedAtOnce)) {
+      for (const [component, text] of this.#namesOf(prefix, some, known)) {
+        nameOf.set(component, text)
+        if (text.startsWith(inner)) names.push(firstSegment(text.slice(inner.length)))
+      }
       if (work.isDue) await work.giveWay()
     }
     return { sorted: await sortedNames(names, work), nameOf }
@@ -158,22 +164,41 @@ export class KeyLists {
   }
 
   #nameOf(prefix: string, component: string): string {
-    return component.endsWith('/')
-      ? `${this.#cipher.textOf(prefix, component.slice(0, -1))}/`
-      : this.#cipher.textOf(prefix, component)
+    return this.#namesOf(prefix, [component], new Map())[0]?.[1] ?? ''
   }
 
-  async *#keysFrom(prefix: string): AsyncGenerator<string, void, undefined> {
+  /** Components with their names. */
+  #namesOf(
+    prefix: string,
+    components: readonly string[],
+    known: ReadonlyMap<string, string>,
+  ): (readonly [string, string])[] {
+    const unknown = components.filter((component) => !known.has(component))
+    const sealed = unknown.map((component) => (component.endsWith('/') ? component.slice(0, -1) : component))
+    const texts = this.#cipher.textsOf(prefix, sealed).values()
+    return components.map((component) => {
+      const name = known.get(component)
+      if (name !== undefined) return [component, name]
+      const text = texts.next().value ?? ''
+      return [component, component.endsWith('/') ? `${text}/` : text]
+    })
+  }
+
+  async *#pagesFrom(prefix: string): AsyncGenerator<readonly string[], void, undefined> {
     for (let after: string | undefined; ; await nextTurn()) {
       const keys = await this.#view.listKeys(prefix, {
         limit: pageSize,
         ...(after === undefined ? {} : { after }),
       })
-      yield* keys
+      yield keys
       after = keys.at(-1)
       if (after === undefined || keys.length < pageSize) return
     }
   }
+}
+
+function* slicesOf<T>(items: readonly T[], size: number): Generator<readonly T[], void, undefined> {
+  for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size)
 }
 
 /** The keys of a deeper folder may share components: their lists are not kept. */

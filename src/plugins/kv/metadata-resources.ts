@@ -54,7 +54,7 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
     const { lists } = await kvMounts.keysOf(mount)
     if (!isFolderPath(params.path)) return []
     return isDeep
-      ? lists.pathsBelow(params.path, pacedBy(exchange))
+      ? lists.pathsBelow(params.path, (pages) => longLists.paced(pages, exchange, ({ length }) => length))
       : lists.namesIn(params.path, pacedBy(exchange))
   }
 

@@ -3,15 +3,18 @@ import { createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { fail } from '../../errors.ts'
 import { type Hmac, hmacWith } from '../../lib/hmac.ts'
-import { type CounterMode, counterMode } from './counter-mode.ts'
+import { type CounterMode, counterMode, vectorBytes } from './counter-mode.ts'
 
 /** Deeper segments share one component, which bounds the length of a key. */
 const ownComponents = 16
-const tagBytes = 16
+const tagBytes = vectorBytes
 const keyBytes = 32
 const cachedFolders = 5_000
 /** Those of requests in progress. */
 const cachedKeys = 500
+/** Components that are decrypted together, and the tags that are compared; used by one call at a time. */
+const scratch = Buffer.alloc(8_192)
+const [ownTag, storedTag] = [Buffer.alloc(tagBytes), Buffer.alloc(tagBytes)]
 
 /** Where a folder is stored. */
 export type StoredFolder = {
@@ -28,7 +31,7 @@ export type StoredFolder = {
  */
 export class NameCipher {
   readonly #tag: Hmac
-  readonly #crypt: CounterMode
+  readonly #cipher: CounterMode
   /** With `max`, the cache would allocate all its space at once, for each mount. */
   readonly #folders = new LRUCache<string, string>({ maxSize: cachedFolders, sizeCalculation: () => 1 })
   /** By path: a write needs its key several times. */
@@ -40,7 +43,7 @@ export class NameCipher {
     const derived = (purpose: string) =>
       new Uint8Array(hkdfSync('sha256', secret, new Uint8Array(), purpose, keyBytes))
     this.#tag = hmacWith(derived('kv name tag'))
-    this.#crypt = counterMode(createSecretKey(derived('kv name encryption')))
+    this.#cipher = counterMode(createSecretKey(derived('kv name encryption')))
   }
 
   /** The key of a path. */
@@ -62,31 +65,55 @@ export class NameCipher {
     return { prefix: this.#prefixOf(shared), inner: path.slice(shared.length) }
   }
 
-  /** The text of a component behind a prefix. Throws `internal` if it was not encrypted here. */
-  textOf(prefix: string, component: string): string {
-    const bytes = Buffer.from(component, 'base64url')
-    const tag = bytes.subarray(0, tagBytes)
-    if (bytes.length > tagBytes) {
-      const text = this.#crypt(tag, bytes.subarray(tagBytes)).toString('utf8')
-      if (timingSafeEqual(this.#tagOf(prefix, text), tag)) return text
+  /** The texts of components behind one prefix. Throws `internal` if one was not encrypted here. */
+  textsOf(prefix: string, components: readonly string[]): string[] {
+    const space = components.reduce((sum, { length }) => sum + length, 0)
+    const bytes = space <= scratch.length ? scratch : Buffer.alloc(space)
+    const ends: number[] = []
+    for (const component of components) {
+      const start = ends.at(-1) ?? 0
+      const end = start + bytes.write(component, start, 'base64url')
+      if (end <= start + tagBytes) throw unreadable()
+      ends.push(end)
     }
-    throw fail('internal', 'internal error', { cause: new Error('the name of a secret cannot be read') })
+    this.#cipher.cryptAll(bytes, ends)
+    return ends.map((end, at) => {
+      const start = ends[at - 1] ?? 0
+      const text = bytes.toString('utf8', start + tagBytes, end)
+      ownTag.write(this.#tag(`${prefix}\n${text}`, 'latin1'), 'latin1')
+      bytes.copy(storedTag, 0, start, start + tagBytes)
+      if (!timingSafeEqual(ownTag, storedTag)) throw unreadable()
+      return text
+    })
   }
 
   /** The path of a key. */
   pathOf(key: string): string {
-    const end = key.lastIndexOf('/') + 1
-    const prefix = key.slice(0, end)
-    return this.#folderAt(prefix) + this.textOf(prefix, key.slice(end))
+    return this.pathsOf([key])[0] ?? ''
+  }
+
+  /** The paths of keys; those with one prefix, that follow each other, are decrypted together. */
+  pathsOf(keys: readonly string[]): string[] {
+    const paths: string[] = []
+    for (let from = 0; from < keys.length; ) {
+      const prefix = prefixIn(keys[from] ?? '')
+      const components: string[] = []
+      for (let key = keys[from]; key !== undefined && prefixIn(key) === prefix; key = keys[from]) {
+        components.push(key.slice(prefix.length))
+        from += 1
+      }
+      const folder = this.#folderAt(prefix)
+      for (const text of this.textsOf(prefix, components)) paths.push(folder + text)
+    }
+    return paths
   }
 
   /** The path of the folder with this prefix. */
   #folderAt(prefix: string): string {
     if (prefix === '') return ''
     if (prefix === this.#last.prefix) return this.#last.path
-    const start = prefix.lastIndexOf('/', prefix.length - 2) + 1
-    const above = prefix.slice(0, start)
-    const path = `${this.#folderAt(above)}${this.textOf(above, prefix.slice(start, -1))}/`
+    const above = prefixIn(prefix.slice(0, -1))
+    const path = `${this.#folderAt(above)}${this.textsOf(above, [prefix.slice(above.length, -1)])[0] ?? ''}/`
     this.#last = { prefix, path }
     return path
   }
@@ -104,7 +131,7 @@ export class NameCipher {
 
   #sealed(prefix: string, text: string): string {
     const tag = this.#tagOf(prefix, text)
-    return Buffer.concat([tag, this.#crypt(tag, Buffer.from(text))]).toString('base64url')
+    return Buffer.concat([tag, this.#cipher.crypt(tag, Buffer.from(text))]).toString('base64url')
   }
 
   /** No prefix contains a line break. */
@@ -112,6 +139,12 @@ export class NameCipher {
     return Buffer.from(this.#tag(`${prefix}\n${text}`, 'latin1'), 'latin1').subarray(0, tagBytes)
   }
 }
+
+/** What a key begins with, up to its last component. */
+const prefixIn = (key: string): string => key.slice(0, key.lastIndexOf('/') + 1)
+
+const unreadable = () =>
+  fail('internal', 'internal error', { cause: new Error('the name of a secret cannot be read') })
 
 /** The folder whose segments have components of their own, and the rest of the path. */
 function split(path: string): { folder: string; rest: string } {
