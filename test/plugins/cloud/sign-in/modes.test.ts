@@ -90,6 +90,8 @@ describe('a root without a stored secret signs in, issues and revokes, also afte
     name: string
     prepare(path: string): Promise<Record<string, unknown>>
     proof: 'assertion' | 'none'
+    /** The claims of what the engine presents; of the identity of the machine, what it asked for. */
+    presents(path: string): Promise<unknown>
   }[] = [
     {
       name: 'with a certificate',
@@ -98,9 +100,18 @@ describe('a root without a stored secret signs in, issues and revokes, also afte
           ...{ commonName: 'root', now: fixture.clock.now(), seconds: 86_400, random: systemRandom },
         })
         fixture.directory.admin.addCertificate(fixture.directory.rootApplicationId, made.certificate)
+        thumbprint = Buffer.from(made.thumbprint_sha256, 'hex').toString('base64url')
         return { client_certificate: made.private_key + made.certificate }
       },
       proof: 'assertion',
+      presents: async () => ({
+        header: { alg: 'PS256', typ: 'JWT', 'x5t#S256': thumbprint },
+        claims: {
+          ...{ iss: fixture.directory.rootClientId, sub: fixture.directory.rootClientId },
+          aud: `${fixture.directory.authorityUrl}/${fixture.directory.tenantId}/oauth2/v2.0/token`,
+          exp: Math.floor(fixture.clock.now() / 1000) + 600,
+        },
+      }),
     },
     {
       name: 'with a token of its mount',
@@ -109,6 +120,14 @@ describe('a root without a stored secret signs in, issues and revokes, also afte
         return { identity_token_audience: audience }
       },
       proof: 'assertion',
+      presents: async (path) => ({
+        header: { alg: 'RS256' },
+        claims: {
+          iss: `${fixture.server.url}/v1/identity/oidc/plugins`,
+          sub: `plugin-identity:root:secret:${await accessorOf(path)}`,
+          ...{ aud: [audience], exp: Math.floor(fixture.clock.now() / 1000) + 3600 },
+        },
+      }),
     },
     {
       name: 'with the token of a service account',
@@ -117,6 +136,7 @@ describe('a root without a stored secret signs in, issues and revokes, also afte
         return { auth_type: 'aks_wif' }
       },
       proof: 'assertion',
+      presents: async () => ({ claims: { iss: `${fixture.server.url}/v1/identity/oidc`, aud: audience } }),
     },
     {
       name: 'with a managed identity that an application trusts',
@@ -131,15 +151,25 @@ describe('a root without a stored secret signs in, issues and revokes, also afte
         return { auth_type: 'msi_wif', managed_identity_client_id: identity.clientId }
       },
       proof: 'assertion',
+      presents: async () => {
+        const [identity] = fixture.directory.userAssignedIdentities
+        return {
+          claims: { sub: identity.servicePrincipalId, aud: audience },
+          asked: { resource: audience, client_id: identity.clientId },
+        }
+      },
     },
     {
       name: 'as the machine',
       prepare: async () => ({ auth_type: 'msi', client_id: '' }),
       proof: 'none',
+      presents: async () => ({ asked: { resource: fixture.directory.directoryUrl } }),
     },
   ]
 
-  test.each(modes)('$name', async ({ name, prepare, proof }) => {
+  let thumbprint: string
+
+  test.each(modes)('$name', async ({ name, prepare, proof, presents }) => {
     const path = `m-${name.replaceAll(' ', '-')}`
     await aMount(path, { auth_type: '' })
     const fields = await prepare(path)
@@ -158,8 +188,53 @@ describe('a root without a stored secret signs in, issues and revokes, also afte
       expect((await revoke(fixture, credential.lease)).status).toBe(204)
       expect(await works(fixture, credential)).toBe(false)
       expect(new Set(proofs)).toEqual(new Set(proof === 'none' ? [] : [jwtBearer]))
+      const [asked] = fixture.directory.journal.entries({ operation: 'machineToken' })
+      const [{ assertion } = {}] = fixture.directory.journal.entries({ operation: 'token' })
+      const shown = { ...assertion, asked: Object.fromEntries(new URLSearchParams(asked?.query)) }
+      expect(shown).toMatchObject(Object(await presents(path)))
     }
+    if (name === 'with a certificate') return
+    const refused = [
+      await fixture.root.write(`${path}/rotate-root`, {}),
+      await fixture.root.write(`${path}/config`, { rotation_period: 86_400 }),
+      await fixture.root.write(`${path}/config`, { rotation_schedule: '0 3 * * *' }),
+    ]
+    expect(refused.map(({ status, body }) => [status, body.errors?.[0]])).toEqual([
+      [400, 'cannot rotate root: no client secret is configured'],
+      [400, 'error registering rotation job: no client secret is configured'],
+      [400, 'error registering rotation job: no client secret is configured'],
+    ])
   })
+})
+
+// docs/contract/identity-tokens.md#tokens-of-mounts
+test('a cloud that keeps keys for an hour accepts each token of a mount whose key changes each hour', async () => {
+  const { root, directory, clock } = fixture
+  const hour = 3600
+  directory.change({ issuers: { cacheSeconds: hour, refetchOnUnknownKey: false } })
+  const settings = { rotation_period: hour, verification_ttl: hour, allowed_client_ids: audience }
+  await root.write('identity/oidc/key/hourly', settings)
+  await aMount('hourly', {})
+  await root.write('sys/mounts/hourly/tune', { identity_token_key: 'hourly' })
+  await trustMount('hourly')
+  await root.write('hourly/config', { identity_token_audience: audience })
+  // the cloud may have fetched the keys of the other mounts just now
+  clock.advance(hour)
+  const keyIds = new Set<unknown>()
+  const signIns: unknown[] = []
+
+  for (let third = 0; third < 9; third++) {
+    directory.journal.clear()
+    const { text } = await root.read('hourly/config/check')
+    signIns.push(text.includes('"name":"sign_in","ok":true'))
+    const [{ assertion } = {}] = directory.journal.entries({ operation: 'token' })
+    keyIds.add(Object(assertion?.header)['kid'])
+    clock.advance(hour / 3)
+    if (third % 3 === 1) await root.write('identity/oidc/key/hourly/rotate', {})
+  }
+
+  directory.change({ issuers: { cacheSeconds: 300, refetchOnUnknownKey: true } })
+  expect([new Set(signIns), keyIds.size]).toEqual([new Set([true]), 4])
 })
 
 describe('the identity of the machine', () => {
