@@ -113,11 +113,13 @@ describe('a role', () => {
       fixture.root.write('sys/mounts/cloud/tune', { options: { allow_privileged_app_roles: value } })
     await options('true')
     const permitted = await write('mighty', [{ app_id: graphAppId, role_name }])
+    const [{ role_id }] = (await appRolesOf('mighty')) as [{ role_id: string }]
     await options('')
+    const byId = await write('mightier', [{ app_id: graphAppId, role_name: 'harmless', role_id }])
     const { status, body } = await fixture.root.read('cloud/creds/mighty')
 
     const text = `app role ${role_name} can take over the tenant; mount option allow_privileged_app_roles permits it`
-    expect([refused, permitted]).toEqual([{ status: 400, text }, 'written'])
+    expect([refused, permitted, byId]).toEqual([{ status: 400, text }, 'written', { status: 400, text }])
     expect([status, body.errors]).toEqual([400, [text]])
   })
 
@@ -148,6 +150,21 @@ describe('a credential', () => {
     const removed = fixture.directory.journal.entries({ operation: 'deleteAppRoleAssignment' })
     expect(removed.map(({ status }) => status)).toEqual([204, 204])
     expect(held(clientId)).toEqual([])
+    const calls = fixture.directory.journal.entries().map(({ operation }) => operation)
+    expect(calls.lastIndexOf('deleteAppRoleAssignment')).toBeLessThan(calls.indexOf('deleteServicePrincipal'))
+  })
+
+  test('is revoked if somebody has removed its app roles', async () => {
+    await write('taken', [order('Orders.Read')])
+    const { clientId, lease } = await aCredential(fixture, 'taken')
+    const granted = heldByAnybody().find((thing) => thing.clientId === clientId)
+    fixture.directory.admin.remove(granted?.id ?? '')
+    fixture.directory.journal.clear()
+
+    expect((await revoke(fixture, lease)).status).toBe(204)
+
+    const removed = fixture.directory.journal.entries({ operation: 'deleteAppRoleAssignment' })
+    expect([removed.map(({ status }) => status), await debris(fixture)]).toEqual([[404], []])
   })
 
   test('waits until its new service principal can get app roles', async () => {

@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemRandom } from '../../../../src/lib/random.ts'
 import { makeCertificate } from '../../../../src/plugins/cloud/certificates/make-certificate.ts'
@@ -9,11 +10,16 @@ const exclusive = "only one of 'client_secret', 'client_certificate' or 'identit
 
 let server: TestServer
 let made: ClientCertificate
+let another: ClientCertificate
+let ended: ClientCertificate
 let pem: string
 
 beforeAll(async () => {
   server = await startTestServer({ settings: { DEFAULT_MOUNTS: '' } })
-  made = await makeCertificate({ commonName: 'root', now: Date.now(), seconds: 86_400, random: systemRandom })
+  const wanted = { commonName: 'root', now: Date.now(), random: systemRandom }
+  made = await makeCertificate({ ...wanted, seconds: 86_400 })
+  another = await makeCertificate({ ...wanted, seconds: 86_400 })
+  ended = await makeCertificate({ ...wanted, seconds: -60 })
   pem = made.private_key + made.certificate
 })
 afterAll(() => server[Symbol.asyncDispose]())
@@ -138,5 +144,95 @@ describe('a configuration without a stored secret', () => {
         { client_certificate: '' },
       ),
     ).toMatchObject({ status: 400, error: ['auth_type certificate requires client_certificate'] })
+  })
+})
+
+// docs/contract/cloud.md#certificates
+describe('a certificate in the configuration', () => {
+  const sealed = () =>
+    createPrivateKey(made.private_key).export({
+      ...({ type: 'pkcs8', format: 'pem' } as const),
+      ...{ cipher: 'aes-256-cbc', passphrase: 'word' },
+    })
+
+  test('is read with its password, which is not kept', async () => {
+    const certificate = { client_certificate: `${sealed()}${made.certificate}` }
+    const { path } = await written({ ...ids, ...certificate, client_certificate_password: 'word' })
+
+    expect(await dataOf(path)).toMatchObject({
+      ...{ client_certificate_thumbprint: made.thumbprint_sha256 },
+      client_certificate_expiration: made.expiration,
+    })
+    expect(await written(ids, certificate)).toMatchObject({
+      ...{ status: 400, error: ['client_certificate: wrong password'] },
+    })
+  })
+
+  test.each([
+    { name: 'has no key', write: () => made.certificate, what: 'there is no private key' },
+    {
+      name: 'belongs to another key',
+      write: () => made.private_key + another.certificate,
+      what: 'the private key does not match the certificate',
+    },
+    {
+      name: 'has ended',
+      write: () => ended.private_key + ended.certificate,
+      what: expect.stringMatching(/^the certificate has ended on /),
+    },
+  ])('that $name is refused, and nothing is stored', async ({ write, what }) => {
+    const refused = await written({ ...ids, client_certificate: write() })
+    const text = String((refused.error as unknown[])[0])
+
+    expect([refused.status, text.replace(/^client_certificate: /, '')]).toEqual([400, what])
+    expect(text).toMatch(/^client_certificate: /)
+    expect(await dataOf(refused.path)).toMatchObject({ tenant_id: '' })
+  })
+})
+
+describe('config/certificate', () => {
+  const certificate = async (path: string) => (await server.root.read(`${path}/config/certificate`)).body.data
+
+  test('makes a key here and shows a certificate for it, which another call replaces', async () => {
+    const { path } = await written({ ...ids, root_password_ttl: 86_400 })
+    const accessor = (await server.root.read(`sys/mounts/${path}`)).body.data?.['accessor']
+    const none = await server.root.read(`${path}/config/certificate`)
+
+    const first = await server.root.write(`${path}/config/certificate`, {})
+    const shownFirst = await certificate(path)
+    const second = await server.root.write(`${path}/config/certificate`, { ttl: '2h' })
+
+    expect([none.status, none.text.trim()]).toEqual([404, '{"errors":[]}'])
+    expect([shownFirst, await certificate(path)]).toEqual([first.body.data, second.body.data])
+    for (const [{ status, text, body }, seconds] of [
+      [first, 86_400],
+      [second, 7200],
+    ] as const) {
+      const parsed = new X509Certificate(String(body.data?.['certificate']))
+      const digits = (fingerprint: string) => fingerprint.replaceAll(':', '').toLowerCase()
+      expect([status, body.data]).toEqual([
+        200,
+        {
+          certificate: expect.stringMatching(
+            /^-----BEGIN CERTIFICATE-----\n[^-]+-----END CERTIFICATE-----\n$/,
+          ),
+          thumbprint: digits(parsed.fingerprint),
+          thumbprint_sha256: digits(parsed.fingerprint256),
+          expiration: parsed.validToDate.toISOString(),
+          command: "az ad app credential reset --id 'c' --append --cert @gatehouse-root.pem",
+        },
+      ])
+      expect(parsed.subject).toBe(`CN=gatehouse-root-${String(accessor)}`)
+      expect(parsed.verify(parsed.publicKey)).toBe(true)
+      expect(parsed.publicKey.asymmetricKeyDetails?.modulusLength).toBe(2048)
+      const left = (parsed.validToDate.getTime() - Date.now()) / 1000
+      expect(left).toBeGreaterThan(seconds - 300)
+      expect(left).toBeLessThanOrEqual(seconds)
+      expect(text).not.toContain('PRIVATE')
+    }
+    // it is used only with auth_type certificate, and shown in the configuration once it was accepted
+    expect(await dataOf(path)).not.toHaveProperty('client_certificate_thumbprint')
+    const { body } = await server.root.read(`${path}/config/identity`)
+    expect(body.data).toMatchObject({ auth_type: 'msi' })
   })
 })

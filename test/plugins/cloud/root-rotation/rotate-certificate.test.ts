@@ -1,3 +1,5 @@
+import { X509Certificate } from 'node:crypto'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { systemRandom } from '../../../../src/lib/random.ts'
 import type { ClientCertificate } from '../../../../src/plugins/cloud/certificates/client-certificate.ts'
@@ -71,6 +73,24 @@ describe('rotate-root with a certificate', () => {
     const early = (await keysUpstream(fixture)).length
     await pass(fixture, 2)
 
+    const [added] = fixture.directory.journal.entries({ operation: 'addKey' })
+    const proof = String(added?.body?.['proof'])
+    const now = begin / 1000
+    expect(added?.body).toEqual({
+      keyCredential: {
+        ...{ type: 'AsymmetricX509Cert', usage: 'Verify' },
+        key: new X509Certificate(String(pending?.certificate)).raw.toString('base64'),
+        displayName: expect.stringMatching(/^gatehouse-root-cloud_1234abcd-[0-9a-f-]{36}$/),
+      },
+      ...{ passwordCredential: null, proof },
+    })
+    expect([decodeProtectedHeader(proof), decodeJwt(proof)]).toEqual([
+      { alg: 'RS256', typ: 'JWT', x5t: Buffer.from(first.thumbprint, 'hex').toString('base64url') },
+      {
+        ...{ iss: fixture.directory.rootApplicationId, aud: '00000002-0000-0000-c000-000000000000' },
+        ...{ nbf: now, exp: now + 600 },
+      },
+    ])
     expect(before).toEqual(first)
     expect(after).toMatchObject({ thumbprint: pending?.thumbprint, key_id: pending?.key_id })
     expect(left).toBeUndefined()
@@ -113,6 +133,28 @@ describe('rotate-root with a certificate', () => {
     await expect.poll(() => fixture.state.intents.all()).toEqual([])
     expect(await keysUpstream(fixture)).toHaveLength(1)
     expect(events(fixture)).not.toContain('root_certificate_left')
+  })
+
+  test('names a former one in the log if it cannot be identified, and leaves it', async () => {
+    await using fixture = await certified()
+    await fixture.engine.putConfig(fixture.mount, {
+      root_application_object_id: fixture.directory.rootApplicationId,
+    })
+    await rotate(fixture)
+    await pass(fixture, 60)
+    const denied = { kind: 'status', status: 403, code: 'Authorization_RequestDenied', times: null } as const
+    fixture.directory.fault({ ...denied, operation: 'getApplication' })
+
+    await pass(fixture, 3601)
+
+    fixture.directory.clearFaults()
+    expect(fixture.lines.map(({ fields }) => fields)).toContainEqual({
+      ...{ event: 'root_certificate_left', mount: 'cloud_1234abcd', thumbprint: first.thumbprint },
+      application: fixture.directory.rootApplicationId,
+      reason: 'the root may not read its application',
+    })
+    expect(await keysUpstream(fixture)).toHaveLength(2)
+    expect(await fixture.state.intents.all()).toEqual([])
   })
 
   test('drops a certificate that never arrived after an hour', async () => {
@@ -214,11 +256,14 @@ describe('rotate-root with a certificate', () => {
     await expect(rotate(fixture)).rejects.toThrow('client credentials are provided by the environment')
   })
 
-  test.each(['plugin_wif', 'msi'] as const)('is refused with auth_type %s', async (authType) => {
-    await using fixture = await certified({ config: { auth_type: authType, identity_token_audience: 'a' } })
+  test.each(['plugin_wif', 'aks_wif', 'msi', 'msi_wif'] as const)(
+    'is refused with auth_type %s',
+    async (authType) => {
+      await using fixture = await certified({ config: { auth_type: authType, identity_token_audience: 'a' } })
 
-    await expect(rotate(fixture)).rejects.toThrow('cannot rotate root: no client secret is configured')
-  })
+      await expect(rotate(fixture)).rejects.toThrow('cannot rotate root: no client secret is configured')
+    },
+  )
 })
 
 describe('a crash leaves one certificate that works', () => {

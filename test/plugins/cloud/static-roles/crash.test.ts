@@ -142,7 +142,7 @@ test('a password of a new mount that the directory does not show yet stays', asy
   expect(theirKeys(fixture, appId)).toEqual(made)
 })
 
-test('the log names the password that a role leaves on its former application', async () => {
+test('the log names the password that a role leaves on its former application, or when it is deleted', async () => {
   await using fixture = await openEngineFixture()
   const { engine, mount, state, directory, lines } = fixture
   const [first, second] = ['first', 'second'].map((displayName) =>
@@ -160,4 +160,13 @@ test('the log names the password that a role leaves on its former application', 
     application: first?.id,
     key_id: left,
   })
+
+  const current = (await state.staticRoles.find(name))?.current?.key_id
+  await engine.staticRoles.delete(mount, name, { revoke: false })
+
+  expect(lines.map(({ fields }) => fields)).toContainEqual(
+    expect.objectContaining({
+      ...{ event: 'static_password_left', application: second?.id, key_id: current },
+    }),
+  )
 })

@@ -1,3 +1,4 @@
+import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { status, until, cleared, debris } from '../credential-steps.ts'
 import {
@@ -275,7 +276,9 @@ test('a mount has a limited number of static roles', async () => {
 })
 
 test('a mount that is removed takes its passwords in their grace period along, and undoes its rotations', async () => {
-  await using fixture = await startStaticFixture()
+  const lines: Record<string, unknown>[] = []
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  await using fixture = await startStaticFixture({ log })
   const application = await aStaticRole(fixture, 'ending', { rotation_grace_period: 600 })
   succeed(await fixture.root.write('cloud/rotate-role/ending', {}), 204)
   const { secret_id: current } = await passwordOf(fixture.root, 'ending')
@@ -291,6 +294,15 @@ test('a mount that is removed takes its passwords in their grace period along, a
   succeed(await fixture.root.delete('sys/mounts/cloud'), 204)
 
   expect([keysOn(fixture, application), keysOn(fixture, running)]).toEqual([[current], kept])
+  expect(lines.filter(({ event }) => event === 'static_password_left')).toMatchObject([
+    {
+      ...{ mount: 'cloud/', count: 2 },
+      passwords: [
+        { role: 'ending', application: application.id, key_id: current },
+        { role: 'running', application: running.id, key_id: kept[0] },
+      ],
+    },
+  ])
   fixture.directory.release()
 })
 

@@ -128,13 +128,46 @@ describe('writing a role', () => {
     expect((await fixture.root.read('cloud/static-roles/refused')).status).toBe(404)
   })
 
+  test.each([
+    { body: { rotation_period: 3600 }, grace: 0 },
+    { body: { rotation_period: 3800 }, grace: 100 },
+    { body: { rotation_period: 3800, rotation_grace_period: -1 }, grace: -1 },
+    { body: { rotation_period: '5h', rotation_grace_period: 7200 }, grace: 7200 },
+    { body: { rotation_schedule: '0 0 * * *', rotation_grace_period: '720h' }, grace: 30 * day },
+  ])('$body has the grace period $grace', async ({ body, grace }) => {
+    await aStaticRole(fixture, 'graceful', { ...body, defer_initial_creds: true })
+
+    expect(await roleOf(fixture.root, 'graceful')).toMatchObject({ rotation_grace_period: grace })
+    await fixture.root.delete('cloud/static-roles/graceful')
+  })
+
+  test('a password that no rotation is planned for lasts as long as the longest period', async () => {
+    await aStaticRole(fixture, 'unplanned', { rotation_period: '2h', disable_automated_rotation: true })
+
+    const { expiration, ttl } = await passwordOf(fixture.root, 'unplanned')
+
+    expect([Date.parse(String(expiration)) - fixture.clock.now(), ttl]).toEqual([
+      (17_520 * hour + 300 + day) * 1000,
+      0,
+    ])
+  })
+
   test('an unknown application and that of the engine are refused, and nothing is stored', async () => {
     const unknown = await write('nothing', { application_object_id: 'b1f0a3de-3b0c-44f7-8c1c-6f4b8d7a2f10' })
-    const own = await write('nothing', { application_object_id: fixture.directory.rootApplicationId })
+    const { rootApplicationId, rootSecretKeyId, rootClientSecret } = fixture.directory
+    const body = { application_object_id: rootApplicationId }
+    const taken = { ...body, secret_id: rootSecretKeyId, client_secret: rootClientSecret }
+    const own = [
+      await write('nothing', body),
+      await write('nothing', { application_object_id: rootApplicationId.toUpperCase() }),
+      await write('nothing', { ...body, defer_initial_creds: true }),
+      await write('nothing', taken, '/import'),
+      await write('nothing', { ...taken, skip_import_rotation: true }),
+    ]
 
     expect(errorOf(unknown)).toMatch(/^400 error loading Application: Request_ResourceNotFound/)
-    expect(errorOf(own)).toBe(
-      '400 application_object_id must not refer to the application used by this engine',
+    expect(own.map((answer) => errorOf(answer))).toEqual(
+      own.map(() => '400 application_object_id must not refer to the application used by this engine'),
     )
     expect((await fixture.root.read('cloud/static-roles/nothing')).status).toBe(404)
   })
@@ -150,20 +183,24 @@ describe('writing a role', () => {
     expect(keysOn(fixture, application)).toEqual([])
   })
 
-  test('with defer_initial_creds there is no password until the first rotation', async () => {
-    const application = await aStaticRole(fixture, 'deferred', { defer_initial_creds: true })
+  test.each(['defer_initial_creds', 'skip_import_rotation'])(
+    'with %s there is no password until the first rotation',
+    async (field) => {
+      await fixture.root.delete('cloud/static-roles/deferred')
+      const application = await aStaticRole(fixture, 'deferred', { [field]: true })
 
-    expect(keysOn(fixture, application)).toEqual([])
-    expect(await roleOf(fixture.root, 'deferred')).toMatchObject({
-      last_vault_rotation: '',
-      next_vault_rotation: withoutFraction(time(17_520 * hour)),
-    })
-    expect(errorOf(await fixture.root.read('cloud/static-creds/deferred'))).toBe(
-      "400 no client_secret is stored for role 'deferred'; rotate the role first",
-    )
-    expect((await rotate('deferred')).status).toBe(204)
-    expect(await roleWorks(fixture, 'deferred')).toBe(true)
-  })
+      expect(keysOn(fixture, application)).toEqual([])
+      expect(await roleOf(fixture.root, 'deferred')).toMatchObject({
+        last_vault_rotation: '',
+        next_vault_rotation: withoutFraction(time(17_520 * hour)),
+      })
+      expect(errorOf(await fixture.root.read('cloud/static-creds/deferred'))).toBe(
+        "400 no client_secret is stored for role 'deferred'; rotate the role first",
+      )
+      expect((await rotate('deferred')).status).toBe(204)
+      expect(await roleWorks(fixture, 'deferred')).toBe(true)
+    },
+  )
 
   test('an update keeps the password and what it does not mention; a new period counts from now', async () => {
     await aStaticRole(fixture, 'updated', { metadata: { a: '1' }, rotation_period: '720h' })
@@ -282,10 +319,16 @@ describe('a rotation', () => {
     'with %o removes the former password at once',
     async (body) => {
       const application = await aStaticRole(fixture, 'hasty', body)
+      fixture.directory.journal.clear()
 
       succeed(await rotate('hasty'), 204)
 
       await cleared(fixture)
+      const calls = fixture.directory.journal.entries().map(({ operation }) => operation)
+      // the first sign-in of a client looks the login service up
+      expect(calls.filter((operation) => operation !== 'discovery')).toEqual([
+        ...['addApplicationPassword', 'token', 'token', 'removeApplicationPassword'],
+      ])
       const { secret_id: key, ...rest } = await passwordOf(fixture.root, 'hasty')
       expect(keysOn(fixture, application)).toEqual([key])
       expect(rest).not.toHaveProperty('previous_secret_id')
