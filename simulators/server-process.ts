@@ -46,7 +46,7 @@ const pollEveryMs = 2
 export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
   const { folder, entry = join(sourceFolder, 'release/start.ts') } = options
   const startedAt = performance.now()
-  const child = spawn(process.execPath, ['--expose-gc', '--disable-sigusr1', entry], {
+  const child = spawn(process.execPath, ['--disable-sigusr1', entry], {
     cwd: sourceFolder,
     env: {
       ...startScriptMemory,

@@ -215,10 +215,10 @@ test('settings in .env reach the server, and a missing .env leaves nothing in th
   })
 
   expect(without).toMatchObject({
-    stdout: expect.stringMatching(/^runs --expose-gc .*\/dist\/gatehouse\.js\n$/),
+    stdout: expect.stringMatching(/^runs --disable-sigusr1 .*\/dist\/gatehouse\.js\n$/),
     stderr: '',
   })
-  expect(withSettings.stdout).toMatch(/^runs --env-file=\.env --expose-gc .*\/dist\/gatehouse\.js --dev\n$/)
+  expect(withSettings.stdout).toMatch(/^runs --env-file=\.env --disable-sigusr1 .*\/dist\/gatehouse\.js --dev\n$/)
 })
 
 test('a symbolic link starts the server it leads to', async () => {
