@@ -273,5 +273,5 @@ async function describeStart(): Promise<string> {
   await using folder = await makeBenchFolder()
   const { readyMs, idleRssBytes } = await measureStart({ folder: folder.path }, idleSeconds)
   const ready = `ready after ${Math.round(readyMs)} ms (${verdict(readyMs <= 500, '≤ 500 ms')})`
-  return `${ready}, RSS after ${idleSeconds} s idle ${megabytes(idleRssBytes)} MB (${verdict((idleRssBytes ?? 0) <= 120e6, '≤ 120 MB')})`
+  return `${ready}, RSS after ${idleSeconds} s idle ${megabytes(idleRssBytes)} MB (${verdict((idleRssBytes ?? 0) <= 110e6, '≤ 110 MB')})`
 }

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
-import { rolldown } from 'rolldown'
+import { type OutputOptions, rolldown } from 'rolldown'
 import { builtins } from './builtins.ts'
 import { locations } from './locations.ts'
+import { whenCalled } from './when-called.ts'
 import { isCurrent, sourcesFile, stateOf } from './sources.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -18,8 +19,23 @@ type BundleTask = {
 /** Packages with files that are not code: they are loaded from `node_modules`. */
 const external = [/^better-sqlite3/, 'bcrypt', '@fastify/swagger-ui', 'pg-native']
 
-/** Other comments would take memory: the engine keeps the text of the code. */
-export const licencesOnly = { legal: true, annotation: false, jsdoc: false }
+/**
+ * The engine keeps the text of the code, with two bytes for each character unless all are ASCII. So there are few comments,
+ * and other characters are escaped.
+ */
+export const shortText = {
+  comments: { legal: true, annotation: false, jsdoc: false },
+  charset: 'ascii',
+  plugins: [
+    {
+      name: 'ascii-comments',
+      renderChunk: (code) =>
+        code.replaceAll(/\/\*[^]*?\*\//g, (comment) =>
+          comment.normalize('NFD').replaceAll(/\P{ASCII}/gu, ''),
+        ),
+    },
+  ],
+} as const satisfies OutputOptions
 
 /** A running server may still load the parts of a bundle that has been replaced. */
 const keepReplacedMs = 24 * 60 * 60 * 1000
@@ -35,9 +51,9 @@ export async function bundle({ folder, programs }: BundleTask): Promise<void> {
     input: Object.fromEntries(Object.entries(programs).map(([name, file]) => [name, resolve(root, file)])),
     platform: 'node',
     external,
-    plugins: [builtins, locations((path) => `${relative(folder, path)}/`)],
+    plugins: [builtins, whenCalled, locations((path) => `${relative(folder, path)}/`)],
   })
-  const { output } = await build.generate({ format: 'esm', comments: licencesOnly })
+  const { output } = await build.generate({ format: 'esm', ...shortText })
   const isProgram = (name: string) => Object.hasOwn(programs, name.replace(/\.js$/, ''))
   await mkdir(folder, { recursive: true })
   // programs last: what they name is there when they are

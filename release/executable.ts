@@ -6,7 +6,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { type OutputChunk, type OutputOptions, type Plugin, rolldown } from 'rolldown'
 import { builtins } from './builtins.ts'
-import { licencesOnly } from './bundle.ts'
+import { shortText } from './bundle.ts'
 import { locations } from './locations.ts'
 import { nodeFor } from './node-binaries.ts'
 import type { Platform } from './platforms.ts'
@@ -18,7 +18,7 @@ const root = join(import.meta.dirname, '..')
 const wholePackage = '@fastify/swagger-ui'
 
 /** What `bin/gatehouse` passes to Node. */
-const nodeOptions = ['--expose-gc', '--disable-sigusr1', '--report-exclude-env']
+const nodeOptions = ['--disable-sigusr1', '--report-exclude-env']
 
 const program = 'release/executable/main.ts'
 
@@ -103,7 +103,7 @@ async function chunksOf(entry: string, plugins: readonly Plugin[], options: Outp
     external: [wholePackage, 'pg-native'],
     plugins: [...plugins],
   })
-  const { output } = await build.generate({ ...options, comments: licencesOnly })
+  const { output } = await build.generate({ ...options, ...shortText })
   return output.filter((file) => file.type === 'chunk')
 }
 

@@ -15,9 +15,16 @@ type BundleState = {
 /** The packages as npm installed them, and how bundles are made. */
 const otherSources = [
   'node_modules/.package-lock.json',
-  ...['builtins', 'bundle', 'executable', 'locations', 'node-binaries', 'platforms', 'sources'].map(
-    (name) => `release/${name}.ts`,
-  ),
+  ...[
+    'builtins',
+    'bundle',
+    'executable',
+    'locations',
+    'node-binaries',
+    'platforms',
+    'sources',
+    'when-called',
+  ].map((name) => `release/${name}.ts`),
 ]
 
 /** `startedAt`: files that changed since then count as changed. */

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { cannotBundle, product } from './product.ts'
@@ -13,6 +12,7 @@ import { uiFolder, uiSources } from './ui-sources.ts'
 function currentProgram(): string {
   const { folder, programs } = product
   if (!isCurrent(folder, programs) || !isCurrent(uiFolder, uiSources())) {
+    const { spawnSync } = process.getBuiltinModule('node:child_process')
     const renew = join(import.meta.dirname, 'renew.ts')
     const { status } = spawnSync(process.execPath, [renew], { stdio: ['ignore', 'ignore', 'inherit'] })
     if (status === cannotBundle) return join(import.meta.dirname, '..', programs.gatehouse)

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { rm, utimes, writeFile } from 'node:fs/promises'
+import { readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { bundle } from '../../release/bundle.ts'
@@ -38,4 +38,18 @@ test('a bundle is current until one of its sources changes, and then shows the c
     false,
   ])
   expect(isCurrent(task.folder, { said: programs.said, other: programs.said })).toBe(false)
+})
+
+test('a bundle is ASCII: otherwise the engine keeps two bytes for each of its characters', async () => {
+  await using folder = await temporaryFolder()
+  const programs = { said: folder.file('said.ts') }
+  await writeFile(programs.said, '/*! Zoë – MIT */\nconsole.log("ß – 𝄞", /^[–𝄞]$/u.test(`𝄞`))\n')
+
+  await bundle({ folder: folder.file('bundle'), programs })
+
+  const text = await readFile(folder.file('bundle/said.js'))
+  expect(text.every((byte) => byte < 0x80)).toBe(true)
+  expect(text.toString()).toContain('/*! Zoe  MIT */')
+  const { stdout } = await promisify(execFile)(process.execPath, [folder.file('bundle/said.js')])
+  expect(stdout).toBe('ß – 𝄞 true\n')
 })

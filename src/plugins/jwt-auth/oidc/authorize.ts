@@ -1,4 +1,3 @@
-import { calculatePKCECodeChallenge } from 'openid-client'
 import { type Config, hasOidcClient } from '../jwt-config.ts'
 import type { ReadyProvider } from '../discovered-provider.ts'
 import { DiscoveryError } from '../discovery.ts'
@@ -191,7 +190,7 @@ async function authorizationOf(
 }
 
 async function challengeOf({ code_verifier: verifier }: PendingLogin): Promise<Record<string, string>> {
-  return verifier === ''
-    ? {}
-    : { code_challenge: await calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256' }
+  if (verifier === '') return {}
+  const { calculatePKCECodeChallenge } = await import('openid-client')
+  return { code_challenge: await calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256' }
 }

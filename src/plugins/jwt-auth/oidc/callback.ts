@@ -18,7 +18,7 @@ import { isRefusal, thrown } from '../trace.ts'
 import { loginFailed, stateUnknown } from './answer-texts.ts'
 import { reachedProvider } from './authorize.ts'
 import { unconfirmed } from './confirmation.ts'
-import { type Exchanged, ExchangeError, exchangeCode, hashMatches } from './exchange.ts'
+import type { Exchanged, exchangeCode } from './exchange.ts'
 import { verifyIdToken } from './id-token.ts'
 import { isClientNonce, isTooOldForExchange, type PendingLogin, type ProviderError } from './pending-login.ts'
 import type { EndReason, PendingLogins } from './pending-logins.ts'
@@ -321,6 +321,7 @@ async function claimsByCode(code: string, context: LoginContext): Promise<Return
   if ('reason' in verified)
     return exchanging(reworded(verified, (text) => `id_token failed verification: ${text}`))
   const { claims, algorithm } = verified
+  const { hashMatches } = await import('./exchange.ts')
   const wrongHash = (what: string) =>
     `failed verification: VerifyAccessToken: verifyHashClaim: ${what} hash does not match value in id_token`
   const ofAnother = (detail: string, seen: unknown) =>
@@ -343,6 +344,7 @@ async function claimsByCode(code: string, context: LoginContext): Promise<Return
 }
 
 async function exchangeOrWhy(...given: Parameters<typeof exchangeCode>): Promise<Exchanged | Refusal> {
+  const { ExchangeError, exchangeCode } = await import('./exchange.ts')
   try {
     return await exchangeCode(...given)
   } catch (error) {
