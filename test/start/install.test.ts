@@ -218,7 +218,9 @@ test('settings in .env reach the server, and a missing .env leaves nothing in th
     stdout: expect.stringMatching(/^runs --disable-sigusr1 .*\/dist\/gatehouse\.js\n$/),
     stderr: '',
   })
-  expect(withSettings.stdout).toMatch(/^runs --env-file=\.env --disable-sigusr1 .*\/dist\/gatehouse\.js --dev\n$/)
+  expect(withSettings.stdout).toMatch(
+    /^runs --env-file=\.env --disable-sigusr1 .*\/dist\/gatehouse\.js --dev\n$/,
+  )
 })
 
 test('a symbolic link starts the server it leads to', async () => {
