@@ -30,9 +30,7 @@ export const shortText = {
     {
       name: 'ascii-comments',
       renderChunk: (code) =>
-        code.replaceAll(/\/\*[^]*?\*\//g, (comment) =>
-          comment.normalize('NFD').replaceAll(/\P{ASCII}/gu, ''),
-        ),
+        code.replaceAll(/\/\*.*?\*\//gs, (comment) => comment.normalize('NFD').replaceAll(/\P{ASCII}/gu, '')),
     },
   ],
 } as const satisfies OutputOptions
