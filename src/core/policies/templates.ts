@@ -95,9 +95,10 @@ function namedValue(name: string, { entity, groups = [], now }: TemplateContext)
   if (name.startsWith('identity.entity.'))
     return entity && ownValue(name.slice('identity.entity.'.length), entity)
   if (name.startsWith('identity.groups.ids.')) {
-    const [id, field] = cutAtDot(name.slice('identity.groups.ids.'.length))
-    const group = groups.find((candidate) => candidate.id === id)
-    return group && ownValue(field, group)
+    // the id of a namespace's group has a dot
+    const rest = name.slice('identity.groups.ids.'.length)
+    const group = groups.find(({ id }) => rest.startsWith(`${id}.`))
+    return group && ownValue(rest.slice(group.id.length + 1), group)
   }
   if (name.startsWith('identity.groups.names.')) {
     const [groupName, field] = cutAtDot(name.slice('identity.groups.names.'.length))

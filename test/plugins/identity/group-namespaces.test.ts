@@ -90,6 +90,24 @@ test('a member ten groups deep has the policies of all ten, across three namespa
   )
 })
 
+test('a template of a namespace names a group of that namespace by its id, which has a dot', async () => {
+  await using fixture = await openGroupFixture()
+  const { root, server } = fixture
+  await root.write('sys/namespaces/a', {})
+  const mount = await aLoginMount(server, 'people', { policies: 'default' })
+  const { client, entityId } = await mount.login('bob')
+  const group = { name: 'shop', policies: 'shops', metadata: { floor: '3' }, member_entity_ids: entityId }
+  const id = String((await root.write('identity/group', group, inside('a'))).body.data?.id)
+  const labels = [`{{identity.groups.ids.${id}.name}}`, `{{identity.groups.ids.${id}.metadata.floor}}`]
+  const policy = labels.map((label) => `path "cubbyhole/${label}" { capabilities = ["read"] }`).join('\n')
+  await root.write('sys/policies/acl/shops', { policy }, inside('a'))
+  const capabilities = async (path: string) =>
+    (await client.write('sys/capabilities-self', { path: `a/cubbyhole/${path}` })).body.data?.capabilities
+
+  expect(id).toContain('.')
+  expect(await Promise.all(['shop', '3', 'other'].map(capabilities))).toEqual([['read'], ['read'], ['deny']])
+})
+
 test("an issuer's tokens name only groups of its own namespace", async () => {
   await using fixture = await openGroupFixture()
   const { root, server } = fixture
