@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { ServiceError } from '../errors.ts'
 import type { Group, Step } from './group.ts'
 import { type BatchEntry, type Change, keep, type StoredRecord, type WriteOptions } from './storage.ts'
@@ -10,6 +11,7 @@ export const updateStep = (key: string, change: Change, options?: WriteOptions):
   seesRows: true,
   run: (group) => {
     const next = change(group.read(key)?.value)
+    if (next !== keep && next !== undefined) checkLength(key)
     if (next !== keep) group.put(key, next, options)
   },
 })
@@ -31,6 +33,7 @@ export const writeStep = (batch: readonly BatchEntry[]): Step<boolean> => ({
   ),
   run: (group) => {
     if (!batch.every((entry) => isAsExpected(group, entry))) return false
+    for (const { key, value } of batch) if (value !== undefined) checkLength(key)
     for (const { key, value, expect, keepsRevision, isUncopied } of batch) {
       const kept = keepsRevision === true && typeof expect === 'number' ? expect : undefined
       group.put(key, value, { kept, ...(isUncopied && { isUncopied }) })
@@ -55,6 +58,15 @@ function isAsExpected(group: Group, { key, expect }: BatchEntry): boolean {
   if (expect === undefined) return true
   const record = group.read(key)
   return expect === 'absent' ? record === undefined : record?.revision === expect
+}
+
+/** What an index entry of PostgreSQL holds; every adapter keeps to it. docs/storage.md */
+const maxKeyBytes = 2_600
+
+/** Refuses to store a key that is too long. Reading and deleting one is no mistake: it is absent. */
+function checkLength(key: string): void {
+  if (key.length > maxKeyBytes / 4 && Buffer.byteLength(key) > maxKeyBytes)
+    throw new ServiceError('invalid', `a name is too long: at most ${maxKeyBytes} bytes can be stored`)
 }
 
 /** Refuses ill-formed text: UTF-8 would change it, so that two keys could become equal. */

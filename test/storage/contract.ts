@@ -79,6 +79,30 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
       expect([a, b, c]).not.toContain(await revisionOf(storage, 'a'))
     })
 
+    test('a key of 2,600 bytes is stored, and a longer one is absent and refused', async () => {
+      await using opened = await open()
+      const { storage } = opened
+      const longest = `${'é'.repeat(1_299)}ab`
+      const tooLong = `${longest}c`
+      await fill(storage, ['a', longest])
+      const refusal = 'a name is too long: at most 2600 bytes can be stored'
+
+      await expect(
+        storage.write([
+          { key: 'b', value: bytes('b') },
+          { key: tooLong, value: bytes('x') },
+        ]),
+      ).rejects.toThrow(refusal)
+      await expect(storage.update(tooLong, () => bytes('x'))).rejects.toThrow(refusal)
+      expect(await storage.get(tooLong)).toBeUndefined()
+      expect(await storage.take(tooLong)).toBeUndefined()
+      await storage.write([{ key: tooLong, value: undefined }])
+      await storage.deletePrefix(tooLong)
+      expect(await storage.listKeys(tooLong)).toEqual([])
+      expect(await storage.listKeys('', { after: tooLong })).toEqual([])
+      expect(await storage.listKeys('')).toEqual(['a', longest])
+    })
+
     test('a record that was never written is absent', async () => {
       await using opened = await open()
 

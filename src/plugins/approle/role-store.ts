@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { fail, refuse } from '../../errors.ts'
 import type { View, ViewEntry } from '../../core/barrier/view.ts'
@@ -20,7 +21,20 @@ const maxCachedRoles = 10_000
 /** Greatest length of the texts of a cached role. */
 const maxCachedText = 65_536
 const rolePrefix = 'role/'
-const roleKey = (name: string): string => rolePrefix + name
+const roleKey = (name: string): string => rolePrefix + keyPart(name)
+
+const mostInKey = 2_400
+/** No name has it. */
+const mark = '~'
+
+/** Any name fits into a key: of a long one, the key has the beginning and a digest. docs/storage.md#what-storage-promises */
+const keyPart = (name: string): string =>
+  name.length <= mostInKey
+    ? name
+    : name.slice(0, mostInKey) + mark + createHash('sha256').update(name).digest('base64url')
+
+/** What a key does not tell. */
+const longName = z.object({ name: z.string() })
 
 /** Which role a role id names. */
 const roleIdRow = z.object({ name: z.string(), uuid: z.string(), role_id: z.string() })
@@ -48,7 +62,7 @@ export class RoleStore implements Disposable {
   }
 
   find(name: string): Promise<Role | undefined> {
-    return this.#roles.read(name, async () => {
+    return this.#roles.read(keyPart(name), async () => {
       const stored = await this.#parts.view.get(roleKey(name))
       return stored === undefined ? undefined : readRole(name, stored)
     })
@@ -61,7 +75,7 @@ export class RoleStore implements Disposable {
     const known = await this.find(row.name)
     if (known?.record.uuid === row.uuid) return known
     // the copy is of an earlier role of that name
-    this.#roles.drop(row.name)
+    this.#roles.drop(keyPart(row.name))
     const role = await this.find(row.name)
     return role?.record.uuid === row.uuid ? role : undefined
   }
@@ -69,7 +83,15 @@ export class RoleStore implements Disposable {
   /** Sorted. */
   async names(): Promise<string[]> {
     const keys = await this.#parts.view.listKeys(rolePrefix)
-    return keys.map((key) => key.slice(rolePrefix.length)).sort()
+    const short = keys.filter((key) => !key.includes(mark)).map((key) => key.slice(rolePrefix.length))
+    const long = keys.filter((key) => key.includes(mark)).map((key) => this.#longNameAt(key))
+    return [...short, ...(await Promise.all(long)).flat()].sort()
+  }
+
+  /** Empty if the role is gone. */
+  async #longNameAt(key: string): Promise<string[]> {
+    const stored = await this.#parts.view.get(key)
+    return stored === undefined ? [] : [longName.parse(stored).name]
   }
 
   /**
@@ -84,7 +106,11 @@ export class RoleStore implements Disposable {
       const entries: ViewEntry[] = [
         {
           key: roleKey(name),
-          value: { ...laterFields(stored?.value), ...after },
+          value: {
+            ...laterFields(stored?.value),
+            ...after,
+            ...(name.length > mostInKey && { name }),
+          },
           expect: stored?.revision ?? 'absent',
         },
         ...(await this.#moveOfRoleId(name, before, after)),
@@ -120,7 +146,7 @@ export class RoleStore implements Disposable {
         await pauseAfterAttempt(attempt)
       }
     } finally {
-      this.#roles.drop(name)
+      this.#roles.drop(keyPart(name))
     }
     throw fail('unavailable', 'too many changes to one role at a time')
   }

@@ -31,7 +31,7 @@ export type LoginAttempt = UserPlace & {
   user: User | undefined
 }
 
-const maxNameBytes = 4096
+const maxNameBytes = 2048
 
 /** The method `userpass` for all of its mounts. Each mount's users are found by its uuid, so they survive a move. */
 export class UserpassMethod {

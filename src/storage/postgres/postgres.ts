@@ -55,8 +55,6 @@ export type PostgresOptions = {
   readonly stopping?: AbortSignal | undefined
 }
 
-/** PostgreSQL's index holds no longer keys. */
-const maxKeyBytes = 2_600
 const reconnectMs = 500
 const changesTimeoutMs = 1_000
 const usualListenerMs = 10_000
@@ -414,6 +412,4 @@ function checkFiles({ passwordFile, caFile }: PostgresOptions['connection']): vo
 function checkPostgresKey(key: string): void {
   checkKey(key)
   if (key.includes('\0')) throw new ServiceError('invalid', 'a name contains the character U+0000')
-  if (key.length > maxKeyBytes / 4 && Buffer.byteLength(key) > maxKeyBytes)
-    throw new ServiceError('invalid', `a name is too long: at most ${maxKeyBytes} bytes can be stored`)
 }

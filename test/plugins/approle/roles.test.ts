@@ -1,5 +1,4 @@
 import { expect, describe, test } from 'vitest'
-import { testOfOneServer } from '../../support/of-one-server.ts'
 import { shared } from '../../support/shared.ts'
 import { startMachines, told } from './machines.ts'
 
@@ -84,7 +83,23 @@ describe('a role', () => {
     },
   )
 
-  testOfOneServer('cannot have a name of more than 4096 bytes', async () => {
+  test('with a name of 4096 bytes is listed, changed and deleted', async () => {
+    const at = await mount()
+    const [one, two] = ['a', 'b'].map((end) => 'a'.repeat(4095) + end)
+    for (const name of [one, two, 'short'])
+      await at.at(`role/${name}`).write({ role_id: `id-${name?.at(-1)}` })
+
+    await at.at(`role/${two}`).write({ token_ttl: 60 })
+
+    expect((await at.at('role').list()).body.data).toEqual({ keys: [one, two, 'short'] })
+    expect((await at.at(`role/${one}/token-ttl`).read()).body.data).toEqual({ token_ttl: 0 })
+    expect((await at.at(`role/${two}`).read()).body.data).toEqual({ ...fresh, token_ttl: 60 })
+    expect((await at.at(`role/${two}/role-id`).read()).body.data).toEqual({ role_id: 'id-b' })
+    await at.at(`role/${one}`).delete()
+    expect((await at.at('role').list()).body.data).toEqual({ keys: [two, 'short'] })
+  })
+
+  test('cannot have a name of more than 4096 bytes', async () => {
     const at = await mount()
     const text = '400 role_name is longer than maximum of 4096 bytes'
 
