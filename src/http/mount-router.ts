@@ -305,11 +305,14 @@ const verbs: Record<string, Operation> = {
 /** A verb with an operation. */
 export const isKnownVerb = (verb: string): boolean => Object.hasOwn(verbs, verb)
 
+/** Whether a query may have one of the three names that `operationOf` looks for: also one that is encoded. */
+const mayChangeOperation = /(?:^|&)(?:help|list|scan|[^=&]*%)/
+
 /** The operation of a verb and, for GET, of `list` and `scan`. docs/contract/http.md#verbs-and-paths */
 function operationOf(verb: string, query: string): { operation: Operation | undefined; status: number } {
   const plain = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined
   if (plain === undefined) return { operation: undefined, status: 405 }
-  if (query === '') return { operation: plain, status: 405 }
+  if (!mayChangeOperation.test(query)) return { operation: plain, status: 405 }
   const parameters = new URLSearchParams(query)
   if ((parameters.get('help') ?? '') !== '') return { operation: 'help', status: 405 }
   if (plain !== 'read') return { operation: plain, status: 405 }

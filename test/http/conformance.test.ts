@@ -212,6 +212,7 @@ describe('transport and envelope', () => {
     { method: 'LIST', query: '' },
     { method: 'GET', query: '?list=true' },
     { method: 'GET', query: '?list=T' },
+    { method: 'GET', query: '?a=b&l%69st=%74rue' },
   ])('$method $query lists the policies, root last', async ({ method, query }) => {
     const { status, body } = await server.root.call(method, `sys/policies/acl${query}`)
 

@@ -5,7 +5,7 @@ import { refuse } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { boolField, stringField } from '../../../lib/fields.ts'
 import type { ConfigRecord } from '../config/config-record.ts'
-import { ownClientIds } from '../sign-in/own-clients.ts'
+import { ownClientIdsBy } from '../sign-in/own-clients.ts'
 import type { Readiness } from '../credentials/readiness.ts'
 import { holderOfRole, type MountState } from '../mount-state.ts'
 import { checkAreHarmless } from '../app-roles/resolve-app-roles.ts'
@@ -19,6 +19,7 @@ import type { FreshToken } from '../upstream/transport.ts'
 import { callWithin } from '../upstream-work.ts'
 import { credentialTypeOf, federatedClientOf } from './federated-role.ts'
 import { identityTokenUse } from './identity-token-use.ts'
+import type { KeptToken } from './kept-tokens.ts'
 import { requestedScope } from './requested-scope.ts'
 import { tokenRefusal } from './token-refusal.ts'
 
@@ -92,8 +93,13 @@ export class FederatedCredentials {
       : { data, warnings: [await this.#untilAccepted(use, readiness, correlationId)] }
   }
 
-  /** An access token of a role, kept or new. */
-  async token(mount: Mount, name: string, { scope: sent, fresh }: TokenRequest, correlationId: string) {
+  /** An access token of a role, kept or new, as JSON for a response. */
+  async token(
+    mount: Mount,
+    name: string,
+    { scope: sent, fresh }: TokenRequest,
+    correlationId: string,
+  ): Promise<string> {
     const { clock } = this.#parts
     const call = callWithin(clock, correlationId)
     const use = await this.#use(mount, name, call)
@@ -103,7 +109,7 @@ export class FederatedCredentials {
       fresh,
       () => this.#exchange(use, scope, call),
     )
-    return accessTokenData(kept, clock.now())
+    return accessTokenText(kept, clock.now())
   }
 
   async #use(mount: Mount, typed: string, call: UpstreamCall): Promise<Use> {
@@ -115,7 +121,7 @@ export class FederatedCredentials {
       throw refuse('invalid', `role '${name}' has no federated credential`)
     const clientId = federatedClientOf(role)
     const config = await state.findConfig()
-    checkIsNotOwn(clientId, await ownClientIds(state, call))
+    checkIsNotOwn(clientId, await ownClientIdsBy(config, state, call))
     checkAreHarmless(role, mount)
     return { mount, state, name, role, clientId, config }
   }
@@ -212,16 +218,11 @@ function acceptedBy({ code }: UpstreamError, begun: number, { trust }: RoleRecor
   return trust !== undefined && untrustedSubject.has(code) ? trust.since + newTrustMs : undefined
 }
 
-/** An access token for a response. docs/contract/cloud.md#access-tokens */
-export function accessTokenData(
-  { token, lifetimeMs, extendedLifetimeMs = lifetimeMs, askedAt }: FreshToken & { readonly askedAt: number },
+/** An access token as JSON for a response. docs/contract/cloud.md#access-tokens */
+export function accessTokenText(
+  { quoted, lifetimeMs, extendedLifetimeMs = lifetimeMs, askedAt }: KeptToken,
   now: number,
-) {
+): string {
   const left = (lifetime: number) => Math.max(0, Math.floor((askedAt + lifetime - now) / 1000))
-  return {
-    token_type: 'Bearer',
-    expires_in: left(lifetimeMs),
-    ext_expires_in: left(extendedLifetimeMs),
-    access_token: token,
-  }
+  return `{"token_type":"Bearer","expires_in":${left(lifetimeMs)},"ext_expires_in":${left(extendedLifetimeMs)},"access_token":${quoted}}`
 }

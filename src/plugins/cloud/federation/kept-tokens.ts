@@ -2,13 +2,16 @@ import { RecordCache } from '../../../core/record-cache.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { FreshToken } from '../upstream/transport.ts'
 
-/** An access token, and when it was asked for, in milliseconds since the epoch. */
-export type KeptToken = FreshToken & { readonly askedAt: number }
+/** An access token, when it was asked for, in milliseconds since the epoch, and its text in a JSON document. */
+export type KeptToken = FreshToken & { readonly askedAt: number; readonly quoted: string }
 
 /** Whose token, of which client, and for which scope. */
 export type TokenKey = { readonly holder: string; readonly clientId: string; readonly scope: string }
 
 type Entry = KeptToken & { readonly holder: string }
+
+/** A scope has no spaces, and the name of a holder no line breaks. */
+const idOf = ({ holder, clientId, scope }: TokenKey): string => `${scope} ${holder}\n${clientId}`
 
 const mostKept = 2_000
 
@@ -27,7 +30,7 @@ export class KeptTokens {
 
   /** Returns a kept token, or one that `request` gets; `isFresh`: one that is asked for from now on. */
   async get(key: TokenKey, isFresh: boolean, request: () => Promise<FreshToken>): Promise<KeptToken> {
-    const id = JSON.stringify([key.holder, key.clientId, key.scope])
+    const id = idOf(key)
     const kept = isFresh ? undefined : this.#kept.get(id)
     if (kept !== undefined && this.#clock.now() < kept.askedAt + kept.lifetimeMs / 2) return kept
     const running = this.#running.get(id)
@@ -53,7 +56,7 @@ export class KeptTokens {
     const askedAt = this.#clock.now()
     const running = request()
       .then((token) => {
-        const kept = { ...token, askedAt }
+        const kept = { ...token, askedAt, quoted: JSON.stringify(token.token) }
         this.#kept.set(id, { ...kept, holder }, drops)
         return kept
       })

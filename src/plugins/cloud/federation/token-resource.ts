@@ -21,7 +21,7 @@ export const accessTokenAnswer = {
 /** docs/contract/cloud.md#access-tokens */
 export function tokenResource(federated: FederatedCredentials): Resource {
   const handle = async ({ call, mount, params, input }: Exchange<TokenRequest, { name: string }>) => ({
-    data: await federated.token(mount, params.name, input, call.requestId),
+    dataText: await federated.token(mount, params.name, input, call.requestId),
   })
   return resource('/token/:name', {
     help: 'An access token of a federated role, which ends by itself.',

@@ -1,4 +1,5 @@
 import { refuse, ServiceError } from '../../../errors.ts'
+import type { ConfigRecord } from '../config/config-record.ts'
 import { signInValues } from '../config/effective-settings.ts'
 import type { MountState } from '../mount-state.ts'
 import { callerError, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
@@ -15,7 +16,17 @@ export async function ownClientIds(
   call: UpstreamCall,
   { fresh = false } = {},
 ): Promise<string[]> {
-  const values = signInValues(await state.findConfig(), state.operator, state.isHostOffered)
+  return ownClientIdsBy(await state.findConfig(), state, call, { fresh })
+}
+
+/** The same for a mount whose configuration is at hand. */
+export async function ownClientIdsBy(
+  config: ConfigRecord | undefined,
+  state: MountState,
+  call: UpstreamCall,
+  { fresh = false } = {},
+): Promise<string[]> {
+  const values = signInValues(config, state.operator, state.isHostOffered)
   const ids = [values.clientId, values.managedIdentityClientId].filter((id) => id !== '')
   const type = chooseType(values)
   // a mount to which the machine's identity is not offered does not sign in as the machine

@@ -167,7 +167,7 @@ export const staticRoleResources = (engine: CloudEngine): Resource[] => [
       input: tokenFields,
       ...accessTokenAnswer,
       handle: async ({ mount, params, input, call }) => ({
-        data: await engine.staticRoles.token(mount, roleName(params), input, call.requestId),
+        dataText: await engine.staticRoles.token(mount, roleName(params), input, call.requestId),
       }),
     },
   }),

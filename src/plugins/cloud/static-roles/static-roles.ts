@@ -170,8 +170,8 @@ export class StaticRoles implements AsyncDisposable {
     return readStaticCredential(name, metadata, { state: stateOf(mount), clock, correlationId })
   }
 
-  /** An access token for the application of a role. */
-  token(mount: Mount, name: string, sent: TokenRequest, correlationId: string): Promise<object> {
+  /** An access token for the application of a role, as JSON for a response. */
+  token(mount: Mount, name: string, sent: TokenRequest, correlationId: string): Promise<string> {
     const { stateOf, clock } = this.#parts
     return staticToken(name, sent, { state: stateOf(mount), clock, correlationId })
   }

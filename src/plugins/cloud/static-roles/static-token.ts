@@ -1,5 +1,5 @@
 import { refuse } from '../../../errors.ts'
-import { accessTokenData, type TokenRequest } from '../federation/federated-credentials.ts'
+import { accessTokenText, type TokenRequest } from '../federation/federated-credentials.ts'
 import { requestedScope } from '../federation/requested-scope.ts'
 import { tokenRefusal } from '../federation/token-refusal.ts'
 import { UpstreamError } from '../upstream/index.ts'
@@ -7,14 +7,14 @@ import { callWithin } from '../upstream-work.ts'
 import { type ReadWork, usablePassword } from './read-static-credential.ts'
 
 /**
- * An access token for the application of a static role, by its password. Tokens are kept for each password, so
+ * An access token for the application of a static role, by its password, as JSON for a response. Tokens are kept for each password, so
  * a rotation makes new ones. docs/cloud-static-roles.md#access-tokens
  */
 export async function staticToken(
   name: string,
   { scope: sent, fresh }: TokenRequest,
   { state, clock, correlationId }: ReadWork,
-): Promise<object> {
+): Promise<string> {
   const role = await state.staticRoles.find(name)
   if (role === undefined) throw refuse('invalid', `role '${name}' does not exist`)
   const current = await usablePassword(name, role, { state, call: callWithin(clock, correlationId) })
@@ -27,5 +27,5 @@ export async function staticToken(
       throw error instanceof UpstreamError ? tokenRefusal(error) : error
     })
   })
-  return accessTokenData(kept, clock.now())
+  return accessTokenText(kept, clock.now())
 }
