@@ -248,12 +248,25 @@ test('a refusal is reported with its reason, and the rest is imported', async ()
 })
 
 /** Passes requests on to a server, and breaks the connections of those that `breaks` selects after their answer. */
-async function startBreaking(to: TestServer, breaks: (method: string, path: string) => boolean) {
+const startBreaking = (to: TestServer, breaks: (method: string, path: string) => boolean) =>
+  startBetween(to, async ({ method, url }, answer) =>
+    breaks(method, url.split('?')[0] ?? '') ? undefined : answer,
+  )
+
+type Passed = { method: string; url: string; headers: IncomingHttpHeaders; body: Buffer<ArrayBuffer> }
+type Answered = Awaited<ReturnType<typeof passOn>>
+
+/** Passes requests on to a server, and changes its answers; undefined breaks the connection. */
+async function startBetween(
+  to: TestServer,
+  changed: (request: Passed, answer: Answered) => Promise<Answered | undefined>,
+) {
   const passed = createServer(async (request, response) => {
     const { method = '', url = '', headers } = request
-    const { body, status, type } = await passOn(to, { method, url, headers, body: await buffer(request) })
-    if (breaks(method, url.split('?')[0] ?? '')) return void request.socket.destroy()
-    response.writeHead(status, { 'content-type': type }).end(body)
+    const sent = { method, url, headers, body: await buffer(request) }
+    const answer = await changed(sent, await passOn(to, sent))
+    if (answer === undefined) return void request.socket.destroy()
+    response.writeHead(answer.status, { 'content-type': answer.type }).end(answer.body)
   })
   passed.listen(0, '127.0.0.1')
   await once(passed, 'listening')
@@ -267,8 +280,6 @@ async function startBreaking(to: TestServer, breaks: (method: string, path: stri
     },
   }
 }
-
-type Passed = { method: string; url: string; headers: IncomingHttpHeaders; body: Buffer<ArrayBuffer> }
 
 async function passOn({ url: origin }: TestServer, { method, url, headers, body }: Passed) {
   const kept = Object.entries(headers).filter(
@@ -308,6 +319,70 @@ test('what breaks on the way is reported, holds back what depends on it, and is 
   expect((await to.root.read('kv2/metadata/app')).body['data']).toMatchObject({ current_version: 2 })
   expect((await to.root.read('kv2/config')).body['data']).toMatchObject({ cas_required: true })
 })
+
+test('metadata keeps a key named __proto__', async () => {
+  await using from = await startTestServer()
+  await using to = await startTestServer()
+  const texts = '{"__proto__":"p","constructor":"c"}'
+  const write = async (path: string, raw: string) =>
+    expect((await from.root.write(path, undefined, { raw })).status).toBeLessThan(300)
+  await write('identity/entity', `{"name":"alice","metadata":${texts}}`)
+  await write('identity/group', `{"name":"web","metadata":${texts}}`)
+  await write('sys/namespaces/team', `{"custom_metadata":${texts}}`)
+  await write('sys/mounts/kv2', '{"type":"kv-v2"}')
+  await write('kv2/metadata/a', `{"custom_metadata":${texts}}`)
+
+  expect((await importAll(from, to)).failed).toEqual([])
+
+  for (const path of [
+    'identity/entity/name/alice',
+    'identity/group/name/web',
+    'sys/namespaces/team',
+    'kv2/metadata/a',
+  ])
+    expect((await to.root.read(path)).text, path).toMatch(
+      /etadata":\{("constructor":"c","__proto__":"p"|"__proto__":"p","constructor":"c")\}/,
+    )
+})
+
+test('a namespace whose name has letters beyond ASCII is imported', async () => {
+  await using from = await startTestServer()
+  await using to = await startTestServer()
+  expect((await from.root.write('sys/namespaces/%C3%A9quipe%E6%97%A5', {})).status).toBe(200)
+  await from.root.write('%C3%A9quipe%E6%97%A5/sys/policies/acl/p', { policy: 'path "x" {}' })
+
+  const { failed } = await importAll(from, to)
+
+  expect(failed).toEqual([])
+  expect((await to.root.read('%C3%A9quipe%E6%97%A5/sys/policies/acl/p')).status).toBe(200)
+})
+
+test('a source cannot make the import write elsewhere by the names that it lists', async () => {
+  await using from = await startTestServer()
+  await using to = await startTestServer()
+  await from.root.write('sys/mounts/kv1', { type: 'kv' })
+  await from.root.write('kv1/a', { policy: 'path "*" { capabilities = ["sudo"] }' })
+  const names = ['../sys/policies/acl/evil', '../sys/policies/acl/other/', './a']
+  await using hostile = await startBetween(from, async ({ url }, answer) => {
+    if (url.startsWith('/v1/kv1/?list'))
+      return { ...answer, body: Buffer.from(JSON.stringify({ data: { keys: names } })) }
+    return url.includes('sys/policies/acl/evil') ? passOn(from, { ...hostileRead }) : answer
+  })
+
+  const { failed } = await importAll(from, to, { only: 'kv' })
+  const report = await importAll(hostile.server, to, { only: 'kv' })
+
+  expect(failed).toEqual([])
+  expect(pathsOf(report.failed, 'secret')).toContain('kv1/../sys/policies/acl/evil')
+  expect((await to.root.read('sys/policies/acl/evil')).status).toBe(404)
+})
+
+const hostileRead = {
+  method: 'GET',
+  url: '/v1/kv1/a',
+  headers: { 'x-vault-token': 'root' },
+  body: Buffer.alloc(0),
+}
 
 test('a source that refuses to show something is reported, section by section', async () => {
   await using from = await startFilled()
@@ -444,6 +519,27 @@ describe('secrets', () => {
       })
     expect((await to.root.read('kv2/metadata/a')).body['data']).toMatchObject({
       ...{ current_version: 3, custom_metadata: null },
+    })
+  })
+
+  test('whose versions disappear meanwhile have no other value on the target', async () => {
+    await using servers = await twoServers()
+    const { from, to } = servers
+    for (const v of [1, 2, 3]) await put(from, 'a', { v })
+    await using racing = await startBetween(from, async (request, answer) => {
+      const isRead = request.url.startsWith('/v1/kv2/data/a?version=2')
+      if (!isRead) return answer
+      await from.root.write('kv2/destroy/a', { versions: [2] })
+      return passOn(from, request)
+    })
+
+    const { imported, failed } = await importAll(racing.server, to, { only: 'kv' })
+
+    expect(pathsOf(imported, 'secret')).toEqual(['kv2/a'])
+    expect(failed).toMatchObject([{ kind: 'secret_version', path: 'kv2/a version 2' }])
+    expect((await to.root.read('kv2/data/a?version=2')).status).toBe(404)
+    expect((await to.root.read('kv2/metadata/a')).body['data']?.['versions']).toMatchObject({
+      ...{ 1: { destroyed: false }, 2: { destroyed: true }, 3: { destroyed: false } },
     })
   })
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { textMap } from '../../lib/text-map.ts'
 import { eachOf } from './each.ts'
 import { accessorMap } from './mounts.ts'
 import { type Body, RefusedRequest } from './remote-server.ts'
@@ -9,12 +10,12 @@ const atOnce = 8
 const aliasShape = z.object({
   name: z.string(),
   mount_accessor: z.string(),
-  custom_metadata: z.record(z.string(), z.string()).nullish(),
+  custom_metadata: textMap.nullish(),
 })
 const entityShape = z.object({
   id: z.string(),
   name: z.string(),
-  metadata: z.record(z.string(), z.string()).nullish(),
+  metadata: textMap.nullish(),
   policies: z.array(z.string()).nullish(),
   disabled: z.boolean().default(false),
   aliases: z.array(aliasShape).nullish(),
@@ -23,7 +24,7 @@ const groupShape = z.object({
   id: z.string(),
   name: z.string(),
   type: z.string(),
-  metadata: z.record(z.string(), z.string()).nullish(),
+  metadata: textMap.nullish(),
   policies: z.array(z.string()).nullish(),
   member_entity_ids: z.array(z.string()).nullish(),
   member_group_ids: z.array(z.string()).nullish(),

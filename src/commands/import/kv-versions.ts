@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Body, bodyShape } from './remote-server.ts'
+import { type Body, bodyShape, RefusedRequest } from './remote-server.ts'
 import type { Scope } from './scope.ts'
 
 /** In the custom metadata of a key whose import has not ended. */
@@ -31,14 +31,13 @@ export async function importKey(scope: Scope, mount: string, key: string): Promi
   if (ours !== undefined && ours.custom_metadata?.[mark] !== markText) return report.existed(item)
   const { data: theirs } = metadataShape.safeParse(await from.read(`${mount}metadata/${key}`))
   if (theirs === undefined) return report.failed(item, 'the secret is gone')
-  const deleted = deletedVersions(theirs)
-  if (!isDryRun) await new KeyImport(scope, mount, key, theirs).run(ours?.current_version)
+  const vanished = isDryRun ? [] : await new KeyImport(scope, mount, key, theirs).run(ours?.current_version)
   report.imported(item)
-  for (const version of deleted)
-    report.failed(
-      { kind: 'secret_version', namespace, path: `${mount}${key} version ${version}` },
-      'it is deleted, so the source does not show it',
-    )
+  const lost = (version: number, reason: string) =>
+    report.failed({ kind: 'secret_version', namespace, path: `${mount}${key} version ${version}` }, reason)
+  for (const version of deletedVersions(theirs))
+    lost(version, 'it is deleted, so the source does not show it')
+  for (const version of vanished) lost(version, 'it was deleted while it was imported')
 }
 
 type VersionInfo = Metadata['versions'][string]
@@ -46,8 +45,10 @@ type VersionInfo = Metadata['versions'][string]
 /** Has a time in the past. */
 const isDeleted = ({ deletion_time: time }: VersionInfo) => time !== '' && Date.parse(time) <= Date.now()
 
-const deletedVersions = ({ versions }: Metadata): string[] =>
-  Object.entries(versions).flatMap(([version, info]) => (isDeleted(info) && !info.destroyed ? [version] : []))
+const deletedVersions = ({ versions }: Metadata): number[] =>
+  Object.entries(versions).flatMap(([version, info]) =>
+    isDeleted(info) && !info.destroyed ? [Number(version)] : [],
+  )
 
 class KeyImport {
   readonly #scope: Scope
@@ -64,19 +65,23 @@ class KeyImport {
     this.#theirs = theirs
   }
 
-  /** `written`: how many versions an earlier run wrote. */
-  async run(written = 0): Promise<void> {
+  /** `written`: how many versions an earlier run wrote. Resolves with those that the source no longer has. */
+  async run(written = 0): Promise<readonly number[]> {
     const { current_version: current, versions } = this.#theirs
     const kept = Math.max(1, ...Object.keys(versions).map((version) => current - Number(version) + 1))
     const unfinished = { custom_metadata: { [mark]: markText }, max_versions: kept }
     await this.#settings({ ...unfinished, delete_version_after: '0s' })
-    const lost: number[] = []
+    const [lost, vanished]: [number[], number[]] = [[], []]
     for (let version = 1; version <= current; version += 1) {
       const info = versions[version]
       const isLost = info === undefined || info.destroyed || isDeleted(info)
       if (isLost) lost.push(version)
-      if (version > written) await this.#write(version, isLost ? undefined : info)
+      if (version <= written) continue
+      const data = isLost ? undefined : await this.#dataOf(version)
+      if (data === undefined && !isLost) vanished.push(version)
+      await this.#write(version, data === undefined ? undefined : { data, ends: info?.deletion_time ?? '' })
     }
+    lost.push(...vanished)
     for (let at = 0; at < lost.length; at += versionsPerRequest)
       await this.#scope.to.write(`${this.#mount}destroy/${this.#key}`, {
         versions: lost.slice(at, at + versionsPerRequest),
@@ -87,16 +92,26 @@ class KeyImport {
       ...(metadata_cas_required ? { metadata_cas_required } : {}),
       custom_metadata: this.#theirs.custom_metadata ?? {},
     })
+    return vanished
   }
 
-  async #write(version: number, info: VersionInfo | undefined): Promise<void> {
-    const { from, to } = this.#scope
-    const path = `${this.#mount}data/${this.#key}`
-    const read = info === undefined ? undefined : await from.read(path, { version: String(version) })
-    const { data } = dataShape.safeParse(read)
-    await this.#deleteAfter(info?.deletion_time ?? '')
-    const body: Body = { data: data === undefined ? {} : data.data, options: { cas: version - 1 } }
-    await to.write(path, body)
+  /** Undefined if it is gone since its metadata was read. */
+  async #dataOf(version: number): Promise<Body | null | undefined> {
+    const read = await this.#scope.from.read(`${this.#mount}data/${this.#key}`, { version: String(version) })
+    if (read === undefined) return undefined
+    const { data: shown } = dataShape.safeParse(read)
+    if (shown === undefined) throw new RefusedRequest(0, `the source does not show version ${version}`)
+    return shown.data
+  }
+
+  /** Without `shown`, the version holds nothing and is destroyed in the end. */
+  async #write(
+    version: number,
+    shown: { readonly data: Body | null; readonly ends: string } | undefined,
+  ): Promise<void> {
+    await this.#deleteAfter(shown?.ends ?? '')
+    const body: Body = { data: shown === undefined ? {} : shown.data, options: { cas: version - 1 } }
+    await this.#scope.to.write(`${this.#mount}data/${this.#key}`, body)
   }
 
   /** The next version ends when the one of the source does. */

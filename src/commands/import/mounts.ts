@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Body, givenFields, type RemoteServer } from './remote-server.ts'
+import { type Body, bodyShape, givenFields, type RemoteServer } from './remote-server.ts'
 
 const mountTable = z.record(
   z.string(),
@@ -8,7 +8,7 @@ const mountTable = z.record(
     accessor: z.string().default(''),
     description: z.string().default(''),
     config: z.record(z.string(), z.unknown()).nullish(),
-    options: z.record(z.string(), z.unknown()).nullish(),
+    options: bodyShape.nullish(),
     local: z.boolean().default(false),
   }),
 )

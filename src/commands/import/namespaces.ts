@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { textMap } from '../../lib/text-map.ts'
 import { RefusedRequest, type RemoteServer } from './remote-server.ts'
 import { importOne, noteOf, type Scope } from './scope.ts'
 
 const kind = 'namespace'
-const shape = z.object({ custom_metadata: z.record(z.string(), z.string()).nullish() })
+const shape = z.object({ custom_metadata: textMap.nullish() })
 
 /** The namespaces right below one; each name ends in `/`. None on a server without namespaces. */
 export async function childrenOf(server: RemoteServer): Promise<readonly string[]> {

@@ -13,6 +13,8 @@ const checkAttempts = 3
 const mostOfFailures = 4
 const firstPauseMs = 200
 const maxPauseMs = 10_000
+/** However long a server asks to wait. */
+const longestWishMs = 60_000
 const maxReasonLength = 500
 
 /** The object of a request or a response. Numbers that JavaScript would change are `JsonNumber`s. */
@@ -121,7 +123,7 @@ export class RemoteServer {
           ? isBusy(status) || (isRead && hasFailed(status) && attempts - left < mostOfFailures)
           : mayRepeat(isRead, failure)
       if (isRepeated && left > 0) {
-        await sleep(Math.max(pauseMs, 1000 * Number(headers.get('retry-after') ?? 0) || 0, 0))
+        await sleep(Math.max(pauseMs, Math.min(wishedMs(headers), longestWishMs)))
         pauseMs = Math.min(2 * pauseMs, maxPauseMs)
         continue
       }
@@ -142,7 +144,7 @@ export class RemoteServer {
     const headers = {
       'x-vault-token': this.#token,
       'x-vault-request': 'true',
-      ...(this.#namespace === '' ? {} : { 'x-vault-namespace': this.#namespace }),
+      ...(this.#namespace === '' ? {} : { 'x-vault-namespace': inHeader(this.#namespace) }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     }
     const none = { status: 0, headers: new Headers(), text: '' }
@@ -176,8 +178,19 @@ export class RemoteServer {
   }
 }
 
-/** Encodes each segment of a path. */
-const encodedPath = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
+/** Encodes each segment of a path. Names that a server lists must not lead to other paths. */
+function encodedPath(path: string): string {
+  const segments = path.split('/')
+  if (segments.includes('.') || segments.includes('..'))
+    throw new RefusedRequest(0, 'a path with the segment . or .. is another path')
+  return segments.map(encodeURIComponent).join('/')
+}
+
+/** `fetch` sends each character of a header as one byte. */
+const inHeader = (text: string): string => Buffer.from(text).toString('latin1')
+
+/** How long a server asks to wait; 0 if it does not say so in seconds. */
+const wishedMs = (headers: Headers): number => 1000 * Number(headers.get('retry-after') ?? 0) || 0
 
 /** Of the server, or of a proxy before it. A write may have been processed. */
 const hasFailed = (status: number) => status === 500 || status === 502 || status === 504
