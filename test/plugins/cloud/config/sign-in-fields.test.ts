@@ -163,6 +163,11 @@ describe('a certificate in the configuration', () => {
       ...{ client_certificate_thumbprint: made.thumbprint_sha256 },
       client_certificate_expiration: made.expiration,
     })
+    const { text: metrics } = await server.root.read('sys/metrics?format=prometheus')
+    const end = Date.parse(made.expiration) / 1000
+    expect(metrics).toMatch(
+      new RegExp(`gatehouse_cloud_root_certificate_expiry_timestamp_seconds\\{mount="${path}/"\\} ${end}\n`),
+    )
     expect(await written(ids, certificate)).toMatchObject({
       ...{ status: 400, error: ['client_certificate: wrong password'] },
     })

@@ -340,3 +340,20 @@ test('whois finds the static role of a client id', async () => {
   })
   expect(await debris(fixture)).toEqual([])
 })
+
+// docs/monitoring.md#metrics
+test('a gauge counts the roles that are due', async () => {
+  // no look finds them meanwhile
+  await using fixture = await startStaticFixture({ cloudTimes: { staticTimes: { lookMs: 3_600_000 } } })
+  for (const name of ['one', 'two']) await aStaticRole(fixture, name, { rotation_period: '1h' })
+  await aStaticRole(fixture, 'later', { rotation_period: '3h' })
+  const due = async () => {
+    const { text } = await fixture.root.read('sys/metrics?format=prometheus')
+    return /gatehouse_cloud_static_roles_due\{mount="cloud\/"\} (\d+)/.exec(text)?.[1]
+  }
+
+  const before = await due()
+  fixture.clock.advance(2 * hour)
+
+  expect([before, await due()]).toEqual(['0', '2'])
+})
