@@ -106,7 +106,13 @@ export function addHostIdentities(
 }
 
 export function addGroup(tenant: Tenant, displayName: string, kind: GroupKind = 'assigned'): { id: string } {
-  const group = { id: randomUUID(), displayName, memberIds: new Set<string>(), kind, seq: tenant.nextSeq() }
+  const group = {
+    id: randomUUID(),
+    displayName,
+    memberIds: new Map<string, number>(),
+    kind,
+    seq: tenant.nextSeq(),
+  }
   tenant.groups.set(group.id, group)
   return { id: group.id }
 }

@@ -50,7 +50,7 @@ export function groupRoutes(parts: ApiParts): Route[] {
       path: /^\/v1\.0\/groups\/(?<id>[^/]+)\/members$/,
       handle: (call) => {
         mayCaller.readGroups(call)
-        const items = [...groupOf(call).memberIds].flatMap((id) => tenant.principals.get(id) ?? [])
+        const items = [...groupOf(call).memberIds.keys()].flatMap((id) => tenant.principals.get(id) ?? [])
         const show = (principal: (typeof items)[number]) => ({
           '@odata.type': '#microsoft.graph.servicePrincipal',
           ...showPrincipal(call.view, 'changeToList')(principal),
@@ -79,7 +79,10 @@ export function groupRoutes(parts: ApiParts): Route[] {
         const group = groupOf(call)
         mayCaller.removeMember(call, group)
         const member = readId(call.params.member)
-        if (!group.memberIds.delete(member)) throw resourceMissing(member)
+        const since = group.memberIds.get(member)
+        if (since === undefined || !hasHeard(call.view, since, 'rightToRemoval'))
+          throw resourceMissing(member)
+        group.memberIds.delete(member)
         return { status: 204 }
       },
     },
@@ -143,7 +146,7 @@ function addMember({ tenant }: ApiParts, call: Call, groupOf: (call: Call) => Gr
       "One or more added object references already exist for the following modified properties: 'members'."
     throw new ApiError(400, 'Request_BadRequest', message)
   }
-  group.memberIds.add(id)
+  group.memberIds.set(id, call.view.now)
   return { status: 204 }
 }
 

@@ -47,7 +47,7 @@ export function inventoryOf(tenant: Tenant): Thing[] {
       .filter(({ fixture }) => !fixture)
       .map((assignment) => assignmentThing(tenant, assignment)),
     ...[...tenant.groups.values()].flatMap(({ id, displayName, memberIds }) =>
-      [...memberIds].map((memberId) =>
+      [...memberIds.keys()].map((memberId) =>
         memberThing(tenant, { id: `${id}/${memberId}`, name: displayName, memberId }),
       ),
     ),

@@ -39,7 +39,8 @@ export function assignmentRoutes(parts: ApiParts): Route[] {
       path: arm(`(?<scope>.*)${provider}/(?<name>[^/]+)`),
       handle: (call) => {
         const { found } = find(tenant, call, 'delete')
-        if (found === undefined) return { status: 204 }
+        if (found === undefined || !hasHeard(call.view, found.createdAt, 'rightToRemoval'))
+          return { status: 204 }
         tenant.removeAssignment(found)
         return { status: 200, body: showAssignment(found) }
       },

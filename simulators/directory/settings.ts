@@ -16,6 +16,7 @@ const delayFields = z.strictObject({
   servicePrincipalToPassword: seconds.describe('a new service principal is not found by its addPassword'),
   servicePrincipalToResourceManager: seconds.describe('PrincipalNotFound, unless the principalType is sent'),
   servicePrincipalToGroup: seconds.describe('a new service principal cannot be a member'),
+  rightToRemoval: seconds.describe('a new membership or role assignment is not found by its removal'),
   servicePrincipalToAppRole: seconds.describe('a new service principal cannot get an app role'),
   secretToToken: seconds.describe('a new secret is refused: 7000215'),
   removedSecretToToken: seconds.describe('a removed secret, or one of a deleted application, still works'),

@@ -49,7 +49,14 @@ export type Principal = Holder & {
 export type ManagedIdentity = Application & { assigned: 'system' | 'user'; resourceId: string }
 /** `dynamic`: a rule determines the members; `on-premises`: synchronized, and can only be changed there. */
 export type GroupKind = 'assigned' | 'dynamic' | 'on-premises' | 'role-assignable'
-export type Group = { seq: number; id: string; displayName: string; memberIds: Set<string>; kind: GroupKind }
+/** `memberIds`: when each became a member. */
+export type Group = {
+  seq: number
+  id: string
+  displayName: string
+  memberIds: Map<string, number>
+  kind: GroupKind
+}
 /** A permission that a resource offers. */
 export type AppRole = {
   id: string

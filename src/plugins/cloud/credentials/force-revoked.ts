@@ -21,6 +21,7 @@ type Owned = Partial<
     | 'client_id'
     | 'sp_object_id'
     | 'role_assignment_ids'
+    | 'group_membership_ids'
     | 'app_roles'
     | 'key_id'
     | 'correlation_id'
@@ -39,6 +40,7 @@ function removalsOf(owned: Owned, accessor: string): Intent[] {
     key_id,
     sp_object_id,
     role_assignment_ids: assignments = [],
+    group_membership_ids: group_ids = [],
     app_roles: appRoles = [],
   } = owned
   if (objectId === undefined || objectId === '') return []
@@ -56,6 +58,9 @@ function removalsOf(owned: Owned, accessor: string): Intent[] {
       ...(sp_object_id === undefined ? {} : { service_principal_id: sp_object_id }),
     },
     ...(assignments.length === 0 ? [] : [{ kind: 'roleAssignments' as const, assignment_ids: assignments }]),
+    ...(sp_object_id === undefined || group_ids.length === 0
+      ? []
+      : [{ kind: 'groupMembership' as const, service_principal_id: sp_object_id, group_ids }]),
     ...(sp_object_id === undefined || appRoles.length === 0
       ? []
       : [

@@ -12,7 +12,7 @@ import {
 import { grantOf } from '../app-roles/app-role.ts'
 import type { Intent } from '../intents/intent.ts'
 import { credentialRemoval } from './credential-record.ts'
-import { isGone, wasRemoved } from '../upstream/removal.ts'
+import { isGone, isNewObject, wasRemoved } from '../upstream/removal.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import { otherTenantReason } from '../upstream/tenant.ts'
 import { tagOf } from '../upstream/object-names.ts'
@@ -37,8 +37,6 @@ type Revocation = RevocationParts & {
 
 /** The lease store limits a revocation to 90 s. */
 const limitMs = 85_000
-/** While a lease is younger than this, "not found" may mean that the object is not replicated yet. */
-const youthMs = 600_000
 const purgeEveryMs = 2_000
 const purgeLimitMs = 30_000
 /**
@@ -71,12 +69,14 @@ export async function revokeCredential(
     correlationId: data.correlation_id ?? random.uuid(),
   }
   const revocation: Revocation = { ...parts, lease, upstream, call }
-  const left = await (isStatic(data) ? removePassword(data, revocation) : removePrincipal(data, revocation))
+  const { left, areUnsure } = isStatic(data)
+    ? { left: await removePassword(data, revocation), areUnsure: false }
+    : await removePrincipal(data, revocation)
   const recorded = state.intents.recordEntries(left, upstream.settings.tenantId)
   // this write ends the lease's ownership: only then may the undo begin
   const row = data.client_id === undefined ? [] : [credentialRemoval(data.client_id, lease)]
   await state.view.write([...row, ...recorded.entries])
-  await state.intents.undo(recorded.ids)
+  await state.intents.undo(recorded.ids, { isUnderway: areUnsure })
 }
 
 /** Returns what is left to undo. */
@@ -98,12 +98,19 @@ async function removePassword(
     : [{ kind: 'password', application_object_id: objectId, client_id, display_name, key_id: keyId }]
 }
 
+type Left = {
+  readonly left: Intent[]
+  /** Whether rights among them were not found, but may be so new that some replicas do not know them yet. */
+  readonly areUnsure: boolean
+}
+
 /** Returns what is left to undo. */
-async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revocation): Promise<Intent[]> {
+async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revocation): Promise<Left> {
   const { upstream, call, lease, clock } = revocation
   const objectId = required('app_object_id', data.app_object_id)
   const { sp_object_id: principalId } = data
-  const [assignments, grants] = [await removeRights(data, revocation), await removeGrants(data, revocation)]
+  const { assignments, groups, areUnsure } = await removeRights(data, revocation)
+  const grants = await removeGrants(data, revocation)
   if (principalId !== undefined) {
     await tolerated(
       'error removing service principal',
@@ -114,16 +121,20 @@ async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revo
   const isRemoved = await removed(upstream.directory.deleteApplication(objectId, call), '')
   const left: Intent[] =
     assignments.length === 0 ? [] : [{ kind: 'roleAssignments', assignment_ids: assignments }]
+  if (principalId !== undefined && groups.length > 0)
+    left.push({ kind: 'groupMembership', service_principal_id: principalId, group_ids: groups })
   if (principalId !== undefined && grants.length > 0)
     left.push({ kind: 'appRoleAssignments', service_principal_id: principalId, grants })
   const mayExist = !isRemoved && isYoung(lease, clock)
   if (data.permanently_delete === true)
     left.push(...(await purge({ objectId, principalId, mayExist }, revocation)))
-  return mayExist ? [...left, applicationIntent(objectId, data, revocation)] : left
+  if (mayExist) left.push(applicationIntent(objectId, data, revocation))
+  return { left, areUnsure }
 }
 
 /**
- * Removes role assignments and group memberships. Returns the ids of assignments that could not be removed.
+ * Removes role assignments and group memberships. Returns the ids of assignments and groups that are left: assignments
+ * outlive the application, and a membership may come back with it.
  */
 async function removeRights(
   {
@@ -132,29 +143,29 @@ async function removeRights(
     sp_object_id: principalId,
   }: Partial<DynamicLeaseData>,
   revocation: Revocation,
-): Promise<string[]> {
-  const { upstream, call } = revocation
-  // assignments outlive the application, so the failed ones are retried in the background
-  const failed: string[] = []
+): Promise<{ assignments: string[]; groups: string[]; areUnsure: boolean }> {
+  const { upstream, call, lease, clock } = revocation
+  const areNew = isYoung(lease, clock)
+  const left = { assignments: new Array<string>(), groups: new Array<string>(), areUnsure: false }
+  const tried = async (text: string, removal: Promise<unknown>): Promise<boolean> => {
+    const outcome = await tolerated(text, removal, revocation)
+    if (outcome === 'gone' && areNew) left.areUnsure = true
+    return outcome === 'failed' || (outcome === 'gone' && areNew)
+  }
   await forEachOf(assignments, async (id) => {
-    const outcome = await tolerated(
-      'error unassigning role',
-      upstream.resourceManager.deleteRoleAssignment(id, call),
-      revocation,
-    )
-    if (outcome === 'failed') failed.push(id)
+    if (await tried('error unassigning role', upstream.resourceManager.deleteRoleAssignment(id, call)))
+      left.assignments.push(id)
   })
   if (groups.length > 0) {
     const member = required('sp_object_id', principalId)
     await forEachOf(groups, async (id) => {
-      await tolerated(
-        'error removing group membership',
-        upstream.directory.removeGroupMember(id, member, call),
-        revocation,
+      if (
+        await tried('error removing group membership', upstream.directory.removeGroupMember(id, member, call))
       )
+        left.groups.push(id)
     })
   }
-  return failed
+  return left
 }
 
 /** Removes app roles. Returns the grants that could not be removed. */
@@ -209,8 +220,7 @@ async function tolerated(
   { lease, log }: Revocation,
 ): Promise<'done' | 'gone' | 'failed'> {
   try {
-    await removal
-    return 'done'
+    return (await removal) === false ? 'gone' : 'done'
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
     if (isGone(error)) return 'gone'
@@ -237,7 +247,7 @@ const removed = (removal: Promise<void>, text: string): Promise<boolean> =>
       : error
   })
 
-const isYoung = ({ issue_time }: Lease, clock: Clock): boolean => clock.now() - issue_time < youthMs
+const isYoung = ({ issue_time }: Lease, clock: Clock): boolean => isNewObject(issue_time, clock)
 
 /**
  * The intent to delete an application that is so new that some replicas of the directory may not know it yet.

@@ -7,7 +7,7 @@ import { mayComeLate, undoAfterFailure } from '../intents/undo-after-failure.ts'
 import { type Application, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
 import { joinGroup } from '../upstream/join-group.ts'
 import { assignmentId, displayNameOf, tagOf } from '../upstream/object-names.ts'
-import { isGone } from '../upstream/removal.ts'
+import { isGone, isNewObject } from '../upstream/removal.ts'
 import { forEachOf, type UpstreamWork } from '../upstream-work.ts'
 import type { ManagedApplication, RoleRecord } from './role-record.ts'
 
@@ -20,6 +20,8 @@ export type PersistedChange = {
   readonly settles: readonly string[]
   /** Rights that the role no longer lists, to be removed after that write. */
   readonly removals: readonly RightsRemoval[]
+  /** Whether they may be so new that some replicas of the cloud do not know them yet. */
+  readonly areNew: boolean
 }
 
 type RightsRemoval = Extract<Intent, { kind: 'roleAssignments' | 'groupMembership' | 'appRoleAssignments' }>
@@ -73,7 +75,7 @@ export async function createPersistedApplication(
       group_ids: [],
     }
     const { managed, settles } = await addRights(bare, rightsOf(role), work)
-    return { managed, settles: [intent, ...settles], removals: [] }
+    return { managed, settles: [intent, ...settles], removals: [], areNew: false }
   } catch (error) {
     await undoAfterFailure(state.intents, [intent], { error, made: application !== undefined })
     throw error
@@ -107,7 +109,9 @@ export async function changePersistedApplication(
     group_ids: before.group_ids.filter((id) => !isWantedGroup(id)),
     app_roles: held.filter((one) => !grants.has(grantOf(one))),
   }
-  return { ...(await addRights(kept, wanted, work)), removals: rightsRemovals(dropped) }
+  const { rights_since: since } = before
+  const areNew = since !== undefined && isNewObject(since, work.clock)
+  return { ...(await addRights(kept, wanted, work)), removals: rightsRemovals(dropped), areNew }
 }
 
 const isSameRight = (
@@ -190,6 +194,7 @@ async function addRights(
   return {
     managed: {
       ...before,
+      ...(recorded.length === 0 ? {} : { rights_since: work.clock.now() }),
       role_assignments: [...before.role_assignments, ...added],
       group_ids: [...before.group_ids, ...group_ids],
       ...appRolesOf([...held, ...assigned]),
@@ -249,42 +254,51 @@ const appRoleStep = (
   })),
 })
 
-/** Removes rights. Returns the removals that failed, and a warning for each failure. */
+/**
+ * Removes rights. Returns the removals that failed, with a warning for each failure, and those that did not find all
+ * of their rights.
+ */
 export async function removeRights(
   removals: readonly RightsRemoval[],
   { upstream, call }: UpstreamWork,
-): Promise<{ left: RightsRemoval[]; warnings: string[] }> {
+): Promise<{ left: RightsRemoval[]; absent: RightsRemoval[]; warnings: string[] }> {
   const warnings: string[] = []
   const left: RightsRemoval[] = []
+  const absent: RightsRemoval[] = []
   for (const removal of removals) {
     const before = warnings.length
+    let areAllRemoved = true
+    const tried = async (text: string, removing: Promise<unknown>) => {
+      const outcome = await outcomeOf(removing)
+      if (outcome instanceof UpstreamError) warnings.push(`${text}: ${outcome.message}`)
+      else areAllRemoved &&= outcome
+    }
     if (removal.kind === 'roleAssignments') {
       await forEachOf(removal.assignment_ids, (id) =>
-        unlessGone(upstream.resourceManager.deleteRoleAssignment(id, call), (cause) =>
-          warnings.push(`error unassigning role: ${cause}`),
-        ),
+        tried('error unassigning role', upstream.resourceManager.deleteRoleAssignment(id, call)),
       )
     } else if (removal.kind === 'appRoleAssignments') {
-      await unlessGone(removeAppRoles(upstream.directory, removal, call), (cause) =>
-        warnings.push(`error removing app roles: ${cause}`),
-      )
+      await tried('error removing app roles', removeAppRoles(upstream.directory, removal, call))
     } else {
       await forEachOf(removal.group_ids, (id) =>
-        unlessGone(upstream.directory.removeGroupMember(id, removal.service_principal_id, call), (cause) =>
-          warnings.push(`error removing group membership: ${cause}`),
+        tried(
+          'error removing group membership',
+          upstream.directory.removeGroupMember(id, removal.service_principal_id, call),
         ),
       )
     }
     if (warnings.length > before) left.push(removal)
+    else if (!areAllRemoved) absent.push(removal)
   }
-  return { left, warnings }
+  return { left, absent, warnings }
 }
 
-async function unlessGone(removal: Promise<unknown>, onFailure: (cause: string) => void): Promise<void> {
+/** Whether the rights were there, or why they could not be removed. */
+async function outcomeOf(removing: Promise<unknown>): Promise<boolean | UpstreamError> {
   try {
-    await removal
+    return (await removing) !== false
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
-    if (!isGone(error)) onFailure(error.message)
+    return isGone(error) ? false : error
   }
 }

@@ -22,6 +22,8 @@ const managedApplication = z.object({
   role_assignments: z.array(z.object({ id: z.string(), role_id: z.string(), scope: z.string() })),
   group_ids: z.array(z.string()),
   app_roles: z.array(appRoleAssignment).exactOptional(),
+  /** When rights were last granted, in milliseconds since the epoch. Roles of earlier versions have none. */
+  rights_since: z.number().exactOptional(),
 })
 
 /** What a role can issue. docs/contract/cloud.md#types-of-credentials */

@@ -1,6 +1,7 @@
 import { ownClientIds } from '../sign-in/own-clients.ts'
 import { refuse } from '../../../errors.ts'
 import { configIsNil } from '../config/config-record.ts'
+import type { Intent } from '../intents/intent.ts'
 import { orRefuse, type RoleWork, type UpstreamWork } from '../upstream-work.ts'
 import {
   changePersistedApplication,
@@ -95,7 +96,7 @@ async function storePersisted(name: string, role: RoleRecord, work: UpstreamWork
     role.managed === undefined
       ? createPersistedApplication(name, role, work)
       : changePersistedApplication(role, role.managed, work)
-  const { managed, settles, removals } = await orRefuse('could not create persisted app', changing)
+  const { managed, settles, removals, areNew } = await orRefuse('could not create persisted app', changing)
   const stored = {
     ...role,
     managed,
@@ -110,7 +111,7 @@ async function storePersisted(name: string, role: RoleRecord, work: UpstreamWork
       await state.intents.undo(settles)
       throw error
     }
-    await storeChange(name, stored, { settles, removals, trusting }, work)
+    await storeChange(name, stored, { settles, removals, areNew, trusting }, work)
   })
 }
 
@@ -120,7 +121,7 @@ const trustFailed = 'could not create federated credential'
 const storeWithTrust = (name: string, role: RoleRecord, work: UpstreamWork & RoleWork): Promise<void> =>
   inTrustTurn(name, role, work, async () => {
     const trusting = await orRefuse(trustFailed, changeTrust(name, role, role.application_object_id, work))
-    await storeChange(name, role, { settles: [], removals: [], trusting }, work)
+    await storeChange(name, role, { settles: [], removals: [], areNew: false, trusting }, work)
   })
 
 /** A trust that is made has no owner before the role is stored: nobody may reap it meanwhile. */
@@ -138,7 +139,12 @@ const inTrustTurn = (
 async function storeChange(
   name: string,
   { trust: former, ...role }: RoleRecord,
-  { settles, removals, trusting }: Omit<PersistedChange, 'managed'> & { readonly trusting: TrustChange },
+  {
+    settles,
+    removals,
+    areNew,
+    trusting,
+  }: Omit<PersistedChange, 'managed'> & { readonly trusting: TrustChange },
   work: UpstreamWork,
 ): Promise<void> {
   const { state, upstream } = work
@@ -149,18 +155,23 @@ async function storeChange(
     ...state.intents.recordEntry(removal, upstream.settings.tenantId),
   }))
   const lost = state.intents.recordEntries(trusting.removals, former?.tenant_id)
+  const idsOf = (some: readonly Intent[]) =>
+    recorded.filter(({ removal }) => some.includes(removal)).map(({ id }) => id)
+  const unsure = [...trusting.unsure]
   try {
     await state.putRole(name, { ...role, ...(trust === undefined ? {} : { trust }) }, [
       ...(await state.intents.settling(made)),
       ...recorded.map(({ entry }) => entry),
       ...lost.entries,
     ])
-    const { left } = await removeRights(removals, work)
-    await state.intents.settle(recorded.filter(({ removal }) => !left.includes(removal)).map(({ id }) => id))
+    const { left, absent } = await removeRights(removals, work)
+    const kept = areNew ? [...left, ...absent] : left
+    if (areNew) unsure.push(...idsOf(absent))
+    await state.intents.settle(idsOf(removals.filter((removal) => !kept.includes(removal))))
   } finally {
+    await state.intents.undo(unsure, { isUnderway: true })
     // a failed write may be stored, so every intent is undone: that checks for an owner first, and settled
     // intents have nothing to undo
     await state.intents.undo([...made, ...recorded.map(({ id }) => id), ...lost.ids])
-    await state.intents.undo(trusting.unsure, { isUnderway: true })
   }
 }

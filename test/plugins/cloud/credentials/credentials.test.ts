@@ -324,6 +324,29 @@ describe('revocation', () => {
     ).toEqual([])
   })
 
+  test('rights that were just granted go, also if their removal does not find them yet', async () => {
+    const name = newName()
+    await aRole(fixture, name, {
+      cloud_roles: reader(fixture, 'web'),
+      cloud_groups: '[{"group_name":"bar"}]',
+    })
+    const { clientId, lease } = await aCredential(fixture, name)
+    const member = fixture.directory
+      .inventory()
+      .find((thing) => thing.kind === 'group-member' && thing.clientId === clientId)
+    fixture.directory.change({ delaySeconds: { rightToRemoval: 30 } })
+
+    expect(await revoke(fixture, lease)).toMatchObject({ status: 204 })
+    const left = (await debris(fixture)).map(({ kind, id }) => ({ kind, id }))
+    fixture.clock.advance(31)
+    fixture.directory.change({ delaySeconds: { rightToRemoval: 0 } })
+
+    expect(left).toContainEqual({ kind: 'groupMembership', id: member?.id.split('/')[0] })
+    await expect.poll(() => kindsOf(fixture, clientId)).toEqual([])
+    fixture.clock.advance(61)
+    await cleared(fixture)
+  })
+
   test('an assignment that was removed by hand counts as removed', async () => {
     const name = newName()
     await aRole(fixture, name, {

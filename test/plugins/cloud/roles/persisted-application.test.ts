@@ -113,6 +113,23 @@ describe('a role with persist_app', () => {
     expect(await debris()).toEqual([])
   })
 
+  test('loses a right that was just granted, also if its removal does not find it yet', async () => {
+    const name = newName()
+    const id = await persisted(name)
+    fixture.directory.change({ delaySeconds: { rightToRemoval: 30 } })
+
+    expect((await write(name, lists([reader('data')], ['bar']))).status).toBe(204)
+    const before = rights(id)
+    const left = await debris()
+    fixture.clock.advance(31)
+
+    expect(before).toEqual(['Owner on web', 'Reader on data', 'member of bar', 'member of foo'])
+    expect(left).toHaveLength(2)
+    await untilNoDebris()
+    fixture.directory.change({ delaySeconds: { rightToRemoval: 0 } })
+    expect(rights(id)).toEqual(['Reader on data', 'member of bar'])
+  })
+
   test('does not change if a right cannot be added', async () => {
     const name = newName()
     const id = await persisted(name)
