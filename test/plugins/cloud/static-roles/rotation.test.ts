@@ -59,6 +59,23 @@ test('a schedule rotates in its window only; what was missed waits for the next 
   expect(await roleOf(fixture.root, 'nightly')).toMatchObject({ next_vault_rotation: '2026-05-08T02:00:00Z' })
 })
 
+test('a rotation that fails is tried again within the window only', async () => {
+  await using fixture = await startStaticFixture()
+  // it is 06:07:08 on 2026-05-05
+  const schedule = { rotation_schedule: '0 6 * * *', rotation_window: '1h' }
+  const application = await aStaticRole(fixture, 'windowed', schedule)
+  fixture.directory.fault(status('addApplicationPassword', 403, { times: null }))
+  const next = async () => String((await roleOf(fixture.root, 'windowed')).next_vault_rotation)
+  fixture.clock.advance(day)
+
+  await until(async () => (await next()) === '2026-05-06T06:07:23Z')
+  fixture.clock.advance(hour)
+  await until(async () => (await next()) === '2026-05-07T06:00:00Z')
+
+  expect(String((await roleOf(fixture.root, 'windowed')).last_error)).toContain('error updating credentials')
+  expect(keysOn(fixture, application)).toHaveLength(1)
+})
+
 test('with automatic rotation disabled, only a request rotates', async () => {
   await using fixture = await startStaticFixture()
   await aStaticRole(fixture, 'manual', { rotation_period: '1h', disable_automated_rotation: true })
