@@ -20,6 +20,8 @@ export type StaticWork = Pick<UpstreamWork, 'state' | 'clock' | 'random'> & {
   readonly signal: AbortSignal
   readonly pause: (milliseconds: number, signal?: AbortSignal) => Promise<void>
   readonly log: StaticLog
+  /** The states of the engine's other mounts. */
+  otherStates(): readonly MountState[]
   /** Counts as a request in the mount until the returned function is called. Undefined if it is closed. */
   enter(): (() => void) | undefined
 }

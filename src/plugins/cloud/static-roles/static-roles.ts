@@ -372,13 +372,17 @@ export class StaticRoles implements AsyncDisposable {
   }
 
   #work(mount: Mount, correlationId: string, ended?: AbortSignal): StaticWork {
-    const { clock, random, log, stateOf, enter } = this.#parts
+    const { clock, random, log, stateOf, enter, everyMount } = this.#parts
     const signals = [this.#stopping.signal, this.#runningAt(mount).stopping.signal]
     return {
       ...{ state: stateOf(mount), clock, random, log, correlationId },
       pause: this.#parts.pause ?? pause,
       signal: AbortSignal.any(ended === undefined ? signals : [...signals, ended]),
       enter: () => enter(mount),
+      otherStates: () =>
+        everyMount()
+          .filter(({ uuid }) => uuid !== mount.uuid)
+          .map((other) => stateOf(other)),
     }
   }
 }

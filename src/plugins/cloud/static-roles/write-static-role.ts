@@ -130,7 +130,7 @@ async function toImport(name: string, sent: StaticRoleInput, writeWork: WriteWor
     throw refuse('invalid', 'expiration must be in the future')
   const application = await applicationOf(terms.application_object_id, work)
   const current = importedPassword(sent, application)
-  await checkIsFree(name, current.key_id, state)
+  await checkIsFree(name, current.key_id, application, work)
   await checkIsStaying(current.key_id, application, state)
   const role = { ...newRole(terms, application, work), current, imported_key_id: current.key_id }
   return { role, work, store: () => storeImported(name, before, role, work) }
@@ -255,11 +255,31 @@ function passwordOf(keyId: string, { passwordCredentials }: Application): Passwo
 const hasHint = ({ hint }: PasswordCredential, secret: string): boolean =>
   hint === undefined || hint === hintOf(secret)
 
-/** Throws if another role has the password, which would remove it at its next rotation. */
-async function checkIsFree(name: string, keyId: string, { staticRoles }: MountState): Promise<void> {
-  const owner = (await staticRoles.all()).find(
-    (one) => one.name !== name && (one.role.current?.key_id === keyId || one.role.former?.key_id === keyId),
-  )
+/** Throws if another role or mount has the password: either of them would take it from the other. */
+async function checkIsFree(
+  name: string,
+  keyId: string,
+  application: Application,
+  { state, otherStates }: Pick<StaticWork, 'state' | 'otherStates'>,
+): Promise<void> {
+  const owner = (await state.staticRoles.all()).find((one) => one.name !== name && hasKey(one.role, keyId))
   if (owner !== undefined)
     throw refuse('invalid', `the password '${keyId}' belongs to static role '${owner.name}'`)
+  for (const other of otherStates())
+    if (await hasPassword(other, keyId, application))
+      throw refuse('invalid', `the password '${keyId}' belongs to another mount`)
+}
+
+const hasKey = ({ current, former }: StaticRole, keyId: string): boolean =>
+  current?.key_id === keyId || former?.key_id === keyId
+
+/** Whether a mount relies on a password, or will remove it. */
+async function hasPassword(state: MountState, keyId: string, application: Application): Promise<boolean> {
+  const password = passwordOf(keyId, application)
+  return (
+    (await state.intents.all()).some(({ intent }) => isAbout(intent, password)) ||
+    (await state.staticRoles.all()).some(({ role }) => hasKey(role, keyId)) ||
+    (await state.staticRoles.retirements('all')).some(({ key_id }) => key_id === keyId) ||
+    (await credentialRecords(state, application.appId)).some(({ key_id }) => key_id === keyId)
+  )
 }

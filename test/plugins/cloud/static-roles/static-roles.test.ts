@@ -592,6 +592,32 @@ describe('an import', () => {
     expect(errorOf(answer)).toBe(`400 the password '${secret_id}' belongs to static role 'owner'`)
   })
 
+  test('of a password that another mount has is refused, also if it is about to leave there', async () => {
+    const application = await aStaticRole(fixture, 'theirs', { rotation_grace_period: 600 })
+    succeed(await fixture.root.write('cloud/roles/theirs', { application_object_id: application.id }), 204)
+    const { lease_id, data } = (await fixture.root.read('cloud/creds/theirs')).body
+    const leased = passwordsOn(fixture, application).find(({ secret }) => secret === data?.['client_secret'])
+    const { secret_id: former } = await passwordOf(fixture.root, 'theirs')
+    succeed(await rotate('theirs'), 204)
+    const { secret_id: current } = await passwordOf(fixture.root, 'theirs')
+    const imported = (secret_id: unknown) =>
+      fixture.root.write('azure/static-roles/thief/import', {
+        ...{ application_object_id: application.id, secret_id, skip_import_rotation: true },
+      })
+
+    const refused = [await imported(current), await imported(former), await imported(leased?.id)]
+    succeed(await fixture.root.delete('cloud/static-roles/theirs'), 204)
+    const leaving = await imported(former)
+    const left = await imported(current)
+
+    expect([...refused, leaving].map((answer) => errorOf(answer))).toEqual(
+      [current, former, leased?.id, former].map((id) => `400 the password '${id}' belongs to another mount`),
+    )
+    expect(left.status).toBe(204)
+    succeed(await fixture.root.write('sys/leases/revoke', { lease_id }), 204)
+    succeed(await fixture.root.delete('azure/static-roles/thief'), 204)
+  })
+
   test('of a password that a lease has is refused, until the lease has ended', async () => {
     const application = anApplication(fixture, 'leased')
     succeed(await fixture.root.write('cloud/roles/leased', { application_object_id: application.id }), 204)
