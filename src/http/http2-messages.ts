@@ -116,6 +116,10 @@ export class Http2Response extends Http2Message {
     this.stream.cork()
   }
 
+  uncork(): void {
+    this.stream.uncork()
+  }
+
   write(chunk: string | Buffer): void {
     this.#respond(false)
     if (this.#takesBody) this.stream.write(chunk)

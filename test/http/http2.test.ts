@@ -9,21 +9,23 @@ import {
   type OutgoingHttpHeaders,
   type Settings,
 } from 'node:http2'
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CommonHeaders } from '../../src/http/common-headers.ts'
 import { Http2Sessions } from '../../src/http/http2-sessions.ts'
 import { startingServer } from '../../src/http/starting-server.ts'
 import { TlsIdentity } from '../../src/http/tls-identity.ts'
 import { Authority } from '../support/certificates.ts'
-import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { startTestServer, type TestServer, type TestServerOptions } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const authority = new Authority()
 let folder: Awaited<ReturnType<typeof temporaryFolder>>
 let server: TestServer
 
-const tlsServer = (settings: Record<string, string> = {}) =>
+const tlsServer = (settings: Record<string, string> = {}, options: TestServerOptions = {}) =>
   startTestServer({
+    ...options,
     settings: {
       ...{ TLS_CERT_FILE: folder.file('cert.pem'), TLS_KEY_FILE: folder.file('key.pem'), METRICS: 'open' },
       ...settings,
@@ -177,6 +179,27 @@ describe('a connection', () => {
 
     expect(new Set(written.map(({ status }) => status))).toEqual(new Set([204]))
     expect(read.map(({ text }) => JSON.parse(text).data.value)).toEqual(texts)
+  })
+
+  test('gets prepared responses whole, and none of them is logged as a failure', async () => {
+    const failures: string[] = []
+    const log = pino({ level: 'error' }, { write: (line: string) => failures.push(line) })
+    await using logging = await tlsServer({}, { log })
+    using session = await open(logging)
+    const paths = ['/v1/sys/health', '/v1/sys/internal/ui/unauthenticated-messages', '/health/live']
+
+    // the first response of each is kept for the next ones
+    for (const path of paths) await call(session, 'GET', path)
+    const answers = await Promise.all(
+      paths.map(async (path) => {
+        const stream = session.request({ ':path': path })
+        const { status, text, headers } = await answerOf(stream)
+        return [status, stream.rstCode, String(Buffer.byteLength(text)) === headers['content-length']]
+      }),
+    )
+
+    expect(answers).toEqual(paths.map(() => [200, constants.NGHTTP2_NO_ERROR, true]))
+    expect(failures).toEqual([])
   })
 
   test('allows 100 requests at the same time', async () => {
