@@ -71,6 +71,46 @@ export async function listedNames(names: readonly string[] | AsyncIterable<strin
   return listed
 }
 
+/** More details than these are not turned into text at once. */
+const detailsAtOnce = 50
+
+type Detailed =
+  | { readonly data: { readonly keys?: readonly string[]; readonly key_info?: object } }
+  | { readonly longData: LongText }
+
+/** Names with what is known of each, as the data of a list. Many become text in steps, as names do. */
+export async function listedDetails(
+  details: AsyncIterable<readonly [name: string, shown: object]>,
+): Promise<Detailed> {
+  const work = new LongWork()
+  const names: string[] = []
+  const parts: Buffer[] = []
+  let held: [string, object][] = []
+  for await (const [name, shown] of details) {
+    if (held.length === detailsAtOnce) {
+      parts.push(detailsPartOf(held, parts.length === 0))
+      held = []
+    }
+    if (work.isDue) await work.giveWay()
+    names.push(name)
+    held.push([name, shown])
+  }
+  if (names.length === 0) return { data: {} }
+  if (parts.length === 0) return { data: { keys: names, key_info: Object.fromEntries(held) } }
+  const ofNames: Buffer[] = []
+  for (const some of slices(names)) {
+    ofNames.push(partOf(some, ofNames.length === 0))
+    if (work.isDue) await work.giveWay()
+  }
+  return { longData: new LongText([...ofNames, ...parts, detailsPartOf(held, false), Buffer.from('}}')]) }
+}
+
+const detailsPartOf = (details: readonly (readonly [string, object])[], isFirst: boolean): Buffer =>
+  Buffer.from(`${isFirst ? '],"key_info":{' : ','}${membersOf(details)}`)
+
+const membersOf = (details: readonly (readonly [string, object])[]): string =>
+  details.map(([name, shown]) => `${JSON.stringify(name)}:${JSON.stringify(shown)}`).join(',')
+
 async function textOf(
   slicesOfNames: Iterable<readonly string[]> | AsyncIterable<readonly string[]>,
 ): Promise<Listed> {

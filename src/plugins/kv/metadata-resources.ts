@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Clock } from '../../lib/clock.ts'
-import { listedNames, type LongLists } from '../../core/long-lists.ts'
+import { listedDetails, listedNames, type LongLists } from '../../core/long-lists.ts'
 import type { Random } from '../../lib/random.ts'
 import { type Exchange, type Reply, type Resource, resource } from '../../http/resource.ts'
 import { boolField } from '../../lib/fields.ts'
@@ -78,22 +78,24 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
     return last === undefined || !isGone(last, clock.now())
   }
 
-  const detailed = async (exchange: At<ListRange>, isDeep: boolean): Promise<object> => {
+  const detailsOf = async function* (
+    exchange: At<ListRange>,
+    isDeep: boolean,
+  ): AsyncGenerator<readonly [string, object], void, undefined> {
     const names = pageOf(await listed(exchange, isDeep), exchange.input)
     const keys = await kvMounts.keysOf(exchange.mount)
-    const shown: string[] = []
-    const key_info: Record<string, object> = Object.create(null)
-    const work = new LongWork()
     for (const name of names) {
-      if (work.isDue) await work.giveWay()
       const found = name.endsWith('/') ? undefined : await keys.whole(exchange.params.path + name)
-      // deleted since it was listed
-      if (found === undefined && !name.endsWith('/')) continue
-      shown.push(name)
-      key_info[name] = found === undefined ? {} : shownMetadata(found.head, found.versions)
+      if (name.endsWith('/')) yield [name, {}]
+      // otherwise deleted since it was listed
+      else if (found !== undefined) yield [name, shownMetadata(found.head, found.versions)]
     }
-    return shown.length === 0 ? {} : { keys: shown, key_info }
   }
+
+  const detailed = async (exchange: At<ListRange>, isDeep: boolean): Promise<Reply> => ({
+    ...(await listedDetails(longLists.paced(detailsOf(exchange, isDeep), exchange))),
+    paged: true,
+  })
 
   const changed = async (
     exchange: At<z.output<typeof metadataInput>>,
@@ -191,12 +193,12 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
         summary: 'List the names in a folder with their metadata',
         ...kvAnswers.detailed,
         input: listInput,
-        handle: async (exchange) => ({ data: await detailed(exchange, false), paged: true }),
+        handle: (exchange) => detailed(exchange, false),
       },
       scan: {
         summary: 'List the paths below a folder with their metadata',
         input: listInput,
-        handle: async (exchange) => ({ data: await detailed(exchange, true), paged: true }),
+        handle: (exchange) => detailed(exchange, true),
       },
     }),
   ]

@@ -179,6 +179,30 @@ describe('lists', () => {
     expect((await server.root.list(`${mount}/detailed-metadata/nope`)).status).toBe(404)
     expect((await server.root.call('SCAN', `${mount}/detailed-metadata/nope`)).body.data).toEqual({})
   })
+
+  test('details of many keys are all shown, also by page and with odd names', async () => {
+    const mount = await newMount(server, 2)
+    const names = [...Array.from({ length: 120 }, (_, index) => `k${1000 + index}`), '"q"', '7', '__proto__']
+    await Promise.all(
+      names.map((name) => put(server.root, `${mount}/data/f/${encodeURIComponent(name)}`, { x: 1 })),
+    )
+
+    for (const [verb, query, shown] of [
+      ['LIST', '', names.toSorted()],
+      ['SCAN', '', names.toSorted()],
+      ['LIST', '?limit=60&after=k1001', names.slice(2, 62)],
+    ] as const) {
+      const { status, text } = await server.root.call(verb, `${mount}/detailed-metadata/f${query}`)
+      const { data } = JSON.parse(text) as { data: { keys: string[]; key_info: Record<string, object> } }
+
+      expect(status).toBe(200)
+      expect(data.keys).toEqual(shown)
+      expect(Object.keys(data.key_info).toSorted()).toEqual(shown)
+      expect(Object.values(data.key_info)).toEqual(
+        shown.map(() => expect.objectContaining({ current_version: 1, versions: { 1: expect.anything() } })),
+      )
+    }
+  })
 })
 
 describe('rights', () => {
