@@ -58,7 +58,7 @@ type DocumentedResponse = {
 export type Verb = 'get' | 'post' | 'patch' | 'delete'
 
 /** What clients of Vault's document look for at a path. */
-export type PathNeeds = { readonly 'x-vault-sudo'?: true; readonly 'x-vault-unauthenticated'?: true }
+type PathNeeds = { readonly 'x-vault-sudo'?: true; readonly 'x-vault-unauthenticated'?: true }
 
 export type TemplatePath = {
   /** Below the mount: `/role/{name}`. */
