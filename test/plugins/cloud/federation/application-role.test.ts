@@ -74,6 +74,36 @@ test('an application trusts its role from the write on, and no longer once the r
   expect((await house.root.read('cloud/debris')).body.data).toEqual({ objects: [] })
 })
 
+// docs/contract/cloud.md#own-identity
+test('a role gives out nothing once its application is that of the engine', async () => {
+  await using house = await aHouse()
+  await written(house)
+  const roles = JSON.stringify([{ role_name: 'Reader', scope: house.scope() }])
+  const made = { credential_type: 'federated', persist_app: true, cloud_roles: roles }
+  await house.root.write('cloud/roles/made', made)
+  const { data } = (await house.root.read('cloud/creds/made')).body
+  const refused: string[] = []
+
+  for (const [role, clientId] of [
+    ['deploy', house.application.appId],
+    ['made', String(data?.client_id)],
+  ] as const) {
+    await house.root.write('cloud/config', { client_id: clientId })
+    const answers = [
+      await house.root.read(`cloud/creds/${role}`),
+      await house.root.read(`cloud/creds/${role}?wait=ready`),
+      await tokenOf(house, role),
+      await house.root.read(`cloud/token/${role}?scope=${scope}&fresh=true`),
+    ]
+    refused.push(...answers.map(verdict))
+  }
+
+  expect(refused).toHaveLength(8)
+  expect(new Set(refused)).toEqual(
+    new Set(['400 application_object_id must not refer to the application used by this engine']),
+  )
+})
+
 test('a role that is refused changes no trust', async () => {
   await using house = await aHouse()
   const roles = JSON.stringify([{ role_name: 'nobody', scope: house.scope() }])
