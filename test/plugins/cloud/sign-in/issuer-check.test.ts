@@ -91,6 +91,22 @@ describe('the check of the issuer', () => {
       detail: `${issuer} calls itself ${'x'.repeat(499)}`,
     },
     {
+      name: 'keys that are elsewhere',
+      how: (path, response) =>
+        isKeys(path)
+          ? response.writeHead(302, { location: `${base}/elsewhere` }).end('{"keys":[]}')
+          : serve(path, response),
+      detail: `${issuer}/.well-known/keys serves no keys`,
+    },
+    {
+      name: 'more keys than the cloud keeps',
+      how: (path, response) =>
+        isKeys(path)
+          ? response.end(JSON.stringify({ keys: Array.from({ length: 101 }, (_, at) => ({ kid: `${at}` })) }))
+          : serve(path, response),
+      detail: `${issuer}/.well-known/keys publishes 101 keys`,
+    },
+    {
       name: 'keys of which none signs',
       how: (path, response) =>
         isKeys(path) ? response.end('{"keys":[{"kid":"former"}]}') : serve(path, response),
