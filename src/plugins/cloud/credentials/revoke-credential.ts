@@ -146,7 +146,11 @@ async function removeRights(
 ): Promise<{ assignments: string[]; groups: string[]; areUnsure: boolean }> {
   const { upstream, call, lease, clock } = revocation
   const areNew = isYoung(lease, clock)
-  const left = { assignments: new Array<string>(), groups: new Array<string>(), areUnsure: false }
+  const left: { assignments: string[]; groups: string[]; areUnsure: boolean } = {
+    assignments: [],
+    groups: [],
+    areUnsure: false,
+  }
   const tried = async (text: string, removal: Promise<unknown>): Promise<boolean> => {
     const outcome = await tolerated(text, removal, revocation)
     if (outcome === 'gone' && areNew) left.areUnsure = true
