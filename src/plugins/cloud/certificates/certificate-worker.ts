@@ -1,10 +1,9 @@
-import { generateKeyPairSync } from 'node:crypto'
 import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
+import { type CertificateContent, makeSelfSigned } from './self-signed.ts'
 
-/* A thread that makes RSA keys, one at a time. key-thread.ts starts it. */
+/* A thread that makes RSA keys and their certificates, one at a time. certificate-thread.ts starts it. */
 
-const bits = 2048
 /** Another thread that is as busy gets 28 times its share of a processor. */
 const niceness = 15
 
@@ -19,7 +18,6 @@ function yieldToOthers(): void {
 }
 
 yieldToOthers()
-parentPort?.on('message', () => {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: bits })
-  parentPort?.postMessage(privateKey.export({ type: 'pkcs8', format: 'der' }))
+parentPort?.on('message', (content: CertificateContent) => {
+  parentPort?.postMessage(makeSelfSigned(content))
 })
