@@ -21,8 +21,8 @@ const dayMs = 24 * 3600 * 1000
 const spreadMs = 30 * dayMs
 
 /**
- * Writes leases of the practice engine into a store, as requests would, but many per commit. Returns the ids
- * of those that expire together.
+ * Writes leases of the practice engine into a store, as requests would, but many per commit. Returns their ids,
+ * those that expire together last.
  */
 export async function fillLeases({
   folder,
@@ -36,6 +36,7 @@ export async function fillLeases({
   const issuedAt = systemClock.now()
   let owner = ''
   let made = 0
+  const ids: string[] = []
   const lease = (role: string, expireTime: number): Lease => {
     if (made % leasesPerOwner === 0) owner = hex(systemRandom, 64)
     made += 1
@@ -63,15 +64,17 @@ export async function fillLeases({
   }
   while (made < later) {
     const size = Math.min(leasesPerWrite, later - made)
-    await write(
-      Array.from({ length: size }, () => lease('ci', issuedAt + dayMs + ((made * 7919) % spreadMs))),
+    const batch = Array.from({ length: size }, () =>
+      lease('ci', issuedAt + dayMs + ((made * 7919) % spreadMs)),
     )
+    ids.push(...batch.map(({ id }) => id))
+    await write(batch)
   }
-  const ends = together.at()
-  const ids: string[] = []
-  while (ids.length < together.count) {
-    const batch = Array.from({ length: Math.min(leasesPerWrite, together.count - ids.length) }, (_, at) =>
-      lease('due', ends + ((ids.length + at) % 1000)),
+  const ends = together.count === 0 ? 0 : together.at()
+  const all = later + together.count
+  while (made < all) {
+    const batch = Array.from({ length: Math.min(leasesPerWrite, all - made) }, () =>
+      lease('due', ends + (made % 1000)),
     )
     ids.push(...batch.map(({ id }) => id))
     await write(batch)

@@ -23,6 +23,7 @@ import { listRolesCases } from './list-roles.ts'
 import { loginCases } from './login.ts'
 import { lookupSelfCases, lookupSelfInGroupsCases } from './lookup-self.ts'
 import { measureManyEntities } from './many-entities.ts'
+import { measureStoredPolicies } from './stored-policies.ts'
 import { measureManySecrets } from './many-secrets.ts'
 import { type MeasuredCase, measureCase } from './measure.ts'
 import { messageCreateCases } from './message-creates.ts'
@@ -63,7 +64,7 @@ import { measureWebUi } from './web-ui.ts'
  * Chromium.
  *
  * Separate modes: `--commit-delay 5` (milliseconds) for a slow disk; `--fill 1000000` tokens, `--leases
- * 1000000`, `--entities 500000` `--secret-ids 1000000` or
+ * 1000000`, `--policies 1000000`, `--entities 500000` `--secret-ids 1000000` or
  * `--secrets 1000000` in the store; `--rotation 1000000` records sealed again under a new data
  * key during logins; `--backup 1000000` tokens in the store during backups; `--cloud 10000` cloud credentials issued and revoked; `--static-roles 1000` passwords of the cloud read, and rotated in one minute; `--federated` for assertions
  * and access tokens of federated roles; `--audit` for logins with and
@@ -119,7 +120,8 @@ const options: BenchOptions = {
 }
 const idleSeconds = values.quick ? 3 : 10
 const only = values.only?.split(',')
-const isWanted = (name: string) => only === undefined || only.includes(name)
+const isAsked = (name: string) => only?.includes(name) === true
+const isWanted = (name: string) => only === undefined || isAsked(name)
 let isMissed = false
 const print = (text: string) => {
   isMissed ||= text.includes(missed)
@@ -146,7 +148,12 @@ async function runAll(): Promise<number> {
     return 0
   }
   if (values.leases !== undefined) {
-    print(await measureLeases({ leases: Number(values.leases), generator }))
+    print(await measureLeases({ leases: Number(values.leases), idleSeconds, generator, options }))
+    return 0
+  }
+  if (values.policies !== undefined && !isAsked('acl')) {
+    const policies = Number(values.policies)
+    print(await measureStoredPolicies({ policies, idleSeconds, generator, options }))
     return 0
   }
   if (values.entities !== undefined) {
@@ -227,7 +234,7 @@ async function runAll(): Promise<number> {
   if (isWanted('scrapes')) print(await measureScrapes({ generator, options }))
   if (isWanted('transports')) print(await measureTransports({ options }))
   if (isWanted('start')) print(await describeStart())
-  if (only?.includes('web-ui')) print(await measureWebUi({ idleSeconds: values.quick ? 60 : 180 }))
+  if (isAsked('web-ui')) print(await measureWebUi({ idleSeconds: values.quick ? 60 : 180 }))
   const failures = measured.flatMap(({ case: one, ours, theirs }) =>
     [ours, theirs]
       .filter((side) => Object.keys(side.failures).length > 0)

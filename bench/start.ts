@@ -7,12 +7,17 @@ import {
 import { median } from './measure.ts'
 import { readProcessFigures } from './process-figures.ts'
 
-export type StartFigures = { readyMs: number; rssBytes: number | undefined; idleRssBytes: number | undefined }
+export type StartFigures = {
+  readyMs: number
+  cpuMs: number
+  rssBytes: number | undefined
+  idleRssBytes: number | undefined
+}
 
 const starts = 5
 
 /**
- * Starts the server five times. Returns the median time to ready, and the memory of the last one
+ * Starts the server five times. Returns the medians of the time to ready and of its processor time, and the memory of the last one
  * at once and after `idleSeconds` without requests.
  */
 export async function measureStart(
@@ -20,9 +25,11 @@ export async function measureStart(
   idleSeconds: number,
 ): Promise<StartFigures> {
   const readyMs: number[] = []
+  const cpuMs: number[] = []
   const startOnce = async (): Promise<ServerProcess> => {
     const server = await startServerProcess(options)
     readyMs.push(server.readyAfterMs)
+    cpuMs.push(((await readProcessFigures(server.pid))?.cpuSeconds ?? 0) * 1000)
     return server
   }
   for (let start = 1; start < starts; start++) await (await startOnce()).stop()
@@ -30,5 +37,5 @@ export async function measureStart(
   const rssBytes = (await readProcessFigures(server.pid))?.rssBytes
   await wait(idleSeconds * 1000)
   const idleRssBytes = (await readProcessFigures(server.pid))?.rssBytes
-  return { readyMs: median(readyMs), rssBytes, idleRssBytes }
+  return { readyMs: median(readyMs), cpuMs: median(cpuMs), rssBytes, idleRssBytes }
 }
