@@ -16,7 +16,7 @@ export type StoredPoliciesInput = {
   readonly options: BenchOptions
 }
 
-const inSmallStore = 100
+const inSmallStore = 1000
 /** Policies of one caller. */
 const held = 10
 const callers = 64

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { fail, refuse, ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { LongWork } from '../../lib/long-work.ts'
 import { formatTime } from '../../lib/time.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import { CacheUse, type CacheUses } from '../cache-use.ts'
@@ -36,6 +37,9 @@ type LoadedPolicy = { readonly parsed: ParsedPolicy | undefined; readonly weight
 
 /** Estimated overhead of a cache entry, in the unit of policy texts. */
 const entryWeight = 256
+
+/** Over PostgreSQL they share a round trip. */
+const loadedAtOnce = 16
 
 /** The canonical name of a policy: trimmed and lower-cased. */
 export const policyName = (written: string): string => written.trim().toLowerCase()
@@ -191,9 +195,14 @@ export class PolicyStore {
   }
 
   async #compile(key: string, sets: readonly PolicySet[]): Promise<CompiledPolicies> {
-    const generation = this.#generation
     const named = distinctPolicies(sets)
-    const loaded = await Promise.all(named.map((policy) => this.#loadBelow(policy)))
+    let generation = this.#generation
+    let loaded = await this.#loadAll(named, new LongWork())
+    // a write between two turns: what was read may never have been true at one time
+    if (generation !== this.#generation) {
+      generation = this.#generation
+      loaded = await this.#loadAll(named)
+    }
     const compiled = compilePolicies(
       named.flatMap(({ name, namespace }, index) => {
         const parsed = loaded[index]?.parsed
@@ -204,6 +213,17 @@ export class PolicyStore {
     // a write in the meantime may have changed what this has read
     if (generation === this.#generation) this.#compiled.set(key, compiled, { size: weight })
     return compiled
+  }
+
+  /** With `work` it gives way between a few: parsing a thousand takes longer than other requests should wait. */
+  async #loadAll(named: readonly NamedPolicy[], work?: LongWork): Promise<LoadedPolicy[]> {
+    const loaded: LoadedPolicy[] = []
+    for (let at = 0; at < named.length; at += loadedAtOnce) {
+      if (work?.isDue === true) await work.giveWay()
+      const some = named.slice(at, at + loadedAtOnce)
+      loaded.push(...(await Promise.all(some.map((policy) => this.#loadBelow(policy)))))
+    }
+    return loaded
   }
 
   async #loadBelow({ namespace, name, prefix }: NamedPolicy): Promise<LoadedPolicy> {

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { View } from '../../../src/core/barrier/view.ts'
 import { PolicyStore } from '../../../src/core/policies/policy-store.ts'
@@ -371,4 +372,39 @@ test('root from an identity is ignored, also when the token has no policies', as
   const acl = await store.aclFor('root', [], anyone, [{ namespace: 'root', names: ['root'], prefix: '' }])
 
   expect(acl.decide({ operation: 'read', path: 'sys/mounts' })).toEqual({ allowed: false, sudo: false })
+})
+
+const many = Array.from({ length: 300 }, (_, index) => `many-${index}`)
+const rules = Array.from(
+  { length: 10 },
+  (_, index) => `path "secret/${index}/+/x" { capabilities = ["read"] }`,
+)
+
+async function openStoreOfMany() {
+  const store = await openStore()
+  await Promise.all(many.map((name) => store.put('root', name, rules.join('\n'))))
+  return store
+}
+
+test('other work runs while a caller with many policies makes its first request', async () => {
+  await using store = await openStoreOfMany()
+
+  const order: string[] = []
+  const first = store.aclFor('root', many, anyone).then(() => order.push('the first request'))
+  await nextTurn()
+  order.push('other work')
+  await first
+
+  expect(order).toEqual(['other work', 'the first request'])
+})
+
+test('policies that change between two turns of a first request are all read again', async () => {
+  await using store = await openStoreOfMany()
+  const denying = 'path "secret/0/a/x" { capabilities = ["deny"] }'
+
+  const first = capabilities(store, many, 'secret/0/a/x')
+  await nextTurn()
+  await store.put('root', 'many-0', denying)
+
+  expect(await first).toEqual(['deny'])
 })
