@@ -181,6 +181,13 @@ export class Http2Sessions {
 function headRefusal({ rawHeaders, url, method, headers }: Http2Request): RawStatus | undefined {
   if (method === 'CONNECT') return 405
   if (headers.expect !== undefined && headers.expect !== '100-continue') return 417
-  if (rawHeaders.length > 2 * maxHeaders || rawHeaders.join('').length > maxHeadBytes) return 431
+  if (rawHeaders.length > 2 * maxHeaders || bytesOf(rawHeaders) > maxHeadBytes) return 431
   return url.length > maxTargetBytes ? 414 : undefined
+}
+
+/** Node.js decodes each byte of a header as one character. */
+function bytesOf(rawHeaders: readonly string[]): number {
+  let bytes = 0
+  for (const text of rawHeaders) bytes += text.length
+  return bytes
 }
