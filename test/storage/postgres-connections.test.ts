@@ -1,7 +1,7 @@
 import { chown, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { PassThrough } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import type { PostgresServer } from '../../simulators/postgres-server.ts'
@@ -154,8 +154,11 @@ describe('a connection to the database', () => {
 test('a server waits for the right password, follows a change of it, and shows neither', async () => {
   const { postgres, folder } = await world()
   const passwordFile = folder.file('password')
-  const output = new PassThrough()
-  const written = text(output)
+  let log = ''
+  const output = new PassThrough().setEncoding('utf8').on('data', (part: string) => {
+    log += part
+  })
+  const written = finished(output)
   const shown: string[] = []
   await writeFile(passwordFile, laterPassword)
   {
@@ -184,6 +187,8 @@ test('a server waits for the right password, follows a change of it, and shows n
       body: { errors: ['storage is unavailable'] },
     })
     shown.push(JSON.stringify((await server.anonymous.read('/health/ready')).body))
+    const isRefusedAgain = () => log.split('"storage_back"')[1]?.includes('password authentication failed')
+    await expect.poll(isRefusedAgain).toBe(true)
     await writeFile(passwordFile, laterPassword)
     await expect.poll(write, { timeout: 10_000 }).toMatchObject({ status: 204 })
 
@@ -192,7 +197,7 @@ test('a server waits for the right password, follows a change of it, and shows n
     shown.push(JSON.stringify(await query(postgres.url(), 'SELECT * FROM pg_stat_activity')))
   }
   output.end()
-  const log = await written
+  await written
   await setPassword(postgres, firstPassword)
 
   const reasons = logLines({ stderr: log }).flatMap(({ event, reason }) =>

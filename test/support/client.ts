@@ -1,4 +1,4 @@
-import { request } from 'node:http'
+import { type Agent, request } from 'node:http'
 
 /** A JSON body for tests: any member may be read and compared; `String(…)` turns one into a text. */
 export interface Json {
@@ -23,18 +23,23 @@ export type CallOptions = {
 export const inside = (namespace: string): CallOptions =>
   namespace === '' ? {} : { headers: { 'X-Vault-Namespace': namespace } }
 
-/** A plain HTTP client for a server at a URL or `unix:PATH`, with or without a token. */
+/**
+ * A plain HTTP client for a server at a URL or `unix:PATH`, with or without a token. Each request has a
+ * connection of its own, unless an agent keeps them.
+ */
 export class Client {
   readonly #url: string
   readonly #token: string | undefined
+  readonly #agent: Agent | false
 
-  constructor(url: string, token?: string) {
+  constructor(url: string, token?: string, agent: Agent | false = false) {
     this.#url = url
     this.#token = token
+    this.#agent = agent
   }
 
   with(token: string): Client {
-    return new Client(this.#url, token)
+    return new Client(this.#url, token, this.#agent)
   }
 
   read = (path: string, options?: CallOptions) => this.call('GET', path, undefined, options)
@@ -62,7 +67,7 @@ export class Client {
           method,
           path: path.startsWith('/') ? path : `/v1/${path}`,
           headers: { ...length, ...token, ...headers },
-          agent: false,
+          agent: this.#agent,
           ...(localAddress === undefined ? {} : { localAddress }),
           ...(socketPath === undefined ? {} : { socketPath }),
         },

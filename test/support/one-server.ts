@@ -1,3 +1,4 @@
+import { Agent } from 'node:http'
 import { pino } from 'pino'
 import { readConfig } from '../../src/config.ts'
 import { type Server, type ServerParts, startServer } from '../../src/server.ts'
@@ -45,9 +46,18 @@ export async function startOneServer({
   return reachedAt(server.url, server)
 }
 
-/** A server, with clients that reach it at `url`. */
-export function reachedAt(url: string, server: Server): TestServer {
-  const anonymous = new Client(url)
+/**
+ * A server, with clients that reach it at `url`. They keep their connections, as those of applications do: a
+ * new one costs as much as a request.
+ */
+export const reachedAt = (url: string, server: Server): TestServer =>
+  reachedWith(url, server, new Agent({ keepAlive: true }))
+
+/** Likewise, with a new connection for each request. */
+export const reachedAnew = (url: string, server: Server): TestServer => reachedWith(url, server, false)
+
+function reachedWith(url: string, server: Server, agent: Agent | false): TestServer {
+  const anonymous = new Client(url, undefined, agent)
   return {
     ...{ url, server, anonymous },
     root: anonymous.with('root'),

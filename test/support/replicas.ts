@@ -1,5 +1,5 @@
 import { emptyDatabase } from './postgres.ts'
-import { reachedAt, startOneServer, type TestServer, type TestServerOptions } from './one-server.ts'
+import { reachedAnew, startOneServer, type TestServer, type TestServerOptions } from './one-server.ts'
 import { TcpProxy } from './tcp-proxy.ts'
 
 /** Servers need the same one. */
@@ -69,7 +69,7 @@ export async function startAlternatingServers(options: TestServerOptions): Promi
   const all = servers.map(({ server }) => server)
   const [first] = all
   if (first === undefined) throw new Error('no server was started')
-  return reachedAt(proxy.url, {
+  return reachedAnew(proxy.url, {
     ...first,
     url: proxy.url,
     drain: async (delayMs) => void (await Promise.all(all.map((server) => server.drain(delayMs)))),

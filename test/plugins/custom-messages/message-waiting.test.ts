@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Answer, inside } from '../../support/client.ts'
 import { errors } from '../../support/error-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { reachedAnew } from '../../support/one-server.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 
 const admin = 'sys/config/ui/custom-messages'
@@ -10,6 +11,9 @@ const before = 'sys/internal/ui/unauthenticated-messages'
 const after = 'sys/internal/ui/authenticated-messages'
 const tooMany = 'too many requests of this address are waiting for messages'
 const message = { title: 't', message: '', start_time: '2024-01-01T00:00:00Z' }
+
+/** No connection is ahead of a new one. */
+const anew = ({ url, server }: TestServer) => reachedAnew(url, server)
 
 const keysOf = ({ body }: Answer) => body['data']?.['keys']
 
@@ -339,7 +343,7 @@ describe('places to wait', () => {
 
   test('a client that disconnects frees its place', async () => {
     await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1' } })
-    const { etag, again } = await poll(server, before)
+    const { etag, again } = await poll(anew(server), before)
     const { hostname, port } = new URL(server.url)
     const request = `GET /v1/${before}?wait=60s HTTP/1.1\r\nHost: x\r\nIf-None-Match: ${etag}\r\n\r\n`
 
@@ -370,7 +374,7 @@ describe('places to wait', () => {
 
   test('several waits on one connection each count, and end with it without a warning', async () => {
     await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '30', MAX_IN_FLIGHT: '40' } })
-    const { etag, again } = await poll(server, before)
+    const { etag, again } = await poll(anew(server), before)
     const warnings: string[] = []
     const note = ({ name }: Error) => warnings.push(name)
     process.on('warning', note)

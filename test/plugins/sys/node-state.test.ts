@@ -139,7 +139,7 @@ describe('probes', () => {
     expect(open).toEqual(Array(2).fill([live, { status: 'ready' }]))
     expect(sealed).toEqual(Array(2).fill([live, { status: 'sealed' }]))
     expect(stopping).toEqual([live, { status: 'stopping' }])
-    await expect(server.anonymous.read('/health/live')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+    await expect(new Client(server.url).read('/health/live')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
   })
 
   test.each(['/health/live', '/health/ready', '/health'])('POST %s is 405', async (path) => {
