@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { ServiceError } from '../../errors.ts'
 import { parseLossless, stringifyJson } from '../../lib/json.ts'
+import { LongWork } from '../../lib/long-work.ts'
 import { type ChangeListener, unfenced } from '../../storage/shared-storage.ts'
 import {
   type BatchEntry,
@@ -30,6 +31,8 @@ type ViewOptions = { numbers: Numbers } & WriteOptions
 export type SealedViewParts = { storage: Storage; keyring: Keyring; log: BarrierLog }
 
 const maxAttempts = 3
+/** A batch of more entries is encrypted in several turns of the event loop. */
+const sealedAtOnce = 64
 
 /**
  * Runs `work` again if it meets a term that this server does not know: another server may have begun it, or
@@ -139,21 +142,34 @@ export class SealedView implements View {
     await this.#parts.keyring.ensure(batch.length)
     const written = this.#parts.keyring.beginWrite()
     try {
-      return await write(this.#sealed(batch))
+      return await write(
+        batch.length > sealedAtOnce
+          ? await this.#sealedInTurns(batch)
+          : batch.map((one) => this.#sealed(one)),
+      )
     } finally {
       written()
     }
   }
 
-  #sealed(batch: readonly ViewEntry[]): BatchEntry[] {
-    return batch.map(({ key: given, value, expect, from, isUncopied }): BatchEntry => {
-      const full = from === 'root' ? given : this.#prefix + given
-      const entry: BatchEntry = { key: full, value: this.#seal(full, value) }
-      if (expect !== undefined) entry.expect = expect
-      // an entry of another view knows whether it is copied
-      if (isUncopied ?? (from !== 'root' && this.#isUncopied)) entry.isUncopied = true
-      return entry
-    })
+  /** So that other work runs in between. */
+  async #sealedInTurns(batch: readonly ViewEntry[]): Promise<BatchEntry[]> {
+    const work = new LongWork()
+    const records: BatchEntry[] = []
+    for (const one of batch) {
+      if (work.isDue) await work.giveWay()
+      records.push(this.#sealed(one))
+    }
+    return records
+  }
+
+  #sealed({ key: given, value, expect, from, isUncopied }: ViewEntry): BatchEntry {
+    const full = from === 'root' ? given : this.#prefix + given
+    const entry: BatchEntry = { key: full, value: this.#seal(full, value) }
+    if (expect !== undefined) entry.expect = expect
+    // an entry of another view knows whether it is copied
+    if (isUncopied ?? (from !== 'root' && this.#isUncopied)) entry.isUncopied = true
+    return entry
   }
 
   fromRoot(entry: ViewEntry): ViewEntry {

@@ -230,7 +230,9 @@ export class Keys implements Disposable {
     for (const { work } of group)
       for (const number of work.versions ?? [])
         if (number >= Math.max(1, head.oldest) && number < head.current) numbers.add(number)
+    const work = new LongWork()
     for (const number of numbers) {
+      if (work.isDue) await work.giveWay()
       const key = versionKey(head.id, number)
       const stored = await this.#view.get(key)
       if (stored !== undefined) loaded.set(key, readVersion(stored))

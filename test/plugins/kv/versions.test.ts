@@ -41,6 +41,24 @@ const lifeOf = ({ body }: { body: Awaited<ReturnType<typeof read>>['body'] }) =>
 }
 
 describe('deletion', () => {
+  test('many versions are deleted, brought back and destroyed in one step each', async () => {
+    const key = fresh()
+    const all = Array.from({ length: 90 }, (_, at) => at + 1)
+    await server.root.write(at('metadata', key), { max_versions: 100 })
+    await Promise.all(all.map((x) => put(server.root, at('data', key), { x })))
+
+    for (const [operation, shown] of [
+      ['delete', 'deleted'],
+      ['undelete', undefined],
+      ['destroy', 'destroyed'],
+    ] as const) {
+      expect((await server.root.write(at(operation, key), { versions: all.join(',') })).status).toBe(204)
+      expect(await versionsOf(key)).toEqual(
+        all.map((one) => (shown === undefined ? String(one) : `${one}:${shown}`)),
+      )
+    }
+  })
+
   test('the current version is hidden, and shown again', async () => {
     const key = fresh()
     await put(server.root, at('data', key), { x: 1 }, { x: 2 })
