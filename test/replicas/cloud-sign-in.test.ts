@@ -24,8 +24,11 @@ const refusals = () =>
   servers.fixture.directory.journal.entries({ service: 'login' }).filter(({ status }) => status !== 200)
 
 /** A mount of its own, which both servers serve. */
-async function aMount(path: string, config: Record<string, unknown> = {}): Promise<string> {
-  const { fixture, other } = servers
+async function aMount(
+  path: string,
+  config: Record<string, unknown> = {},
+  { fixture, other } = servers,
+): Promise<string> {
   succeed(await fixture.root.write(`sys/mounts/${path}`, { type: 'cloud' }), 204)
   succeed(await fixture.root.write(`${path}/config`, fixture.config(config)), 204)
   await expect.poll(async () => (await other.root.read(`${path}/config`)).status).toBe(200)
@@ -128,6 +131,42 @@ test('the key that signs the tokens of a mount is rotated, and no server is refu
   expect(seen.size).toBe(4)
 })
 
+test('a key that is due is rotated once for both servers, and no server is refused meanwhile', async () => {
+  const { fixture, other } = servers
+  const { directory, clock } = fixture
+  const period = { rotation_period: hour, verification_ttl: hour, allowed_client_ids: '*' }
+  succeed(await fixture.root.write('identity/oidc/key/hourly', period), 204)
+  const accessor = await aMount('hourly', { client_secret: '' })
+  directory.admin.addTrust(directory.rootApplicationId, {
+    issuer: `${fixture.server.url}/v1/identity/oidc/plugins`,
+    subject: `plugin-identity:root:secret:${accessor}`,
+    audience,
+  })
+  succeed(await fixture.root.write('sys/mounts/hourly/tune', { identity_token_key: 'hourly' }), 204)
+  succeed(await fixture.root.write('hourly/config', { identity_token_audience: audience }), 204)
+  directory.change({ issuers: { addresses: { [fixture.server.url]: other.url } } })
+  await expect.poll(() => signIns('hourly')).toEqual([true, true])
+  const idsAt = async (root: Client): Promise<string[]> => {
+    const { keys } = JSON.parse((await root.read('identity/oidc/plugins/.well-known/keys')).text)
+    return keys.map(({ kid }: { kid: string }) => kid)
+  }
+  const before = await idsAt(fixture.root)
+  const added = async () => {
+    const ids = await Promise.all(atBoth().map(idsAt))
+    return ids.map((known) => known.filter((id) => !before.includes(id)).length)
+  }
+  directory.journal.clear()
+
+  clock.advance(hour + 1)
+  await signingIn('hourly', async () => (await added()).every((count) => count > 0), true)
+  // the platform fetches the keys again after this time, and learns which one comes next
+  clock.advance(301)
+  expect(await signIns('hourly')).toEqual([true, true])
+
+  expect(refusals()).toEqual([])
+  expect(await added()).toEqual([1, 1])
+})
+
 test('a root secret is rotated once each time it is due, and no server is refused meanwhile', async () => {
   const { fixture } = servers
   const { directory, clock } = fixture
@@ -155,6 +194,49 @@ test('a root secret is rotated once each time it is due, and no server is refuse
 
   expect([made(), removed()]).toEqual([2, 2])
   expect(refusals()).toEqual([])
+})
+
+test.each([
+  ['while the cloud adds the password', { isHeld: true, made: 2 }],
+  ['once the password is stored', { isHeld: false, made: 1 }],
+])('a rotation of the root secret whose server stops %s is completed by the other', async (_, expected) => {
+  await using stopping = await startCloudServers()
+  const { fixture, other } = stopping
+  const { directory, clock } = fixture
+  const { secretText } = directory.admin.addPassword(directory.rootApplicationId, {
+    lifetimeSeconds: 9 * hour,
+  })
+  await aMount('periodic', { client_secret: secretText }, stopping)
+  succeed(await fixture.root.write('periodic/config', { rotation_period: 2 * hour }), 204)
+  expect(await signsIn(other.root, 'periodic')).toBe(true)
+  const passwords = () =>
+    directory
+      .inventory()
+      .filter(
+        ({ kind, name, deleted }) => kind === 'password' && name.startsWith('gatehouse-root-') && !deleted,
+      )
+  const made = () => directory.journal.entries({ operation: 'addApplicationPassword' }).length
+  directory.journal.clear()
+
+  if (expected.isHeld) {
+    directory.fault({ kind: 'held', operation: 'addApplicationPassword', times: 1 })
+    clock.advance(2 * hour)
+    await expect.poll(passwords).toHaveLength(1)
+  } else succeed(await fixture.root.write('periodic/rotate-root', {}), 204)
+  await fixture.server[Symbol.asyncDispose]()
+  directory.release()
+  const removed = () => directory.journal.entries({ operation: 'removeApplicationPassword' }).length
+  // what the other server has undone, and what it has made instead
+  await expect.poll(() => [made(), removed()]).toEqual([expected.made, expected.made - 1])
+  const laterRemoved = () => {
+    clock.advance(15)
+    return removed()
+  }
+  await expect.poll(laterRemoved).toBe(expected.made)
+
+  expect(await signsIn(other.root, 'periodic')).toBe(true)
+  expect([made(), passwords().length]).toEqual([expected.made, 1])
+  expect((await other.root.read('periodic/debris')).body.data?.['objects']).toEqual([])
 })
 
 describe('what one server has issued is revoked by the other', () => {
