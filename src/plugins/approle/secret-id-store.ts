@@ -43,7 +43,7 @@ const accessorRow = z.object({ role: z.string(), hash: z.string() })
 /** Secret ids per step of background work: so many are deleted within ten milliseconds. */
 const stepSize = 64
 /** Rows of a list that are opened without a pause, so that other requests do not wait for them. */
-const pageSize = 64
+const pageSize = 24
 /**
  * How long a deleted role is remembered after its secret ids are deleted: a server that still had a copy of
  * the role may have stored one more.
