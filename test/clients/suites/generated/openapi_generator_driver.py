@@ -34,10 +34,10 @@ def _():
 
 @operation("enable, list and disable an auth method")
 def _():
-    system.sys_auth_path_write("ci", api.SystemAuthPathPostInput(type="jwt"))
-    expect(system.sys_auth_read().data["ci/"].type, "jwt")
-    system.sys_auth_path_delete("ci")
-    assert "ci/" not in system.sys_auth_read().data
+    system.auth_enable_method("ci", api.SystemAuthPathPostInput(type="jwt"))
+    expect(system.auth_list_enabled_methods().data["ci/"].type, "jwt")
+    system.auth_disable_method("ci")
+    assert "ci/" not in system.auth_list_enabled_methods().data
 
 
 @operation("configure the jwt method and write a role")

@@ -34,9 +34,9 @@ from gatehouse_client.api.kv_v2 import (
 )
 from gatehouse_client.api.node import sys_health_read
 from gatehouse_client.api.system import (
-    sys_auth_path_delete,
-    sys_auth_path_write,
-    sys_auth_read,
+    auth_disable_method,
+    auth_enable_method,
+    auth_list_enabled_methods,
     sys_leases_revoke_write,
     sys_policies_acl_list,
     sys_policies_acl_path_delete,
@@ -92,10 +92,10 @@ def _():
 
 @operation("enable, list and disable an auth method")
 def _():
-    mounts = lambda: done(sys_auth_read.sync(client=root)).data
-    done(sys_auth_path_write.sync("ci", client=root, body=models.SystemAuthPathPostInput(type_="jwt")))
+    mounts = lambda: done(auth_list_enabled_methods.sync(client=root)).data
+    done(auth_enable_method.sync("ci", client=root, body=models.SystemAuthPathPostInput(type_="jwt")))
     expect(mounts()["ci/"].type_, "jwt")
-    done(sys_auth_path_delete.sync("ci", client=root))
+    done(auth_disable_method.sync("ci", client=root))
     assert "ci/" not in mounts()
 
 
