@@ -11,7 +11,6 @@ import { ShareProgress } from './core/seal/share-progress.ts'
 import { refuse, ServiceError, StartError } from './errors.ts'
 import type { Http } from './http/http.ts'
 import { needsNoStorage } from './http/mount-router.ts'
-import type { Prepared, RequestHead } from './http/prepared-answers.ts'
 import type { Clock } from './lib/clock.ts'
 import { KeyedMutex } from './lib/keyed-mutex.ts'
 import type { Random } from './lib/random.ts'
@@ -102,13 +101,6 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
     request.checkCopies = this.#checkCopies
     if (copies.areCurrent()) this.#serving.receive(request, response)
     else void this.#checkCopies(request).then(() => this.#serving.receive(request, response))
-  }
-
-  /** The prepared response to a request that `receive` need not see. */
-  readonly preparedFor = (request: RequestHead): Prepared | undefined => {
-    const copies = this.#parts.storage.shared?.copies
-    if (copies !== undefined && !needsNoStorage(request.url) && !copies.areCurrent()) return undefined
-    return this.#serving.pipeline.preparedFor(request)
   }
 
   readonly #checkCopies = async (request: IncomingMessage): Promise<void> => {

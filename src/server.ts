@@ -263,10 +263,7 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
     await openLife({ ...given, common, config: { ...config, apiAddr }, storage, definitions }),
   )
   const server = new WebServer(
-    {
-      ...webServerOptions({ ...given, settings: config, common }),
-      ...{ tls, preparedFor: life.preparedFor },
-    },
+    { ...webServerOptions({ ...given, settings: config, common }), tls },
     life.receive,
   )
   const database = config.storage.kind === 'sqlite' ? config.storage.path : undefined

@@ -34,7 +34,7 @@ export function writeAnswer(
   response.writeHead(status, all)
   if (longText !== undefined) {
     endIfStalled(response)
-    void sendText(longText, request.stream ?? response)
+    void sendText(longText, sinkOf(request, response))
     return
   }
   if (streamed !== undefined) {
@@ -86,8 +86,12 @@ function sendStream(
   response.flushHeaders()
   if (bytes !== undefined) endIfStalled(response)
   // a failure ends the connection, so that the client sees that the body is incomplete
-  pipeline(stream, request.stream ?? response, () => {})
+  pipeline(stream, sinkOf(request, response), () => {})
 }
+
+/** Where the body of a response is streamed to. */
+const sinkOf = ({ stream }: IncomingMessage, response: ServerResponse): Writable =>
+  stream ?? response.bodySink?.() ?? response
 
 /** Allows the page to read this response. */
 function allowOrigin(all: Record<string, string>, { origin, headers }: CrossOrigin): void {

@@ -112,14 +112,20 @@ export function readBody(
   const brokenOff = () => {
     if (!settled) settle(refuse('invalid', ''))
   }
-  request.once('close', brokenOff)
-  request.on('error', brokenOff)
-  request.on('data', (chunk: Buffer) => {
+  const arrived = (chunk: Buffer) => {
     if (settled) return
     if (gathered.size + chunk.length > maxBytes) return refused(tooLarge())
     taken(gathered.add(chunk))
     budget.makeRoom()
-  })
+  }
+  if (request.cameWith !== undefined) {
+    arrived(request.cameWith)
+    settle(null, gathered.bytes)
+    return
+  }
+  request.once('close', brokenOff)
+  request.on('error', brokenOff)
+  request.on('data', arrived)
   // a client of HTTP/2 may give up a body without an error
   request.on('end', () => (request.complete ? settle(null, gathered.bytes) : brokenOff()))
 

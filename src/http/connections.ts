@@ -37,8 +37,6 @@ declare module 'node:http' {
     hasOldCopies?: boolean
     /** Brings copies up to date, or sets `hasOldCopies`. Undefined if no other server writes the storage. */
     checkCopies?: (request: IncomingMessage) => Promise<void>
-    /** Its response was prepared. */
-    isPrepared?: boolean
   }
 }
 
@@ -60,8 +58,6 @@ export class Connection {
   readonly socket: { destroy(): void }
   /** The requests of HTTP/2 in progress, each of which counts like a connection of its own. */
   streams = 0
-  /** Whether a repeated request waits for the end of this turn, when its response is written. */
-  isRepeating = false
   /** A proxy's connection counts for the client whose request is on it, and for nobody between requests. */
   readonly isProxy: boolean
   /** The requests whose head has arrived, in order, until their clients have received the responses. */
@@ -85,7 +81,6 @@ export class Connection {
   get isIdle(): boolean {
     return (
       this.streams === 0 &&
-      !this.isRepeating &&
       this.responses.every((response) => response.writableEnded || !response.req.complete)
     )
   }
@@ -144,11 +139,6 @@ export class Connections {
   /** The client has sent bytes. */
   heard(connection: Connection): void {
     this.#renew(connection)
-  }
-
-  /** Whether a request on this connection, which is no proxy's, is within the limits. */
-  isWithinLimits(connection: Connection): boolean {
-    return !this.#reserve.has(connection)
   }
 
   /** The head of a request has arrived. */

@@ -9,9 +9,7 @@ import {
 import type { Socket } from 'node:net'
 import { CommonHeaders } from './common-headers.ts'
 import { type Connection, Connections, noLimits } from './connections.ts'
-import { httpDate } from './http-date.ts'
 import { checkParser } from './parser-check.ts'
-import { type Prepared, type RequestHead, writeToSocket } from './prepared-answers.ts'
 import { type RawStatus, statusOfParserError } from './raw-errors.ts'
 import { type FeedRules, RequestFeed } from './request-feed.ts'
 import { readShared } from './shared-read.ts'
@@ -32,8 +30,8 @@ export type ListServerOptions = {
   common?: CommonHeaders
   /** Called for each request that is refused before a handler sees it. */
   onRefused?: (status: RawStatus) => void
-  /** The prepared response to a request that had one before on the same connection. */
-  preparedFor?: (request: RequestHead) => Prepared | undefined
+  /** The handler uses only the members of `LeanRequest` and `LeanResponse`. */
+  lean?: boolean
 }
 
 export const defaultTimeouts = { headerMs: 10_000, bodyMs: 30_000, idleMs: 300_000 } as const
@@ -90,23 +88,6 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
   const idleMs = serverOptions.keepAliveTimeout
   const staysOpen = `Connection: keep-alive\r\n${idleMs > 0 ? `Keep-Alive: timeout=${Math.floor(idleMs / 1000)}\r\n` : ''}`
 
-  /** The limits are those of `receive`. */
-  function repeater(connection: Connection, socket: Socket): FeedRules['repeat'] {
-    const { preparedFor } = options
-    // what ends a TLS connection may overtake what ends the turn
-    if (preparedFor === undefined || 'encrypted' in socket || connection.isProxy) return undefined
-    return (request) => {
-      if (socket.writableLength > 0 || !connections.isWithinLimits(connection)) return undefined
-      const prepared = preparedFor(request)
-      if (prepared === undefined) return undefined
-      connection.isRepeating = true
-      return () => {
-        connection.isRepeating = false
-        if (socket.writable) writeToSocket(socket, prepared, `Date: ${httpDate()}\r\n${staysOpen}`)
-      }
-    }
-  }
-
   server.on('connection', (socket: Socket) => {
     const connection = connections.of(socket) ?? connections.open(socket)
     if (connection === undefined) return
@@ -115,11 +96,24 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
       onRefused: options.onRefused ?? (() => {}),
       common: options.common ?? new CommonHeaders(),
       onBytes: () => connections.heard(connection),
-      repeat: repeater(connection, socket),
+      staysOpen,
+      onRead:
+        options.lean !== true
+          ? undefined
+          : (request, response) => {
+              connections.begin(connection, request, response)
+              handler(request, response)
+            },
     })
     lineBySocket.set(socket, { connection, feed })
     feeds.add(feed)
     socket.once('close', () => feeds.delete(feed))
+  })
+  // without a listener, Node.js would also close connections whose requests it does not know
+  server.on('timeout', (socket: Socket) => {
+    const feed = lineBySocket.get(socket)?.feed
+    if (feed === undefined) socket.destroy()
+    else feed.timedOut()
   })
   server.on('request', receive)
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {

@@ -15,7 +15,7 @@ import type { Auditing } from './auditing.ts'
 import type { Answer } from './exchange.ts'
 import type { LongText } from '../lib/long-text.ts'
 import { isKnownVerb } from './mount-router.ts'
-import { type Prepared, type PreparedAnswers, type RequestHead, writePrepared } from './prepared-answers.ts'
+import { type Prepared, type PreparedAnswers, writePrepared } from './prepared-answers.ts'
 import { Places, type PlacesLimits } from './places.ts'
 import type { RequestTracing, RequestSpan } from './request-span.ts'
 import type { RequestsInProgress } from './requests-in-progress.ts'
@@ -130,20 +130,7 @@ export class Pipeline {
     this.#take(call, typeof body === 'string' ? Buffer.byteLength(body) : body.bytes)
   }
 
-  /**
-   * The prepared response to a request within the limits on connections, which is counted; undefined: the request has
-   * to take all further steps. Never throws.
-   */
-  preparedFor(request: RequestHead): Prepared | undefined {
-    try {
-      return this.#preparedFor(request)
-    } catch (error) {
-      this.#parts.onBug(error, '')
-      return undefined
-    }
-  }
-
-  #preparedFor(request: RequestHead): Prepared | undefined {
+  #preparedFor(request: IncomingMessage): Prepared | undefined {
     const { onAccess, measure, prepared, audit, limiter } = this.#parts
     if (prepared === undefined || onAccess !== undefined || this.#parts.tracing !== undefined)
       return undefined
@@ -160,7 +147,6 @@ export class Pipeline {
     if (request.isBeyondLimits === true || request.hasOldCopies === true) return false
     const found = this.#preparedFor(request)
     if (found === undefined) return false
-    request.isPrepared = true
     atEndOfTurn(() => this.#writePrepared(response, found))
     return true
   }

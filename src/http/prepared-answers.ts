@@ -1,6 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Mount } from '../core/mounts/mount.ts'
 import { type Namespace, rootNamespace } from '../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../core/namespaces/namespace-store.ts'
@@ -9,6 +8,7 @@ import type { Random } from '../lib/random.ts'
 import { bodyBeside } from './answer-writer.ts'
 import { type CommonHeaders, requestIdHeader } from './common-headers.ts'
 import { envelope, type WrittenReply } from './envelope.ts'
+import { LeanResponse, statusLine } from './lean-messages.ts'
 import type { PreparedNodeRead } from './node-resource.ts'
 
 /** Larger ones count against the memory limit, which the pipeline keeps. */
@@ -72,8 +72,11 @@ function linesText(flat: readonly string[]): string {
   return text
 }
 
-/** Writes it as the response to a request that Node.js has parsed. */
 export function writePrepared(response: ServerResponse, { status, lines, own, body, rest }: Prepared): void {
+  if (response instanceof LeanResponse) {
+    response.endWith(statusLine(status) + lines.text + linesText(own), body, rest)
+    return
+  }
   response.cork()
   response.writeHead(status, [...lines.flat, ...own])
   if (rest === undefined) response.end(body)
@@ -82,25 +85,6 @@ export function writePrepared(response: ServerResponse, { status, lines, own, bo
     response.end(rest)
   }
   response.uncork()
-}
-
-/** Writes it to a connection that stays open, without Node's objects for a message; `ends` are its last headers. */
-export function writeToSocket(
-  socket: Socket,
-  { status, lines, own, body, rest }: Prepared,
-  ends: string,
-): void {
-  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.text}${linesText(own)}${ends}\r\n`
-  if (rest !== undefined) socket.cork()
-  // as Node.js does it: `bodyBeside`
-  if (typeof body === 'string') socket.write(head + body)
-  else {
-    socket.write(head, 'latin1')
-    if (body !== undefined) socket.write(body)
-  }
-  if (rest === undefined) return
-  socket.write(rest)
-  socket.uncork()
 }
 
 /** Requests with one of these headers need more than a prepared response. */

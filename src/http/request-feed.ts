@@ -3,7 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { ChunkWalk } from './chunk-walk.ts'
 import type { CommonHeaders } from './common-headers.ts'
-import type { RequestHead } from './prepared-answers.ts'
+import { KnownHead, longestKnownHead } from './known-head.ts'
+import { asNodeMessages, LeanRequest, LeanResponse } from './lean-messages.ts'
 import { answerAndClose, type RawStatus } from './raw-errors.ts'
 
 /** The HTTP server's `data` listener on a socket, which passes bytes to Node's parser. */
@@ -14,18 +15,14 @@ export type FeedRules = {
   /** The headers of refusals. */
   readonly common: CommonHeaders
   onRefused(status: RawStatus): void
-  /**
-   * Answers a request that had a prepared response before, without Node's parser. Returns what writes the response;
-   * undefined: the request must be parsed. Absent: no request is answered so.
-   */
-  repeat?: ((request: RequestHead) => (() => void) | undefined) | undefined
+  /** The header lines of a response after which the connection stays open. */
+  readonly staysOpen: string
+  /** Called with each request that was read without Node's parser. Absent: the parser reads all. */
+  onRead?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined
 }
 
-/** A request of this connection that had a prepared response. */
-type Known = { readonly bytes: Buffer; readonly request: RequestHead }
-
-/** Longer requests are parsed each time, so that a connection holds little memory. */
-const mostKnownBytes = 1024
+/** Few clients send more kinds of heads on one connection. */
+const mostKnownHeads = 4
 
 /** The position of the next byte within a message. */
 type Phase = 'start' | 'head' | 'counted' | 'chunked' | 'trailer' | 'closed'
@@ -43,9 +40,6 @@ const safeVerbs: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'LIST'
 const carrier = Buffer.from('PUT')
 
 const longestVerb = 32
-
-/** A request with one of these is not kept. */
-const secretHeaders = ['x-vault-token', 'authorization', 'proxy-authorization', 'cookie'] as const
 
 /**
  * The one token that no request may use (RFC 9113 §3.4): the first word of HTTP/2, at which Node closes the
@@ -86,28 +80,34 @@ export class RequestFeed {
   #awaited: ServerResponse | undefined
   #bytesLeft = 0
   #chunks: ChunkWalk | undefined
-  #known: Known | undefined
-  /** Writes the response to a repeated request, which waits for the end of the turn. */
-  #due: (() => void) | undefined
+  readonly #knownHeads: KnownHead[] = []
+  /** Whether the present message begins the chunk that is read. */
+  #beginsChunk = false
+  /** The response to a request that was read without the parser, while it is under way. */
+  #lean: LeanResponse | undefined
 
   constructor(socket: Socket, parse: Parse, rules: FeedRules) {
     this.#socket = socket
     this.#parse = parse
     this.#rules = rules
-    socket.once('close', () => this.stop())
-    // before Node.js ends the connection of a client that has ended its side
-    socket.prependListener('end', () => this.#writeDue())
+    socket.once('close', () => {
+      this.stop()
+      this.#lean?.lost()
+    })
+    // before Node.js ends a connection that has no message under way
+    socket.prependListener('end', () => {
+      if (this.#lean !== undefined) Object.assign(socket, { _httpMessage: this.#lean })
+    })
   }
 
   /** Takes bytes from the wire; afterwards the buffer belongs to the caller again. */
   take(bytes: NonSharedBuffer): void {
-    // nothing may overtake it
-    this.#writeDue()
     let chunk = bytes
     if (this.#held !== undefined) {
       chunk = Buffer.concat([this.#held, bytes])
       this.#held = undefined
     }
+    this.#beginsChunk = false
     let at = 0
     while (at < chunk.length && this.#phase !== 'closed') {
       if (this.#socket.isPaused()) {
@@ -163,8 +163,14 @@ export class RequestFeed {
 
   /** Closes the connection if it waits for a request and its client has taken all responses. */
   closeIfIdle(): void {
-    const isWaiting = this.#phase === 'start' && this.#held === undefined && this.#due === undefined
+    const isWaiting = this.#phase === 'start' && this.#held === undefined
     if (isWaiting && this.#isAlone && this.#socket.writableLength === 0) this.abort()
+  }
+
+  /** Called when nothing was sent or received for the time limit of the connection. */
+  timedOut(): void {
+    if (this.#lean === undefined) this.#socket.destroy()
+    else this.#lean.timedOut()
   }
 
   /** Closes the connection at once, without a response. */
@@ -175,7 +181,7 @@ export class RequestFeed {
 
   /** At the start of a message: reads its method token and returns where the rest begins. */
   #readVerb(chunk: NonSharedBuffer, from: number): number {
-    if (from === 0 && this.#repeats(chunk)) return chunk.length
+    if (from === 0 && this.#readKnown(chunk)) return chunk.length
     let at = from
     while (chunk[at] === cr || chunk[at] === lf) at++
     let end = at
@@ -197,49 +203,47 @@ export class RequestFeed {
     if (this.#mustWait(verb)) return at
     this.#phase = 'head'
     this.#request = undefined
-    if (nativeVerbs.has(verb)) {
-      const next = this.#feed(chunk, at, this.#pieceEnd(chunk, at))
-      if (from === 0 && next === chunk.length) this.#learn(chunk)
-      return next
-    }
+    this.#beginsChunk = at === 0
+    if (nativeVerbs.has(verb)) return this.#feed(chunk, at, this.#pieceEnd(chunk, at))
     this.#verb = verb
     this.#parse(carrier)
     return end
   }
 
-  /**
-   * The same bytes mean the same request. Pollers and load balancers repeat theirs on connections that they keep, and
-   * Node's objects for a message cost as much as the rest of a prepared response.
-   */
-  #repeats(chunk: NonSharedBuffer): boolean {
-    const known = this.#known
-    if (known === undefined || this.#heldSince !== undefined || !this.#isAlone) return false
-    if (known.bytes.length !== chunk.length || !known.bytes.equals(chunk)) return false
-    const write = this.#rules.repeat?.(known.request)
-    if (write === undefined) return false
-    this.#due = write
-    setImmediate(() => {
-      if (this.#due === write) this.#writeDue()
+  /** Reads a chunk that is one whole request with known header lines, while no other is under way. */
+  #readKnown(chunk: NonSharedBuffer): boolean {
+    if (this.#knownHeads.length === 0 || this.#heldSince !== undefined || !this.#isAlone) return false
+    const text = chunk.toString('latin1', 0, Math.min(chunk.length, longestKnownHead))
+    for (const known of this.#knownHeads) {
+      const head = known.read(text)
+      if (head === undefined) continue
+      if (head.bytes + (head.bodyBytes ?? 0) !== chunk.length) return false
+      const body = head.bodyBytes ? Buffer.from(chunk.subarray(head.bytes)) : undefined
+      const request = new LeanRequest(head, this.#socket, body)
+      this.#begin(request, new LeanResponse(request, this.#rules.staysOpen))
+      return true
+    }
+    return false
+  }
+
+  #begin(request: LeanRequest, response: LeanResponse): void {
+    const messages = asNodeMessages(request, response)
+    this.#request = undefined
+    this.#response = messages[1]
+    this.#lean = response
+    response.once('close', () => {
+      this.#lean = undefined
     })
-    return true
+    this.#rules.onRead?.(...messages)
+    if (!response.shouldKeepAlive) this.stop()
   }
 
-  #writeDue(): void {
-    const write = this.#due
-    this.#due = undefined
-    write?.()
-  }
-
-  /** The chunk is the last request, completely. No secret is kept. */
-  #learn(chunk: NonSharedBuffer): void {
-    const request = this.#request
-    if (request?.isPrepared !== true || this.#phase !== 'start' || chunk.length > mostKnownBytes) return
-    if (this.#rules.repeat === undefined) return
-    const { method, url, headers, socket, httpVersion } = request
-    if (httpVersion !== '1.1' || secretHeaders.some((name) => headers[name] !== undefined)) return
-    const bytes = Buffer.allocUnsafeSlow(chunk.length)
-    bytes.set(chunk)
-    this.#known = { bytes, request: { method, url, headers, socket } }
+  /** The first `bytes` of the chunk are the head of the request. */
+  #learn(chunk: NonSharedBuffer, bytes: number, request: IncomingMessage): void {
+    if (this.#rules.onRead === undefined || this.#phase === 'closed') return
+    if (this.#response?.shouldKeepAlive !== true) return
+    const known = this.#knownHeads.length < mostKnownHeads && KnownHead.of(chunk, bytes, request)
+    if (known) this.#knownHeads.push(known)
   }
 
   get #isAlone(): boolean {
@@ -252,7 +256,7 @@ export class RequestFeed {
     const before = this.#response
     const isSafe = safeVerbs.has(verb)
     if (before === undefined || this.#isAlone) this.#onlySafe = isSafe
-    else if (!isSafe || !this.#onlySafe) this.#waitFor(before)
+    else if (!isSafe || !this.#onlySafe || this.#lean !== undefined) this.#waitFor(before)
     return this.#socket.isPaused()
   }
 
@@ -289,7 +293,9 @@ export class RequestFeed {
   }
 
   #feed(chunk: NonSharedBuffer, from: number, to: number): number {
+    const isBegun = this.#request !== undefined
     this.#parse(from === 0 && to === chunk.length ? chunk : chunk.subarray(from, to))
+    if (!isBegun && this.#request !== undefined && this.#beginsChunk) this.#learn(chunk, to, this.#request)
     if (this.#phase === 'counted') this.#bytesLeft -= to - from
     if (this.#phase !== 'closed' && this.#request !== undefined) this.#advance(this.#request)
     return to

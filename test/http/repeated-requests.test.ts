@@ -2,24 +2,17 @@ import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ListServerOptions } from '../../src/http/list-verb.ts'
-import type { Prepared, RequestHead } from '../../src/http/prepared-answers.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { type Answer, head, listen, openWire } from './wire.ts'
 
-/** Prepares the response to `/known`; responses to all else are left to the test. */
+/** Responds to `/known` with a number; responses to all else are left to the test. */
 async function aServer(options: ListServerOptions = {}) {
   const asked: ServerResponse[] = []
   let ids = 0
-  const preparedFor = (_request: RequestHead): Prepared => ({
-    ...{ route: '/known', status: 200, lines: { flat: [], text: '' } },
-    ...{ own: ['id', String(++ids), 'content-length', '2'], body: 'ok' },
-  })
-  const server = await listen({ ...options, preparedFor }, (request, response) => {
-    if (request.url === '/known') {
-      request.isPrepared = true
-      setImmediate(() => response.writeHead(200, { id: 'parsed', 'content-length': '2' }).end('ok'))
-    } else asked.push(response)
+  const server = await listen({ ...options, lean: true }, (request, response) => {
+    if (request.url !== '/known') asked.push(response)
+    else setImmediate(() => response.writeHead(200, { id: String(++ids), 'content-length': '2' }).end('ok'))
   })
   return {
     server,
@@ -49,7 +42,7 @@ test('a repeated request that waited for a change is answered, also if its clien
 
   setImmediate(() => response.writeHead(200, { id: 'other', 'content-length': '0' }).end())
 
-  expect(idsOf(await wire.untilClosed())).toEqual(['other', '1'])
+  expect(idsOf(await wire.untilClosed())).toEqual(['other', '2'])
 })
 
 test('each of several repeated requests that waited for a change gets its own response', async () => {
@@ -64,7 +57,7 @@ test('each of several repeated requests that waited for a change gets its own re
 
   setImmediate(() => response.writeHead(200, { id: 'other', 'content-length': '0' }).end())
 
-  expect(idsOf(await wire.answers(3))).toEqual(['other', '1', '2'])
+  expect(idsOf(await wire.answers(3))).toEqual(['other', '2', '3'])
 })
 
 describe('a request that its connection repeats', () => {
@@ -190,7 +183,7 @@ test('a repeated request is told the idle time only if there is one', async () =
   wire.send(known)
 
   expect(first?.headers).not.toHaveProperty('keep-alive')
-  expect((await wire.answer())?.headers).toEqual({ ...first?.headers, id: '1', date: expect.any(String) })
+  expect((await wire.answer())?.headers).toEqual({ ...first?.headers, id: '2', date: expect.any(String) })
 })
 
 test('half a head after repeated requests is refused in time', async () => {

@@ -16,6 +16,7 @@ function feedWith(
   const verdicts: boolean[] = []
   const feed: RequestFeed = new RequestFeed(socket, (bytes) => parse(report, bytes.toString()), {
     headerTimeoutMs: 1000,
+    staysOpen: '',
     common: new CommonHeaders(),
     onRefused: () => {},
   })
@@ -105,45 +106,4 @@ test('a chunked body reaches the parser as one piece per packet, however many bl
   feed.take(Buffer.from(`POST / HTTP/1.1\r\n\r\n8\r\n${'\r\n'.repeat(4)}\r\n8\r\n${'\r\n'.repeat(4)}\r\n`))
 
   expect(pieces).toHaveLength(2)
-})
-
-test('a repeated request with a prepared response is not parsed again', () => {
-  const socket = new Socket()
-  const parsed: string[] = []
-  const repeated: (string | undefined)[] = []
-  const feed: RequestFeed = new RequestFeed(
-    socket,
-    (bytes) => {
-      const [, url = '', name = ''] = /^GET (\S+)[^\n]+\n(?:([\w-]+):)?/.exec(bytes.toString()) ?? []
-      parsed.push(url)
-      const request = new IncomingMessage(socket)
-      Object.assign(request, { url, httpVersion: '1.1', isPrepared: url !== '/usual', complete: true })
-      if (name !== '') request.headers[name.toLowerCase()] = 'x'
-      const response = new ServerResponse(request)
-      response.shouldKeepAlive = true
-      feed.accept(request, response)
-      response.destroy()
-    },
-    {
-      headerTimeoutMs: 1000,
-      common: new CommonHeaders(),
-      onRefused: () => {},
-      repeat: ({ url }) => {
-        repeated.push(url)
-        return () => {}
-      },
-    },
-  )
-  const get = (url: string, header = '') => Buffer.from(`GET ${url} HTTP/1.1\r\n${header}\r\n`)
-
-  for (const bytes of [get('/a'), get('/a'), get('/a'), get('/b'), get('/a')]) feed.take(bytes)
-  for (const bytes of [get('/usual'), get('/usual'), get('/a')]) feed.take(bytes)
-  // two at once, and one in two parts
-  for (const bytes of [Buffer.concat([get('/a'), get('/a')]), Buffer.from('GE'), get('/a').subarray(2)])
-    feed.take(bytes)
-  const withToken = get('/t', 'X-Vault-Token: x\r\n')
-  for (const bytes of [withToken, withToken]) feed.take(bytes)
-
-  expect(repeated).toEqual(['/a', '/a', '/a'])
-  expect(parsed).toEqual(['/a', '/b', '/a', '/usual', '/usual', '/a', '/a', '/a', '/t', '/t'])
 })
