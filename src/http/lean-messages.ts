@@ -114,7 +114,7 @@ export class LeanResponse {
   }
 
   writeContinue(): void {
-    this.#write('HTTP/1.1 100 Continue\r\n\r\n')
+    if (this.socket.writable) this.socket.write('HTTP/1.1 100 Continue\r\n\r\n')
   }
 
   end(body?: string | Buffer): void {

@@ -179,7 +179,7 @@ export class Wire {
       ]),
     )
     const status = Number(statusLine.split(' ')[1])
-    const length = headers['content-length'] ?? (status === 100 || status === 204 ? 0 : undefined)
+    const length = headers['content-length'] ?? ([100, 204, 304].includes(status) ? 0 : undefined)
     if (length === undefined && !this.#closed) return undefined
     const end = length === undefined ? this.#received.length : headEnd + 4 + Number(length)
     if (this.#received.length < end) return undefined
