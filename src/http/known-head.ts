@@ -45,7 +45,7 @@ type Varying = { readonly name: string; readonly rawAt: number }
 /**
  * The header lines of a request that Node's parser has read. A client sends the same ones with each request of a
  * connection, but for a few values. The same lines mean the same headers, whatever the request line says.
- * docs/decisions/0006-ready-reads.md
+ * docs/decisions/0016-known-heads.md
  */
 export class KnownHead {
   /** What lies between the varying values, from the end of the request line to the end of the head. */
@@ -110,23 +110,25 @@ export class KnownHead {
     return new KnownHead(lines)
   }
 
-  /** The head at the beginning of `text` if it has these header lines. */
-  read(text: string): ReadHead | undefined {
-    let at = text.indexOf('\r')
-    if (at < 0) return undefined
+  /** The head at the beginning of a chunk if it has these header lines. `text` is the beginning of the chunk. */
+  read(chunk: NonSharedBuffer, text: string): ReadHead | undefined {
+    const begin = text.indexOf('\r')
+    if (begin < 0) return undefined
+    let at = begin
     const values: string[] = []
-    const begin = at
     for (const [index, piece] of this.#pieces.entries()) {
       if (!text.startsWith(piece, at)) return undefined
       at += piece.length
       if (index === this.#varying.length) break
       const end = text.indexOf('\r', at)
-      const value = text.slice(at, end)
-      if (end < 0 || !plainValue.test(value)) return undefined
+      if (end < 0) return undefined
+      // no part of the whole text: whoever keeps one value must not keep a secret beside it
+      const value = chunk.toString('latin1', at, end)
+      if (!plainValue.test(value)) return undefined
       values.push(value)
       at = end
     }
-    const [, method, url] = requestLine.exec(text.slice(0, begin)) ?? []
+    const [, method, url] = requestLine.exec(chunk.toString('latin1', 0, begin)) ?? []
     if (method === undefined || url === undefined) return undefined
     return this.#with(values, { method, url, bytes: at })
   }

@@ -215,7 +215,7 @@ export class RequestFeed {
     if (this.#knownHeads.length === 0 || this.#heldSince !== undefined || !this.#isAlone) return false
     const text = chunk.toString('latin1', 0, Math.min(chunk.length, longestKnownHead))
     for (const known of this.#knownHeads) {
-      const head = known.read(text)
+      const head = known.read(chunk, text)
       if (head === undefined) continue
       if (head.bytes + (head.bodyBytes ?? 0) !== chunk.length) return false
       const body = head.bodyBytes ? Buffer.from(chunk.subarray(head.bytes)) : undefined
