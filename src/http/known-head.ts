@@ -17,9 +17,9 @@ export type ReadHead = {
 /** Longer heads are parsed each time. In bytes. */
 export const longestKnownHead = 4096
 
-/** These differ from one request of a client to the next. The first three are secret, and none of them is kept. */
+/** These differ from one request of a client to the next. Those of the first line are secret, and none is kept. */
 const varyingHeaders: ReadonlySet<string> = new Set([
-  ...['x-vault-token', 'authorization', 'cookie'],
+  ...['x-vault-token', 'authorization', 'proxy-authorization', 'cookie', 'x-vault-mfa'],
   ...['content-length', 'content-type', 'if-none-match', 'x-vault-namespace', 'x-vault-wrap-ttl'],
   ...['traceparent', 'tracestate', 'x-forwarded-for', 'x-request-id'],
 ])
@@ -34,7 +34,7 @@ const parsedHeaders: ReadonlySet<string> = new Set([
 const requestLine = /^(GET|LIST|SCAN|POST|PUT|PATCH|DELETE) (\/[\w\-.~%!$&'()*+,;=:@/?]*) HTTP\/1\.1$/
 
 /** A name and a value that can be read in one way only. RFC 9110 §5 */
-const headerLine = /^([A-Za-z][\w-]*): ([!-~](?:[ -~]*[!-~])?)$/
+const headerLine = /^[A-Za-z][\w-]*: [!-~](?:[ -~]*[!-~])?$/
 const plainValue = /^[!-~](?:[ -~]*[!-~])?$/
 const plainLength = /^(?:0|[1-9]\d{0,6})$/
 
@@ -94,18 +94,19 @@ export class KnownHead {
     const text = chunk.toString('latin1', 0, bytes)
     const begin = text.indexOf(lineEnd) + lineEnd.length
     if (begin < lineEnd.length || !text.endsWith(lineEnd + lineEnd)) return undefined
-    const lines = text
-      .slice(begin, -2 * lineEnd.length)
-      .split(lineEnd)
-      .map(readLine)
-    if (2 * lines.length !== rawHeaders.length) return undefined
+    const sent = text.slice(begin, -2 * lineEnd.length).split(lineEnd)
+    if (2 * sent.length !== rawHeaders.length) return undefined
+    // not parts of `text`, which would keep all of it
+    const lines: [name: string, value: string][] = []
     const names = new Set<string>()
-    for (const [index, [name, value]] of lines.entries()) {
+    for (const [index, line] of sent.entries()) {
+      const [name = '', value = ''] = rawHeaders.slice(2 * index, 2 * index + 2)
       // the parser must have read the same
-      if (name !== rawHeaders[2 * index] || value !== rawHeaders[2 * index + 1]) return undefined
+      if (!headerLine.test(line) || line !== `${name}: ${value}`) return undefined
       const key = name.toLowerCase()
       if (names.has(key) || !isPlain(key, value)) return undefined
       names.add(key)
+      lines.push([name, value])
     }
     return new KnownHead(lines)
   }
@@ -149,11 +150,6 @@ export class KnownHead {
       },
     }
   }
-}
-
-function readLine(line: string): [name: string, value: string] {
-  const [, name = '', value = ''] = headerLine.exec(line) ?? []
-  return [name, value]
 }
 
 function isPlain(name: string, value: string): boolean {

@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { Session } from 'node:inspector/promises'
 import { type AddressInfo, connect } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { KnownHead } from '../../src/http/known-head.ts'
@@ -85,12 +87,32 @@ test('the length of a body may change', async () => {
 })
 
 test('no secret is kept', async () => {
-  const known = await learn([...usual, 'Authorization: Bearer hvs.secret', 'Cookie: hvs.secret'])
+  const secrets = ['Authorization: Bearer', 'Proxy-Authorization: Basic', 'Cookie:', 'X-Vault-MFA: m:']
+  const known = await learn([...usual, ...secrets.map((line) => `${line} hvs.secret`)])
 
   const kept = await privateText(known)
 
   expect(kept).toContain('a.example:8200')
   expect(kept).not.toContain('hvs.secret')
+})
+
+test('the text that the lines were read from is not kept', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const lines = ['Host: a', 'User-Agent: long enough to be a part', `Cookie: ${'a'.repeat(3900)}`]
+  const head = headOf('GET / HTTP/1.1', lines)
+  const [request] = await parsed(head)
+  const bytes = Buffer.from(head, 'latin1')
+  if (request === undefined) throw new Error('the parser read no request')
+  collect()
+  const before = process.memoryUsage().heapUsed
+
+  const kept = Array.from({ length: 4000 }, () => KnownHead.of(bytes, bytes.length, request))
+  collect()
+
+  const grown = process.memoryUsage().heapUsed - before
+  expect(kept[0]).toBeDefined()
+  expect(grown / kept.length).toBeLessThan(bytes.length)
 })
 
 /** The private fields of an object, as JSON. */
