@@ -134,11 +134,15 @@ export class LeanResponse {
     this.flushHeaders()
     this.#sink ??= new Writable({
       write: (chunk: Buffer, _encoding, done) => {
-        if (!this.#isChunked) this.#write(chunk, done)
+        // if it fails, the connection closes, and what writes here is told by `lost`
+        const written = (error?: Error | null) => {
+          if (!error) done()
+        }
+        if (!this.#isChunked) this.#write(chunk, written)
         else {
           this.#write(`${chunk.length.toString(16)}\r\n`)
           this.#write(chunk)
-          this.#write('\r\n', done)
+          this.#write('\r\n', written)
         }
       },
       final: (done) => {

@@ -130,6 +130,7 @@ export class RequestFeed {
     }
     this.#request = request
     this.#response = response
+    response.once('close', () => this.#forget())
     if (this.#verb !== undefined) {
       request.method = this.#verb
       this.#verb = undefined
@@ -233,6 +234,7 @@ export class RequestFeed {
     this.#lean = response
     response.once('close', () => {
       this.#lean = undefined
+      this.#forget()
     })
     this.#rules.onRead?.(...messages)
     if (!response.shouldKeepAlive) this.stop()
@@ -249,6 +251,14 @@ export class RequestFeed {
   get #isAlone(): boolean {
     const before = this.#response
     return before === undefined || before.writableFinished || before.destroyed
+  }
+
+  /** An idle connection keeps nothing of its last request, such as a token. */
+  #forget(): void {
+    if (this.#phase !== 'start' || this.#response?.destroyed !== true) return
+    this.#request = undefined
+    this.#response = undefined
+    this.#awaited = undefined
   }
 
   /** A request that may change something runs alone: it sees what earlier ones did, and later ones see its effect. */
@@ -316,6 +326,7 @@ export class RequestFeed {
   #endMessage(): void {
     if (this.#response?.shouldKeepAlive === true) this.#phase = 'start'
     else this.stop()
+    this.#forget()
   }
 
   #expectBody(request: IncomingMessage): void {

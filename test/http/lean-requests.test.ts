@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ListServerOptions } from '../../src/http/list-verb.ts'
 import { startOneServer, type TestServer } from '../support/one-server.ts'
@@ -300,6 +302,46 @@ describe('a connection whose request was not parsed', () => {
 
     await expect(streamed).rejects.toThrow('broken')
     expect(await open.wire.bytesUntilClosed()).not.toContain('0\r\n\r\n')
+  })
+
+  test.each([
+    { name: 'of known length', headers: { 'content-length': '20000000' } },
+    { name: 'in chunks', headers: {} },
+  ])('ends a streamed body $name without an error if the client leaves', async ({ headers }) => {
+    await using open = await waiting()
+    const response = await open.ask()
+    response.writeHead(200, headers)
+    const sink = response.bodySink?.()
+    if (sink === undefined) throw new Error('the request was parsed')
+    const closed = once(sink, 'close')
+
+    // no system takes as much at once: the rest waits
+    response.socket?.write(Buffer.alloc(10_000_000))
+    sink.write(Buffer.alloc(10_000_000))
+    response.socket?.destroy()
+
+    await expect(closed).resolves.toEqual([])
+    expect(response.destroyed).toBe(true)
+  })
+
+  test('keeps nothing of the request while it waits for the next', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    await using open = await waiting()
+    const asked = async () => {
+      const response = await open.ask()
+      ok(response)
+      await open.wire.answer()
+      return new WeakRef(response.req)
+    }
+
+    const request = await asked()
+
+    const isGone = async () => {
+      collect()
+      return request.deref() === undefined
+    }
+    await expect.poll(isGone).toBe(true)
   })
 
   test('refuses a header value that would end the header', async () => {
