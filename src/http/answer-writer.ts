@@ -30,7 +30,10 @@ export function writeAnswer(
   else if (streamed === undefined && status !== 204 && status !== 304) all['content-length'] = '0'
   if (limitHeaders !== undefined) Object.assign(all, limitHeaders)
   if (crossOrigin !== undefined) allowOrigin(all, crossOrigin)
-  if (closes && request.stream === undefined) all['connection'] = 'close'
+  if (closes && request.stream === undefined) {
+    all['connection'] = 'close'
+    response.shouldKeepAlive = false
+  }
   response.writeHead(status, all)
   if (longText !== undefined) {
     endIfStalled(response)

@@ -130,7 +130,7 @@ export class RequestFeed {
     }
     this.#request = request
     this.#response = response
-    response.once('close', () => this.#forget())
+    response.once('close', () => this.#ended(response))
     if (this.#verb !== undefined) {
       request.method = this.#verb
       this.#verb = undefined
@@ -234,7 +234,7 @@ export class RequestFeed {
     this.#lean = response
     response.once('close', () => {
       this.#lean = undefined
-      this.#forget()
+      this.#ended(messages[1])
     })
     this.#rules.onRead?.(...messages)
     if (!response.shouldKeepAlive) this.stop()
@@ -251,6 +251,12 @@ export class RequestFeed {
   get #isAlone(): boolean {
     const before = this.#response
     return before === undefined || before.writableFinished || before.destroyed
+  }
+
+  /** After a response that closes the connection, no further request is served. RFC 9112 §9.6 */
+  #ended(response: ServerResponse): void {
+    if (response.shouldKeepAlive) this.#forget()
+    else this.stop()
   }
 
   /** An idle connection keeps nothing of its last request, such as a token. */

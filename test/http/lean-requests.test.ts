@@ -365,3 +365,27 @@ describe('a connection whose request was not parsed', () => {
     expect(await open.wire.untilClosed()).toEqual([])
   })
 })
+
+test.each([
+  { name: 'parsed', lean: false },
+  { name: 'not parsed', lean: true },
+])('no request after a response that closes the connection is served: $name', async ({ lean }) => {
+  const served: (string | undefined)[] = []
+  let second: ServerResponse | undefined
+  await using server = await listen({ lean }, (request, response) => {
+    served.push(request.url)
+    if (request.url === '/second') second = response
+    else response.writeHead(200, { 'content-length': '0' }).end()
+  })
+  const wire = await server.open()
+  wire.send(head('POST', '/first', [], ''))
+  await wire.answer()
+  await wire.sendApart([head('POST', '/second', [], ''), head('POST', '/third', [], '')])
+
+  if (second === undefined) throw new Error('the second request did not come')
+  second.shouldKeepAlive = false
+  ok(second)
+
+  expect(await wire.untilClosed()).toHaveLength(1)
+  expect(served).toEqual(['/first', '/second'])
+})
