@@ -410,6 +410,13 @@ describe('with a Kubernetes service account', () => {
     repair: () => cluster.behave(),
   })
 
+  const unacceptable = (code: string, make: () => Promise<void>): Fault => ({
+    ...{ code, cause: 'the login service does not accept such tokens', make },
+    fix: () =>
+      `the platform that issues the assertion of ${cluster.url} must sign it with RS256 and name its key`,
+    repair: () => renewToken(),
+  })
+
   test.each([
     ...wrongTrusts.map(({ wrong, ...fault }) => ({
       ...fault,
@@ -423,6 +430,17 @@ describe('with a Kubernetes service account', () => {
       make: async () => {
         await cluster.rotate({ keepOld: false })
         await renewToken({}, { previousKey: true })
+      },
+      repair: () => renewToken(),
+    },
+    unacceptable('AADSTS50027', () => renewToken({ sub: undefined })),
+    unacceptable('AADSTS5002738', () => renewToken({}, { algorithm: 'RS512' })),
+    {
+      ...{ code: 'AADSTS50013', cause: 'the signature of the assertion does not verify' },
+      make: () => {
+        const signed = readFileSync(tokenFile, 'utf8')
+        const forged = Buffer.alloc(256, 1).toString('base64url')
+        writeFileSync(tokenFile, signed.replace(/[^.]+$/, forged))
       },
       repair: () => renewToken(),
     },
@@ -585,5 +603,7 @@ test('each command of the page was run, and each code of its table was told', ()
   const codes = new Set(guide.text.match(/AADSTS\d+/g))
   // the cloud says so while a new trust spreads: see test/plugins/cloud/federation
   codes.delete('AADSTS70021')
+  // of a token that a certificate signed elsewhere: see test/plugins/cloud/sign-in
+  for (const code of ['AADSTS700021', 'AADSTS700023']) codes.delete(code)
   expect([...told].sort()).toEqual([...codes].sort())
 })
