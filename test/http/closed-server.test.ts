@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { FakeClock } from '../support/fake-clock.ts'
 import { startTestServer } from '../support/start-server.ts'
+import { collector } from '../../src/memory-return.ts'
 
 /** Serves a request and closes. The result tells whether a part of the server is still in memory. */
 async function aClosedServer(settings: Record<string, string>): Promise<WeakRef<FakeClock>> {
@@ -14,8 +13,7 @@ async function aClosedServer(settings: Record<string, string>): Promise<WeakRef<
 }
 
 test('a closed server leaves nothing in memory', async () => {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
+  const collect = collector()
 
   const closed = await aClosedServer({ LISTEN: 'localhost:0', METRICS_LISTEN: '127.0.0.1:0' })
 

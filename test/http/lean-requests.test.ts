@@ -3,10 +3,9 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ListServerOptions } from '../../src/http/list-verb.ts'
+import { collector } from '../../src/memory-return.ts'
 import { startOneServer, type TestServer } from '../support/one-server.ts'
 import { type Answer, head, listen, openWire, type Wire, type WireServer } from './wire.ts'
 
@@ -325,8 +324,7 @@ describe('a connection whose request was not parsed', () => {
   })
 
   test('keeps nothing of the request while it waits for the next', async () => {
-    setFlagsFromString('--expose-gc')
-    const collect = runInNewContext('gc') as () => void
+    const collect = collector()
     await using open = await waiting()
     const asked = async () => {
       const response = await open.ask()
