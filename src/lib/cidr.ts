@@ -64,6 +64,8 @@ export const isNetwork = (text: string): boolean => parseNetwork(text) !== undef
 function parseNetwork(text: string): Network | undefined {
   if (text.length > maxAddressLength) return undefined
   const [host = '', prefix, ...more] = text.split('/')
+  // the zone of a peer is not known, so such a network would have more members than it says
+  if (host.includes('%')) return undefined
   const address = parseAddress(host)
   if (address === undefined || more.length > 0) return undefined
   const bits = address.kind() === 'ipv4' ? 32 : 128

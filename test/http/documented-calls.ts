@@ -659,8 +659,8 @@ const users: DocumentedCall[] = [
   { ask: 'delete /auth/userpass/users/{username}', params: bob, status: 204 },
 ]
 
-const approle = 'auth/approle/role/{name}'
-const machine = { name: 'machine' }
+const approle = 'auth/approle/role/{role_name}'
+const machine = { role_name: 'machine' }
 const approles: DocumentedCall[] = [
   {
     ask: `post /${approle}`,

@@ -29,6 +29,7 @@ test.each([
   '2130706433',
   ':::1',
   ' 1.2.3.4',
+  'fe80::1%eth0',
 ])('%j is refused', (text) => {
   expect(parseBoundCidr(text)).toEqual({
     error: `error parsing address "${text}": Unable to convert "${text}" to an IPv4 or IPv6 address, or a UNIX Socket`,
@@ -54,6 +55,8 @@ describe('a peer', () => {
     [['2001:db8::/32'], '2001:db9::2', false],
     [['2001:DB8:0:0::1'], '2001:db8::1', true],
     [['999.0.0.0/8', '/run/agent.sock', '.sock'], '9.9.9.9', false],
+    [['fe80::/10'], 'fe80::1%eth0', true],
+    [['fe80::1%eth0/64'], 'fe80::1%eth1', false],
     [['127.0.0.1'], '', false],
     [['127.0.0.1'], 'localhost', false],
     [['0.0.0.0/0'], '2130706433', false],

@@ -37,16 +37,11 @@ const required =
     return { [name]: input[name] }
   }
 
-const blocks = (input: RoleInput): RoleInput | undefined => {
-  const sent = input.secret_id_bound_cidrs ?? input.bound_cidr_list
+/** Either path takes only the field of its own name. */
+const blocks = (sent: readonly string[] | undefined): RoleInput | undefined => {
   if (sent?.length === 0) throw missing('bound_cidr_list')
-  return sent && { secret_id_bound_cidrs: sent }
+  return sent && { secret_id_bound_cidrs: [...sent] }
 }
-
-const blockInput = z.object({
-  secret_id_bound_cidrs: shape.secret_id_bound_cidrs,
-  bound_cidr_list: shape.bound_cidr_list,
-})
 
 /** The fields that have a path of their own. docs/contract/approle.md#one-field-at-a-time */
 const fields: readonly FieldSpec[] = [
@@ -71,24 +66,24 @@ const fields: readonly FieldSpec[] = [
   {
     path: 'bound-cidr-list',
     help: 'An older name of `secret-id-bound-cidrs`.',
-    input: blockInput,
+    input: z.object({ bound_cidr_list: shape.bound_cidr_list }),
     output: z.object({ bound_cidr_list: neverSet }),
     shown: () => ({ bound_cidr_list: null }),
     warnings: [
       'The "bound_cidr_list" field is deprecated and will be removed. Please use "secret_id_bound_cidrs" instead.',
     ],
     example: { bound_cidr_list: null },
-    sent: blocks,
+    sent: ({ bound_cidr_list }) => blocks(bound_cidr_list),
     cleared: undefined,
   },
   {
     path: 'secret-id-bound-cidrs',
     help: 'The networks that may log in.',
-    input: blockInput,
+    input: z.object({ secret_id_bound_cidrs: shape.secret_id_bound_cidrs }),
     output: z.object({ secret_id_bound_cidrs: neverSet }),
     shown: ({ secret_id_bound_cidrs = null }) => ({ secret_id_bound_cidrs }),
     example: { secret_id_bound_cidrs: ['10.0.0.0/8'] },
-    sent: blocks,
+    sent: ({ secret_id_bound_cidrs }) => blocks(secret_id_bound_cidrs),
     cleared: { secret_id_bound_cidrs: undefined },
   },
   {
@@ -209,7 +204,7 @@ const unknownRole = () => fail('missing', 'unsupported path')
 /** The paths below a role that read and change one of its fields. */
 export const fieldResources = (method: ApproleMethod): Resource[] => [
   ...fields.map((field) => fieldResource(method, field)),
-  resource('/role/:name/local-secret-ids', {
+  resource('/role/:role_name/local-secret-ids', {
     help: 'Whether the role was created with `local_secret_ids`.',
     canonical: canonicalRolePath,
     read: {
@@ -227,7 +222,7 @@ export const fieldResources = (method: ApproleMethod): Resource[] => [
 function fieldResource(method: ApproleMethod, field: FieldSpec): Resource {
   const { path, help, input, example, warnings } = field
   const shown = path.replaceAll('-', ' ')
-  const template = `/role/:name/${path}` as const
+  const template = `/role/:role_name/${path}` as const
   return resource(template, {
     help,
     canonical: canonicalRolePath,

@@ -14,12 +14,12 @@ export const wrongPair = (reason: 'role_unknown' | 'secret_id_unknown') =>
 export function checkAddress({ record }: Role, secretId: SecretId | undefined, address: string): void {
   const ofRole = record.secret_id_bound_cidrs ?? []
   if (secretId !== undefined) {
+    // the role may have been narrowed since
+    checkSubset(secretId.cidr_list, ofRole)
     if (!addressMatches(secretId.cidr_list, address)) {
       const how = secretId.num_uses === 0 ? 'through' : 'by'
       throw unauthorized(address, `${how} CIDR restrictions on the secret ID`)
     }
-    // the role may have been narrowed since
-    checkSubset(secretId.cidr_list, ofRole)
   }
   if (!addressMatches(ofRole, address)) throw unauthorized(address, 'by CIDR restrictions on the role')
 }

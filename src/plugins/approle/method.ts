@@ -23,7 +23,8 @@ import { RoleStore } from './role-store.ts'
 import {
   checkGivenSecretId,
   checkHasSecretIds,
-  checkSecretId,
+  checkLength,
+  checkWhiteSpace,
   newSecretId,
   type SecretId,
   type SecretIdInput,
@@ -163,10 +164,11 @@ export class ApproleMethod {
   ): Promise<NewSecretId> {
     const { random, clock } = this.#parts
     checkHasSecretIds(role.record)
-    if (chosen !== undefined) checkSecretId(chosen)
+    if (chosen !== undefined) checkWhiteSpace(chosen)
     const made = { accessor: random.uuid(), now: clock.now(), ...this.#boundsOf(mount) }
     const secretId = newSecretId(role.record, input, made)
     const secret = chosen ?? random.uuid()
+    checkLength(secret)
     await this.secretIdsOf(mount).add(role, secret, secretId)
     return { secret, secretId }
   }

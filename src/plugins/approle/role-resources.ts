@@ -16,7 +16,7 @@ export const roleResources = (method: ApproleMethod): Resource[] => [
       handle: async ({ mount }) => ({ data: { keys: await method.rolesOf(mount).names() } }),
     },
   }),
-  resource('/role/:name', {
+  resource('/role/:role_name', {
     help: 'A role: what a login with it needs, and what its token may do.',
     canonical: canonicalRolePath,
     exists: async ({ mount, params }) => (await method.rolesOf(mount).find(roleName(params))) !== undefined,

@@ -21,7 +21,7 @@ import { type FoundSecretId, goneText } from './secret-id-store.ts'
 
 export type SecretIdParts = { readonly method: ApproleMethod; readonly longLists: LongLists }
 
-type At = { readonly mount: Mount; readonly params: { readonly name: string } }
+type At = { readonly mount: Mount; readonly params: { readonly role_name: string } }
 
 const bySecretId = z.object({
   secret_id: stringField.meta({ description: 'The secret id', writeOnly: true }),
@@ -64,7 +64,7 @@ export function secretIdResources({ method, longLists }: SecretIdParts): Resourc
   }
 
   return [
-    resource('/role/:name/secret-id', {
+    resource('/role/:role_name/secret-id', {
       help: 'Generate a secret id of a role, or list the accessors of its secret ids.',
       canonical: canonicalRolePath,
       collection: true,
@@ -86,7 +86,7 @@ export function secretIdResources({ method, longLists }: SecretIdParts): Resourc
         },
       },
     }),
-    resource('/role/:name/custom-secret-id', {
+    resource('/role/:role_name/custom-secret-id', {
       help: 'Store a chosen secret id of a role.',
       canonical: canonicalRolePath,
       write: {
@@ -101,7 +101,7 @@ export function secretIdResources({ method, longLists }: SecretIdParts): Resourc
         },
       },
     }),
-    resource('/role/:name/secret-id/lookup', {
+    resource('/role/:role_name/secret-id/lookup', {
       help: 'Look up a secret id of a role.',
       canonical: canonicalRolePath,
       collection: true,
@@ -116,7 +116,7 @@ export function secretIdResources({ method, longLists }: SecretIdParts): Resourc
         },
       },
     }),
-    resource('/role/:name/secret-id/destroy', {
+    resource('/role/:role_name/secret-id/destroy', {
       help: 'Destroy a secret id of a role.',
       canonical: canonicalRolePath,
       collection: true,
@@ -133,7 +133,7 @@ export function secretIdResources({ method, longLists }: SecretIdParts): Resourc
         handle: ({ input, ...at }) => destroyBySecret(at, input),
       },
     }),
-    resource('/role/:name/secret-id-accessor/lookup', {
+    resource('/role/:role_name/secret-id-accessor/lookup', {
       help: 'Look up a secret id of a role by its accessor.',
       canonical: canonicalRolePath,
       collection: true,
@@ -154,7 +154,7 @@ export function secretIdResources({ method, longLists }: SecretIdParts): Resourc
         },
       },
     }),
-    resource('/role/:name/secret-id-accessor/destroy', {
+    resource('/role/:role_name/secret-id-accessor/destroy', {
       help: 'Destroy a secret id of a role by its accessor.',
       canonical: canonicalRolePath,
       collection: true,

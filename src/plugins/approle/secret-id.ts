@@ -51,9 +51,13 @@ export const readSecretId = (stored: unknown): SecretId => storedSecretId.parse(
 
 const maxSecretIdBytes = 4096
 
-/** Throws `invalid` for a chosen secret id that could not be used. */
-export function checkSecretId(secretId: string): void {
+/** Throws `invalid` for a chosen secret id that no login could send. */
+export function checkWhiteSpace(secretId: string): void {
   if (secretId.trim() !== secretId) throw refuse('invalid', 'secret_id cannot begin or end with white space')
+}
+
+/** Throws `invalid` for a chosen secret id that is too long to be stored. */
+export function checkLength(secretId: string): void {
   if (Buffer.byteLength(secretId) > maxSecretIdBytes) {
     throw refuse('invalid', `failed to store secret_id: failed to create HMAC of secret ID: ${tooLong}`)
   }
@@ -83,8 +87,8 @@ export function newSecretId(
 ): SecretId {
   const { cidr_list, token_bound_cidrs } = input
   checkBlocks(cidr_list, 'failed to validate CIDR blocks')
-  checkBlocks(token_bound_cidrs, 'failed to validate token CIDR blocks')
   checkSubset(cidr_list, role.secret_id_bound_cidrs ?? [])
+  checkBlocks(token_bound_cidrs, 'failed to validate token CIDR blocks')
   checkSubset(token_bound_cidrs, role.token_bound_cidrs ?? [])
   const num_uses = usesOf(input, role)
   const ttl = ttlOf(input, role)

@@ -144,6 +144,18 @@ test('role/<name>/bound-cidr-list shows nothing, warns, and sets the networks th
 })
 
 test.each([
+  { path: 'secret-id-bound-cidrs', body: { bound_cidr_list: '10.0.0.0/8' } },
+  { path: 'bound-cidr-list', body: { secret_id_bound_cidrs: 'bad' } },
+])('role/<name>/$path ignores the field of the other path', async ({ path, body }) => {
+  const at = await mount()
+  await at.role('r')
+
+  expect(told(await at.at(`role/r/${path}`).write(body))).toBe('204 ok')
+
+  expect((await at.at('role/r').read()).body.data?.['secret_id_bound_cidrs']).toBeNull()
+})
+
+test.each([
   { path: 'secret-id-bound-cidrs', body: { secret_id_bound_cidrs: '' }, text: 'missing bound_cidr_list' },
   { path: 'bound-cidr-list', body: { bound_cidr_list: '' }, text: 'missing bound_cidr_list' },
   {

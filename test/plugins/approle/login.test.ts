@@ -262,9 +262,11 @@ describe('the address of a login', () => {
     const { secretId } = await at.secretId('r', { cidr_list: '10.0.0.0/9' })
     await at.role('r', { secret_id_bound_cidrs: '10.0.0.0/16' })
 
-    expect(await login(at.path, secretId, '10.0.0.1')).toBe(
-      '400 failed to verify subset relationship between CIDR blocks on the role ["10.0.0.0/16"] and CIDR blocks on the secret ID ["10.0.0.0/9"]',
-    )
+    // also from an address outside of both
+    for (const address of ['10.0.0.1', '11.0.0.1'])
+      expect(await login(at.path, secretId, address)).toBe(
+        '400 failed to verify subset relationship between CIDR blocks on the role ["10.0.0.0/16"] and CIDR blocks on the secret ID ["10.0.0.0/9"]',
+      )
   })
 
   test("is not bound by the networks of its token; those of the secret id replace the role's", async () => {

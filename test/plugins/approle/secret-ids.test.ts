@@ -103,6 +103,10 @@ describe('a new secret id', () => {
       text: 'failed to verify subset relationship between CIDR blocks on the role ["127.0.0.0/8" "10.1.0.0/16"] and CIDR blocks on the secret ID ["10.0.0.0/8"]',
     },
     {
+      fields: { cidr_list: 'fe80::1%eth0/64' },
+      text: 'failed to validate CIDR blocks: invalid CIDR address: fe80::1%eth0/64',
+    },
+    {
       fields: { token_bound_cidrs: '127.0.0.2/32' },
       text: 'failed to verify subset relationship between CIDR blocks on the role ["127.0.0.1/32"] and CIDR blocks on the secret ID ["127.0.0.2/32"]',
     },
@@ -114,6 +118,10 @@ describe('a new secret id', () => {
     {
       fields: { cidr_list: 'x', token_bound_cidrs: 'x', num_uses: -1, ttl: 0, metadata: 'x' },
       text: 'failed to validate CIDR blocks: invalid CIDR address: x',
+    },
+    {
+      fields: { cidr_list: '10.0.0.0/8', token_bound_cidrs: 'x', num_uses: -1 },
+      text: 'failed to verify subset relationship between CIDR blocks on the role ["127.0.0.0/8" "10.1.0.0/16"] and CIDR blocks on the secret ID ["10.0.0.0/8"]',
     },
     {
       fields: { token_bound_cidrs: 'x', num_uses: -1, ttl: 0, metadata: 'x' },
@@ -190,12 +198,12 @@ describe('a new secret id', () => {
     const at = await mount()
     await at.role('r')
 
-    const { status, body } = await at.at('role/r/secret-id').write({ name: 'x', zzz: 1, secret_id: 's' })
+    const { status, body } = await at.at('role/r/secret-id').write({ role_name: 'x', zzz: 1, secret_id: 's' })
 
     expect(status).toBe(200)
     expect(body.warnings).toEqual([
       'Endpoint ignored these unrecognized parameters: [secret_id zzz]',
-      "Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [name]",
+      "Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [role_name]",
     ])
   })
 
@@ -216,8 +224,8 @@ describe('a new secret id', () => {
     const at = await mount()
     await at.role('r')
     await at.role('two')
-    const custom = (role: string, secret_id: unknown) =>
-      at.at(`role/${role}/custom-secret-id`).write({ secret_id })
+    const custom = (role: string, secret_id: unknown, fields: object = {}) =>
+      at.at(`role/${role}/custom-secret-id`).write({ secret_id, ...fields })
 
     expect((await custom('r', 'mine')).body.data?.['secret_id']).toBe('mine')
 
@@ -230,6 +238,9 @@ describe('a new secret id', () => {
     expect(told(await custom('r', 'c'.repeat(4096)))).toBe('200 ok')
     const tooLong = 'failed to create HMAC of secret ID: value is longer than maximum of 4096 bytes'
     expect(told(await custom('r', 'c'.repeat(4097)))).toBe(`400 failed to store secret_id: ${tooLong}`)
+    expect(told(await custom('r', 'c'.repeat(4097), { num_uses: -1 }))).toBe(
+      '400 num_uses cannot be negative',
+    )
     expect(told(await at.login({ roleId: 'r-id', secretId: 'mine' }))).toBe('200 ok')
   })
 

@@ -438,11 +438,11 @@ describe('operations', () => {
 
     expect(Object.fromEntries(required.map(([name, input]) => [name, input['required']]))).toEqual({
       'approle-login-post-input': ['role_id'],
-      'approle-role-name-custom-secret-id-post-input': ['secret_id'],
-      'approle-role-name-secret-id-accessor-destroy-post-input': ['secret_id_accessor'],
-      'approle-role-name-secret-id-accessor-lookup-post-input': ['secret_id_accessor'],
-      'approle-role-name-secret-id-destroy-post-input': ['secret_id'],
-      'approle-role-name-secret-id-lookup-post-input': ['secret_id'],
+      'approle-role-role_name-custom-secret-id-post-input': ['secret_id'],
+      'approle-role-role_name-secret-id-accessor-destroy-post-input': ['secret_id_accessor'],
+      'approle-role-role_name-secret-id-accessor-lookup-post-input': ['secret_id_accessor'],
+      'approle-role-role_name-secret-id-destroy-post-input': ['secret_id'],
+      'approle-role-role_name-secret-id-lookup-post-input': ['secret_id'],
       'identity-entity-batch-delete-post-input': ['entity_ids'],
       'identity-entity-merge-post-input': ['to_entity_id', 'from_entity_ids'],
       'jwt-login-post-input': ['jwt'],

@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 7f17b8514b76e3b1856d0da33016b3f5
+// made by `npm run ui:types` from the server's OpenAPI document d999183f709496ac2207db10b038b8e7
 
 export interface paths {
     "/health/live": {
@@ -4142,12 +4142,12 @@ export interface paths {
             };
         };
     };
-    "/auth/{approle_mount_path}/role/{name}": {
+    "/auth/{approle_mount_path}/role/{role_name}": {
         get: {
             responses: {
                 200: {
                     content: {
-                        "application/json": components["schemas"]["approle-role-name-get-answer"];
+                        "application/json": components["schemas"]["approle-role-role_name-get-answer"];
                     };
                 };
             };
@@ -4155,13 +4155,13 @@ export interface paths {
         post: {
             requestBody?: {
                 content: {
-                    "application/json": components["schemas"]["approle-role-name-post-input"];
+                    "application/json": components["schemas"]["approle-role-role_name-post-input"];
                 };
             };
             responses: {
                 200: {
                     content: {
-                        "application/json": components["schemas"]["approle-role-name-post-answer"];
+                        "application/json": components["schemas"]["approle-role-role_name-post-answer"];
                     };
                 };
                 204: {
@@ -4175,12 +4175,12 @@ export interface paths {
             };
         };
     };
-    "/auth/{approle_mount_path}/role/{name}/policies": {
+    "/auth/{approle_mount_path}/role/{role_name}/policies": {
         get: {
             responses: {
                 200: {
                     content: {
-                        "application/json": components["schemas"]["approle-role-name-policies-get-answer"];
+                        "application/json": components["schemas"]["approle-role-role_name-policies-get-answer"];
                     };
                 };
             };
@@ -4188,35 +4188,7 @@ export interface paths {
         post: {
             requestBody?: {
                 content: {
-                    "application/json": components["schemas"]["approle-role-name-policies-post-input"];
-                };
-            };
-            responses: {
-                204: {
-                };
-            };
-        };
-        delete: {
-            responses: {
-                204: {
-                };
-            };
-        };
-    };
-    "/auth/{approle_mount_path}/role/{name}/bound-cidr-list": {
-        get: {
-            responses: {
-                200: {
-                    content: {
-                        "application/json": components["schemas"]["approle-role-name-bound-cidr-list-get-answer"];
-                    };
-                };
-            };
-        };
-        post: {
-            requestBody?: {
-                content: {
-                    "application/json": components["schemas"]["approle-role-name-bound-cidr-list-post-input"];
+                    "application/json": components["schemas"]["approle-role-role_name-policies-post-input"];
                 };
             };
             responses: {
@@ -4231,12 +4203,12 @@ export interface paths {
             };
         };
     };
-    "/auth/{approle_mount_path}/role/{name}/secret-id-bound-cidrs": {
+    "/auth/{approle_mount_path}/role/{role_name}/bound-cidr-list": {
         get: {
             responses: {
                 200: {
                     content: {
-                        "application/json": components["schemas"]["approle-role-name-secret-id-bound-cidrs-get-answer"];
+                        "application/json": components["schemas"]["approle-role-role_name-bound-cidr-list-get-answer"];
                     };
                 };
             };
@@ -4244,7 +4216,7 @@ export interface paths {
         post: {
             requestBody?: {
                 content: {
-                    "application/json": components["schemas"]["approle-role-name-secret-id-bound-cidrs-post-input"];
+                    "application/json": components["schemas"]["approle-role-role_name-bound-cidr-list-post-input"];
                 };
             };
             responses: {
@@ -4259,12 +4231,12 @@ export interface paths {
             };
         };
     };
-    "/auth/{approle_mount_path}/role/{name}/token-bound-cidrs": {
+    "/auth/{approle_mount_path}/role/{role_name}/secret-id-bound-cidrs": {
         get: {
             responses: {
                 200: {
                     content: {
-                        "application/json": components["schemas"]["approle-role-name-token-bound-cidrs-get-answer"];
+                        "application/json": components["schemas"]["approle-role-role_name-secret-id-bound-cidrs-get-answer"];
                     };
                 };
             };
@@ -4272,7 +4244,7 @@ export interface paths {
         post: {
             requestBody?: {
                 content: {
-                    "application/json": components["schemas"]["approle-role-name-token-bound-cidrs-post-input"];
+                    "application/json": components["schemas"]["approle-role-role_name-secret-id-bound-cidrs-post-input"];
                 };
             };
             responses: {
@@ -4287,12 +4259,12 @@ export interface paths {
             };
         };
     };
-    "/auth/{approle_mount_path}/role/{name}/bind-secret-id": {
+    "/auth/{approle_mount_path}/role/{role_name}/token-bound-cidrs": {
         get: {
             responses: {
                 200: {
                     content: {
-                        "application/json": components["schemas"]["approle-role-name-bind-secret-id-get-answer"];
+                        "application/json": components["schemas"]["approle-role-role_name-token-bound-cidrs-get-answer"];
                     };
                 };
             };
@@ -4300,7 +4272,7 @@ export interface paths {
         post: {
             requestBody?: {
                 content: {
-                    "application/json": components["schemas"]["approle-role-name-bind-secret-id-post-input"];
+                    "application/json": components["schemas"]["approle-role-role_name-token-bound-cidrs-post-input"];
                 };
             };
             responses: {
@@ -4315,12 +4287,12 @@ export interface paths {
             };
         };
     };
-    "/auth/{approle_mount_path}/role/{name}/secret-id-num-uses": {
+    "/auth/{approle_mount_path}/role/{role_name}/bind-secret-id": {
         get: {
             responses: {
                 200: {
                     content: {
-                        "application/json": components["schemas"]["approle-role-name-secret-id-num-uses-get-answer"];
+                        "application/json": components["schemas"]["approle-role-role_name-bind-secret-id-get-answer"];
                     };
                 };
             };
@@ -4328,7 +4300,7 @@ export interface paths {
         post: {
             requestBody?: {
                 content: {
-                    "application/json": components["schemas"]["approle-role-name-secret-id-num-uses-post-input"];
+                    "application/json": components["schemas"]["approle-role-role_name-bind-secret-id-post-input"];
                 };
             };
             responses: {
@@ -4343,12 +4315,12 @@ export interface paths {
             };
         };
     };
-    "/auth/{approle_mount_path}/role/{name}/secret-id-ttl": {
+    "/auth/{approle_mount_path}/role/{role_name}/secret-id-num-uses": {
         get: {
             responses: {
                 200: {
                     content: {
-                        "application/json": components["schemas"]["approle-role-name-secret-id-ttl-get-answer"];
+                        "application/json": components["schemas"]["approle-role-role_name-secret-id-num-uses-get-answer"];
                     };
                 };
             };
@@ -4356,7 +4328,7 @@ export interface paths {
         post: {
             requestBody?: {
                 content: {
-                    "application/json": components["schemas"]["approle-role-name-secret-id-ttl-post-input"];
+                    "application/json": components["schemas"]["approle-role-role_name-secret-id-num-uses-post-input"];
                 };
             };
             responses: {
@@ -4371,12 +4343,12 @@ export interface paths {
             };
         };
     };
-    "/auth/{approle_mount_path}/role/{name}/period": {
+    "/auth/{approle_mount_path}/role/{role_name}/secret-id-ttl": {
         get: {
             responses: {
                 200: {
                     content: {
-                        "application/json": components["schemas"]["approle-role-name-period-get-answer"];
+                        "application/json": components["schemas"]["approle-role-role_name-secret-id-ttl-get-answer"];
                     };
                 };
             };
@@ -4384,7 +4356,7 @@ export interface paths {
         post: {
             requestBody?: {
                 content: {
-                    "application/json": components["schemas"]["approle-role-name-period-post-input"];
+                    "application/json": components["schemas"]["approle-role-role_name-secret-id-ttl-post-input"];
                 };
             };
             responses: {
@@ -4399,12 +4371,12 @@ export interface paths {
             };
         };
     };
-    "/auth/{approle_mount_path}/role/{name}/token-num-uses": {
+    "/auth/{approle_mount_path}/role/{role_name}/period": {
         get: {
             responses: {
                 200: {
                     content: {
-                        "application/json": components["schemas"]["approle-role-name-token-num-uses-get-answer"];
+                        "application/json": components["schemas"]["approle-role-role_name-period-get-answer"];
                     };
                 };
             };
@@ -4412,7 +4384,7 @@ export interface paths {
         post: {
             requestBody?: {
                 content: {
-                    "application/json": components["schemas"]["approle-role-name-token-num-uses-post-input"];
+                    "application/json": components["schemas"]["approle-role-role_name-period-post-input"];
                 };
             };
             responses: {
@@ -4427,12 +4399,12 @@ export interface paths {
             };
         };
     };
-    "/auth/{approle_mount_path}/role/{name}/token-ttl": {
+    "/auth/{approle_mount_path}/role/{role_name}/token-num-uses": {
         get: {
             responses: {
                 200: {
                     content: {
-                        "application/json": components["schemas"]["approle-role-name-token-ttl-get-answer"];
+                        "application/json": components["schemas"]["approle-role-role_name-token-num-uses-get-answer"];
                     };
                 };
             };
@@ -4440,7 +4412,7 @@ export interface paths {
         post: {
             requestBody?: {
                 content: {
-                    "application/json": components["schemas"]["approle-role-name-token-ttl-post-input"];
+                    "application/json": components["schemas"]["approle-role-role_name-token-num-uses-post-input"];
                 };
             };
             responses: {
@@ -4455,12 +4427,12 @@ export interface paths {
             };
         };
     };
-    "/auth/{approle_mount_path}/role/{name}/token-max-ttl": {
+    "/auth/{approle_mount_path}/role/{role_name}/token-ttl": {
         get: {
             responses: {
                 200: {
                     content: {
-                        "application/json": components["schemas"]["approle-role-name-token-max-ttl-get-answer"];
+                        "application/json": components["schemas"]["approle-role-role_name-token-ttl-get-answer"];
                     };
                 };
             };
@@ -4468,7 +4440,7 @@ export interface paths {
         post: {
             requestBody?: {
                 content: {
-                    "application/json": components["schemas"]["approle-role-name-token-max-ttl-post-input"];
+                    "application/json": components["schemas"]["approle-role-role_name-token-ttl-post-input"];
                 };
             };
             responses: {
@@ -4483,12 +4455,12 @@ export interface paths {
             };
         };
     };
-    "/auth/{approle_mount_path}/role/{name}/role-id": {
+    "/auth/{approle_mount_path}/role/{role_name}/token-max-ttl": {
         get: {
             responses: {
                 200: {
                     content: {
-                        "application/json": components["schemas"]["approle-role-name-role-id-get-answer"];
+                        "application/json": components["schemas"]["approle-role-role_name-token-max-ttl-get-answer"];
                     };
                 };
             };
@@ -4496,7 +4468,35 @@ export interface paths {
         post: {
             requestBody?: {
                 content: {
-                    "application/json": components["schemas"]["approle-role-name-role-id-post-input"];
+                    "application/json": components["schemas"]["approle-role-role_name-token-max-ttl-post-input"];
+                };
+            };
+            responses: {
+                204: {
+                };
+            };
+        };
+        delete: {
+            responses: {
+                204: {
+                };
+            };
+        };
+    };
+    "/auth/{approle_mount_path}/role/{role_name}/role-id": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["approle-role-role_name-role-id-get-answer"];
+                    };
+                };
+            };
+        };
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["approle-role-role_name-role-id-post-input"];
                 };
             };
             responses: {
@@ -4505,23 +4505,23 @@ export interface paths {
             };
         };
     };
-    "/auth/{approle_mount_path}/role/{name}/local-secret-ids": {
+    "/auth/{approle_mount_path}/role/{role_name}/local-secret-ids": {
         get: {
             responses: {
                 200: {
                     content: {
-                        "application/json": components["schemas"]["approle-role-name-local-secret-ids-get-answer"];
+                        "application/json": components["schemas"]["approle-role-role_name-local-secret-ids-get-answer"];
                     };
                 };
             };
         };
     };
-    "/auth/{approle_mount_path}/role/{name}/secret-id": {
+    "/auth/{approle_mount_path}/role/{role_name}/secret-id": {
         get: {
             responses: {
                 200: {
                     content: {
-                        "application/json": components["schemas"]["approle-role-name-secret-id-search-answer"];
+                        "application/json": components["schemas"]["approle-role-role_name-secret-id-search-answer"];
                     };
                 };
             };
@@ -4529,45 +4529,45 @@ export interface paths {
         post: {
             requestBody?: {
                 content: {
-                    "application/json": components["schemas"]["approle-role-name-secret-id-post-input"];
+                    "application/json": components["schemas"]["approle-role-role_name-secret-id-post-input"];
                 };
             };
             responses: {
                 200: {
                     content: {
-                        "application/json": components["schemas"]["approle-role-name-secret-id-post-answer"];
+                        "application/json": components["schemas"]["approle-role-role_name-secret-id-post-answer"];
                     };
                 };
             };
         };
     };
-    "/auth/{approle_mount_path}/role/{name}/custom-secret-id": {
+    "/auth/{approle_mount_path}/role/{role_name}/custom-secret-id": {
         post: {
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["approle-role-name-custom-secret-id-post-input"];
+                    "application/json": components["schemas"]["approle-role-role_name-custom-secret-id-post-input"];
                 };
             };
             responses: {
                 200: {
                     content: {
-                        "application/json": components["schemas"]["approle-role-name-custom-secret-id-post-answer"];
+                        "application/json": components["schemas"]["approle-role-role_name-custom-secret-id-post-answer"];
                     };
                 };
             };
         };
     };
-    "/auth/{approle_mount_path}/role/{name}/secret-id/lookup": {
+    "/auth/{approle_mount_path}/role/{role_name}/secret-id/lookup": {
         post: {
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["approle-role-name-secret-id-lookup-post-input"];
+                    "application/json": components["schemas"]["approle-role-role_name-secret-id-lookup-post-input"];
                 };
             };
             responses: {
                 200: {
                     content: {
-                        "application/json": components["schemas"]["approle-role-name-secret-id-lookup-post-answer"];
+                        "application/json": components["schemas"]["approle-role-role_name-secret-id-lookup-post-answer"];
                     };
                 };
                 204: {
@@ -4575,11 +4575,11 @@ export interface paths {
             };
         };
     };
-    "/auth/{approle_mount_path}/role/{name}/secret-id/destroy": {
+    "/auth/{approle_mount_path}/role/{role_name}/secret-id/destroy": {
         post: {
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["approle-role-name-secret-id-destroy-post-input"];
+                    "application/json": components["schemas"]["approle-role-role_name-secret-id-destroy-post-input"];
                 };
             };
             responses: {
@@ -4594,17 +4594,17 @@ export interface paths {
             };
         };
     };
-    "/auth/{approle_mount_path}/role/{name}/secret-id-accessor/lookup": {
+    "/auth/{approle_mount_path}/role/{role_name}/secret-id-accessor/lookup": {
         post: {
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["approle-role-name-secret-id-accessor-lookup-post-input"];
+                    "application/json": components["schemas"]["approle-role-role_name-secret-id-accessor-lookup-post-input"];
                 };
             };
             responses: {
                 200: {
                     content: {
-                        "application/json": components["schemas"]["approle-role-name-secret-id-accessor-lookup-post-answer"];
+                        "application/json": components["schemas"]["approle-role-role_name-secret-id-accessor-lookup-post-answer"];
                     };
                 };
                 204: {
@@ -4612,11 +4612,11 @@ export interface paths {
             };
         };
     };
-    "/auth/{approle_mount_path}/role/{name}/secret-id-accessor/destroy": {
+    "/auth/{approle_mount_path}/role/{role_name}/secret-id-accessor/destroy": {
         post: {
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["approle-role-name-secret-id-accessor-destroy-post-input"];
+                    "application/json": components["schemas"]["approle-role-role_name-secret-id-accessor-destroy-post-input"];
                 };
             };
             responses: {
@@ -11338,7 +11338,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-get-data": {
+        "approle-role-role_name-get-data": {
             bind_secret_id?: boolean;
             secret_id_bound_cidrs: string[] | null;
             secret_id_num_uses?: number;
@@ -11360,18 +11360,18 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-get-answer": {
+        "approle-role-role_name-get-answer": {
             request_id: string;
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["approle-role-name-get-data"];
+            data: components["schemas"]["approle-role-role_name-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-post-input": {
+        "approle-role-role_name-post-input": {
             bind_secret_id?: boolean;
             secret_id_bound_cidrs?: string[];
             /** @deprecated */
@@ -11394,7 +11394,7 @@ export interface components {
             /** @deprecated */
             period?: string;
         };
-        "approle-role-name-post-answer": {
+        "approle-role-role_name-post-answer": {
             request_id: string;
             lease_id: string;
             renewable: boolean;
@@ -11404,279 +11404,279 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-policies-get-data": {
+        "approle-role-role_name-policies-get-data": {
             token_policies?: string[];
             /** @deprecated */
             policies?: string[];
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-policies-get-answer": {
+        "approle-role-role_name-policies-get-answer": {
             request_id: string;
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["approle-role-name-policies-get-data"];
+            data: components["schemas"]["approle-role-role_name-policies-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-policies-post-input": {
+        "approle-role-role_name-policies-post-input": {
             token_policies?: string[];
             /** @deprecated */
             policies?: string[];
         };
-        "approle-role-name-bound-cidr-list-get-data": {
+        "approle-role-role_name-bound-cidr-list-get-data": {
             bound_cidr_list: string[] | null;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-bound-cidr-list-get-answer": {
+        "approle-role-role_name-bound-cidr-list-get-answer": {
             request_id: string;
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["approle-role-name-bound-cidr-list-get-data"];
+            data: components["schemas"]["approle-role-role_name-bound-cidr-list-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-bound-cidr-list-post-input": {
+        "approle-role-role_name-bound-cidr-list-post-input": {
             secret_id_bound_cidrs?: string[];
             /** @deprecated */
             bound_cidr_list?: string[];
         };
-        "approle-role-name-secret-id-bound-cidrs-get-data": {
+        "approle-role-role_name-secret-id-bound-cidrs-get-data": {
             secret_id_bound_cidrs: string[] | null;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-secret-id-bound-cidrs-get-answer": {
+        "approle-role-role_name-secret-id-bound-cidrs-get-answer": {
             request_id: string;
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["approle-role-name-secret-id-bound-cidrs-get-data"];
+            data: components["schemas"]["approle-role-role_name-secret-id-bound-cidrs-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-secret-id-bound-cidrs-post-input": {
+        "approle-role-role_name-secret-id-bound-cidrs-post-input": {
             secret_id_bound_cidrs?: string[];
             /** @deprecated */
             bound_cidr_list?: string[];
         };
-        "approle-role-name-token-bound-cidrs-get-data": {
+        "approle-role-role_name-token-bound-cidrs-get-data": {
             token_bound_cidrs: string[] | null;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-token-bound-cidrs-get-answer": {
+        "approle-role-role_name-token-bound-cidrs-get-answer": {
             request_id: string;
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["approle-role-name-token-bound-cidrs-get-data"];
+            data: components["schemas"]["approle-role-role_name-token-bound-cidrs-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-token-bound-cidrs-post-input": {
+        "approle-role-role_name-token-bound-cidrs-post-input": {
             token_bound_cidrs?: string[];
         };
-        "approle-role-name-bind-secret-id-get-data": {
+        "approle-role-role_name-bind-secret-id-get-data": {
             bind_secret_id?: boolean;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-bind-secret-id-get-answer": {
+        "approle-role-role_name-bind-secret-id-get-answer": {
             request_id: string;
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["approle-role-name-bind-secret-id-get-data"];
+            data: components["schemas"]["approle-role-role_name-bind-secret-id-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-bind-secret-id-post-input": {
+        "approle-role-role_name-bind-secret-id-post-input": {
             bind_secret_id?: boolean;
         };
-        "approle-role-name-secret-id-num-uses-get-data": {
+        "approle-role-role_name-secret-id-num-uses-get-data": {
             secret_id_num_uses?: number;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-secret-id-num-uses-get-answer": {
+        "approle-role-role_name-secret-id-num-uses-get-answer": {
             request_id: string;
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["approle-role-name-secret-id-num-uses-get-data"];
+            data: components["schemas"]["approle-role-role_name-secret-id-num-uses-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-secret-id-num-uses-post-input": {
+        "approle-role-role_name-secret-id-num-uses-post-input": {
             secret_id_num_uses?: number;
         };
-        "approle-role-name-secret-id-ttl-get-data": {
+        "approle-role-role_name-secret-id-ttl-get-data": {
             secret_id_ttl?: number;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-secret-id-ttl-get-answer": {
+        "approle-role-role_name-secret-id-ttl-get-answer": {
             request_id: string;
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["approle-role-name-secret-id-ttl-get-data"];
+            data: components["schemas"]["approle-role-role_name-secret-id-ttl-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-secret-id-ttl-post-input": {
+        "approle-role-role_name-secret-id-ttl-post-input": {
             secret_id_ttl?: string;
         };
-        "approle-role-name-period-get-data": {
+        "approle-role-role_name-period-get-data": {
             token_period?: number;
             /** @deprecated */
             period?: number;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-period-get-answer": {
+        "approle-role-role_name-period-get-answer": {
             request_id: string;
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["approle-role-name-period-get-data"];
+            data: components["schemas"]["approle-role-role_name-period-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-period-post-input": {
+        "approle-role-role_name-period-post-input": {
             token_period?: string;
             /** @deprecated */
             period?: string;
         };
-        "approle-role-name-token-num-uses-get-data": {
+        "approle-role-role_name-token-num-uses-get-data": {
             token_num_uses?: number;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-token-num-uses-get-answer": {
+        "approle-role-role_name-token-num-uses-get-answer": {
             request_id: string;
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["approle-role-name-token-num-uses-get-data"];
+            data: components["schemas"]["approle-role-role_name-token-num-uses-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-token-num-uses-post-input": {
+        "approle-role-role_name-token-num-uses-post-input": {
             token_num_uses?: number;
         };
-        "approle-role-name-token-ttl-get-data": {
+        "approle-role-role_name-token-ttl-get-data": {
             token_ttl?: number;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-token-ttl-get-answer": {
+        "approle-role-role_name-token-ttl-get-answer": {
             request_id: string;
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["approle-role-name-token-ttl-get-data"];
+            data: components["schemas"]["approle-role-role_name-token-ttl-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-token-ttl-post-input": {
+        "approle-role-role_name-token-ttl-post-input": {
             token_ttl?: string;
         };
-        "approle-role-name-token-max-ttl-get-data": {
+        "approle-role-role_name-token-max-ttl-get-data": {
             token_max_ttl?: number;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-token-max-ttl-get-answer": {
+        "approle-role-role_name-token-max-ttl-get-answer": {
             request_id: string;
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["approle-role-name-token-max-ttl-get-data"];
+            data: components["schemas"]["approle-role-role_name-token-max-ttl-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-token-max-ttl-post-input": {
+        "approle-role-role_name-token-max-ttl-post-input": {
             token_max_ttl?: string;
         };
-        "approle-role-name-role-id-get-data": {
+        "approle-role-role_name-role-id-get-data": {
             role_id?: string;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-role-id-get-answer": {
+        "approle-role-role_name-role-id-get-answer": {
             request_id: string;
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["approle-role-name-role-id-get-data"];
+            data: components["schemas"]["approle-role-role_name-role-id-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-role-id-post-input": {
+        "approle-role-role_name-role-id-post-input": {
             role_id?: string;
         };
-        "approle-role-name-local-secret-ids-get-data": {
+        "approle-role-role_name-local-secret-ids-get-data": {
             local_secret_ids: boolean;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-local-secret-ids-get-answer": {
+        "approle-role-role_name-local-secret-ids-get-answer": {
             request_id: string;
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["approle-role-name-local-secret-ids-get-data"];
+            data: components["schemas"]["approle-role-role_name-local-secret-ids-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-secret-id-search-data": {
+        "approle-role-role_name-secret-id-search-data": {
             keys: string[];
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-secret-id-search-answer": {
+        "approle-role-role_name-secret-id-search-answer": {
             request_id: string;
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["approle-role-name-secret-id-search-data"];
+            data: components["schemas"]["approle-role-role_name-secret-id-search-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-secret-id-post-data": {
+        "approle-role-role_name-secret-id-post-data": {
             secret_id: string;
             secret_id_accessor: string;
             secret_id_num_uses: number;
@@ -11684,25 +11684,25 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-secret-id-post-input": {
+        "approle-role-role_name-secret-id-post-input": {
             metadata?: string;
             cidr_list?: string[];
             token_bound_cidrs?: string[];
             num_uses?: number;
             ttl?: string;
         };
-        "approle-role-name-secret-id-post-answer": {
+        "approle-role-role_name-secret-id-post-answer": {
             request_id: string;
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["approle-role-name-secret-id-post-data"];
+            data: components["schemas"]["approle-role-role_name-secret-id-post-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-custom-secret-id-post-data": {
+        "approle-role-role_name-custom-secret-id-post-data": {
             secret_id: string;
             secret_id_accessor: string;
             secret_id_num_uses: number;
@@ -11710,7 +11710,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-custom-secret-id-post-input": {
+        "approle-role-role_name-custom-secret-id-post-input": {
             metadata?: string;
             cidr_list?: string[];
             token_bound_cidrs?: string[];
@@ -11718,18 +11718,18 @@ export interface components {
             ttl?: string;
             secret_id: string;
         };
-        "approle-role-name-custom-secret-id-post-answer": {
+        "approle-role-role_name-custom-secret-id-post-answer": {
             request_id: string;
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["approle-role-name-custom-secret-id-post-data"];
+            data: components["schemas"]["approle-role-role_name-custom-secret-id-post-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-secret-id-lookup-post-data": {
+        "approle-role-role_name-secret-id-lookup-post-data": {
             secret_id_accessor: string;
             secret_id_num_uses: number;
             secret_id_ttl: number;
@@ -11744,24 +11744,24 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-secret-id-lookup-post-input": {
+        "approle-role-role_name-secret-id-lookup-post-input": {
             secret_id: string;
         };
-        "approle-role-name-secret-id-lookup-post-answer": {
+        "approle-role-role_name-secret-id-lookup-post-answer": {
             request_id: string;
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["approle-role-name-secret-id-lookup-post-data"];
+            data: components["schemas"]["approle-role-role_name-secret-id-lookup-post-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-secret-id-destroy-post-input": {
+        "approle-role-role_name-secret-id-destroy-post-input": {
             secret_id: string;
         };
-        "approle-role-name-secret-id-accessor-lookup-post-data": {
+        "approle-role-role_name-secret-id-accessor-lookup-post-data": {
             secret_id_accessor: string;
             secret_id_num_uses: number;
             secret_id_ttl: number;
@@ -11776,21 +11776,21 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-secret-id-accessor-lookup-post-input": {
+        "approle-role-role_name-secret-id-accessor-lookup-post-input": {
             secret_id_accessor: string;
         };
-        "approle-role-name-secret-id-accessor-lookup-post-answer": {
+        "approle-role-role_name-secret-id-accessor-lookup-post-answer": {
             request_id: string;
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["approle-role-name-secret-id-accessor-lookup-post-data"];
+            data: components["schemas"]["approle-role-role_name-secret-id-accessor-lookup-post-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-secret-id-accessor-lookup-post-missing-answer": {
+        "approle-role-role_name-secret-id-accessor-lookup-post-missing-answer": {
             request_id: string;
             lease_id: string;
             renewable: boolean;
@@ -11805,7 +11805,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        "approle-role-name-secret-id-accessor-destroy-post-input": {
+        "approle-role-role_name-secret-id-accessor-destroy-post-input": {
             secret_id_accessor: string;
         };
         "approle-login-post-input": {

@@ -141,10 +141,10 @@ def _():
 @operation("log in with AppRole")
 def _():
     approle = api.ApproleApi(root)
-    role = api.ApproleRoleNamePostInput(token_policies=["job"], role_id="job-1")
-    approle.auth_approle_role_name_write("job", role)
-    expect(approle.auth_approle_role_name_read("job").data.token_policies, ["job"])
-    made = approle.auth_approle_role_name_secret_id_write("job", api.ApproleRoleNameSecretIdPostInput()).data
+    role = api.ApproleRoleRoleNamePostInput(token_policies=["job"], role_id="job-1")
+    approle.auth_approle_role_role_name_write("job", role)
+    expect(approle.auth_approle_role_role_name_read("job").data.token_policies, ["job"])
+    made = approle.auth_approle_role_role_name_secret_id_write("job", api.ApproleRoleRoleNameSecretIdPostInput()).data
     body = api.ApproleLoginPostInput(role_id="job-1", secret_id=made.secret_id)
     expect(api.ApproleApi(client()).auth_approle_login_write(body).auth.policies, ["default", "job"])
 

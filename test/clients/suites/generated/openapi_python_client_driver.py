@@ -5,9 +5,9 @@ import os
 from gatehouse_client import AuthenticatedClient, Client, models
 from gatehouse_client.api.approle import (
     auth_approle_login_write,
-    auth_approle_role_name_read,
-    auth_approle_role_name_secret_id_write,
-    auth_approle_role_name_write,
+    auth_approle_role_role_name_read,
+    auth_approle_role_role_name_secret_id_write,
+    auth_approle_role_role_name_write,
 )
 from gatehouse_client.api.cloud import cloud_config_write, cloud_creds_name_read, cloud_roles_name_write
 from gatehouse_client.api.identity import identity_entity_name_name_delete as entity_delete
@@ -202,10 +202,10 @@ def _():
 
 @operation("log in with AppRole")
 def _():
-    role = models.ApproleRoleNamePostInput(token_policies=["job"], role_id="job-1")
-    done(auth_approle_role_name_write.sync("job", client=root, body=role))
-    expect(done(auth_approle_role_name_read.sync("job", client=root)).data.token_policies, ["job"])
-    made = auth_approle_role_name_secret_id_write.sync("job", client=root, body=models.ApproleRoleNameSecretIdPostInput())
+    role = models.ApproleRoleRoleNamePostInput(token_policies=["job"], role_id="job-1")
+    done(auth_approle_role_role_name_write.sync("job", client=root, body=role))
+    expect(done(auth_approle_role_role_name_read.sync("job", client=root)).data.token_policies, ["job"])
+    made = auth_approle_role_role_name_secret_id_write.sync("job", client=root, body=models.ApproleRoleRoleNameSecretIdPostInput())
     body = models.ApproleLoginPostInput(role_id="job-1", secret_id=done(made).data.secret_id)
     expect(done(auth_approle_login_write.sync(client=anonymous, body=body)).auth.policies, ["default", "job"])
 

@@ -99,7 +99,7 @@ function NewAppRole({ mount }: Mount) {
             secret_id_num_uses: Number(value('secret_id_num_uses')),
           }),
         }
-        await writeAppRole({ params: { approle_mount_path: mount, name }, body })
+        await writeAppRole({ params: { approle_mount_path: mount, role_name: name }, body })
         await client.invalidateQueries({ queryKey: ['app-roles', mount] })
         await client.invalidateQueries({ queryKey: ['app-role', mount, name] })
         go({ view: 'logins', parts: [mount, 'roles', name] })
@@ -113,7 +113,7 @@ function AppRole({ mount, name }: Role) {
   const go = useGo()
   const path = `auth/${mount}/role/${name}`
   const { can } = useCapabilities([path, `${path}/role-id`])
-  const params = { approle_mount_path: mount, name }
+  const params = { approle_mount_path: mount, role_name: name }
   const { data, error } = useQuery({
     queryKey: ['app-role', mount, name],
     queryFn: async ({ signal }) => (await readAppRole({ params }, { signal })).data,
@@ -166,7 +166,7 @@ function SecretIds({ mount, name, accessor }: Role & { readonly accessor: string
   const path = `auth/${mount}/role/${name}/secret-id`
   const { can } = useCapabilities([path])
   const [made, setMade] = useState<string>()
-  const params = { approle_mount_path: mount, name }
+  const params = { approle_mount_path: mount, role_name: name }
   const key = ['secret-ids', mount, name]
   const { data, error } = useQuery({
     queryKey: key,
@@ -237,7 +237,7 @@ function SecretId({ mount, name, accessor }: Role & { readonly accessor: string 
   const go = useGo()
   const path = `auth/${mount}/role/${name}/secret-id-accessor`
   const { can } = useCapabilities([`${path}/lookup`, `${path}/destroy`])
-  const params = { approle_mount_path: mount, name }
+  const params = { approle_mount_path: mount, role_name: name }
   const body = { secret_id_accessor: accessor }
   const { data, error } = useQuery({
     queryKey: ['secret-id', mount, name, accessor],
