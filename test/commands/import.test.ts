@@ -357,32 +357,93 @@ test('a namespace whose name has letters beyond ASCII is imported', async () => 
   expect((await to.root.read('%C3%A9quipe%E6%97%A5/sys/policies/acl/p')).status).toBe(200)
 })
 
+/** A server whose answers to some GET requests are changed: `data` by path. */
+const startLying = (from: TestServer, lies: Record<string, (data: Record<string, unknown>) => unknown>) =>
+  startBetween(from, async ({ method, url }, answer) => {
+    const lie = method === 'GET' ? lies[decodeURI(url.slice('/v1/'.length))] : undefined
+    if (lie === undefined) return answer
+    const { data = {} } = JSON.parse(answer.body.toString())
+    return { status: 200, type: 'application/json', body: Buffer.from(JSON.stringify({ data: lie(data) })) }
+  })
+
+const allowsAll = { policy: 'path "*" { capabilities = ["sudo"] }' }
+
 test('a source cannot make the import write elsewhere by the names that it lists', async () => {
   await using from = await startTestServer()
   await using to = await startTestServer()
   await from.root.write('sys/mounts/kv1', { type: 'kv' })
-  await from.root.write('kv1/a', { policy: 'path "*" { capabilities = ["sudo"] }' })
-  const names = ['../sys/policies/acl/evil', '../sys/policies/acl/other/', './a']
-  await using hostile = await startBetween(from, async ({ url }, answer) => {
-    if (url.startsWith('/v1/kv1/?list'))
-      return { ...answer, body: Buffer.from(JSON.stringify({ data: { keys: names } })) }
-    return url.includes('sys/policies/acl/evil') ? passOn(from, { ...hostileRead }) : answer
+  await from.root.write('sys/auth/people', { type: 'userpass' })
+  await to.root.write('sys/mounts/ours', { type: 'kv' })
+  const entry = { type: 'kv', options: { version: '2' }, description: 'theirs' }
+  const names = [
+    '../sys/policies/acl/evil',
+    '../sys/policies/acl/other/',
+    './a',
+    '',
+    '/',
+    'a//b',
+    '\ud800',
+    'c',
+  ]
+  await using hostile = await startLying(from, {
+    'sys/mounts': (data) => ({ ...data, s: { type: 'kv' }, '': { type: 'kv' }, 'ours/tune/': entry }),
+    'sys/auth': (data) => ({ ...data, 'jwt/tune/': { type: 'jwt', description: 'theirs' } }),
+    'kv1/?list=true': () => ({ keys: names }),
+    'kv1/../sys/policies/acl/evil': () => allowsAll,
+    'kv1/c': () => allowsAll,
+    's?list=true': () => ({ keys: ['ys/policies/acl/evil'] }),
+    'sys/policies/acl/evil': () => allowsAll,
+    'auth/people/users?list=true': () => ({ keys: ['bob/password', 'x\ny'] }),
+    'sys/policies/acl?list=true': () => ({ keys: ['', 'a/../b', '\ud800'] }),
+    'sys/namespaces?list=true': () => ({ keys: ['a\nb/', '/', '\ud800/'] }),
   })
 
-  const { failed } = await importAll(from, to, { only: 'kv' })
-  const report = await importAll(hostile.server, to, { only: 'kv' })
+  const dry = await importAll(hostile.server, to, { dryRun: true })
+  const report = await importAll(hostile.server, to)
 
-  expect(failed).toEqual([])
-  expect(pathsOf(report.failed, 'secret')).toContain('kv1/../sys/policies/acl/evil')
+  const failed = (kind: string) => pathsOf(report.failed, kind)
+  expect(failed('secret')).toEqual(names.filter((name) => name !== 'c').map((name) => `kv1/${name}`))
+  expect(failed('secrets_mount').toSorted()).toEqual(['', 'ours/tune/', 's'])
+  expect(failed('auth_mount')).toEqual(['auth/jwt/tune/'])
+  expect(failed('auth_role')).toEqual(['auth/people/users/bob/password', 'auth/people/users/x\ny'])
+  expect(failed('policy')).toHaveLength(3)
+  expect(failed('namespace')).toHaveLength(3)
+  expect(dry.failed).toEqual(report.failed)
+  expect(pathsOf(report.imported, 'secret')).toEqual(['kv1/c'])
   expect((await to.root.read('sys/policies/acl/evil')).status).toBe(404)
+  expect((await to.root.read('sys/mounts')).body['data']?.['ours/']).toMatchObject({
+    ...{ description: '', options: {} },
+  })
 })
 
-const hostileRead = {
-  method: 'GET',
-  url: '/v1/kv1/a',
-  headers: { 'x-vault-token': 'root' },
-  body: Buffer.alloc(0),
-}
+test('what the target would not restrict as the source does is not imported', async () => {
+  await using from = await startFilled()
+  await using to = await startTestServer()
+  const secretFields = { oidc_client_id: 'web', oidc_discovery_url: 'https://idp' }
+  await using richer = await startLying(from, {
+    'auth/ci/config': (data) => ({ ...data, ...secretFields }),
+    'auth/ci/role/build': (data) => ({ ...data, token_strictly_bind_ip: true, callback_mode: 'device' }),
+    'auth/ci/cel/role?list=true': () => ({ keys: ['rule'] }),
+    'auth/token/roles/nightly': (data) => ({ ...data, token_strictly_bind_ip: false }),
+    'sys/policies/acl/reader': (data) => ({ ...data, expiration: '2100-01-01T00:00:00Z' }),
+  })
+
+  const dry = await importAll(richer.server, to, { dryRun: true })
+  const { imported, failed } = await importAll(richer.server, to)
+
+  expect(failed.map(({ path, reason }) => `${path}: ${reason}`)).toEqual([
+    'auth/ci/config: a server never shows its oidc_client_secret: write it to the target',
+    'auth/ci/role/build: token_strictly_bind_ip true is not supported, callback_mode device is not supported',
+    'auth/ci/cel/role/rule: roles in CEL are not supported',
+    'sys/policies/acl/reader: it ends at 2100-01-01T00:00:00Z: this is not supported',
+  ])
+  expect(dry.failed).toEqual(failed)
+  expect(imported.find(({ path }) => path === 'auth/token/roles/nightly')).toEqual({
+    ...{ kind: 'auth_role', namespace: '', path: 'auth/token/roles/nightly' },
+  })
+  for (const path of ['auth/ci/role/build', 'sys/policies/acl/reader'])
+    expect((await to.root.read(path)).status, path).toBe(404)
+})
 
 test('a source that refuses to show something is reported, section by section', async () => {
   await using from = await startFilled()
@@ -500,6 +561,21 @@ describe('secrets', () => {
     expect((await to.root.read('kv2/metadata/a')).body['data']).toMatchObject({
       delete_version_after: '1h0m0s',
     })
+  })
+
+  test('that the mount of the target deletes earlier are reported', async () => {
+    await using servers = await twoServers()
+    const { from, to } = servers
+    await put(from, 'a', { v: 1 })
+    await from.root.write('kv2/metadata/b', { delete_version_after: '1h' })
+    await put(from, 'b', { v: 1 })
+    await to.root.write('sys/mounts/kv2', { type: 'kv', options: { version: '2' } })
+    await to.root.write('kv2/config', { delete_version_after: '2h' })
+
+    const { imported, failed } = await importAll(from, to, { only: 'kv' })
+
+    expect(pathsOf(imported, 'secret').toSorted()).toEqual(['kv2/a', 'kv2/b'])
+    expect(failed).toMatchObject([{ kind: 'secret_version', path: 'kv2/a version 1' }])
   })
 
   test('whose import was interrupted continue where it stopped', async () => {

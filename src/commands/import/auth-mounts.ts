@@ -1,8 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
+import { eachOf } from './each.ts'
 import { type MountEntry, mountRequest, mountsAt } from './mounts.ts'
+import { isMountPath, isName, notAName } from './names.ts'
 import { type Body, givenFields, RefusedRequest } from './remote-server.ts'
-import { importOne, noteOf, type Scope } from './scope.ts'
+import { importOne, listIfThere, noteOf, type Scope } from './scope.ts'
+
+const atOnce = 8
 
 type Method = (scope: Scope, at: string) => Promise<void>
 
@@ -11,7 +15,7 @@ const methods: Readonly<Record<string, Method>> = {
   oidc: importJwt,
   approle: (scope, at) => importRoles(scope, `${at}/role`, roleOfApprole),
   userpass: (scope, at) => importRoles(scope, `${at}/users`, user),
-  token: (scope, at) => importRoles(scope, `${at}/roles`, asItIs),
+  token: (scope, at) => importRoles(scope, `${at}/roles`, roleOfToken),
 }
 /** Login methods of each namespace that need no mount. */
 const builtIn: ReadonlySet<string> = new Set(['token', 'ns_token'])
@@ -23,6 +27,10 @@ export async function importAuthMounts(scope: Scope): Promise<void> {
   const [theirs, ours] = await Promise.all([mountsAt(from, 'auth'), mountsAt(to, 'auth')])
   for (const [path, entry] of theirs) {
     const kind = 'auth_mount'
+    if (!isMountPath(path)) {
+      report.failed({ kind, namespace, path: `auth/${path}` }, notAName)
+      continue
+    }
     const type = entry.type === 'ns_token' ? 'token' : entry.type
     const method = Object.hasOwn(methods, type) ? methods[type] : undefined
     if (method === undefined) {
@@ -100,47 +108,80 @@ async function importJwt(scope: Scope, at: string): Promise<void> {
   const path = `${at}/config`
   const config = await from.read(path)
   if (config !== undefined && isConfigured(config)) {
-    const { imported } = report.counts
+    const check = async () => {
+      if (hasSecret(config))
+        throw new RefusedRequest(0, 'a server never shows its oidc_client_secret: write it to the target')
+    }
     await importOne(scope, {
-      ...{ kind: 'auth_config', path },
+      ...{ kind: 'auth_config', path, check },
       exists: async () => isConfigured(await to.read(path)),
-      write: async () => noteOf((await to.write(path, givenFields(config))).warnings),
+      write: async () => {
+        await check()
+        return noteOf((await to.write(path, givenFields(config))).warnings)
+      },
     })
-    if (report.counts.imported > imported && 'oidc_client_id' in givenFields(config))
-      report.failed(
-        { kind: 'auth_config', namespace, path: `${path} oidc_client_secret` },
-        'a server never shows it: write it to the target',
-      )
   }
   await importRoles(scope, `${at}/role`, asItIs)
+  for (const name of await listIfThere(from, `${at}/cel/role`))
+    report.failed(
+      { kind: 'auth_role', namespace, path: `${at}/cel/role/${name}` },
+      'roles in CEL are not supported',
+    )
 }
+
+/** A client without one is a public client. */
+const hasSecret = (config: Body) =>
+  'oidc_client_id' in givenFields(config) && config['oidc_public_client'] !== true
 
 /** What is written to the target, and what the operator should know. */
 type Written = { readonly body: Body; readonly note?: string }
 type RoleOf = (role: Body, path: string, scope: Scope) => Promise<Written>
 
 async function importRoles(scope: Scope, at: string, written: RoleOf): Promise<void> {
-  const { from, to } = scope
-  for (const name of await from.list(at)) {
+  const { from, to, report, namespace } = scope
+  const kind = 'auth_role'
+  await eachOf(await from.list(at), atOnce, async (name) => {
     const path = `${at}/${name}`
+    if (!isName(name)) return report.failed({ kind, namespace, path }, notAName)
+    const role = async () => {
+      const shown = await from.read(path)
+      if (shown === undefined) throw new RefusedRequest(404, 'the role is gone')
+      return supported(withoutNull(shown))
+    }
     await importOne(scope, {
-      ...{ kind: 'auth_role', path },
+      ...{ kind, path, check: role },
       exists: async () => (await to.read(path)) !== undefined,
       write: async () => {
-        const role = await from.read(path)
-        if (role === undefined) throw new RefusedRequest(404, 'the role is gone')
-        const { body, note } = await written(withoutNull(role), path, scope)
+        const { body, note } = await written(await role(), path, scope)
         const { warnings } = await to.write(path, body)
         return noteOf(note === undefined ? warnings : [note, ...warnings])
       },
     })
-  }
+  })
+}
+
+/** Fields of OpenBao's roles that the target does not have, with the values that change nothing. */
+const withoutEffect: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ['token_strictly_bind_ip', false],
+  ['token_policies_template_claims', false],
+  ['callback_mode', 'client'],
+])
+
+/** Without such fields. A role that they restrict or change must not be another on the target. */
+function supported(role: Body): Body {
+  const changing = [...withoutEffect].filter(([name, value]) => (role[name] ?? value) !== value)
+  if (changing.length > 0)
+    throw new RefusedRequest(0, changing.map(([name]) => `${name} ${role[name]} is not supported`).join(', '))
+  return Object.fromEntries(Object.entries(role).filter(([name]) => !withoutEffect.has(name)))
 }
 
 const withoutNull = (body: Body): Body =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
 
 const asItIs: RoleOf = async ({ name: _, ...body }) => ({ body })
+
+/** A server shows two fields by their old names too. */
+const roleOfToken: RoleOf = async ({ name: _, period: __, explicit_max_ttl: ___, ...body }) => ({ body })
 
 const roleId = z.object({ role_id: z.string() })
 

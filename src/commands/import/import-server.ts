@@ -2,7 +2,7 @@ import { importAuthMounts } from './auth-mounts.ts'
 import { importIdentity } from './identity.ts'
 import { importKv } from './kv.ts'
 import { importMessages } from './messages.ts'
-import { childrenOf, hasNamespace, importNamespace } from './namespaces.ts'
+import { childrenOf, hasNamespace, importNamespace, isChild } from './namespaces.ts'
 import { importPolicies } from './policies.ts'
 import { reporting, type Scope } from './scope.ts'
 import type { Section } from './sections.ts'
@@ -33,10 +33,11 @@ export async function importServer(
     for (const [section, run] of steps) if (only.has(section)) await runStep(scope, section, run)
     await reporting(scope, 'namespace', 'sys/namespaces', async () => {
       for (const name of await childrenOf(scope.from)) {
+        if (!isChild(scope, name)) continue
         const isThere = only.has('namespaces')
           ? await importNamespace(scope, name)
           : await hasNamespace(scope, name)
-        if (isThere) namespaces.push(scope.namespace + name)
+        if (isThere) namespaces.push(`${scope.namespace}${name.replace(/\/$/, '')}/`)
       }
     })
   }

@@ -1,6 +1,7 @@
 import { eachOf } from './each.ts'
 import { importKey } from './kv-versions.ts'
 import { type MountEntry, mountRequest, mountsAt } from './mounts.ts'
+import { isMountPath, isName, isPath, notAName } from './names.ts'
 import { type Body, RefusedRequest, type RemoteServer } from './remote-server.ts'
 import { importOne, noteOf, reporting, type Scope } from './scope.ts'
 
@@ -22,6 +23,10 @@ export async function importKv(scope: Scope): Promise<void> {
   const [theirs, ours] = await Promise.all([mountsAt(from, 'mounts'), mountsAt(to, 'mounts')])
   for (const [path, entry] of theirs) {
     const item = { kind: 'secrets_mount', namespace, path }
+    if (!isMountPath(path)) {
+      report.failed(item, notAName)
+      continue
+    }
     if (builtIn.has(entry.type) || (cloudTypes.has(entry.type) && !(await isInUse(from, path)))) continue
     if (!kvTypes.has(entry.type)) {
       report.failed(item, `type ${entry.type} is not supported`)
@@ -59,24 +64,27 @@ async function importSecrets(scope: Scope, mount: string, version: 1 | 2): Promi
   const top = version === 1 ? mount : `${mount}metadata/`
   await eachOf(keysBelow(scope.from, top), atOnce, async (key) => {
     const path = mount + key
-    const succeeded = await (version === 2
-      ? reporting(scope, 'secret', path, () => importKey(scope, mount, key))
-      : importSecret(scope, path))
+    const succeeded = await reporting(scope, 'secret', path, async () => {
+      if (!isPath(key)) throw new RefusedRequest(0, notAName)
+      await (version === 2 ? importKey(scope, mount, key) : importSecret(scope, path))
+    })
     if (!succeeded) failed += 1
     progress()
   })
   if (version === 2) await importConfig(scope, mount, failed)
 }
 
-/** The keys below a folder, in the order of their names. */
+/** The keys below a folder, in the order of their names. A folder that has no name is not looked into. */
 async function* keysBelow(server: RemoteServer, top: string): AsyncGenerator<string> {
   const folders = ['']
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     const names = await server.list(top + folder)
-    for (const name of names) if (!name.endsWith('/')) yield folder + name
-    for (const name of names.toReversed()) if (name.endsWith('/')) folders.push(folder + name)
+    for (const name of names) if (!isFolder(name)) yield folder + name
+    for (const name of names.toReversed()) if (isFolder(name)) folders.push(folder + name)
   }
 }
+
+const isFolder = (name: string) => name.endsWith('/') && isName(name.slice(0, -1))
 
 const importSecret = (scope: Scope, path: string) =>
   importOne(scope, {

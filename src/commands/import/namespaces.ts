@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { textMap } from '../../lib/text-map.ts'
+import { isName, notAName } from './names.ts'
 import { RefusedRequest, type RemoteServer } from './remote-server.ts'
 import { importOne, noteOf, type Scope } from './scope.ts'
 
@@ -16,10 +17,19 @@ export async function childrenOf(server: RemoteServer): Promise<readonly string[
   }
 }
 
+const pathOf = (name: string) => `sys/namespaces/${name.replace(/\/$/, '')}`
+
+/** Whether it can be a child; reports others. */
+export function isChild({ namespace, report }: Scope, name: string): boolean {
+  const fits = isName(name.replace(/\/$/, ''))
+  if (!fits) report.failed({ kind, namespace, path: pathOf(name) }, notAName)
+  return fits
+}
+
 /** Creates a child namespace. Returns whether the target has it now, or would have it. */
 export async function importNamespace(scope: Scope, name: string): Promise<boolean> {
   const { from, to, report } = scope
-  const path = `sys/namespaces/${name.replace(/\/$/, '')}`
+  const path = pathOf(name)
   const before = report.counts.failed
   await importOne(scope, {
     ...{ kind, path },
@@ -34,7 +44,7 @@ export async function importNamespace(scope: Scope, name: string): Promise<boole
 
 /** Reports a namespace that the import does not create and the target does not have. */
 export async function hasNamespace({ namespace, to, report }: Scope, name: string): Promise<boolean> {
-  const path = `sys/namespaces/${name.replace(/\/$/, '')}`
+  const path = pathOf(name)
   if ((await to.read(path)) !== undefined) return true
   report.failed({ kind, namespace, path }, 'the target has no such namespace')
   return false

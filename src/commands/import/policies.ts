@@ -1,12 +1,16 @@
 import { z } from 'zod'
+import { eachOf } from './each.ts'
 import { accessorMap } from './mounts.ts'
-import { type RemoteServer, RefusedRequest } from './remote-server.ts'
-import { importOne, noteOf, type Scope } from './scope.ts'
+import { isPath, notAName } from './names.ts'
+import { RefusedRequest, type RemoteServer } from './remote-server.ts'
+import { importOne, listIfThere, noteOf, reporting, type Scope } from './scope.ts'
+
+const atOnce = 8
 
 const kind = 'policy'
 /** They belong to the server. */
 const builtIn: ReadonlySet<string> = new Set(['root', 'response-wrapping', 'control-group'])
-const policyShape = z.object({ policy: z.string() })
+const policyShape = z.object({ policy: z.string(), expiration: z.string().nullish() })
 const nameShape = z.object({ name: z.string() })
 const idShape = z.object({ id: z.string() })
 
@@ -17,32 +21,46 @@ const idShape = z.object({ id: z.string() })
 export async function importPolicies(scope: Scope): Promise<void> {
   const { from, to, report, namespace } = scope
   const accessors = await accessorMap(from, to)
-  for (const name of await from.list('sys/policies/acl')) {
-    if (builtIn.has(name)) continue
+  await eachOf(await from.list('sys/policies/acl'), atOnce, async (name) => {
     const path = `sys/policies/acl/${name}`
-    const theirs = await textOf(from, path)
-    if (theirs === undefined) continue
-    const { text, unknown } = await translated(theirs, accessors, scope)
-    await importOne(scope, {
-      ...{ kind, path },
-      exists: async () => {
-        const ours = await textOf(to, path)
-        // each namespace has it from its beginning
-        if (ours === undefined) return name === 'default'
-        return ours === text ? true : 'it differs, and stays as it is'
-      },
-      write: async () => {
-        const { warnings } = await to.write(path, { policy: text })
-        return noteOf([
-          ...warnings,
-          ...unknown.map((id) => `its template names ${id}, unknown to the target`),
-        ])
-      },
-    })
-  }
+    if (!isPath(name)) return report.failed({ kind, namespace, path }, notAName)
+    if (!builtIn.has(name))
+      await reporting(scope, kind, path, () => importPolicy(scope, accessors, name, path))
+  })
   for (const other of ['rgp', 'egp', 'password'])
     for (const name of await listIfThere(from, `sys/policies/${other}`))
       report.failed({ kind, namespace, path: `sys/policies/${other}/${name}` }, 'this kind is not supported')
+}
+
+async function importPolicy(
+  scope: Scope,
+  accessors: ReadonlyMap<string, string>,
+  name: string,
+  path: string,
+): Promise<void> {
+  const { from, to } = scope
+  const theirs = policyShape.safeParse(await from.read(path)).data
+  if (theirs === undefined) return
+  const { text, unknown } = await translated(theirs.policy, accessors, scope)
+  // without its end it would allow for longer
+  const check = async () => {
+    if (theirs.expiration)
+      throw new RefusedRequest(0, `it ends at ${theirs.expiration}: this is not supported`)
+  }
+  await importOne(scope, {
+    ...{ kind, path, check },
+    exists: async () => {
+      const ours = await textOf(to, path)
+      // each namespace has it from its beginning
+      if (ours === undefined) return name === 'default'
+      return ours === text ? true : 'it differs, and stays as it is'
+    },
+    write: async () => {
+      await check()
+      const { warnings } = await to.write(path, { policy: text })
+      return noteOf([...warnings, ...unknown.map((id) => `its template names ${id}, unknown to the target`)])
+    },
+  })
 }
 
 const textOf = async (server: RemoteServer, path: string) =>
@@ -70,14 +88,4 @@ async function translated(policy: string, accessors: ReadonlyMap<string, string>
     .replaceAll(accessorInTemplate, known(accessors))
     .replaceAll(groupInTemplate, known(groups))
   return { text, unknown }
-}
-
-/** Kinds of policies that only some servers have. */
-async function listIfThere(from: RemoteServer, path: string): Promise<readonly string[]> {
-  try {
-    return await from.list(path)
-  } catch (error) {
-    if (error instanceof RefusedRequest) return []
-    throw error
-  }
 }

@@ -181,6 +181,7 @@ export class RemoteServer {
 /** Encodes each segment of a path. Names that a server lists must not lead to other paths. */
 function encodedPath(path: string): string {
   const segments = path.split('/')
+  if (!path.isWellFormed()) throw new RefusedRequest(0, 'a path that is not Unicode')
   if (segments.includes('.') || segments.includes('..'))
     throw new RefusedRequest(0, 'a path with the segment . or .. is another path')
   return segments.map(encodeURIComponent).join('/')

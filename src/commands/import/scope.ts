@@ -20,6 +20,8 @@ export type Import = {
   readonly path: string
   /** Whether the target has it; a text is a note about what it has. */
   exists(): Promise<boolean | string>
+  /** For a dry run: refuses what `write` would refuse before it writes. */
+  check?(): Promise<unknown>
   /** Returns what the operator should know about it. */
   write(): Promise<string | undefined>
 }
@@ -28,12 +30,14 @@ export type Import = {
  * Imports one object unless it exists. A refusal is reported, and ends nothing else. Resolves with whether there
  * was none.
  */
-export function importOne(scope: Scope, { kind, path, exists, write }: Import): Promise<boolean> {
+export function importOne(scope: Scope, { kind, path, exists, check, write }: Import): Promise<boolean> {
   return reporting(scope, kind, path, async () => {
     const { namespace, report, isDryRun } = scope
     const found = await exists()
     if (found !== false) return report.existed({ kind, namespace, path }, found === true ? undefined : found)
-    report.imported({ kind, namespace, path }, isDryRun ? undefined : await write())
+    if (!isDryRun) return report.imported({ kind, namespace, path }, await write())
+    await check?.()
+    report.imported({ kind, namespace, path })
   })
 }
 
@@ -57,3 +61,13 @@ export async function reporting(
 /** The warnings of a response, as a note. */
 export const noteOf = (warnings: readonly string[]): string | undefined =>
   warnings.length === 0 ? undefined : warnings.join(' ')
+
+/** The names at a path that only some servers have. */
+export async function listIfThere(from: RemoteServer, path: string): Promise<readonly string[]> {
+  try {
+    return await from.list(path)
+  } catch (error) {
+    if (error instanceof RefusedRequest) return []
+    throw error
+  }
+}
