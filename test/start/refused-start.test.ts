@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import Database from 'better-sqlite3'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { endOf, logLines, messagesOf } from '../support/log-lines.ts'
 import { refusedStart, startInFolder } from '../support/folder-server.ts'
-import { runServer, startProcess } from '../support/process.ts'
+import { runServer, type ServerProcess, startProcess } from '../support/process.ts'
 import { stoppedServer } from '../support/stopped-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -140,23 +140,6 @@ test('an unknown argument ends the start with 2', async () => {
   expect(endOf(refused)).toEqual({ code: 2, stdout: '', fatal: ['unknown argument --develop'] })
 })
 
-test('an unknown setting causes a warning, and names that an orchestrator injects do not', async () => {
-  await using folder = await temporaryFolder()
-  const settings = {
-    LISTENER: 'x',
-    SERVICE_HOST: 'x',
-    SERVICE_PORT: '1',
-    SERVICE_PORT_HTTP: '1',
-    PORT: 'tcp://x',
-    PORT_8200_TCP_ADDR: 'x',
-  }
-
-  await using server = await startProcess({ folder: folder.path, settings })
-
-  expect(messagesOf(server, 'warn')).toContain('unknown setting GATEHOUSE_LISTENER')
-  expect(messagesOf(server, 'warn').filter((text) => text.startsWith('unknown'))).toHaveLength(1)
-})
-
 test('an address in use ends the start with 2 before anything is created, and the next start prints the root token', async () => {
   await using folder = await temporaryFolder()
   const other = createServer().listen(0, '127.0.0.1')
@@ -184,19 +167,36 @@ test('an address in use ends the start with 2 before anything is created, and th
   expect(self.status).toBe(200)
 })
 
-test('a second process on the same file ends with 3 and names the first, which continues', async () => {
-  await using folder = await temporaryFolder()
-  await using server = await startProcess({ folder: folder.path })
-
-  const refused = await runServer({ folder: folder.path })
-  const self = await server.as(server.rootToken).read('auth/token/lookup-self')
-
-  expect(endOf(refused)).toEqual({
-    code: 3,
-    stdout: '',
-    fatal: [`cannot open data/gatehouse.db: in use by process ${server.pid}`],
+describe('a server that runs, with settings that it does not know', () => {
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>
+  let server: ServerProcess
+  beforeAll(async () => {
+    folder = await temporaryFolder()
+    const injected = { SERVICE_HOST: 'x', SERVICE_PORT: '1', SERVICE_PORT_HTTP: '1', PORT: 'tcp://x' }
+    const settings = { LISTENER: 'x', ...injected, PORT_8200_TCP_ADDR: 'x' }
+    server = await startProcess({ folder: folder.path, settings })
   })
-  expect(self.status).toBe(200)
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]()
+    await folder[Symbol.asyncDispose]()
+  })
+
+  test('warns of the unknown one, and not of names that an orchestrator injects', () => {
+    expect(messagesOf(server, 'warn')).toContain('unknown setting GATEHOUSE_LISTENER')
+    expect(messagesOf(server, 'warn').filter((text) => text.startsWith('unknown'))).toHaveLength(1)
+  })
+
+  test('continues when a second process on the same file ends with 3 and names it', async () => {
+    const refused = await runServer({ folder: folder.path })
+    const self = await server.as(server.rootToken).read('auth/token/lookup-self')
+
+    expect(endOf(refused)).toEqual({
+      code: 3,
+      stdout: '',
+      fatal: [`cannot open data/gatehouse.db: in use by process ${server.pid}`],
+    })
+    expect(self.status).toBe(200)
+  })
 })
 
 test('a database that requires a newer program ends the start with 4 and is unchanged', async () => {
