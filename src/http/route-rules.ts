@@ -35,7 +35,10 @@ export function rulesOf(
       operation === 'write' && spec.exists !== undefined ? (spec.exists as RouteRules['exists']) : undefined,
     convert(call) {
       schema ??= inputOf(operation, verb)
-      return convert(schema, call.sent, captures, verb?.anyFields === true)
+      const converted = convert(schema, call.sent, captures)
+      if (converted.unknown.length === 0) return converted
+      const isElsewhere = (name: string) => verb?.anyFields === true || isDeclared(spec, name)
+      return { ...converted, unknown: converted.unknown.filter((name) => !isElsewhere(name)) }
     },
     exchange(request) {
       const call = callOf(request.raw)
@@ -87,11 +90,14 @@ export function inputOf(operation: string, verb: AnyVerb | undefined): z.ZodObje
   return operation === 'list' || operation === 'scan' ? paging.extend(declared.shape) : declared
 }
 
+/** Whether a verb of the path has a field of this name. docs/contract/http.md#responses */
+const isDeclared = ({ read, write, patch, delete: remove }: AnySpec, name: string): boolean =>
+  [read, write, patch, remove].some((verb) => verb?.input !== undefined && name in verb.input.shape)
+
 function convert(
   schema: z.ZodObject,
   sent: Record<string, JsonValue>,
   captures: readonly string[],
-  anyFields: boolean,
 ): Converted {
   const replaced = captures.filter((name) => name !== 'rest' && Object.hasOwn(sent, name))
   const fields =
@@ -99,5 +105,5 @@ function convert(
       ? sent
       : Object.fromEntries(Object.entries(sent).filter(([name]) => !replaced.includes(name)))
   const { values, unknown } = convertFields(schema, fields)
-  return { values, unknown: anyFields ? [] : unknown, replaced }
+  return { values, unknown, replaced }
 }

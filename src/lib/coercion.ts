@@ -145,17 +145,32 @@ export function toWholeNumberList(wire: unknown): Coerced<number[]> {
   return { error: `decoding failed due to the following error(s):\n\n${shown}` }
 }
 
-/** Reads an object, without converting its values. Merges a list of objects. */
+/** Reads an object, without converting its values. Merges a list of objects; null in it is nothing. */
 export function toMap(wire: unknown): Coerced<FieldMap | null> {
   if (wire === null || wire === undefined) return { value: null }
   if (isObject(wire)) return { value: wire }
   if (!Array.isArray(wire)) return { error: unconvertible('', 'map[string]interface {}', wire) }
   const merged: FieldMap = Object.create(null)
-  for (const [index, element] of wire.entries()) {
-    if (!isObject(element)) return { error: unconvertible(`[${index}]`, 'map[string]interface {}', element) }
-    copyInto(merged, element)
+  const error = mergeInto(merged, wire)
+  return error === undefined ? { value: merged } : { error }
+}
+
+/** Merges the objects in a list, at any depth. Returns the error text for anything else but null. */
+function mergeInto(merged: FieldMap, list: readonly unknown[]): string | undefined {
+  const open = [{ rest: list.entries(), place: '' }]
+  for (let inner = open.at(-1); inner !== undefined; inner = open.at(-1)) {
+    const next = inner.rest.next()
+    if (next.done === true) {
+      open.pop()
+      continue
+    }
+    const [index, element] = next.value
+    const place = `${inner.place}[${index}]`
+    if (Array.isArray(element)) open.push({ rest: element.entries(), place })
+    else if (isObject(element)) copyInto(merged, element)
+    else if (element !== null) return unconvertible(place, 'map[string]interface {}', element)
   }
-  return { value: merged }
+  return undefined
 }
 
 /** Reads a list, without converting its elements. Anything else is one element, but {} is none. */

@@ -185,7 +185,7 @@ const collections: [
     ['1', '1', ''],
     noPair('1'),
   ],
-  ['[["a"]]', notMap(list, '[0]'), [['a']], notText(list), notCommaText(list, '[a]'), notText(list)],
+  ['[["a"]]', notMap('string', '[0][0]'), [['a']], notText(list), notCommaText(list, '[a]'), notText(list)],
   ['{}', {}, [], [], [], {}],
   ['{"a":"b"}', { a: 'b' }, [{ a: 'b' }], notText(object), notCommaText(object, 'map[a:b]'), { a: 'b' }],
   [

@@ -92,6 +92,7 @@ describe('writes and reads', () => {
     [{ options: { cas: 99 } }, 'no data provided'],
     [{ data: 'x' }, notInMap('data', 'string')],
     [{ data: {}, options: 1 }, notInMap('options', 'json.Number')],
+    [{ data: [{}, [[1]]] }, notInMap('data', 'json.Number').replace("''", "'[1][0][0]'")],
   ])('%j is refused', async (body, text) => {
     expect(await write(fresh(), body)).toMatchObject({ status: 400, body: errors(text) })
   })
@@ -100,6 +101,7 @@ describe('writes and reads', () => {
     [{}, {}],
     [[], {}],
     [[{ a: 1 }, { b: 2 }], { a: 1, b: 2 }],
+    [[[], [[{ a: 1 }], null], { b: 2 }], { a: 1, b: 2 }],
     [{ a: [{ b: null }, 'x', true] }, { a: [{ b: null }, 'x', true] }],
   ])('data %j is stored as %j', async (data, stored) => {
     const key = fresh()
@@ -148,7 +150,7 @@ describe('writes and reads', () => {
   test('unknown fields are warnings, but not in a 404', async () => {
     const key = fresh()
 
-    expect((await write(key, { data: {}, foo: 1, path: 'zzz', cas: 5 })).body.warnings).toEqual([
+    expect((await write(key, { data: {}, foo: 1, path: 'zzz', cas: 5, version: 7 })).body.warnings).toEqual([
       'Endpoint ignored these unrecognized parameters: [cas foo]',
       "Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [path]",
     ])
