@@ -46,7 +46,8 @@ export const kvVersions: MountVersions = {
 }
 
 function wantedVersion(text: string): 1 | 2 {
-  const parsed = text === '' ? { number: 0 } : parseWholeNumber(text)
+  // decimal only: `0x2` is none
+  const parsed = text === '' ? { number: 0 } : parseWholeNumber(text.replace(/^([+-]?)0+(?=.)/, '$1'))
   if ('error' in parsed) throw refuse('invalid', `unable to parse options: strconv.ParseInt: ${parsed.error}`)
   if (parsed.number === 1 || parsed.number === 2) return parsed.number
   throw refuse('invalid', `invalid version provided: ${parsed.number}`)

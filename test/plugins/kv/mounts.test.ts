@@ -190,6 +190,7 @@ describe('the tuning of a version', () => {
     { version: 1 as const, sent: '', text: 'invalid version provided: 0' },
     { version: 1 as const, sent: '-1', text: 'invalid version provided: -1' },
     { version: 1 as const, sent: 'x', text: 'unable to parse options: strconv.ParseInt: invalid syntax' },
+    { version: 1 as const, sent: '0x2', text: 'unable to parse options: strconv.ParseInt: invalid syntax' },
     { version: 2 as const, sent: '1.5', text: 'unable to parse options: strconv.ParseInt: invalid syntax' },
   ])('version $version to $sent is refused', async ({ version, sent, text }) => {
     const mount = await newMount(server, version)
