@@ -108,9 +108,9 @@ export function dataResources(parts: DataParts): Resource[] {
     return await keys.change(params.path, {
       apply: (draft): Reply => {
         const { head } = draft
-        if (operation === 'patch' && head === undefined) return emptyMissing
         if (operation !== 'patch') checkMayWrite(exchange, head !== undefined)
         checkIfMatch(exchange, head)
+        if (operation === 'patch' && head === undefined) return emptyMissing
         checkCas(head, options, config)
         const by = actorOf(
           exchange,
@@ -221,7 +221,10 @@ export function dataResources(parts: DataParts): Resource[] {
         handle: async (exchange) => {
           const { mount, params } = exchange
           const keys = await kvMounts.keysOf(mount)
-          if (!isSecretPath(params.path)) return undefined
+          if (!isSecretPath(params.path)) {
+            checkIfMatch(exchange, undefined)
+            return undefined
+          }
           await keys.change(params.path, {
             apply: (draft) => {
               checkIfMatch(exchange, draft.head)

@@ -63,7 +63,7 @@ export function addGenerated(
   const made: string[] = []
   for (const { name, length, charset, keep } of wishes) {
     const kept = keep && before !== undefined && Object.hasOwn(before, name) ? before[name] : undefined
-    data[name] = kept ?? randomText(length, charset, random)
+    data[name] = kept === undefined ? randomText(length, charset, random) : kept
     if (kept === undefined) made.push(name)
   }
   return made

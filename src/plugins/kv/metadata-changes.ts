@@ -72,12 +72,12 @@ export function sentSettings(input: Input): Partial<Settings> {
 }
 
 /** The settings that a merge patch changes. Throws for values that cannot be stored. */
-export function patchedSettings(head: Head, input: Input, sent: Sent): Partial<Settings> {
+export function patchedSettings(before: Head['customMetadata'], input: Input, sent: Sent): Partial<Settings> {
   const { custom_metadata: patch, ...others } = input
   return {
     ...sentSettings(others),
     ...(sent['delete_version_after'] === null && { deleteVersionAfter: 0 }),
-    ...(patch !== undefined && { customMetadata: patchedPairs(head.customMetadata, patch) }),
+    ...(patch !== undefined && { customMetadata: patchedPairs(before, patch) }),
   }
 }
 

@@ -105,6 +105,8 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
     if (!setsMetadata(input, sent)) return undefined
     checkSecretPath(params.path)
     const settings = operation === 'patch' ? undefined : sentSettings(input)
+    // what no key could have is told first
+    if (settings === undefined) patchedSettings(null, input, sent)
     if (settings !== undefined && Object.keys(settings).length === 0) return undefined
     const keys = await kvMounts.keysOf(mount)
     const config = await kvMounts.of(mount).config()
@@ -112,11 +114,11 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
     const isFound = await keys.change(params.path, {
       apply: (draft) => {
         const { head } = draft
-        if (settings === undefined && head === undefined) return false
         if (settings !== undefined) checkMayWrite(exchange, head !== undefined)
         checkIfMatch(exchange, head)
+        if (settings === undefined && head === undefined) return false
         checkMetadataCas(head, input, config)
-        const next = settings ?? (head && patchedSettings(head, input, sent)) ?? {}
+        const next = settings ?? (head && patchedSettings(head.customMetadata, input, sent)) ?? {}
         setMetadata(draft, next, who)
         return true
       },
@@ -160,7 +162,10 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
         handle: async (exchange) => {
           const { mount, params } = exchange
           const keys = await kvMounts.keysOf(mount)
-          if (!isSecretPath(params.path)) return undefined
+          if (!isSecretPath(params.path)) {
+            checkIfMatch(exchange, undefined)
+            return undefined
+          }
           await keys.change(params.path, {
             apply: (draft) => {
               checkIfMatch(exchange, draft.head)

@@ -192,6 +192,10 @@ describe('generated values', () => {
     expect(await dataOf(key)).toEqual({ ...Object(first), b: 1, c: expect.stringMatching(/^\w{32}$/) })
     await server.root.write(at('data', key), { options: { generate: { a: {} } } })
     expect((await dataOf(key))?.['a']).not.toEqual(Object(first)['a'])
+    await put(server.root, at('data', key), { a: null })
+    const none = await server.root.write(at('data', key), wish)
+    expect(none.body.data).toMatchObject({ version: 5, generated: [] })
+    expect(await dataOf(key)).toEqual({ a: null })
   })
 
   test.each([
@@ -291,6 +295,12 @@ describe('conditional calls', () => {
     const key = fresh()
     const refused = { status: 412, body: errors('precondition failed') }
     expect(await server.root.write(at('data', key), { data: {} }, only('*'))).toMatchObject(refused)
+    for (const path of [at('data', key), at('metadata', key)]) {
+      const headers = { 'Content-Type': 'application/merge-patch+json', ...only('*').headers }
+      const body = { data: {}, max_versions: 3 }
+      expect(await server.root.call('PATCH', path, body, { headers })).toMatchObject(refused)
+      expect(await server.root.delete(`${path}/`, only('*'))).toMatchObject(refused)
+    }
     await put(server.root, at('data', key), { x: 1 }, { x: 2 })
     const stale = await tagOf(key)
     await put(server.root, at('data', key), { x: 3 })

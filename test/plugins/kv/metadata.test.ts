@@ -170,6 +170,7 @@ describe('custom metadata', () => {
     const key = fresh()
 
     expect(await write(key, { custom_metadata })).toMatchObject({ status: 400, body: errors(text) })
+    expect(await merge(key, { custom_metadata })).toMatchObject({ status: 400, body: errors(text) })
     await write(key, { max_versions: 3 })
     expect(await merge(key, { custom_metadata })).toMatchObject({ status: 400, body: errors(text) })
   })
