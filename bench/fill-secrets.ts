@@ -1,4 +1,5 @@
 import { systemClock } from '../src/lib/clock.ts'
+import { Limiter } from '../src/lib/limiter.ts'
 import { systemRandom } from '../src/lib/random.ts'
 import { newKeyId } from '../src/plugins/kv/key-id.ts'
 import { KeyDraft } from '../src/plugins/kv/key-draft.ts'
@@ -34,7 +35,7 @@ export async function fillSecrets({ folder, mount, count, pathOf }: FillSecretsI
   if (found === undefined) throw new Error(`there is no mount ${mount}`)
   const view = core.mounts.viewOf(found)
   using stored = new KvMount(view, {
-    ...{ clock: systemClock, random: systemRandom },
+    ...{ clock: systemClock, random: systemRandom, large: new Limiter(1) },
     onFailure: (error) => {
       throw error
     },

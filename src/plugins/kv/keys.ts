@@ -1,8 +1,9 @@
 import type { View, ViewEntry } from '../../core/barrier/view.ts'
 import { RecordCache } from '../../core/record-cache.ts'
 import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
-import { fail } from '../../errors.ts'
+import { fail, refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { Limiter } from '../../lib/limiter.ts'
 import { LongWork } from '../../lib/long-work.ts'
 import {
   headPrefix,
@@ -15,6 +16,7 @@ import {
 import { KeyLists } from './key-lists.ts'
 import { type Head, readHead, readVersion, type Version } from './key-record.ts'
 import { KeyTurns, type Waiting } from './key-turns.ts'
+import { LargeTurn } from './large-turn.ts'
 import type { NameCipher } from './name-cipher.ts'
 
 /** A key as it is stored. */
@@ -23,6 +25,9 @@ export type StoredKey = {
   readonly revision: number /** Its response, once made. */
   shown?: string
 }
+
+/** A key with its versions by number. */
+export type WholeKey = { readonly head: Head; readonly versions: Map<number, Version> }
 
 /** A change of one key. */
 export type KeyChange<T> = {
@@ -37,6 +42,8 @@ export type KeysParts = {
   readonly view: View
   readonly cipher: NameCipher
   readonly clock: Clock
+  /** Admits one call at a time that reads much data. */
+  readonly large: Limiter
   /** Called after a change of the key with this path; undefined: of any. */
   onChange(path: string | undefined): void
   onFailure(error: unknown): void
@@ -57,6 +64,10 @@ const maxCachedEarlier = 1_000
 const maxCachedText = 8_192
 /** Versions can be large. */
 const versionPage = 16
+/** The most data of versions that one change reads, in characters. */
+const mostChanged = 64 * 1024 * 1024
+
+const tooLarge = () => refuse('invalid', 'the data of the versions is too large for one call')
 
 /**
  * The keys of one mount of version 2. A key is a head record with its current version, and a record for each
@@ -106,16 +117,41 @@ export class Keys implements Disposable {
     return version
   }
 
-  /** A key with all its versions at one moment. */
-  async whole(path: string): Promise<{ head: Head; versions: Map<number, Version> } | undefined> {
+  /** A key with all its versions at one moment, without their data. */
+  async described(path: string): Promise<WholeKey | undefined> {
+    using turn = new LargeTurn(this.#parts.large)
+    return await this.#all(path, turn, (version) => {
+      const { data, ...described } = version
+      return described
+    })
+  }
+
+  /** A key with all its versions at one moment. Throws if their data is too much for one change. */
+  async whole(path: string): Promise<WholeKey | undefined> {
+    const turn = new LargeTurn()
+    return await this.#all(path, turn, (version) => {
+      if (turn.size > mostChanged) throw tooLarge()
+      return version
+    })
+  }
+
+  async #all(
+    path: string,
+    turn: LargeTurn,
+    take: (version: Version) => Version,
+  ): Promise<WholeKey | undefined> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const stored = await this.#read(path)
       if (stored === undefined) return undefined
       const { head } = stored
-      const versions = head.current > 1 ? await this.#earlier(head.id) : new Map<number, Version>()
+      turn.size = 0
+      const versions = new Map<number, Version>()
+      if (head.current > 1)
+        for await (const [number, version] of this.#earlier(head.id, turn))
+          versions.set(number, take(version))
       const isSame =
         head.current <= 1 || (await this.#view.read(this.#keyOf(path)))?.revision === stored.revision
-      if (head.last !== undefined) versions.set(head.current, head.last)
+      if (head.last !== undefined) versions.set(head.current, take(head.last))
       if (isSame) return { head, versions }
     }
     throw tooMany()
@@ -167,19 +203,23 @@ export class Keys implements Disposable {
     return stored && { head: readHead(stored.value), revision: stored.revision }
   }
 
-  async #earlier(id: string): Promise<Map<number, Version>> {
-    const versions = new Map<number, Version>()
+  async *#earlier(id: string, turn: LargeTurn): AsyncGenerator<readonly [number, Version], void, undefined> {
     const prefix = `${versionPrefix}${id}/`
     const work = new LongWork()
     for (let after: string | undefined; ; ) {
+      await turn.goOn()
       if (work.isDue) await work.giveWay()
       const records = await this.#view.list(prefix, {
         limit: versionPage,
         ...(after === undefined ? {} : { after }),
       })
-      for (const { key, value } of records) versions.set(versionNumberIn(key), readVersion(value))
+      for (const { key, value } of records) {
+        const version = readVersion(value)
+        turn.add(version)
+        yield [versionNumberIn(key), version]
+      }
       after = records.at(-1)?.key
-      if (after === undefined || records.length < versionPage) return versions
+      if (after === undefined || records.length < versionPage) return
     }
   }
 
@@ -197,14 +237,22 @@ export class Keys implements Disposable {
     }
   }
 
+  /** Never rejects. */
+  async #runAlone(path: string, group: readonly Waiting<KeyChange<unknown>>[]): Promise<void> {
+    for (const one of group) await this.#run(path, [one])
+  }
+
   /** Returns how to settle the group; undefined if it must be tried again. */
   async #attempt(
     path: string,
     group: readonly Waiting<KeyChange<unknown>>[],
     copy: StoredKey | undefined,
-  ): Promise<(() => void) | undefined> {
+  ): Promise<(() => void | Promise<void>) | undefined> {
     const stored = copy ?? (await this.#read(path))
-    const loaded = await this.#loaded(stored?.head, group)
+    using turn = new LargeTurn(this.#parts.large)
+    const loaded = await this.#loaded(stored?.head, group, turn)
+    // without its other members, each may have room
+    if (loaded === undefined) return () => this.#runAlone(path, group)
     const draft = new KeyDraft(stored?.head, loaded, this.#parts.clock.now())
     const outcomes = group.map(({ work }) => outcomeOf(draft, work))
     const entries = draft.entries()
@@ -223,7 +271,8 @@ export class Keys implements Disposable {
   async #loaded(
     head: Head | undefined,
     group: readonly Waiting<KeyChange<unknown>>[],
-  ): Promise<Map<string, Version>> {
+    turn: LargeTurn,
+  ): Promise<Map<string, Version> | undefined> {
     const loaded = new Map<string, Version>()
     if (head === undefined) return loaded
     const numbers = new Set<number>()
@@ -232,10 +281,18 @@ export class Keys implements Disposable {
         if (number >= Math.max(1, head.oldest) && number < head.current) numbers.add(number)
     const work = new LongWork()
     for (const number of numbers) {
+      await turn.goOn()
       if (work.isDue) await work.giveWay()
       const key = versionKey(head.id, number)
       const stored = await this.#view.get(key)
-      if (stored !== undefined) loaded.set(key, readVersion(stored))
+      if (stored === undefined) continue
+      const version = readVersion(stored)
+      turn.add(version)
+      if (turn.size > mostChanged) {
+        if (group.length === 1) throw tooLarge()
+        return undefined
+      }
+      loaded.set(key, version)
     }
     return loaded
   }

@@ -3,6 +3,7 @@ import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
 import { fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
+import type { Limiter } from '../../lib/limiter.ts'
 import { FirstEntries } from './first-entries.ts'
 import { Keys } from './keys.ts'
 import { type KvConfig, readKvConfig } from './kv-config.ts'
@@ -11,6 +12,8 @@ import { NameCipher } from './name-cipher.ts'
 export type KvMountParts = {
   readonly clock: Clock
   readonly random: Random
+  /** Admits one call at a time that reads much data. */
+  readonly large: Limiter
   onFailure(error: unknown): void
 }
 
@@ -92,7 +95,8 @@ export class KvMount implements Disposable {
     if (secret.length !== secretBytes)
       throw fail('internal', 'internal error', { cause: new Error('the key of names cannot be read') })
     return new Keys({
-      ...{ view: this.#view, cipher: new NameCipher(secret), clock: this.#parts.clock },
+      ...{ view: this.#view, cipher: new NameCipher(secret) },
+      ...{ clock: this.#parts.clock, large: this.#parts.large },
       onFailure: this.#parts.onFailure,
       onChange: (path) => {
         for (const listener of this.#listeners) listener(path)

@@ -2,12 +2,13 @@ import type { Jobs } from '../../core/jobs.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
 import { refuse } from '../../errors.ts'
+import { Limiter } from '../../lib/limiter.ts'
 import type { Keys } from './keys.ts'
 import { KvMount, type KvMountParts } from './kv-mount.ts'
 import { firstPlugin, secondPlugin } from './kv-versions.ts'
 import { upgradeEntries } from './upgrade.ts'
 
-export type KvMountsParts = Omit<KvMountParts, 'onFailure'> & {
+export type KvMountsParts = Omit<KvMountParts, 'large' | 'onFailure'> & {
   readonly mounts: Pick<MountStore, 'viewOf' | 'table'>
   /** Undefined if no other server writes the storage. */
   readonly shared: { confirmedByAll(): Promise<void> } | undefined
@@ -29,6 +30,8 @@ export class KvMounts implements AsyncDisposable {
   readonly #parts: KvMountsParts
   readonly #byUuid = new Map<string, KvMount>()
   readonly #upgrading = new Set<string>()
+  /** Admits one call at a time that reads much data. */
+  readonly large = new Limiter(1)
   readonly #listeners: ((mount: Mount, path: string | undefined) => void)[] = []
   #isStopping = false
 
@@ -52,7 +55,10 @@ export class KvMounts implements AsyncDisposable {
     this.#forgetRemoved()
     const { mounts, clock, random } = this.#parts
     const view = mounts.viewOf(mount).view('', { numbers: 'plain' })
-    const made = new KvMount(view, { clock, random, onFailure: (error) => this.#failed(mount, error) })
+    const made = new KvMount(view, {
+      ...{ clock, random, large: this.large },
+      onFailure: (error) => this.#failed(mount, error),
+    })
     made.onChange((path) => {
       for (const listener of this.#listeners) listener(mount, path)
     })

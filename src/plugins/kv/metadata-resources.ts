@@ -85,7 +85,7 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
     const names = pageOf(await listed(exchange, isDeep), exchange.input)
     const keys = await kvMounts.keysOf(exchange.mount)
     for (const name of names) {
-      const found = name.endsWith('/') ? undefined : await keys.whole(exchange.params.path + name)
+      const found = name.endsWith('/') ? undefined : await keys.described(exchange.params.path + name)
       if (name.endsWith('/')) yield [name, {}]
       // otherwise deleted since it was listed
       else if (found !== undefined) yield [name, shownMetadata(found.head, found.versions)]
@@ -140,7 +140,7 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
         ...kvAnswers.metadata,
         handle: async ({ mount, params }) => {
           const keys = await kvMounts.keysOf(mount)
-          const found = isSecretPath(params.path) ? await keys.whole(params.path) : undefined
+          const found = isSecretPath(params.path) ? await keys.described(params.path) : undefined
           return found && { data: shownMetadata(found.head, found.versions) }
         },
       },

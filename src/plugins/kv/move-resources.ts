@@ -36,9 +36,6 @@ const copyInput = z.object({
 })
 const moveInput = z.object({ from: fromField })
 
-/** Largest data of all versions that one copy writes, in characters. */
-const mostCopied = 64 * 1024 * 1024
-
 function checkFrom(from: string): void {
   if (from === '') throw refuse('invalid', 'missing from')
 }
@@ -95,13 +92,14 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
       return (await keys.writeHeads(heads, [])) && answerOf(made, made)
     })
 
-  const copyAll = (exchange: At<{ from: string }>) =>
+  /** One at a time: it holds the data of all versions. */
+  const copyAll = (exchange: At<{ from: string }>) => kvMounts.large.run(() => wholeCopy(exchange))
+
+  const wholeCopy = (exchange: At<{ from: string }>) =>
     between(exchange, async (keys, source) => {
       const { from } = exchange.input
       const whole: Copied | undefined = await keys.whole(from)
       if (whole === undefined || whole.head.changes !== source.head.changes) return false
-      const size = [...whole.versions.values()].reduce((sum, { data = '' }) => sum + data.length, 0)
-      if (size > mostCopied) throw refuse('invalid', 'the secret is too large to copy all of its versions')
       const made = { ...whole.head, id: newKeyId(random) }
       const rows = [...whole.versions].filter(([number]) => number !== made.current)
       const heads = [

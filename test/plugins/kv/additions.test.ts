@@ -84,6 +84,27 @@ describe('copy and move', () => {
     expect((await server.root.read(`${own}/data/old/a?version=2`)).status).toBe(404)
   })
 
+  test('what one call may read is limited, however many versions there are', async () => {
+    const own = await newMount(server, 2, { max_versions: 100 })
+    await put(server.root, `${own}/data/a`, { x: 'x'.repeat(1_000_000) })
+    const all = Array.from({ length: 69 }, (_, index) => index + 1)
+    await Promise.all(all.map(() => server.root.write(`${own}/restore/a`, { version: 1 })))
+    const refused = { status: 400, body: errors('the data of the versions is too large for one call') }
+
+    expect(await server.root.write(`${own}/copy/b`, { from: 'a', versions: 'all' })).toMatchObject(refused)
+    const [whole, ...parts] = await Promise.all(
+      [all, all.slice(0, 40), all.slice(40)].map((versions) =>
+        server.root.write(`${own}/delete/a`, { versions }),
+      ),
+    )
+
+    expect(whole).toMatchObject(refused)
+    expect(parts.map(({ status }) => status)).toEqual([204, 204])
+    const { body } = await server.root.read(`${own}/metadata/a`)
+    const versions: unknown[] = Object.values(Object(body.data?.['versions']))
+    expect(versions.filter((version) => Object(version).deletion_time === '')).toHaveLength(1)
+  })
+
   test('they need rights to the source', async () => {
     const own = await newMount(server, 2)
     await put(server.root, `${own}/data/a`, { x: 1 })

@@ -1,0 +1,30 @@
+import type { Limiter } from '../../lib/limiter.ts'
+
+/** Work that has read more data than this, in characters, waits until it is the only such work. */
+const shared = 4 * 1024 * 1024
+
+/** What one call reads of the data of versions: those that read much take turns, which bounds memory. */
+export class LargeTurn implements Disposable {
+  /** Characters of data that were read. */
+  size = 0
+  readonly #limiter: Limiter | undefined
+  #leave: (() => void) | undefined
+
+  /** Without a limiter it never waits. */
+  constructor(limiter?: Limiter) {
+    this.#limiter = limiter
+  }
+
+  add({ data = '' }: { readonly data?: string }): void {
+    this.size += data.length
+  }
+
+  /** Resolves once the call may read on. */
+  async goOn(): Promise<void> {
+    if (this.size > shared) this.#leave ??= await this.#limiter?.enter()
+  }
+
+  [Symbol.dispose](): void {
+    this.#leave?.()
+  }
+}
