@@ -1,26 +1,27 @@
 import { readFileSync } from 'node:fs'
-import { requestPlainly } from './plain-request.ts'
+import { resolve } from 'node:path'
+import { ask } from './ask.ts'
+import type { StandIn } from './stand-ins.ts'
 
 /**
  * The part of `az` that our pages use: a sign-in with an assertion, at the login service `AZ_LOGIN`. Hands other
  * commands to the administrator at `AZ_URL`, with the files that they name.
  */
-const command = process.argv.slice(2)
-const after = (flag: string): string => command[command.indexOf(flag) + 1] ?? ''
-
-if (command[0] === 'login') await logIn()
-else {
-  const words = command.map((word) => (word.startsWith('@') ? readFileSync(word.slice(1), 'utf8') : word))
-  const { status, body } = await requestPlainly(new URL(process.env['AZ_URL'] ?? ''), {
-    method: 'POST',
-    headers: {},
-    body: JSON.stringify(words),
-  })
-  if (status !== 200) throw new Error(String(body))
-  process.stdout.write(body)
+export const az: StandIn = {
+  perform: async ({ args, folder, environment }) => {
+    if (args[0] === 'login') return signIn(args, environment)
+    const words = args.map((word) =>
+      word.startsWith('@') ? readFileSync(resolve(folder, word.slice(1)), 'utf8') : word,
+    )
+    const url = new URL(environment['AZ_URL'] ?? '')
+    const { status, body } = await ask(url, { method: 'POST', body: JSON.stringify(words) })
+    if (status !== 200) throw new Error(String(body))
+    return { output: body }
+  },
 }
 
-async function logIn(): Promise<void> {
+async function signIn(args: readonly string[], environment: Readonly<Record<string, string>>) {
+  const after = (flag: string): string => args[args.indexOf(flag) + 1] ?? ''
   const form = {
     grant_type: 'client_credentials',
     client_id: after('-u'),
@@ -28,10 +29,13 @@ async function logIn(): Promise<void> {
     client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
     scope: 'https://graph.microsoft.com/.default',
   }
-  const answer = await fetch(`${process.env['AZ_LOGIN']}/${after('--tenant')}/oauth2/v2.0/token`, {
+  const url = new URL(`${environment['AZ_LOGIN']}/${after('--tenant')}/oauth2/v2.0/token`)
+  const { status, body } = await ask(url, {
     method: 'POST',
-    body: new URLSearchParams(form),
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: String(new URLSearchParams(form)),
+    authority: environment['NODE_EXTRA_CA_CERTS'],
   })
-  if (!answer.ok) throw new Error(await answer.text())
-  console.log('signed in')
+  if (status !== 200) throw new Error(String(body))
+  return { output: 'signed in\n' }
 }

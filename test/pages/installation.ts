@@ -1,17 +1,17 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { Client } from '../support/client.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { curl } from './curl.ts'
+import { jq } from './jq.ts'
+import { type Followed, openStandIns, type StandIn } from './stand-ins.ts'
 
 const project = join(import.meta.dirname, '../..')
-const run = promisify(execFile)
 const parts = ['bin', 'src', 'migrations', 'node_modules', 'package.json']
-const standIns = ['curl', 'jq', 'systemctl']
 /** `npm run -s NAME [-- ARGUMENT…]`, as the pages use it: npm itself takes longer than what it runs. */
 const npm = `#!/bin/sh
 set -eu
@@ -22,14 +22,6 @@ shift 3
 if [ $# -gt 0 ]; then shift; fi
 exec sh -c "$script \\"\\$@\\"" npm "$@"
 `
-
-/** What a recipe did. */
-export type Followed = {
-  /** Status, method, path and query of every request, in order. */
-  readonly requests: readonly string[]
-  /** The output of the shell. */
-  readonly output: string
-}
 
 /** A folder in which an operator works, with a service `gatehouse` that `systemctl` starts and stops there. */
 export type Installation = AsyncDisposable & {
@@ -56,33 +48,17 @@ export async function installation(settings: Readonly<Record<string, string>> = 
   await writeFile(folder.file('.env'), lines.join(''))
   const programs = folder.file('programs')
   await mkdir(programs)
-  for (const name of standIns)
-    await writeFile(
-      join(programs, name),
-      `#!/bin/sh\nexec '${process.execPath}' '${join(import.meta.dirname, `${name}.ts`)}' "$@"\n`,
-      { mode: 0o700 },
-    )
   await writeFile(join(programs, 'npm'), npm, { mode: 0o700 })
   const service = opened.use(new Service(folder.path))
   const front = opened.use(await frontOf(() => service.port))
-  const control = opened.use(await controlOf(service))
+  const standIns = opened.use(await openStandIns({ curl, jq, systemctl: systemctlOf(service) }))
   const variables: Record<string, string> = { VAULT_ADDR: front.url }
   const environment = {
     ...withoutSettings(process.env),
-    PATH: `${programs}:${process.env['PATH']}`,
-    CURL_JOURNAL: folder.file('journal'),
-    SYSTEMCTL: String(control.port),
+    PATH: programs,
   }
-  const shell = async (script: string): Promise<Followed> => {
-    await writeFile(folder.file('journal'), '')
-    const { stdout: output } = await run('/bin/sh', ['-euc', script], {
-      cwd: folder.path,
-      env: { ...environment, ...variables },
-      timeout: 60_000,
-    })
-    const journal = await readFile(folder.file('journal'), 'utf8')
-    return { requests: journal.split('\n').filter((line) => line !== ''), output }
-  }
+  const shell = (script: string) =>
+    standIns.run(script, { cwd: folder.path, env: { ...environment, ...variables } })
   const anonymous = new Client(front.url)
   const held = opened.move()
   return {
@@ -190,25 +166,16 @@ async function frontOf(portNow: () => number): Promise<AsyncDisposable & { url: 
   }
 }
 
-/** Does what the stand-in for systemctl is asked for. The answer is empty, or says what went wrong. */
-async function controlOf(service: Service): Promise<AsyncDisposable & { port: number }> {
-  const server = createServer(async (socket) => {
-    try {
-      const [words] = await once(socket, 'data')
-      await service.do(JSON.parse(String(words)))
-      socket.end()
-    } catch (error) {
-      socket.end(`${error instanceof Error ? error.message : error}\n`)
-    }
-  })
-  const url = await listening(server)
-  return {
-    port: Number(new URL(url).port),
-    [Symbol.asyncDispose]: async () => {
-      await new Promise((done) => server.close(done))
-    },
-  }
-}
+/**
+ * The part of systemctl that our pages use: `start`, `stop`, `restart`, or `kill --signal=NAME`, each followed by
+ * `gatehouse`.
+ */
+const systemctlOf = (service: Service): StandIn => ({
+  perform: async ({ args }) => {
+    await service.do(args)
+    return { output: '' }
+  },
+})
 
 async function listening(server: Server): Promise<string> {
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))

@@ -1,26 +1,20 @@
-import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { az } from './az.ts'
+import { curl } from './curl.ts'
+import { jq } from './jq.ts'
+import { type Followed, openStandIns } from './stand-ins.ts'
+import { vault } from './vault.ts'
 
 const project = join(import.meta.dirname, '../..')
-const run = promisify(execFile)
-const programs = { curl: 'curl', jq: 'jq', az: 'az', vault: 'vault', bao: 'vault' }
 
 export type Reading = {
   /** Texts of the page, and what a reader replaces them with. All of them must occur on the page. */
   readonly filledIn: Readonly<Record<string, string>>
   /** Variables that the reader's shell has already. */
   readonly environment?: Readonly<Record<string, string>>
-}
-
-type Followed = {
-  /** Status, method, path and query of every request, in order. */
-  readonly requests: readonly string[]
-  /** The output of the shell. */
-  readonly output: string
 }
 
 export type Outcome = Followed & {
@@ -40,33 +34,13 @@ type Shell = AsyncDisposable & {
 export async function openShell(environment: Readonly<Record<string, string>> = {}): Promise<Shell> {
   await using opened = new AsyncDisposableStack()
   const folder = opened.use(await temporaryFolder())
-  for (const [program, standIn] of Object.entries(programs))
-    await writeFile(
-      folder.file(program),
-      `#!/bin/sh\nexec '${process.execPath}' '${join(import.meta.dirname, `${standIn}.ts`)}' "$@"\n`,
-      { mode: 0o700 },
-    )
-  const journal = folder.file('journal')
+  const programs = opened.use(await openStandIns({ curl, jq, az, vault, bao: vault }))
   const variables = { ...environment }
   const held = opened.move()
   return {
     file: folder.file,
     variables,
-    run: async (script) => {
-      await writeFile(journal, '')
-      const { stdout: output } = await run('/bin/sh', ['-euc', script], {
-        cwd: folder.path,
-        env: {
-          NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
-          ...variables,
-          PATH: `${folder.path}:${process.env['PATH']}`,
-          CURL_JOURNAL: journal,
-        },
-        timeout: 60_000,
-      })
-      const requests = (await readFile(journal, 'utf8')).split('\n').filter((line) => line !== '')
-      return { requests, output }
-    },
+    run: (script) => programs.run(script, { cwd: folder.path, env: variables }),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   }
 }

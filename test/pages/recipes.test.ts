@@ -3,7 +3,8 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startProvider } from '../plugins/jwt-auth/provider.ts'
 import { factsOf, unpackStore } from '../upgrade/old-store.ts'
-import { type Followed, type Installation, installation, sectionsWithBlocks } from './installation.ts'
+import { type Installation, installation, sectionsWithBlocks } from './installation.ts'
+import type { Followed } from './stand-ins.ts'
 
 const followed = new Set<string>()
 
