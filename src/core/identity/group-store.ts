@@ -4,7 +4,7 @@ import type { Random } from '../../lib/random.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
-import { KeyedMutex } from '../../lib/keyed-mutex.ts'
+import { SharedLock } from '../../lib/shared-lock.ts'
 import { canonicalName } from './canonical-name.ts'
 import type { Group, GroupAlias } from './group.ts'
 import {
@@ -53,14 +53,16 @@ export type GroupDetails = {
 /** A group in a list. */
 export type ListedGroup = Group & { readonly num_member_entities: number; readonly num_parent_groups: number }
 
-const structureLock = 'groups'
-
 /** Stores groups, their aliases and their members. docs/contract/identity.md#groups */
 export class GroupStore implements MembershipSource {
   readonly #parts: GroupParts
   readonly #listeners: ((affected: GroupChange) => void)[] = []
-  /** Serializes writes of groups and deletions of entities. */
-  readonly #mutex = new KeyedMutex()
+  /**
+   * Writes of groups and deletions of entities share it: their expectations tell them if another one was
+   * quicker, and each of them can share a commit with others. Deletions of groups, merges, and what had a conflict
+   * run alone.
+   */
+  readonly #lock = new SharedLock()
 
   private constructor(parts: GroupParts) {
     this.#parts = parts
@@ -154,8 +156,10 @@ export class GroupStore implements MembershipSource {
     return this.#parts.reader.aliasesIn(namespace, after)
   }
 
-  put(write: GroupWrite): Promise<Written> {
-    return this.#commit(() => groupWrite(this.#parts, write))
+  async put(write: GroupWrite): Promise<Written> {
+    const step = () => groupWrite(this.#parts, write)
+    const done = await this.#lock.runShared(() => this.#attempt(step))
+    return done?.step?.result ?? this.#commit(step)
   }
 
   /** Deletes a group; no-op if there is none. */
@@ -189,7 +193,11 @@ export class GroupStore implements MembershipSource {
   }
 
   runExclusive<T>(work: () => Promise<T>): Promise<T> {
-    return this.#mutex.runExclusive(structureLock, work)
+    return this.#lock.runAlone(work)
+  }
+
+  runShared<T>(work: () => Promise<T>): Promise<T> {
+    return this.#lock.runShared(work)
   }
 
   entityGone(entityId: string): Promise<MembershipChange> {
@@ -237,30 +245,38 @@ export class GroupStore implements MembershipSource {
   }
 
   /**
-   * Computes a write and commits it. Retries if another replica changed the records; throws `unavailable`
+   * Computes a write and commits it. Retries if another writer changed the records; throws `unavailable`
    * after too many attempts.
    */
   async #write<Result>(
     plan: () => Promise<GroupStep<Result> | undefined>,
   ): Promise<GroupStep<Result> | undefined> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-      const step = await plan()
-      if (step === undefined || step.entries.length === 0) return step
-      let written: boolean | undefined
-      try {
-        written = await this.#parts.view.write(step.entries)
-      } finally {
-        if (written === undefined) this.#dropCaches()
-      }
-      if (written) {
-        step.written?.()
-        this.#notify(affectedBy(step.entries.map(({ key }) => key)))
-        return step
-      }
+      const done = await this.#attempt(plan)
+      if (done !== undefined) return done.step
+      // another server was quicker, or a deletion of an entity
       this.#dropCaches()
       await pauseAfterAttempt(attempt)
     }
     throw tooBusy()
+  }
+
+  /** Undefined if a record changed in the meantime. */
+  async #attempt<Result>(
+    plan: () => Promise<GroupStep<Result> | undefined>,
+  ): Promise<{ readonly step: GroupStep<Result> | undefined } | undefined> {
+    const step = await plan()
+    if (step === undefined || step.entries.length === 0) return { step }
+    let written: boolean | undefined
+    try {
+      written = await this.#parts.view.write(step.entries)
+    } finally {
+      if (written === undefined) this.#dropCaches()
+    }
+    if (!written) return undefined
+    step.written?.()
+    this.#notify(affectedBy(step.entries.map(({ key }) => key)))
+    return { step }
   }
 
   /** Drops all caches: a failed write may have been committed. */

@@ -57,10 +57,12 @@ export type MembershipChange = { readonly entries: readonly ViewEntry[]; written
 /** The interface through which the identity store uses groups. */
 export interface Memberships {
   /**
-   * Runs work that deletes entities, serialized with writes of groups, so that no group gets a deleted
+   * Runs work that deletes or merges entities while nothing else writes groups, so that no group gets a deleted
    * member.
    */
   runExclusive<T>(work: () => Promise<T>): Promise<T>
+  /** Runs the deletion of one entity, beside others and writes of groups. */
+  runShared<T>(work: () => Promise<T>): Promise<T>
   membershipsOf(entityId: string): Promise<MembershipsOf>
   refreshForLogin(login: GroupLogin): Promise<GroupRefresh>
   /**
@@ -80,6 +82,7 @@ const noChange = async (): Promise<MembershipChange> => ({ entries: [], written:
 /** Used where there are no groups. */
 export const noMemberships: Memberships = {
   runExclusive: (work) => work(),
+  runShared: (work) => work(),
   membershipsOf: async () => none,
   refreshForLogin: async () => ({
     matched: [],

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { StorageFaults } from '../../../src/storage/faults.ts'
 import type { Answer, Json } from '../../support/client.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -96,6 +97,42 @@ test('concurrent requests for one person, by several mounts, all succeed', {
 
   expect(answers.filter(({ status }) => status !== 200 && status !== 204).map(({ text }) => text)).toEqual([])
   expect((await soundPeople(server)).size).toBe(1)
+})
+
+test('writes of groups and deletions of entities that arrive during a commit share the next one', async () => {
+  await using folder = await temporaryFolder()
+  const settings = {
+    STORAGE: `sqlite:${folder.file('gatehouse.db')}`,
+    SEAL_KEY_FILE: folder.file('seal.key'),
+  }
+  const faults = new StorageFaults()
+  await using server = await startTestServer({ settings, faults })
+  const { root } = server
+  const entities = await many(40, async () => String((await root.write('identity/entity')).body.data?.id))
+  const [first, ...others] = entities
+  const commits = async () => {
+    const { text } = await root.read('/metrics')
+    return Number(/^gatehouse_storage_commit_duration_seconds_count (\d+)$/m.exec(text)?.[1])
+  }
+  const before = await commits()
+  faults.delay('storage.before-commit', 25)
+
+  const made = await many(40, (at) =>
+    root.write('identity/group', { name: `g${at}`, member_entity_ids: entities[at] }),
+  )
+  const changed = await Promise.all([
+    ...others.map((id) => root.delete(`identity/entity/id/${id}`)),
+    root.write('identity/group', { name: 'g0', policies: 'p' }),
+    // both write the record of the same entity
+    ...['same', 'same'].map((name) => root.write('identity/group', { name, member_entity_ids: [first] })),
+  ])
+
+  expect([...made, ...changed].filter(({ status }) => status >= 300).map(({ text }) => text)).toEqual([])
+  expect((await commits()) - before).toBeLessThan(30)
+  const people = await soundPeople(server)
+  expect([...people.keys()]).toEqual([first])
+  const names = (await root.list('identity/group/name')).body.data?.keys
+  expect(texts(names).sort()).toEqual(['same', ...Array.from({ length: 40 }, (_, at) => `g${at}`)].sort())
 })
 
 /** The stored people and groups; throws if two records contradict each other. */
