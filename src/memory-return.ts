@@ -1,6 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { collector } from './lib/garbage.ts'
 
 const intervalMs = 1000
 /** Event loop utilization below which the server is idle, so that no request waits for a collection. */
@@ -37,17 +36,4 @@ export function returnMemoryWhenIdle(): void {
     bytesAfter = rss - left < repeatBytes ? left : 0
     before = performance.eventLoopUtilization()
   }, intervalMs).unref()
-}
-
-/**
- * The function that Node has globally with `--expose-gc`. With that option, Node does not use the compiled code that it
- * brings for its own modules, so a start takes a tenth longer. What is kept of the function takes 1 MB.
- */
-export function collector(): NodeJS.GCFunction {
-  setFlagsFromString('--expose-gc')
-  try {
-    return runInNewContext('gc')
-  } finally {
-    setFlagsFromString('--no-expose-gc')
-  }
 }

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { usedCiphers } from './garbage.ts'
 
 const longestTurnMs = 0.2
 
@@ -13,7 +14,17 @@ export class LongWork {
 
   /** Lets other work run. */
   async giveWay(): Promise<void> {
-    await nextTurn()
+    await othersTurn()
+    if (usedCiphers.collectMany()) await othersTurn()
     this.#endsAt = performance.now() + longestTurnMs
   }
+}
+
+/**
+ * Lets requests that have come meanwhile be read, and their responses be written. The first turn reads them; what writes the
+ * responses is behind this work in its queue, and so comes before the second.
+ */
+async function othersTurn(): Promise<void> {
+  await nextTurn()
+  await nextTurn()
 }

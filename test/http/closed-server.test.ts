@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { FakeClock } from '../support/fake-clock.ts'
 import { startTestServer } from '../support/start-server.ts'
-import { collector } from '../../src/memory-return.ts'
+import { collector } from '../../src/lib/garbage.ts'
 
 /** Serves a request and closes. The result tells whether a part of the server is still in memory. */
 async function aClosedServer(settings: Record<string, string>): Promise<WeakRef<FakeClock>> {

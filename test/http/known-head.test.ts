@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { KnownHead } from '../../src/http/known-head.ts'
-import { collector } from '../../src/memory-return.ts'
+import { collector } from '../../src/lib/garbage.ts'
 
 /** What Node's parser reads of some bytes: a request for each item, and how the connection ends. */
 async function parsed(bytes: string): Promise<IncomingMessage[]> {

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ListServerOptions } from '../../src/http/list-verb.ts'
-import { collector } from '../../src/memory-return.ts'
+import { collector } from '../../src/lib/garbage.ts'
 import { startOneServer, type TestServer } from '../support/one-server.ts'
 import { type Answer, head, listen, openWire, type Wire, type WireServer } from './wire.ts'
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { cachedDataVersionTag } from 'node:v8'
 import { expect, test } from 'vitest'
-import { collector } from '../../src/memory-return.ts'
+import { collector } from '../../src/lib/garbage.ts'
 
 test('garbage is collected in a process that was started without --expose-gc, whose compiled code stays valid', async () => {
   const before = cachedDataVersionTag()

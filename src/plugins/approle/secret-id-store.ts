@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import type { View, ViewEntry, ViewRecord } from '../../core/barrier/view.ts'
 import type { KeyedHash } from '../../core/keyed-hash.ts'
@@ -138,10 +137,11 @@ export class SecretIdStore {
   /** The accessors of a role's valid secret ids, after this one, in no particular order. */
   async *accessors(role: Role, after: string): AsyncGenerator<string, void, undefined> {
     const { uuid } = role.record
+    const work = new LongWork()
     for (
       let last = after === '' ? undefined : listedKey(uuid, await this.#hashOf(after));
       ;
-      await nextTurn()
+      await work.giveWay()
     ) {
       const page = await this.#view.list(listedOf(uuid), {
         limit: pageSize,

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import type { View } from '../../core/barrier/view.ts'
 import { levelOf } from '../../core/key-level.ts'
@@ -6,6 +5,7 @@ import { RecordCache } from '../../core/record-cache.ts'
 import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
 import { fail } from '../../errors.ts'
 import { atMost } from '../../lib/async-iterables.ts'
+import { LongWork } from '../../lib/long-work.ts'
 import type { ListRange } from './pages.ts'
 
 /** An entry of version 1. */
@@ -81,7 +81,8 @@ export class FirstEntries implements Disposable {
 
   /** The names directly in a folder, in byte order. */
   namesIn(folder: string, { after, limit }: ListRange, paced: Paced): Promise<string[]> {
-    return levelOf(this.#view, keyOf(folder), { after, limit, giveWay: () => nextTurn(), paced })
+    const work = new LongWork()
+    return levelOf(this.#view, keyOf(folder), { after, limit, giveWay: () => work.giveWay(), paced })
   }
 
   /** The paths below a folder, in byte order. */
@@ -90,7 +91,8 @@ export class FirstEntries implements Disposable {
   }
 
   async *#pathsFrom(start: string, after: string): AsyncGenerator<string, void, undefined> {
-    for (let last = after === '' ? undefined : start + after; ; await nextTurn()) {
+    const work = new LongWork()
+    for (let last = after === '' ? undefined : start + after; ; await work.giveWay()) {
       const keys = await this.#view.listKeys(start, {
         limit: pageSize,
         ...(last === undefined ? {} : { after: last }),

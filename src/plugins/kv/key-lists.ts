@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { View } from '../../core/barrier/view.ts'
 import { levelOf } from '../../core/key-level.ts'
@@ -72,7 +71,7 @@ export class KeyLists {
     const { prefix, inner } = this.#cipher.folderOf(folder)
     const work = new LongWork()
     const paths: string[] = []
-    for await (const keys of paced(this.#pagesFrom(prefix)))
+    for await (const keys of paced(this.#pagesFrom(prefix, work)))
       for (const some of slicesOf(keys, decryptedAtOnce)) {
         for (const path of this.#cipher.pathsOf(some))
           if (path.startsWith(inner, folder.length - inner.length)) paths.push(path.slice(folder.length))
@@ -130,11 +129,11 @@ export class KeyLists {
   }
 
   async #read({ prefix, inner, known, paced }: Reading): Promise<Listed> {
+    const work = new LongWork()
     const components = await levelOf(this.#view, prefix, {
       ...{ after: '', limit: 0, paced },
-      giveWay: () => nextTurn(),
+      giveWay: () => work.giveWay(),
     })
-    const work = new LongWork()
     const nameOf = new Map<string, string>()
     const names: string[] = []
     for (const some of slicesOf(components, decryptedAtOnce)) {
@@ -184,8 +183,8 @@ export class KeyLists {
     })
   }
 
-  async *#pagesFrom(prefix: string): AsyncGenerator<readonly string[], void, undefined> {
-    for (let after: string | undefined; ; await nextTurn()) {
+  async *#pagesFrom(prefix: string, work: LongWork): AsyncGenerator<readonly string[], void, undefined> {
+    for (let after: string | undefined; ; await work.giveWay()) {
       const keys = await this.#view.listKeys(prefix, {
         limit: pageSize,
         ...(after === undefined ? {} : { after }),
