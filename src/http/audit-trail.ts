@@ -8,6 +8,8 @@ export type AuditTrail = {
   isAllowed: boolean
   /** All strings of its fields and its response are hashed, whatever the settings. */
   isCeremony: boolean
+  /** Fields of the route that carry secrets. */
+  secretFields: ReadonlySet<string>
   /** Only the request entry is written. */
   isOneWay: boolean
   /** The response is sent even if its entry cannot be written: it holds the only copy of a key. */
@@ -27,10 +29,13 @@ export type MadeByCall = {
   readonly wrappingAccessor?: string | undefined
 }
 
+export const noFields: ReadonlySet<string> = new Set()
+
 export const freshTrail = (): AuditTrail => ({
   isReached: false,
   isAllowed: false,
   isCeremony: false,
+  secretFields: noFields,
   isOneWay: false,
   mustArrive: false,
   reply: {},

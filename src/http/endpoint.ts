@@ -3,7 +3,7 @@ import type { JsonLimits } from '../lib/json.ts'
 import { routeTemplate } from './access-log.ts'
 import type { Admit, UnreadRequest } from './admission.ts'
 import { answerRequest, type Host } from './answer.ts'
-import type { AuditTrail } from './audit-trail.ts'
+import { type AuditTrail, noFields } from './audit-trail.ts'
 import { noteNodeAnswer } from './audited-reply.ts'
 import { readFields } from './body.ts'
 import type { Call } from './call.ts'
@@ -137,6 +137,7 @@ const rulesOfNowhere: RouteRules = {
     canonical: undefined,
     exists: undefined,
   },
+  secretFields: () => noFields,
   convert: () => ({ values: {}, unknown: [], replaced: [] }),
   exchange: () => {
     throw new Error('nothing is mounted here')

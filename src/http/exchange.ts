@@ -62,6 +62,8 @@ export type RouteRules = {
   readonly namesRequest: boolean
   /** Audit entries hash all strings, whatever the device says. */
   readonly isCeremony: boolean
+  /** The fields that carry secrets. */
+  secretFields(): ReadonlySet<string>
   readonly whileRemoved: boolean
   readonly wrapsWithoutToken: boolean
   convert(call: Call): Converted

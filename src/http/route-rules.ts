@@ -16,6 +16,7 @@ export function rulesOf(
 ): RouteRules {
   // made by the first request that needs it: schemas take time and memory
   let schema: z.ZodObject | undefined
+  let secretFields: ReadonlySet<string> | undefined
   const dropsSlash =
     spec.dropsSlash === true && verb !== undefined && operation !== 'list' && operation !== 'scan'
   return {
@@ -33,6 +34,7 @@ export function rulesOf(
     wrapsWithoutToken: spec.wrapsWithoutToken === true,
     exists:
       operation === 'write' && spec.exists !== undefined ? (spec.exists as RouteRules['exists']) : undefined,
+    secretFields: () => (secretFields ??= secretFieldsOf(verb?.input)),
     convert(call) {
       schema ??= inputOf(operation, verb)
       const converted = convert(schema, call.sent, captures)
@@ -73,6 +75,11 @@ function capturesOf(
     ...named,
     [captures.at(-1) ?? 'rest']: dropsSlash && rest.endsWith('/') ? rest.slice(0, -1) : rest,
   }
+}
+
+function secretFieldsOf(input: z.ZodObject | undefined): ReadonlySet<string> {
+  const fields = Object.entries(input?.shape ?? {})
+  return new Set(fields.flatMap(([name, field]) => (field.meta()?.['writeOnly'] === true ? [name] : [])))
 }
 
 /** Every list takes `after` and `limit`. docs/contract/http.md#verbs-and-paths */

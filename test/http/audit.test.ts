@@ -227,6 +227,26 @@ describe('entries', () => {
     expect(file.text()).toContain('"n":1.50,"big":12345678901234567890,')
   })
 
+  test('of a field that carries a secret, numbers and times are hashed, too', async () => {
+    await server.root.write('sys/auth/up', { type: 'userpass' })
+    await server.root.write('sys/auth/ar', { type: 'approle' })
+    await server.root.write('auth/ar/role/r')
+    const time = '2026-01-02T03:04:05Z'
+    const shown = async (path: string, body: object) => {
+      const [request, response] = await file.during(() => server.root.write(path, body))
+      return [request?.['request']?.['data'], response?.['response']?.['data']] as const
+    }
+
+    const [number] = await shown('auth/up/users/bob', { password: 19_840_512, token_ttl: 60 })
+    const [list] = await shown('auth/up/login/bob', { password: [19_840_512, true] })
+    const [chosen, stored] = await shown('auth/ar/role/r/custom-secret-id', { secret_id: time, num_uses: 5 })
+
+    expect(number).toEqual({ password: await hashOf('19840512'), token_ttl: 60 })
+    expect(list).toEqual({ password: [await hashOf('19840512'), await hashOf('true')] })
+    expect(chosen).toEqual({ secret_id: await hashOf(time), num_uses: 5 })
+    expect(stored).toMatchObject({ secret_id: await hashOf(time) })
+  })
+
   test('long data is shown like any other', async () => {
     const n = Array.from({ length: 3000 }, (_, at) => at)
     const [request, response] = await file.during(async () => {

@@ -315,6 +315,7 @@ export class AuditLog implements AsyncDisposable {
       {
         ...{ id: this.#parts.random.uuid(), operation: 'update', path: 'sys/audit/test', data: {} },
         ...{ namespace: { id: 'root', path: '' }, mount: undefined, alwaysHashed: false },
+        secretFields: new Set<string>(),
         ...{ remoteAddress: '', remotePort: undefined, wrapTtl: 0, headers: [] },
         clientCertificateSerialNumber: undefined,
         ...{ tokenId: '', caller: undefined, verdict: undefined },

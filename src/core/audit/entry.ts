@@ -8,7 +8,7 @@ import type { PolicyRef } from '../policies/acl.ts'
 import type { AuthBlock, IssuedToken } from '../tokens/auth-block.ts'
 import { joined } from '../tokens/policy-names.ts'
 import type { WrapInfo } from '../wrapping/wrapper.ts'
-import { type ClearKeys, hiddenCopy, hidingBut, type Hashing } from './hashing.ts'
+import { type FieldNames, hiddenCopy, hidingBut, type Hashing, withSecretTexts } from './hashing.ts'
 import { longDataText } from './long-data.ts'
 
 /** A request as the audit log shows it. docs/contract/audit.md#request-entries */
@@ -21,6 +21,8 @@ export type AuditedRequest = {
   readonly data: Readonly<Record<string, JsonValue>>
   /** Strings of `data` are hashed whatever device and mount say. */
   readonly alwaysHashed: boolean
+  /** Fields that carry secrets: their numbers, booleans and times are hashed, too. */
+  readonly secretFields: ReadonlySet<string>
   readonly remoteAddress: string
   readonly remotePort: number | undefined
   /** Seconds; 0 without wrapping. */
@@ -133,7 +135,8 @@ export class Entries {
       headers: headersOf(rest.headers, hashing),
       client_certificate_serial_number: rest.clientCertificateSerialNumber,
     }
-    const text = this.#dataText(data, hashing, mount?.config.audit_non_hmac_request_keys)
+    const shownData = hashing.logRaw ? data : withSecretTexts(data, rest.secretFields)
+    const text = this.#dataText(shownData, hashing, mount?.config.audit_non_hmac_request_keys)
     return after(text, (data) => withData(before, data, behind))
   }
 
@@ -157,11 +160,12 @@ export class Entries {
   /** The text of `data`; empty if there is none. */
   #dataText(data: object | null | undefined, hashing: Hashing, clear: readonly string[] = []): Soon<string> {
     if (isEmpty(data)) return ''
-    const hide = this.#request.alwaysHashed
-      ? hidingBut(hashing.hash, nothing)
+    const { alwaysHashed, secretFields } = this.#request
+    const hide = alwaysHashed
+      ? hidingBut(hashing.hash, { clear: nothing, secret: secretFields })
       : hashing.logRaw
         ? (text: string) => text
-        : hidingBut(hashing.hash, new Set(clear))
+        : hidingBut(hashing.hash, { clear: new Set(clear), secret: secretFields })
     const copy = hiddenCopy(data, hide, mostValuesAtOnce)
     return copy === undefined ? longDataText(data, hide) : stringifyJson(copy)
   }
@@ -169,7 +173,7 @@ export class Entries {
 
 /** Data with more values is hashed in several turns of the event loop. */
 const mostValuesAtOnce = 2_000
-const nothing: ClearKeys = new Set()
+const nothing: FieldNames = new Set()
 
 /** A value that is nearly always there at once. */
 export type Soon<T> = T | Promise<T>

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { hmacWith } from '../../lib/hmac.ts'
-import { isJsonNumber } from '../../lib/json.ts'
+import { isJsonNumber, type JsonValue, numberText } from '../../lib/json.ts'
 import { parseTime } from '../../lib/time.ts'
 
 /** The device options that decide what is hashed. docs/contract/audit.md#what-is-hashed */
@@ -21,17 +21,33 @@ export function hashingWith(salt: string, options: HashingOptions): Hashing {
   return { ...options, hash: (text) => `hmac-sha256:${hmac(text, 'hex')}` }
 }
 
-/** Keys whose values a mount wants in clear text. */
-export type ClearKeys = ReadonlySet<string>
+export type FieldNames = ReadonlySet<string>
 
 /** What an entry shows instead of a text at this key, the nearest one around it. */
 export type Hide = (text: string, key: string) => string
 
-/** Hides all texts but times and the values of clear keys. */
+/**
+ * Hides all texts but the values of `clear`, which a mount wants in clear text, and times that are not values
+ * of `secret`.
+ */
 export const hidingBut =
-  (hash: Hashing['hash'], clear: ClearKeys): Hide =>
+  (hash: Hashing['hash'], { clear, secret }: { clear: FieldNames; secret: FieldNames }): Hide =>
   (text, key) =>
-    clear.has(key) || isTime(text) ? text : hash(text)
+    clear.has(key) || (isTime(text) && !secret.has(key)) ? text : hash(text)
+
+/** The numbers and booleans of secret fields as texts, so that they are hidden: a password may be a number. */
+export function withSecretTexts(data: Readonly<Record<string, JsonValue>>, secret: FieldNames): object {
+  const sent = [...secret].filter((name) => Object.hasOwn(data, name))
+  if (sent.every((name) => typeof data[name] === 'string')) return data
+  return { ...data, ...Object.fromEntries(sent.map((name) => [name, withTexts(data[name] ?? null)])) }
+}
+
+/** Maps stay as they are: no secret is one. */
+function withTexts(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map((item) => (Array.isArray(item) ? item : withTexts(item)))
+  if (isJsonNumber(value)) return numberText(value)
+  return typeof value === 'boolean' ? String(value) : value
+}
 
 type Container = unknown[] | { [key: string]: unknown }
 /** `key`: the nearest map key around the elements of a list. */

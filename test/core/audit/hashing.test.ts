@@ -21,7 +21,7 @@ describe.each(Object.entries(ways))('%s', (_name, way) => {
   const copied = (json: string, clear: string[] = []) =>
     way(
       Object(parseLossless(json)),
-      hidingBut((text) => `#${text}`, new Set(clear)),
+      hidingBut((text) => `#${text}`, { clear: new Set(clear), secret: new Set() }),
     )
 
   test.each([
