@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CredentialProvider, startCredentialProvider } from '../support/credential-provider.ts'
 import { practiceType } from '../support/practice-type.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, logIn, pagesOfFile } from './pages.ts'
+import { expectAccessible, sessionsOfFile } from './pages.ts'
 
-const openPage = pagesOfFile()
+const openAs = sessionsOfFile()
 let server: TestServer
 let provider: CredentialProvider
 
@@ -27,9 +27,8 @@ const tokenOf = async (policy: string): Promise<string> => {
 test('an operator browses leases, renews one, and revokes it and all below a prefix', async () => {
   await server.root.read('engine/creds/ci')
   await server.root.read('engine/creds/ci')
-  await using opened = await openPage(`${server.url}/ui/#/leases`)
+  await using opened = await openAs(`${server.url}/ui/#/leases`, await tokenOf('root'))
   const { page, complaints } = opened
-  await logIn(page, await tokenOf('root'))
   for (const name of ['engine/', 'creds/', 'ci/']) await page.getByRole('link', { name, exact: true }).click()
   await page.getByRole('heading', { name: 'engine/creds/ci/' }).waitFor()
   await expectAccessible(page)
@@ -56,8 +55,10 @@ test('the lease of a token has no button that renews it', async () => {
   const listed = await server.root.list('sys/leases/lookup/auth/token/create')
   const [id] = [listed.body.data?.keys].flat()
   expect(body.auth?.client_token).toBeDefined()
-  await using opened = await openPage(`${server.url}/ui/#/leases/auth~token~create~${id}`)
-  await logIn(opened.page, await tokenOf('root'))
+  await using opened = await openAs(
+    `${server.url}/ui/#/leases/auth~token~create~${id}`,
+    await tokenOf('root'),
+  )
   await opened.page.getByRole('button', { name: 'Revoke' }).waitFor()
 
   expect(await opened.page.getByRole('button', { name: 'Renew' }).count()).toBe(0)
@@ -68,15 +69,13 @@ test('a token that may list some leases only opens their path, by name or by a l
   const policy = (path: string) => `path "sys/leases/lookup/${path}*" { capabilities = ["list", "sudo"] }`
   await server.root.write('sys/policies/acl/any-lease', { policy: policy('') })
   await server.root.write('sys/policies/acl/engine-leases', { policy: policy('engine/') })
-  await using opened = await openPage(`${server.url}/ui/`)
-  await logIn(opened.page, await tokenOf('any-lease'))
+  await using opened = await openAs(`${server.url}/ui/`, await tokenOf('any-lease'))
   await opened.page.getByRole('link', { name: 'Leases' }).click()
-  await opened.page.getByRole('textbox', { name: 'Path' }).fill('engine/creds')
+  await opened.page.getByRole('textbox', { name: 'Path', exact: true }).fill('engine/creds')
   await expectAccessible(opened.page)
   await opened.page.getByRole('button', { name: 'Open' }).click()
   await opened.page.getByRole('link', { name: 'ci/', exact: true }).waitFor()
-  await using other = await openPage(`${server.url}/ui/#/leases`)
-  await logIn(other.page, await tokenOf('engine-leases'))
+  await using other = await openAs(`${server.url}/ui/#/leases`, await tokenOf('engine-leases'))
   await other.page.getByRole('link', { name: 'engine/', exact: true }).click()
   await other.page.getByRole('link', { name: 'creds/', exact: true }).waitFor()
 
@@ -84,8 +83,7 @@ test('a token that may list some leases only opens their path, by name or by a l
 })
 
 test('the view is absent for a token that may list no leases', async () => {
-  await using opened = await openPage(`${server.url}/ui/#/leases`)
-  await logIn(opened.page, await tokenOf('default'))
+  await using opened = await openAs(`${server.url}/ui/#/leases`, await tokenOf('default'))
 
   await opened.page.getByText('Your token does not allow anything here.').waitFor()
 })

@@ -3,7 +3,7 @@ import {
   createRootRoute,
   createRoute,
   createRouter,
-  Navigate,
+  redirect,
 } from '@tanstack/react-router'
 import { type View, views } from '../views/views.ts'
 import { Frame } from './frame.tsx'
@@ -21,7 +21,10 @@ const root = createRootRoute({
 const first = createRoute({
   getParentRoute: () => root,
   path: '/',
-  component: () => <Navigate to="/$view/$" params={{ view: 'home', _splat: '' }} />,
+  // before anything is shown: a component that leads elsewhere would take a person back who has gone on meanwhile
+  beforeLoad: () => {
+    throw redirect({ to: '/$view/$', params: { view: 'home', _splat: '' }, replace: true })
+  },
 })
 
 const viewOf = new Map(views.map((view: View) => [view.name, view]))
