@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, logIn, pagesOfFile } from './pages.ts'
+import { expectAccessible, sessionsOfFile } from './pages.ts'
 
-const openPage = pagesOfFile()
+const openAs = sessionsOfFile()
 const markup = '<img src=x onerror="document.title=1">'
 let server: TestServer
 
@@ -24,9 +24,7 @@ const tokenOf = async (policy: string): Promise<string> => {
 }
 
 async function open(token: string, place: string) {
-  const opened = await openPage(`${server.url}/ui/#/access${place}`)
-  await logIn(opened.page, token)
-  return opened
+  return openAs(`${server.url}/ui/#/access${place}`, token)
 }
 
 test('an operator writes a policy; a syntax error is named with its line', async () => {

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Directory } from '../../simulators/directory/directory.ts'
 import { startDirectory } from '../../simulators/directory/start-directory.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, logIn, pagesOfFile, type UiPage } from './pages.ts'
+import { expectAccessible, sessionsOfFile, type UiPage } from './pages.ts'
 
-const openPage = pagesOfFile()
+const openAs = sessionsOfFile()
 const markup = '<img src=x onerror="window.ran = 1">'
 
 let directory: Directory
@@ -46,14 +46,12 @@ async function aRole(name: string, body: object = {}): Promise<void> {
 }
 
 async function open(policy: string, place = ''): Promise<UiPage> {
-  const opened = await openPage(`${server.url}/ui/#/cloud${place}`)
   const { body } = await server.root.write('auth/token/create', {
     policies: [policy],
     ttl: '2h',
     display_name: 'ada',
   })
-  await logIn(opened.page, String(body.auth?.client_token))
-  return opened
+  return openAs(`${server.url}/ui/#/cloud${place}`, String(body.auth?.client_token))
 }
 
 const expectHarmless = async ({ page, complaints }: UiPage) => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LoginFixture, openLoginFixture } from '../plugins/jwt-auth/explain/fixture.ts'
-import { expectAccessible, logIn, pagesOfFile } from './pages.ts'
+import { expectAccessible, sessionsOfFile } from './pages.ts'
 
-const openPage = pagesOfFile()
+const openAs = sessionsOfFile()
 
 let fixture: LoginFixture
 let mount: string
@@ -20,9 +20,8 @@ beforeAll(async () => {
 afterAll(() => fixture[Symbol.asyncDispose]())
 
 test('an operator picks a failed login and sees its checks, the first failing one, and what to change', async () => {
-  await using opened = await openPage(`${fixture.server.url}/ui/`)
+  await using opened = await openAs(`${fixture.server.url}/ui/`, 'root')
   const { page, complaints } = opened
-  await logIn(page, 'root')
   await page.getByRole('link', { name: 'Logins' }).click()
   await page.getByRole('link', { name: `${mount}/` }).click()
   const table = page.getByRole('table', { name: 'Failed logins' })
@@ -51,9 +50,8 @@ test('an operator picks a failed login and sees its checks, the first failing on
 })
 
 test('a JWT is decoded in the browser, sent to the explanation only, and kept nowhere', async () => {
-  await using opened = await openPage(`${fixture.server.url}/ui/#/logins/${mount}/explain`)
+  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${mount}/explain`, 'root')
   const { page, complaints, requested } = opened
-  await logIn(page, 'root')
   const jwt = await fixture.sign({ aud: 'GATEHOUSE', name: markup })
   const posted: string[] = []
   page.on('request', (request) => {
@@ -77,9 +75,8 @@ test('a JWT is decoded in the browser, sent to the explanation only, and kept no
 })
 
 test('roles have what the linter says beside the field, and the status says where keys come from', async () => {
-  await using opened = await openPage(`${fixture.server.url}/ui/#/logins/${mount}/roles/ci`)
+  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${mount}/roles/ci`, 'root')
   const { page, complaints } = opened
-  await logIn(page, 'root')
 
   await page.getByRole('region', { name: 'ci' }).getByText('bound_audiences').waitFor()
   await expectAccessible(page)
@@ -93,10 +90,11 @@ test('roles have what the linter says beside the field, and the status says wher
 
 test('a reader without a permission sees neither the view nor its link', async () => {
   const made = await fixture.root.write('auth/token/create', { policies: ['default'] })
-  await using opened = await openPage(`${fixture.server.url}/ui/#/logins/${mount}`)
+  await using opened = await openAs(
+    `${fixture.server.url}/ui/#/logins/${mount}`,
+    String(made.body.auth?.client_token),
+  )
   const { page } = opened
-
-  await logIn(page, String(made.body.auth?.client_token))
   await page.getByText('Your token does not allow anything here.').waitFor()
 
   expect(await page.getByRole('link', { name: 'Logins' }).count()).toBe(0)

@@ -1,6 +1,6 @@
 import axe from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { expect } from 'vitest'
+import { afterAll, expect } from 'vitest'
 import { openedBrowser } from '../browser/browser.ts'
 
 export type UiPage = AsyncDisposable & {
@@ -20,6 +20,14 @@ export const pagesOfFile =
 async function openPage(browser: Browser, url: string, options: BrowserContextOptions): Promise<UiPage> {
   const context = await browser.newContext(options)
   const page = await context.newPage()
+  const watched = watch(page)
+  await page.goto(url)
+  return { ...watched, [Symbol.asyncDispose]: () => context.close() }
+}
+
+type Watched = Pick<UiPage, 'page' | 'complaints' | 'requested'>
+
+function watch(page: Page): Watched {
   const complaints: string[] = []
   const requested: string[] = []
   page.on('pageerror', (error) => complaints.push(String(error)))
@@ -28,8 +36,50 @@ async function openPage(browser: Browser, url: string, options: BrowserContextOp
     if (!message.text().startsWith('Failed to load resource')) complaints.push(message.text())
   })
   page.on('request', (request) => requested.push(`${request.url()} ${request.headers()['referer'] ?? ''}`))
+  return { page, complaints, requested }
+}
+
+/**
+ * Opens pages of people who are logged in with a token. The first of a file logs in itself. Later ones find the tab
+ * with the token in it, as a page that is reloaded does: a new profile and a login take most of a short test.
+ */
+export function sessionsOfFile(): (url: string, token: string) => Promise<UiPage> {
+  let tab: UiPage | undefined
+  let isTaken = false
+  afterAll(() => tab?.[Symbol.asyncDispose]())
+  return async (url, token) => {
+    if (isTaken) return firstSession(url, token)
+    isTaken = true
+    const watched = tab === undefined ? undefined : await nextSession(tab.page, url, token)
+    tab ??= await firstSession(url, token)
+    const { page } = tab
+    return {
+      ...(watched ?? tab),
+      [Symbol.asyncDispose]: async () => {
+        page.removeAllListeners()
+        isTaken = false
+      },
+    }
+  }
+}
+
+async function firstSession(url: string, token: string): Promise<UiPage> {
+  const opened = await openPage(await openedBrowser(), url, {})
+  await logIn(opened.page, token)
+  return opened
+}
+
+/** Nothing of whoever used the tab before is left. */
+async function nextSession(page: Page, url: string, token: string): Promise<Watched> {
+  await page.evaluate('localStorage.clear(); sessionStorage.clear()')
+  await page.evaluate(`sessionStorage.setItem('gatehouse.token', ${JSON.stringify(token)})`)
+  // otherwise an address that differs in its fragment only would not be loaded
+  await page.goto('about:blank')
+  await page.emulateMedia({ colorScheme: 'light' })
+  const watched = watch(page)
   await page.goto(url)
-  return { page, complaints, requested, [Symbol.asyncDispose]: () => context.close() }
+  await page.getByRole('navigation', { name: 'Main' }).waitFor()
+  return watched
 }
 
 /** Logs in at the tab for tokens. */

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, logIn, pagesOfFile } from './pages.ts'
+import { expectAccessible, sessionsOfFile } from './pages.ts'
 
-const openPage = pagesOfFile()
+const openAs = sessionsOfFile()
 
 let server: TestServer
 const markup = '<img src=x onerror="document.title=1">'
@@ -37,9 +37,7 @@ const tokenOf = async (...policies: string[]): Promise<string> => {
 }
 
 async function open(token: string, place = '') {
-  const opened = await openPage(`${server.url}/ui/#/secrets${place}`)
-  await logIn(opened.page, token)
-  return opened
+  return openAs(`${server.url}/ui/#/secrets${place}`, token)
 }
 
 const field = (page: Page, name: string) => page.getByRole('textbox', { name, exact: true })

@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { expectAccessible, logIn, pagesOfFile } from './pages.ts'
+import { expectAccessible, sessionsOfFile } from './pages.ts'
 
-const openPage = pagesOfFile()
+const openAs = sessionsOfFile()
 let server: TestServer
 let auditFolder: Awaited<ReturnType<typeof temporaryFolder>>
 
@@ -36,9 +36,7 @@ afterAll(async () => {
 
 async function open(policy: string, place = '') {
   const made = await server.root.write('auth/token/create', { policies: [policy] })
-  const opened = await openPage(`${server.url}/ui/#/system${place}`)
-  await logIn(opened.page, String(made.body.auth?.client_token))
-  return opened
+  return openAs(`${server.url}/ui/#/system${place}`, String(made.body.auth?.client_token))
 }
 
 test('an operator enables, tunes, moves and disables a mount', async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, logIn, pagesOfFile } from './pages.ts'
+import { expectAccessible, sessionsOfFile } from './pages.ts'
 
-const openPage = pagesOfFile()
+const openAs = sessionsOfFile()
 
 let server: TestServer
 beforeAll(async () => {
@@ -19,9 +19,7 @@ const tokenOf = async (policy: string): Promise<string> => {
 }
 
 async function open(token: string) {
-  const opened = await openPage(`${server.url}/ui/#/tools`)
-  await logIn(opened.page, token)
-  return opened
+  return openAs(`${server.url}/ui/#/tools`, token)
 }
 
 test('an operator wraps data, looks the wrapping token up, and unwraps it once', async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, logIn, pagesOfFile } from './pages.ts'
+import { expectAccessible, sessionsOfFile } from './pages.ts'
 
-const openPage = pagesOfFile()
+const openAs = sessionsOfFile()
 let server: TestServer
 
 beforeAll(async () => {
@@ -20,9 +20,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]())
 
 async function open(token: string, place: string) {
-  const opened = await openPage(`${server.url}/ui/#/logins${place}`)
-  await logIn(opened.page, token)
-  return opened
+  return openAs(`${server.url}/ui/#/logins${place}`, token)
 }
 
 const logInAs = (name: string, password: string) =>
