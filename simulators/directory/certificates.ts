@@ -19,6 +19,11 @@ const oids = {
 const dayMs = 86_400_000
 const loopbackAddresses = [Uint8Array.of(127, 0, 0, 1), Uint8Array.from([...new Uint8Array(15), 1])]
 
+let ofProcess: Certificates | undefined
+
+/** Those that all stand-ins of this process present: whoever trusts one of them trusts each. */
+export const certificatesOfProcess = (): Certificates => (ofProcess ??= makeCertificates())
+
 type Party = { name: string; publicKey: KeyObject; privateKey: KeyObject }
 
 /** Creates a CA and a certificate for `localhost`, 127.0.0.1 and ::1, valid for ten years. RFC 5280 §4 */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeTemporaryFolder } from '../exit.ts'
 import { addResources, assignedRoles, directoryAppId } from './app-roles.ts'
-import { makeCertificates } from './certificates.ts'
+import { certificatesOfProcess } from './certificates.ts'
 import { makeConcurrencyGuard } from './concurrency.ts'
 import type { View } from './consistency.ts'
 import { type Controls, startControls } from './controls.ts'
@@ -58,7 +58,7 @@ export async function startDirectory(options: DirectoryOptions = {}): Promise<Di
   const tokens = await makeTokenBook()
   const journal = makeJournal()
   const faults = makeFaultBox(() => settings.chaos)
-  const certificates = makeCertificates()
+  const certificates = certificatesOfProcess()
   const caFile = await writeCa(stack, certificates.ca)
   let turn = 0
   const context: ServiceContext = {

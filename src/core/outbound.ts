@@ -8,8 +8,9 @@ import {
 } from 'node:http'
 import { Agent as TlsAgent, request as requestTls } from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
+import type { SecureContext } from 'node:tls'
 import { StartError } from '../errors.ts'
+import { contextsOf } from './authorities.ts'
 import { causeOf } from './outbound-cause.ts'
 import { type Address, parseAddress, reachableAddresses } from '../lib/address.ts'
 import { networkSet } from '../lib/cidr.ts'
@@ -164,9 +165,8 @@ export class OutboundClient {
    */
   connections(caPem: string | undefined): TlsAgent {
     if (caPem === undefined) return this.#persistentAgent({})
-    const system = getCACertificates('default')
-    const [agent, ...others] = trustChoices(caCertificates(caPem)).map((chosen) =>
-      this.#persistentAgent({ secureContext: createSecureContext({ ca: [...system, ...chosen] }) }),
+    const [agent, ...others] = contextsOf(trustChoices(caCertificates(caPem))).map((secureContext) =>
+      this.#persistentAgent({ secureContext }),
     )
     if (agent === undefined) throw new Error('there is always one choice')
     this.#alternatives.set(agent, others)
