@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { type ErrorKind, ServiceError } from '../../errors.ts'
 import { Pace } from '../../lib/pace.ts'
 import type { Mount } from '../mounts/mount.ts'
@@ -56,7 +55,7 @@ const ourFaults: ReadonlySet<ErrorKind> = new Set([
  * docs/limits.md#passwords
  */
 const cheapRefusals: ReadonlySet<string | undefined> = new Set(['user_locked', 'too_many_logins'])
-const paceOfCheap = { burst: 20, everyMs: 5, longestMs: 10_000 }
+const paceOfCheap = { burst: 20, everyMs: 5, together: 5, longestMs: 10_000 }
 
 /** Reports how each login of a method ends: with the request, in the log and in the counters. docs/userpass.md#what-is-reported */
 export class LoginReports {
@@ -87,10 +86,10 @@ export class LoginReports {
   }
 
   async #wait({ call }: ReportedLogin): Promise<void> {
-    const delayMs = this.#pace.delayOf(performance.now())
-    if (delayMs === 0) return
+    const turn = this.#pace.turn(performance.now())
+    if (turn === undefined) return
     const resume = call.setAside?.()
-    await pause(delayMs)
+    await turn
     resume?.()
   }
 
