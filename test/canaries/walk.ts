@@ -36,6 +36,8 @@ export type Operation = {
   /** With a query if the response would not end without. */
   readonly path: string
   readonly fields: readonly Field[]
+  /** All other operations refuse a caller without a token whatever the body is. */
+  readonly needsNoToken: boolean
 }
 type Field = { readonly name: string; readonly isText: boolean; readonly isSecret: boolean }
 
@@ -52,6 +54,7 @@ export function operationsOf(document: Json): Operation[] {
         verb: verb.toUpperCase(),
         path: (item.servers === undefined ? '/v1' : '') + finite(path).replaceAll(/\{\w+\}/g, 'walked'),
         fields: fieldsOf(document, operation),
+        needsNoToken: (item['x-vault-unauthenticated'] as unknown) === true,
       })),
   )
 }
@@ -82,17 +85,25 @@ const bodies: readonly ((fields: readonly Field[], say: Say) => unknown)[] = [
     Object.fromEntries(fields.map((field) => [field.name, { [say(field, 'as a key')]: say(field) }])),
 ]
 
+/** Of a caller who is refused before its body is looked at. */
+const [, eachField] = bodies
+
 export type Callers = {
   readonly anonymous: Client
   /** A client whose token may do everything; it may have ended since. */
   root(): Promise<Client>
   as(token: string): Client
+  /** The server is sealed, and refuses nearly all operations whatever the body is. */
+  readonly areRefused?: boolean
 }
+
+/** Operations that a sealed server serves. */
+export const nodeLevel = /\/sys\/(?:init|unseal|seal-status|health|leader|rekey|generate-root)/
 
 /** Sends canaries to an operation in every way. Returns the responses. */
 export async function walk(
-  { name, verb, path, fields }: Operation,
-  { anonymous, root: findRoot, as }: Callers,
+  { name, verb, path, fields, needsNoToken }: Operation,
+  { anonymous, root: findRoot, as, areRefused = false }: Callers,
   book: CanaryBook,
 ): Promise<Answer[]> {
   const found = await findRoot()
@@ -118,9 +129,11 @@ export async function walk(
       }),
     )
   }
+  const looksAtBody = !areRefused || nodeLevel.test(name)
   for (const make of fields.length === 0 ? [] : bodies) {
+    if (!looksAtBody && make !== eachField) continue
     await send(await root(), make(fields, say))
-    await send(anonymous, make(fields, say))
+    if (found !== anonymous && (needsNoToken || make === eachField)) await send(anonymous, make(fields, say))
   }
   await send(as(hidden('token')), undefined)
   await send(anonymous, undefined, { headers: { Authorization: `Bearer ${hidden('bearer')}` } })
