@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { type IncomingMessage, request as plainly } from 'node:http'
+import { type IncomingHttpHeaders, type IncomingMessage, request as plainly } from 'node:http'
 import { request as securely } from 'node:https'
 import { buffer } from 'node:stream/consumers'
 
@@ -16,7 +16,7 @@ type Asked = {
 export async function ask(
   url: URL,
   { method, headers = {}, body, authority = '' }: Asked,
-): Promise<{ readonly status: number; readonly body: Buffer }> {
+): Promise<{ readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: Buffer }> {
   const length = body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) }
   const options = { method, headers: { ...length, ...headers }, agent: false } as const
   const sent =
@@ -24,5 +24,5 @@ export async function ask(
       ? securely(url, { ...options, ...(authority !== '' && { ca: readFileSync(authority) }) })
       : plainly(url, options)
   const [answer] = (await once(sent.end(body), 'response')) as [IncomingMessage]
-  return { status: answer.statusCode ?? 0, body: await buffer(answer) }
+  return { status: answer.statusCode ?? 0, headers: answer.headers, body: await buffer(answer) }
 }

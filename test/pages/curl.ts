@@ -13,6 +13,7 @@ export const curl: StandIn = {
       allowPositionals: true,
       options: {
         silent: { type: 'boolean', short: 's' },
+        include: { type: 'boolean', short: 'i' },
         fail: { type: 'boolean', short: 'f' },
         get: { type: 'boolean', short: 'G' },
         request: { type: 'string', short: 'X' },
@@ -37,7 +38,7 @@ export const curl: StandIn = {
     if (values.get === true) url.search = data
     const sendsData = data !== '' && values.get !== true
     const method = values.request ?? (sendsData ? 'POST' : 'GET')
-    const { status, body } = await ask(url, {
+    const { status, headers, body } = await ask(url, {
       method,
       headers: {
         ...(sendsData && { 'content-type': 'application/x-www-form-urlencoded' }),
@@ -48,7 +49,10 @@ export const curl: StandIn = {
         values.cacert === undefined ? environment['NODE_EXTRA_CA_CERTS'] : resolve(folder, values.cacert),
     })
     journal(`${status} ${method} ${url.pathname}${url.search}`)
-    return values.fail === true && status >= 400 ? { output: '', code: 22 } : { output: body }
+    if (values.fail === true && status >= 400) return { output: '', code: 22 }
+    if (values.include !== true) return { output: body }
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    return { output: `HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}` }
   },
 }
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { startIssuer } from '../../simulators/ci-issuer/issuer.ts'
 import { startDirectory } from '../../simulators/directory/start-directory.ts'
 import { startTestServer } from '../support/start-server.ts'
-import { readPage } from './page.ts'
+import { openGuide, openShell, readPage } from './page.ts'
 
 const project = join(import.meta.dirname, '../..')
 const patience = { timeout: 90_000 }
@@ -82,6 +82,29 @@ test('the commands of docs/messages.md schedule a banner', patience, async () =>
   expect(refused(requests)).toEqual([])
   expect(output.match(/"severity":"warning"/g)?.length).toBeGreaterThan(1)
 })
+
+test(
+  'the commands of docs/kv.md, docs/approle.md and docs/userpass.md work as they are',
+  patience,
+  async () => {
+    await using server = await startTestServer()
+    const filledIn = { 'http://127.0.0.1:8200': server.url, 'hvs.…': 'root' }
+
+    const secrets = await readPage('docs/kv.md', { filledIn: { ...filledIn, 'wait=60s': 'wait=1s' } })
+    const machines = await readPage('docs/approle.md', { filledIn })
+    await using shell = await openShell()
+    const [people = ''] = openGuide('docs/userpass.md', filledIn).blocks('Names and passwords')
+    const logins = await shell.run(people)
+
+    expect(refused(secrets.requests)).toEqual(['304 GET /v1/team/data/shop/mail?wait=1s'])
+    expect(refused([...machines.requests, ...logins.requests])).toEqual([])
+    expect((await server.root.read('team/data/store/mail?version=3')).body['data']?.['data']).toEqual({
+      ...{ username: 'shop', password: 'n3w', host: 'smtp.example.com' },
+    })
+    expect(machines.output).toContain('"policies":["default","shop"]')
+    expect(logins.output).toContain('"policies":["default","deploy"]')
+  },
+)
 
 test('the commands of docs/explain.md explain a failed login', patience, async () => {
   await using issuer = await startIssuer({ algorithms: ['RS256'] })
