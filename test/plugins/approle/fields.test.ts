@@ -102,6 +102,7 @@ test.each(rows)(
     const own = at.at(`role/R/${field}`)
 
     expect((await own.read()).body.data).toEqual(unset)
+    expect(told(await own.list())).toBe('404 unsupported path')
     expect(told(await own.write({}))).toBe(missing === undefined ? '204 ok' : `400 missing ${missing}`)
     for (const { sent, shown } of turns) {
       expect(told(await own.write(sent))).toBe('204 ok')

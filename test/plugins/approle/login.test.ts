@@ -463,6 +463,19 @@ describe('a role id', () => {
     expect(told(await at.login({ roleId: 'r-id', secretId }))).toBe('200 ok')
   })
 
+  test('is locked by secret ids that were right once', async () => {
+    const at = await (await locking()).mount()
+    await at.role('r')
+    const { secretId } = await at.secretId('r')
+    const spent = (await at.secretId('r', { num_uses: 1 })).secretId
+    await at.login({ roleId: 'r-id', secretId: spent })
+
+    for (let tries = 0; tries < 5; tries++)
+      expect(told(await at.login({ roleId: 'r-id', secretId: spent }))).toBe(wrong)
+
+    expect(told(await at.login({ roleId: 'r-id', secretId }))).toBe('403 permission denied')
+  })
+
   test('begins anew after a login', async () => {
     const at = await (await locking()).mount()
     await at.role('r', { token_type: 'batch' })

@@ -31,6 +31,32 @@ describe('a role', () => {
     expect((await at.at('role/r').read()).body.data).toEqual(fresh)
   })
 
+  test('ignores fields that it does not know, without a warning', async () => {
+    const at = await mount()
+
+    expect(told(await at.at('role/r').write({ token_strictly_bind_ip: 'x', zzz: 1 }))).toBe('204 ok')
+
+    expect((await at.at('role/r').read()).body.data).toEqual(fresh)
+  })
+
+  test('is listed by name, page by page', async () => {
+    const at = await mount()
+    const { root } = (await machines()).server
+    for (const name of ['C', 'a', 'b']) await root.call('PUT', `${at.path}/role/${name}`, {})
+    const keys = async (query: string) => (await at.at(`role?${query}`).list()).body.data?.['keys']
+
+    expect([await keys(''), await keys('limit=2'), await keys('after=a'), await keys('after=c')]).toEqual([
+      ...[['a', 'b', 'c'], ['a', 'b'], ['b', 'c'], undefined],
+    ])
+  })
+
+  test('belongs to a mount whose accessor names the type', async () => {
+    const at = await mount()
+    const { root } = (await machines()).server
+
+    expect((await root.read(`sys/${at.path}`)).body.data?.['accessor']).toMatch(/^auth_approle_[0-9a-f]{8}$/)
+  })
+
   test('that is unknown is 404, in a list too, and its deletion 204', async () => {
     const at = await mount()
 
@@ -66,6 +92,32 @@ describe('a role', () => {
     expect(told(await asked.read(`${at.path}/role/r/role-id`))).toBe('403 permission denied')
     expect(told(await asked.read(`${at.path}/role/R/role-id`))).toBe('403 permission denied')
     expect(told(await asked.read(`${at.path}/role/R`))).toBe('200 ok')
+  })
+
+  test('needs create for a new role and update for all that exists, below it too', async () => {
+    const at = await mount()
+    await at.role('r')
+    const { root, as } = (await machines()).server
+    const holder = async (capability: string) => {
+      const policy = `path "${at.path}/*" { capabilities = ["${capability}"] }`
+      await root.write(`sys/policies/acl/can-${capability}`, { policy })
+      const { body } = await root.write('auth/token/create', { policies: [`can-${capability}`] })
+      return as(String(body.auth?.['client_token']))
+    }
+    const statuses = async (capability: string) => {
+      const caller = await holder(capability)
+      const below = ['role/r', 'role/r/token-ttl', 'role/r/secret-id', 'tidy/secret-id', `role/${capability}`]
+      const answers = []
+      for (const path of below) answers.push(await caller.write(`${at.path}/${path}`, { token_ttl: 60 }))
+      return answers.map(({ status }) => (status === 200 || status === 202 ? 204 : status))
+    }
+
+    expect(await statuses('create')).toEqual([403, 403, 403, 403, 204])
+    expect(await statuses('update')).toEqual([204, 204, 204, 204, 403])
+    expect((await (await holder('update')).list(`${at.path}/role`)).status).toBe(403)
+    expect((await (await holder('list')).list(`${at.path}/role`)).status).toBe(200)
+    expect((await (await holder('update')).delete(`${at.path}/role/r`)).status).toBe(403)
+    expect((await (await holder('delete')).delete(`${at.path}/role/r`)).status).toBe(204)
   })
 
   test.each(['a.b', 'a-b', 'A_B', '0', 'a..b'])('can be called %s', async (name) => {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { inside } from '../../support/client.ts'
 import { testOfOneServer } from '../../support/of-one-server.ts'
 import { shared } from '../../support/shared.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { startUserpassServer, type UserpassMount } from './userpass-server.ts'
 
 const server = shared(startUserpassServer)
@@ -113,6 +114,22 @@ test('neither a new password nor a new user of that name unlocks', async () => {
   await root.write(`sys/locked-users/${await up.accessor()}/unlock/bob`)
 
   expect([...answers, await up.try('pw')]).toEqual([locked, locked, 'ok'])
+})
+
+test('a lock survives a restart', async () => {
+  await using folder = await temporaryFolder()
+  const settings = { STORAGE: `sqlite:${folder.file('g.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
+  const first = await startUserpassServer({ settings })
+  const up = await first.mount()
+  await failures(up, 5)
+  await first[Symbol.asyncDispose]()
+
+  await using next = await startUserpassServer({ settings })
+  const login = async () => (await next.anonymous.write(`${up.path}/login/bob`, { password: 'pw' })).status
+  const locked = await login()
+  next.clock.advance(15 * 60 + 1)
+
+  expect([locked, await login()]).toEqual([403, 200])
 })
 
 testOfOneServer('of many wrong passwords at once, no more count than the threshold allows', async () => {

@@ -161,6 +161,19 @@ test.each(['-a', 'a-', '.a', 'a.', 'a%20b', 'a/b', '%C3%BC', 'a@b'])(
   },
 )
 
+test('a password is changed by one of password and hash, and a maximum is no reason to warn', async () => {
+  const { root, mount } = await server()
+  const up = await mount()
+  const refused = []
+  for (const body of [{}, { password: '' }, { password: 'a', password_hash: 'b' }])
+    refused.push(String((await root.write(`${up.path}/users/bob/password`, body)).body.errors))
+  const above = await up.user({ token_max_ttl: '9000h', token_period: '9000h' })
+
+  expect(refused).toEqual([pair, pair, 'only one of password or password_hash may be provided'])
+  expect([above.status, above.text]).toEqual([204, ''])
+  expect(await up.accessor()).toMatch(/^auth_userpass_[0-9a-f]{8}$/)
+})
+
 test('an unknown user: nothing to read, to delete or to change', async () => {
   const { root, mount } = await server()
   const { path } = await mount()
