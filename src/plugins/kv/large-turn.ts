@@ -3,9 +3,12 @@ import type { Limiter } from '../../lib/limiter.ts'
 /** Work that has read more data than this, in characters, waits until it is the only such work. */
 const shared = 4 * 1024 * 1024
 
+/** Each version costs a row, so it counts for so much data at least. */
+const leastCounted = 4_096
+
 /** What one call reads of the data of versions: those that read much take turns, which bounds memory. */
 export class LargeTurn implements Disposable {
-  /** Characters of data that were read. */
+  /** Characters of data that were read, and what counts as such. */
   size = 0
   readonly #limiter: Limiter | undefined
   #leave: (() => void) | undefined
@@ -16,7 +19,7 @@ export class LargeTurn implements Disposable {
   }
 
   add({ data = '' }: { readonly data?: string }): void {
-    this.size += data.length
+    this.size += Math.max(leastCounted, data.length)
   }
 
   /** Resolves once the call may read on. */
