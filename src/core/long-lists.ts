@@ -72,7 +72,7 @@ export async function listedNames(names: readonly string[] | AsyncIterable<strin
 }
 
 /** More details than these are not turned into text at once. */
-const detailsAtOnce = 50
+const detailsAtOnce = 16
 
 type Detailed =
   | { readonly data: { readonly keys?: readonly string[]; readonly key_info?: object } }
