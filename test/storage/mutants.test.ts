@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { noSimulatedDisk, seededRandom, simulateDisk } from '../support/disk/simulated-disk.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { contradictions, writeUntil } from './answers.ts'
-import { copyMutated, mutants, type Scenario } from './mutants.ts'
+import { type Copy, copyForMutants, mutants, type Scenario } from './mutants.ts'
 import type { WriterOptions } from './writing-program.ts'
 
 /** Lets the program write, injects a fault, and compares acknowledged writes with the database. */
@@ -68,6 +68,14 @@ const optionsOf = (program: string | undefined): WriterOptions => ({
 })
 
 describe.skipIf(noSimulatedDisk !== undefined)('the simulated faults', () => {
+  let copies: Awaited<ReturnType<typeof temporaryFolder>>
+  let copy: Copy
+  beforeAll(async () => {
+    copies = await temporaryFolder()
+    copy = await copyForMutants(copies.path)
+  })
+  afterAll(() => copies[Symbol.asyncDispose]())
+
   test.each(Object.entries(scenarios))('%s: the answers and the database agree', async (_, run) => {
     await using folder = await temporaryFolder()
 
@@ -76,7 +84,7 @@ describe.skipIf(noSimulatedDisk !== undefined)('the simulated faults', () => {
 
   test.each(mutants)('$scenario notices that $name', async ({ scenario, sign, ...mutant }) => {
     await using folder = await temporaryFolder()
-    const program = await copyMutated(folder.file('copy'), mutant)
+    const program = await copy.mutated(mutant)
 
     expect(await scenarios[scenario](folder.file('data'), program)).toContainEqual(
       expect.stringContaining(sign),

@@ -1,4 +1,4 @@
-import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { copyFile, cp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 const project = join(import.meta.dirname, '../..')
@@ -76,25 +76,30 @@ export const mutants: readonly Mutant[] = [
   },
 ]
 
-/**
- * Copies the storage and the writing program into `folder`, changed by the mutant; returns the program's
- * path.
- */
-export async function copyMutated(
-  folder: string,
-  { file, edits }: Pick<Mutant, 'file' | 'edits'>,
-): Promise<string> {
+/** A copy of the storage and of the writing program, whose compiled code is cached for all mutants. */
+export type Copy = {
+  /** Changes the copy to the mutant, and no other; returns the path of the program. */
+  mutated(mutant: Pick<Mutant, 'file' | 'edits'>): Promise<string>
+}
+
+export async function copyForMutants(folder: string): Promise<Copy> {
   const program = 'test/storage/writing-program.ts'
   for (const part of ['src/storage', 'src/lib', 'src/errors.ts', 'migrations', 'package.json', program]) {
     await cp(join(project, part), join(folder, part), { recursive: true })
   }
-  await mkdir(folder, { recursive: true })
   await symlink(join(project, 'node_modules'), join(folder, 'node_modules'))
-  let source = await readFile(join(folder, file), 'utf8')
-  for (const [from, to] of edits) {
-    if (source.split(from).length !== 2) throw new Error(`${file} does not have this once: ${from}`)
-    source = source.replace(from, () => to)
+  let former: string | undefined
+  return {
+    mutated: async ({ file, edits }) => {
+      if (former !== undefined) await copyFile(join(project, former), join(folder, former))
+      former = file
+      let source = await readFile(join(project, file), 'utf8')
+      for (const [from, to] of edits) {
+        if (source.split(from).length !== 2) throw new Error(`${file} does not have this once: ${from}`)
+        source = source.replace(from, () => to)
+      }
+      await writeFile(join(folder, file), source)
+      return join(folder, program)
+    },
   }
-  await writeFile(join(folder, file), source)
-  return join(folder, program)
 }
