@@ -21,32 +21,51 @@ const settings = {
   ...{ autovacuum: 'off', io_method: 'sync' },
 }
 
-/**
- * One PostgreSQL for all test files of a run. It starts when the first file needs it and stops at the end of
- * the run.
- */
-export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  let started: Promise<{ installation: PostgresInstallation; server: PostgresServer }> | undefined
-  const start = async () => {
-    const installation = await PostgresInstallation.open({ inMemory: true })
-    return { installation, server: await installation.start(settings) }
-  }
-  const path = join(tmpdir(), `gatehouse-tests-${process.pid}-${project.name}.sock`)
-  const doorbell = createServer((socket) => {
-    started ??= start()
-    started.then(
+type Running = { readonly installation: PostgresInstallation; readonly server: PostgresServer }
+
+/** A process that all projects of a run share. It starts when the first file needs it. */
+class Doorbell implements AsyncDisposable {
+  readonly path = join(tmpdir(), `gatehouse-tests-${process.pid}.sock`)
+  #started: Promise<Running> | undefined
+  readonly #server = createServer((socket) => {
+    this.#started ??= start()
+    this.#started.then(
       ({ installation, server }) =>
         socket.end(JSON.stringify({ installation: installation.folder, port: server.port })),
       (error: unknown) => socket.end(JSON.stringify({ error: String(error) })),
     )
   })
-  await rm(path, { force: true })
-  await new Promise<void>((resolve) => doorbell.listen(path, resolve))
-  project.provide('postgres', path)
-  return async () => {
-    doorbell.close()
-    const running = await started?.catch(() => undefined)
+
+  async open(): Promise<this> {
+    await rm(this.path, { force: true })
+    await new Promise<void>((resolve) => this.#server.listen(this.path, resolve))
+    return this
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.close()
+    const running = await this.#started?.catch(() => undefined)
     await running?.server[Symbol.asyncDispose]()
     await running?.installation[Symbol.asyncDispose]()
+  }
+}
+
+async function start(): Promise<Running> {
+  const installation = await PostgresInstallation.open({ inMemory: true })
+  return { installation, server: await installation.start(settings) }
+}
+
+let opened: Promise<Doorbell> | undefined
+let users = 0
+
+/** One PostgreSQL for all test files of a run. It stops with the last project that could use it. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  users += 1
+  opened ??= new Doorbell().open()
+  const doorbell = await opened
+  project.provide('postgres', doorbell.path)
+  return async () => {
+    users -= 1
+    if (users === 0) await doorbell[Symbol.asyncDispose]()
   }
 }
