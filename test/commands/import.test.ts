@@ -254,7 +254,7 @@ const startBreaking = (to: TestServer, breaks: (method: string, path: string) =>
   )
 
 type Passed = { method: string; url: string; headers: IncomingHttpHeaders; body: Buffer<ArrayBuffer> }
-type Answered = Awaited<ReturnType<typeof passOn>>
+type Answered = Awaited<ReturnType<typeof passOn>> & { location?: string }
 
 /** Passes requests on to a server, and changes its answers; undefined breaks the connection. */
 async function startBetween(
@@ -266,7 +266,8 @@ async function startBetween(
     const sent = { method, url, headers, body: await buffer(request) }
     const answer = await changed(sent, await passOn(to, sent))
     if (answer === undefined) return void request.socket.destroy()
-    response.writeHead(answer.status, { 'content-type': answer.type }).end(answer.body)
+    const location = answer.location === undefined ? {} : { location: answer.location }
+    response.writeHead(answer.status, { 'content-type': answer.type, ...location }).end(answer.body)
   })
   passed.listen(0, '127.0.0.1')
   await once(passed, 'listening')
@@ -414,6 +415,27 @@ test('a source cannot make the import write elsewhere by the names that it lists
   expect((await to.root.read('sys/mounts')).body['data']?.['ours/']).toMatchObject({
     ...{ description: '', options: {} },
   })
+})
+
+test('what a source says about a request neither shows the token nor controls a terminal', async () => {
+  await using from = await startTestServer()
+  await using to = await startTestServer()
+  await using telling = await startBetween(from, async ({ headers }, answer) => {
+    const errors = [`\u001b[2Jnot ${headers['x-vault-token']}\r`]
+    return { ...answer, status: 400, body: Buffer.from(JSON.stringify({ errors })) }
+  })
+  await using moved = await startBetween(from, async (_, answer) => ({
+    ...answer,
+    ...{ status: 308, location: `https://vault.example.com/x?${'y'.repeat(9)}` },
+  }))
+
+  const { failed } = await importAll(telling.server, to, { token: 'hvs.canary-token' })
+  const checked = new RemoteServer('--from', new URL(moved.server.url), 'root').check()
+
+  expect(new Set(failed.map(({ reason }) => reason))).toEqual(new Set(['HTTP 400: [2Jnot <token>']))
+  await expect(checked).rejects.toThrow(
+    '--from cannot be used: HTTP 308: it redirects to https://vault.example.com',
+  )
 })
 
 test('what the target would not restrict as the source does is not imported', async () => {

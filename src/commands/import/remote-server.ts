@@ -130,9 +130,10 @@ export class RemoteServer {
       if (failure !== undefined && lost.has(systemCode(failure)) && !isRead)
         throw new RefusedRequest(0, `the connection was lost: ${systemCode(failure)}`)
       if (failure !== undefined) throw this.#unreachable(failure)
-      if (status === 503) throw this.#unusable(reasonOf(status, text))
+      const reason = status < 300 ? '' : this.#reasonOf(status, headers, text)
+      if (status === 503) throw this.#unusable(reason)
       if (status === 404 && method === 'GET') return undefined
-      if (status >= 300) throw new RefusedRequest(status, reasonOf(status, text))
+      if (status >= 300) throw new RefusedRequest(status, reason)
       return this.#answerOf(text)
     }
   }
@@ -165,6 +166,21 @@ export class RemoteServer {
     const { data: read } = envelope.safeParse(parsed(text))
     if (read === undefined) throw this.#unusable('it does not answer like Vault')
     return { data: read.data ?? {}, warnings: read.warnings ?? [] }
+  }
+
+  /** Without the token, which a server may repeat, and without what would control a terminal. */
+  #reasonOf(status: number, headers: Headers, text: string): string {
+    const said = errorBody.safeParse(parsed(text)).data?.errors.join('; ') ?? redirection(status, headers)
+    const errors = this.#withoutToken(said)
+      .replaceAll(/[\s\p{Cc}]+/gu, ' ')
+      .trim()
+    const reason = errors === '' ? `HTTP ${status}` : `HTTP ${status}: ${errors}`
+    return reason.length > maxReasonLength ? `${reason.slice(0, maxReasonLength)}…` : reason
+  }
+
+  /** That of a development server is a word. */
+  #withoutToken(text: string): string {
+    return this.#token.length < 8 ? text : text.replaceAll(this.#token, '<token>')
   }
 
   #unreachable(cause: unknown): StartError {
@@ -201,9 +217,12 @@ const isBusy = (status: number) => status === 429 || status === 503 || status ==
 /** The connection ended after the request was sent: it may have been processed. */
 const lost: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
+/** What took long, and would again. */
+const lasting: ReadonlySet<string> = new Set(['TimeoutError', 'ANSWER_TOO_LARGE'])
+
 /** Whether a request may be sent again after a failure of its connection. */
 const mayRepeat = (isRead: boolean, failure: unknown) =>
-  isRead ? systemCode(failure) !== 'TimeoutError' : systemCode(failure) === 'ECONNREFUSED'
+  isRead ? !lasting.has(systemCode(failure)) : systemCode(failure) === 'ECONNREFUSED'
 
 async function boundedText(response: Response): Promise<string> {
   const chunks: Uint8Array[] = []
@@ -229,11 +248,10 @@ function parsed(text: string): unknown {
   }
 }
 
-function reasonOf(status: number, text: string): string {
-  const { data } = errorBody.safeParse(parsed(text))
-  const errors = data?.errors.join('; ').replaceAll(/\s+/g, ' ').trim() ?? ''
-  const reason = errors === '' ? `HTTP ${status}` : `HTTP ${status}: ${errors}`
-  return reason.length > maxReasonLength ? `${reason.slice(0, maxReasonLength)}…` : reason
+/** A standby redirects to the active server, and plain HTTP often to HTTPS. */
+function redirection(status: number, headers: Headers): string {
+  const to = URL.parse(headers.get('location') ?? '')
+  return status >= 300 && status < 400 && to !== null ? `it redirects to ${to.origin}` : ''
 }
 
 /** What is set in an object: without null, empty texts and empty lists. */
