@@ -17,6 +17,8 @@ export const importCommand: Command = async (args) => {
   await from.check()
   await to.check()
   const report = new ImportReport()
+  // a file that cannot be written is told before the work
+  if (reportFile !== undefined) write(reportFile, { dry_run: isDryRun, complete: false, ...report.toJSON() })
   const progress = (text: string) => void process.stderr.write(`${text}\n`)
   const reported = (complete: boolean) => {
     write(reportFile, { dry_run: isDryRun, complete, ...report.toJSON() })

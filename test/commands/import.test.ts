@@ -723,10 +723,11 @@ describe('the command', () => {
     const gone = await startTestServer()
     await gone[Symbol.asyncDispose]()
 
-    const [rejected, absent, unknown] = await Promise.all([
+    const [rejected, absent, unknown, unwritten] = await Promise.all([
       run(server.url, 'other'),
       run(gone.url, 'token'),
       run(server.url, 'token', '--only', 'policies,pki'),
+      run(server.url, 'token', '--report', 'nowhere/report.json'),
     ])
 
     expect(rejected).toMatchObject({ code: 3, stderr: `--from ${server.url} rejects the token\n` })
@@ -735,6 +736,8 @@ describe('the command', () => {
       stderr: `--from ${gone.url} cannot be reached: ECONNREFUSED\n`,
     })
     expect(unknown.code).toBe(2)
+    // before anything is imported
+    expect(unwritten).toMatchObject({ code: 1, stderr: 'cannot write nowhere/report.json: ENOENT\n' })
     expect(unknown.stderr).toContain('--only: pki is not one of policies')
   })
 })
