@@ -1,43 +1,55 @@
+import { SharedMap } from '../../lib/shared-map.ts'
 import type { Mount, MountTable } from './mount.ts'
 
 /** The mount of a path, and the rest of the path below it, without a leading slash. */
 export type Resolved = { readonly mount: Mount; readonly below: string }
 
 /** A node of the path trie: the next segments, and the mount whose path ends here. */
-type Segment = { readonly next: Map<string, Segment>; mount: Mount | undefined }
+type Segment = { readonly next: ReadonlyMap<string, Segment>; readonly mount: Mount | undefined }
 
-function entryOf(segments: Map<string, Segment>, name: string): Segment {
-  const known = segments.get(name)
-  if (known !== undefined) return known
-  const fresh: Segment = { next: new Map(), mount: undefined }
-  segments.set(name, fresh)
-  return fresh
+const noSegment: Segment = { next: new Map(), mount: undefined }
+
+const segmentsOf = ({ path }: Mount): string[] => path.slice(0, -1).split('/')
+
+/** Maps that one change has made, and may change again. */
+type Fresh = WeakSet<ReadonlyMap<string, Segment>>
+
+/** The trie below `at` with what `change` makes of the mount at the end of the path; undefined if it is empty. */
+function changed(
+  at: Segment,
+  [name, ...rest]: readonly string[],
+  change: (mount: Mount | undefined) => Mount | undefined,
+  fresh: Fresh,
+): Segment | undefined {
+  if (name === undefined) return segment(at.next, change(at.mount))
+  // only `changed` has made a map that is fresh
+  const next = fresh.has(at.next) ? (at.next as Map<string, Segment>) : new Map(at.next)
+  fresh.add(next)
+  const below = changed(next.get(name) ?? noSegment, rest, change, fresh)
+  if (below === undefined) next.delete(name)
+  else next.set(name, below)
+  return segment(next, at.mount)
 }
 
+const segment = (next: Segment['next'], mount: Mount | undefined): Segment | undefined =>
+  mount === undefined && next.size === 0 ? undefined : { next, mount }
+
 /**
- * An immutable snapshot of all mounts, so that a request uses one consistent table.
+ * An immutable snapshot of all mounts, so that a request uses one consistent table. The next one shares with it
+ * all but the paths that have changed.
  * docs/contract/mounts.md#routing
  */
 export class MountIndex {
-  readonly #rootByNamespace = new Map<string, Segment>()
-  readonly #byAccessor = new Map<string, Mount>()
-  readonly #byUuid = new Map<string, Mount>()
+  #rootByNamespace = new SharedMap<Segment>()
+  #byAccessor = new SharedMap<Mount>()
+  #byUuid = new SharedMap<Mount>()
 
   constructor(mounts: Iterable<Mount>) {
-    for (const mount of mounts) {
-      this.#byAccessor.set(mount.accessor, mount)
-      this.#byUuid.set(mount.uuid, mount)
-      this.#insert(mount)
-    }
-  }
-
-  #insert(mount: Mount): void {
-    const root = entryOf(this.#rootByNamespace, mount.namespace)
-    const last = mount.path
-      .slice(0, -1)
-      .split('/')
-      .reduce((at, name) => entryOf(at.next, name), root)
-    last.mount = mount
+    const all = [...mounts]
+    if (all.length === 0) return
+    this.#byAccessor = this.#byAccessor.with(all.map((mount) => [mount.accessor, mount]))
+    this.#byUuid = this.#byUuid.with(all.map((mount) => [mount.uuid, mount]))
+    this.#rootByNamespace = this.#withPaths([], all)
   }
 
   /**
@@ -115,10 +127,32 @@ export class MountIndex {
 
   /** A table with the mounts in `changed` added or replaced, and those in `removed` removed. */
   with(changed: readonly Mount[], removed: readonly Mount[] = []): MountIndex {
-    const next = new Map(this.#byUuid)
-    for (const mount of removed) next.delete(mount.uuid)
-    for (const mount of changed) next.set(mount.uuid, mount)
-    return new MountIndex(next.values())
+    const gone = [...changed, ...removed].flatMap(({ uuid }) => this.#byUuid.get(uuid) ?? [])
+    const next = new MountIndex([])
+    next.#byAccessor = this.#byAccessor.with([
+      ...gone.map(({ accessor }) => [accessor, undefined] as const),
+      ...changed.map((mount) => [mount.accessor, mount] as const),
+    ])
+    next.#byUuid = this.#byUuid.with([
+      ...gone.map(({ uuid }) => [uuid, undefined] as const),
+      ...changed.map((mount) => [mount.uuid, mount] as const),
+    ])
+    next.#rootByNamespace = this.#withPaths(gone, changed)
+    return next
+  }
+
+  /** The tries of all namespaces without some mounts, and then with others. */
+  #withPaths(gone: readonly Mount[], added: readonly Mount[]): SharedMap<Segment> {
+    const roots = new Map<string, Segment | undefined>()
+    const fresh: Fresh = new WeakSet()
+    const change = (mount: Mount, next: (there: Mount | undefined) => Mount | undefined) => {
+      const { namespace } = mount
+      const root = roots.has(namespace) ? roots.get(namespace) : this.#rootByNamespace.get(namespace)
+      roots.set(namespace, changed(root ?? noSegment, segmentsOf(mount), next, fresh))
+    }
+    for (const mount of gone) change(mount, (there) => (there?.uuid === mount.uuid ? undefined : there))
+    for (const mount of added) change(mount, () => mount)
+    return this.#rootByNamespace.with(roots)
   }
 }
 

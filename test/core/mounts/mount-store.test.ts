@@ -178,7 +178,8 @@ describe('opening', () => {
 
     await using again = await mounts.reopen()
 
-    expect(again.table.all()).toEqual(mounts.store.table.all().toSorted((a, b) => (a.uuid < b.uuid ? -1 : 1)))
+    const byId = (a: Mount, b: Mount) => (a.uuid < b.uuid ? -1 : 1)
+    expect(again.table.all().sort(byId)).toEqual(mounts.store.table.all().sort(byId))
     expect(mountAt(again, 'auth/team/a/').config).toMatchObject({
       max_lease_ttl: 3600,
       listing_visibility: 'unauth',

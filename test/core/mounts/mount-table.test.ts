@@ -1,4 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { Mount } from '../../../src/core/mounts/mount.ts'
 import { MountIndex } from '../../../src/core/mounts/mount-table.ts'
 import { aMount } from './a-mount.ts'
 
@@ -98,4 +100,71 @@ test('changing a table does not alter the previous one', () => {
   expect(next.resolve('root', 'cloud/x')).toBeUndefined()
   expect(next.resolve('root', 'sys/x')).toBeUndefined()
   expect(table.resolve('root', 'cloud/x')?.mount.path).toBe('cloud/')
+})
+
+describe('a changed table', () => {
+  test('has what any sequence of changes leaves, and the tables before it stay as they were', () => {
+    const mounts = fc.uniqueArray(
+      fc.record({
+        number: fc.nat(9),
+        namespace: fc.constantFrom('root', 'ns1'),
+        path: fc.constantFrom('a/', 'a/b/', 'c/', 'c/d/e/', 'c/d/f/', 'auth/a/'),
+      }),
+      { maxLength: 4, selector: ({ number }) => number },
+    )
+    const steps = fc.array(fc.record({ changed: mounts, removed: fc.uniqueArray(fc.nat(9)) }), {
+      maxLength: 12,
+    })
+    const made = ({ number, namespace, path }: { number: number; namespace: string; path: string }) => ({
+      ...aMount(path, { namespace }),
+      ...{ uuid: `uuid-${number}`, accessor: `accessor-${number}` },
+    })
+    const shown = (index: MountIndex) => ({
+      all: index.all().map(shownMount).sort(),
+      of: ['root', 'ns1'].map((namespace) => index.of(namespace).map(shownMount).sort()),
+      found: ['root', 'ns1'].flatMap((namespace) =>
+        ['a/x', 'a/b/x', 'c/x', 'c/d/e/x', 'c/d/f', 'c/d/x', 'auth/a/x'].map((path) => {
+          const mount = index.resolve(namespace, path)?.mount
+          return mount && shownMount(mount)
+        }),
+      ),
+      byId: Array.from({ length: 10 }, (_, number) => {
+        const mount = index.byUuid(`uuid-${number}`)
+        expect(index.byAccessor(`accessor-${number}`)).toBe(mount)
+        return mount && shownMount(mount)
+      }),
+    })
+    const shownMount = ({ uuid, namespace, path }: Mount) => `${uuid} ${namespace} ${path}`
+
+    fc.assert(
+      fc.property(steps, (all) => {
+        let index = new MountIndex([])
+        let model = new Map<string, Mount>()
+        for (const { changed, removed } of all) {
+          const gone = removed.flatMap((number) => model.get(`uuid-${number}`) ?? [])
+          const next = new Map(model)
+          for (const { uuid } of gone) next.delete(uuid)
+          for (const mount of changed.map(made)) {
+            // no two mounts have the same path
+            for (const other of next.values())
+              if (
+                other.path === mount.path &&
+                other.namespace === mount.namespace &&
+                other.uuid !== mount.uuid
+              )
+                next.delete(other.uuid)
+            next.set(mount.uuid, mount)
+          }
+          const lost = [...model.values()].filter(({ uuid }) => !next.has(uuid))
+          const given = [...next.values()].filter((mount) => model.get(mount.uuid) !== mount)
+          const before = shown(index)
+          const after = index.with(given, lost)
+          expect(shown(after)).toEqual(shown(new MountIndex(next.values())))
+          expect(shown(index)).toEqual(before)
+          index = after
+          model = next
+        }
+      }),
+    )
+  })
 })
