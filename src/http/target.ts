@@ -1,3 +1,5 @@
+import { Buffer, isUtf8 } from 'node:buffer'
+
 /**
  * Pure reading of a request target. docs/contract/http.md#the-order-of-refusals,
  * docs/contract/http.md#verbs-and-paths
@@ -5,14 +7,15 @@
 
 const plain = /^[!-$&-~]*$/
 
-/** Percent-decodes once; `undefined` for a broken escape. Invalid UTF-8 becomes U+FFFD. */
+/** Percent-decodes once; `undefined` for a broken escape, and for bytes that are no text in UTF-8. */
 export function decodePath(raw: string): string | undefined {
   if (plain.test(raw)) return raw
   if (/%(?![0-9A-Fa-f]{2})/.test(raw)) return undefined
-  const bytes = raw.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) =>
+  const decoded = raw.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) =>
     String.fromCharCode(Number.parseInt(hex, 16)),
   )
-  return Buffer.from(bytes, 'latin1').toString('utf8')
+  const bytes = Buffer.from(decoded, 'latin1')
+  return isUtf8(bytes) ? bytes.toString('utf8') : undefined
 }
 
 /** Matches anything that is not a letter, mark, number, punctuation, symbol or blank. */

@@ -146,6 +146,12 @@ describe('spellings of a path', () => {
       expect(await server.root.write(`${mount}/data/${path}`, { data: {} })).toMatchObject({
         ...{ status: 400, text: '' },
       })
+    for (const path of ['a%FF', '%C3%28', '%ED%A0%80', '%C0%AFa'])
+      for (const answer of [
+        await server.root.write(`${mount}/data/${path}`, { data: {} }),
+        await server.root.read(`${mount}/data/${path}`),
+      ])
+        expect(answer).toMatchObject({ status: 400, body: errors() })
     expect((await server.root.write(`${mount}/data/%2e%2e/y`, { data: {} })).body).toEqual(
       errors('relative paths not supported'),
     )
