@@ -463,7 +463,7 @@ describe('a role id', () => {
     expect(told(await at.login({ roleId: 'r-id', secretId }))).toBe('200 ok')
   })
 
-  test('is locked by secret ids that were right once', async () => {
+  testOfOneServer('is locked by secret ids that were right once', async () => {
     const at = await (await locking()).mount()
     await at.role('r')
     const { secretId } = await at.secretId('r')
