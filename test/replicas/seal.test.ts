@@ -52,7 +52,7 @@ const health = async (server: TestServer) => (await server.anonymous.read('sys/h
 
 /** Resolves once a server answers its health check so. */
 async function untilHealth(server: TestServer, status: number): Promise<void> {
-  while ((await health(server)) !== status);
+  await expect.poll(() => health(server)).toBe(status)
 }
 
 const rootOf = (servers: readonly Server[]): string =>
@@ -188,8 +188,12 @@ describe('with a static seal', () => {
       ...[200, 200, 200],
     ])
     for (const server of servers)
-      while (Number((await server.as(token).read('sys/key-status')).body.data?.['term']) < 4);
-    while (Number((await atOther.read('sys/rotate/config')).body.data?.['interval']) !== 86_400);
+      await expect
+        .poll(async () => Number((await server.as(token).read('sys/key-status')).body.data?.['term']))
+        .toBeGreaterThanOrEqual(4)
+    await expect
+      .poll(async () => Number((await atOther.read('sys/rotate/config')).body.data?.['interval']))
+      .toBe(86_400)
     const resealed = () =>
       servers.filter(({ lines }) =>
         lines.some((line) => line.includes('"term":4,"msg":"all readable records')),
@@ -275,7 +279,10 @@ describe('with a static seal', () => {
 
       await replaceRecords(database, other)
 
-      if (seal === 'static') while ((await server.as(token).read('auth/token/lookup-self')).status !== 200);
+      if (seal === 'static')
+        await expect
+          .poll(async () => (await server.as(token).read('auth/token/lookup-self')).status)
+          .toBe(200)
       else await untilHealth(server, 503)
       expect(server.lines.join('')).toContain('cannot decrypt the keys that another server has written')
     },

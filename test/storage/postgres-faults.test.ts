@@ -1,4 +1,5 @@
 import { Client } from 'pg'
+import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { PostgresStorage } from '../../src/storage/postgres/postgres.ts'
 import { noEvents } from '../../src/storage/storage-events.ts'
@@ -40,7 +41,7 @@ const eventually = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work()
     } catch {
-      await new Promise((resolve) => setImmediate(resolve))
+      await pause(5)
     }
   }
 }

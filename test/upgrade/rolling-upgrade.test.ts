@@ -78,9 +78,8 @@ test('servers of two versions serve one store, each can be restarted, and the ol
       expect((await server.as(root).write(change)).status).toBe(204)
   }
   for (const server of both)
-    for (const token of tokens) {
-      while ((await server.as(token).read('auth/token/lookup-self')).status !== 403);
-    }
+    for (const token of tokens)
+      await expect.poll(async () => (await server.as(token).read('auth/token/lookup-self')).status).toBe(403)
   const atOlder = older.as(root)
   const { body } = await atOlder.write('identity/entity', { name: 'a', metadata: { team: 'a' } })
   await atOlder.write('auth/token/roles/deploy', { renewable: true })
@@ -102,7 +101,7 @@ test('servers of two versions serve one store, each can be restarted, and the ol
   await using again = await startCodeIn(folder.path, settingsOf(database, 'older'))
   expect((await again.as(root).read('sys/policies/acl/p1')).status).toBe(200)
   expect((await again.as(root).write('sys/seal')).status).toBe(204)
-  while ((await newer.anonymous.read('sys/health')).status !== 503);
+  await expect.poll(async () => (await newer.anonymous.read('sys/health')).status).toBe(503)
 })
 
 test('servers of a new release that start together migrate once, beside one of this release', async () => {

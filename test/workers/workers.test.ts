@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { createServer } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../../simulators/free-port.ts'
 import { isAboutWorkers, missingFor, queries } from '../monitoring/queries.ts'
@@ -38,6 +39,7 @@ async function until<T>(call: () => Promise<T>, isRight: (result: T) => boolean)
   for (;;) {
     const result = await call()
     if (isRight(result)) return result
+    await pause(10)
   }
 }
 
