@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ApproleMethod } from '../../../src/plugins/approle/method.ts'
 import { Tidy } from '../../../src/plugins/approle/tidy.ts'
+import { openMemory } from '../../../src/storage/sqlite.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { openTestCore } from '../../support/open-core.ts'
 import { quietLog } from '../../support/start-server.ts'
@@ -8,10 +9,23 @@ import { quietLog } from '../../support/start-server.ts'
 /** The method over a store in memory, with one mount. */
 async function openMethod() {
   const clock = new FakeClock()
-  const core = await openTestCore({
-    clock,
-    defaultMounts: [{ table: 'auth', path: 'machines', type: 'approle' }],
-  })
+  await using opened = new AsyncDisposableStack()
+  const storage = opened.use(await openMemory())
+  const read: string[] = []
+  const core = opened.use(
+    await openTestCore({
+      clock,
+      storage: new Proxy(storage, {
+        get: (target, name) => {
+          const member: unknown = Reflect.get(target, name)
+          if (typeof member !== 'function') return member
+          if (name === 'get' || name === 'list' || name === 'listKeys') read.push(name)
+          return member.bind(target)
+        },
+      }),
+      defaultMounts: [{ table: 'auth', path: 'machines', type: 'approle' }],
+    }),
+  )
   const { mounts } = core
   const method = new ApproleMethod({ ...core, identity: core.identities })
   const mount = mounts.table.all().find(({ plugin }) => plugin === 'approle')
@@ -23,8 +37,15 @@ async function openMethod() {
     return found
   }
   const fields = { metadata: '', cidr_list: [], token_bound_cidrs: [] }
+  const held = opened.move()
   return {
     ...{ core, clock, method, mount },
+    /** The number of reads of the storage meanwhile. */
+    readsOf: async (work: () => Promise<unknown>) => {
+      const before = read.length
+      await work()
+      return read.length - before
+    },
     view: mounts.viewOf(mount),
     role,
     add: async (name: string, more: { ttl?: number; num_uses?: number } = {}) => {
@@ -50,7 +71,7 @@ async function openMethod() {
       } = Object.fromEntries([...kinds].map(([kind, found]) => [kind, found.length]))
       return rest
     },
-    [Symbol.asyncDispose]: () => core[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
   }
 }
 
@@ -140,6 +161,18 @@ describe('the records of secret ids', () => {
     expect(JSON.stringify(records)).not.toContain(secret)
     expect(JSON.stringify(records.map(({ key }) => key))).not.toContain('r-id')
   })
+})
+
+test('an unknown role id costs one read, a wrong secret id at most three', async () => {
+  await using given = await openMethod()
+  await given.role('r')
+  await given.add('r')
+  const refused = (roleId: string, secretId: string) =>
+    given.readsOf(() => expect(given.login(roleId, secretId)).rejects.toThrow('invalid role or secret ID'))
+
+  expect(await refused('no', 'x')).toBe(1)
+  expect(await refused('n'.repeat(100_000), 'x')).toBe(1)
+  expect(await refused('r-id', 'x')).toBeLessThanOrEqual(3)
 })
 
 test('a mount is tidied up by one run at a time', async () => {
