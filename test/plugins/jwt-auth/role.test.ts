@@ -38,6 +38,15 @@ const fresh = {
   token_type: 'default',
 }
 
+const ofFile = shared(() => startTestServer())
+
+/** The server of this file, without the role of the test before. */
+async function withoutRole(): Promise<TestServer> {
+  const server = await ofFile()
+  expect((await server.root.delete(path)).status).toBe(204)
+  return server
+}
+
 async function written(server: TestServer, ...bodies: object[]) {
   for (const body of bodies) {
     const answer = await server.root.write(path, body)
@@ -294,12 +303,12 @@ describe('what is refused', () => {
 
 describe('what is stored and shown', () => {
   test('a fresh role reads back with every key', async () => {
-    await using server = await startTestServer()
+    const server = await withoutRole()
     expect(await written(server, least)).toEqual(fresh)
   })
 
   test('the older names set the new fields too, and both are shown', async () => {
-    await using server = await startTestServer()
+    const server = await withoutRole()
     const data = await written(server, {
       ...least,
       bound_audiences: 'vault',
@@ -330,7 +339,7 @@ describe('what is stored and shown', () => {
   })
 
   test('the new name of a field overrides the old one, and alone removes it', async () => {
-    await using server = await startTestServer()
+    const server = await withoutRole()
     const pair = (data: Awaited<ReturnType<typeof written>>) => [data?.ttl, data?.token_ttl]
 
     expect(pair(await written(server, { ...least, ttl: 10 }))).toEqual([10, 10])
@@ -354,7 +363,7 @@ describe('what is stored and shown', () => {
     { body: { bound_claims: { a: 'b' } } },
     { body: { token_bound_cidrs: Array(1000).fill('10.0.0.1').join(',') } },
   ])('one bound value is enough: $body', async ({ body }) => {
-    await using server = await startTestServer()
+    const server = await withoutRole()
     expect(
       (await server.root.write(path, { role_type: 'jwt', user_claim: 'u', policies: 'p', ...body })).status,
     ).toBe(204)
@@ -371,7 +380,7 @@ describe('what is stored and shown', () => {
     ['', 0],
     ['1.5h', 5400],
   ])('a leeway of %j is %i seconds', async (given, stored) => {
-    await using server = await startTestServer()
+    const server = await withoutRole()
     const leeways = { expiration_leeway: given, not_before_leeway: given, clock_skew_leeway: given }
     expect(await written(server, { ...least, ...leeways })).toMatchObject({
       expiration_leeway: stored,
@@ -389,12 +398,12 @@ describe('what is stored and shown', () => {
     ['1h', 3600],
     ['2d', 172_800],
   ])('max_age %j is %i seconds', async (given, stored) => {
-    await using server = await startTestServer()
+    const server = await withoutRole()
     expect((await written(server, { ...least, max_age: given }))?.max_age).toBe(stored)
   })
 
   test('a role is of type oidc by name, or if the type is absent', async () => {
-    await using server = await startTestServer()
+    const server = await withoutRole()
     const body = {
       ...oidc,
       bound_claims: { foo: 10, bar: 'baz' },
@@ -413,7 +422,7 @@ describe('what is stored and shown', () => {
   })
 
   test('bound claims keep every digit and every form', async () => {
-    await using server = await startTestServer()
+    const server = await withoutRole()
     const bound =
       '{"big":12345678901234567890,"e":1e3,"f":1.50,"i":10,"l":[1,"x",true],"n":null,"o":{"a":1},"__proto__":"p"}'
     const body = `{"role_type":"jwt","user_claim":"u","bound_claims":${bound}}`
@@ -425,7 +434,7 @@ describe('what is stored and shown', () => {
   })
 
   test('an update keeps fields that are not sent, except role_type and bound_claims_type', async () => {
-    await using server = await startTestServer()
+    const server = await withoutRole()
     const full = {
       ...{
         role_type: 'jwt',
@@ -490,7 +499,7 @@ describe('what is stored and shown', () => {
   })
 
   test('texts, lists, maps and flags are converted from their accepted forms', async () => {
-    await using server = await startTestServer()
+    const server = await withoutRole()
     const given = {
       bound_audiences: ' a , b,,c',
       oidc_scopes: ['x,y', ' z '],
@@ -515,7 +524,7 @@ describe('what is stored and shown', () => {
   })
 
   test('token_policies are stored as sent, policies are normalized', async () => {
-    await using server = await startTestServer()
+    const server = await withoutRole()
     expect(await written(server, { ...least, policies: 'B,a,b' })).toMatchObject({
       policies: ['a', 'b'],
       token_policies: ['a', 'b'],
@@ -530,7 +539,7 @@ describe('what is stored and shown', () => {
   })
 
   test('a claim mapped to __proto__ is stored like any other', async () => {
-    await using server = await startTestServer()
+    const server = await withoutRole()
     const raw =
       '{"role_type":"jwt","user_claim":"u","bound_subject":"s","claim_mappings":{"__proto__":"a","b":"__proto__"}}'
     expect((await server.root.call('POST', path, undefined, { raw })).status).toBe(204)
@@ -570,7 +579,7 @@ describe('warnings', () => {
 
 describe('names, listing, deleting', () => {
   test('names are lower-cased, listed in order, and deleted', async () => {
-    await using server = await startTestServer()
+    const server = await withoutRole()
     for (const name of ['b', 'MyRole', 'a-b.c', 'a1', '1'])
       await server.root.write(`auth/jwt/role/${name}`, least)
 
@@ -592,7 +601,7 @@ describe('names, listing, deleting', () => {
   })
 
   test.each(['-x', 'x-', '.x', 'a/b', 'a%20b', '%C3%A9', 'a%2Fb'])('%s is not a role name', async (name) => {
-    await using server = await startTestServer()
+    const server = await withoutRole()
     expect(await server.root.write(`auth/jwt/role/${name}`, least)).toMatchObject({
       status: 404,
       body: { errors: ['1 error occurred:\n\t* unsupported path\n\n'] },
@@ -600,7 +609,7 @@ describe('names, listing, deleting', () => {
   })
 
   test('the paths refuse operations that they do not support', async () => {
-    await using server = await startTestServer()
+    const server = await withoutRole()
     const unsupported = { errors: ['1 error occurred:\n\t* unsupported operation\n\n'] }
     expect(await server.root.write('auth/jwt/role/x/', least)).toMatchObject({
       status: 400,
@@ -613,7 +622,7 @@ describe('names, listing, deleting', () => {
   })
 
   test('mounts do not share roles, and a new mount has none', async () => {
-    await using server = await startTestServer()
+    const server = await withoutRole()
     await server.root.write('sys/auth/other', { type: 'oidc' })
     await server.root.write('auth/jwt/role/r', least)
     await server.root.write('auth/other/role/r', { ...least, user_claim: 'second' })
@@ -626,7 +635,7 @@ describe('names, listing, deleting', () => {
   })
 
   test('concurrent writes of one role all take effect', async () => {
-    await using server = await startTestServer()
+    const server = await withoutRole()
     await server.root.write(path, least)
     const fields = [
       'groups_claim',
@@ -649,7 +658,7 @@ describe('names, listing, deleting', () => {
 
 describe('rights', () => {
   test('a new role requires create, an existing one update, and coercion errors come before the ACL for callers who may write', async () => {
-    await using server = await startTestServer()
+    const server = await withoutRole()
     const holding = async (capability: string) => {
       await server.root.write(`sys/policies/acl/${capability}`, {
         policy: `path "auth/jwt/role/*" { capabilities = ["${capability}"] }`,

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { shared } from '../../support/shared.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 
+/** For tests that leave nothing behind on which another depends. */
+const ofFile = shared(() => startTestServer())
 const bareDenied = { errors: ['permission denied'] }
 const wrapped = (text: string) => ({ errors: [`1 error occurred:\n\t* ${text}\n\n`] })
 const createRule = 'path "auth/token/create" { capabilities = ["update"] }'
@@ -18,7 +21,7 @@ async function makeCaller(server: TestServer, policy: string, input: object = {}
 }
 
 test('create returns an auth block, warnings, and no data', async () => {
-  await using server = await startTestServer()
+  const server = await ofFile()
 
   const { status, body } = await server.root.write('auth/token/create', {
     policies: ['web', 'default'],
@@ -54,7 +57,7 @@ test.each([
   { row: 'null', input: { ttl: null, renewable: null, policies: null }, auth: { policies: ['root'] } },
   { row: 'one text is one policy', input: { policies: 'a,b' }, auth: { policies: ['a,b', 'default'] } },
 ])('$row: create $input', async ({ input, auth }) => {
-  await using server = await startTestServer()
+  const server = await ofFile()
 
   expect(
     (await server.root.write('auth/token/create', { policies: ['default'], ...input })).body.auth,
@@ -67,7 +70,7 @@ test.each([
   { field: 'num_uses', value: 'x' },
   { field: 'ttl', value: ['1h'] },
 ])('create refuses $field as $value', async ({ field, value }) => {
-  await using server = await startTestServer()
+  const server = await ofFile()
 
   const { status, body } = await server.root.write('auth/token/create', { [field]: value })
 
@@ -76,7 +79,7 @@ test.each([
 })
 
 test('sudo on the request path decides what a caller may ask for', async () => {
-  await using server = await startTestServer()
+  const server = await ofFile()
   const plain = await makeCaller(server, createRule)
 
   expect(await plain.write('auth/token/create', { period: '1h' })).toMatchObject({
@@ -112,7 +115,7 @@ test.each([
   { method: 'POST', path: 'auth/token/renew-accessor', status: 400, body: wrapped('missing accessor') },
   { method: 'POST', path: 'auth/token/revoke-accessor', status: 400, body: wrapped('missing accessor') },
 ])('$method $path without fields is $status', async ({ method, path, status, body }) => {
-  await using server = await startTestServer()
+  const server = await ofFile()
 
   expect(await server.root.call(method, path)).toMatchObject({ status, body })
 })
@@ -136,7 +139,7 @@ test.each([
     body: { errors: ['token to revoke not found'] },
   },
 ])('$path of an unknown $field is $status', async ({ path, field, status, body }) => {
-  await using server = await startTestServer()
+  const server = await ofFile()
 
   const answer = await server.root.write(path, { [field]: 'hvs.nobody' })
 
@@ -148,7 +151,7 @@ test.each([
 test.each(['lookup', 'renew', 'revoke', 'revoke-orphan'])(
   '%s refuses a token that is not a text, before the caller is checked',
   async (path) => {
-    await using server = await startTestServer()
+    const server = await ofFile()
 
     for (const token of [123, null, ['root'], { a: 1 }]) {
       for (const caller of [server.root, server.anonymous]) {
@@ -162,7 +165,7 @@ test.each(['lookup', 'renew', 'revoke', 'revoke-orphan'])(
 )
 
 test('lookup, lookup-self and lookup-accessor show the same token, the last without its id', async () => {
-  await using server = await startTestServer()
+  const server = await ofFile()
   const { id, accessor } = await makeToken(server, { policies: ['default'], ttl: '1h' })
 
   const self = (await server.as(id).read('auth/token/lookup-self')).body.data
@@ -184,7 +187,7 @@ test('lookup, lookup-self and lookup-accessor show the same token, the last with
 })
 
 test('lookup without a token shows the caller, and lookup-self ignores a token in the request', async () => {
-  await using server = await startTestServer()
+  const server = await ofFile()
   const { id } = await makeToken(server)
 
   expect((await server.as(id).read('auth/token/lookup')).body.data?.id).toBe(id)
@@ -192,7 +195,7 @@ test('lookup without a token shows the caller, and lookup-self ignores a token i
 })
 
 test('the default policy allows GET lookup-self, not POST', async () => {
-  await using server = await startTestServer()
+  const server = await ofFile()
   const { id } = await makeToken(server, { policies: ['default'] })
 
   expect((await server.as(id).read('auth/token/lookup-self')).status).toBe(200)
@@ -203,7 +206,7 @@ test('the default policy allows GET lookup-self, not POST', async () => {
 })
 
 test('a request without a token is refused', async () => {
-  await using server = await startTestServer()
+  const server = await ofFile()
 
   expect(await server.anonymous.read('auth/token/lookup-self')).toMatchObject({
     status: 403,
@@ -212,7 +215,7 @@ test('a request without a token is refused', async () => {
 })
 
 test('the last use shows −1 and is the last', async () => {
-  await using server = await startTestServer()
+  const server = await ofFile()
   const { id, accessor } = await makeToken(server, { policies: ['default'], num_uses: 2 })
 
   expect((await server.as(id).read('auth/token/lookup-self')).body.data?.num_uses).toBe(1)
@@ -226,7 +229,7 @@ test('the last use shows −1 and is the last', async () => {
 })
 
 test('a refused request costs a use', async () => {
-  await using server = await startTestServer()
+  const server = await ofFile()
   const { id } = await makeToken(server, { policies: ['default'], num_uses: 2 })
 
   expect(await server.as(id).read('sys/policies/acl/default')).toMatchObject({
@@ -237,7 +240,7 @@ test('a refused request costs a use', async () => {
 })
 
 test('renew-self and renew return the whole auth block, and renewal by accessor omits the id', async () => {
-  await using server = await startTestServer()
+  const server = await ofFile()
   const { id, accessor } = await makeToken(server, { policies: ['default'], ttl: '1h' })
 
   const self = await server.as(id).write('auth/token/renew-self', { increment: '30m' })
@@ -256,7 +259,7 @@ test('renew-self and renew return the whole auth block, and renewal by accessor 
 })
 
 test('an increment below zero is refused', async () => {
-  await using server = await startTestServer()
+  const server = await ofFile()
 
   const { status, body } = await server.root.write('auth/token/renew-self', { increment: '-1h' })
 
@@ -267,7 +270,7 @@ test('an increment below zero is refused', async () => {
 })
 
 test('the development root token is not renewable', async () => {
-  await using server = await startTestServer()
+  const server = await ofFile()
 
   expect(await server.root.write('auth/token/renew-self')).toMatchObject({
     status: 400,
@@ -278,7 +281,7 @@ test('the development root token is not renewable', async () => {
 test.each(['revoke-self', 'revoke', 'revoke-accessor'])(
   '%s ends a token, its children and their cubbyholes',
   async (path) => {
-    await using server = await startTestServer()
+    const server = await ofFile()
     const { id, accessor } = await makeToken(server, { policies: ['root'], ttl: '1h' })
     const child = server.as(
       `${(await server.as(id).write('auth/token/create', { policies: ['default'] })).body.auth?.client_token}`,
@@ -295,7 +298,7 @@ test.each(['revoke-self', 'revoke', 'revoke-accessor'])(
 )
 
 test('revoke-orphan requires sudo and keeps the children', async () => {
-  await using server = await startTestServer()
+  const server = await ofFile()
   const { id } = await makeToken(server)
   const child = (await server.as(id).write('auth/token/create')).body.auth?.client_token
   const plain = await makeCaller(server, 'path "auth/token/revoke-orphan" { capabilities = ["update"] }')
@@ -330,7 +333,7 @@ test('an expired token is refused at once and cannot be renewed', async () => {
 })
 
 test('a token of many megabytes is refused like an unknown one', async () => {
-  await using server = await startTestServer()
+  const server = await ofFile()
 
   expect(await server.root.write('auth/token/lookup', { token: 'x'.repeat(8 * 1024 * 1024) })).toMatchObject({
     status: 403,
@@ -344,7 +347,7 @@ test.each([
   { path: 'sys/internal/ui/mounts/none', status: 403 },
   { path: 'sys/seal-status', status: 200 },
 ])('$path, which needs no token, costs no use of one that is sent', async ({ path, status }) => {
-  await using server = await startTestServer()
+  const server = await ofFile()
   const caller = server.as((await makeToken(server, { policies: ['default'], num_uses: 3 })).id)
 
   for (let time = 0; time < 5; time += 1) expect((await caller.read(path)).status).toBe(status)
@@ -362,7 +365,7 @@ test.each([
 ])(
   '$name of more than 1 MiB is refused, because each use of the token would cost its size',
   async ({ fields }) => {
-    await using server = await startTestServer()
+    const server = await ofFile()
 
     const answer = await server.root.write('auth/token/create', { policies: ['web'], ...fields })
 
