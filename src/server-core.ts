@@ -148,6 +148,7 @@ const coreSettings = (config: Config, { key, previous }: UnsealKeys): CoreSettin
   systemTtl: { defaultTtl: seconds(config.defaultLeaseTtlMs), maxTtl: seconds(config.maxLeaseTtlMs) },
   defaultMounts: config.defaultMounts,
   userLockout: config.userLockout,
+  mostListBytes: config.maxBuffered,
   devRootToken: config.dev ? config.rootToken : undefined,
   apiAddr: config.apiAddr ?? '',
   server: {

@@ -27,6 +27,8 @@ import { noteVersion } from './version-history.ts'
 export type CoreSettings = StoreSettings & {
   /** Where clients reach the server, without a trailing slash. */
   readonly apiAddr: string
+  /** A longer list is refused; undefined: none is. */
+  readonly mostListBytes?: number
   /** When a wrong secret locks a user, if a mount says nothing else; undefined: never. */
   readonly userLockout?: LockoutTerms | undefined
   /** How this server appears among those that share its storage. */
@@ -121,7 +123,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     },
     ...{ namespaceLife, cors, quotas, clusterId, ceremonies, audit },
     access: new Access({ tokens, identities, policies, namespaces, clock }),
-    longLists: new LongLists(),
+    longLists: new LongLists(settings.mostListBytes),
     counts: storedCounts(stores),
     resealRemaining: background.resealRemaining,
     fullPathOf: (mount: Mount) => fullPathOf(stores, mount),

@@ -14,6 +14,11 @@ const shortListItems = 500
 /** Each waiting list holds a request, and the number of requests is limited for all clients together. */
 const maxWaiting = 64
 
+const tooLong = () =>
+  refuse(
+    'invalid',
+    'the list is longer than a response may be: ask for parts of it, with "limit" and "after"',
+  )
 const overloaded = () => refuse('overloaded', 'server is overloaded')
 
 /**
@@ -23,6 +28,12 @@ const overloaded = () => refuse('overloaded', 'server is overloaded')
  */
 export class LongLists {
   readonly #longLists = new Limiter(1, { most: maxWaiting, refusal: overloaded })
+  /** A list whose text is longer is refused before it is complete. */
+  readonly mostBytes: number
+
+  constructor(mostBytes = Number.POSITIVE_INFINITY) {
+    this.mostBytes = mostBytes
+  }
 
   /** Yields the same items, or pages of so many; waits for other long lists if there are many. */
   async *paced<T>(
@@ -50,6 +61,31 @@ export class LongLists {
   }
 }
 
+/** The parts of the text of one list. */
+class Parts {
+  readonly all: Buffer[] = []
+  readonly #mostBytes: number
+  #bytes = 0
+
+  constructor({ mostBytes }: Limits) {
+    this.#mostBytes = mostBytes
+  }
+
+  get isEmpty(): boolean {
+    return this.all.length === 0
+  }
+
+  /** Throws if the list becomes too long. */
+  add(text: string): void {
+    const part = Buffer.from(text)
+    this.#bytes += part.length
+    if (this.#bytes > this.#mostBytes) throw tooLong()
+    this.all.push(part)
+  }
+}
+
+type Limits = Pick<LongLists, 'mostBytes'>
+
 /** More names than this are not turned into text at once. */
 const namesAtOnce = 2_000
 
@@ -62,11 +98,14 @@ const longTexts = new WeakMap<readonly string[], LongText>()
  * Names as the data of a list. Many become text in steps while they arrive, so that other work runs meanwhile. An array must
  * not change afterwards: its text lasts as long.
  */
-export async function listedNames(names: readonly string[] | AsyncIterable<string>): Promise<Listed> {
-  if (Symbol.asyncIterator in names) return textOf(gathered(names))
+export async function listedNames(
+  names: readonly string[] | AsyncIterable<string>,
+  limits: Limits,
+): Promise<Listed> {
+  if (Symbol.asyncIterator in names) return textOf(gathered(names), limits)
   const longData = longTexts.get(names)
   if (longData !== undefined) return { longData }
-  const listed = await textOf(slices(names))
+  const listed = await textOf(slices(names), limits)
   if ('longData' in listed) longTexts.set(names, listed.longData)
   return listed
 }
@@ -81,14 +120,15 @@ type Detailed =
 /** Names with what is known of each, as the data of a list. Many become text in steps, as names do. */
 export async function listedDetails(
   details: AsyncIterable<readonly [name: string, shown: object]>,
+  limits: Limits,
 ): Promise<Detailed> {
   const work = new LongWork()
   const names: string[] = []
-  const parts: Buffer[] = []
+  const parts = new Parts(limits)
   let held: [string, object][] = []
   for await (const [name, shown] of details) {
     if (held.length === detailsAtOnce) {
-      parts.push(detailsPartOf(held, parts.length === 0))
+      parts.add(detailsPartOf(held, parts.isEmpty))
       held = []
     }
     if (work.isDue) await work.giveWay()
@@ -96,38 +136,41 @@ export async function listedDetails(
     held.push([name, shown])
   }
   if (names.length === 0) return { data: {} }
-  if (parts.length === 0) return { data: { keys: names, key_info: Object.fromEntries(held) } }
-  const ofNames: Buffer[] = []
+  if (parts.isEmpty) return { data: { keys: names, key_info: Object.fromEntries(held) } }
+  parts.add(`${detailsPartOf(held, false)}}}`)
+  const ofNames = new Parts(limits)
   for (const some of slices(names)) {
-    ofNames.push(partOf(some, ofNames.length === 0))
+    ofNames.add(partOf(some, ofNames.isEmpty))
     if (work.isDue) await work.giveWay()
   }
-  return { longData: new LongText([...ofNames, ...parts, detailsPartOf(held, false), Buffer.from('}}')]) }
+  return { longData: new LongText([...ofNames.all, ...parts.all]) }
 }
 
-const detailsPartOf = (details: readonly (readonly [string, object])[], isFirst: boolean): Buffer =>
-  Buffer.from(`${isFirst ? '],"key_info":{' : ','}${membersOf(details)}`)
+const detailsPartOf = (details: readonly (readonly [string, object])[], isFirst: boolean): string =>
+  `${isFirst ? '],"key_info":{' : ','}${membersOf(details)}`
 
 const membersOf = (details: readonly (readonly [string, object])[]): string =>
   details.map(([name, shown]) => `${JSON.stringify(name)}:${JSON.stringify(shown)}`).join(',')
 
 async function textOf(
   slicesOfNames: Iterable<readonly string[]> | AsyncIterable<readonly string[]>,
+  limits: Limits,
 ): Promise<Listed> {
   const work = new LongWork()
-  const parts: Buffer[] = []
+  const parts = new Parts(limits)
   let held: readonly string[] = []
   for await (const next of slicesOfNames) {
-    if (held.length > 0) parts.push(partOf(held, parts.length === 0))
+    if (held.length > 0) parts.add(partOf(held, parts.isEmpty))
     if (work.isDue) await work.giveWay()
     held = next
   }
-  if (parts.length === 0) return { data: { keys: held } }
-  return { longData: new LongText([...parts, partOf(held, false), Buffer.from(']}')]) }
+  if (parts.isEmpty) return { data: { keys: held } }
+  parts.add(`${partOf(held, false)}]}`)
+  return { longData: new LongText(parts.all) }
 }
 
-const partOf = (names: readonly string[], isFirst: boolean): Buffer =>
-  Buffer.from(`${isFirst ? '{"keys":[' : ','}${JSON.stringify(names).slice(1, -1)}`)
+const partOf = (names: readonly string[], isFirst: boolean): string =>
+  `${isFirst ? '{"keys":[' : ','}${JSON.stringify(names).slice(1, -1)}`
 
 function* slices(names: readonly string[]): Generator<readonly string[], void, undefined> {
   for (let at = 0; at < names.length; at += namesAtOnce) yield names.slice(at, at + namesAtOnce)

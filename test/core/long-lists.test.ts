@@ -149,7 +149,7 @@ test.each([0, 2_000, 2_001, 4_000, 12_345])(
       yield* keys
     }
 
-    const replies = [await listedNames(keys), await listedNames(arriving())]
+    const replies = [await listedNames(keys, new LongLists()), await listedNames(arriving(), new LongLists())]
 
     for (const reply of replies) {
       const text = 'longData' in reply ? reply.longData.toString() : JSON.stringify(reply.data)

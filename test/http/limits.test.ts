@@ -551,6 +551,24 @@ describe('MAX_BUFFERED', () => {
     await expect.poll(async () => (await server.anonymous.read(polled)).status).toBe(200)
   })
 
+  test('a list that would take more is refused before it is complete, and its parts are sent', async () => {
+    await using server = await startTestServer({ settings: { MAX_BUFFERED: '16KiB' } })
+    await server.root.write('sys/mounts/secret', { type: 'kv-v2' })
+    await Promise.all(
+      Array.from({ length: 60 }, (_, key) => server.root.write(`secret/data/${key}`, { data: { key } })),
+    )
+
+    const all = await server.root.list('secret/detailed-metadata')
+
+    expect(all).toMatchObject({
+      status: 400,
+      body: errors(
+        'the list is longer than a response may be: ask for parts of it, with "limit" and "after"',
+      ),
+    })
+    expect((await server.root.list('secret/detailed-metadata?limit=20')).body.data?.keys).toHaveLength(20)
+  })
+
   test('a body sent in single bytes counts by its length', async () => {
     await using server = await startTestServer({ settings: { BODY_TIMEOUT: '1m' } })
     using wire = await openWire(server.url)

@@ -82,7 +82,7 @@ export function secretIdResources({ method, longLists }: SecretIdParts): Resourc
           const role = await givenRole(at)
           const after = typeof sent['after'] === 'string' ? sent['after'] : ''
           const walked = longLists.paced(method.secretIdsOf(at.mount).accessors(role, after), { whenGone })
-          return { ...(await listedNames(atMost(limitOf(sent['limit']), walked))), paged: true }
+          return { ...(await listedNames(atMost(limitOf(sent['limit']), walked), longLists)), paged: true }
         },
       },
     }),

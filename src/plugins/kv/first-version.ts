@@ -76,7 +76,7 @@ export function firstVersionResources({ kvMounts, systemTtl, longLists }: FirstV
           const keys = isFolderPath(params.rest)
             ? await entriesOf(exchange).namesIn(params.rest, input, paced)
             : []
-          return { ...(await listedNames(keys)), paged: true }
+          return { ...(await listedNames(keys, longLists)), paged: true }
         },
       },
       scan: {
@@ -88,7 +88,9 @@ export function firstVersionResources({ kvMounts, systemTtl, longLists }: FirstV
           const keys = isFolderPath(params.rest)
             ? await entriesOf(exchange).pathsBelow(params.rest, input, paced)
             : []
-          return keys.length === 0 ? { data: {}, paged: true } : { ...(await listedNames(keys)), paged: true }
+          return keys.length === 0
+            ? { data: {}, paged: true }
+            : { ...(await listedNames(keys, longLists)), paged: true }
         },
       },
     }),

@@ -93,7 +93,7 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
   }
 
   const detailed = async (exchange: At<ListRange>, isDeep: boolean): Promise<Reply> => ({
-    ...(await listedDetails(longLists.paced(detailsOf(exchange, isDeep), exchange))),
+    ...(await listedDetails(longLists.paced(detailsOf(exchange, isDeep), exchange), longLists)),
     paged: true,
   })
 
@@ -179,7 +179,7 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
         summary: 'List the names in a folder',
         input: namesInput,
         handle: async (exchange) => ({
-          ...(await listedNames(await namesOf(exchange, false))),
+          ...(await listedNames(await namesOf(exchange, false), longLists)),
           paged: true,
         }),
       },
@@ -188,7 +188,9 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
         input: namesInput,
         handle: async (exchange) => {
           const keys = await namesOf(exchange, true)
-          return keys.length === 0 ? { data: {}, paged: true } : { ...(await listedNames(keys)), paged: true }
+          return keys.length === 0
+            ? { data: {}, paged: true }
+            : { ...(await listedNames(keys, longLists)), paged: true }
         },
       },
     }),
