@@ -97,7 +97,7 @@ export function inputOf(operation: string, verb: AnyVerb | undefined): z.ZodObje
   return operation === 'list' || operation === 'scan' ? paging.extend(declared.shape) : declared
 }
 
-/** Whether a verb of the path has a field of this name. docs/contract/http.md#responses */
+/** Whether a verb of the path has a field of this name. docs/contract/http.md#answers */
 const isDeclared = ({ read, write, patch, delete: remove }: AnySpec, name: string): boolean =>
   [read, write, patch, remove].some((verb) => verb?.input !== undefined && name in verb.input.shape)
 
