@@ -20,3 +20,8 @@ test.each([
 ])('sends Retry-After: $name', ({ error, retryAfter }) => {
   expect(errorReply(error, false).retryAfter).toBe(retryAfter)
 })
+
+test('a refusal has no stack, and other errors keep theirs', () => {
+  expect(refuse('denied', 'permission denied').stack).toBe('ServiceError: permission denied')
+  expect(new Error('a bug').stack).toContain('error-reply.test.ts')
+})
