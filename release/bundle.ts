@@ -46,6 +46,7 @@ export async function bundle({ folder, programs }: BundleTask): Promise<void> {
   if (isCurrent(folder, programs)) return
   const startedAt = Date.now()
   await using build = await rolldown({
+    cwd: root,
     input: Object.fromEntries(Object.entries(programs).map(([name, file]) => [name, resolve(root, file)])),
     platform: 'node',
     external,

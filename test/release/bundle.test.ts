@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { bundle } from '../../release/bundle.ts'
@@ -52,4 +53,20 @@ test('a bundle is ASCII: otherwise the engine keeps two bytes for each of its ch
   expect(text.toString()).toContain('/*! Zoe  MIT */')
   const { stdout } = await promisify(execFile)(process.execPath, [folder.file('bundle/said.js')])
   expect(stdout).toBe('ß – 𝄞 true\n')
+})
+
+test('a bundle is made in any folder', async () => {
+  await using folder = await temporaryFolder()
+  const said = folder.file('said.ts')
+  const headers = `var headers = { 'content-type': 'a/b', 'content-length': '1' }\n`
+  await writeFile(said, `import typeIs from 'type-is'\n${headers}console.log(typeIs({ headers }, ['a/*']))\n`)
+  const module = JSON.stringify(join(import.meta.dirname, '../../release/bundle.ts'))
+  const task = JSON.stringify({ folder: folder.file('bundle'), programs: { said } })
+  const run = promisify(execFile)
+  const script = `import { bundle } from ${module}\nawait bundle(${task})`
+
+  const made = await run(process.execPath, ['--input-type=module', '-e', script], { cwd: folder.path })
+
+  expect(made).toEqual({ stdout: '', stderr: '' })
+  expect((await run(process.execPath, [folder.file('bundle/said.js')])).stdout).toBe('a/b\n')
 })

@@ -5,7 +5,7 @@ import { isMountPath, isName, isPath, notAName } from './names.ts'
 import { type Body, RefusedRequest, type RemoteServer } from './remote-server.ts'
 import { importOne, noteOf, reporting, type Scope } from './scope.ts'
 
-const atOnce = 8
+const atOnce = 16
 const keysPerProgress = 1_000
 
 const builtIn: ReadonlySet<string> = new Set([
