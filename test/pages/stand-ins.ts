@@ -10,7 +10,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const run = promisify(execFile)
 
 /** What a shell asks a program to do. */
-export type Call = {
+type Call = {
   readonly args: readonly string[]
   readonly folder: string
   /** The variables named in `passed`. */
@@ -21,7 +21,7 @@ export type Call = {
 }
 
 /** How a program ends. One that throws writes the error to standard error, and ends with 1. */
-export type Reply = { readonly output: string | Uint8Array; readonly code?: number; readonly error?: string }
+type Reply = { readonly output: string | Uint8Array; readonly code?: number; readonly error?: string }
 
 export type StandIn = {
   /** A condition of the shell with which it reads standard input; default: never. */
