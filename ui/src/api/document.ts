@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document d999183f709496ac2207db10b038b8e7
+// made by `npm run ui:types` from the server's OpenAPI document 36b439f28fa64b50249dea0c4c33d56a
 
 export interface paths {
     "/health/live": {
@@ -11444,7 +11444,6 @@ export interface components {
             [key: string]: unknown;
         };
         "approle-role-role_name-bound-cidr-list-post-input": {
-            secret_id_bound_cidrs?: string[];
             /** @deprecated */
             bound_cidr_list?: string[];
         };
@@ -11466,8 +11465,6 @@ export interface components {
         };
         "approle-role-role_name-secret-id-bound-cidrs-post-input": {
             secret_id_bound_cidrs?: string[];
-            /** @deprecated */
-            bound_cidr_list?: string[];
         };
         "approle-role-role_name-token-bound-cidrs-get-data": {
             token_bound_cidrs: string[] | null;
