@@ -236,11 +236,13 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
   }
 
   /**
-   * Another server has replaced the keys while this one could not follow. With a static seal, it opens the store
-   * as a start does; else it stays sealed.
+   * Another server has replaced the keys while this one could not follow, or another store is in place of this one. With a
+   * static seal, it opens the store as a start does; else it stays sealed.
    */
   keysLost(): void {
     this.#change(() => this.#closeOpen())
+      // what is stored counts: the change of the seal may not have arrived yet
+      .then(() => this.#followSeal())
       .then(() => (this.#seal?.type === 'static' ? this.openByItself() : undefined))
       .catch((err: unknown) => this.#parts.log.error({ err }, 'could not open the store again'))
   }
