@@ -3,7 +3,7 @@ import { refuse } from '../../errors.ts'
 import { quoted } from '../../lib/go/text.ts'
 import type { WriteOptions } from '../../storage/storage.ts'
 import type { ViewEntry, ViewRecord } from '../barrier/view.ts'
-import { checkRecordSize } from '../stored-record.ts'
+import { checkRecordSize, writeAttempts } from '../stored-record.ts'
 import { namespaceIdOf } from '../namespaces/suffix.ts'
 import { canonicalName } from './canonical-name.ts'
 import type { Group, GroupType } from './group.ts'
@@ -49,8 +49,7 @@ export async function groupWrite(
 ): Promise<GroupStep<Written>> {
   checkRecordSize([fields.name, fields.policies])
   const nameKeyed = namedKey(parts, namespace, id, fields)
-  const named = nameKeyed === undefined ? undefined : await parts.view.read(nameKeyed)
-  const target = await targetOf(parts, namespace, id, named?.value)
+  const { named, target } = await namedAndTarget(parts, { namespace, id, nameKeyed })
   const before = target?.group ?? newGroup(parts, namespace, 'internal')
   const after = withKind(before, fields, target === undefined)
   if (named !== undefined && named.value !== before.id)
@@ -87,6 +86,22 @@ function namedKey(
   if (name !== undefined && canonicalName(name) !== '') return groupNameKey(parts, namespace, name)
   if (name !== undefined && id === undefined) throw refuse('invalid', 'empty group name')
   return undefined
+}
+
+type Sought = Pick<GroupWrite, 'namespace' | 'id'> & { readonly nameKeyed: string | undefined }
+
+/**
+ * The row of the sent name, and the group to write. Reads them again if the group that a name led to has another name
+ * by then, or is gone.
+ */
+async function namedAndTarget(parts: GroupParts, { namespace, id, nameKeyed }: Sought) {
+  for (let attempt = 1; ; attempt += 1) {
+    const named = nameKeyed === undefined ? undefined : await parts.view.read(nameKeyed)
+    const target = await targetOf(parts, namespace, id, named?.value)
+    const isFound = target !== undefined && groupNameKey(parts, namespace, target.group.name) === nameKeyed
+    if (id !== undefined || named === undefined || isFound || attempt === writeAttempts)
+      return { named, target }
+  }
 }
 
 async function targetOf(

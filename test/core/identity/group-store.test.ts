@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { View } from '../../../src/core/barrier/view.ts'
 import {
   deletedGroupKey,
+  groupKey,
   memberKey,
   memberPrefix,
   membershipKey,
@@ -210,4 +211,28 @@ test('a deleted namespace takes its groups, their names, aliases and memberships
 
   expect((await fixture.view.listKeys('')).filter((key) => key.includes('aB3xY9'))).toEqual([])
   expect((await groups.membershipsOf(auth.entity_id)).direct.map(({ id }) => id)).toEqual([kept.id])
+})
+
+test('a group that is renamed while a write looks for it by its old name keeps its new one', async () => {
+  await using fixture = await openTokenFixture()
+  const { groups } = await openGroups(fixture)
+  const { id } = (await groups.put({ namespace: 'root', fields: { name: 'old' } })).group
+  let renamed: Promise<unknown> | undefined
+  const slow: View = {
+    ...counted(fixture.view).view,
+    read: async (key) => {
+      // the write has read the row of the name by now
+      if (key === groupKey(id)) {
+        renamed ??= groups.put({ namespace: 'root', id, fields: { name: 'new' } })
+        await renamed
+      }
+      return await fixture.view.read(key)
+    },
+  }
+  const other = await openGroups(fixture, slow)
+
+  const written = await other.groups.put({ namespace: 'root', fields: { name: 'old', policies: ['p'] } })
+
+  expect([written.created, written.group.id === id]).toEqual([true, false])
+  expect((await groups.byId('root', id))?.name).toBe('new')
 })
