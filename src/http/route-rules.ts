@@ -99,7 +99,9 @@ export function inputOf(operation: string, verb: AnyVerb | undefined): z.ZodObje
 
 /** Whether a verb of the path has a field of this name. docs/contract/http.md#answers */
 const isDeclared = ({ read, write, patch, delete: remove }: AnySpec, name: string): boolean =>
-  [read, write, patch, remove].some((verb) => verb?.input !== undefined && name in verb.input.shape)
+  [read, write, patch, remove].some(
+    (verb) => verb?.input !== undefined && Object.hasOwn(verb.input.shape, name),
+  )
 
 function convert(
   schema: z.ZodObject,

@@ -240,9 +240,13 @@ describe('entries', () => {
     const [number] = await shown('auth/up/users/bob', { password: 19_840_512, token_ttl: 60 })
     const [list] = await shown('auth/up/login/bob', { password: [19_840_512, true] })
     const [chosen, stored] = await shown('auth/ar/role/r/custom-secret-id', { secret_id: time, num_uses: 5 })
+    const [token] = await shown('auth/token/create', { id: 19_840_512, ttl: 60 })
+    const [looked] = await shown('sys/capabilities', { token: 19_840_512, paths: ['a'] })
 
     expect(number).toEqual({ password: await hashOf('19840512'), token_ttl: 60 })
     expect(list).toEqual({ password: [await hashOf('19840512'), await hashOf('true')] })
+    expect(token).toEqual({ id: await hashOf('19840512'), ttl: 60 })
+    expect(looked).toMatchObject({ token: await hashOf('19840512') })
     expect(chosen).toEqual({ secret_id: await hashOf(time), num_uses: 5 })
     expect(stored).toMatchObject({ secret_id: await hashOf(time) })
   })

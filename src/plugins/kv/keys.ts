@@ -1,4 +1,5 @@
 import type { View, ViewEntry } from '../../core/barrier/view.ts'
+import type { ListClient } from '../../core/long-lists.ts'
 import { RecordCache } from '../../core/record-cache.ts'
 import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
 import { fail, refuse } from '../../errors.ts'
@@ -62,8 +63,8 @@ type Earlier = {
 const maxCached = 10_000
 const maxCachedEarlier = 1_000
 const maxCachedText = 8_192
-/** Versions can be large. */
-const versionPage = 16
+/** Versions can be large, and the first ones are read before the call takes its turn. */
+const [firstVersions, versionPage] = [4, 16]
 /** The most data of versions that one change reads, in characters. */
 const mostChanged = 64 * 1024 * 1024
 
@@ -117,9 +118,9 @@ export class Keys implements Disposable {
     return version
   }
 
-  /** A key with all its versions at one moment, without their data. */
-  async described(path: string): Promise<WholeKey | undefined> {
-    using turn = new LargeTurn(this.#parts.large)
+  /** A key with all its versions at one moment, without their data. Ends when the client disconnects. */
+  async described(path: string, client: ListClient): Promise<WholeKey | undefined> {
+    using turn = new LargeTurn(this.#parts.large, client)
     return await this.#all(path, turn, (version) => {
       const { data, ...described } = version
       return described
@@ -209,17 +210,15 @@ export class Keys implements Disposable {
     for (let after: string | undefined; ; ) {
       await turn.goOn()
       if (work.isDue) await work.giveWay()
-      const records = await this.#view.list(prefix, {
-        limit: versionPage,
-        ...(after === undefined ? {} : { after }),
-      })
+      const limit = after === undefined ? firstVersions : versionPage
+      const records = await this.#view.list(prefix, { limit, ...(after === undefined ? {} : { after }) })
       for (const { key, value } of records) {
         const version = readVersion(value)
         turn.add(version)
         yield [versionNumberIn(key), version]
       }
       after = records.at(-1)?.key
-      if (after === undefined || records.length < versionPage) return
+      if (after === undefined || records.length < limit) return
     }
   }
 

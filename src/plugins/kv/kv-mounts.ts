@@ -30,8 +30,11 @@ export class KvMounts implements AsyncDisposable {
   readonly #parts: KvMountsParts
   readonly #byUuid = new Map<string, KvMount>()
   readonly #upgrading = new Set<string>()
-  /** Admits one call at a time that reads much data. */
-  readonly large = new Limiter(1)
+  /** Admits one call at a time that reads much data. Each that waits holds some of it already. */
+  readonly large = new Limiter(1, {
+    most: 64,
+    refusal: () => refuse('overloaded', 'server is overloaded'),
+  })
   readonly #listeners: ((mount: Mount, path: string | undefined) => void)[] = []
   #isStopping = false
 

@@ -1,3 +1,5 @@
+import type { ListClient } from '../../core/long-lists.ts'
+import { fail } from '../../errors.ts'
 import type { Limiter } from '../../lib/limiter.ts'
 
 /** Work that has read more data than this, in characters, waits until it is the only such work. */
@@ -11,11 +13,16 @@ export class LargeTurn implements Disposable {
   /** Characters of data that were read, and what counts as such. */
   size = 0
   readonly #limiter: Limiter | undefined
+  readonly #stopListening: (() => void) | undefined
   #leave: (() => void) | undefined
+  #isGone = false
 
-  /** Without a limiter it never waits. */
-  constructor(limiter?: Limiter) {
+  /** Without a limiter it never waits. It ends when `client` disconnects. */
+  constructor(limiter?: Limiter, client?: ListClient) {
     this.#limiter = limiter
+    this.#stopListening = client?.whenGone(() => {
+      this.#isGone = true
+    })
   }
 
   add({ data = '' }: { readonly data?: string }): void {
@@ -25,9 +32,11 @@ export class LargeTurn implements Disposable {
   /** Resolves once the call may read on. */
   async goOn(): Promise<void> {
     if (this.size > shared) this.#leave ??= await this.#limiter?.enter()
+    if (this.#isGone) throw fail('unavailable', 'the client has disconnected')
   }
 
   [Symbol.dispose](): void {
     this.#leave?.()
+    this.#stopListening?.()
   }
 }

@@ -85,7 +85,9 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
     const names = pageOf(await listed(exchange, isDeep), exchange.input)
     const keys = await kvMounts.keysOf(exchange.mount)
     for (const name of names) {
-      const found = name.endsWith('/') ? undefined : await keys.described(exchange.params.path + name)
+      const found = name.endsWith('/')
+        ? undefined
+        : await keys.described(exchange.params.path + name, exchange)
       if (name.endsWith('/')) yield [name, {}]
       // otherwise deleted since it was listed
       else if (found !== undefined) yield [name, shownMetadata(found.head, found.versions)]
@@ -138,9 +140,10 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
       read: {
         summary: 'Read the settings of a secret and the state of its versions',
         ...kvAnswers.metadata,
-        handle: async ({ mount, params }) => {
+        handle: async (exchange) => {
+          const { mount, params } = exchange
           const keys = await kvMounts.keysOf(mount)
-          const found = isSecretPath(params.path) ? await keys.described(params.path) : undefined
+          const found = isSecretPath(params.path) ? await keys.described(params.path, exchange) : undefined
           return found && { data: shownMetadata(found.head, found.versions) }
         },
       },

@@ -22,7 +22,12 @@ export function capabilityResources({ access }: { access: Access }): Resource[] 
         summary: 'Capabilities of the caller',
         ...answers.capabilities,
         input: paths
-          .extend({ token: stringField.optional().describe('Ignored: the calling token is checked') })
+          .extend({
+            token: stringField
+              .optional()
+              .describe('Ignored: the calling token is checked')
+              .meta({ writeOnly: true }),
+          })
           .meta({ examples: [example] }),
         handle: ({ input, caller }) => judged(caller?.acl, input),
       },
@@ -34,7 +39,7 @@ export function capabilityResources({ access }: { access: Access }): Resource[] 
         required: ['token'],
         ...answers.capabilities,
         input: paths
-          .extend({ token: stringField.default('').describe('Token to check') })
+          .extend({ token: stringField.default('').describe('Token to check').meta({ writeOnly: true }) })
           .meta({ examples: [example] }),
         handle: async ({ input, call }) => {
           if (input.token === '') throw refuse('invalid', 'no token found')

@@ -13,7 +13,10 @@ const durationText = (what: string) =>
     .meta({ examples: ['1h30m', '3600'] })
 
 const createInput = z.object({
-  id: stringField.default('').describe('Id of the token; random by default. Needs sudo'),
+  id: stringField
+    .default('')
+    .describe('Id of the token; random by default. Needs sudo')
+    .meta({ writeOnly: true }),
   policies: stringListField.default([]).describe('Policies of the token; by default those of the caller'),
   meta: kvField.default(null).describe('Notes about the token: text by name'),
   no_parent: boolField

@@ -8,7 +8,9 @@ import { durationField, stringField } from '../../lib/fields.ts'
 import type { JsonValue } from '../../lib/json.ts'
 
 /** The fields that name a token. */
-export const tokenInput = z.object({ token: stringField.default('').describe('The token') })
+export const tokenInput = z.object({
+  token: stringField.default('').describe('The token').meta({ writeOnly: true }),
+})
 export const accessorInput = z.object({
   accessor: stringField.default('').describe('Accessor of the token'),
 })

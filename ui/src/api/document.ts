@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 36b439f28fa64b50249dea0c4c33d56a
+// made by `npm run ui:types` from the server's OpenAPI document fe74a0a8bbd766af50c0e97e130fed65
 
 export interface paths {
     "/health/live": {
