@@ -20,8 +20,8 @@ export type UserpassOptions = {
 
 export type { Argon2Cost }
 
-/** A hash displaces the caches of all processors: a seventh of the time takes less than a tenth from other work. */
-const restWhileBusy = { timesWork: 6, longestMs: 500 }
+/** A hash displaces the caches of all processors: a tenth of the time takes less than a tenth from other work. */
+const restWhileBusy = { timesWork: 9, longestMs: 500 }
 
 /** Each process has its part, and at least one. docs/limits.md#passwords */
 function hashingLimits(processes: number): HashingLimits {
