@@ -114,6 +114,8 @@ test('an operator writes a message, sees it as readers will, and what the server
   await page.getByLabel('Ends').fill('2099-01-01T14:00')
   await page.getByText('message start time must occur before end time').first().waitFor()
   await page.getByLabel('Ends').fill('')
+  // it goes a moment later, and what is below it moves up
+  await page.getByText('message start time must occur before end time').first().waitFor({ state: 'detached' })
   const preview = page.getByRole('region', { name: 'Preview' })
   expect((await preview.allInnerTexts()).join('').split(/\n+/)).toEqual([
     'Note:',
