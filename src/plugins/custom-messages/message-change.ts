@@ -3,7 +3,7 @@ import { messageRecord } from './message-record.ts'
 import { messageSize } from './message-size.ts'
 import type { NamespaceMessages } from './namespace-messages.ts'
 
-/** A change that waits to be written. One of both functions is called in the end. */
+/** A change that waits to be written. In the end, exactly one of the two functions is called. */
 export type MessageChange = {
   written(): void
   reject(cause: unknown): void
