@@ -68,14 +68,18 @@ export class RootRotation implements AsyncDisposable {
     const mounts = this.#parts.mounts()
     const live = new Set(mounts.map(({ uuid }) => uuid))
     for (const uuid of this.#notBefore.keys()) if (!live.has(uuid)) this.#notBefore.delete(uuid)
-    const work: Promise<void>[] = []
-    for (const mount of mounts) {
-      if (!this.#running.has(mount.uuid))
-        await this.#lookAt(mount, AbortSignal.any([ended, this.#stopping.signal]))
-      const running = this.#running.get(mount.uuid)
-      if (running !== undefined) work.push(running)
-    }
-    await Promise.all(work)
+    await Promise.all(mounts.map((mount) => this.#lookOnce(mount, ended)))
+  }
+
+  /** Joins a look at the mount that has not ended yet. */
+  #lookOnce(mount: Mount, ended: AbortSignal): Promise<void> {
+    const running = this.#running.get(mount.uuid)
+    if (running !== undefined) return running
+    const look = this.#lookAt(mount, AbortSignal.any([ended, this.#stopping.signal])).finally(() => {
+      this.#running.delete(mount.uuid)
+    })
+    this.#running.set(mount.uuid, look)
+    return look
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -84,7 +88,7 @@ export class RootRotation implements AsyncDisposable {
     await Promise.allSettled(this.#running.values())
   }
 
-  /** Starts what is due for one mount. */
+  /** Does what is due for one mount. */
   async #lookAt(mount: Mount, ended: AbortSignal): Promise<void> {
     const { clock, stateOf, enter } = this.#parts
     const wait = (this.#notBefore.get(mount.uuid) ?? 0) - clock.now()
@@ -92,27 +96,20 @@ export class RootRotation implements AsyncDisposable {
     if (wait > 0 && wait <= this.#times.rotateAgainMs) return
     const leave = enter(mount)
     if (leave === undefined) return
-    let work: Promise<void> | undefined
     try {
       const state = stateOf(mount)
       const config = await state.findConfig()
       // nobody waits for what would begin now
-      if (ended.aborted) return leave()
-      const step = config === undefined ? 'nothing' : this.#stepOf(config)
-      if (step === 'complete') work = this.#complete(mount, state, ended)
-      else if (step === 'rotate') work = this.#rotate(mount, state, ended)
-      else if (step === 'retire') work = this.#retire(mount, state, ended)
+      if (ended.aborted || config === undefined) return
+      const step = this.#stepOf(config)
+      if (step === 'complete') await this.#complete(mount, state, ended)
+      else if (step === 'rotate') await this.#rotate(mount, state, ended)
+      else if (step === 'retire') await this.#retire(mount, state, ended)
     } catch (error) {
       this.#failed(mount, error)
+    } finally {
+      leave()
     }
-    if (work === undefined) return leave()
-    const running = work
-      .catch((error: unknown) => this.#failed(mount, error))
-      .finally(() => {
-        this.#running.delete(mount.uuid)
-        leave()
-      })
-    this.#running.set(mount.uuid, running)
   }
 
   /** Computes the schedule only once as long as nothing is due. */
