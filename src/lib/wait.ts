@@ -1,7 +1,7 @@
 /** Resolves after this time, or when the signal is aborted. Does not keep the process alive. */
 export const wait = (ms: number, ended: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
-    const timer = setTimeout(finish, ms).unref()
+    const timer = setTimeout(finish, Math.max(0, ms)).unref()
     function finish() {
       clearTimeout(timer)
       ended.removeEventListener('abort', finish)
