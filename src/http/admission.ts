@@ -188,8 +188,8 @@ function fieldsOf(call: Call, body: Uint8Array | undefined, limits: JsonLimits):
   const fields = queryFields(call.query)
   // GET ?list=true is a list; `list` itself is not a field
   if (call.verb === 'GET') {
-    delete fields['list']
-    delete fields['scan']
+    if (call.operation === 'list') delete fields['list']
+    if (call.operation === 'scan') delete fields['scan']
   }
   return fields
 }

@@ -112,10 +112,9 @@ async function listAnswer(
   if (result?.longData !== undefined) return longListAnswer(host, call, { ...result, warnings })
   const data = result?.paged === true ? (result.data ?? {}) : page(result?.data ?? {}, call.sent)
   const keys = 'keys' in data ? data.keys : undefined
-  if (call.wrapTtl > 0 && (!Array.isArray(keys) || keys.length === 0))
-    throw refuse('missing', 'unsupported path')
-  const empty =
-    (!Array.isArray(keys) || keys.length === 0) && Object.keys(data).every((key) => key === 'keys')
+  const hasNone = !Array.isArray(keys) || keys.length === 0
+  if (call.wrapTtl > 0 && hasNone && warnings.length === 0) throw refuse('missing', 'unsupported path')
+  const empty = hasNone && Object.keys(data).every((key) => key === 'keys')
   if (empty && warnings.length === 0) throw refuse('missing', '')
   if (call.trail !== undefined) note(call.trail, { ...result, data }, warnings)
   const body = envelope(call, { ...result, data: empty ? {} : data, warnings })

@@ -55,8 +55,7 @@ export function readPatchFields(
  * Reads the fields of a read, list or delete. A key that occurs once is a text, a repeated one a list of
  * texts; `help` and pairs that cannot be decoded are dropped. docs/contract/http.md#verbs-and-paths
  */
-export function queryFields(search: string): Record<string, JsonValue> {
-  const query = search.startsWith('?') ? search.slice(1) : search
+export function queryFields(query: string): Record<string, JsonValue> {
   if (!query.includes('&')) return fieldsOfPair(query)
   const fields = noFields()
   for (const pair of manyPairsOf(query)) {

@@ -313,7 +313,8 @@ function operationOf(verb: string, query: string): { operation: Operation | unde
   const plain = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined
   if (plain === undefined) return { operation: undefined, status: 405 }
   if (!mayChangeOperation.test(query)) return { operation: plain, status: 405 }
-  const parameters = new URLSearchParams(query)
+  // it drops a leading question mark, which belongs to the first name
+  const parameters = new URLSearchParams(`&${query}`)
   if ((parameters.get('help') ?? '') !== '') return { operation: 'help', status: 405 }
   if (plain !== 'read') return { operation: plain, status: 405 }
   const list = parseBool(parameters.get('list') || 'false')

@@ -145,18 +145,26 @@ export function toWholeNumberList(wire: unknown): Coerced<number[]> {
   return { error: `decoding failed due to the following error(s):\n\n${shown}` }
 }
 
-/** Reads an object, without converting its values. Merges a list of objects; null in it is nothing. */
+/**
+ * Reads an object, without converting its values. Merges a list of objects; null in it is nothing, and a list of
+ * nothing but null is null.
+ */
 export function toMap(wire: unknown): Coerced<FieldMap | null> {
   if (wire === null || wire === undefined) return { value: null }
   if (isObject(wire)) return { value: wire }
   if (!Array.isArray(wire)) return { error: unconvertible('', 'map[string]interface {}', wire) }
   const merged: FieldMap = Object.create(null)
-  const error = mergeInto(merged, wire)
-  return error === undefined ? { value: merged } : { error }
+  const { error, isNull } = mergeInto(merged, wire)
+  if (error !== undefined) return { error }
+  return { value: isNull ? null : merged }
 }
 
-/** Merges the objects in a list, at any depth. Returns the error text for anything else but null. */
-function mergeInto(merged: FieldMap, list: readonly unknown[]): string | undefined {
+/**
+ * Merges the objects in a list, at any depth. Returns the error text for anything else but null, and whether there
+ * was nothing but null.
+ */
+function mergeInto(merged: FieldMap, list: readonly unknown[]): { error?: string; isNull: boolean } {
+  let isNull = list.length > 0
   const open = [{ rest: list.entries(), place: '' }]
   for (let inner = open.at(-1); inner !== undefined; inner = open.at(-1)) {
     const next = inner.rest.next()
@@ -166,11 +174,16 @@ function mergeInto(merged: FieldMap, list: readonly unknown[]): string | undefin
     }
     const [index, element] = next.value
     const place = `${inner.place}[${index}]`
-    if (Array.isArray(element)) open.push({ rest: element.entries(), place })
-    else if (isObject(element)) copyInto(merged, element)
-    else if (element !== null) return unconvertible(place, 'map[string]interface {}', element)
+    if (element === null) continue
+    if (Array.isArray(element)) {
+      isNull &&= element.length > 0
+      open.push({ rest: element.entries(), place })
+    } else if (isObject(element)) {
+      isNull = false
+      copyInto(merged, element)
+    } else return { error: unconvertible(place, 'map[string]interface {}', element), isNull }
   }
-  return undefined
+  return { isNull }
 }
 
 /** Reads a list, without converting its elements. Anything else is one element, but {} is none. */

@@ -60,6 +60,16 @@ describe('verbs', () => {
   })
 
   test.each([
+    { query: 'list=false', name: 'list' },
+    { query: 'scan=0&list=', name: 'list scan' },
+    { query: '?list=true', name: '?list' },
+  ])('a read with ?$query names what it ignores', async ({ query, name }) => {
+    expect((await server.root.read(`${self}?${query}`)).body.warnings).toEqual([
+      `Endpoint ignored these unrecognized parameters: [${name}]`,
+    ])
+  })
+
+  test.each([
     { query: 'after=a', keys: ['b', 'c'] },
     { query: 'limit=2', keys: ['a', 'b'] },
     { query: 'after=a&limit=1', keys: ['b'] },

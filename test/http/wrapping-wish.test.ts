@@ -129,6 +129,15 @@ describe('what is wrapped', () => {
     })
   })
 
+  test('a list of nothing with a warning is wrapped', async () => {
+    const answer = await server.root.list('cubbyhole/none?zz=1', wish())
+
+    expect(await unwrapped(answer)).toMatchObject({
+      status: 200,
+      body: { data: {}, warnings: ['Endpoint ignored these unrecognized parameters: [zz]'] },
+    })
+  })
+
   test.each(['sys/health', 'sys/seal-status', 'sys/leader', 'sys/init'])(
     '%s, a path of the node, is never wrapped',
     async (path) => {

@@ -10,14 +10,16 @@ export type LookupContext = {
   readonly external?: readonly { readonly namespace: string; readonly names: readonly string[] }[]
   /** Empty for the root namespace. */
   readonly namespacePath: string
+  /** The caller looks itself up: on its last use it is still alive. */
+  readonly isCaller?: boolean
 }
 
 /** `data` of a token lookup: exactly the keys of docs/contract/tokens-and-policies.md#tokens */
 export function lookupData(
   token: Token,
-  { id, now, identityPolicies, external = [], namespacePath }: LookupContext,
+  { id, now, identityPolicies, external = [], namespacePath, isCaller = false }: LookupContext,
 ): Record<string, unknown> {
-  const spent = token.num_uses < 0
+  const spent = token.num_uses < 0 && !isCaller
   return {
     id,
     accessor: token.accessor,

@@ -48,7 +48,9 @@ const subkeysInput = readInput.extend({
   depth: intField.default(0).describe('Levels of keys to show; 0 for all'),
 })
 
-const writeInput = z.object({
+/** Clients may send the version along: a write ignores it, unless it is no number. */
+const writeInput = readInput.extend({
+  version: intField.optional().describe('Ignored'),
   data: mapField
     .optional()
     .describe('The fields of the secret')

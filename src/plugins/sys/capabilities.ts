@@ -29,7 +29,11 @@ export function capabilityResources({ access }: { access: Access }): Resource[] 
               .meta({ writeOnly: true }),
           })
           .meta({ examples: [example] }),
-        handle: ({ input, caller }) => judged(caller?.acl, input),
+        handle: ({ input, caller }) => {
+          // its last use: it may do nothing any more
+          if ((caller?.token.num_uses ?? 0) < 0) throw refuse('invalid', 'invalid token')
+          return judged(caller?.acl, input)
+        },
       },
     }),
     resource('/capabilities', {

@@ -10,6 +10,8 @@ type Source = {
   readonly known: Identity | undefined
   /** Empty for the root namespace. */
   readonly namespacePath: string
+  /** Whether the token looks itself up. */
+  readonly isCaller: boolean
 }
 
 type Written = Source & { readonly second: number; readonly afterId: string }
@@ -29,7 +31,7 @@ export class LookupTexts {
   }
 
   #afterId(source: Source, now: number): string {
-    const { token, known, namespacePath } = source
+    const { token, known, namespacePath, isCaller } = source
     // the TTL is computed from the nearest second
     const second = Math.round(now / 1000)
     const kept = this.#kept.get(token.accessor)
@@ -37,7 +39,8 @@ export class LookupTexts {
       kept?.token === token &&
       kept.known === known &&
       kept.second === second &&
-      kept.namespacePath === namespacePath
+      kept.namespacePath === namespacePath &&
+      kept.isCaller === isCaller
     )
       return kept.afterId
     const { id: _, ...rest } = lookupData(token, {
@@ -48,6 +51,7 @@ export class LookupTexts {
         ({ namespace, names }) => namespace !== token.namespace && names.length > 0,
       ),
       namespacePath,
+      isCaller,
     })
     const afterId = JSON.stringify(rest).slice(1)
     this.#kept.set(token.accessor, { ...source, second, afterId })

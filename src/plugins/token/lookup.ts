@@ -23,11 +23,10 @@ type Parts = { readonly tokens: TokenStore; readonly identity: IdentityStore; re
 export function lookupResources({ tokens, identity, clock }: Parts): Resource[] {
   const texts = new LookupTexts()
 
-  const described = async (found: Token, id: string, call: Call): Promise<Reply> => {
-    const known = found.entity_id === '' ? undefined : await identity.identityOf(found.entity_id)
-    return {
-      dataText: texts.of({ token: found, known, namespacePath: namespaceOf(call).path }, id, clock.now()),
-    }
+  const described = async (token: Token, id: string, call: Call, isCaller = false): Promise<Reply> => {
+    const known = token.entity_id === '' ? undefined : await identity.identityOf(token.entity_id)
+    const source = { token, known, namespacePath: namespaceOf(call).path, isCaller }
+    return { dataText: texts.of(source, id, clock.now()) }
   }
   const lookup = async ({
     mount,
@@ -36,14 +35,15 @@ export function lookupResources({ tokens, identity, clock }: Parts): Resource[] 
     input,
   }: Exchange<{ token: string }, unknown>): Promise<Reply> => {
     const self = signedIn(caller)
-    if (input.token === '' || input.token === self.tokenId) return described(self.token, self.tokenId, call)
+    if (input.token === '' || input.token === self.tokenId)
+      return described(self.token, self.tokenId, call, true)
     const found = await tokenOf(tokens, input.token, mount)
     if (found === undefined) throw refuse('denied', 'bad token')
     return described(found, input.token, call)
   }
   const lookupSelf = ({ call, caller }: Exchange<unknown, unknown>): Promise<Reply> => {
     const self = signedIn(caller)
-    return described(self.token, self.tokenId, call)
+    return described(self.token, self.tokenId, call, true)
   }
   return [
     resource('/lookup', {

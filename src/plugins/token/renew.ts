@@ -45,6 +45,8 @@ export function renewResources(parts: RenewParts): Resource[] {
         input: tokenInput.extend({ increment }),
         handle: ({ caller, input }) => {
           const self = signedIn(caller)
+          // its last use: a renewal would be lost with the token
+          if (self.token.num_uses < 0) throw refuse('invalid', 'token not found')
           return renew(self.token, self.tokenId, input.increment)
         },
       },

@@ -63,6 +63,35 @@ describe('the configuration', () => {
 })
 
 describe('writes and reads', () => {
+  test.each([
+    { data: [null], stored: null },
+    { data: [[null], null], stored: null },
+    { data: [null, []], stored: {} },
+    { data: [null, { a: 1 }], stored: { a: 1 } },
+  ])('data $data is stored as $stored', async ({ data, stored }) => {
+    const key = fresh()
+
+    expect((await write(key, { data })).status).toBe(200)
+
+    expect(await dataOf(key)).toEqual(stored)
+  })
+
+  test.each(['x', 1.5, {}, []])('a write with version %j is refused, and stores nothing', async (version) => {
+    const key = fresh()
+    const text = expect.stringContaining('error converting input for field "version": ')
+
+    expect(await write(key, { data: { a: 1 }, version })).toMatchObject({ status: 400, body: errors(text) })
+    expect((await read(key)).status).toBe(404)
+  })
+
+  test.each([7, '7', null])('a write ignores version %j', async (version) => {
+    const key = fresh()
+
+    const { body } = await write(key, { data: { a: 1 }, version })
+
+    expect(body).toMatchObject({ data: { version: 1 }, warnings: null })
+  })
+
   test('each write adds a version, and a read shows the current one or the one it names', async () => {
     const key = fresh()
 

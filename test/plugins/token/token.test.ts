@@ -221,11 +221,37 @@ test('the last use shows −1 and is the last', async () => {
   expect((await server.as(id).read('auth/token/lookup-self')).body.data?.num_uses).toBe(1)
   expect((await server.as(id).read('auth/token/lookup-self')).body.data).toMatchObject({
     num_uses: -1,
-    ttl: 0,
-    renewable: false,
+    ttl: expect.any(Number),
+    renewable: true,
   })
   expect(await server.as(id).read('auth/token/lookup-self')).toMatchObject({ status: 403, body: bareDenied })
   expect((await server.root.write('auth/token/lookup-accessor', { accessor })).status).toBe(400)
+})
+
+test.each([
+  { verb: 'GET', path: 'auth/token/lookup-self' },
+  { verb: 'POST', path: 'auth/token/lookup' },
+])('$verb $path with the last use shows the time the token had left', async ({ verb, path }) => {
+  const server = await ofFile()
+  const caller = await makeCaller(server, 'path "auth/token/lookup" { capabilities = ["update"] }', {
+    ...{ ttl: '1h', num_uses: 1 },
+  })
+
+  const { body } = await caller.call(verb, path, verb === 'GET' ? undefined : {})
+
+  expect(body.data).toMatchObject({ num_uses: -1, renewable: true })
+  expect(body.data?.['ttl']).toBeGreaterThan(3590)
+})
+
+test.each([
+  { path: 'auth/token/renew-self', input: {}, text: 'token not found' },
+  { path: 'sys/capabilities-self', input: { path: 'secret/x' }, text: 'invalid token' },
+])('$path with the last use: there is no token any more', async ({ path, input, text }) => {
+  const server = await ofFile()
+  const { id } = await makeToken(server, { policies: ['default'], num_uses: 1 })
+
+  expect(await server.as(id).write(path, input)).toMatchObject({ status: 400, body: { errors: [text] } })
+  expect(await server.as(id).write(path, input)).toMatchObject({ status: 403, body: bareDenied })
 })
 
 test('a refused request costs a use', async () => {
