@@ -10,8 +10,8 @@ const manifest = new URL('../../node_modules/@sparticuz/chromium/package.json', 
 
 const args = [
   '--no-sandbox',
-  '--no-zygote',
   '--disable-gpu',
+  '--renderer-process-limit=1',
   '--disable-quic',
   '--disable-background-networking',
   '--disable-component-update',
