@@ -1,20 +1,12 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
-import sensible from '@fastify/sensible'
-import fastify, {
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  type FastifyServerOptions,
-} from 'fastify'
-import { ServiceError } from '../errors.ts'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { routeTemplate } from './access-log.ts'
 import type { Admit } from './admission.ts'
 import type { Host } from './answer.ts'
-import { type Call, callOf } from './call.ts'
-import { type Endpoint, failingEndpoint, mountEndpoint, nodeEndpoint, nowhereEndpoint } from './endpoint.ts'
+import type { Call } from './call.ts'
+import { type Endpoint, mountEndpoint, nodeEndpoint, nowhereEndpoint } from './endpoint.ts'
 import { explorerResource } from './explorer.ts'
 import { HelpPages } from './help.ts'
-import { carrier, explorerUrl, isSysPath, noRoute, uiUrl } from './mount-router.ts'
+import { explorerUrl, isSysPath, noRoute, uiUrl } from './mount-router.ts'
 import type { NodeResource, NodeRoute } from './node-resource.ts'
 import type { ApiDocument } from './openapi.ts'
 import type { LongText } from '../lib/long-text.ts'
@@ -26,6 +18,7 @@ import {
   type PreparedRead,
 } from './prepared-answers.ts'
 import { helpOnly, type Resource, unknownPaths } from './resource.ts'
+import { type Routes, routesOf } from './routes.ts'
 import { WebUi } from './web-ui.ts'
 
 /** What one plugin serves below its mounts. */
@@ -57,22 +50,7 @@ export type HttpParts = {
 /** Serves requests; owns no connection. Disposing it ends waiting requests. */
 export type Http = AsyncDisposable & { readonly pipeline: Pipeline; readonly receive: RequestListener }
 
-/**
- * Fastify neither validates nor serialises here. Passing these keeps it from loading its own compilers, which
- * takes a tenth of the start.
- */
-const noCompilers = {
-  compilersFactory: { buildValidator: () => () => () => true, buildSerializer: () => () => JSON.stringify },
-  // Fastify only calls the result, although its type declares a complete ajv function
-} as unknown as NonNullable<FastifyServerOptions['schemaController']>
-
-/**
- * How paths are distinguished. Our one pattern, a generic name, has a single repetition, so it takes time
- * linear in the name's length.
- */
-const routerOptions = { maxParamLength: 1 << 16, allowUnsafeRegex: true }
-
-/** Serves plugins. Fastify keeps their routes; every route leads to the pipeline. */
+/** Serves plugins. Every route leads to the pipeline. */
 export async function openHttp(parts: HttpParts): Promise<Http> {
   const plugins = parts.plugins.map((plugin) => ({ ...plugin, resources: completed(plugin, parts.node) }))
   const prepared =
@@ -82,57 +60,36 @@ export async function openHttp(parts: HttpParts): Promise<Http> {
       ofNode: parts.node.flatMap(preparedNodeReads),
     })
   const pipeline = new Pipeline({ ...parts.pipeline, prepared })
-  const { app, route } = openFastify(parts, pipeline)
-  await app.register(sensible)
   describe(plugins, parts)
-  addRoutes(app, plugins, pipeline, parts)
-  await app.ready()
+  const places = placesOf(plugins, pipeline, parts)
+  const routes = await routesOf(places.map(({ url }) => url))
+  const endpoints = places.map(({ endpoint }) => endpoint(routes.app))
+  const destinations = { pipeline, rewrite: parts.route, endpoints }
+  let isClosing = false
+  const route = (request: IncomingMessage, response: ServerResponse) => {
+    if (isClosing && request.httpVersionMajor === 1) response.setHeader('connection', 'close')
+    request.destinations = destinations
+    routes.route(request, response)
+  }
   return {
     pipeline,
     receive: (request: IncomingMessage, response: ServerResponse) =>
       pipeline.receive(request, response, route),
-    [Symbol.asyncDispose]: async () => app.close(),
+    [Symbol.asyncDispose]: async () => {
+      isClosing = true
+      parts.onClosing()
+    },
   }
 }
 
-/** A Fastify that never responds itself: it routes every request to the pipeline. */
-function openFastify(
-  { route: rewriteUrl, onClosing }: HttpParts,
-  pipeline: Pipeline,
-): { app: FastifyInstance; route: RequestListener } {
-  let route: RequestListener = () => {}
-  const app = fastify({
-    // connections belong to the server's listener, so this one never listens
-    serverFactory: (handler) => {
-      route = handler
-      return createServer()
-    },
-    rewriteUrl,
-    routerOptions,
-    // all our plugins are there at once: no timer for each route
-    pluginTimeout: 0,
-    exposeHeadRoutes: false,
-    genReqId: (raw: IncomingMessage) => callOf(raw).requestId,
-    requestIdHeader: false,
-    frameworkErrors: (_error, request, reply) => malformed(pipeline)(request, reply),
-    schemaController: noCompilers,
-    return503OnClosing: false,
-  })
-  app.addHook('preClose', (done) => {
-    onClosing()
-    done()
-  })
-  app.setNotFoundHandler(handlerOf(pipeline, failingEndpoint(new ServiceError('missing', ''))))
-  app.setErrorHandler((error, request, reply) => handlerOf(pipeline, failingEndpoint(error))(request, reply))
-  return { app, route }
-}
+/** A path, and what is served there. */
+type Place = { readonly url: string; endpoint(app: Routes['app']): Endpoint }
 
-function addRoutes(
-  app: FastifyInstance,
+function placesOf(
   plugins: readonly ServedPlugin[],
   pipeline: Pipeline,
   { admit, host, node, documents }: HttpParts,
-): void {
+): Place[] {
   const pages = plugins.map(
     ({ name, resources }) => [name, resources.flatMap(({ page }) => page ?? [])] as const,
   )
@@ -145,22 +102,25 @@ function addRoutes(
     help,
     host: { ...host, hold: (call: Call, body: string | LongText) => pipeline.hold(call, body) },
   }
-  const serve = (url: string, endpoint: Endpoint) =>
-    app.route({ method: carrier, url, handler: handlerOf(pipeline, endpoint) })
-
-  // one scope for all: one for each plugin would be a tenth of these routes' time, and they share every hook
-  for (const { name, resources } of plugins)
-    for (const resource of resources)
-      for (const url of resource.urls.map((path) => `/${name}${path}`))
-        serve(url, mountEndpoint(resource, url, parts))
-  for (const route of node) serve(route.url, nodeEndpoint(route))
   const nowhere = nowhereEndpoint(admit)
-  serve(noRoute, nowhere)
-  serve(uiUrl, nodeEndpoint(uiResource(new WebUi())))
-  serve(
-    explorerUrl,
-    documents === undefined ? nowhere : nodeEndpoint(explorerResource(app, () => documents.shown())),
-  )
+  return [
+    ...plugins.flatMap(({ name, resources }) =>
+      resources.flatMap((resource) =>
+        resource.urls.map((path) => {
+          const url = `/${name}${path}`
+          return { url, endpoint: () => mountEndpoint(resource, url, parts) }
+        }),
+      ),
+    ),
+    ...node.map((route) => ({ url: route.url, endpoint: () => nodeEndpoint(route) })),
+    { url: noRoute, endpoint: () => nowhere },
+    { url: uiUrl, endpoint: () => nodeEndpoint(uiResource(new WebUi())) },
+    {
+      url: explorerUrl,
+      endpoint: (app) =>
+        documents === undefined ? nowhere : nodeEndpoint(explorerResource(app, () => documents.shown())),
+    },
+  ]
 }
 
 const uiResource = (ui: WebUi): NodeRoute => ({
@@ -173,21 +133,6 @@ function describe(plugins: readonly ServedPlugin[], { node, documents }: HttpPar
     resources.flatMap(({ documented }) => documented().map((one) => ({ ...one, group: name })))
   documents?.all.cover(() => [...node.flatMap(({ documented }) => documented), ...plugins.flatMap(ofPlugin)])
 }
-
-/** Takes a request over from Fastify. */
-const handlerOf =
-  (pipeline: Pipeline, endpoint: Endpoint) =>
-  (
-    { raw, params }: Pick<FastifyRequest, 'raw' | 'params'>,
-    reply: Pick<FastifyReply, 'hijack' | 'raw'>,
-  ): void => {
-    reply.hijack()
-    pipeline.serve(raw, reply.raw, { params, endpoint })
-  }
-
-/** A target that Fastify's router cannot read. */
-const malformed = (pipeline: Pipeline) =>
-  handlerOf(pipeline, failingEndpoint(new ServiceError('invalid', '')))
 
 /** The resources of a plugin, with the help of node-level paths, and a refusal of all other paths. */
 function completed({ name, resources }: ServedPlugin, node: readonly NodeResource[]): Resource[] {
