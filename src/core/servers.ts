@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fail } from '../errors.ts'
 import { KeyedMutex } from '../lib/keyed-mutex.ts'
+import type { WaitingBounds } from '../lib/limiter.ts'
 import { hex, type Random } from '../lib/random.ts'
 import { type Fence, fenced, type SharedStorage, unfenced } from '../storage/shared-storage.ts'
 
@@ -40,20 +41,28 @@ export class Servers {
   /**
    * Runs work while no other work with the same name runs, here or at another server, with current copies. If
    * this server is taken for dead meanwhile, another one may begin, and each later write of this work is
-   * refused. Throws `unavailable` if it is not its turn within a minute. docs/replicas.md#turns
+   * refused. Throws `unavailable` if it is not its turn within a minute, or the refusal of `bounds`.
+   * docs/replicas.md#turns
    */
-  inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
-    return this.#turns.runExclusive(name, () =>
-      this.#shared === undefined ? work() : inSharedTurn(this.#shared, jobOf(name), work),
-    )
+  inTurn<T>(name: string, work: () => Promise<T>, bounds?: WaitingBounds): Promise<T> {
+    const run = () =>
+      this.#shared === undefined ? work() : inSharedTurn(this.#shared, jobOf(name), work, bounds)
+    return bounds === undefined
+      ? this.#turns.runExclusive(name, run)
+      : this.#turns.runWithin(bounds, name, run)
   }
 }
 
 /** Names may be long, and hold what callers have sent. */
 const jobOf = (name: string): string => `turn/${createHash('sha256').update(name).digest('base64url')}`
 
-async function inSharedTurn<T>(shared: SharedStorage, job: string, work: () => Promise<T>): Promise<T> {
-  const fence = await taken(shared, job)
+async function inSharedTurn<T>(
+  shared: SharedStorage,
+  job: string,
+  work: () => Promise<T>,
+  bounds?: WaitingBounds,
+): Promise<T> {
+  const fence = await taken(shared, job, bounds)
   const finished = new AbortController()
   const keeping = unfenced(() => keep(shared, fence, finished.signal))
   try {
@@ -67,12 +76,17 @@ async function inSharedTurn<T>(shared: SharedStorage, job: string, work: () => P
   }
 }
 
-async function taken(shared: SharedStorage, job: string): Promise<Fence> {
-  for (const end = performance.now() + longestWaitMs; ; ) {
+const tooLong = () => fail('unavailable', 'another server has been working on this for too long')
+
+async function taken(
+  shared: SharedStorage,
+  job: string,
+  { ms = longestWaitMs, refusal }: WaitingBounds = { refusal: tooLong },
+): Promise<Fence> {
+  for (const end = performance.now() + ms; ; ) {
     const fence = await shared.holdJob(job, ttlMs)
     if (fence !== undefined) return fence
-    if (performance.now() > end)
-      throw fail('unavailable', 'another server has been working on this for too long')
+    if (performance.now() > end) throw refusal()
     await pause(askMs)
   }
 }

@@ -33,3 +33,27 @@ test('work on another key does not wait', async () => {
   held.resolve()
   await first
 })
+
+test('work within bounds is refused if too many wait or its turn comes too late, and never runs', async () => {
+  const mutex = new KeyedMutex()
+  const held = Promise.withResolvers<void>()
+  const seen: string[] = []
+  const run = (name: string, bounds: { most?: number; ms?: number }) =>
+    mutex.runWithin({ ...bounds, refusal: () => new Error(`${name} refused`) }, 'key', async () => {
+      seen.push(name)
+      await held.promise
+    })
+
+  const first = run('first', {})
+  const late = run('late', { ms: 1 })
+  const second = run('second', { most: 2, ms: 1_000_000 })
+
+  await expect(run('third', { most: 2 })).rejects.toThrow('third refused')
+  await expect(late).rejects.toThrow('late refused')
+  const fourth = run('fourth', { most: 2 })
+  expect(seen).toEqual(['first'])
+  held.resolve()
+  await Promise.all([first, second, fourth])
+  expect(seen).toEqual(['first', 'second', 'fourth'])
+  expect(mutex.pending('key')).toBeUndefined()
+})

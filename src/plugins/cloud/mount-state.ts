@@ -4,8 +4,9 @@ import { RecordCache } from '../../core/record-cache.ts'
 import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import type { Servers } from '../../core/servers.ts'
-import { fail } from '../../errors.ts'
+import { fail, refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { WaitingBounds } from '../../lib/limiter.ts'
 import { type ConfigRecord, readConfigRecord } from './config/config-record.ts'
 import { type FieldNames, namesOf } from './field-names.ts'
 import type { Intents } from './intents/intents.ts'
@@ -41,9 +42,18 @@ export type MountStateParts = {
 }
 
 /** The most roles of a kind that a mount can have. docs/limits.md#cloud-credentials */
-export type RoleLimits = { readonly staticRoles: number; readonly federatedRoles: number }
+export type RoleLimits = {
+  readonly staticRoles: number
+  readonly federatedRoles: number
+  /** How long a write of a role waits for other writes of it, and how many may wait. */
+  readonly writeTurnMs: number
+  readonly waitingWrites: number
+}
 
-const usualLimits: RoleLimits = { staticRoles: 1_000, federatedRoles: 1_000 }
+const usualLimits: RoleLimits = {
+  ...{ staticRoles: 1_000, federatedRoles: 1_000 },
+  ...{ writeTurnMs: 20_000, waitingWrites: 20 },
+}
 
 const maxCachedRoles = 10_000
 const maxCachedText = 16_384
@@ -259,8 +269,16 @@ export class MountState implements AsyncDisposable {
   }
 
   /** Serializes the writes and deletions of one role, across servers. */
-  inRoleTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
-    return this.#parts.servers.inTurn(`cloud/role/${this.accessor}/${name}`, work)
+  inRoleTurn<T>(name: string, work: () => Promise<T>, bounds?: WaitingBounds): Promise<T> {
+    return this.#parts.servers.inTurn(`cloud/role/${this.accessor}/${name}`, work, bounds)
+  }
+
+  /** For the turn of a request that writes a role: those before it may wait for the directory, one after the other. */
+  writeBounds(name: string): WaitingBounds {
+    return {
+      ...{ ms: this.limits.writeTurnMs, most: this.limits.waitingWrites },
+      refusal: () => refuse('throttled', `other requests are writing role '${name}'; try again`),
+    }
   }
 
   /**
@@ -272,8 +290,8 @@ export class MountState implements AsyncDisposable {
   }
 
   /** Serializes the writes of one static role, across servers. */
-  inStaticRoleTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
-    return this.#parts.servers.inTurn(`cloud/static-role/${this.accessor}/${name}`, work)
+  inStaticRoleTurn<T>(name: string, work: () => Promise<T>, bounds?: WaitingBounds): Promise<T> {
+    return this.#parts.servers.inTurn(`cloud/static-role/${this.accessor}/${name}`, work, bounds)
   }
 
   /** Serializes the rotations of one static role, across servers. A rotation takes the role's turn to write. */

@@ -24,35 +24,39 @@ import { writeStandaloneRole } from '../federation/write-standalone-role.ts'
  */
 export function writeRole(name: string, sent: RoleInput, roleWork: RoleWork): Promise<void> {
   const { state } = roleWork
-  return state.inRoleTurn(name, async () => {
-    if ((await state.findConfig()) === undefined) throw configIsNil()
-    const stored = await state.findRole(name)
-    if (sent.federated_client_id ?? stored?.federated_client_id)
-      return writeStandaloneRole(name, { stored, sent }, roleWork)
-    const work = { ...roleWork, upstream: await state.upstream() }
-    const terms = changedTerms(stored, sent, state.names)
-    const target = await checkedTarget(terms, work)
-    const lists = changedLists(terms, sent, state.names)
-    checkIssued({ ...terms, ...lists }, state.names)
-    await checkSameType(name, stored, terms, work)
-    await checkRoomFor(stored, terms, work)
-    if (credentialTypeOf(terms) === 'federated') await checkIdentityToken(name, roleWork)
-    const roles = lists.roles && (await resolveRoles(lists.roles, work))
-    const groups = lists.groups && (await resolveGroups(lists.groups, work))
-    const role: RoleRecord = { ...terms, ...target, roles, groups }
-    if (lists.app_roles !== undefined)
-      role.app_roles = lists.app_roles && (await resolveAppRoles(lists.app_roles, work))
-    const rights = [...(roles ?? []), ...(groups ?? []), ...(role.app_roles ?? [])]
-    if (role.application_object_id === '' && rights.length === 0) {
-      const { word } = state.names
-      throw refuse(
-        'invalid',
-        `either ${word} role definitions, group definitions, or an Application Object ID must be provided`,
-      )
-    }
-    if (role.persist_app) await storePersisted(name, role, work)
-    else await storeWithTrust(name, role, work)
-  })
+  return state.inRoleTurn(
+    name,
+    async () => {
+      if ((await state.findConfig()) === undefined) throw configIsNil()
+      const stored = await state.findRole(name)
+      if (sent.federated_client_id ?? stored?.federated_client_id)
+        return writeStandaloneRole(name, { stored, sent }, roleWork)
+      const work = { ...roleWork, upstream: await state.upstream() }
+      const terms = changedTerms(stored, sent, state.names)
+      const target = await checkedTarget(terms, work)
+      const lists = changedLists(terms, sent, state.names)
+      checkIssued({ ...terms, ...lists }, state.names)
+      await checkSameType(name, stored, terms, work)
+      await checkRoomFor(stored, terms, work)
+      if (credentialTypeOf(terms) === 'federated') await checkIdentityToken(name, roleWork)
+      const roles = lists.roles && (await resolveRoles(lists.roles, work))
+      const groups = lists.groups && (await resolveGroups(lists.groups, work))
+      const role: RoleRecord = { ...terms, ...target, roles, groups }
+      if (lists.app_roles !== undefined)
+        role.app_roles = lists.app_roles && (await resolveAppRoles(lists.app_roles, work))
+      const rights = [...(roles ?? []), ...(groups ?? []), ...(role.app_roles ?? [])]
+      if (role.application_object_id === '' && rights.length === 0) {
+        const { word } = state.names
+        throw refuse(
+          'invalid',
+          `either ${word} role definitions, group definitions, or an Application Object ID must be provided`,
+        )
+      }
+      if (role.persist_app) await storePersisted(name, role, work)
+      else await storeWithTrust(name, role, work)
+    },
+    state.writeBounds(name),
+  )
 }
 
 /**

@@ -10,13 +10,7 @@ import { checkIsNotOwn } from '../roles/write-role.ts'
 import type { Application, PasswordCredential } from '../upstream/index.ts'
 import { callWithin, orRefuse } from '../upstream-work.ts'
 import { logLeft } from './leaving-passwords.ts'
-import {
-  addStaticPassword,
-  finishRotation,
-  inTurn,
-  type StaticWork,
-  withPassword,
-} from './rotate-static-role.ts'
+import { addStaticPassword, finishRotation, type StaticWork, withPassword } from './rotate-static-role.ts'
 import { changedStaticTerms, type StaticRoleInput, type StaticTerms } from './static-role-input.ts'
 import type { StaticPassword, StaticRole } from './static-role-record.ts'
 import type { StoredStaticRole } from './static-role-store.ts'
@@ -24,12 +18,16 @@ import type { StoredStaticRole } from './static-role-store.ts'
 type WriteWork = StaticWork & { readonly requester: Requester }
 type Ready = WriteWork & { readonly upstream: ReadyUpstream }
 
+/** The turn of a request, which does not wait long. */
+const inWriteTurn = <T>(name: string, { state }: WriteWork, change: () => Promise<T>): Promise<T> =>
+  state.inStaticRoleTurn(name, change, state.writeBounds(name))
+
 /**
  * Creates or updates a static role. A new role, or one with another application, gets its password before it
  * is stored; if that fails, nothing is stored. docs/cloud-static-roles.md#writing-a-role
  */
 export function writeStaticRole(name: string, sent: StaticRoleInput, writeWork: WriteWork): Promise<void> {
-  return inTurn(name, writeWork, async () => {
+  return inWriteTurn(name, writeWork, async () => {
     const work = await ready(writeWork)
     const { state, clock } = work
     const before = await state.staticRoles.read(name)
@@ -72,7 +70,7 @@ async function updateTerms(
  * it names another one; then nothing is stored. docs/cloud-static-roles.md#import
  */
 export function repeatImport(name: string, sent: StaticRoleInput, writeWork: WriteWork): Promise<boolean> {
-  return inTurn(name, writeWork, async () => {
+  return inWriteTurn(name, writeWork, async () => {
     const work = await ready(writeWork)
     const before = await work.state.staticRoles.read(name)
     if (before === undefined || !isRepeated(before.role, sent)) return false
@@ -95,7 +93,7 @@ export const keepsImported = ({ skip_import_rotation, defer_initial_creds }: Sta
 
 /** Stores a role with a password that exists already. docs/cloud-static-roles.md#import */
 export const importStaticPassword = (name: string, sent: StaticRoleInput, work: WriteWork): Promise<void> =>
-  inTurn(name, work, async () => (await toImport(name, sent, work)).store())
+  inWriteTurn(name, work, async () => (await toImport(name, sent, work)).store())
 
 /**
  * Like `importStaticPassword`, and adds another password, which `rotate` puts in its place. Until then the role
@@ -106,7 +104,7 @@ export function importAndReplace(
   sent: StaticRoleInput,
   writeWork: WriteWork,
 ): Promise<{ rotate(): Promise<void> }> {
-  return inTurn(name, writeWork, async () => {
+  return inWriteTurn(name, writeWork, async () => {
     const { role, work, store } = await toImport(name, sent, writeWork)
     const made = await addStaticPassword(name, role, work)
     try {
@@ -158,6 +156,8 @@ async function storeImported(
       ({ key_id }) => key_id === current.key_id,
     )
     await checkIsStaying(current.key_id, application, state)
+    // another import may have stored it meanwhile
+    await checkIsFree(name, current.key_id, application, work)
     const taken = leaving.map((one) => state.staticRoles.takingRetirement(one))
     await state.staticRoles.write(name, before, role, taken)
   })

@@ -618,6 +618,23 @@ describe('an import', () => {
     succeed(await fixture.root.delete('azure/static-roles/thief'), 204)
   })
 
+  test('of one password at two mounts at once: one of them gets it', async () => {
+    const { application, keyId } = aPassword('contested')
+    const body = { application_object_id: application.id, secret_id: keyId, skip_import_rotation: true }
+    const paths = ['cloud', 'azure', 'cloud'].map((mount, at) => `${mount}/static-roles/contested-${at}`)
+
+    const answers = await Promise.all(paths.map((path) => fixture.root.write(`${path}/import`, body)))
+
+    const refused = answers.filter(({ status }) => status !== 204)
+    expect(refused.map((answer) => errorOf(answer))).toEqual([
+      expect.stringMatching(/^400 the password '.*' belongs to /),
+      expect.stringMatching(/^400 the password '.*' belongs to /),
+    ])
+    const stored = await Promise.all(paths.map((path) => fixture.root.read(path)))
+    expect(stored.map(({ status }) => status).toSorted()).toEqual([200, 404, 404])
+    for (const path of paths) succeed(await fixture.root.delete(path), 204)
+  })
+
   test('of a password that a lease has is refused, until the lease has ended', async () => {
     const application = anApplication(fixture, 'leased')
     succeed(await fixture.root.write('cloud/roles/leased', { application_object_id: application.id }), 204)
