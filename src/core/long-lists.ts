@@ -76,8 +76,8 @@ class Parts {
   }
 
   /** Throws if the list becomes too long. */
-  add(text: string): void {
-    const part = Buffer.from(text)
+  add(text: string | Buffer): void {
+    const part = typeof text === 'string' ? Buffer.from(text) : text
     this.#bytes += part.length
     if (this.#bytes > this.#mostBytes) throw tooLong()
     this.all.push(part)
@@ -119,7 +119,7 @@ type Detailed =
 
 /** Names with what is known of each, as the data of a list. Many become text in steps, as names do. */
 export async function listedDetails(
-  details: AsyncIterable<readonly [name: string, shown: object]>,
+  details: AsyncIterable<readonly [name: string, shown: object | LongText]>,
   limits: Limits,
 ): Promise<Detailed> {
   const work = new LongWork()
@@ -127,17 +127,19 @@ export async function listedDetails(
   const parts = new Parts(limits)
   let held: [string, object][] = []
   for await (const [name, shown] of details) {
-    if (held.length === detailsAtOnce) {
+    const isLong = shown instanceof LongText
+    if (held.length === detailsAtOnce || (isLong && held.length > 0)) {
       parts.add(detailsPartOf(held, parts.isEmpty))
       held = []
     }
     if (work.isDue) await work.giveWay()
     names.push(name)
-    held.push([name, shown])
+    if (!isLong) held.push([name, shown])
+    else for (const part of shown.between(longDetailPrefix(name, parts.isEmpty), '').parts) parts.add(part)
   }
   if (names.length === 0) return { data: {} }
   if (parts.isEmpty) return { data: { keys: names, key_info: Object.fromEntries(held) } }
-  parts.add(`${detailsPartOf(held, false)}}}`)
+  parts.add(held.length === 0 ? '}}' : `${detailsPartOf(held, false)}}}`)
   const ofNames = new Parts(limits)
   for (const some of slices(names)) {
     ofNames.add(partOf(some, ofNames.isEmpty))
@@ -147,7 +149,12 @@ export async function listedDetails(
 }
 
 const detailsPartOf = (details: readonly (readonly [string, object])[], isFirst: boolean): string =>
-  `${isFirst ? '],"key_info":{' : ','}${membersOf(details)}`
+  `${detailsPrefix(isFirst)}${membersOf(details)}`
+
+const longDetailPrefix = (name: string, isFirst: boolean): string =>
+  `${detailsPrefix(isFirst)}${JSON.stringify(name)}:`
+
+const detailsPrefix = (isFirst: boolean): string => (isFirst ? '],"key_info":{' : ',')
 
 const membersOf = (details: readonly (readonly [string, object])[]): string =>
   details.map(([name, shown]) => `${JSON.stringify(name)}:${JSON.stringify(shown)}`).join(',')

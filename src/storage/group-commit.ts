@@ -1,5 +1,6 @@
 import { ServiceError } from '../errors.ts'
-import { decide, type RowWrite, type Step, type Waiting, waitingStep } from './group.ts'
+import { inTurns } from '../lib/in-turns.ts'
+import { decide, type Decided, type RowWrite, type Step, type Waiting, waitingStep } from './group.ts'
 import type { StoredRecord } from './storage.ts'
 
 /** The engine: reads see only committed rows; `commit` is atomic and resolves once durable. */
@@ -57,12 +58,7 @@ export class GroupCommit {
   }
 
   #commitNext(): void {
-    const {
-      taken,
-      succeeded: decided,
-      failed,
-      rows,
-    } = decide(this.#waiting, {
+    const deciding = decide(this.#waiting, {
       read: (key) => this.#engine.read(key),
       keysUnder: (prefix, limit) => this.#engine.keysUnder(prefix, limit),
       nextRevision: () => {
@@ -70,6 +66,11 @@ export class GroupCommit {
         return this.#revision
       },
     })
+    // steps that arrive meanwhile join this group or wait for the next one
+    void inTurns(deciding).then((decided) => this.#commit(decided))
+  }
+
+  #commit({ taken, succeeded: decided, failed, rows }: Decided): void {
     this.#waiting = taken === this.#waiting.length ? [] : this.#waiting.slice(taken)
     for (const { waiting, cause } of failed) waiting.reject(cause)
     if (rows.length === 0) {

@@ -1,3 +1,4 @@
+import type { Steps } from '../lib/in-turns.ts'
 import type { StoredRecord, WriteOptions } from './storage.ts'
 
 /** One row written by a group; a `value` of undefined deletes the key. */
@@ -40,6 +41,8 @@ export type Step<T> = {
    * only before its first put, so that a failed step writes nothing.
    */
   run(group: Group): T
+  /** As `run`, in steps. For a step of many rows: others may read meanwhile, but nobody writes. */
+  runInSteps?(group: Group): Steps<T>
 }
 
 /** What committed rows look like to a group, and the revisions it gives. */
@@ -53,6 +56,7 @@ export type GroupSource = {
 export type Waiting = {
   readonly step: Step<unknown>
   run(group: Group): void
+  runInSteps?(group: Group): Steps<void>
   settle(): void
   reject(cause: unknown): void
 }
@@ -80,13 +84,18 @@ export function waitingStep<T>(
     run: (group) => {
       result = step.run(group)
     },
+    ...(step.runInSteps && {
+      *runInSteps(group: Group) {
+        if (step.runInSteps !== undefined) result = yield* step.runInSteps(group)
+      },
+    }),
     settle: () => resolve(result),
     reject,
   }
 }
 
 /** Runs waiting steps one after the other until the group is full. Nothing is written yet. */
-export function decide(waiting: readonly Waiting[], source: GroupSource): Decided {
+export function* decide(waiting: readonly Waiting[], source: GroupSource): Steps<Decided> {
   const overlay = new Map<string, DecidedRow>()
   let bytes = 0
   const group: Group = {
@@ -121,7 +130,8 @@ export function decide(waiting: readonly Waiting[], source: GroupSource): Decide
     if (taken === maxGroupSteps || bytes >= maxGroupBytes) break
     taken += 1
     try {
-      each.run(group)
+      if (each.runInSteps === undefined) each.run(group)
+      else yield* each.runInSteps(group)
       succeeded.push(each)
     } catch (cause) {
       failed.push({ waiting: each, cause })

@@ -1,5 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { ServiceError } from '../errors.ts'
+import { atOnce, type Steps } from '../lib/in-turns.ts'
+import { slicesOf } from '../lib/slices.ts'
 import type { Group, Step } from './group.ts'
 import { type BatchEntry, type Change, keep, type StoredRecord, type WriteOptions } from './storage.ts'
 
@@ -26,21 +28,33 @@ export const takeStep = (key: string, options?: WriteOptions): Step<StoredRecord
   },
 })
 
+/** A batch of more rows is decided in steps of so many. */
+const rowsPerStep = 64
+
 export const writeStep = (batch: readonly BatchEntry[]): Step<boolean> => ({
   keys: batch.map(({ key }) => key),
   seesRows: batch.some(
     ({ value, expect }) => expect !== undefined && (expect !== 'absent' || value === undefined),
   ),
-  run: (group) => {
-    if (!batch.every((entry) => isAsExpected(group, entry))) return false
-    for (const { key, value } of batch) if (value !== undefined) checkLength(key)
-    for (const { key, value, expect, keepsRevision, isUncopied } of batch) {
+  run: (group) => atOnce(writing(batch, group)),
+  ...(batch.length > rowsPerStep && { runInSteps: (group: Group) => writing(batch, group) }),
+})
+
+function* writing(batch: readonly BatchEntry[], group: Group): Steps<boolean> {
+  for (const some of slicesOf(batch, rowsPerStep)) {
+    if (!some.every((entry) => isAsExpected(group, entry))) return false
+    for (const { key, value } of some) if (value !== undefined) checkLength(key)
+    yield
+  }
+  for (const some of slicesOf(batch, rowsPerStep)) {
+    for (const { key, value, expect, keepsRevision, isUncopied } of some) {
       const kept = keepsRevision === true && typeof expect === 'number' ? expect : undefined
       group.put(key, value, { kept, ...(isUncopied && { isUncopied }) })
     }
-    return true
-  },
-})
+    yield
+  }
+  return true
+}
 
 /** Returns the number of deleted keys. */
 export const deleteStep = (prefix: string, options?: WriteOptions): Step<number> => ({

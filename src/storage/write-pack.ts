@@ -1,29 +1,37 @@
 import { Buffer } from 'node:buffer'
+import type { Steps } from '../lib/in-turns.ts'
 import type { RowWrite } from './group.ts'
 
 const headBytes = 4
 const rowHeadBytes = 16
 const deleted = 0xffffffff
+/** Bytes that are packed in one step; each row counts for some more. */
+const [packedAtOnce, leastPacked] = [256 * 1024, 2_048]
 
 /**
  * Packs the rows of a group into one block that can be transferred to another thread without a copy. Format:
  * the number of rows; then for each row its revision (float64, negative if the row keeps it), the lengths of key and value (uint32 each;
  * value length 0xffffffff means a deletion), key and value.
  */
-export function packRows(rows: readonly RowWrite[]): ArrayBuffer {
+export function* packRows(rows: readonly RowWrite[]): Steps<ArrayBuffer> {
   let size = headBytes
   for (const { key, value } of rows) size += rowHeadBytes + Buffer.byteLength(key) + (value?.length ?? 0)
   const packed = Buffer.from(new ArrayBuffer(size))
   let at = packed.writeUInt32LE(rows.length, 0)
+  let packedSince = 0
   for (const { key, value, revision, keepsRevision } of rows) {
     packed.writeDoubleLE(keepsRevision ? -revision : revision, at)
     const keyBytes = packed.write(key, at + rowHeadBytes)
     packed.writeUInt32LE(keyBytes, at + 8)
     packed.writeUInt32LE(value?.length ?? deleted, at + 12)
-    at += rowHeadBytes + keyBytes
-    if (value === undefined) continue
-    packed.set(value, at)
-    at += value.length
+    if (value !== undefined) packed.set(value, at + rowHeadBytes + keyBytes)
+    const rowBytes = rowHeadBytes + keyBytes + (value?.length ?? 0)
+    at += rowBytes
+    packedSince += leastPacked + rowBytes
+    if (packedSince > packedAtOnce) {
+      packedSince = 0
+      yield
+    }
   }
   // allocated as an ArrayBuffer above
   return packed.buffer as ArrayBuffer

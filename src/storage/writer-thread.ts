@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { inTurns } from '../lib/in-turns.ts'
 import type { RowWrite } from './group.ts'
 import type { LogState } from './log-keeper.ts'
 import type { WriterData, WriterReply } from './sqlite-writer.ts'
@@ -38,8 +39,8 @@ export class WriterThread implements AsyncDisposable {
 
   /** All or nothing; rejects with a ServiceError `unavailable`. */
   async commit(rows: readonly RowWrite[]): Promise<void> {
+    const packed = await inTurns(packRows(rows))
     if (this.#worker === undefined) await this.ready()
-    const packed = packRows(rows)
     return this.#request((worker) => worker.postMessage(packed, [packed]))
   }
 

@@ -1,7 +1,8 @@
 import { Buffer } from 'node:buffer'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { listedNames, LongLists } from '../../src/core/long-lists.ts'
+import { listedDetails, listedNames, LongLists } from '../../src/core/long-lists.ts'
+import { LongText } from '../../src/lib/long-text.ts'
 import { enableAuditFile } from '../support/audit-file.ts'
 import type { Answer } from '../support/client.ts'
 import { startTestServer } from '../support/start-server.ts'
@@ -158,6 +159,25 @@ test.each([0, 2_000, 2_001, 4_000, 12_345])(
     }
   },
 )
+
+test.each([
+  { name: 'short ones', lengths: Array<number>(20).fill(1) },
+  { name: 'a long one alone', lengths: [900] },
+  { name: 'long ones among short ones', lengths: [900, 1, 900, ...Array<number>(20).fill(1), 900] },
+])('details may be long texts: $name', async ({ lengths }) => {
+  const whole = lengths.map((length, at): [string, object] => [`"${at}"`, { is: 'x'.repeat(length) }])
+  async function* details() {
+    for (const [name, shown] of whole) {
+      const text = Buffer.from(JSON.stringify(shown))
+      yield [name, text.length > 100 ? new LongText([text.subarray(0, 9), text.subarray(9)]) : shown] as const
+    }
+  }
+
+  const reply = await listedDetails(details(), new LongLists())
+
+  const text = 'longData' in reply ? reply.longData.toString() : JSON.stringify(reply.data)
+  expect(JSON.parse(text)).toEqual({ keys: whole.map(([name]) => name), key_info: Object.fromEntries(whole) })
+})
 
 test('concurrent long lists are complete, and continue where a page ended', async () => {
   await using server = await startTestServer()

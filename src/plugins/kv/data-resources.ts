@@ -5,6 +5,7 @@ import { refuse } from '../../errors.ts'
 import { type Exchange, type Reply, type Resource, resource } from '../../http/resource.ts'
 import { namesTag } from '../../lib/entity-tag.ts'
 import { exactDurationField, intField, mapField } from '../../lib/fields.ts'
+import { atOnce } from '../../lib/in-turns.ts'
 import { isJsonNumber, type JsonObject, parseLossless } from '../../lib/json.ts'
 import { mergePatched } from '../../lib/merge-patch.ts'
 import { checkMayWrite } from './access.ts'
@@ -230,7 +231,7 @@ export function dataResources(parts: DataParts): Resource[] {
           await keys.change(params.path, {
             apply: (draft) => {
               checkIfMatch(exchange, draft.head)
-              softDelete(draft, [draft.head?.current ?? 0], actorOf(exchange, 'delete'))
+              atOnce(softDelete(draft, [draft.head?.current ?? 0], actorOf(exchange, 'delete')))
             },
           })
           return undefined

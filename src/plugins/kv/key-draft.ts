@@ -4,19 +4,52 @@ import type { Head, Version } from './key-record.ts'
 /** The records of a key begin with these, in the view of its mount. */
 export const headPrefix = 'k/'
 export const versionPrefix = 'v/'
+export const dataPrefix = 'd/'
 export const remainsPrefix = 'gone/'
+export const outsidePrefix = 'out/'
 /** Keys without a version: heads are counted without being read. */
 export const barePrefix = 'bare/'
 
 const digits = 10
-const rowKey = (id: string, number: number): string =>
-  `${versionPrefix}${id}/${String(number).padStart(digits, '0')}`
+const rowKey = (prefix: string, id: string, number: number): string =>
+  `${prefix}${id}/${String(number).padStart(digits, '0')}`
 
 /** The number of the version in a record with this key. */
 export const versionNumberIn = (key: string): number => Number(key.slice(key.lastIndexOf('/') + 1))
 
 /** The record of an earlier version. */
-export const versionKey = rowKey
+export const versionKey = (id: string, number: number): string => rowKey(versionPrefix, id, number)
+
+/** The record of the data of an earlier version, if that is long. */
+export const dataKey = (id: string, number: number): string => rowKey(dataPrefix, id, number)
+
+/** Longer data of an earlier version has a record of its own: who needs the version only does not read it. */
+const longData = 4_096
+
+type EarlierRows = {
+  /** The head that goes with them. */
+  readonly head: Head
+  readonly row: readonly [key: string, version: Version | undefined]
+  /** If its record changes. */
+  readonly data?: readonly [key: string, data: string | undefined]
+}
+
+/** The records of an earlier version; undefined deletes it. */
+export function earlierRows(head: Head, number: number, version: Version | undefined): EarlierRows {
+  const key = versionKey(head.id, number)
+  const { lastApart = 0 } = head
+  if (version?.data !== undefined && version.data.length > longData) {
+    const { data, ...rest } = version
+    return {
+      head: { ...head, lastApart: Math.max(lastApart, number) },
+      row: [key, { ...rest, isApart: true }],
+      data: [dataKey(head.id, number), data],
+    }
+  }
+  const keepsData = version !== undefined && !version.destroyed
+  if (keepsData || number > lastApart) return { head, row: [key, version] }
+  return { head, row: [key, version], data: [dataKey(head.id, number), undefined] }
+}
 
 /** The id of a key that has no version. */
 const bareId = (head: Head | undefined): string | undefined => (head?.current === 0 ? head.id : undefined)
@@ -31,8 +64,11 @@ export function bareEntries(before: Head | undefined, now: Head | undefined): Vi
   ]
 }
 
-/** A key with more versions than this is removed in the background. */
+/** More versions than this are removed in the background. */
 const removedAtOnce = 1_000
+
+/** Versions that nobody can reach any more: all of a removed key, or those below a number. */
+export type Remains = { readonly id: string; readonly below?: number }
 
 /**
  * A key while a change is decided: its head, and those of its earlier versions that the change needs. Writes
@@ -44,10 +80,12 @@ export class KeyDraft {
   readonly now: number
   /** Further records to write in the same step. */
   readonly also: ViewEntry[] = []
-  /** Ids of removed keys whose versions are deleted later. */
-  readonly remains: string[] = []
+  /** What is deleted later. */
+  readonly remains: Remains[] = []
   readonly #before: Head | undefined
   readonly #rows = new Map<string, Version | undefined>()
+  /** Data that stands apart. */
+  readonly #dataRows = new Map<string, string | undefined>()
   readonly #loaded: Map<string, Version>
 
   constructor(head: Head | undefined, loaded: Map<string, Version>, now: number) {
@@ -62,14 +100,28 @@ export class KeyDraft {
     const { head } = this
     if (head === undefined || number < 1 || number > head.current) return undefined
     if (number === head.current) return head.last
-    const key = rowKey(head.id, number)
-    return this.#rows.has(key) ? this.#rows.get(key) : this.#loaded.get(key)
+    const key = versionKey(head.id, number)
+    if (!this.#rows.has(key)) return this.#loaded.get(key)
+    const version = this.#rows.get(key)
+    if (version?.isApart !== true) return version
+    const data = this.#dataRows.get(dataKey(head.id, number))
+    return data === undefined ? version : { ...version, data }
   }
 
   /** Replaces a version; undefined deletes one that is not the current one. */
   set(head: Head, number: number, version: Version | undefined): void {
-    if (number < head.current) this.#rows.set(rowKey(head.id, number), version)
+    if (number < head.current) this.#setEarlier(head, number, version)
     else if (version !== undefined) this.head = { ...head, last: version }
+  }
+
+  /** Deletes the versions from `first` on that are below a number. */
+  leaveOut(head: Head, first: number, below: number): void {
+    if (below - first <= removedAtOnce) {
+      for (let number = first; number < below; number += 1) this.#setEarlier(head, number, undefined)
+      return
+    }
+    this.remains.push({ id: head.id, below })
+    this.also.push({ key: outsidePrefix + head.id, value: below, isUncopied: true })
   }
 
   /** Deletes the key with all its versions. */
@@ -79,30 +131,48 @@ export class KeyDraft {
     this.head = undefined
     const first = Math.max(1, head.oldest)
     if (head.current - first > removedAtOnce) {
-      this.remains.push(head.id)
+      this.remains.push({ id: head.id })
       this.also.push({ key: remainsPrefix + head.id, value: true, isUncopied: true })
     } else {
-      for (let number = first; number < head.current; number += 1)
-        this.#rows.set(rowKey(head.id, number), undefined)
+      for (let number = first; number < head.current; number += 1) this.#setRows(head, number, undefined)
     }
+  }
+
+  #setEarlier(head: Head, number: number, version: Version | undefined): void {
+    const changed = this.#setRows(head, number, version)
+    if (changed !== head) this.head = changed
+  }
+
+  #setRows(before: Head, number: number, version: Version | undefined): Head {
+    const { head, row, data } = earlierRows(before, number, version)
+    this.#rows.set(...row)
+    if (data !== undefined) this.#dataRows.set(...data)
+    return head
   }
 
   /** The records that change besides the head. */
   entries(): ViewEntry[] {
-    const rows = [...this.#rows].map(([key, value]): ViewEntry => ({ key, value, isUncopied: true }))
+    const rows = [...this.#rows, ...this.#dataRows].map(
+      ([key, value]): ViewEntry => ({ key, value, isUncopied: true }),
+    )
     return [...rows, ...bareEntries(this.#before, this.head), ...this.also]
   }
 
   /** A copy, to which the draft can be set back. */
   mark() {
-    return { head: this.head, rows: [...this.#rows], also: this.also.length, remains: this.remains.length }
+    return {
+      ...{ head: this.head, rows: [...this.#rows], dataRows: [...this.#dataRows] },
+      ...{ also: this.also.length, remains: this.remains.length },
+    }
   }
 
   /** Undoes what was changed since `mark`. */
-  reset({ head, rows, also, remains }: ReturnType<KeyDraft['mark']>): void {
+  reset({ head, rows, dataRows, also, remains }: ReturnType<KeyDraft['mark']>): void {
     this.head = head
     this.#rows.clear()
-    for (const [key, value] of rows) this.#rows.set(key, value)
+    for (const row of rows) this.#rows.set(...row)
+    this.#dataRows.clear()
+    for (const row of dataRows) this.#dataRows.set(...row)
     this.also.length = also
     this.remains.length = remains
   }

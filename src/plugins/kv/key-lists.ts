@@ -3,6 +3,7 @@ import type { View } from '../../core/barrier/view.ts'
 import { levelOf } from '../../core/key-level.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { LongWork } from '../../lib/long-work.ts'
+import { slicesOf } from '../../lib/slices.ts'
 import type { NameCipher } from './name-cipher.ts'
 import { firstAfter } from './pages.ts'
 import { sortedNames } from './sorted-names.ts'
@@ -194,10 +195,6 @@ export class KeyLists {
       if (after === undefined || keys.length < pageSize) return
     }
   }
-}
-
-function* slicesOf<T>(items: readonly T[], size: number): Generator<readonly T[], void, undefined> {
-  for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size)
 }
 
 /** The keys of a deeper folder may share components: their lists are not kept. */

@@ -13,6 +13,8 @@ const version = z.object({
   destroyed: z.boolean(),
   /** As JSON text; absent once it is destroyed. */
   data: z.string().exactOptional(),
+  /** Of an earlier version: its data has a record of its own. */
+  isApart: z.literal(true).exactOptional(),
   createdBy: actor,
   deletedBy: actor.exactOptional(),
 })
@@ -40,6 +42,8 @@ const head = z.object({
   metadataVersion: z.number(),
   /** Number of changes of any kind. */
   changes: z.number(),
+  /** No later version than this has its data in a record of its own. */
+  lastApart: z.number().exactOptional(),
   /** The current version. */
   last: version.exactOptional(),
 })

@@ -1,4 +1,4 @@
-import type { View, ViewEntry } from '../../core/barrier/view.ts'
+import type { View, ViewEntry, ViewRecord } from '../../core/barrier/view.ts'
 import type { ListClient } from '../../core/long-lists.ts'
 import { RecordCache } from '../../core/record-cache.ts'
 import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
@@ -7,8 +7,12 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Limiter } from '../../lib/limiter.ts'
 import { LongWork } from '../../lib/long-work.ts'
 import {
+  dataKey,
+  dataPrefix,
   headPrefix,
   KeyDraft,
+  outsidePrefix,
+  type Remains,
   remainsPrefix,
   versionKey,
   versionNumberIn,
@@ -34,8 +38,10 @@ export type WholeKey = { readonly head: Head; readonly versions: Map<number, Ver
 export type KeyChange<T> = {
   /** The numbers of earlier versions that `apply` looks at or changes. */
   readonly versions?: Iterable<number>
+  /** It needs the data of these versions too. */
+  readonly readsData?: true
   /** Must be pure, except for what it does to the draft, and may run again. Throws to refuse. */
-  apply(draft: KeyDraft): T
+  apply(draft: KeyDraft): T | Promise<T>
 }
 
 export type KeysParts = {
@@ -65,6 +71,8 @@ const maxCachedEarlier = 1_000
 const maxCachedText = 8_192
 /** Versions can be large, and the first ones are read before the call takes its turn. */
 const [firstVersions, versionPage] = [4, 16]
+/** So many versions are deleted in a step in the background. */
+const deletedAtOnce = 250
 /** The most data of versions that one change reads, in characters. */
 const mostChanged = 64 * 1024 * 1024
 
@@ -111,35 +119,53 @@ export class Keys implements Disposable {
     const versions = copy?.revision === revision ? copy.versions : {}
     if (versions[number] !== undefined) return versions[number]
     const { drops } = this.#earlierVersions
-    const stored = await this.#view.get(versionKey(head.id, number))
+    const stored = await this.#wholeVersion(head.id, number)
     if (stored === undefined) return undefined
-    const version = { version: readVersion(stored) }
+    const version = { version: stored }
     this.#earlierVersions.set(path, { revision, versions: { ...versions, [number]: version } }, drops)
     return version
+  }
+
+  /** A version with its data; undefined if it does not exist. */
+  async #wholeVersion(id: string, number: number): Promise<Version | undefined> {
+    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+      const stored = await this.#view.get(versionKey(id, number))
+      if (stored === undefined) return undefined
+      const version = await this.#withData(id, number, readVersion(stored))
+      if (version !== undefined) return version
+    }
+    throw tooMany()
+  }
+
+  /** Undefined if its data was removed meanwhile. */
+  async #withData(id: string, number: number, version: Version): Promise<Version | undefined> {
+    if (version.isApart !== true) return version
+    const data = await this.#view.get(dataKey(id, number))
+    return typeof data === 'string' ? { ...version, data } : undefined
   }
 
   /** A key with all its versions at one moment, without their data. Ends when the client disconnects. */
   async described(path: string, client: ListClient): Promise<WholeKey | undefined> {
     using turn = new LargeTurn(this.#parts.large, client)
-    return await this.#all(path, turn, (version) => {
-      const { data, ...described } = version
-      return described
-    })
+    return await this.#all(path, turn, ({ data, ...described }) => described)
   }
 
   /** A key with all its versions at one moment. Throws if their data is too much for one change. */
   async whole(path: string): Promise<WholeKey | undefined> {
     const turn = new LargeTurn()
-    return await this.#all(path, turn, (version) => {
+    return await this.#all(path, turn, async (version, { id }, number) => {
+      const whole = await this.#withData(id, number, version)
+      if (version.isApart === true && whole !== undefined) turn.add(whole)
       if (turn.size > mostChanged) throw tooLarge()
-      return version
+      return whole
     })
   }
 
+  /** `take` returns undefined for a version that was changed meanwhile. */
   async #all(
     path: string,
     turn: LargeTurn,
-    take: (version: Version) => Version,
+    take: (version: Version, head: Head, number: number) => Version | Promise<Version | undefined>,
   ): Promise<WholeKey | undefined> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const stored = await this.#read(path)
@@ -148,11 +174,14 @@ export class Keys implements Disposable {
       turn.size = 0
       const versions = new Map<number, Version>()
       if (head.current > 1)
-        for await (const [number, version] of this.#earlier(head.id, turn))
-          versions.set(number, take(version))
+        for await (const [number, version] of this.#earlier(head, turn)) {
+          const taken = await take(version, head, number)
+          if (taken !== undefined) versions.set(number, taken)
+        }
       const isSame =
         head.current <= 1 || (await this.#view.read(this.#keyOf(path)))?.revision === stored.revision
-      if (head.last !== undefined) versions.set(head.current, take(head.last))
+      const last = head.last && (await take(head.last, head, head.current))
+      if (last !== undefined) versions.set(head.current, last)
       if (isSame) return { head, versions }
     }
     throw tooMany()
@@ -184,15 +213,39 @@ export class Keys implements Disposable {
     return this.#read(path)
   }
 
-  /** Deletes what is left of removed keys. */
+  /** Deletes what is left of removed keys and versions. */
   async deleteRemains(): Promise<void> {
     for (const key of await this.#view.listKeys(remainsPrefix))
       await this.#deleteVersions(key.slice(remainsPrefix.length))
+    for (const key of await this.#view.listKeys(outsidePrefix))
+      await this.#deleteOutside(key.slice(outsidePrefix.length))
   }
 
   async #deleteVersions(id: string): Promise<void> {
-    await this.#view.view('', { isUncopied: true }).deletePrefix(`${versionPrefix}${id}/`)
+    const view = this.#view.view('', { isUncopied: true })
+    for (const prefix of [versionPrefix, dataPrefix]) await view.deletePrefix(`${prefix}${id}/`)
     await this.#view.write([{ key: remainsPrefix + id, value: undefined, isUncopied: true }])
+  }
+
+  /** Deletes the versions that have left the window. */
+  async #deleteOutside(id: string): Promise<void> {
+    const stored = await this.#view.read(outsidePrefix + id)
+    if (stored === undefined) return
+    const below = Number(stored.value)
+    await this.#deleteBelow(`${versionPrefix}${id}/`, versionKey(id, below))
+    await this.#deleteBelow(`${dataPrefix}${id}/`, dataKey(id, below))
+    // unless more have left it meanwhile
+    const removal = { key: outsidePrefix + id, value: undefined, isUncopied: true as const }
+    await this.#view.write([{ ...removal, expect: stored.revision }])
+  }
+
+  async #deleteBelow(prefix: string, end: string): Promise<void> {
+    for (let isMore = true; isMore; ) {
+      const keys = await this.#view.listKeys(prefix, { limit: deletedAtOnce })
+      const outside = keys.filter((key) => key < end)
+      await this.#view.write(outside.map((key) => ({ key, value: undefined, isUncopied: true as const })))
+      isMore = outside.length === deletedAtOnce
+    }
   }
 
   #keyOf(path: string): string {
@@ -204,14 +257,18 @@ export class Keys implements Disposable {
     return stored && { head: readHead(stored.value), revision: stored.revision }
   }
 
-  async *#earlier(id: string, turn: LargeTurn): AsyncGenerator<readonly [number, Version], void, undefined> {
+  async *#earlier(
+    { id, oldest }: Head,
+    turn: LargeTurn,
+  ): AsyncGenerator<readonly [number, Version], void, undefined> {
     const prefix = `${versionPrefix}${id}/`
     const work = new LongWork()
-    for (let after: string | undefined; ; ) {
+    let limit = firstVersions
+    // those that have left the window may still be stored
+    for (let after: string | undefined = versionKey(id, Math.max(0, oldest - 1)); ; limit = versionPage) {
       await turn.goOn()
       if (work.isDue) await work.giveWay()
-      const limit = after === undefined ? firstVersions : versionPage
-      const records = await this.#view.list(prefix, { limit, ...(after === undefined ? {} : { after }) })
+      const records: ViewRecord[] = await this.#view.list(prefix, { limit, after })
       for (const { key, value } of records) {
         const version = readVersion(value)
         turn.add(version)
@@ -253,7 +310,8 @@ export class Keys implements Disposable {
     // without its other members, each may have room
     if (loaded === undefined) return () => this.#runAlone(path, group)
     const draft = new KeyDraft(stored?.head, loaded, this.#parts.clock.now())
-    const outcomes = group.map(({ work }) => outcomeOf(draft, work))
+    const outcomes: Outcome[] = []
+    for (const { work } of group) outcomes.push(await outcomeOf(draft, work))
     const entries = draft.entries()
     const isChanged = draft.head !== stored?.head || entries.length > 0
     // a copy may be outdated: that must not decide a refusal
@@ -274,16 +332,18 @@ export class Keys implements Disposable {
   ): Promise<Map<string, Version> | undefined> {
     const loaded = new Map<string, Version>()
     if (head === undefined) return loaded
-    const numbers = new Set<number>()
+    /** Whether its data is needed. */
+    const isRead = new Map<number, boolean>()
     for (const { work } of group)
       for (const number of work.versions ?? [])
-        if (number >= Math.max(1, head.oldest) && number < head.current) numbers.add(number)
+        if (number >= Math.max(1, head.oldest) && number < head.current)
+          isRead.set(number, work.readsData === true || isRead.get(number) === true)
     const work = new LongWork()
-    for (const number of numbers) {
+    for (const [number, readsData] of isRead) {
       await turn.goOn()
       if (work.isDue) await work.giveWay()
       const key = versionKey(head.id, number)
-      const stored = await this.#view.get(key)
+      const stored = readsData ? await this.#wholeVersion(head.id, number) : await this.#view.get(key)
       if (stored === undefined) continue
       const version = readVersion(stored)
       turn.add(version)
@@ -315,8 +375,11 @@ export class Keys implements Disposable {
   }
 
   /** In the background: nobody can reach these versions any more, and the next start continues. */
-  #clean(remains: readonly string[]): void {
-    for (const id of remains) this.#deleteVersions(id).catch((error) => this.#parts.onFailure(error))
+  #clean(remains: readonly Remains[]): void {
+    for (const { id, below } of remains) {
+      const deletion = below === undefined ? this.#deleteVersions(id) : this.#deleteOutside(id)
+      deletion.catch((error) => this.#parts.onFailure(error))
+    }
   }
 
   #changed(path: string, comesOrGoes: boolean): void {
@@ -355,10 +418,10 @@ const tooMany = () => fail('unavailable', 'too many changes of one secret at a t
 
 type Outcome = { readonly value: unknown } | { readonly error: unknown }
 
-function outcomeOf(draft: KeyDraft, change: KeyChange<unknown>): Outcome {
+async function outcomeOf(draft: KeyDraft, change: KeyChange<unknown>): Promise<Outcome> {
   const mark = draft.mark()
   try {
-    return { value: change.apply(draft) }
+    return { value: await change.apply(draft) }
   } catch (error) {
     draft.reset(mark)
     return { error }

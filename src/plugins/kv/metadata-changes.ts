@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { z } from 'zod'
 import { customMetadataFaults } from '../../core/identity/custom-metadata.ts'
 import { causeList, refuse } from '../../errors.ts'
@@ -5,8 +6,12 @@ import { type FieldMap, toText } from '../../lib/coercion.ts'
 import { boolField, durationField, intField, mapField } from '../../lib/fields.ts'
 import { goDuration } from '../../lib/go/duration.ts'
 import type { JsonValue } from '../../lib/json.ts'
+import { LongText } from '../../lib/long-text.ts'
+import { LongWork } from '../../lib/long-work.ts'
+import { slicesOf } from '../../lib/slices.ts'
 import { formatTime } from '../../lib/time.ts'
 import type { KeyDraft } from './key-draft.ts'
+import type { WholeKey } from './keys.ts'
 import type { Actor, Head, Version } from './key-record.ts'
 import { checkMaxVersions, type KvConfig } from './kv-config.ts'
 import { newHead } from './version-changes.ts'
@@ -154,9 +159,27 @@ export function setMetadata(
 const shownCustomMetadata = ({ customMetadata }: Head): Record<string, string> | null =>
   customMetadata === null ? null : recordOf(customMetadata)
 
+/** More versions than this become text in steps. */
+const versionsAtOnce = 100
+
 /** What a read of metadata shows. docs/contract/kv.md#metadata */
-export function shownMetadata(head: Head, versions: ReadonlyMap<number, Version>) {
-  const numbers = [...versions.keys()].sort((one, other) => one - other)
+export async function shownMetadata({ head, versions }: WholeKey): Promise<object | LongText> {
+  const shown = shownSettings(head)
+  if (versions.size <= versionsAtOnce) return { ...shown, versions: shownVersions(versions) }
+  const work = new LongWork()
+  const parts = [Buffer.from(`${JSON.stringify(shown).slice(0, -1)},"versions":{`)]
+  for (const some of slicesOf([...versions], versionsAtOnce)) {
+    if (work.isDue) await work.giveWay()
+    const text = JSON.stringify(shownVersions(some)).slice(1, -1)
+    parts.push(Buffer.from(parts.length === 1 ? text : `,${text}`))
+  }
+  return new LongText([...parts, Buffer.from('}}')])
+}
+
+const shownVersions = (versions: Iterable<readonly [number, Version]>) =>
+  Object.fromEntries(Array.from(versions, ([number, version]) => [number, shownEntry(version)] as const))
+
+function shownSettings(head: Head) {
   return {
     cas_required: head.casRequired,
     created_time: head.created,
@@ -169,12 +192,6 @@ export function shownMetadata(head: Head, versions: ReadonlyMap<number, Version>
     metadata_cas_required: head.metadataCasRequired,
     oldest_version: head.oldest,
     updated_time: head.updated,
-    versions: Object.fromEntries(
-      numbers.flatMap((number) => {
-        const version = versions.get(number)
-        return version === undefined ? [] : [[number, shownEntry(version)]]
-      }),
-    ),
   }
 }
 

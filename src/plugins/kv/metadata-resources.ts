@@ -5,6 +5,7 @@ import type { Random } from '../../lib/random.ts'
 import { type Exchange, type Reply, type Resource, resource } from '../../http/resource.ts'
 import { boolField } from '../../lib/fields.ts'
 import { checkMayWrite } from './access.ts'
+import { LongText } from '../../lib/long-text.ts'
 import { LongWork } from '../../lib/long-work.ts'
 import { actorOf } from './actor.ts'
 import { kvAnswers } from './answers.ts'
@@ -90,7 +91,7 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
         : await keys.described(exchange.params.path + name, exchange)
       if (name.endsWith('/')) yield [name, {}]
       // otherwise deleted since it was listed
-      else if (found !== undefined) yield [name, shownMetadata(found.head, found.versions)]
+      else if (found !== undefined) yield [name, await shownMetadata(found)]
     }
   }
 
@@ -144,7 +145,9 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
           const { mount, params } = exchange
           const keys = await kvMounts.keysOf(mount)
           const found = isSecretPath(params.path) ? await keys.described(params.path, exchange) : undefined
-          return found && { data: shownMetadata(found.head, found.versions) }
+          if (found === undefined) return undefined
+          const shown = await shownMetadata(found)
+          return shown instanceof LongText ? { longData: shown } : { data: shown }
         },
       },
       write: {

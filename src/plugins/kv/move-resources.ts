@@ -6,7 +6,7 @@ import { intField, mapField, stringField } from '../../lib/fields.ts'
 import { actorOf } from './actor.ts'
 import { kvAnswers } from './answers.ts'
 import type { DataParts } from './data-resources.ts'
-import { bareEntries, KeyDraft, versionKey } from './key-draft.ts'
+import { bareEntries, earlierRows, KeyDraft } from './key-draft.ts'
 import { newKeyId } from './key-id.ts'
 import { type Head, isGone, type Version } from './key-record.ts'
 import type { Keys, StoredKey } from './keys.ts'
@@ -106,9 +106,12 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
         { path: exchange.params.path, head: made, expect: 'absent' as const },
         { path: from, head: source.head, expect: source.revision },
       ]
-      const also = rows.map(([number, value]) => ({
-        ...{ key: versionKey(made.id, number), value, isUncopied: true as const },
-      }))
+      const also = rows.flatMap(([number, version]) => {
+        const { row, data } = earlierRows(made, number, version)
+        return [row, ...(data === undefined ? [] : [data])].map(([key, value]) => ({
+          ...{ key, value, isUncopied: true as const },
+        }))
+      })
       const written = await keys.writeHeads(heads, [...also, ...bareEntries(undefined, made)])
       return written && answerOf(made, made)
     })
@@ -129,7 +132,7 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
           const config = await kvMounts.of(mount).config()
           const id = newKeyId(random)
           return await keys.change(params.path, {
-            versions: [input.version],
+            ...{ versions: [input.version], readsData: true },
             apply: (draft): Reply => {
               const { head } = draft
               const version = draft.find(input.version)

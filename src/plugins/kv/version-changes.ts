@@ -1,5 +1,6 @@
 import { refuse } from '../../errors.ts'
 import { parseWholeNumber } from '../../lib/go/numbers.ts'
+import type { Steps } from '../../lib/in-turns.ts'
 import { isJsonNumber, type JsonValue } from '../../lib/json.ts'
 import { formatTime } from '../../lib/time.ts'
 import type { KeyDraft } from './key-draft.ts'
@@ -45,10 +46,8 @@ export function append(draft: KeyDraft, { data, by, config, id }: NewVersion): H
   }
   draft.head = head
   if (before.last !== undefined) draft.set(head, before.current, before.last)
-  if (isFull)
-    for (let number = Math.max(1, before.oldest); number < head.oldest; number += 1)
-      draft.set(head, number, undefined)
-  return head
+  if (isFull) draft.leaveOut(draft.head, Math.max(1, before.oldest), head.oldest)
+  return draft.head
 }
 
 /** When a version that begins to live now is deleted; empty for never. */
@@ -59,13 +58,13 @@ function deletionTime(now: number, { deleteVersionAfter }: Head, config: KvConfi
 }
 
 /** Deletes versions, so that they can be undeleted. */
-export const softDelete = (draft: KeyDraft, numbers: Iterable<number>, by: Actor): void =>
+export const softDelete = (draft: KeyDraft, numbers: Iterable<number>, by: Actor): Steps<void> =>
   changeVersions(draft, numbers, (version) =>
     isGone(version, draft.now) ? version : { ...version, deletion: formatTime(draft.now), deletedBy: by },
   )
 
 /** Gives deleted versions, and living ones, a whole lifetime. */
-export const undelete = (draft: KeyDraft, numbers: Iterable<number>, config: KvConfig): void =>
+export const undelete = (draft: KeyDraft, numbers: Iterable<number>, config: KvConfig): Steps<void> =>
   changeVersions(draft, numbers, (version, head) => {
     if (version.destroyed) return version
     const { deletedBy, ...rest } = version
@@ -73,27 +72,35 @@ export const undelete = (draft: KeyDraft, numbers: Iterable<number>, config: KvC
   })
 
 /** Removes the data of versions. */
-export const destroy = (draft: KeyDraft, numbers: Iterable<number>): void =>
+export const destroy = (draft: KeyDraft, numbers: Iterable<number>): Steps<void> =>
   changeVersions(draft, numbers, (version) => {
     if (version.destroyed) return version
-    const { data, ...rest } = version
+    const { data, isApart, ...rest } = version
     return { ...rest, destroyed: true }
   })
 
-function changeVersions(
+/** So many versions are looked at in one step. */
+const versionsPerStep = 100
+
+function* changeVersions(
   draft: KeyDraft,
   numbers: Iterable<number>,
   change: (version: Version, head: Head) => Version,
-): void {
+): Steps<void> {
+  let [changes, seen] = [0, 0]
   for (const number of new Set(numbers)) {
+    seen += 1
+    if (seen % versionsPerStep === 0) yield
     const { head } = draft
     const version = draft.find(number)
     if (head === undefined || version === undefined) continue
     const changed = change(version, head)
     if (changed === version) continue
-    draft.head = { ...head, changes: head.changes + 1 }
-    draft.set(draft.head, number, changed)
+    changes += 1
+    draft.set(head, number, changed)
   }
+  if (draft.head !== undefined && changes > 0)
+    draft.head = { ...draft.head, changes: draft.head.changes + changes }
 }
 
 /** Check-and-set. docs/contract/kv.md#check-and-set */

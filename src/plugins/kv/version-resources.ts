@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { refuse } from '../../errors.ts'
 import { type Exchange, type Resource, resource } from '../../http/resource.ts'
 import { intListField } from '../../lib/fields.ts'
+import { inTurns, type Steps } from '../../lib/in-turns.ts'
 import { actorOf } from './actor.ts'
 import { kvAnswers } from './answers.ts'
 import { checkIfMatch } from './entity-tags.ts'
@@ -19,7 +20,7 @@ const versionsInput = z.object({
 })
 
 type At = Exchange<z.output<typeof versionsInput>, { path: string }>
-type Change = (draft: KeyDraft, exchange: At, config: KvConfig) => void
+type Change = (draft: KeyDraft, exchange: At, config: KvConfig) => Steps<void>
 
 /** What happens to single versions, and the configuration of the mount. docs/contract/kv.md#deletion */
 export function versionResources(kvMounts: KvMounts): Resource[] {
@@ -31,7 +32,7 @@ export function versionResources(kvMounts: KvMounts): Resource[] {
     const config = await kvMounts.of(mount).config()
     await keys.change(params.path, {
       versions: input.versions,
-      apply: (draft) => change(draft, exchange, config),
+      apply: (draft) => inTurns(change(draft, exchange, config)),
     })
     return undefined
   }
@@ -66,7 +67,7 @@ export function versionResources(kvMounts: KvMounts): Resource[] {
         input: versionsInput,
         handle: changing('No version number provided', (draft, exchange) => {
           checkIfMatch(exchange, draft.head)
-          softDelete(draft, exchange.input.versions, actorOf(exchange, 'delete'))
+          return softDelete(draft, exchange.input.versions, actorOf(exchange, 'delete'))
         }),
       },
     }),
@@ -90,7 +91,7 @@ export function versionResources(kvMounts: KvMounts): Resource[] {
         input: versionsInput,
         handle: changing('no version number provided', (draft, exchange) => {
           checkIfMatch(exchange, draft.head)
-          destroy(draft, exchange.input.versions)
+          return destroy(draft, exchange.input.versions)
         }),
       },
     }),

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { NameCipher } from '../../../src/plugins/kv/name-cipher.ts'
 import { openSqlite } from '../../../src/storage/sqlite.ts'
+import type { Storage } from '../../../src/storage/storage.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { newMount, put } from './kv-fixture.ts'
@@ -52,7 +53,7 @@ describe('the records of secrets', () => {
     const settings = { STORAGE: `sqlite:${path}`, SEAL_KEY: '5e'.repeat(32) }
     const keysOf = async () => {
       await using storage = await openSqlite({ path, allowNetworkDisk: true })
-      return (await storage.listKeys('mount/')).filter((key) => /\/(?:k|v|gone|1)\//.test(key))
+      return (await storage.listKeys('mount/')).filter((key) => /\/(?:k|v|d|gone|out|1)\//.test(key))
     }
     let mount = ''
     {
@@ -83,6 +84,70 @@ describe('the records of secrets', () => {
       'legible-folder/',
       'second',
     ])
+  })
+
+  test('metadata is read, and versions are deleted, without the data of earlier versions', async () => {
+    await using folder = await temporaryFolder()
+    const path = `${folder.path}/store.db`
+    const settings = { STORAGE: `sqlite:${path}`, SEAL_KEY: '5e'.repeat(32) }
+    const withStorage = async (work: (storage: Storage, keys: readonly string[]) => Promise<unknown>) => {
+      await using storage = await openSqlite({ path, allowNetworkDisk: true })
+      await work(
+        storage,
+        (await storage.listKeys('mount/')).filter((key) => /\/d\//.test(key)),
+      )
+    }
+    let mount = ''
+    let before: unknown
+    const long = (at: number) => ({ at, field: 'x'.repeat(5_000) })
+    {
+      await using server = await startTestServer({ settings })
+      mount = await newMount(server, 2)
+      await put(server.root, `${mount}/data/a`, long(1), long(2), { at: 3 }, long(4))
+      const { body } = await server.root.read(`${mount}/metadata/a`)
+      before = body.data
+      const second = await server.root.read(`${mount}/data/a?version=2`)
+      expect(second.body.data?.['data']).toEqual(long(2))
+      const restored = await server.root.write(`${mount}/restore/b`, { version: 1 })
+      expect(restored.status).toBe(404)
+    }
+
+    await withStorage(async (storage, keys) => {
+      expect(keys).toHaveLength(2)
+      await storage.write([{ key: String(keys[0]), value: Buffer.from('damaged') }])
+    })
+    await using server = await startTestServer({ settings })
+    const read = async (version: number) =>
+      (await server.root.read(`${mount}/data/a?version=${version}`)).status
+
+    expect((await server.root.read(`${mount}/metadata/a`)).body.data).toEqual(before)
+    expect([await read(1), await read(2), await read(3)]).toEqual([500, 200, 200])
+    expect((await server.root.write(`${mount}/delete/a`, { versions: [1, 2] })).status).toBe(204)
+    expect([await read(2), await read(3)]).toEqual([404, 200])
+    expect((await server.root.write(`${mount}/undelete/a`, { versions: [2] })).status).toBe(204)
+    expect(await read(2)).toBe(200)
+    await server.root.write(`${mount}/destroy/a`, { versions: [1, 2] })
+    expect((await server.root.read(`${mount}/metadata/a`)).body.data?.['versions']).toMatchObject({
+      '1': { destroyed: true },
+      '2': { destroyed: true },
+    })
+    await server[Symbol.asyncDispose]()
+    await withStorage(async (_, keys) => expect(keys).toEqual([]))
+  })
+
+  test('a restore and a copy of all versions take long data along', async () => {
+    await using server = await startTestServer()
+    const mount = await newMount(server, 2)
+    const long = (at: number) => ({ at, field: 'x'.repeat(5_000) })
+    await put(server.root, `${mount}/data/a`, long(1), long(2), { at: 3 })
+
+    await server.root.write(`${mount}/restore/a`, { version: 1 })
+    await server.root.write(`${mount}/copy/b`, { from: 'a', versions: 'all' })
+    await server.root.delete(`${mount}/metadata/a`)
+
+    const dataOf = async (version: number) =>
+      (await server.root.read(`${mount}/data/b?version=${version}`)).body.data?.['data']
+    expect(await Promise.all([1, 2, 3, 4].map(dataOf))).toEqual([long(1), long(2), { at: 3 }, long(1)])
   })
 
   test('a key with very many versions is gone at once, and then from the store', async () => {
