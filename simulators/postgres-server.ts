@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { appendFile, chmod, chown, cp, mkdir, readFile, statfs, symlink, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, chown, mkdir, readFile, statfs, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -118,10 +118,7 @@ export class PostgresInstallation implements AsyncDisposable {
     // the other user may not be able to read the package's folder, which lacks the symbolic links if npm did
     // not run its scripts
     const module = createRequire(import.meta.url).resolve(packageName)
-    await cp(join(dirname(module), '../native'), join(this.folder, 'native'), {
-      recursive: true,
-      filter: (path) => !path.endsWith('.a'),
-    })
+    await run('cp', ['-R', join(dirname(module), '../native'), join(this.folder, 'native')])
     for (const { source, target } of await symbolicLinks(join(this.folder, 'native/pg-symlinks.json')))
       await symlink(basename(source), join(this.folder, target)).catch(ignoreExisting)
     if (data === undefined) await mkdir(this.#servers)
