@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { keep, type Storage } from '../../src/storage/storage.ts'
+import { shared } from '../support/shared.ts'
 
 /** A separate storage for one test, and the operations that the suite needs. */
 export type StorageUnderTest = AsyncDisposable & {
@@ -28,8 +29,16 @@ async function revisionOf(storage: Storage, key: string): Promise<number> {
 /** The promises of src/storage/storage.ts, for any adapter. */
 export function describeStorage(name: string, open: () => Promise<StorageUnderTest>): void {
   describe(`storage: ${name}`, () => {
+    const one = shared(open)
+    /** What tests share that neither close it nor make it fail: to open one takes longer than most tests. */
+    const emptied = async () => {
+      const opened = await one()
+      await opened.storage.deletePrefix('')
+      return opened
+    }
+
     test('a write may keep the revision it expects, and is refused on any other', async () => {
-      await using opened = await open()
+      const opened = await emptied()
       await fill(opened.storage, ['a', 'b'])
       const [a, b] = [await revisionOf(opened.storage, 'a'), await revisionOf(opened.storage, 'b')]
 
@@ -52,7 +61,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
     })
 
     test('a write that keeps a revision may share a commit with others', async () => {
-      await using opened = await open()
+      const opened = await emptied()
       const { storage } = opened
       await fill(storage, ['a', 'b', 'c'])
       const [a, b, c] = await Promise.all(['a', 'b', 'c'].map((key) => revisionOf(storage, key)))
@@ -80,7 +89,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
     })
 
     test('a key of 2,600 bytes is stored, and a longer one is absent and refused', async () => {
-      await using opened = await open()
+      const opened = await emptied()
       const { storage } = opened
       const longest = `${'é'.repeat(1_299)}ab`
       const tooLong = `${longest}c`
@@ -104,13 +113,13 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
     })
 
     test('a record that was never written is absent', async () => {
-      await using opened = await open()
+      const opened = await emptied()
 
       expect(await opened.storage.get('a')).toBeUndefined()
     })
 
     test('a written record has its key, its bytes and a revision', async () => {
-      await using opened = await open()
+      const opened = await emptied()
       await opened.storage.update('a/b', () => bytes('one'))
 
       const record = await opened.storage.get('a/b')
@@ -125,7 +134,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
       ['with zero bytes', Uint8Array.from([0, 1, 0, 255, 0])],
       ['of 1 MiB', Uint8Array.from({ length: 1024 * 1024 }, (_, index) => index % 251)],
     ])('a value %s comes back byte for byte', async (_, value) => {
-      await using opened = await open()
+      const opened = await emptied()
       await opened.storage.update('a', () => value)
 
       const record = await opened.storage.get('a')
@@ -134,7 +143,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
     })
 
     test('keys that are no well-formed text are refused', async () => {
-      await using opened = await open()
+      const opened = await emptied()
 
       await expect(opened.storage.update('a/\ud800', () => bytes('x'))).rejects.toMatchObject({
         kind: 'invalid',
@@ -163,7 +172,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
       ]
 
       test('gives everything in byte order of the key, whatever the order of writing', async () => {
-        await using opened = await open()
+        const opened = await emptied()
         await fill(opened.storage, [...ordered].reverse())
 
         expect(await opened.storage.listKeys('')).toEqual(ordered)
@@ -175,7 +184,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
       test.each(['', 'a', 'a/', 'a/a', 'a0', 'a/\u{10ffff}', 'a/\ud7ff', 'é', 'zz', '\u{10ffff}'])(
         'gives exactly the keys that start with %j',
         async (prefix) => {
-          await using opened = await open()
+          const opened = await emptied()
           await fill(opened.storage, ordered)
 
           expect(await opened.storage.listKeys(prefix)).toEqual(
@@ -193,7 +202,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
         { after: 'a/\u{10ffff}z', expected: [] },
         { after: 'b', expected: [] },
       ])('goes on after $after, also when that key is not there', async ({ after, expected }) => {
-        await using opened = await open()
+        const opened = await emptied()
         await fill(opened.storage, ordered)
 
         expect(await opened.storage.listKeys('a/', { after, limit: 3 })).toEqual(expected)
@@ -201,7 +210,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
       })
 
       test('of more rows than are read at once is complete, in order, and paged without gap or repeat', async () => {
-        await using opened = await open()
+        const opened = await emptied()
         const keys = Array.from({ length: 2_500 }, (_, index) => `n/${String(index).padStart(5, '0')}`)
         await fill(opened.storage, keys)
 
@@ -218,7 +227,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
     })
 
     test('a revision changes with each write and does not come back after a delete', async () => {
-      await using opened = await open()
+      const opened = await emptied()
       const seen: number[] = []
       for (const value of ['one', 'one', undefined, 'two', undefined, 'three']) {
         await opened.storage.update('a', () => (value === undefined ? undefined : bytes(value)))
@@ -230,7 +239,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
 
     describe('update', () => {
       test('gets the current value, and nothing of an absent record', async () => {
-        await using opened = await open()
+        const opened = await emptied()
         const seen: (string | undefined)[] = []
         for (const next of ['one', 'two']) {
           await opened.storage.update('a', (current) => {
@@ -243,7 +252,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
       })
 
       test('that keeps leaves value and revision as they were', async () => {
-        await using opened = await open()
+        const opened = await emptied()
         await fill(opened.storage, ['a'])
         const before = await opened.storage.get('a')
 
@@ -253,7 +262,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
       })
 
       test('that gives undefined deletes', async () => {
-        await using opened = await open()
+        const opened = await emptied()
         await fill(opened.storage, ['a'])
 
         await opened.storage.update('a', () => undefined)
@@ -262,7 +271,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
       })
 
       test('of one key by 32 callers at once counts each of them', async () => {
-        await using opened = await open()
+        const opened = await emptied()
         const increment = () => opened.storage.update('n', (current) => bytes(String(count(current) + 1)))
 
         await Promise.all(Array.from({ length: 32 }, increment))
@@ -271,7 +280,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
       })
 
       test('that throws rejects alone with what it threw: 31 of 32 are written', async () => {
-        await using opened = await open()
+        const opened = await emptied()
         const steps = Array.from({ length: 32 }, (_, index) =>
           opened.storage.update(`n/${index}`, () => {
             if (index === 7) throw new Error('the seventh')
@@ -291,7 +300,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
     })
 
     test('take gives the record to one of several callers', async () => {
-      await using opened = await open()
+      const opened = await emptied()
       await fill(opened.storage, ['a'])
 
       const taken = await Promise.all(Array.from({ length: 8 }, () => opened.storage.take('a')))
@@ -301,7 +310,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
     })
 
     test('putIfAbsent lets one of several callers write', async () => {
-      await using opened = await open()
+      const opened = await emptied()
 
       const written = await Promise.all(
         Array.from({ length: 8 }, (_, index) => opened.storage.putIfAbsent('a', bytes(String(index)))),
@@ -313,7 +322,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
 
     describe('write', () => {
       test('puts and deletes in one step', async () => {
-        await using opened = await open()
+        const opened = await emptied()
         await fill(opened.storage, ['a', 'b'])
 
         const written = await opened.storage.write([
@@ -334,7 +343,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
         { name: 'a revision, and it is absent', key: 'z', expected: 1 },
         { name: 'another revision', key: 'a', expected: 999_999 },
       ])('writes nothing when it expects $name', async ({ key, expected }) => {
-        await using opened = await open()
+        const opened = await emptied()
         await fill(opened.storage, ['a'])
         const before = await opened.storage.list('')
 
@@ -348,7 +357,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
       })
 
       test('goes through when every expectation holds', async () => {
-        await using opened = await open()
+        const opened = await emptied()
         await fill(opened.storage, ['a'])
 
         const written = await opened.storage.write([
@@ -360,7 +369,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
       })
 
       test('with the same expected revision succeeds for one of several callers', async () => {
-        await using opened = await open()
+        const opened = await emptied()
         await fill(opened.storage, ['a'])
         const revision = await revisionOf(opened.storage, 'a')
 
@@ -374,14 +383,14 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
       })
 
       test('of nothing succeeds', async () => {
-        await using opened = await open()
+        const opened = await emptied()
 
         expect(await opened.storage.write([])).toBe(true)
       })
     })
 
     test('steps asked for at the same time see each other in the order they were asked for', async () => {
-      await using opened = await open()
+      const opened = await emptied()
       const { storage } = opened
 
       const outcomes = await Promise.all([
@@ -401,7 +410,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
     })
 
     test('deletePrefix deletes everything under the prefix and nothing beside it', async () => {
-      await using opened = await open()
+      const opened = await emptied()
       const inside = Array.from({ length: 1_234 }, (_, index) => `p/${index}`)
       await fill(opened.storage, [...inside, 'p', 'p0', 'o/1', 'p.'])
 

@@ -16,11 +16,13 @@ const failOnce = `
 /** One database for all tests of a run of the suite, empty for each: to create one takes long. */
 function openTemporaryPostgres(prepares: boolean): () => Promise<StorageUnderTest> {
   let created: Promise<string> | undefined
+  let count = 0
   return async () => {
+    const replicaName = `storage-${(count += 1)}`
     const opened = new AsyncDisposableStack()
     created ??= newDatabase()
     const url = await created
-    const open = () => openPostgresAt(url, { prepares, notifies: prepares })
+    const open = () => openPostgresAt(url, { prepares, notifies: prepares, replicaName })
     const storage = opened.use(await open())
     await query(url, 'TRUNCATE records; DROP TRIGGER IF EXISTS fail_once ON commits')
     return {
