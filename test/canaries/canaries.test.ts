@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
+import { Agent } from 'node:http'
 import { expect, test } from 'vitest'
 import { startDirectory } from '../../simulators/directory/start-directory.ts'
-import type { Json } from '../support/client.ts'
-import { runCommand, startProcess } from '../support/process.ts'
+import { Client, type Json } from '../support/client.ts'
+import { type ProcessOptions, runCommand, type ServerProcess, startProcess } from '../support/process.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { filesOf, prepare, Scene, sendSecrets, signInEachWay } from './scene.ts'
@@ -86,6 +87,13 @@ const settings = {
   AUDIT: JSON.stringify([{ path: 'file', type: 'file', options: { file_path: 'data/audit/audit.log' } }]),
 }
 
+/** A server as a process, and clients that keep their connections: new ones take longer than most requests. */
+async function startScene(options: ProcessOptions): Promise<ServerProcess> {
+  const server = await startProcess(options)
+  const anonymous = new Client(server.url, undefined, new Agent({ keepAlive: true }))
+  return Object.assign(server, { anonymous, as: (token: string) => anonymous.with(token) })
+}
+
 /** They would end the walk: sealing, and a lock on everything. */
 const notWalked = ['post /sys/seal', 'post /sys/namespaces/api-lock/lock']
 
@@ -96,7 +104,7 @@ test('nothing that is sent to any endpoint, and no secret, is in a log, a metric
   await using directory = await startDirectory()
   const account = randomBytes(16).toString('hex')
   await writeFile(folder.file('service-account'), `${account}\n`)
-  await using server = await startProcess({
+  await using server = await startScene({
     folder: folder.path,
     settings: {
       ...settings,
@@ -183,7 +191,7 @@ test('no share, no key and no token of a ceremony is in a log, a metric, a file 
   await using example = await startTestServer()
   const operations = operationsOf((await example.root.read('sys/internal/specs/openapi')).body)
   await using folder = await temporaryFolder()
-  await using server = await startProcess({ folder: folder.path, settings: { ...settings, SEAL: 'shamir' } })
+  await using server = await startScene({ folder: folder.path, settings: { ...settings, SEAL: 'shamir' } })
   const { anonymous, as } = server
   const book = new CanaryBook()
   const callers = { anonymous, as, root: async () => anonymous, areRefused: true }

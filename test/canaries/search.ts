@@ -38,15 +38,35 @@ export const placeOf = (name: string, content: string | Uint8Array): Place => ({
       : Buffer.from(content).toString('latin1'),
 })
 
+/** Three bytes from the middle of a text, where texts of one kind differ. */
+const windowBytes = 3
+const windowAt = (text: string): number => Math.max(0, (text.length - windowBytes) >> 1)
+const windowOf = (bytes: Uint8Array, at: number): number =>
+  ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0)
+
 /** Each sighting of a secret: its name, its form and the place. */
 export function sightings(secrets: ReadonlyMap<string, string>, places: readonly Place[]): string[] {
+  const forms = [...secrets].flatMap(([name, secret]) =>
+    // most forms of a plain token are the same text; it keeps the last name
+    [...new Map(formsOf(secret).map(([form, text]) => [text, form]))].map(([text, form]) => ({
+      ...{ name, form },
+      text: Buffer.from(text).toString('latin1'),
+    })),
+  )
+  // all are looked for in one pass, by their windows: a pass for each takes seconds
+  const byWindow = Map.groupBy(forms, ({ text }) => windowOf(Buffer.from(text, 'latin1'), windowAt(text)))
+  const isWindow = new Uint8Array(1 << (8 * windowBytes))
+  for (const window of byWindow.keys()) isWindow[window] = 1
   const seen = new Set<string>()
-  // most forms of a plain token are the same text; it keeps the last name
-  for (const [name, secret] of secrets)
-    for (const [text, form] of new Map(formsOf(secret).map(([form, text]) => [text, form])))
-      for (const place of places)
-        if (place.text.includes(Buffer.from(text).toString('latin1')))
-          seen.add(`${name} in ${place.name} (${form})`)
+  for (const place of places) {
+    const bytes = Buffer.from(place.text, 'latin1')
+    for (let at = 0; at < bytes.length; at++) {
+      const window = windowOf(bytes, at)
+      if (isWindow[window] === 0) continue
+      for (const { name, form, text } of byWindow.get(window) ?? [])
+        if (place.text.startsWith(text, at - windowAt(text))) seen.add(`${name} in ${place.name} (${form})`)
+    }
+  }
   return [...seen]
 }
 

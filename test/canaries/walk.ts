@@ -115,19 +115,20 @@ export async function walk(
   const hidden = (what: string) => book.next({ what: `${name} (${what})`, isSecret: true })
   const merge: Record<string, string> =
     verb === 'PATCH' ? { 'Content-Type': 'application/merge-patch+json' } : {}
-  const answers: Answer[] = []
+  const answers: Promise<Answer>[] = []
+  // all at once, unless one of them ends the token of the next
   const send = async (
     client: Client,
     body: unknown,
     options: { headers?: Record<string, string>; raw?: string; query?: string } = {},
   ) => {
     const { raw, query = '', headers = {} } = options
-    answers.push(
-      await client.call(verb, path + query, body, {
-        headers: { ...merge, ...headers },
-        ...(raw === undefined ? {} : { raw }),
-      }),
-    )
+    const answer = client.call(verb, path + query, body, {
+      headers: { ...merge, ...headers },
+      ...(raw === undefined ? {} : { raw }),
+    })
+    answers.push(answer)
+    if (name.includes('revoke')) await answer
   }
   const looksAtBody = !areRefused || nodeLevel.test(name)
   for (const make of fields.length === 0 ? [] : bodies) {
@@ -147,5 +148,5 @@ export async function walk(
     await send(await root(), undefined, { raw: `{"note": "${hidden('broken JSON')}` })
     await send(await root(), { note: hidden('unknown field') })
   }
-  return answers
+  return Promise.all(answers)
 }
