@@ -18,7 +18,8 @@ function openTemporaryPostgres(prepares: boolean): () => Promise<StorageUnderTes
   let created: Promise<string> | undefined
   let count = 0
   return async () => {
-    const replicaName = `storage-${(count += 1)}`
+    count += 1
+    const replicaName = `storage-${count}`
     const opened = new AsyncDisposableStack()
     created ??= newDatabase()
     const url = await created
