@@ -46,6 +46,7 @@ import { measureStart } from './start.ts'
 import { megabytes, missed, renderTable, verdict } from './table.ts'
 import { measureUnreadLog } from './unread-log.ts'
 import { measureWebUi } from './web-ui.ts'
+import { writeCases } from './writes.ts'
 
 /**
  * `npm run bench`: measures every workload against the floor program and a bare route, in turns; prints
@@ -60,7 +61,7 @@ import { measureWebUi } from './web-ui.ts'
  * are served at a time, `--only silent-names` logins while others wait for a name server that never answers,
  * `--only unread-log` logins while nobody reads the log, `--only scrapes` logins while metrics are scraped, `--only passwords` JWT logins and reads beside
  * logins with passwords, `--only password-times` whether times tell who exists, `--only secrets` reads, writes and lists
- * of secrets, `--only beside-secrets` reads while secrets are listed, upgraded or waited for. `--only web-ui` measures the web UI in
+ * of secrets, `--only writes` each kind of write of configuration (`BENCH_KINDS='mount;tune'` some of them), `--only beside-secrets` reads while secrets are listed, upgraded or waited for. `--only web-ui` measures the web UI in
  * Chromium.
  *
  * Separate modes: `--commit-delay 5` (milliseconds) for a slow disk; `--fill 1000000` tokens, `--leases
@@ -110,6 +111,7 @@ const workloads: Record<string, (setup: BenchSetup) => Promise<BenchCase[]>> = {
   health: healthCases,
   messages: messageCases,
   'message-create': messageCreateCases,
+  writes: writeCases,
 }
 
 const options: BenchOptions = {
@@ -245,7 +247,7 @@ async function runAll(): Promise<number> {
 }
 
 async function measureWorkloads(generator: ReturnType<typeof startGenerator>): Promise<MeasuredCase[]> {
-  const wanted = Object.entries(workloads).filter(([name]) => isWanted(name))
+  const wanted = Object.entries(workloads).filter(([name]) => (name === 'writes' ? isAsked : isWanted)(name))
   if (wanted.length === 0) return []
   await using folder = await makeBenchFolder()
   await using issuer = await startIssuer({ algorithms: ['RS256', 'ES256'] })

@@ -10,6 +10,7 @@ import { migrationOf, Migrations, type MoveStatus } from './migrations.ts'
 import type { Mount, MountMove } from './mount.ts'
 import type { MountDoors } from './mount-doors.ts'
 import type { MountRecords, SaveMounts } from './mount-records.ts'
+import type { MountIndex } from './mount-table.ts'
 import { checkFree, type Migration, type MoveSide, planMove } from './move.ts'
 import type { MountContext } from './new-mount.ts'
 
@@ -24,7 +25,7 @@ export type MountMoveParts = {
   readonly shared: SharedStorage | undefined
   readonly jobs: Pick<Jobs, 'job'>
   readonly isLive: (namespace: string) => boolean
-  context(): MountContext
+  context(table: MountIndex): MountContext
   /** Throws if a mount must not be stored so. */
   check(mount: Mount): Promise<void>
   /** Ends leases and tokens of a mount. */
@@ -77,8 +78,8 @@ export class MountMoves implements AsyncDisposable {
     const id = random.uuid()
     let uuid = ''
     let move: MountMove | undefined
-    const plan = async (save: SaveMounts) => {
-      const { mount, target } = planMove(from, to, context())
+    const plan = async (save: SaveMounts, table: MountIndex) => {
+      const { mount, target } = planMove(from, to, context(table))
       if (doors.requests.isClosed(mount))
         throw refuse('invalid', `no matching mount at ${quoted(mount.path)}`)
       const { namespace, path } = target
@@ -88,7 +89,7 @@ export class MountMoves implements AsyncDisposable {
       uuid = mount.uuid
       await save({ changed: [{ ...mount, moving: move }] }, [this.#migrations.entry(move, 'in-progress')])
     }
-    await records.change(plan).catch(async (error: unknown) => {
+    await records.change(plan, 'mounts').catch(async (error: unknown) => {
       // the write may have been stored, but a refused move must not happen
       if (move !== undefined) await this.#cancel(uuid, move).catch(() => undefined)
       throw error
@@ -132,7 +133,7 @@ export class MountMoves implements AsyncDisposable {
     try {
       await doors.close([mount])
       await end(mount)
-      await records.change((save) => this.#complete(mount, save))
+      await records.change((save, table) => this.#complete(mount, save, table), 'mounts')
     } catch (error) {
       if (this.#isStopping) return
       // another server continues
@@ -143,15 +144,15 @@ export class MountMoves implements AsyncDisposable {
     }
   }
 
-  async #complete({ uuid, path: before }: Mount, save: SaveMounts): Promise<void> {
-    const { records, isLive, context, check } = this.#parts
-    const current = records.table.byUuid(uuid)
+  async #complete({ uuid, path: before }: Mount, save: SaveMounts, table: MountIndex): Promise<void> {
+    const { isLive, context, check } = this.#parts
+    const current = table.byUuid(uuid)
     if (current?.moving === undefined || current.tainted)
       throw refuse('invalid', `no matching mount at ${quoted(before)}`)
     const { moving, ...rest } = current
     const { namespace, path } = moving
     if (!isLive(current.namespace) || !isLive(namespace)) throw refuse('invalid', 'namespace not found')
-    checkFree({ namespace, table: current.table, path }, context())
+    checkFree({ namespace, table: current.table, path }, context(table))
     const moved = { ...rest, namespace, path, moves: current.moves + 1 }
     await check(moved)
     await this.#end([moved], moving, 'success', save)
@@ -160,12 +161,12 @@ export class MountMoves implements AsyncDisposable {
   /** Cancels a move: the mount keeps its path. */
   #cancel(uuid: string, move: MountMove): Promise<void> {
     const { records } = this.#parts
-    return records.change(async (save) => {
-      const current = records.table.byUuid(uuid)
+    return records.change(async (save, table) => {
+      const current = table.byUuid(uuid)
       if (current?.moving?.id !== move.id) return await this.#end([], move, 'failure', save)
       const { moving, ...rest } = current
       await this.#end([rest], move, 'failure', save)
-    })
+    }, 'mounts')
   }
 
   async #end(

@@ -172,10 +172,10 @@ export class MountRemovals implements AsyncDisposable {
     await doors.close([mount])
     await empty(mount)
     await doors.forget(mount)
-    await records.change(async (save) => {
-      const now = records.table.byUuid(mount.uuid)
+    await records.change(async (save, table) => {
+      const now = table.byUuid(mount.uuid)
       if (now !== undefined) await save({ removed: [now] })
-    })
+    }, 'mounts')
   }
 
   /** So that no server retries by itself. */
@@ -185,10 +185,10 @@ export class MountRemovals implements AsyncDisposable {
 
   #change({ uuid }: Mount, change: (now: Mount) => Mount): Promise<void> {
     const { records } = this.#parts
-    return records.change(async (save) => {
-      const now = records.table.byUuid(uuid)
+    return records.change(async (save, table) => {
+      const now = table.byUuid(uuid)
       if (now !== undefined) await save({ changed: [change(now)] })
-    })
+    }, 'mounts')
   }
 }
 

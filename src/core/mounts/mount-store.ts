@@ -13,7 +13,7 @@ import type { SystemTtls } from './mount-config.ts'
 import { MountDoors } from './mount-doors.ts'
 import { MountMoves } from './mount-moves.ts'
 import type { MountPoint } from './mount-path.ts'
-import { type MountChange, MountRecords } from './mount-records.ts'
+import { type KindOfChange, type MountChange, MountRecords } from './mount-records.ts'
 import { MountRemovals } from './mount-removals.ts'
 import type { MountIndex } from './mount-table.ts'
 import type { Removal } from './mount-type.ts'
@@ -48,6 +48,8 @@ type BeforeRemoval = (mount: Mount, how: Removal) => Promise<void>
 /** A namespace that is being created. */
 export type NewNamespace = {
   readonly id: string
+  /** The full path, with a trailing slash. */
+  readonly path: string
   /** Its records except for its mounts, with keys relative to the storage root. */
   readonly entries: readonly ViewEntry[]
   /** Called once it is stored. */
@@ -87,7 +89,7 @@ export class MountStore implements AsyncDisposable {
     this.#moves = new MountMoves({
       ...{ ...parts, records, doors },
       isLive: (namespace) => namespaces.isLive(namespace),
-      context: () => this.#context(),
+      context: (table) => this.#context(table),
       check: (mount) => this.#check(mount),
       end: (mount) => this.#runBeforeRemoval(mount, { abandon: false }),
       onEnd: (migration) => {
@@ -161,20 +163,20 @@ export class MountStore implements AsyncDisposable {
 
   /** docs/contract/mounts.md#enabling */
   enable(mountPoint: MountPoint, request: MountRequest): Promise<Mount> {
-    return this.#records.change(async (save) => {
-      const mount = newMount(mountPoint, request, this.#context(), this.#parts.random)
+    return this.#records.change(async (save, table) => {
+      const mount = newMount(mountPoint, request, this.#context(table), this.#parts.random)
       await this.#check(mount)
       await save({ changed: [mount] })
       return mount
-    })
+    }, 'mounts')
   }
 
   /** Returns warnings for the caller. docs/contract/mounts.md#tuning */
   async tune(mountPoint: MountPoint, request: TuneRequest): Promise<readonly string[]> {
-    const { before, now } = await this.#records.change(async (save) => {
+    const { before, now } = await this.#records.change(async (save, table) => {
       checkTunable(mountPoint.path, request)
       const { system, types } = this.#parts
-      const mount = this.table.at(mountPoint.namespace, mountPoint.path)
+      const mount = table.at(mountPoint.namespace, mountPoint.path)
       if (mount === undefined || mount.tainted) throw nothingToTune(mountPoint.path)
       const changed = tuned(mount, request, {
         ...system,
@@ -184,7 +186,7 @@ export class MountStore implements AsyncDisposable {
       await this.#check(changed)
       await save({ changed: [changed] })
       return { before: mount, now: changed }
-    })
+    }, 'mounts')
     return request.options ? this.#parts.types.tuned(before, now) : []
   }
 
@@ -204,15 +206,15 @@ export class MountStore implements AsyncDisposable {
    * docs/contract/mounts.md#disabling
    */
   async disable(mountPoint: MountPoint, how: Removal = { abandon: false }): Promise<void> {
-    const mount = await this.#records.change(async (save) => {
-      const found = this.table.at(mountPoint.namespace, mountPoint.path)
+    const mount = await this.#records.change(async (save, table) => {
+      const found = table.at(mountPoint.namespace, mountPoint.path)
       if (found === undefined || (found.tainted && found.failure === undefined)) return found
       checkRemovable(found, mountPoint)
       const { failure, ...rest } = found
       const tainted = { ...rest, tainted: true }
       await save({ changed: [tainted] })
       return tainted
-    })
+    }, 'mounts')
     if (mount !== undefined) await this.#removals.remove(mount, how)
   }
 
@@ -251,23 +253,24 @@ export class MountStore implements AsyncDisposable {
    * refuse, and may be called again.
    */
   createNamespace(plan: (table: MountIndex) => NewNamespace | undefined): Promise<void> {
-    return this.#records.change(async (save) => {
-      const made = plan(this.table)
+    return this.#records.change(async (save, table) => {
+      const made = plan(table)
       if (made === undefined) return
-      const mounts = namespaceMounts(this.#parts.random, made.id, this.table)
-      await save({ changed: mounts }, made.entries)
+      const mounts = namespaceMounts(this.#parts.random, made.id, table)
+      await save({ changed: mounts }, made.entries, [made.path])
       made.written()
-    })
+    }, 'namespaces')
   }
 
   /**
    * Writes records on the condition that no server creates or removes a namespace or a mount meanwhile; their
-   * keys are relative to the storage root. `decide` may run again.
+   * keys are relative to the storage root. `decide` may run again. Changes of one `kind` may share a commit.
    */
   whileUnchanged<T>(
     decide: (write: (entries: readonly ViewEntry[]) => Promise<void>) => Promise<T>,
+    kind?: KindOfChange,
   ): Promise<T> {
-    return this.#records.change((save) => decide((entries) => save({}, entries)))
+    return this.#records.change((save) => decide((entries) => save({}, entries)), kind)
   }
 
   /** Refuses further requests of this server to the mounts of a namespace that is being deleted. */
@@ -291,12 +294,12 @@ export class MountStore implements AsyncDisposable {
       await this.#doors.requests.view(mount)?.deletePrefix('')
       await this.#doors.forget(mount)
     }
-    await this.#records.change((save) => save({ removed: this.table.of(namespace) }))
+    await this.#records.change((save, table) => save({ removed: table.of(namespace) }), 'mounts')
   }
 
   /** The mounts of a namespace after all pending changes. */
   #mountsOf(namespace: string): Promise<Mount[]> {
-    return this.#records.change(async () => this.table.of(namespace))
+    return this.#records.change(async (_, table) => table.of(namespace), 'mounts')
   }
 
   findMigration(id: string): Promise<Migration | undefined> {
@@ -310,9 +313,9 @@ export class MountStore implements AsyncDisposable {
     await this.#records.ended()
   }
 
-  #context(): MountContext {
+  #context(table: MountIndex): MountContext {
     return {
-      table: this.table,
+      table,
       system: this.#parts.system,
       types: this.#parts.types,
       conflictingNamespace: (namespace, path) => this.#parts.namespaces.conflictWithMount(namespace, path),

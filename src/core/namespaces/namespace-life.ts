@@ -151,7 +151,7 @@ export class NamespaceLife implements AsyncDisposable {
     const { namespaces, firstEntries } = this.#parts
     const own = [namespaces.entryOf(record), usedIdEntry(record.id)]
     return {
-      id: record.id,
+      ...{ id: record.id, path: record.path },
       entries: [...own.map(inCore), ...firstEntries(record.id)],
       written: () => namespaces.written(record),
     }

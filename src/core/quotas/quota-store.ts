@@ -7,7 +7,8 @@ import { PrefixIndex } from '../../lib/prefix-index.ts'
 import type { SharedStorage } from '../../storage/shared-storage.ts'
 import type { View, ViewRecord } from '../barrier/view.ts'
 import { FollowedRecords } from '../followed-records.ts'
-import { GuardedChanges, type GuardedWrite } from '../guarded-changes.ts'
+import { GuardedChanges } from '../guarded-changes.ts'
+import type { JoinedWrite } from '../joined-changes.ts'
 import type { Verdict } from './client-windows.ts'
 import { defaultQuotaConfig, type Quota, type QuotaConfig, readQuota, readQuotaConfig } from './quota.ts'
 import { freshRule, QuotaIndex, type QuotaTarget, type Rule } from './quota-index.ts'
@@ -183,12 +184,12 @@ export class QuotaStore {
   }
 
   /** Writes even if there is no rule: another server that is adding one must decide again. */
-  async #deleteAll(names: readonly string[], write: GuardedWrite): Promise<void> {
+  async #deleteAll(names: readonly string[], write: JoinedWrite): Promise<void> {
     await write(names.map((name) => ({ key: prefix + name, value: undefined })))
     for (const name of names) this.#rules.delete(name)
   }
 
-  #change(change: (write: GuardedWrite) => Promise<void>): Promise<void> {
+  #change(change: (write: JoinedWrite) => Promise<void>): Promise<void> {
     return this.#changes.run(async (write) => {
       await change(write)
       this.#rebuild()
