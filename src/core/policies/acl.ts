@@ -1,3 +1,4 @@
+import { atOnce, type Steps } from '../../lib/in-turns.ts'
 import type { JsonObject, JsonValue } from '../../lib/json.ts'
 import {
   capabilityBits,
@@ -97,9 +98,9 @@ export type CompiledPolicies = {
 }
 
 /** Does the work that does not depend on the caller. */
-export function compilePolicies(
+export function* compilePolicies(
   policies: readonly (ParsedPolicy & { readonly policy: PolicyRef })[],
-): CompiledPolicies {
+): Steps<CompiledPolicies> {
   const rules: Rule[] = []
   const conditional: CompiledPolicies['conditional'][number][] = []
   for (const { stanzas, policy } of policies) {
@@ -108,8 +109,9 @@ export function compilePolicies(
         rules.push(ruleOf(stanza.label.pattern, stanza.grants, policy))
       else conditional.push({ ...stanza, policy })
     }
+    yield
   }
-  return { table: new RuleTable(rules), conditional }
+  return { table: yield* RuleTable.building(rules), conditional }
 }
 
 const ruleOf = (pattern: Pattern, grants: Grants, policy: PolicyRef): Rule => ({
@@ -141,7 +143,7 @@ export function bindAcl({ table, conditional }: CompiledPolicies, context: Templ
   const until = Number.isFinite(validUntil) ? validUntil : undefined
   return rules.length === 0
     ? new RuleAcl(table, undefined, until)
-    : new RuleAcl(table, new RuleTable(rules, table), until)
+    : new RuleAcl(table, atOnce(RuleTable.building(rules, table)), until)
 }
 
 const nextSecond = (now: number): number => (Math.floor(now / 1000) + 1) * 1000

@@ -1,7 +1,11 @@
+import type { Steps } from '../../lib/in-turns.ts'
+import { slicesOf } from '../../lib/slices.ts'
 import { matchesAfterHead, type SegmentedPath, type SegmentPattern } from './pattern.ts'
 
 /** The number of pieces of a pattern that are candidates for its index key. */
 const maxCandidatePieces = 32
+/** So many patterns are looked at in one step. */
+const itemsPerStep = 64
 
 type Ranked<T> = { readonly item: T; readonly pattern: SegmentPattern; readonly rank: number }
 
@@ -25,19 +29,34 @@ export class PieceIndex<T extends { readonly pattern: SegmentPattern }> {
   /** Patterns that consist of `+` only. */
   readonly #wildcardsOnly: Ranked<T>[] = []
 
-  constructor(items: readonly T[]) {
+  private constructor() {}
+
+  static *building<T extends { readonly pattern: SegmentPattern }>(
+    items: readonly T[],
+  ): Steps<PieceIndex<T>> {
     const uses = new Map<string, number>()
-    for (const { pattern } of items)
-      for (const piece of literalPieces(pattern)) uses.set(keyOf(piece), (uses.get(keyOf(piece)) ?? 0) + 1)
-    for (const [rank, item] of items.entries()) {
-      let rarest: Piece | undefined
-      let fewestUses = Number.POSITIVE_INFINITY
-      for (const piece of literalPieces(item.pattern)) {
-        const count = uses.get(keyOf(piece)) ?? 0
-        if (count < fewestUses) [rarest, fewestUses] = [piece, count]
-      }
-      this.#bucketOf(rarest).push({ item, pattern: item.pattern, rank })
+    for (const some of slicesOf(items, itemsPerStep)) {
+      for (const { pattern } of some)
+        for (const piece of literalPieces(pattern)) uses.set(keyOf(piece), (uses.get(keyOf(piece)) ?? 0) + 1)
+      yield
     }
+    const index = new PieceIndex<T>()
+    for (const [rank, item] of items.entries()) {
+      index.#add(item, rank, uses)
+      if (rank % itemsPerStep === itemsPerStep - 1) yield
+    }
+    return index
+  }
+
+  /** `uses`: how many patterns have a piece. */
+  #add(item: T, rank: number, uses: ReadonlyMap<string, number>): void {
+    let rarest: Piece | undefined
+    let fewestUses = Number.POSITIVE_INFINITY
+    for (const piece of literalPieces(item.pattern)) {
+      const count = uses.get(keyOf(piece)) ?? 0
+      if (count < fewestUses) [rarest, fewestUses] = [piece, count]
+    }
+    this.#bucketOf(rarest).push({ item, pattern: item.pattern, rank })
   }
 
   /** The first pattern that matches the path, which begins with their head. */

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { fail, refuse, ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { inTurns } from '../../lib/in-turns.ts'
 import { LongWork } from '../../lib/long-work.ts'
 import { formatTime } from '../../lib/time.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
@@ -55,6 +56,10 @@ export class PolicyStore {
   readonly #compiled = new LRUCache<string, CompiledPolicies>({ maxSize: 32 * 1024 * 1024 })
   /** Digests of lists of names: hashing a thousand names takes longer than a decision. */
   readonly #namesKeys = new WeakMap<readonly string[], string>()
+  readonly #compiling = new Map<
+    string,
+    { readonly generation: number; readonly compiled: Promise<CompiledPolicies> }
+  >()
   readonly #bound = new BoundAcls()
   readonly #use: CacheUse
   #generation = 0
@@ -162,7 +167,7 @@ export class PolicyStore {
     if (known === undefined) this.#use.misses += 1
     else this.#use.hits += 1
     const compiled =
-      known ?? (await this.#compile(key, [{ namespace, names: policyNames, prefix: '' }, ...more]))
+      known ?? (await this.#compiledOnce(key, [{ namespace, names: policyNames, prefix: '' }, ...more]))
     return this.#bound.of(compiled, context)
   }
 
@@ -194,6 +199,18 @@ export class PolicyStore {
     return key
   }
 
+  /** Requests that need the same set at the same time share the work. */
+  #compiledOnce(key: string, sets: readonly PolicySet[]): Promise<CompiledPolicies> {
+    const generation = this.#generation
+    const running = this.#compiling.get(key)
+    if (running?.generation === generation) return running.compiled
+    const compiled = this.#compile(key, sets).finally(() => {
+      if (this.#compiling.get(key)?.compiled === compiled) this.#compiling.delete(key)
+    })
+    this.#compiling.set(key, { generation, compiled })
+    return compiled
+  }
+
   async #compile(key: string, sets: readonly PolicySet[]): Promise<CompiledPolicies> {
     const named = distinctPolicies(sets)
     let generation = this.#generation
@@ -203,11 +220,13 @@ export class PolicyStore {
       generation = this.#generation
       loaded = await this.#loadAll(named)
     }
-    const compiled = compilePolicies(
-      named.flatMap(({ name, namespace }, index) => {
-        const parsed = loaded[index]?.parsed
-        return parsed === undefined ? [] : [{ ...parsed, policy: { name, namespace } }]
-      }),
+    const compiled = await inTurns(
+      compilePolicies(
+        named.flatMap(({ name, namespace }, index) => {
+          const parsed = loaded[index]?.parsed
+          return parsed === undefined ? [] : [{ ...parsed, policy: { name, namespace } }]
+        }),
+      ),
     )
     const weight = loaded.reduce((sum, policy) => sum + policy.weight, entryWeight + key.length)
     // a write in the meantime may have changed what this has read

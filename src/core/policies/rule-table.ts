@@ -1,3 +1,5 @@
+import type { Steps } from '../../lib/in-turns.ts'
+import { sorting } from '../../lib/sorting.ts'
 import { type Grants, mergeGrants } from './grants.ts'
 import {
   compareRank,
@@ -41,29 +43,28 @@ export class RuleTable {
   readonly #heads: readonly Head[]
   #denied: readonly Pattern[] | undefined
 
+  private constructor(ruleByText: ReadonlyMap<string, Rule>, heads: readonly Head[]) {
+    this.#ruleByText = ruleByText
+    this.#heads = heads
+  }
+
   /**
    * Merges rules with the same pattern, including the one in `base`.
    * docs/contract/tokens-and-policies.md#which-rule-decides
    */
-  constructor(rules: Iterable<Rule>, base?: RuleTable) {
+  static *building(rules: readonly Rule[], base?: RuleTable): Steps<RuleTable> {
+    const rulesByText = yield* grouping(rules, ({ pattern }) => pattern.text)
     const ruleByText = new Map<string, Rule>()
-    for (const [text, [first, ...more]] of Map.groupBy(rules, ({ pattern }) => pattern.text)) {
-      if (first === undefined) continue
+    const wildcards: Rule<WildcardPattern>[] = []
+    for (const [text, own] of rulesByText) {
       const known = base?.ruleOf(text)
-      const all = known === undefined ? [first, ...more] : [known, first, ...more]
-      ruleByText.set(
-        text,
-        all.length === 1
-          ? first
-          : {
-              pattern: first.pattern,
-              grants: mergeGrants(all.map(({ grants }) => grants)),
-              sources: all.flatMap(({ sources }) => sources),
-            },
-      )
+      const rule = mergedRule(known === undefined ? own : [known, ...own])
+      if (rule === undefined) continue
+      ruleByText.set(text, rule)
+      if (isWildcard(rule)) wildcards.push(rule)
+      if (ruleByText.size % rulesPerStep === 0) yield
     }
-    this.#ruleByText = ruleByText
-    this.#heads = arrangeHeads([...ruleByText.values()].filter(isWildcard))
+    return new RuleTable(ruleByText, yield* arrangingHeads(wildcards))
   }
 
   /** The patterns that deny, computed on first use. */
@@ -120,21 +121,47 @@ const isPrefix = (rule: Rule): rule is Rule<PrefixPattern> => rule.pattern.kind 
 const isSegment = (rule: Rule): rule is Rule<SegmentPattern> => rule.pattern.kind === 'segment'
 const isWildcard = (rule: Rule): rule is Rule<WildcardPattern> => rule.pattern.kind !== 'exact'
 
-function arrangeHeads(rules: readonly Rule<WildcardPattern>[]): readonly Head[] {
-  const rulesByHead = Map.groupBy(rules, ({ pattern }) => pattern.head)
+/** So many rules are looked at in one step. */
+const rulesPerStep = 64
+
+function mergedRule(all: readonly Rule[]): Rule | undefined {
+  const [first] = all
+  if (first === undefined || all.length === 1) return first
+  return {
+    pattern: first.pattern,
+    grants: mergeGrants(all.map(({ grants }) => grants)),
+    sources: all.flatMap(({ sources }) => sources),
+  }
+}
+
+function* grouping<R extends Rule>(rules: readonly R[], keyOf: (rule: R) => string): Steps<Map<string, R[]>> {
+  const groups = new Map<string, R[]>()
+  for (const [at, rule] of rules.entries()) {
+    const key = keyOf(rule)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [rule])
+    else group.push(rule)
+    if (at % rulesPerStep === rulesPerStep - 1) yield
+  }
+  return groups
+}
+
+function* arrangingHeads(rules: readonly Rule<WildcardPattern>[]): Steps<readonly Head[]> {
+  const rulesByHead = yield* grouping(rules, ({ pattern }) => pattern.head)
   const heads: Head[] = []
   let last: Head | undefined
-  for (const text of [...rulesByHead.keys()].sort((a, b) => (a < b ? -1 : 1))) {
+  for (const text of yield* sorting([...rulesByHead.keys()], (a, b) => (a < b ? -1 : 1))) {
     while (last !== undefined && !text.startsWith(last.text)) last = last.parent
     const own = rulesByHead.get(text) ?? []
-    const segments = own.filter(isSegment).sort((a, b) => compareRank(a.pattern, b.pattern))
+    const segments = yield* sorting(own.filter(isSegment), (a, b) => compareRank(a.pattern, b.pattern))
     last = {
       text,
       prefix: own.find(isPrefix),
-      segments: segments.length === 0 ? undefined : new PieceIndex(segments),
+      segments: segments.length === 0 ? undefined : yield* PieceIndex.building(segments),
       parent: last,
     }
     heads.push(last)
+    if (heads.length % rulesPerStep === 0) yield
   }
   return heads
 }

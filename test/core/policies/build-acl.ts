@@ -1,3 +1,4 @@
+import { atOnce } from '../../../src/lib/in-turns.ts'
 import { type Acl, bindAcl, compilePolicies } from '../../../src/core/policies/acl.ts'
 import type { ParsedPolicy } from '../../../src/core/policies/policy.ts'
 import type { TemplateContext } from '../../../src/core/policies/templates.ts'
@@ -5,6 +6,8 @@ import type { TemplateContext } from '../../../src/core/policies/templates.ts'
 /** The Acl of a caller with these policies. */
 export const buildAcl = (policies: readonly ParsedPolicy[], context: TemplateContext): Acl =>
   bindAcl(
-    compilePolicies(policies.map((policy) => ({ ...policy, policy: { name: 'p', namespace: 'root' } }))),
+    atOnce(
+      compilePolicies(policies.map((policy) => ({ ...policy, policy: { name: 'p', namespace: 'root' } }))),
+    ),
     context,
   )

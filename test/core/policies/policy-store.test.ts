@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { View } from '../../../src/core/barrier/view.ts'
+import { bindAcl, compilePolicies } from '../../../src/core/policies/acl.ts'
+import { parsePolicy } from '../../../src/core/policies/policy.ts'
 import { PolicyStore } from '../../../src/core/policies/policy-store.ts'
 import type { TemplateContext } from '../../../src/core/policies/templates.ts'
 import { openCoreView } from '../../support/core-view.ts'
@@ -407,4 +409,54 @@ test('policies that change between two turns of a first request are all read aga
   await store.put('root', 'many-0', denying)
 
   expect(await first).toEqual(['deny'])
+})
+
+test('requests that need the same policies at the same time share the work, but not with those before a change', async () => {
+  await using core = await openCoreView()
+  let reads = 0
+  const get = core.view.get.bind(core.view)
+  const view = Object.assign(core.view, {
+    get: (key: string) => {
+      reads += 1
+      return get(key)
+    },
+  })
+  const store = await PolicyStore.open({ view, clock: core.clock })
+  await Promise.all(many.map((name) => store.put('root', name, rules.join('\n'))))
+  reads = 0
+
+  const [one, other] = await Promise.all([
+    store.aclFor('root', many, anyone),
+    store.aclFor('root', many, anyone),
+  ])
+  const before = reads
+  const asked = capabilities(store, many.slice(1), 'secret/0/a/x')
+  await store.put('root', 'many-1', 'path "secret/0/a/x" { capabilities = ["deny"] }')
+  const after = await capabilities(store, many.slice(1), 'secret/0/a/x')
+  await asked
+
+  expect(before).toBe(many.length)
+  expect(one.capabilities('secret/0/a/x')).toEqual(other.capabilities('secret/0/a/x'))
+  expect(after).toEqual(['deny'])
+})
+
+test('a set of policies is compiled a few rules at a time', () => {
+  const kinds = [
+    (at: number) => `a/+/${at}/*`,
+    (at: number) => `b/${at}/*`,
+    (at: number) => `c/${at}`,
+    (at: number) => `d/${at}/+`,
+  ]
+  const paths = kinds.flatMap((kind) => Array.from({ length: 1_000 }, (_, at) => kind(at)))
+  const parsed = parsePolicy(paths.map((path) => `path "${path}" { capabilities = ["read"] }`).join('\n'))
+  const steps = compilePolicies([{ ...parsed, policy: { name: 'p', namespace: 'root' } }])
+
+  let pauses = 0
+  let step = steps.next()
+  for (; step.done !== true; step = steps.next()) pauses += 1
+
+  const acl = bindAcl(step.value, anyone)
+  expect(paths.every((path) => acl.capabilities(path.replace('+', 'x')).includes('read'))).toBe(true)
+  // each rule is looked at several times, and 256 of them at most in one step
+  expect(pauses).toBeGreaterThan((3 * paths.length) / 256)
 })
