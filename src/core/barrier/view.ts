@@ -1,7 +1,7 @@
 import type { ChangeListener } from '../../storage/shared-storage.ts'
-import type { keep, Range, WriteOptions } from '../../storage/storage.ts'
+import { keep, type Range, type WriteOptions } from '../../storage/storage.ts'
 
-export type { Range }
+export { keep, type Range }
 
 export type ViewRecord = { key: string; value: unknown; revision: number }
 /** `from: 'root'`: the key is relative to the storage root, not to the view. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { fail, refuse } from '../../errors.ts'
-import type { View, ViewEntry } from '../../core/barrier/view.ts'
+import { keep, type View, type ViewEntry } from '../../core/barrier/view.ts'
 import type { CacheUses } from '../../core/cache-use.ts'
 import { foldedName } from '../../core/identity/same-name.ts'
 import type { KeyedHash } from '../../core/keyed-hash.ts'
@@ -101,6 +101,8 @@ export class RoleStore implements Disposable {
   change(name: string, change: (before: RoleRecord | undefined) => RoleRecord): Promise<Role> {
     return this.#attempt(name, async () => {
       const stored = await this.#parts.view.read(roleKey(name))
+      const changed = stored && (await this.#changeInPlace(name, change))
+      if (changed !== undefined) return changed
       const before = stored && readRole(name, stored.value).record
       const after = change(before)
       const entries: ViewEntry[] = [
@@ -120,6 +122,27 @@ export class RoleStore implements Disposable {
       if (row !== undefined && row.uuid !== after.uuid) throw refuse('invalid', 'role_id already in use')
       return undefined
     })
+  }
+
+  /**
+   * Changes a role that keeps its role id. Many such changes of one role share a commit. Undefined, without a write,
+   * for other changes.
+   */
+  async #changeInPlace(
+    name: string,
+    change: (before: RoleRecord | undefined) => RoleRecord,
+  ): Promise<Role | undefined> {
+    let changed: Role | undefined
+    await this.#parts.view.update(roleKey(name), (stored) => {
+      changed = undefined
+      if (stored === undefined) return keep
+      const before = readRole(name, stored).record
+      const after = change(before)
+      if (after.role_id !== before.role_id) return keep
+      changed = readRole(name, after)
+      return { ...laterFields(stored), ...after, ...(name.length > mostInKey && { name }) }
+    })
+    return changed
   }
 
   /** Ends the role and all its secret ids in one write. What is left of them is deleted later. */

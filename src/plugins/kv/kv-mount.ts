@@ -1,5 +1,4 @@
 import type { View } from '../../core/barrier/view.ts'
-import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
 import { fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
@@ -65,14 +64,7 @@ export class KvMount implements Disposable {
   /** `change` may run again; an error that it throws aborts the change. */
   async changeConfig(change: (before: KvConfig) => KvConfig): Promise<void> {
     try {
-      for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-        const stored = await this.#view.read(configKey)
-        const value = change(readKvConfig(stored?.value))
-        const expect = stored?.revision ?? ('absent' as const)
-        if (await this.#view.write([{ key: configKey, value, expect }])) return
-        await pauseAfterAttempt(attempt)
-      }
-      throw fail('unavailable', 'the configuration is changed by too many at once')
+      await this.#view.update(configKey, (stored) => change(readKvConfig(stored)))
     } finally {
       this.#config = undefined
     }

@@ -1,5 +1,5 @@
 import { fail } from '../../errors.ts'
-import type { View, ViewEntry } from '../../core/barrier/view.ts'
+import { keep, type View, type ViewEntry } from '../../core/barrier/view.ts'
 import type { CacheUses } from '../../core/cache-use.ts'
 import { RecordCache } from '../../core/record-cache.ts'
 import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
@@ -54,6 +54,7 @@ export class UserStore implements Disposable {
   async change(name: string, change: (before: User | undefined) => User | undefined): Promise<void> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const record = await this.#view.read(root + name)
+      if (record !== undefined && (await this.#changeInPlace(name, change))) return
       const before = record && readUser(record.value)
       const after = change(before)
       if (after === undefined) return
@@ -64,6 +65,32 @@ export class UserStore implements Disposable {
       await pauseAfterAttempt(attempt)
     }
     throw fail('unavailable', 'too many changes at a time')
+  }
+
+  /**
+   * Changes a user without a change of an imported hash. Many such changes of one user share a commit. False,
+   * without a write, for other changes.
+   */
+  async #changeInPlace(
+    name: string,
+    change: (before: User | undefined) => User | undefined,
+  ): Promise<boolean> {
+    let isDone = false
+    try {
+      await this.#view.update(root + name, (stored) => {
+        isDone = false
+        if (stored === undefined) return keep
+        const before = readUser(stored)
+        const after = change(before)
+        if (after !== undefined && importEntries(name, before, after).length > 0) return keep
+        isDone = true
+        // fields of a later version are kept
+        return after === undefined ? keep : { ...(stored as object), ...storedUser(after) }
+      })
+    } finally {
+      this.#users.drop(name)
+    }
+    return isDone
   }
 
   async delete(name: string): Promise<void> {
