@@ -5,7 +5,7 @@ import type { ViewEntry } from './barrier/view.ts'
 export type JoinedEntry = ViewEntry & { readonly commutes?: true }
 
 /** A single change may be larger. */
-const mostBytes = 1024 * 1024
+const [mostBytes, mostEntries] = [1024 * 1024, 1024]
 
 /** The entries of several changes that become one write: no two of them concern the same record or claim. */
 export class JoinedEntries {
@@ -15,7 +15,7 @@ export class JoinedEntries {
   #bytes = 0
 
   get isFull(): boolean {
-    return this.#bytes >= mostBytes
+    return this.#bytes >= mostBytes || this.#all.length >= mostEntries
   }
 
   get all(): readonly ViewEntry[] {

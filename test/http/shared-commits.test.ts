@@ -93,3 +93,49 @@ test('what a commit was to make does not exist if it fails', async () => {
   expect(failed.some(({ status }) => status === 503)).toBe(true)
   expect(made).toHaveLength(8)
 })
+
+test('roles and keys of identity tokens', async () => {
+  const { root } = server
+  const role = (at: number) => `identity/oidc/role/r${at}`
+  const key = (at: number) => `identity/oidc/key/k${at}`
+
+  expect(await together((at) => root.write(key(at), { algorithm: 'ES256' }))).toEqual(shared(20))
+  expect(await together((at) => root.write(role(at), { key: `k${at % 2}` }))).toEqual(shared(20))
+  // each finds the roles that were written before it
+  const [used, unused] = await Promise.all([root.delete(key(1)), root.delete(key(2))])
+  expect([used.status, unused.status]).toEqual([400, 204])
+  expect(await together((at) => root.delete(role(at)))).toEqual(shared(20))
+  expect((await root.delete(key(1))).status).toBe(204)
+})
+
+test('deletions of groups, of which some are members of others', async () => {
+  const { root } = server
+  const name = (at: number) => `identity/group/name/g${at}`
+  await Promise.all(numbers.map((at) => root.write(name(at))))
+  const ids = await Promise.all(numbers.map(async (at) => String((await root.read(name(at))).body.data?.id)))
+  for (const at of [0, 4, 8])
+    await root.write(name(at), { member_group_ids: [ids[at + 1], ids[at + 2], ids[31]] })
+
+  expect(await together((at) => (at === 31 ? root.read(name(at)) : root.delete(name(at))))).toEqual(
+    shared(20),
+  )
+  expect((await root.list('identity/group/name')).body.data?.keys).toEqual(['g31'])
+  expect((await root.read(name(31))).body.data?.parent_group_ids ?? []).toEqual([])
+})
+
+test.each([
+  ['a role of approle', 'auth/approle/role/one', (at: number) => ({ token_ttl: 60 + at })],
+  ['a user', 'auth/userpass/users/one/policies', (at: number) => ({ token_policies: `p${at}` })],
+  ['the configuration of kv', 'kv/config', (at: number) => ({ max_versions: 1 + at })],
+])('changes of one record: %s', async (_, path, body) => {
+  const { root } = server
+  await root.write('sys/auth/approle', { type: 'approle' })
+  await root.write('sys/auth/userpass', { type: 'userpass' })
+  await root.write('sys/mounts/kv', { type: 'kv-v2' })
+  await root.write('auth/approle/role/one', { token_policies: ['kept'] })
+  await root.write('auth/userpass/users/one', { password: 'correct horse battery', token_ttl: 77 })
+
+  expect(await together((at) => root.write(path, body(at)))).toEqual(shared(20))
+  expect((await root.read('auth/approle/role/one')).body.data?.token_policies).toEqual(['kept'])
+  expect((await root.read('auth/userpass/users/one')).body.data?.token_ttl).toBe(77)
+})

@@ -1,9 +1,9 @@
-import { fail } from '../../errors.ts'
-import type { View } from '../barrier/view.ts'
+import type { View, ViewRecord } from '../barrier/view.ts'
 import type { Random } from '../../lib/random.ts'
 import { RecordCache } from '../record-cache.ts'
-import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
-import type { KeyedMutex } from '../../lib/keyed-mutex.ts'
+import type { JoinedEntry } from '../joined-entries.ts'
+import { JoinedChanges, type JoinedWrite } from '../joined-changes.ts'
+import type { SharedLock } from '../../lib/shared-lock.ts'
 import { roleKey, roleOfKeyKey } from './issuer-keys.ts'
 import { readNamedKey } from './named-key.ts'
 import type { NamedKeyStore } from './named-key-store.ts'
@@ -19,8 +19,8 @@ export type IdentityTokenRoleStoreParts = {
   /** The storage root, with plain numbers. */
   readonly view: View
   readonly random: Random
-  /** Serializes changes to the keys and roles of a mount. */
-  readonly mutex: KeyedMutex
+  /** No key changes while roles are written. */
+  readonly lock: SharedLock
   readonly keys: NamedKeyStore
   /** Called when the set of used keys of a mount may have changed. */
   onChange(mount: string): void
@@ -36,9 +36,14 @@ const maxCachedText = 16_384
 export class IdentityTokenRoleStore {
   readonly #parts: IdentityTokenRoleStoreParts
   readonly #ready = new RecordCache<ReadyRole>(cacheLimit, maxCachedText)
+  readonly #changes: JoinedChanges
 
   constructor(parts: IdentityTokenRoleStoreParts) {
     this.#parts = parts
+    this.#changes = new JoinedChanges({
+      write: (entries) => parts.view.write(entries),
+      turn: (round) => parts.lock.runAlone(round),
+    })
   }
 
   find(mount: string, name: string): Promise<ReadyRole | undefined> {
@@ -66,16 +71,16 @@ export class IdentityTokenRoleStore {
    */
   write(mount: string, name: string, sent: SentIdentityTokenRole): Promise<void> {
     const { view, keys, random } = this.#parts
-    return this.#change(mount, name, async () => {
+    return this.#change(mount, name, async (write) => {
       const record = await view.read(roleKey(mount, name))
       const before = record === undefined ? undefined : readIdentityTokenRole(record.value).role
       const role = changedRole(before, sent, random)
       const key = await keys.stored(mount, role.key)
       checkAgainstKey(role, key === undefined ? undefined : readNamedKey(key.value))
       const moved = before !== undefined && before.key !== role.key
-      return view.write([
+      await write([
         { key: roleKey(mount, name), value: role, expect: record?.revision ?? 'absent' },
-        ...(key === undefined ? [] : [{ key: key.key, value: key.value, expect: key.revision }]),
+        ...(key === undefined ? [] : [unchanged(key)]),
         { key: roleOfKeyKey(mount, role.key, name), value: role.ttl },
         ...(moved ? [{ key: roleOfKeyKey(mount, before.key, name), value: undefined }] : []),
       ])
@@ -85,30 +90,30 @@ export class IdentityTokenRoleStore {
   /** Does nothing if the role does not exist. */
   remove(mount: string, name: string): Promise<void> {
     const { view } = this.#parts
-    return this.#change(mount, name, async () => {
+    return this.#change(mount, name, async (write) => {
       const record = await view.read(roleKey(mount, name))
-      if (record === undefined) return true
+      if (record === undefined) return
       const { role } = readIdentityTokenRole(record.value)
-      return view.write([
+      await write([
         { key: roleKey(mount, name), value: undefined, expect: record.revision },
         { key: roleOfKeyKey(mount, role.key, name), value: undefined },
       ])
     })
   }
 
-  /** Runs `change` again while it returns false, which means that it lost a race. */
-  #change(mount: string, name: string, change: () => Promise<boolean>): Promise<void> {
-    return this.#parts.mutex.runExclusive(mount, async () => {
-      try {
-        for (let attempt = 0; attempt < writeAttempts; attempt++) {
-          if (await change()) return
-          await pauseAfterAttempt(attempt)
-        }
-      } finally {
-        this.#ready.drop(roleKey(mount, name))
-        this.#parts.onChange(mount)
-      }
-      throw fail('unavailable', 'too many changes to one role at a time')
-    })
+  /** Changes of roles that wait together share a commit. */
+  async #change(mount: string, name: string, decide: (write: JoinedWrite) => Promise<void>): Promise<void> {
+    try {
+      await this.#changes.run(decide, 'roles')
+    } finally {
+      this.#ready.drop(roleKey(mount, name))
+      this.#parts.onChange(mount)
+    }
   }
 }
+
+/** Roles of one key can be written together: none of them changes the key. */
+const unchanged = ({ key, value, revision }: ViewRecord): JoinedEntry => ({
+  ...{ key, value, expect: revision },
+  commutes: true,
+})

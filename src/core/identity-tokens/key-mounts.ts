@@ -82,7 +82,7 @@ export class KeyMounts {
   /** Like `MountStore.whileUnchanged`. */
   get whileUnchanged(): MountStore['whileUnchanged'] {
     const { mounts } = this.#parts
-    return (decide) => mounts.whileUnchanged(decide)
+    return (decide, kind) => mounts.whileUnchanged(decide, kind)
   }
 
   async #problemOf(mount: Mount, settings: KeySettings): Promise<string | undefined> {

@@ -6,7 +6,9 @@ import type { Random } from '../../lib/random.ts'
 import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
 import { RecordCache } from '../record-cache.ts'
 import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
-import type { KeyedMutex } from '../../lib/keyed-mutex.ts'
+import { KeyedMutex } from '../../lib/keyed-mutex.ts'
+import { Limiter } from '../../lib/limiter.ts'
+import type { SharedLock } from '../../lib/shared-lock.ts'
 import type { KeyMounts } from './key-mounts.ts'
 import { type DueRotation, dueKey, namedKeyKey, roleOfKeyKey } from './issuer-keys.ts'
 import {
@@ -32,8 +34,8 @@ export type NamedKeyStoreParts = {
   readonly view: View
   readonly clock: Clock
   readonly random: Random
-  /** Serializes changes to the keys and roles of a mount. */
-  readonly mutex: KeyedMutex
+  /** No key changes while roles are written. */
+  readonly lock: SharedLock
   /** The mounts whose tokens the keys sign. */
   readonly keyMounts: Pick<KeyMounts, KeyRules>
   /** Called when the keys of a mount may have changed. */
@@ -56,6 +58,10 @@ const rolesPerPage = 500
 export class NamedKeyStore {
   readonly #parts: NamedKeyStoreParts
   readonly #ready = new RecordCache<ReadyKey>(cacheLimit)
+  /** By storage key. */
+  readonly #mutex = new KeyedMutex()
+  /** Signatures of logins are checked by the same threads. */
+  readonly #making = new Limiter(2)
 
   constructor(parts: NamedKeyStoreParts) {
     this.#parts = parts
@@ -101,33 +107,33 @@ export class NamedKeyStore {
   async ready(mount: string, name: string): Promise<ReadyKey> {
     const found = await this.find(mount, name)
     if (found !== undefined) return found
-    await this.#parts.mutex.runExclusive(mount, () => this.stored(mount, name))
+    await this.#exclusively(mount, name, () => this.stored(mount, name))
     const made = await this.find(mount, name)
     if (made === undefined) throw refuse('invalid', `cannot find key ${quoted(name)}`)
     return made
   }
 
   /** Creates a key, or updates the given settings. */
-  write(mount: string, name: string, sent: SentKeySettings): Promise<void> {
+  async write(mount: string, name: string, sent: SentKeySettings): Promise<void> {
     let fresh: (FreshKeys & { algorithm: SigningAlgorithm }) | undefined
-    const { keyMounts } = this.#parts
-    return this.#parts.mutex.runExclusive(mount, () =>
-      this.#changeWhileMountsStay(mount, name, async (before) => {
-        const known = before ?? (name === defaultKeyName ? defaultKeySettings : undefined)
-        const settings = changedSettings(name, known, sent, await this.#longestRoleTtl(mount, name))
-        await keyMounts.checkSettings(mount, name, settings)
-        const isFresh = before?.algorithm !== settings.algorithm
-        if (isFresh && fresh?.algorithm !== settings.algorithm)
-          fresh = await this.#freshKeys(settings.algorithm)
-        return withSettings(before, settings, isFresh ? fresh : undefined, this.#parts.clock.now())
-      }),
-    )
+    const change = async (before: NamedKey | undefined) => {
+      const known = before ?? (name === defaultKeyName ? defaultKeySettings : undefined)
+      const settings = changedSettings(name, known, sent, await this.#longestRoleTtl(mount, name))
+      await this.#parts.keyMounts.checkSettings(mount, name, settings)
+      const isFresh = before?.algorithm !== settings.algorithm
+      if (isFresh && fresh?.algorithm !== settings.algorithm)
+        fresh = await this.#freshKeys(settings.algorithm)
+      return withSettings(before, settings, isFresh ? fresh : undefined, this.#parts.clock.now())
+    }
+    // other changes do not wait while key pairs are made
+    await change((await this.find(mount, name))?.key)
+    await this.#exclusively(mount, name, () => this.#changeWhileMountsStay(mount, name, change))
   }
 
   /** Removes a key. Throws if a role uses it; does nothing if it does not exist. */
   remove(mount: string, name: string): Promise<void> {
     if (name === defaultKeyName) throw refuse('invalid', `deletion of key ${quoted(name)} not allowed`)
-    return this.#parts.mutex.runExclusive(mount, () =>
+    return this.#exclusively(mount, name, () =>
       this.#changeWhileMountsStay(mount, name, async () => {
         const roles = await this.#rolesUsing(mount, name)
         if (roles.length === 0) {
@@ -147,7 +153,7 @@ export class NamedKeyStore {
    * of the key.
    */
   rotate(mount: string, name: string, verificationTtl: number | undefined): Promise<void> {
-    return this.#parts.mutex.runExclusive(mount, async () => {
+    return this.#exclusively(mount, name, async () => {
       if ((await this.stored(mount, name)) === undefined)
         throw refuse('invalid', `no named key found at ${quoted(name)}`)
       await this.#change(mount, name, async (before) => {
@@ -169,7 +175,7 @@ export class NamedKeyStore {
    */
   rotateDue(due: DueRotation): Promise<boolean> {
     let didRotate = false
-    return this.#parts.mutex.runExclusive(due.mount, async () => {
+    return this.#exclusively(due.mount, due.name, async () => {
       await this.#change(due.mount, due.name, async (before) => {
         didRotate = before !== undefined && before.next_rotation === due.at
         return before !== undefined && didRotate ? this.#rotated(before, before.verification_ttl) : before
@@ -181,8 +187,7 @@ export class NamedKeyStore {
   }
 
   /**
-   * The stored record of a key; creates the one of `default` if it is missing. The caller must hold the
-   * mount's mutex.
+   * The stored record of a key; creates the one of `default` if it is missing. The caller must hold the lock.
    */
   async stored(mount: string, name: string): Promise<ViewRecord | undefined> {
     const at = namedKeyKey(mount, name)
@@ -224,7 +229,7 @@ export class NamedKeyStore {
       await this.#parts.keyMounts.whileUnchanged(async (write) => {
         const entries = await this.#changed(mount, name, change)
         if (entries.length > 0) await write(entries)
-      })
+      }, 'signing keys')
     } finally {
       this.#drop(mount, name)
     }
@@ -252,12 +257,19 @@ export class NamedKeyStore {
     return rotated(key, next, verificationTtl, this.#parts.clock.now())
   }
 
-  async #freshKeys(algorithm: SigningAlgorithm): Promise<FreshKeys & { algorithm: SigningAlgorithm }> {
-    const [signing, next] = await Promise.all([
-      newSigningKey(algorithm, this.#parts.random),
-      newSigningKey(algorithm, this.#parts.random),
-    ])
-    return { algorithm, signing, next }
+  /** Changes of several keys run beside each other. */
+  #exclusively<T>(mount: string, name: string, work: () => Promise<T>): Promise<T> {
+    return this.#parts.lock.runShared(() => this.#mutex.runExclusive(namedKeyKey(mount, name), work))
+  }
+
+  #freshKeys(algorithm: SigningAlgorithm): Promise<FreshKeys & { algorithm: SigningAlgorithm }> {
+    return this.#making.run(async () => {
+      const [signing, next] = await Promise.all([
+        newSigningKey(algorithm, this.#parts.random),
+        newSigningKey(algorithm, this.#parts.random),
+      ])
+      return { algorithm, signing, next }
+    })
   }
 
   async #storedNames(mount: string): Promise<string[]> {

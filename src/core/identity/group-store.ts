@@ -3,6 +3,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
+import { JoinedChanges, type JoinedWrite } from '../joined-changes.ts'
 import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
 import { SharedLock } from '../../lib/shared-lock.ts'
 import { canonicalName } from './canonical-name.ts'
@@ -64,8 +65,15 @@ export class GroupStore implements MembershipSource {
    */
   readonly #lock = new SharedLock()
 
+  /** Deletions that wait together share a commit. */
+  readonly #deletions: JoinedChanges
+
   private constructor(parts: GroupParts) {
     this.#parts = parts
+    this.#deletions = new JoinedChanges({
+      write: (entries) => parts.view.write(entries),
+      turn: (round) => this.#lock.runAlone(round),
+    })
   }
 
   /** Opens the store and completes deletions of groups that a stop of a server interrupted. */
@@ -164,8 +172,28 @@ export class GroupStore implements MembershipSource {
 
   /** Deletes a group; no-op if there is none. */
   async remove(namespace: string, id: string): Promise<void> {
-    const ended = await this.#commitIfAny(() => groupRemoval(this.#parts, namespace, id))
+    const ended = await this.#deletions.run((write) => this.#remove(namespace, id, write), 'deletions')
     if (ended?.rest === true) await dropMembers(this.#parts, id)
+  }
+
+  async #remove(
+    namespace: string,
+    id: string,
+    write: JoinedWrite,
+  ): Promise<{ readonly rest: boolean } | undefined> {
+    const step = await groupRemoval(this.#parts, namespace, id)
+    if (step === undefined) return undefined
+    let isWritten = false
+    try {
+      await write(step.entries)
+      isWritten = true
+    } finally {
+      // it may have been committed, or another server was quicker
+      if (!isWritten) this.#dropCaches()
+    }
+    step.written?.()
+    this.#notify(affectedBy(step.entries.map(({ key }) => key)))
+    return step.result
   }
 
   putAlias(write: AliasWrite): Promise<WrittenAlias> {
@@ -229,7 +257,14 @@ export class GroupStore implements MembershipSource {
 
   /** Deletes all groups of a namespace. Idempotent. */
   async removeNamespace(namespace: string): Promise<void> {
-    for await (const { id } of this.#parts.reader.groupsOf(namespace)) await this.remove(namespace, id)
+    let removals: Promise<void>[] = []
+    for await (const { id } of this.#parts.reader.groupsOf(namespace)) {
+      removals.push(this.remove(namespace, id))
+      if (removals.length < removedTogether) continue
+      await Promise.all(removals)
+      removals = []
+    }
+    await Promise.all(removals)
   }
 
   async #commit<Result>(step: () => Promise<GroupStep<Result>>): Promise<Result> {
@@ -290,6 +325,9 @@ export class GroupStore implements MembershipSource {
     for (const listener of this.#listeners) listener(affected)
   }
 }
+
+/** Groups of a removed namespace. */
+const removedTogether = 64
 
 const membershipsChanged = (entities: readonly string[]): GroupChange => ({
   groups: new Set(),
