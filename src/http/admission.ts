@@ -8,6 +8,7 @@ import { isWrapping } from '../core/wrapping/wrapper.ts'
 import { fail, refuse, ServiceError } from '../errors.ts'
 import { FieldError } from '../lib/fields.ts'
 import type { JsonLimits, JsonValue } from '../lib/json.ts'
+import { belowMount } from '../core/mounts/spellings.ts'
 import { queryFields, readFields, readPatchFields } from './body.ts'
 import { type Call, callOf } from './call.ts'
 import type { RoutedRequest, RouteRules } from './exchange.ts'
@@ -250,8 +251,7 @@ async function authenticated(
  */
 function canonicalizerOf({ path, below }: Call, { canonical }: RouteRules): AclRequest['canonicalize'] {
   if (canonical === undefined) return undefined
-  const mountPath = path.slice(0, path.length - below.length)
-  return (text) => (text.startsWith(mountPath) ? mountPath + canonical(text.slice(mountPath.length)) : text)
+  return belowMount(path.slice(0, path.length - below.length), canonical)
 }
 
 /**

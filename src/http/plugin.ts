@@ -1,7 +1,7 @@
 import type { Core } from '../core/core.ts'
 import type { Mount } from '../core/mounts/mount.ts'
 import type { MountType, MountTypeNames } from '../core/mounts/mount-type.ts'
-import type { Resource } from './resource.ts'
+import type { Resource, Spelling } from './resource.ts'
 
 /** A metric with a value for each mount. Mounts may share a label: then their values are combined. */
 export type MountGauge = {
@@ -34,6 +34,9 @@ export type PluginDefinition = MountTypeNames & { open(core: Core): Omit<Plugin,
 export const openPlugins = (definitions: readonly PluginDefinition[], core: Core): Plugin[] =>
   definitions.map(({ open, ...names }) => {
     const plugin = { ...names, ...open(core) }
-    core.mountTypes.add(plugin)
+    core.mountTypes.add({ ...plugin, spellingAt: (below) => spellingAt(plugin.resources, below) })
     return plugin
   })
+
+const spellingAt = (resources: readonly Resource[], below: string): Spelling['canonical'] | undefined =>
+  resources.find(({ spelling }) => spelling?.pattern.test(`/${below}`) === true)?.spelling?.canonical

@@ -37,6 +37,9 @@ export function namespaceOf({ namespace }: Call): Namespace {
 
 const namePattern = '^\\w(?:[\\w.\\-]*\\w)?$'
 
+/** Of paths below a mount that match the pattern, with a slash in front: what makes their spellings one. */
+export type Spelling = { readonly pattern: RegExp; canonical(below: string): string }
+
 /**
  * One path of a plugin and its verbs, as a value: `http.ts` serves what plugins list. Paths are relative to
  * the mount: `/role/:name`.
@@ -47,6 +50,7 @@ export type Resource = {
   /** The path for Fastify's router; two for a collection. */
   readonly urls: readonly string[]
   readonly verbs: Readonly<Partial<Record<VerbName, Served>>>
+  readonly spelling: Spelling | undefined
   /** The rules for verbs that it does not serve. */
   readonly rest: RouteRules
   readonly helpRules: RouteRules
@@ -104,6 +108,7 @@ export function resource<
     path: shown,
     urls: spec.collection === true ? [url, `${url}/`] : [url],
     verbs: served,
+    spelling: spec.canonical && { pattern: patternOf(path), canonical: spec.canonical },
     ...{ rest, helpRules: rest },
     refusal: () => fail('unsupported', 'unsupported operation'),
     page: pageOf(shown, common),
@@ -119,6 +124,7 @@ export function unknownPaths({ url = '/*', open = false }: { url?: string; open?
     path: url,
     urls: [url],
     verbs: {},
+    spelling: undefined,
     ...{ rest, helpRules: rest },
     refusal: unsupportedPath,
     page: undefined,
@@ -126,6 +132,9 @@ export function unknownPaths({ url = '/*', open = false }: { url?: string; open?
     prepared: undefined,
   }
 }
+
+const patternOf = (template: string): RegExp =>
+  new RegExp(`^${template.replace(/:\w+/g, '[^/]+').replace(/\*\w*$/, '.*')}/?$`)
 
 const unsupportedPath = () => fail('missing', 'unsupported path')
 

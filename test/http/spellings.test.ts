@@ -86,6 +86,36 @@ describe('the rule about a thing holds in each spelling of it', () => {
     },
   )
 
+  const named = things.filter(({ asked }) => !asked.endsWith('/x'))
+  test.each(named)('the capabilities at $asked are those at $path', async ({ folder, path, asked }) => {
+    const denied = await holder(stanza(`${folder}*`, ...all) + stanza(path, 'deny'))
+    const reader = await holder(stanza(`${folder}*`, ...all) + stanza(path, 'read', 'sudo'))
+    const shown = async (caller: typeof denied, at = decodeURIComponent(asked)) =>
+      (await caller.write('sys/capabilities-self', { paths: [at] })).body.data?.['capabilities']
+
+    expect(await shown(denied)).toEqual(['deny'])
+    expect(await shown(reader)).toEqual(['read', 'sudo'])
+    expect(await shown(reader, `${folder}another`)).toEqual(all.toSorted())
+  })
+
+  test('capabilities in a namespace below are asked for from above with its path', async () => {
+    const rules = stanza('auth/jwt/role/*', ...all) + stanza('auth/jwt/role/Prod', 'deny')
+    const inside = { headers: { 'X-Vault-Namespace': 'ns' } }
+    await server.root.write('sys/auth/jwt', { type: 'jwt' }, inside)
+    await server.root.write('sys/policies/acl/inner', { policy: rules }, inside)
+    const made = await server.root.write('auth/token/create', { policies: ['inner'] }, inside)
+    const token = made.body.auth?.client_token
+    const paths = ['ns/auth/jwt/role/pROD', 'ns/auth/jwt/role/x', 'auth/jwt/role/x']
+
+    const { body } = await server.root.write('sys/capabilities', { token, paths })
+
+    expect(body.data).toEqual({
+      'ns/auth/jwt/role/pROD': ['deny'],
+      'ns/auth/jwt/role/x': all.toSorted(),
+      'auth/jwt/role/x': ['deny'],
+    })
+  })
+
   test('a protected path needs sudo from that rule too', async () => {
     const caller = await holder(stanza('sys/auth/*', ...all) + stanza('sys/auth/kept', 'read'))
 

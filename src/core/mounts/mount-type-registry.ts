@@ -88,6 +88,15 @@ export class MountTypeRegistry implements AsyncDisposable {
     return this.#declared.flatMap(({ names, usedOnce = [] }) => (names[0] === plugin ? usedOnce : []))
   }
 
+  /** For a path below a mount of a plugin whose name has several spellings: what makes them one. */
+  spellingAt(plugin: string, below: string): ((below: string) => string) | undefined {
+    for (const type of this.#of(plugin)) {
+      const spelling = type.spellingAt?.(below)
+      if (spelling !== undefined) return spelling
+    }
+    return undefined
+  }
+
   leaseBackend(plugin: string): LeaseBackend | undefined {
     return this.#of(plugin).find(({ leases }) => leases !== undefined)?.leases
   }

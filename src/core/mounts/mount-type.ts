@@ -61,6 +61,10 @@ export type MountType = MountTypeNames & {
    * mounts cannot name a role.
    */
   loginRole?(mount: Mount, fields: Readonly<Record<string, JsonValue>>): Promise<string>
+  /**
+   * For a path below a mount whose name has several spellings: what makes them one. Undefined for any other path.
+   */
+  spellingAt?(below: string): ((below: string) => string) | undefined
   /** The identity tokens that a mount needs now, which its signing key must allow. */
   identityTokenUses?(mount: Mount): Promise<readonly IdentityTokenUse[]>
   /**

@@ -30,10 +30,9 @@ export type AclRequest = {
    */
   readonly canonicalPath?: string | undefined
   /**
-   * Returns the canonical spelling of a requested path, or of the path in a rule: a rule that denies one
-   * spelling denies them all.
+   * For a path with several spellings: a rule that denies one spelling denies them all.
    */
-  readonly canonicalize?: ((path: string) => string) | undefined
+  readonly canonicalize?: Canonicalize | undefined
   /**
    * Top-level fields as sent: the body of a write, the query of a read. Defaults and path parameters are not
    * included.
@@ -42,6 +41,9 @@ export type AclRequest = {
   /** The requested `X-Vault-Wrap-TTL`; undefined or 0 without one. */
   readonly wrapTtlSeconds?: number | undefined
 }
+
+/** Returns the canonical spelling of a path, or of the path in a rule. */
+export type Canonicalize = (path: string) => string
 
 /** `sudo`: whether the deciding rule grants `sudo`, even if it does not allow the operation. */
 export type Decision = { readonly allowed: boolean; readonly sudo: boolean }
@@ -55,8 +57,11 @@ export interface Acl {
   decide(request: AclRequest): Decision
   /** The policies whose rules grant an allowed operation, for the audit log. */
   granting(request: Pick<AclRequest, 'operation' | 'path'>): readonly PolicyRef[]
-  /** Sorted; `["deny"]` if empty. docs/contract/tokens-and-policies.md#asking-for-capabilities */
-  capabilities(path: string): string[]
+  /**
+   * Sorted; `["deny"]` if empty. What a rule for another spelling withholds is left out if the path comes with
+   * `canonicalize`. docs/contract/tokens-and-policies.md#asking-for-capabilities
+   */
+  capabilities(path: string, canonicalize?: Canonicalize): string[]
   /**
    * The data of `sys/internal/ui/resultant-acl`. docs/contract/tokens-and-policies.md#asking-for-capabilities
    */
@@ -196,7 +201,7 @@ class RuleAcl implements Acl {
   }
 
   /** Whether a rule denies another spelling of the path and would decide if it named the canonical one. */
-  #deniesSpelling(path: string, decided: Rule, canonicalize: (path: string) => string): boolean {
+  #deniesSpelling(path: string, decided: Rule, canonicalize: Canonicalize): boolean {
     for (const table of [this.#shared, this.#own]) {
       for (const { text } of table?.denied ?? []) {
         const canonicalText = canonicalize(text)
@@ -209,8 +214,16 @@ class RuleAcl implements Acl {
     return false
   }
 
-  capabilities(path: string): string[] {
-    return capabilityNames(this.#bitsOf(path))
+  capabilities(path: string, canonicalize?: Canonicalize): string[] {
+    const rule = this.#findListed(path)
+    const bits = rule?.grants.bits ?? 0
+    if (rule === undefined || canonicalize === undefined) return capabilityNames(bits)
+    const canonicalPath = canonicalize(path)
+    if (this.#deniesSpelling(canonicalPath, rule, canonicalize)) return capabilityNames(0)
+    const other = canonicalPath === path ? undefined : this.#findListed(canonicalPath)
+    const restricts =
+      other !== undefined && (other.grants.isDeny || isMoreSpecific(other.pattern, rule.pattern))
+    return capabilityNames(restricts ? bits & other.grants.bits : bits)
   }
 
   resultant(): JsonObject {

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts'
-import type { Acl, AclRequest, Decision, PolicyRef } from './acl.ts'
+import type { Acl, AclRequest, Canonicalize, Decision, PolicyRef } from './acl.ts'
 
 /**
  * Grants nothing: a token has no rights outside its namespace and the namespaces below it.
@@ -38,18 +38,22 @@ export class RelativeAcl implements Acl {
       ...request,
       path: prefix + path,
       canonicalPath: canonicalPath === undefined ? undefined : prefix + canonicalPath,
-      canonicalize:
-        canonicalize &&
-        ((text) => (text.startsWith(prefix) ? prefix + canonicalize(text.slice(prefix.length)) : text)),
+      canonicalize: canonicalize && this.#below(canonicalize),
     })
+  }
+
+  /** For paths that begin above the prefix. */
+  #below(canonicalize: Canonicalize): Canonicalize {
+    const prefix = this.#prefix
+    return (text) => (text.startsWith(prefix) ? prefix + canonicalize(text.slice(prefix.length)) : text)
   }
 
   granting({ operation, path }: Pick<AclRequest, 'operation' | 'path'>): readonly PolicyRef[] {
     return this.#acl.granting({ operation, path: this.#prefix + path })
   }
 
-  capabilities(path: string): string[] {
-    return this.#acl.capabilities(this.#prefix + path)
+  capabilities(path: string, canonicalize?: Canonicalize): string[] {
+    return this.#acl.capabilities(this.#prefix + path, canonicalize && this.#below(canonicalize))
   }
 
   mountAccess(prefix: string): boolean {
@@ -61,12 +65,12 @@ export class RelativeAcl implements Acl {
     if (whole.root === true) return whole
     return {
       root: false,
-      exact_paths: this.#below(whole.exact_paths),
+      exact_paths: this.#pathsBelow(whole.exact_paths),
       glob_paths: this.#globsBelow(whole.glob_paths),
     }
   }
 
-  #below(paths: JsonValue | undefined): JsonObject {
+  #pathsBelow(paths: JsonValue | undefined): JsonObject {
     const below: JsonObject = Object.create(null)
     for (const [path, grants] of entriesOf(paths)) {
       if (path.startsWith(this.#prefix)) below[path.slice(this.#prefix.length)] = grants
@@ -76,7 +80,7 @@ export class RelativeAcl implements Acl {
 
   /** Among globs that cover the whole namespace, the longest decides. */
   #globsBelow(paths: JsonValue | undefined): JsonObject {
-    const below = this.#below(paths)
+    const below = this.#pathsBelow(paths)
     const covering = entriesOf(paths)
       .filter(([head]) => this.#prefix.startsWith(head))
       .sort(([a], [b]) => b.length - a.length)
@@ -99,10 +103,13 @@ export class AclFromAbove implements Pick<Acl, 'capabilities'> {
     this.#prefix = prefix
   }
 
-  capabilities(path: string): string[] {
-    return path.startsWith(this.#prefix)
-      ? this.#acl.capabilities(path.slice(this.#prefix.length))
-      : noRights.capabilities(path)
+  capabilities(path: string, canonicalize?: Canonicalize): string[] {
+    const prefix = this.#prefix
+    if (!path.startsWith(prefix)) return noRights.capabilities(path)
+    return this.#acl.capabilities(
+      path.slice(prefix.length),
+      canonicalize && ((text) => canonicalize(prefix + text).slice(prefix.length)),
+    )
   }
 }
 

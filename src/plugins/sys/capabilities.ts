@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import type { Access } from '../../core/access.ts'
+import { type SpellingParts, spellingOf } from '../../core/mounts/spellings.ts'
 import type { Acl } from '../../core/policies/acl.ts'
 import { fail, refuse } from '../../errors.ts'
-import { namespaceOf, type Reply, type Resource, resource } from '../../http/resource.ts'
+import { type Call, namespaceOf, type Reply, type Resource, resource } from '../../http/resource.ts'
 import { commaListField, stringField } from '../../lib/fields.ts'
+import { LongWork } from '../../lib/long-work.ts'
 import { answers } from './answers.ts'
 
 const paths = z.object({
@@ -14,7 +16,29 @@ const paths = z.object({
 const example = { paths: ['auth/jwt/role/ci'] }
 
 /** `sys/capabilities`, `-self`, `-accessor`. docs/contract/tokens-and-policies.md#asking-for-capabilities */
-export function capabilityResources({ access }: { access: Access }): Resource[] {
+export function capabilityResources(parts: SpellingParts & { readonly access: Access }): Resource[] {
+  const { access } = parts
+  const judged = async (
+    acl: Pick<Acl, 'capabilities'> | undefined,
+    asked: Asked,
+    call: Call,
+  ): Promise<Reply> => {
+    const list = wanted(asked)
+    if (list.includes('')) throw fail('invalid', 'missing path')
+    const namespace = namespaceOf(call)
+    // no prototype: a path may be named like a property of Object.prototype
+    const rights: Record<string, string[]> = Object.create(null)
+    const work = new LongWork()
+    for (const sent of list) {
+      if (work.isDue) await work.giveWay()
+      const path = sent.startsWith('/') ? sent.slice(1) : sent
+      rights[sent] = acl?.capabilities(path, spellingOf(path, namespace, parts)) ?? ['deny']
+    }
+    const [only] = list
+    return {
+      data: list.length === 1 && only !== undefined ? { ...rights, capabilities: rights[only] } : rights,
+    }
+  }
   return [
     resource('/capabilities-self', {
       help: 'What the calling token may do on paths.',
@@ -29,10 +53,10 @@ export function capabilityResources({ access }: { access: Access }): Resource[] 
               .meta({ writeOnly: true }),
           })
           .meta({ examples: [example] }),
-        handle: ({ input, caller }) => {
+        handle: ({ input, caller, call }) => {
           // its last use: it may do nothing any more
           if ((caller?.token.num_uses ?? 0) < 0) throw refuse('invalid', 'invalid token')
-          return judged(caller?.acl, input)
+          return judged(caller?.acl, input, call)
         },
       },
     }),
@@ -48,7 +72,7 @@ export function capabilityResources({ access }: { access: Access }): Resource[] 
         handle: async ({ input, call }) => {
           if (input.token === '') throw refuse('invalid', 'no token found')
           wanted(input)
-          return judged(await access.aclOfToken(input.token, namespaceOf(call)), input)
+          return judged(await access.aclOfToken(input.token, namespaceOf(call)), input, call)
         },
       },
     }),
@@ -63,14 +87,14 @@ export function capabilityResources({ access }: { access: Access }): Resource[] 
           .meta({ examples: [example] }),
         handle: async ({ input, call }) => {
           if (input.accessor === '') throw refuse('invalid', 'missing accessor')
-          return judged(await access.aclOfAccessor(input.accessor, namespaceOf(call)), input)
+          return judged(await access.aclOfAccessor(input.accessor, namespaceOf(call)), input, call)
         },
       },
     }),
   ]
 }
 
-/** All paths are checked without yielding the event loop; this limit bounds the delay of other requests. */
+/** Bounds the work of one request. */
 const mostPaths = 10_000
 
 type Asked = { paths?: string[] | undefined; path?: string[] | undefined }
@@ -80,17 +104,4 @@ function wanted({ paths, path }: Asked): string[] {
   if (list.length === 0) throw refuse('invalid', 'paths must be supplied')
   if (list.length > mostPaths) throw refuse('invalid', `too many paths: at most ${mostPaths} at a time`)
   return list
-}
-
-function judged(acl: Pick<Acl, 'capabilities'> | undefined, asked: Asked): Reply {
-  const list = wanted(asked)
-  if (list.includes('')) throw fail('invalid', 'missing path')
-  // no prototype: a path may be named like a property of Object.prototype
-  const rights: Record<string, string[]> = Object.create(null)
-  for (const path of list)
-    rights[path] = acl?.capabilities(path.startsWith('/') ? path.slice(1) : path) ?? ['deny']
-  const [only] = list
-  return {
-    data: list.length === 1 && only !== undefined ? { ...rights, capabilities: rights[only] } : rights,
-  }
 }
