@@ -13,7 +13,7 @@ import { carrier } from './mount-router.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /** Where the routes of one server lead. */
-export type Destinations = {
+type Destinations = {
   /** The mount router. */
   rewrite(request: IncomingMessage): string
   readonly pipeline: Pipeline
