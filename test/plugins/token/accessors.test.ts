@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { shared } from '../../support/shared.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 
 const wrapped = (text: string) => ({ errors: [`1 error occurred:\n\t* ${text}\n\n`] })
@@ -8,6 +9,9 @@ const accessorsOf = async (server: TestServer, query = '') =>
 
 const create = async (server: TestServer, input: object = {}) =>
   (await server.root.write('auth/token/create', { policies: ['default'], ...input })).body.auth
+
+/** For tests of single tokens, which need no other ones to be absent. */
+const sharedServer = shared(() => startTestServer())
 
 test('the accessors of valid service tokens are listed', async () => {
   const clock = new FakeClock()
@@ -47,7 +51,7 @@ test('a list continues where the last one ended, even after a token that no long
 })
 
 test('the list requires sudo, with and without a trailing slash', async () => {
-  await using server = await startTestServer()
+  const server = await sharedServer()
   const as = async (capabilities: string) => {
     await server.root.write('sys/policies/acl/p', {
       policy: `path "auth/token/accessors*" { capabilities = [${capabilities}] }`,
@@ -65,7 +69,7 @@ test('the list requires sudo, with and without a trailing slash', async () => {
 })
 
 test('tidy starts in the background', async () => {
-  await using server = await startTestServer()
+  const server = await sharedServer()
 
   const { status, body } = await server.root.write('auth/token/tidy')
 
@@ -90,7 +94,7 @@ test.each([
   { path: 'auth/token/revoke-orphan', text: 'batch tokens cannot be revoked', own: false },
   { path: 'auth/token/create', text: 'batch tokens cannot create more tokens', own: true },
 ])('$path refuses a batch token', async ({ path, text, own }) => {
-  await using server = await startTestServer()
+  const server = await sharedServer()
   await server.root.write('sys/policies/acl/all', {
     policy: 'path "*" { capabilities = ["create", "read", "update", "sudo"] }',
   })
@@ -107,7 +111,7 @@ test.each([
 })
 
 test('a batch token has no cubbyhole', async () => {
-  await using server = await startTestServer()
+  const server = await sharedServer()
   const batch = server.as(String((await create(server, { type: 'batch' }))?.client_token))
 
   expect(await batch.write('cubbyhole/a', { b: 'c' })).toMatchObject({
@@ -117,7 +121,7 @@ test('a batch token has no cubbyhole', async () => {
 })
 
 test('a lookup shows the content of a batch token', async () => {
-  await using server = await startTestServer()
+  const server = await sharedServer()
   const token = (await create(server, { type: 'batch', ttl: 60, meta: { a: 'b' }, display_name: 'x' }))
     ?.client_token
 

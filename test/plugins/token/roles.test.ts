@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest'
+import { shared } from '../../support/shared.ts'
 import { startTestServer } from '../../support/start-server.ts'
+
+/** Each test has roles, policies and namespaces of its own. */
+const sharedServer = shared(() => startTestServer())
 
 const wrapped = (text: string) => ({ errors: [`1 error occurred:\n\t* ${text}\n\n`] })
 
@@ -27,7 +31,7 @@ test('a role can be written, read, listed and deleted', async () => {
 })
 
 test('a new role requires create, and an existing one update', async () => {
-  await using server = await startTestServer()
+  const server = await sharedServer()
   const { root } = server
   const asWith = async (capability: string) => {
     await root.write(`sys/policies/acl/${capability}`, {
@@ -40,29 +44,29 @@ test('a new role requires create, and an existing one update', async () => {
   const creator = await asWith('create')
   const updater = await asWith('update')
 
-  expect(await updater.write('auth/token/roles/r', {})).toMatchObject({
+  expect(await updater.write('auth/token/roles/rights', {})).toMatchObject({
     status: 403,
     body: wrapped('permission denied'),
   })
-  expect((await creator.write('auth/token/roles/r', {})).status).toBe(204)
-  expect((await creator.write('auth/token/roles/r', {})).status).toBe(403)
-  expect((await updater.write('auth/token/roles/r', {})).status).toBe(204)
+  expect((await creator.write('auth/token/roles/rights', {})).status).toBe(204)
+  expect((await creator.write('auth/token/roles/rights', {})).status).toBe(403)
+  expect((await updater.write('auth/token/roles/rights', {})).status).toBe(204)
 })
 
 test.each([
-  { path: 'r', body: { token_type: null }, text: "Invalid 'token_type' value: null" },
+  { path: 'refused', body: { token_type: null }, text: "Invalid 'token_type' value: null" },
   {
-    path: 'r',
+    path: 'refused',
     body: { token_period: -1 },
     text: `error converting input for field "token_period": cannot provide negative value '-1'`,
   },
   {
-    path: 'r',
+    path: 'refused',
     body: { token_type: 'batch' },
     text: "'token_type' cannot be 'batch' when role is set to generate non-orphan tokens",
   },
 ])('a write of $body is refused and leaves no role', async ({ path, body, text }) => {
-  await using server = await startTestServer()
+  const server = await sharedServer()
 
   expect(await server.root.write(`auth/token/roles/${path}`, body)).toMatchObject({
     status: 400,
@@ -73,7 +77,7 @@ test.each([
 })
 
 test('an invalid name is an unknown path', async () => {
-  await using server = await startTestServer()
+  const server = await sharedServer()
 
   for (const name of ['-x', 'x-', 'a%20b', 'a/b']) {
     expect(await server.root.write(`auth/token/roles/${name}`, {})).toMatchObject({
@@ -88,7 +92,7 @@ test('an invalid name is an unknown path', async () => {
 })
 
 test('an invalid field costs a use, and a path that nobody can write to does not', async () => {
-  await using server = await startTestServer()
+  const server = await sharedServer()
   await server.root.write('sys/policies/acl/p', {
     policy: 'path "auth/token/roles/*" { capabilities = ["create", "update"] }',
   })
@@ -102,9 +106,9 @@ test('an invalid field costs a use, and a path that nobody can write to does not
 })
 
 test('warnings make the status 200, and unknown fields are named', async () => {
-  await using server = await startTestServer()
+  const server = await sharedServer()
 
-  const { status, body } = await server.root.write('auth/token/roles/r', {
+  const { status, body } = await server.root.write('auth/token/roles/warned', {
     token_period: 60,
     period: 70,
     token_ttl: 5,
@@ -118,7 +122,7 @@ test('warnings make the status 200, and unknown fields are named', async () => {
 })
 
 test('a token bound to other addresses is refused, and so is its child', async () => {
-  await using server = await startTestServer()
+  const server = await sharedServer()
   const create = async (role: string, cidrs: string[]) => {
     await server.root.write(`auth/token/roles/${role}`, { token_bound_cidrs: cidrs })
     const { body } = await server.root.write(`auth/token/create/${role}`, { policies: ['default', 'maker'] })
@@ -140,13 +144,15 @@ test('a token bound to other addresses is refused, and so is its child', async (
 })
 
 test('the renewal of a token without its role is refused over HTTP, by accessor too', async () => {
-  await using server = await startTestServer()
-  await server.root.write('auth/token/roles/r', {})
-  const { auth } = (await server.root.write('auth/token/create/r', { policies: ['default'] })).body
-  await server.root.delete('auth/token/roles/r')
+  const server = await sharedServer()
+  await server.root.write('auth/token/roles/deleted', {})
+  const { auth } = (await server.root.write('auth/token/create/deleted', { policies: ['default'] })).body
+  await server.root.delete('auth/token/roles/deleted')
   const refusal = {
     status: 400,
-    body: { errors: ['failed to renew entry: original token role "r" could not be found, not renewing'] },
+    body: {
+      errors: ['failed to renew entry: original token role "deleted" could not be found, not renewing'],
+    },
   }
 
   expect(await server.as(String(auth?.client_token)).write('auth/token/renew-self')).toMatchObject(refusal)
@@ -156,10 +162,10 @@ test('the renewal of a token without its role is refused over HTTP, by accessor 
 })
 
 test('a token for an entity alias has its entity, and a disabled entity gets none', async () => {
-  await using server = await startTestServer()
-  await server.root.write('auth/token/roles/r', { allowed_entity_aliases: 'al*' })
+  const server = await sharedServer()
+  await server.root.write('auth/token/roles/aliases', { allowed_entity_aliases: 'al*' })
   const make = (entity_alias: string) =>
-    server.root.write('auth/token/create/r', { policies: ['default'], entity_alias })
+    server.root.write('auth/token/create/aliases', { policies: ['default'], entity_alias })
   const first = await make('Alice')
   const entityId = String(first.body.auth?.entity_id)
 
@@ -176,17 +182,17 @@ test('a token for an entity alias has its entity, and a disabled entity gets non
 })
 
 test('roles and tokens belong to one namespace', async () => {
-  await using server = await startTestServer()
+  const server = await sharedServer()
   const { root } = server
-  for (const name of ['a', 'b']) await root.write(`sys/namespaces/${name}`)
-  await root.write('a/auth/token/roles/r', { token_period: 60 })
-  const made = (await root.write('a/auth/token/create/r', { policies: ['default'] })).body.auth
+  for (const name of ['one', 'two']) await root.write(`sys/namespaces/${name}`)
+  await root.write('one/auth/token/roles/r', { token_period: 60 })
+  const made = (await root.write('one/auth/token/create/r', { policies: ['default'] })).body.auth
   const outer = (await root.write('auth/token/create', { policies: ['default'] })).body.auth
   const accessors = async (namespace: string) =>
     (await root.list(`${namespace}auth/token/accessors`)).body.data?.keys ?? []
 
   expect(made).toMatchObject({ lease_duration: 60, policies: ['default'], orphan: false })
-  for (const elsewhere of ['', 'b/']) {
+  for (const elsewhere of ['', 'two/']) {
     expect((await root.read(`${elsewhere}auth/token/roles/r`)).status).toBe(404)
     expect((await root.write(`${elsewhere}auth/token/create/r`)).body.errors).toEqual(['unknown role r'])
     for (const call of ['lookup', 'renew']) {
@@ -201,12 +207,12 @@ test('roles and tokens belong to one namespace', async () => {
     ).toHaveLength(1)
     expect(await accessors(elsewhere)).not.toContainEqual(made?.accessor)
   }
-  expect((await root.write('b/auth/token/lookup-accessor', { accessor: outer?.accessor })).status).toBe(400)
-  expect(await accessors('a/')).toEqual([made?.accessor])
+  expect((await root.write('two/auth/token/lookup-accessor', { accessor: outer?.accessor })).status).toBe(400)
+  expect(await accessors('one/')).toEqual([made?.accessor])
   expect(
-    (await root.write('a/auth/token/lookup-accessor', { accessor: made?.accessor })).body.data,
+    (await root.write('one/auth/token/lookup-accessor', { accessor: made?.accessor })).body.data,
   ).toMatchObject({
-    namespace_path: 'a/',
+    namespace_path: 'one/',
     role: 'r',
   })
   expect((await root.read('auth/token/lookup-self')).status).toBe(200)
@@ -215,19 +221,19 @@ test('roles and tokens belong to one namespace', async () => {
 test.each(['disallowed_policies', 'disallowed_policies_glob'])(
   'with a role that has only %s, a caller of a parent namespace passes none of its own policies down',
   async (field) => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     const { root } = server
-    await root.write('sys/namespaces/a')
-    await root.write('a/auth/token/roles/r', { [field]: 'x' })
+    await root.write(`sys/namespaces/${field}`)
+    await root.write(`${field}/auth/token/roles/r`, { [field]: 'x' })
     await root.write('sys/policies/acl/admin', {
-      policy: 'path "a/auth/token/create/r" { capabilities = ["update", "sudo"] }',
+      policy: `path "${field}/auth/token/create/r" { capabilities = ["update", "sudo"] }`,
     })
     const admin = server.as(
       String((await root.write('auth/token/create', { policies: ['admin'] })).body.auth?.client_token),
     )
 
     for (const caller of [root, admin]) {
-      expect((await caller.write('a/auth/token/create/r', {})).body.auth).toMatchObject({
+      expect((await caller.write(`${field}/auth/token/create/r`, {})).body.auth).toMatchObject({
         policies: ['default'],
       })
     }
