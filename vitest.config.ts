@@ -80,7 +80,7 @@ export default defineConfig({
     // servers of thousands of tests leave much garbage, most of which dies young
     execArgv: ['--max-semi-space-size=64'],
     globalSetup: ['test/support/bundle-of-the-run.ts', 'test/support/postgres-of-the-run.ts'],
-    setupFiles: ['test/support/source-maps.ts', 'test/support/seed.ts'],
+    setupFiles: ['test/support/source-maps.ts', 'test/support/seed.ts', 'test/support/keys-of-the-file.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
     // a busy machine may take long until what is waited for has happened

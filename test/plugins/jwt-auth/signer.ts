@@ -1,4 +1,5 @@
 import { constants, createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { type KeyPair, rsaKeys } from '../../support/rsa-keys.ts'
 
 const curves: Record<string, string> = { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' }
 
@@ -34,15 +35,12 @@ export function aSigner(
   }
 }
 
-type Keys = { publicKey: KeyObject; privateKey: KeyObject }
-type SignerOptions = { kid?: string; bits?: number; keys?: Keys }
+type SignerOptions = { kid?: string; bits?: number; keys?: KeyPair }
 
-export function newKeys(algorithm: string, bits = 2048): Keys {
+export function newKeys(algorithm: string, bits = 2048, ofRsa = rsaKeys): KeyPair {
   if (algorithm === 'EdDSA') return generateKeyPairSync('ed25519')
   const namedCurve = curves[algorithm]
-  return namedCurve === undefined
-    ? generateKeyPairSync('rsa', { modulusLength: bits })
-    : generateKeyPairSync('ec', { namedCurve })
+  return namedCurve === undefined ? ofRsa(bits) : generateKeyPairSync('ec', { namedCurve })
 }
 
 const part = (text: string): string => Buffer.from(text).toString('base64url')

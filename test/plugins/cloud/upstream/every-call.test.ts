@@ -4,8 +4,12 @@ import { callerError, classify } from '../../../../src/plugins/cloud/upstream/in
 import { type Aimed, aim, failureOf } from './aimed.ts'
 import { everyCall, prepare, withoutBody } from './calls.ts'
 
-/** The tests of one call share a stand-in. Each has its own objects. */
+/** All tests share a stand-in. Each has its own objects. */
 let aimed: Aimed
+beforeAll(async () => {
+  aimed = await aim()
+})
+afterAll(() => aimed[Symbol.asyncDispose]())
 
 const requestsOf = (operation: Operation) => aimed.directory.journal.entries({ operation })
 
@@ -19,13 +23,6 @@ async function begin() {
 }
 
 describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
-  beforeAll(async () => {
-    aimed = await aim()
-  })
-  afterAll(async () => {
-    await aimed[Symbol.asyncDispose]()
-  })
-
   test('succeeds, with one request that has a token and the correlation id', async () => {
     const prepared = await begin()
     const call = aimed.call()
@@ -213,13 +210,6 @@ const conflicting = new Set(['createServicePrincipal', 'assignAppRole'])
 describe.each(everyCall.filter(({ name }) => !withoutBody.has(name)))(
   'the answer to $name',
   ({ run, operation, creates, name }) => {
-    beforeAll(async () => {
-      aimed = await aim()
-    })
-    afterAll(async () => {
-      await aimed[Symbol.asyncDispose]()
-    })
-
     test.each(['empty', 'html', 'cut'] as const)('is not accepted if it is %s', async (kind) => {
       const prepared = await begin()
       aimed.directory.fault({ kind, operation, times: null })

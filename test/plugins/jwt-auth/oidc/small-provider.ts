@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Answer, Client, Json } from '../../../support/client.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../../../support/start-server.ts'
+import { makeRsaKeys } from '../../../support/rsa-keys.ts'
 import { jwksOf, type Provider, startProvider } from '../provider.ts'
 import { aSigner, newKeys, type Signer } from '../signer.ts'
 
@@ -50,7 +51,7 @@ const keysByAlgorithm = new Map<string, ReturnType<typeof newKeys>>()
  * foreign signature, use another `aSigner`.
  */
 function keysOf(algorithm: string): ReturnType<typeof newKeys> {
-  const keys = keysByAlgorithm.get(algorithm) ?? newKeys(algorithm)
+  const keys = keysByAlgorithm.get(algorithm) ?? newKeys(algorithm, 2048, makeRsaKeys)
   keysByAlgorithm.set(algorithm, keys)
   return keys
 }

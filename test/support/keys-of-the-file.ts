@@ -1,0 +1,3 @@
+import { keysForNextFile } from './rsa-keys.ts'
+
+keysForNextFile()
