@@ -186,11 +186,11 @@ describe('the query of a URL', () => {
     ['?a=%C3%A9%ff', { a: '\u{e9}\u{fffd}' }],
     ['?a=1?b=2', { a: '1?b=2' }],
   ])('%s', (search, fields) => {
-    expect(queryFields(search)).toEqual(fields)
+    expect(queryFields(search.slice(1))).toEqual(fields)
   })
 
   test('has a field __proto__ like any other', () => {
-    const fields = queryFields('?__proto__=x&__proto__=y&constructor=z')
+    const fields = queryFields('__proto__=x&__proto__=y&constructor=z')
 
     expect(Object.entries(fields)).toEqual([
       ['__proto__', ['x', 'y']],
