@@ -6,7 +6,7 @@ export type KeyPair = { readonly publicKey: KeyObject; readonly privateKey: KeyO
 export const makeRsaKeys = (bits: number): KeyPair => generateKeyPairSync('rsa', { modulusLength: bits })
 
 const made = new Map<number, KeyPair[]>()
-let taken = new Map<number, number>()
+const taken = new Map<number, number>()
 
 /**
  * An RSA key pair that this test file has not used before. It takes 50 ms to make one, so a file uses those of
@@ -17,8 +17,9 @@ export function rsaKeys(bits: number): KeyPair {
   made.set(bits, pairs)
   const number = taken.get(bits) ?? 0
   taken.set(bits, number + 1)
-  return (pairs[number] ??= makeRsaKeys(bits))
+  pairs[number] ??= makeRsaKeys(bits)
+  return pairs[number]
 }
 
 /** Called before each test file. */
-export const keysForNextFile = (): void => void (taken = new Map())
+export const keysForNextFile = (): void => void taken.clear()
