@@ -144,7 +144,10 @@ export class NamespaceLife implements AsyncDisposable {
   #fresh(path: string, custom_metadata: NamespaceRecord['custom_metadata']): NamespaceRecord {
     const { namespaces, random } = this.#parts
     const uuid = random.uuid()
-    return { id: namespaces.newId(), path, uuid, tainted: false, unlock_key_hash: '', custom_metadata }
+    return {
+      ...{ id: namespaces.newId(), path, uuid, tainted: false, unlock_key_hash: '', custom_metadata },
+      token_rows: true,
+    }
   }
 
   #newNamespace(record: NamespaceRecord): NewNamespace {

@@ -18,6 +18,7 @@ const stored = z.looseObject({
   abandoned: z.boolean().exactOptional(),
   unlock_key_hash: z.string(),
   custom_metadata: textMap,
+  token_rows: z.literal(true).exactOptional(),
 })
 
 /**

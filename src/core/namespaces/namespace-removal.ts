@@ -20,7 +20,10 @@ export function namespaceRemoval(stores: Stores): NamespaceLife {
     phase: 'leases',
     remove: (id, { abandon }) => leases.removeNamespace(id, { byForce: abandon }),
   })
-  life.addRemovalStep({ name: 'tokens', phase: 'tokens', remove: (id) => revoker.removeNamespace(id) })
+  life.addRemovalStep({
+    ...{ name: 'tokens', phase: 'tokens' },
+    remove: (id) => revoker.removeNamespace(id, { hasRows: namespaces.byId(id)?.token_rows === true }),
+  })
   life.addRemovalStep({
     name: 'cubbyholes',
     phase: 'data',

@@ -16,6 +16,8 @@ export type NamespaceRecord = Namespace & {
   /** Hash of the key that unlocks the API; empty if it is not locked. */
   readonly unlock_key_hash: string
   readonly custom_metadata: Readonly<Record<string, string>>
+  /** Absent for a namespace of an earlier version, whose first tokens have no rows. */
+  readonly token_rows?: true
 }
 
 /** The root namespace, which always exists and is never stored, locked or deleted. */

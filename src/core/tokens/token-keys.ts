@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { Random } from '../../lib/random.ts'
 import type { View } from '../barrier/view.ts'
 import { type KeyedHash, openKeyedHashes } from '../keyed-hash.ts'
+import { rootNamespace } from '../namespaces/namespace.ts'
 import { namespaceIdOf, suffixOf } from '../namespaces/suffix.ts'
 import { RecordCache } from '../record-cache.ts'
 
@@ -88,6 +89,11 @@ export function readExpireKey(key: string): { time: number; hash: string } {
 export const childFolder = 'child/'
 export const childPrefix = (parent: string): string => `${childFolder}${parent}/`
 export const childKey = (parent: string, child: string): string => `${childPrefix(parent)}${child}`
+
+/** Rows of the tokens of one namespace. The root, which is never removed, has none. */
+export const namespaceTokenPrefix = (namespace: string): string => `namespace-token/${namespace}/`
+export const namespaceTokenKeys = (namespace: string, hash: string): string[] =>
+  namespace === rootNamespace.id ? [] : [namespaceTokenPrefix(namespace) + hash]
 
 /** Hashes of parent and child of a row under `child/`. */
 export function readChildKey(key: string): { parent: string; child: string } {

@@ -6,7 +6,14 @@ import type { CoreEvents, TokenEnd } from '../core-events.ts'
 import type { WriteOptions } from '../../storage/storage.ts'
 import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
 import type { Token } from './token.ts'
-import { childKey, expireKey, expirePrefix, readExpireKey, tokenKey } from './token-keys.ts'
+import {
+  childKey,
+  expireKey,
+  expirePrefix,
+  namespaceTokenKeys,
+  readExpireKey,
+  tokenKey,
+} from './token-keys.ts'
 import { isParent, type StoredToken, type TokenStore } from './token-store.ts'
 
 export type TokenRevokerParts = {
@@ -93,9 +100,35 @@ export class TokenRevoker {
 
   /**
    * Revokes all tokens of a removed namespace and their descendants in any namespace. May be run again after a
-   * failure.
+   * failure. `hasRows`: each of its tokens has a row, so it need not look at all tokens of the server.
    */
-  async removeNamespace(namespace: string): Promise<void> {
+  async removeNamespace(namespace: string, { hasRows }: { readonly hasRows: boolean }): Promise<void> {
+    for (;;) {
+      const rows = await this.#tokens.rowsOf(namespace, sweepPageSize)
+      if (rows.length === 0) break
+      await this.#revokeAll(rows.map(({ hash }) => hash))
+      await this.#view.write(rows.map(({ key }) => ({ key, value: undefined })))
+      await nextTurn()
+    }
+    if (!hasRows) await this.#removeScanned(namespace)
+  }
+
+  /** Revokes tokens of a removed namespace, together where they have no children. */
+  async #revokeAll(hashes: readonly string[]): Promise<void> {
+    const leaves: string[] = []
+    for (const hash of hashes) {
+      const stored = await this.#tokens.tokenByHash(hash)
+      if (stored === undefined) continue
+      // it is invalid already, because its namespace is being removed, on a server that knows of that
+      if (this.#tokens.isUsable(stored.token)) await this.#tokens.change(hash, ended, { isUncopied: true })
+      if ((await this.#tokens.childrenOf(hash, 1)).length === 0) leaves.push(hash)
+      else await this.#destroyTree(hash)
+    }
+    await this.#destroyOrThrow(leaves)
+  }
+
+  /** Looks at all tokens of the server. */
+  async #removeScanned(namespace: string): Promise<void> {
     for (let after: string | undefined; ; ) {
       const page = await this.#tokens.scan({ limit: pageSize, ...(after === undefined ? {} : { after }) })
       // they are invalid already
@@ -274,6 +307,7 @@ export class TokenRevoker {
       { key: tokenKey(hash), value: undefined, expect: revision },
       ...endsOf(token).map((end) => ({ key: expireKey(end, hash), value: undefined })),
       ...[...parents].map((one) => ({ key: childKey(one, hash), value: undefined })),
+      ...namespaceTokenKeys(token.namespace, hash).map((key) => ({ key, value: undefined })),
     ]
   }
 }

@@ -20,6 +20,8 @@ import {
   childPrefix,
   expireKey,
   maxIdLength,
+  namespaceTokenKeys,
+  namespaceTokenPrefix,
   TokenKeys,
   tokenKey,
   tokenPrefix,
@@ -329,6 +331,8 @@ export class TokenStore {
       entries.push({ key: expireKey(token.expire_time, hash), value: true, ...uncopied })
     if (token.parent !== '')
       entries.push({ key: childKey(this.keys.hashOf(token.parent), hash), value: true, ...uncopied })
+    for (const key of namespaceTokenKeys(token.namespace, hash))
+      entries.push({ key, value: true, ...uncopied })
     return { id: own, token, entries, reports: this.#reports }
   }
 
@@ -467,6 +471,13 @@ export class TokenStore {
       }
     }
     return readable
+  }
+
+  /** The next rows of tokens of a namespace. Tokens of versions before there were rows have none. */
+  async rowsOf(namespace: string, limit: number): Promise<{ readonly key: string; readonly hash: string }[]> {
+    const prefix = namespaceTokenPrefix(namespace)
+    const keys = await this.#view.listKeys(prefix, { limit })
+    return keys.map((key) => ({ key, hash: key.slice(prefix.length) }))
   }
 
   /** Hashes of direct children, at most `limit`. */

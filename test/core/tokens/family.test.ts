@@ -71,24 +71,44 @@ test('a server that stops between the first write of a revocation and the last e
   expect(await fixture.view.listKeys('token/')).toHaveLength(1)
 })
 
-test('a deleted namespace revokes its tokens and their descendants, and nothing else', async () => {
-  await using fixture = await openTokenFixture()
-  const mount = aMount({
-    path: 'auth/token/',
-    plugin: 'token',
-    namespace: 'aB3xY9',
-    accessor: 'auth_token_2',
-  })
-  fixture.mounts.set(mount.accessor, mount)
-  const inside = await fixture.create({ policies: ['web'] }, { mount })
-  const outside = await fixture.create({ policies: ['web'] })
+test.each([
+  ['with rows', true],
+  ['of an earlier version', false],
+])(
+  'a deleted namespace %s revokes its tokens and their descendants, and nothing else',
+  async (_, hasRows) => {
+    await using fixture = await openTokenFixture()
+    const mount = aMount({
+      path: 'auth/token/',
+      plugin: 'token',
+      namespace: 'aB3xY9',
+      accessor: 'auth_token_2',
+    })
+    fixture.mounts.set(mount.accessor, mount)
+    const inside = await fixture.create({ policies: ['web'] }, { mount })
+    const ended = await fixture.create({ policies: ['web'] }, { mount })
+    const outside = await fixture.create({ policies: ['web'] })
+    const rows = await fixture.view.listKeys('namespace-token/')
+    if (!hasRows) await fixture.view.deletePrefix('namespace-token/')
+    await fixture.revoker.revoke(ended.auth.accessor)
+    const left = await fixture.view.listKeys('namespace-token/')
+    // as a server of an earlier version makes it
+    const without = await fixture.create({ policies: ['web'] }, { mount })
+    for (const key of await fixture.view.listKeys('namespace-token/'))
+      if (!left.includes(key)) await fixture.view.deletePrefix(key)
 
-  await fixture.revoker.removeNamespace('aB3xY9')
+    await fixture.revoker.removeNamespace('aB3xY9', { hasRows })
 
-  expect(await fixture.tokens.lookup(inside.auth.client_token)).toBeUndefined()
-  expect(await fixture.tokens.lookup(outside.auth.client_token)).toBeDefined()
-  expect(await fixture.view.listKeys('token/')).toHaveLength(2)
-})
+    expect([rows.length, left.length]).toEqual([2, hasRows ? 1 : 0])
+    expect(await fixture.view.listKeys('namespace-token/')).toEqual([])
+    expect(await fixture.tokens.lookup(inside.auth.client_token)).toBeUndefined()
+    expect(await fixture.tokens.lookup(outside.auth.client_token)).toBeDefined()
+    // with rows, the removal looks at no other token; this one is invalid with its mount, and expires
+    expect(await fixture.view.listKeys('token/')).toHaveLength(hasRows ? 3 : 2)
+    fixture.mounts.delete(mount.accessor)
+    expect(await fixture.tokens.lookup(without.auth.client_token)).toBeUndefined()
+  },
+)
 
 test('a page of tokens skips what cannot be read, and paging never ends before the last', async () => {
   await using fixture = await openTokenFixture()
