@@ -123,15 +123,20 @@ export function namespaceResources({ namespaces, namespaceLife }: NamespaceRoute
       },
     }),
     resource('/internal/ui/namespaces', {
-      help: 'The namespaces one level below in which the calling token has any access.',
+      help: 'The namespaces one level below in which the calling token has any access, or that lead to its own.',
       caller: 'required-inside',
       read: {
         summary: 'List namespaces for user interfaces',
         ...answers.shownNamespaces,
         handle: ({ call, caller }) => {
           const base = namespaceOf(call)
-          const keys = namespaces.childrenOf(base).map(({ path }) => path.slice(base.path.length))
-          return { data: { keys: keys.filter((key) => caller?.acl.mountAccess(key) === true) } }
+          const own = caller && namespaces.byId(caller.token.namespace)
+          const leadsToOwn = (id: string) => own !== undefined && namespaces.pathBelow(id, own) !== undefined
+          const keys = namespaces.childrenOf(base).flatMap(({ id, path }) => {
+            const key = path.slice(base.path.length)
+            return leadsToOwn(id) || caller?.acl.mountAccess(key) === true ? [key] : []
+          })
+          return { data: { keys } }
         },
       },
     }),

@@ -247,6 +247,19 @@ describe('management', () => {
       notAccepted,
     )
   })
+
+  test('a token sees the way to its own namespace, and none beside it', async () => {
+    const parent = await fresh()
+    const own = await fresh(parent)
+    await fresh(parent)
+    const { client } = await tokenIn(own, everything)
+    const seen = async (place: string) =>
+      (await client.read('sys/internal/ui/namespaces', inside(place))).body['data']
+
+    expect(await seen('')).toEqual({ keys: [`${parent}/`] })
+    expect(await seen(parent)).toEqual({ keys: [`${own.slice(parent.length + 1)}/`] })
+    expect(await seen(own)).toEqual({ keys: [] })
+  })
 })
 
 describe('lock', () => {

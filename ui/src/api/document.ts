@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document fe74a0a8bbd766af50c0e97e130fed65
+// made by `npm run ui:types` from the server's OpenAPI document 5c140f1cad7132491dc2580cc9129041
 
 export interface paths {
     "/health/live": {
@@ -10318,6 +10318,7 @@ export interface components {
             [key: string]: unknown;
         };
         "kv-v2-data-path-post-input": {
+            version?: number;
             data: {
                 [key: string]: unknown;
             };
@@ -10350,6 +10351,7 @@ export interface components {
             [key: string]: unknown;
         };
         "kv-v2-data-path-patch-input": {
+            version?: number;
             data: {
                 [key: string]: unknown;
             };
