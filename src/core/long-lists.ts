@@ -35,7 +35,7 @@ export class LongLists {
     this.mostBytes = mostBytes
   }
 
-  /** Yields the same items, or pages of so many; waits for other long lists if there are many. */
+  /** Yields the same items, or pages of so many, and lets other work run; waits for other long lists if there are many. */
   async *paced<T>(
     items: AsyncIterable<T>,
     { whenGone }: ListClient,
@@ -47,9 +47,11 @@ export class LongLists {
     const stopListening = whenGone(() => {
       isGone = true
     })
+    const work = new LongWork()
     try {
       for await (const item of items) {
         seen += countOf(item)
+        if (work.isDue) await work.giveWay()
         if (seen >= shortListItems) leave ??= await this.#longLists.enter()
         if (isGone) throw fail('unavailable', 'the client has disconnected')
         yield item

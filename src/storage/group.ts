@@ -72,6 +72,8 @@ export type Decided = {
 
 export const maxGroupSteps = 256
 const maxGroupBytes = 1024 * 1024
+/** After so many rows of small steps, other work runs. */
+const rowsAtOnce = 512
 
 export function waitingStep<T>(
   step: Step<T>,
@@ -126,8 +128,14 @@ export function* decide(waiting: readonly Waiting[], source: GroupSource): Steps
   const succeeded: Waiting[] = []
   const failed: { waiting: Waiting; cause: unknown }[] = []
   let taken = 0
+  let decidedAt = 0
   for (const each of waiting) {
     if (taken === maxGroupSteps || bytes >= maxGroupBytes) break
+    // many small steps take long too; a few must not wait for others
+    if (overlay.size - decidedAt >= rowsAtOnce) {
+      decidedAt = overlay.size
+      yield
+    }
     taken += 1
     try {
       if (each.runInSteps === undefined) each.run(group)

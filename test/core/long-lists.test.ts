@@ -224,3 +224,26 @@ test('a list of many names arrives whole: as it is, in the audit log and behind 
   expect(unwrapped.body.data).toEqual({ keys })
   expect(entries.map(({ response }) => response?.['data'])).toEqual([undefined, { keys }])
 })
+
+test('a walk lets other work run, however fast its items come', async () => {
+  const lists = new LongLists()
+  let [turns, isOver] = [0, false]
+  const others = (async () => {
+    for (; !isOver; turns += 1) await nextTurn()
+  })()
+  async function* slow() {
+    for (const number of [1, 2, 3, 4, 5]) {
+      // longer than a turn of the event loop may take
+      for (const endsAt = performance.now() + 1; performance.now() < endsAt; );
+      yield number
+    }
+  }
+
+  const seen: number[] = []
+  for await (const number of lists.paced(slow(), aClient())) seen.push(number)
+  isOver = true
+  await others
+
+  expect(seen).toEqual([1, 2, 3, 4, 5])
+  expect(turns).toBeGreaterThanOrEqual(5)
+})

@@ -80,3 +80,24 @@ test('many rows and large ones are packed a few at a time', () => {
   )
   expect(pauses).toBeGreaterThan(17)
 })
+
+test('many small batches of one group are decided with pauses, and all of them are written', () => {
+  const batches = Array.from({ length: 200 }, (_, at) =>
+    writeStep(Array.from({ length: 10 }, (_, row): BatchEntry => ({ key: `${at}/${row}`, value }))),
+  )
+  const steps = decide(
+    batches.map((batch) =>
+      waitingStep(
+        batch,
+        () => {},
+        () => {},
+      ),
+    ),
+    { read: () => undefined, keysUnder: () => [], nextRevision: () => 1 },
+  )
+  let pauses = -1
+
+  const decided = finish(steps, () => (pauses += 1))
+
+  expect([decided.taken, decided.rows.length, pauses]).toEqual([200, 2_000, 3])
+})

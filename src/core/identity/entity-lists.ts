@@ -1,4 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { inTurns } from '../../lib/in-turns.ts'
+import { sorting } from '../../lib/sorting.ts'
 import { namespaceIdOf } from '../namespaces/suffix.ts'
 import { type Entity, type EntityAlias, firstAliasId } from './entity.ts'
 import type { EntityRecords, Page } from './entity-records.ts'
@@ -43,15 +45,19 @@ async function* paged<T>(
 export async function namesInOrder(
   items: AsyncIterable<{ readonly name: string }>,
   { after, limit }: ListRange,
-): Promise<string[]> {
+): Promise<readonly string[]> {
   let names: string[] = []
   for await (const { name } of items) {
     if (name <= after) continue
     names.push(name)
-    if (limit > 0 && names.length >= 2 * limit + pageSize) names = names.sort().slice(0, limit)
+    if (limit > 0 && names.length >= 2 * limit + pageSize) names = (await sorted(names)).slice(0, limit)
   }
-  return limit > 0 ? names.sort().slice(0, limit) : names.sort()
+  const all = await sorted(names)
+  return limit > 0 ? all.slice(0, limit) : all
 }
+
+const sorted = (names: readonly string[]): Promise<readonly string[]> =>
+  inTurns(sorting(names, (one, other) => (one < other ? -1 : one > other ? 1 : 0)))
 
 /**
  * Aliases of a namespace, ordered by id. Merges two iterations: one over entities, for aliases whose id is

@@ -1,3 +1,4 @@
+import type { Steps } from '../../lib/in-turns.ts'
 import { namespaceIdOf } from '../namespaces/suffix.ts'
 
 /*
@@ -63,12 +64,18 @@ export type Affected = {
   readonly aliases: ReadonlySet<string>
 }
 
+/** So many keys are looked at in one step. */
+const keysPerStep = 200
+
 /** What writes of these keys affect. */
-export function affectedBy(keys: Iterable<string>): Affected {
+export function* affectedBy(keys: Iterable<string>): Steps<Affected> {
   const groups = new Set<string>()
   const entities = new Set<string>()
   const aliases = new Set<string>()
+  let seen = 0
   for (const key of keys) {
+    seen += 1
+    if (seen % keysPerStep === 0) yield
     const [kind, first = '', second = ''] = key.split('/')
     if (kind === 'group') groups.add(second)
     else if (kind === 'group-parent') groups.add(first)

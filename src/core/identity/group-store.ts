@@ -1,5 +1,6 @@
 import { fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { atOnce, inTurns } from '../../lib/in-turns.ts'
 import type { Random } from '../../lib/random.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
@@ -102,7 +103,7 @@ export class GroupStore implements MembershipSource {
   #follow(written: readonly string[] | undefined): void {
     if (written === undefined) this.#dropCaches()
     else {
-      const affected = affectedBy(written)
+      const affected = atOnce(affectedBy(written))
       this.#parts.reader.dropAliases(affected.aliases)
       this.#notify(affected)
     }
@@ -183,6 +184,7 @@ export class GroupStore implements MembershipSource {
   ): Promise<{ readonly rest: boolean } | undefined> {
     const step = await groupRemoval(this.#parts, namespace, id)
     if (step === undefined) return undefined
+    const affected = await inTurns(affectedBy(step.entries.map(({ key }) => key)))
     let isWritten = false
     try {
       await write(step.entries)
@@ -192,7 +194,7 @@ export class GroupStore implements MembershipSource {
       if (!isWritten) this.#dropCaches()
     }
     step.written?.()
-    this.#notify(affectedBy(step.entries.map(({ key }) => key)))
+    this.#notify(affected)
     return step.result
   }
 
@@ -302,6 +304,7 @@ export class GroupStore implements MembershipSource {
   ): Promise<{ readonly step: GroupStep<Result> | undefined } | undefined> {
     const step = await plan()
     if (step === undefined || step.entries.length === 0) return { step }
+    const affected = await inTurns(affectedBy(step.entries.map(({ key }) => key)))
     let written: boolean | undefined
     try {
       written = await this.#parts.view.write(step.entries)
@@ -310,7 +313,7 @@ export class GroupStore implements MembershipSource {
     }
     if (!written) return undefined
     step.written?.()
-    this.#notify(affectedBy(step.entries.map(({ key }) => key)))
+    this.#notify(affected)
     return { step }
   }
 

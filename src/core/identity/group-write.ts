@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { refuse } from '../../errors.ts'
 import { quoted } from '../../lib/go/text.ts'
+import { LongWork } from '../../lib/long-work.ts'
 import type { WriteOptions } from '../../storage/storage.ts'
 import type { ViewEntry, ViewRecord } from '../barrier/view.ts'
 import { checkRecordSize, writeAttempts } from '../stored-record.ts'
@@ -40,7 +40,8 @@ export type GroupWrite = {
 
 export type Written = { readonly group: Group; readonly created: boolean }
 
-const checkAtOnce = 256
+/** Over PostgreSQL they share a round trip. */
+const checkAtOnce = 32
 
 /** The write that creates or updates a group. Throws `invalid`. docs/contract/identity.md#groups */
 export async function groupWrite(
@@ -183,13 +184,14 @@ async function membersWith(
   onMissing: (id: string) => void = () => {},
 ): Promise<Member[]> {
   const members: Member[] = []
+  const work = new LongWork()
   for (let start = 0; start < ids.length; start += checkAtOnce) {
     const page = await Promise.all(
       ids.slice(start, start + checkAtOnce).map(async (id) => ({ id, record: await read(id) })),
     )
     for (const { id, record } of page) if (record === undefined) onMissing(id)
     members.push(...page)
-    await nextTurn()
+    if (work.isDue) await work.giveWay()
   }
   return members
 }

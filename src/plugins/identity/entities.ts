@@ -6,7 +6,7 @@ import { deleteEntity, putEntity } from '../../core/identity/entity-changes.ts'
 import { entitiesOf, namesInOrder } from '../../core/identity/entity-lists.ts'
 import type { IdentityStore } from '../../core/identity/identity-store.ts'
 import { refuse } from '../../errors.ts'
-import type { LongLists } from '../../core/long-lists.ts'
+import { listedDetails, listedNames, type LongLists } from '../../core/long-lists.ts'
 import { type Reply, type Resource, resource } from '../../http/resource.ts'
 import { boolField, commaListField, kvField, stringField } from '../../lib/fields.ts'
 import { atMost } from '../../lib/async-iterables.ts'
@@ -62,26 +62,16 @@ export async function entityReply(
   return { data: entityData(entity, await identities.memberships.membershipsOf(entity.id), mountOf) }
 }
 
-/**
- * The response to a list by id, written as JSON during the walk, so no item is kept longer than it takes to
- * write it. `items` already has the requested range. Undefined for an empty list.
- */
+/** The response to a list by id. `items` already has the requested range. */
 export async function listed<T extends { readonly id: string }>(
   items: AsyncIterable<T>,
   infoOf: (item: T) => object,
-): Promise<Reply | undefined> {
-  const keys: string[] = []
-  const infos: string[] = []
-  for await (const item of items) {
-    keys.push(item.id)
-    infos.push(`${JSON.stringify(item.id)}:${JSON.stringify(infoOf(item))}`)
+  longLists: LongLists,
+): Promise<Reply> {
+  async function* details() {
+    for await (const item of items) yield [item.id, infoOf(item)] as const
   }
-  if (keys.length === 0) return undefined
-  return {
-    data: { keys },
-    dataText: `{"keys":${JSON.stringify(keys)},"key_info":{${infos.join(',')}}}`,
-    paged: true,
-  }
+  return { ...(await listedDetails(details(), longLists)), paged: true }
 }
 
 /** The path with the name in canonical form, so that a policy rule for a name covers all its spellings. */
@@ -121,7 +111,7 @@ export function entityResources(parts: EntityParts): Resource[] {
         handle: ({ mount, sent, whenGone }) => {
           const { after, limit } = listRange(sent)
           const entities = longLists.paced(entitiesOf(records, mount.namespace, after), { whenGone })
-          return listed(atMost(limit, entities), (one) => entityInfo(one, mountOf))
+          return listed(atMost(limit, entities), (one) => entityInfo(one, mountOf), longLists)
         },
       },
     }),
@@ -163,15 +153,8 @@ export function entityResources(parts: EntityParts): Resource[] {
         output: z.object({ keys: z.array(z.string()) }),
         handle: async ({ mount, sent, whenGone }) => {
           const range = listRange(sent)
-          return {
-            data: {
-              keys: await namesInOrder(
-                longLists.paced(entitiesOf(records, mount.namespace), { whenGone }),
-                range,
-              ),
-            },
-            paged: true,
-          }
+          const entities = longLists.paced(entitiesOf(records, mount.namespace), { whenGone })
+          return { ...(await listedNames(await namesInOrder(entities, range), longLists)), paged: true }
         },
       },
     }),

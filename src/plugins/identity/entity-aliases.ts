@@ -69,7 +69,7 @@ export function entityAliasResources({ identities, mountOf, longLists }: EntityP
         handle: ({ mount, sent, whenGone }) => {
           const { after, limit } = listRange(sent)
           const aliases = longLists.paced(aliasesOf(records, mount.namespace, after), { whenGone })
-          return listed(atMost(limit, aliases), (one) => aliasInfo(one, mount.namespace, mountOf))
+          return listed(atMost(limit, aliases), (one) => aliasInfo(one, mount.namespace, mountOf), longLists)
         },
       },
     }),

@@ -60,7 +60,11 @@ export function groupAliasResources({ groups, mountOf, longLists }: GroupPluginP
         handle: ({ mount, sent, whenGone }) => {
           const { after, limit } = listRange(sent)
           const aliases = longLists.paced(groups.aliasesIn(mount.namespace, after), { whenGone })
-          return listed(atMost(limit, aliases), (one) => groupAliasInfo(one, mount.namespace, mountOf))
+          return listed(
+            atMost(limit, aliases),
+            (one) => groupAliasInfo(one, mount.namespace, mountOf),
+            longLists,
+          )
         },
       },
     }),

@@ -3,7 +3,7 @@ import { namesInOrder } from '../../core/identity/entity-lists.ts'
 import type { Group } from '../../core/identity/group.ts'
 import type { GroupStore } from '../../core/identity/group-store.ts'
 import type { GroupWrite } from '../../core/identity/group-write.ts'
-import type { LongLists } from '../../core/long-lists.ts'
+import { listedNames, type LongLists } from '../../core/long-lists.ts'
 import { type Reply, type Resource, resource } from '../../http/resource.ts'
 import { commaListField, kvField, stringField } from '../../lib/fields.ts'
 import { atMost } from '../../lib/async-iterables.ts'
@@ -103,7 +103,7 @@ export function groupResources(parts: GroupPluginParts): Resource[] {
         handle: ({ mount, sent, whenGone }) => {
           const { after, limit } = listRange(sent)
           const shown = longLists.paced(groups.listed(mount.namespace, after), { whenGone })
-          return listed(atMost(limit, shown), (one) => groupInfo(one, mountOf))
+          return listed(atMost(limit, shown), (one) => groupInfo(one, mountOf), longLists)
         },
       },
     }),
@@ -137,15 +137,8 @@ export function groupResources(parts: GroupPluginParts): Resource[] {
         output: z.object({ keys: z.array(z.string()) }),
         handle: async ({ mount, sent, whenGone }) => {
           const range = listRange(sent)
-          return {
-            data: {
-              keys: await namesInOrder(
-                longLists.paced(groups.groupsOf(mount.namespace), { whenGone }),
-                range,
-              ),
-            },
-            paged: true,
-          }
+          const walked = longLists.paced(groups.groupsOf(mount.namespace), { whenGone })
+          return { ...(await listedNames(await namesInOrder(walked, range), longLists)), paged: true }
         },
       },
     }),

@@ -3,7 +3,7 @@ import type { LeaseStore } from '../../core/leases/lease-store.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import { refuse } from '../../errors.ts'
-import type { LongLists } from '../../core/long-lists.ts'
+import { listedNames, type LongLists } from '../../core/long-lists.ts'
 import { type Call, followsField, limitOf, type Reply, type Resource, resource } from '../../http/resource.ts'
 import { boolField, durationField, stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go/text.ts'
@@ -93,13 +93,11 @@ function lookupResources({ leases, longLists }: LeaseRouteParts): Resource[] {
         ...answers.leaseIds,
         handle: async ({ mount, params, sent, whenGone }) => {
           const page = { after: typeof sent.after === 'string' ? sent.after : '', limit: limitOf(sent.limit) }
-          return {
-            data: {
-              keys: await leases.list(mount.namespace, params.rest, page, (items) =>
-                longLists.paced(items, { whenGone }),
-              ),
-            },
-          }
+          const ids = await leases.list(mount.namespace, params.rest, page, (items) =>
+            longLists.paced(items, { whenGone }),
+          )
+          const isWhole = page.after === '' && page.limit === 0
+          return isWhole ? listedNames(ids, longLists) : { data: { keys: ids } }
         },
       },
     }),

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Token } from '../../core/tokens/token.ts'
 import type { TokenStore } from '../../core/tokens/token-store.ts'
 import type { TokenTidy } from '../../core/tokens/token-tidy.ts'
-import type { LongLists } from '../../core/long-lists.ts'
+import { listedNames, type LongLists } from '../../core/long-lists.ts'
 import { limitOf, type Resource, resource } from '../../http/resource.ts'
 import { atMost, only } from '../../lib/async-iterables.ts'
 import { answers } from './answers.ts'
@@ -30,13 +30,12 @@ export function accessorResources({ tokens, tidy, longLists }: AccessorParts): R
         ...answers.accessors,
         handle: async ({ mount, sent, whenGone }) => {
           const after = typeof sent.after === 'string' ? sent.after : ''
-          const keys: string[] = []
           const warnings = new Set<string>()
           const walked = longLists.paced(storedTokens(tokens, after, warnings), { whenGone })
           const isShown = (token: Token) => token.namespace === mount.namespace && tokens.isUsable(token)
-          for await (const { accessor } of atMost(limitOf(sent.limit), only(walked, isShown)))
-            keys.push(accessor)
-          return { data: { keys }, warnings: [...warnings], paged: true }
+          const shown = atMost(limitOf(sent.limit), only(walked, isShown))
+          const listed = await listedNames(accessorsOf(shown), longLists)
+          return { ...listed, warnings: [...warnings], paged: true }
         },
       },
     }),
@@ -52,6 +51,10 @@ export function accessorResources({ tokens, tidy, longLists }: AccessorParts): R
       },
     }),
   ]
+}
+
+async function* accessorsOf(tokens: AsyncIterable<Token>): AsyncGenerator<string, void, undefined> {
+  for await (const { accessor } of tokens) yield accessor
 }
 
 /**
