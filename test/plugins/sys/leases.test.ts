@@ -3,6 +3,7 @@ import { StorageFaults } from '../../../src/storage/faults.ts'
 import type { Client } from '../../support/client.ts'
 import { startCredentialProvider } from '../../support/credential-provider.ts'
 import { type PracticeRole, practiceType } from '../../support/practice-type.ts'
+import { shared } from '../../support/shared.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
@@ -32,6 +33,9 @@ async function openServer({ roleTtl = 3600, maxTtl = 7200, faults = new StorageF
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }
+
+/** For tests that issue nothing and change nothing of the engine. */
+const unchanged = shared(() => openServer())
 
 const namesBelow = async (client: Client, path: string): Promise<string[]> =>
   Object.values((await client.list(`sys/leases/lookup/${path}`)).body.data?.keys ?? {}).map(String)
@@ -115,7 +119,7 @@ describe('an issued secret', () => {
   })
 
   test('is not issued for a role that does not exist', async () => {
-    await using server = await openServer()
+    const server = await unchanged()
 
     expect((await server.root.read('engine/creds/none')).body).toEqual(refusal('role "none" does not exist'))
   })
@@ -149,7 +153,7 @@ describe('lookup', () => {
     { name: 'an object', body: { lease_id: {} }, text: 'invalid lease ID' },
     { name: 'another field', body: { lease: 'x' }, text: 'lease_id must be specified' },
   ])('of $name is refused', async ({ body, text }) => {
-    await using server = await openServer()
+    const server = await unchanged()
 
     const answer = await server.put('sys/leases/lookup', body)
 
@@ -327,7 +331,7 @@ describe('renew', () => {
       text: 'Field validation failed: error converting input for field "increment": time: invalid duration "x"',
     },
   ])('refuses $name', async ({ body, text }) => {
-    await using server = await openServer()
+    const server = await unchanged()
 
     for (const path of ['sys/leases/renew', 'sys/renew']) {
       const answer = await server.put(path, body)
@@ -338,7 +342,7 @@ describe('renew', () => {
   test.each(['renew', 'revoke'])(
     '%s with an id in the path refuses a lease_id in the body that is not a text',
     async (verb) => {
-      await using server = await openServer()
+      const server = await unchanged()
 
       for (const path of [`sys/leases/${verb}/nope`, `sys/${verb}/nope`]) {
         for (const lease_id of [5, true, ['x'], {}]) {
@@ -427,7 +431,7 @@ describe('revoke', () => {
     { name: 'unknown', body: { lease_id: 'nope' }, status: 204, text: '' },
     { name: 'unknown, not waited for', body: { lease_id: 'nope', sync: false }, status: 202, text: '' },
   ])('$name', async ({ body, status, text }) => {
-    await using server = await openServer()
+    const server = await unchanged()
 
     const answer = await server.put('sys/leases/revoke', body)
 
@@ -438,7 +442,7 @@ describe('revoke', () => {
     { name: 'no id', body: {}, text: 'lease_id must be specified' },
     { name: 'a number', body: { lease_id: 5 }, text: 'invalid lease ID' },
   ])('refuses $name', async ({ body, text }) => {
-    await using server = await openServer()
+    const server = await unchanged()
 
     expect((await server.put('sys/leases/revoke', body)).body).toEqual(refusal(text))
   })
@@ -586,7 +590,7 @@ describe('revoke-prefix', () => {
       body: refusal("cannot write to a path ending in '/'"),
     },
   ])('$path', async ({ path, status, body }) => {
-    await using server = await openServer()
+    const server = await unchanged()
 
     const answer = await server.put(path)
 
@@ -596,7 +600,7 @@ describe('revoke-prefix', () => {
   test.each(['leases/revoke-prefix', 'leases/revoke-force', 'revoke-prefix', 'revoke-force'])(
     'sys/%s needs sudo',
     async (path) => {
-      await using server = await openServer()
+      const server = await unchanged()
       const { client } = await server.tokenWith(`path "sys/${path}/*" { capabilities = ["update"] }`)
 
       const answer = await server.put(`sys/${path}/engine`, {}, client)
@@ -695,7 +699,7 @@ describe('irrevocable leases', () => {
       errors: ["limit must be 'none' or a positive integer"],
     },
   ])('$path is $status', async ({ path, status, errors }) => {
-    await using server = await openServer()
+    const server = await unchanged()
 
     const answer = await server.root.read(path)
 
@@ -703,7 +707,7 @@ describe('irrevocable leases', () => {
   })
 
   test('a limit that is not a number is refused', async () => {
-    await using server = await openServer()
+    const server = await unchanged()
 
     const answer = await server.root.read('sys/leases?type=irrevocable&limit=abc')
 
@@ -712,7 +716,7 @@ describe('irrevocable leases', () => {
   })
 
   test('only the list requires sudo', async () => {
-    await using server = await openServer()
+    const server = await unchanged()
     const { client } = await server.tokenWith('path "sys/leases*" { capabilities = ["read", "update"] }')
 
     expect((await client.read('sys/leases?type=irrevocable')).status).toBe(403)
@@ -722,7 +726,7 @@ describe('irrevocable leases', () => {
 })
 
 test('tidy is 202 with a warning', async () => {
-  await using server = await openServer()
+  const server = await unchanged()
 
   const { status, body } = await server.root.write('sys/leases/tidy')
 
