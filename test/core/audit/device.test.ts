@@ -284,7 +284,7 @@ test('a failed device recovers without further lines', async () => {
   await expect(device.write(entry(1))).rejects.toThrow('audit device file/: injected')
 
   faults.disarm('audit.before-write')
-  while (!device.isUp) await new Promise((resolve) => setImmediate(resolve))
+  await expect.poll(() => device.isUp).toBe(true)
   await device[Symbol.asyncDispose]()
 
   expect(await readFile(fixture.file('audit.log'), 'utf8')).toContain('"event":"gap","missed":1,')
@@ -302,7 +302,7 @@ test('a write that hangs fails at the deadline; the device refuses lines until i
   await expect(late).rejects.toMatchObject({ code: 'ETIMEDOUT' })
   await expect(device.write(entry(2))).rejects.toMatchObject({ code: 'ETIMEDOUT' })
   faults.disarm('audit.before-write')
-  while (!device.isUp) await new Promise((resolve) => setImmediate(resolve))
+  await expect.poll(() => device.isUp).toBe(true)
   await device.write(entry(3))
   await device[Symbol.asyncDispose]()
 
@@ -348,10 +348,10 @@ test('a FIFO without a reader fails; one whose reader stops fails at the deadlin
   const device = await fixture.open({ target: { path: fifo }, timing: { deadlineMs: 800, checkMs: 10 } })
   const codeOfWrite = () => device.write(entry(0)).catch(({ code }: { code: string }) => code)
   // until its thread has started, it may be late
-  while ((await codeOfWrite()) !== 'ENXIO') await new Promise((resolve) => setImmediate(resolve))
+  await expect.poll(codeOfWrite).toBe('ENXIO')
 
   await using reader = await open(fifo, constants.O_RDONLY | constants.O_NONBLOCK)
-  while (!device.isUp) await new Promise((resolve) => setImmediate(resolve))
+  await expect.poll(() => device.isUp).toBe(true)
   const big = 'x'.repeat(200_000)
   await expect(device.write(entry(big))).rejects.toMatchObject({ code: 'ETIMEDOUT' })
   let text = ''

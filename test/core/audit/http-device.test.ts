@@ -172,7 +172,7 @@ test('a silent collector fails at the deadline; then a new chain begins, because
   await expect(device.write(entry(1))).rejects.toMatchObject({ code: 'ETIMEDOUT' })
   await expect(device.write(entry(2))).rejects.toMatchObject({ code: 'ETIMEDOUT' })
   collector.answer = answer
-  while (!device.isUp) await new Promise((resolve) => setImmediate(resolve))
+  await expect.poll(() => device.isUp).toBe(true)
   await device.write(entry(3))
   await device[Symbol.asyncDispose]()
 

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { setTimeout as wait } from 'node:timers/promises'
 import { type CheckOptions, ChainCheck } from '../../../src/core/audit/chain-check.ts'
 import { AuditChainKeys } from '../../../src/core/audit/chain-keys.ts'
 import {
@@ -81,7 +82,8 @@ export async function untilReady(device: AuditDevice): Promise<void> {
       () => true,
       () => false,
     )
-  while (!(await isWritten())) await new Promise((resolve) => setImmediate(resolve))
+  // a spinning check would hold the thread up
+  while (!(await isWritten())) await wait(5)
 }
 
 /** What the verification says of each text: `intact`, or the line and the reason. */

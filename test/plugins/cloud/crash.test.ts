@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises'
+import { Agent } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Directory } from '../../../simulators/directory/directory.ts'
 import { startDirectory } from '../../../simulators/directory/start-directory.ts'
@@ -28,7 +29,7 @@ async function aWorld() {
   }
   const launch = async () => {
     const server = await startServerProcess({ folder: folder.path, entry, environment })
-    return { server, root: new Client(server.url, server.rootToken) }
+    return { server, root: new Client(server.url, server.rootToken, new Agent({ keepAlive: true })) }
   }
   let current = await launch()
   stack.defer(() => current.server.stop('SIGKILL'))
@@ -172,80 +173,100 @@ describe('kill -9 while a credential is issued', () => {
   )
 })
 
-test.each([
+/** Updates of roles, and the call that undoes each. */
+const updates = [
   {
+    name: 'assigned',
     operation: 'putRoleAssignment',
     removal: 'deleteRoleAssignment',
     grant: (directory: Directory) => ({ cloud_roles: readers(directory, 'web', 'data') }),
   },
   {
+    name: 'joined',
     operation: 'addGroupMember',
     removal: 'removeGroupMember',
     grant: () => ({ cloud_groups: '[{"group_name":"foo"}]' }),
   },
-  { operation: 'assignAppRole', removal: 'listAppRoleAssignments', grant: orderReader },
-] as const)(
-  'kill -9 in a role update: a $operation that takes effect after the first undo is undone too',
-  async ({ operation, removal, grant }) => {
-    const { directory } = world
-    await world.root.write('cloud/roles/kept', {
+  { name: 'allowed', operation: 'assignAppRole', removal: 'listAppRoleAssignments', grant: orderReader },
+] as const
+
+test('kill -9 in updates of roles: what takes effect after the first undo is undone too', async () => {
+  const { directory, root } = world
+  for (const { name } of updates)
+    await root.write(`cloud/roles/${name}`, {
       cloud_roles: readers(directory, 'web'),
       persist_app: true,
       permanently_delete: true,
     })
-    const before = living(directory)
-    directory.journal.clear()
+  const before = living(directory)
+  directory.journal.clear()
+  const cut: Promise<unknown>[] = []
+  for (const { name, operation, grant } of updates) {
     directory.fault({ kind: 'late', operation })
-    const cut = asking(world.root.write('cloud/roles/kept', grant(directory)))
+    cut.push(asking(root.write(`cloud/roles/${name}`, grant(directory))))
     await directory.journal.arrived(operation)
+  }
 
-    await world.restart({ isLate: true })
-    await cut
-    await directory.journal.arrived(removal)
-    await until(async () => (await debris(world.root)).some((one) => one.error !== ''))
-    directory.release()
+  await world.restart({ isLate: true })
+  await Promise.all(cut)
+  await allArrived(updates.map(({ removal }) => removal))
+  await until(
+    async () => (await debris(world.root)).filter((one) => one.error !== '').length === updates.length,
+  )
+  directory.release()
 
-    await until(async () => (await debris(world.root)).length === 0)
-    expect(living(directory)).toEqual(before)
-    await world.root.delete('cloud/roles/kept')
-  },
-)
+  await until(async () => (await debris(world.root)).length === 0)
+  expect(living(directory)).toEqual(before)
+  for (const { name } of updates) await world.root.delete(`cloud/roles/${name}`)
+})
 
-test.each([
+/** What is done to a federated role, and the call that repairs its trust. */
+const trusts = [
   {
     what: 'deletion',
     operation: 'deleteFederatedCredential',
     repair: 'updateFederatedCredential',
-    trusts: 1,
+    isKept: true,
   },
-  { what: 'write', operation: 'updateFederatedCredential', repair: 'deleteFederatedCredential', trusts: 0 },
-] as const)(
-  'kill -9 in the $what of a federated role: its trust agrees with the role, however late the call takes effect',
-  async ({ what, operation, repair, trusts }) => {
-    const { directory } = world
-    const { id } = directory.admin.addApplication({ displayName: 'trusting' })
-    const role = { credential_type: 'federated', application_object_id: id }
-    const there = () => living(directory).filter(({ kind }) => kind === 'federated-credential')
-    if (what === 'deletion') await world.root.write('cloud/roles/trusted', role)
-    directory.journal.clear()
+  {
+    what: 'write',
+    operation: 'updateFederatedCredential',
+    repair: 'deleteFederatedCredential',
+    isKept: false,
+  },
+] as const
+
+test('kill -9 in changes of federated roles: their trust agrees with the role, however late the call takes effect', async () => {
+  const { directory, root } = world
+  const roles = trusts.map((one) => {
+    const { id } = directory.admin.addApplication({ displayName: `trusting ${one.what}` })
+    return {
+      ...one,
+      path: `cloud/roles/${one.what}`,
+      role: { credential_type: 'federated', application_object_id: id },
+    }
+  })
+  const there = () => living(directory).filter(({ kind }) => kind === 'federated-credential')
+  for (const { what, path, role } of roles) if (what === 'deletion') await root.write(path, role)
+  directory.journal.clear()
+  const cut: Promise<unknown>[] = []
+  for (const { what, path, role, operation } of roles) {
     directory.fault({ kind: 'late', operation })
-    const { root } = world
-    const cut = asking(
-      what === 'deletion' ? root.delete('cloud/roles/trusted') : root.write('cloud/roles/trusted', role),
-    )
+    cut.push(asking(what === 'deletion' ? root.delete(path) : root.write(path, role)))
     await directory.journal.arrived(operation)
+  }
 
-    await world.restart({ isLate: true })
-    await cut
-    await directory.journal.arrived(repair)
-    directory.release()
+  await world.restart({ isLate: true })
+  await Promise.all(cut)
+  await allArrived(trusts.map(({ repair }) => repair))
+  directory.release()
 
-    await until(async () => (await debris(world.root)).length === 0)
-    expect(there()).toHaveLength(trusts)
-    expect((await world.root.read('cloud/roles/trusted')).status).toBe(trusts === 1 ? 200 : 404)
-    await world.root.delete('cloud/roles/trusted')
-  },
-)
+  await until(async () => (await debris(world.root)).length === 0)
+  expect(there()).toHaveLength(1)
+  for (const { path, isKept } of roles)
+    expect((await world.root.read(path)).status, path).toBe(isKept ? 200 : 404)
+  await world.root.delete('cloud/roles/deletion')
+})
 
 test('kill -9 in revocations, after each of their calls: the next start ends them', async () => {
   const { directory } = world

@@ -83,11 +83,14 @@ export async function debris(fixture: CloudFixture, mount = 'cloud'): Promise<Re
 
 const mostLooks = 2_000
 
-/** Repeats a check until it holds. Each check is a request or a turn of the event loop. */
+/**
+ * Repeats a check until it holds, soon at first and then every 20 ms: a check that is a request takes as much
+ * processor time as what is waited for.
+ */
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   for (let looks = 0; looks < mostLooks; looks++) {
     if (await isSo()) return
-    await wait(2)
+    await wait(Math.min(2 + looks, 20))
   }
   throw new Error('it never came about')
 }
