@@ -114,5 +114,6 @@ function convert(
       ? sent
       : Object.fromEntries(Object.entries(sent).filter(([name]) => !replaced.includes(name)))
   const { values, unknown } = convertFields(schema, fields)
-  return { values, unknown, replaced }
+  // null is no value
+  return { values, unknown, replaced: replaced.filter((name) => sent[name] !== null) }
 }

@@ -183,6 +183,7 @@ describe('writes and reads', () => {
       'Endpoint ignored these unrecognized parameters: [cas foo]',
       "Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [path]",
     ])
+    expect((await write(key, { data: {}, path: null })).body.warnings).toBeNull()
     await server.root.delete(`${mount}/data/${key}`)
     expect(await read(`${key}?foo=1`)).toMatchObject({ status: 404, body: { warnings: null } })
   })
