@@ -23,7 +23,7 @@ const policy = [
  */
 export function explorerResource(
   app: Pick<FastifyInstance, 'httpErrors' | 'to'>,
-  document: () => object,
+  document: () => Promise<object>,
 ): NodeRoute {
   let explorer: Promise<FastifyInstance> | undefined
   const handle = async ({ call: { verb, path } }: NodeExchange): Promise<Answer> => {
@@ -53,14 +53,14 @@ export function explorerResource(
   return { url: explorerUrl, handle }
 }
 
-async function openExplorer(document: () => object): Promise<FastifyInstance> {
+async function openExplorer(document: () => Promise<object>): Promise<FastifyInstance> {
   const [{ fastifySwagger }, { fastifySwaggerUi }] = await Promise.all([
     import('@fastify/swagger'),
     import('@fastify/swagger-ui'),
   ])
   const app = fastify()
   // the document is valid OpenAPI 3.1; the plugin's types only know older versions
-  const specification = { document: document() as never }
+  const specification = { document: (await document()) as never }
   await app.register(fastifySwagger, { mode: 'static', specification })
   await app.register(fastifySwaggerUi, {
     routePrefix: '/docs',

@@ -27,7 +27,7 @@ export type HelpPage = {
 }
 
 /** Describes one path in OpenAPI; null if the document does not know it. */
-export type DescribePath = (place: DocumentedPlace, path: string) => object | null
+export type DescribePath = (place: DocumentedPlace, path: string) => Promise<object | null>
 
 /** A path that may have help. */
 export type Helped = {
@@ -49,13 +49,13 @@ export class HelpPages {
   }
 
   /** The help of a resource, or of the whole mount at its top. */
-  answer({ path, page, refusal }: Helped, { mount, below }: Call): Answer {
+  async answer({ path, page, refusal }: Helped, { mount, below }: Call): Promise<Answer> {
     const { plugin = '', path: mountPath = '' } = mount ?? {}
     if (path === '/*' && below === '')
       return helpAnswer(mountText(this.#byPlugin.get(plugin) ?? [], mountPath), null)
     if (page === undefined) throw refusal()
     const place = page.isOfNode ? { group: 'node', path: '' } : { group: plugin, path: mountPath }
-    return helpAnswer(pageText(page, mountPath), this.#describe(place, page.path))
+    return helpAnswer(pageText(page, mountPath), await this.#describe(place, page.path))
   }
 }
 

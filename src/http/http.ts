@@ -44,7 +44,7 @@ export type HttpParts = {
   /** Called when it begins to close: waiting requests must end. */
   onClosing(): void
   /** The API document, and what `/docs` shows of it. Absent: neither is served. */
-  readonly documents?: { readonly all: ApiDocument; shown(): object }
+  readonly documents?: { readonly all: ApiDocument; shown(): Promise<object> }
 }
 
 /** Serves requests; owns no connection. Disposing it ends waiting requests. */
@@ -95,7 +95,7 @@ function placesOf(
   )
   const help = new HelpPages(
     new Map(pages),
-    (place, path) => documents?.all.describePath(place, path) ?? null,
+    async (place, path) => (await documents?.all.describePath(place, path)) ?? null,
   )
   const parts = {
     admit,

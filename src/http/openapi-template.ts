@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Steps } from '../lib/in-turns.ts'
 import { mergePatchType } from './body.ts'
 import type { DocumentedAnswer, DocumentedRoute } from './documented-route.ts'
 import { envelopeOf, exampleEnvelope, sharedResponses, sharedSchemas } from './openapi-envelope.ts'
@@ -98,18 +99,21 @@ const noToken: Record<DocumentedRoute['token'], readonly Record<string, readonly
   none: [],
 }
 
-/** The documented routes as OpenAPI. */
-export function buildTemplate(routes: readonly DocumentedRoute[]): ApiTemplate {
+/** The documented routes as OpenAPI, path by path: schemas take long to make. */
+export function* buildTemplate(routes: readonly DocumentedRoute[]): Steps<ApiTemplate> {
   const paths = new Map<string, TemplatePath[]>()
   const schemas: Record<string, object> = { ...sharedSchemas }
   for (const [group, ofGroup] of Map.groupBy(routes, (route) => route.group)) {
     const byPath = Map.groupBy(ofGroup, ({ path }) => path.replaceAll(/:(\w+)/g, '{$1}'))
-    paths.set(
-      group,
-      [...byPath].flatMap(([path, ofPath]) => templatePaths(path, ofPath, schemas)),
-    )
+    const ofMount: TemplatePath[] = []
+    for (const [path, ofPath] of byPath) {
+      ofMount.push(...templatePaths(path, ofPath, schemas))
+      yield
+    }
+    paths.set(group, ofMount)
     const samples = ofGroup.flatMap(({ answer }) => answer?.example ?? [])
     explainFields(schemas, group, samples)
+    yield
   }
   return { paths, components: { schemas, responses: sharedResponses } }
 }

@@ -1,3 +1,4 @@
+import { inTurns, type Steps } from '../lib/in-turns.ts'
 import type { DocumentedRoute } from './documented-route.ts'
 import {
   type ApiTemplate,
@@ -26,7 +27,7 @@ export type DocumentedPlace = {
 export class ApiDocument {
   readonly #version: string
   #routes: () => readonly DocumentedRoute[] = () => []
-  #template: ApiTemplate | undefined
+  #template: Promise<ApiTemplate> | undefined
 
   constructor(version: string) {
     this.#version = version
@@ -38,24 +39,29 @@ export class ApiDocument {
   }
 
   /** An OpenAPI 3.1 document with the paths of the first 500 of these mounts, and those of no mount. */
-  describe(places: readonly DocumentedPlace[]): object {
-    this.#template ??= buildTemplate(this.#routes())
-    return documentOf(this.#template, { places: places.slice(0, mostPlaces), version: this.#version })
+  async describe(places: readonly DocumentedPlace[]): Promise<object> {
+    const template = await this.#templates()
+    return inTurns(documentOf(template, { places: places.slice(0, mostPlaces), version: this.#version }))
   }
 
   /**
    * The same for one path, given as its template below the mount (`/role/:name`). Null: the document does not
    * describe it.
    */
-  describePath(place: DocumentedPlace, path: string): object | null {
-    this.#template ??= buildTemplate(this.#routes())
-    const { paths, components } = this.#template
+  async describePath(place: DocumentedPlace, path: string): Promise<object | null> {
+    const { paths, components } = await this.#templates()
     const wanted = path.replace('*', ':path').replaceAll(/:(\w+)/g, '{$1}')
     const found = paths.get(place.group)?.find((one) => one.path === wanted)
     if (found === undefined) return null
     const shown = place.path === '' ? '' : shownPrefix(place)
     const item = pathItem(found, { shown, tag: place.group, ids: new Set() })
     return aroundPaths({ [shown + found.path]: item }, referred(item, components), this.#version)
+  }
+
+  /** Made once. */
+  #templates(): Promise<ApiTemplate> {
+    this.#template ??= inTurns(buildTemplate(this.#routes()))
+    return this.#template
   }
 }
 
@@ -82,10 +88,10 @@ function referred(
 /** Limit of mounts in a document: each costs time and memory. */
 const mostPlaces = 500
 
-function documentOf(
+function* documentOf(
   template: ApiTemplate,
   { places, version }: { places: readonly DocumentedPlace[]; version: string },
-): object {
+): Steps<object> {
   const paths: Record<string, object> = {}
   const ids = new Set<string>()
   for (const path of template.paths.get('node') ?? [])
@@ -94,6 +100,7 @@ function documentOf(
     const shown = shownPrefix(place)
     for (const path of template.paths.get(place.group) ?? [])
       paths[shown + path.path] = pathItem(path, { shown, tag: place.group, ids, place })
+    yield
   }
   return aroundPaths(paths, template.components, version)
 }

@@ -77,7 +77,7 @@ test('a page that could not be opened is opened by the next request', async () =
   await app.register(sensible)
   await app.ready()
   let isBroken = true
-  const document = () => {
+  const document = async () => {
     if (isBroken) throw new Error('no document')
     return { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: {} }
   }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { DocumentedRoute } from '../../src/http/documented-route.ts'
 import { ApiDocument } from '../../src/http/openapi.ts'
+import { buildTemplate } from '../../src/http/openapi-template.ts'
 
 const aRoute = (changes: Partial<DocumentedRoute> = {}): DocumentedRoute => ({
   group: 'jwt',
@@ -12,44 +13,44 @@ const aRoute = (changes: Partial<DocumentedRoute> = {}): DocumentedRoute => ({
   ...changes,
 })
 
-const describe = (
+const describe = async (
   routes: readonly DocumentedRoute[],
   mounts: readonly string[],
-): Record<string, Record<string, object>> => {
+): Promise<Record<string, Record<string, object>>> => {
   const document = new ApiDocument('1.2.3')
   document.cover(() => routes)
   const { paths } = {
     paths: {},
-    ...document.describe(mounts.map((path) => ({ group: 'jwt', path }))),
+    ...(await document.describe(mounts.map((path) => ({ group: 'jwt', path })))),
   }
   return paths
 }
 
-test('only the first of very many mounts are described', () => {
+test('only the first of very many mounts are described', async () => {
   const mounts = Array.from({ length: 600 }, (_, number) => `auth/m${number}/`)
 
-  const paths = Object.keys(describe([aRoute()], mounts))
+  const paths = Object.keys(await describe([aRoute()], mounts))
 
   expect(paths).toHaveLength(500)
   expect(paths[0]).toBe('/auth/m0/role/{name}')
 })
 
-test('a plugin without a mount is not described', () => {
-  expect(describe([aRoute({ group: 'cloud' })], ['auth/jwt/'])).toEqual({})
+test('a plugin without a mount is not described', async () => {
+  expect(await describe([aRoute({ group: 'cloud' })], ['auth/jwt/'])).toEqual({})
 })
 
-test('the body of a PATCH has the media type that the server requires', () => {
+test('the body of a PATCH has the media type that the server requires', async () => {
   const patch = aRoute({ method: 'PATCH', body: z.object({ ttl: z.string() }) })
 
-  const operations = describe([patch], ['auth/jwt/'])['/auth/jwt/role/{name}']
+  const operations = (await describe([patch], ['auth/jwt/']))['/auth/jwt/role/{name}']
 
   expect(operations?.['patch']).toMatchObject({
     requestBody: { content: { 'application/merge-patch+json': { schema: expect.any(Object) } } },
   })
 })
 
-test('a route that can only be listed requires list=true', () => {
-  const paths = describe(
+test('a route that can only be listed requires list=true', async () => {
+  const paths = await describe(
     [aRoute({ path: '/role', method: 'SEARCH', summary: 'List the roles' })],
     ['auth/jwt/'],
   )
@@ -69,14 +70,26 @@ test('a route that can only be listed requires list=true', () => {
   })
 })
 
-test('a header that a call looks at is an optional parameter', () => {
+test('a header that a call looks at is an optional parameter', async () => {
   const requestHeaders = { 'If-Match': 'Tag of the role' }
 
-  const paths = describe([aRoute({ answer: { requestHeaders } })], ['auth/jwt/'])
+  const paths = await describe([aRoute({ answer: { requestHeaders } })], ['auth/jwt/'])
 
   expect(paths['/auth/jwt/role/{name}']?.['get']).toMatchObject({
     parameters: [
       { name: 'If-Match', in: 'header', description: 'Tag of the role', schema: { type: 'string' } },
     ],
   })
+})
+
+test('the parts of the document are made path by path', () => {
+  const routes = Array.from({ length: 50 }, (_, at) => aRoute({ path: `/role/${at}` }))
+  const steps = buildTemplate(routes)
+  let pauses = 0
+
+  let step = steps.next()
+  for (; step.done !== true; step = steps.next()) pauses += 1
+
+  expect(pauses).toBeGreaterThanOrEqual(50)
+  expect(step.value.paths.get('jwt')).toHaveLength(50)
 })

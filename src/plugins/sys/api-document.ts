@@ -27,7 +27,7 @@ export function apiDocumentResources({ mounts, document }: ApiDocumentParts): Re
             .default(false)
             .describe('Describe each mount type once, with the mount path as a parameter'),
         }),
-        handle: ({ mount: { namespace }, caller, input }) => {
+        handle: async ({ mount: { namespace }, caller, input }) => {
           const isShown = (mount: Mount) =>
             isFixedMount(mount) ||
             mount.config.listing_visibility === 'unauth' ||
@@ -39,7 +39,7 @@ export function apiDocumentResources({ mounts, document }: ApiDocumentParts): Re
             raw: {
               status: 200,
               contentType: 'application/json',
-              body: JSON.stringify(document.describe(places)),
+              body: JSON.stringify(await document.describe(places)),
             },
           }
         },
