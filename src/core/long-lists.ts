@@ -63,10 +63,16 @@ export class LongLists {
   }
 }
 
-/** The parts of the text of one list. */
+/** The text of a list is written into pieces of this size, so that what it is made of is garbage at once. */
+const pieceBytes = 65_536
+
+/** The text of one list. */
 class Parts {
-  readonly all: Buffer[] = []
+  readonly #full: Buffer[] = []
   readonly #mostBytes: number
+  #piece = Buffer.alloc(0)
+  /** How much of the piece is written. */
+  #end = 0
   #bytes = 0
 
   constructor({ mostBytes }: Limits) {
@@ -74,15 +80,25 @@ class Parts {
   }
 
   get isEmpty(): boolean {
-    return this.all.length === 0
+    return this.#bytes === 0
+  }
+
+  get all(): Buffer[] {
+    return [...this.#full, this.#piece.subarray(0, this.#end)]
   }
 
   /** Throws if the list becomes too long. */
   add(text: string | Buffer): void {
-    const part = typeof text === 'string' ? Buffer.from(text) : text
-    this.#bytes += part.length
+    const length = Buffer.byteLength(text)
+    this.#bytes += length
     if (this.#bytes > this.#mostBytes) throw tooLong()
-    this.all.push(part)
+    if (this.#end + length > this.#piece.length) {
+      if (this.#end > 0) this.#full.push(this.#piece.subarray(0, this.#end))
+      this.#piece = Buffer.allocUnsafeSlow(Math.max(length, pieceBytes))
+      this.#end = 0
+    }
+    this.#end +=
+      typeof text === 'string' ? this.#piece.write(text, this.#end) : text.copy(this.#piece, this.#end)
   }
 }
 
@@ -97,14 +113,14 @@ type Listed = { readonly data: { readonly keys: readonly string[] } } | { readon
 const longTexts = new WeakMap<readonly string[], LongText>()
 
 /**
- * Names as the data of a list. Many become text in steps while they arrive, so that other work runs meanwhile. An array must
+ * Names, or pages of them, as the data of a list. Many become text in steps while they arrive, so that other work runs meanwhile. An array must
  * not change afterwards: its text lasts as long.
  */
 export async function listedNames(
-  names: readonly string[] | AsyncIterable<string>,
+  names: readonly string[] | AsyncIterable<string | readonly string[]>,
   limits: Limits,
 ): Promise<Listed> {
-  if (Symbol.asyncIterator in names) return textOf(gathered(names), limits)
+  if (Symbol.asyncIterator in names) return textOf(names, limits)
   const longData = longTexts.get(names)
   if (longData !== undefined) return { longData }
   const listed = await textOf(slices(names), limits)
@@ -162,16 +178,21 @@ const membersOf = (details: readonly (readonly [string, object])[]): string =>
   details.map(([name, shown]) => `${JSON.stringify(name)}:${JSON.stringify(shown)}`).join(',')
 
 async function textOf(
-  slicesOfNames: Iterable<readonly string[]> | AsyncIterable<readonly string[]>,
+  arriving: Iterable<readonly string[]> | AsyncIterable<string | readonly string[]>,
   limits: Limits,
 ): Promise<Listed> {
   const work = new LongWork()
   const parts = new Parts(limits)
-  let held: readonly string[] = []
-  for await (const next of slicesOfNames) {
-    if (held.length > 0) parts.add(partOf(held, parts.isEmpty))
+  let held: string[] = []
+  for await (const one of arriving) {
+    const next = typeof one === 'string' ? [one] : one
+    if (next.length === 0) continue
+    if (held.length + next.length > (parts.isEmpty ? namesAtOnce : 0)) {
+      if (held.length > 0) parts.add(partOf(held, parts.isEmpty))
+      held = []
+    }
     if (work.isDue) await work.giveWay()
-    held = next
+    held.push(...next)
   }
   if (parts.isEmpty) return { data: { keys: held } }
   parts.add(`${partOf(held, false)}]}`)
@@ -183,16 +204,4 @@ const partOf = (names: readonly string[], isFirst: boolean): string =>
 
 function* slices(names: readonly string[]): Generator<readonly string[], void, undefined> {
   for (let at = 0; at < names.length; at += namesAtOnce) yield names.slice(at, at + namesAtOnce)
-}
-
-async function* gathered(names: AsyncIterable<string>): AsyncGenerator<readonly string[], void, undefined> {
-  let held: string[] = []
-  for await (const name of names) {
-    if (held.length === namesAtOnce) {
-      yield held
-      held = []
-    }
-    held.push(name)
-  }
-  yield held
 }

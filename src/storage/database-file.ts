@@ -5,7 +5,7 @@ import Database from 'better-sqlite3'
 import { ServiceError, StartError } from '../errors.ts'
 import { makePrivateFolder } from '../lib/private-file.ts'
 import type { StorageFaults } from './faults.ts'
-import { FileWatch, identityOf } from './file-watch.ts'
+import { type FileIdentity, FileWatch, identityOf } from './file-watch.ts'
 import type { RowWrite } from './group.ts'
 import { marksOf, refuseMarked } from './copy-marks.ts'
 import { holdLock } from './lock-file.ts'
@@ -14,6 +14,7 @@ import { watchLog } from './log-watch.ts'
 import { migrate } from './migrate.ts'
 import { refuseNetworkDisk } from './network-disk.ts'
 import { RowReader } from './sqlite-rows.ts'
+import type { StorageFile } from './storage.ts'
 import { engineCode, failureKind, ownCodes, storageError } from './storage-error.ts'
 import type { StorageEvents } from './storage-events.ts'
 import { threadLost, WriterThread } from './writer-thread.ts'
@@ -34,6 +35,7 @@ const minSharedMemoryBytes = 128 * 1024
  */
 export class DatabaseFile implements AsyncDisposable {
   readonly #path: string
+  readonly #storageFile: StorageFile
   readonly #writer: WriterThread
   readonly #files: FileWatch
   readonly #opened: AsyncDisposableStack
@@ -43,6 +45,7 @@ export class DatabaseFile implements AsyncDisposable {
 
   private constructor(parts: {
     path: string
+    identity: FileIdentity
     logPath: string
     reading: Reading
     writer: WriterThread
@@ -51,6 +54,7 @@ export class DatabaseFile implements AsyncDisposable {
     opened: AsyncDisposableStack
   }) {
     this.#path = parts.path
+    this.#storageFile = { path: parts.path, identity: parts.identity }
     this.#logPath = parts.logPath
     this.#faults = parts.faults
     this.#reading = parts.reading
@@ -75,11 +79,13 @@ export class DatabaseFile implements AsyncDisposable {
     opened.use(holdLock(realPath, path))
     const files = opened.use(new FileWatch((reason) => events.fileLost(reason)))
     for (const watched of [path, `${realPath}.lock`]) files.add(watched)
-    const data = { path, identity: identityOf(path), faults: faults?.shared, logGoalBytes, logLimitBytes }
+    const identity = identityOf(path)
+    const data = { path, identity, faults: faults?.shared, logGoalBytes, logLimitBytes }
     const writer = new WriterThread(data, watchLog(events, logGoalBytes))
     const reading = openReading(path, faults)
     const file = new DatabaseFile({
       path,
+      identity,
       logPath: `${realPath}-wal`,
       reading,
       writer,
@@ -98,6 +104,12 @@ export class DatabaseFile implements AsyncDisposable {
 
   get reader(): RowReader {
     return this.#reading.rows
+  }
+
+  /** Undefined also while faults are injected, which concern this thread. */
+  get file(): StorageFile | undefined {
+    const isReadable = !this.#reading.isExclusive && this.#faults === undefined
+    return isReadable ? this.#storageFile : undefined
   }
 
   get log(): LogState {

@@ -31,6 +31,19 @@ type ViewOptions = { numbers: Numbers } & WriteOptions
 export type SealedViewParts = { storage: Storage; keyring: Keyring; log: BarrierLog }
 
 const maxAttempts = 3
+/** A list of more values is read and decrypted in a thread, which takes a while to start. */
+const fewValues = 512
+/** So many are read without a pause. */
+const valuesHere = 32
+const valuesInThread = 128
+
+type PageRange = Range & { readonly limit: number }
+type ValuePage = {
+  readonly values: readonly unknown[]
+  /** The key behind which the next page begins. */
+  readonly last: string | undefined
+}
+
 /** A batch of more entries is encrypted in several turns of the event loop. */
 const sealedAtOnce = 64
 
@@ -88,6 +101,59 @@ export class SealedView implements View {
       const records = await this.#storage.list(this.#prefix + prefix, this.#fullRange(range))
       return records.map((record) => this.#viewRecord(record))
     })
+  }
+
+  async *valuePages(prefix: string, after?: string): AsyncGenerator<readonly unknown[], void, undefined> {
+    const full = this.#prefix + prefix
+    const start = this.#fullRange(after === undefined ? {} : { after })
+    let next = this.#pageHere(full, { ...start, limit: valuesHere })
+    for (let read = valuesHere; ; read += valuesHere) {
+      const { values, last } = await next
+      if (last !== undefined)
+        next =
+          read < fewValues
+            ? this.#pageHere(full, { after: last, limit: valuesHere })
+            : this.#pageInThread(full, { after: last, limit: valuesInThread })
+      // is opened while this page is used; whoever waits for it learns of its failure
+      next.catch(() => {})
+      yield values
+      if (last === undefined) return
+    }
+  }
+
+  async #pageInThread(prefix: string, range: PageRange): Promise<ValuePage> {
+    const { file } = this.#storage
+    const records = file === undefined ? await this.#storage.list(prefix, range) : undefined
+    const opened = await this.#parts.keyring.openInThread(
+      file === undefined ? (records ?? []) : { file, prefix, ...range },
+    )
+    if (opened === undefined) return this.#pageHere(prefix, range)
+    // only `#seal` writes such values
+    const values = this.#parsed(opened.values) as unknown[]
+    const last = records === undefined ? opened.last : records.at(-1)?.key
+    return { values, last: values.length < range.limit ? undefined : last }
+  }
+
+  async #pageHere(prefix: string, range: PageRange): Promise<ValuePage> {
+    const work = new LongWork()
+    const records = await this.#storage.list(prefix, range)
+    const values: unknown[] = []
+    for (const record of records) {
+      if (work.isDue) await work.giveWay()
+      const value = await this.#openedOrRead(record)
+      if (value !== undefined) values.push(value)
+    }
+    return { values, last: records.length < range.limit ? undefined : records.at(-1)?.key }
+  }
+
+  /** Undefined if the term of a record has gone, and then the record. */
+  async #openedOrRead({ key, value }: StoredRecord): Promise<unknown> {
+    try {
+      return this.#open(key, value)
+    } catch (cause) {
+      if (!(cause instanceof UnknownTerm)) throw cause
+      return await this.get(key.slice(this.#prefix.length))
+    }
   }
 
   async listKeys(prefix: string, range: Range = {}): Promise<string[]> {
@@ -241,11 +307,15 @@ export class SealedView implements View {
   #open(key: string, sealed: Uint8Array): unknown {
     try {
       const text = this.#parts.keyring.open(key, sealed).toString('utf8')
-      return this.#numbers === 'literal' ? parseLossless(text) : JSON.parse(text)
+      return this.#parsed(text)
     } catch (cause) {
       if (cause instanceof ServiceError || cause instanceof UnknownTerm) throw cause
       throw this.#unreadable(key, cause)
     }
+  }
+
+  #parsed(text: string): unknown {
+    return this.#numbers === 'literal' ? parseLossless(text) : JSON.parse(text)
   }
 
   /** Runs work that opens records. */

@@ -31,6 +31,8 @@ export interface View {
   read(key: string): Promise<ViewRecord | undefined>
   list(prefix: string, range?: Range): Promise<ViewRecord[]>
   listKeys(prefix: string, range?: Range): Promise<string[]>
+  /** All values in the order of their keys, in pages. The walk may be long: other requests hardly notice it. */
+  valuePages(prefix: string, after?: string): AsyncGenerator<readonly unknown[], void, undefined>
   /**
    * Returns the new value. `change` must be pure, may be called again, and returns the new value, `undefined`
    * to delete, or `keep`.

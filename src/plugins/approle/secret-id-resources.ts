@@ -3,7 +3,7 @@ import { listedNames, type LongLists } from '../../core/long-lists.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import { fail, refuse } from '../../errors.ts'
 import { limitOf, type Reply, type Resource, resource } from '../../http/resource.ts'
-import { atMost } from '../../lib/async-iterables.ts'
+import { atMostIn } from '../../lib/async-iterables.ts'
 import { stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go/text.ts'
 import { answers, noAccessor } from './answers.ts'
@@ -81,8 +81,10 @@ export function secretIdResources({ method, longLists }: SecretIdParts): Resourc
         handle: async ({ sent, whenGone, ...at }) => {
           const role = await givenRole(at)
           const after = typeof sent['after'] === 'string' ? sent['after'] : ''
-          const walked = longLists.paced(method.secretIdsOf(at.mount).accessors(role, after), { whenGone })
-          return { ...(await listedNames(atMost(limitOf(sent['limit']), walked), longLists)), paged: true }
+          const pages = method.secretIdsOf(at.mount).accessors(role, after)
+          const walked = longLists.paced(pages, { whenGone }, ({ length }) => length)
+          const limited = atMostIn(limitOf(sent['limit']), walked)
+          return { ...(await listedNames(limited, longLists)), paged: true }
         },
       },
     }),

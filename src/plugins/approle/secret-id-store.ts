@@ -41,8 +41,6 @@ const accessorRow = z.object({ role: z.string(), hash: z.string() })
 
 /** Secret ids per step of background work: so many are deleted within ten milliseconds. */
 const stepSize = 64
-/** Rows of a list that are opened without a pause, so that other requests do not wait for them. */
-const pageSize = 24
 /**
  * How long a deleted role is remembered after its secret ids are deleted: a server that still had a copy of
  * the role may have stored one more.
@@ -134,26 +132,15 @@ export class SecretIdStore {
     return (await this.#view.read(keyOf(found)))?.revision !== found.revision
   }
 
-  /** The accessors of a role's valid secret ids, after this one, in no particular order. */
-  async *accessors(role: Role, after: string): AsyncGenerator<string, void, undefined> {
+  /** The accessors of a role's valid secret ids, after this one, in pages and in no particular order. */
+  async *accessors(role: Role, after: string): AsyncGenerator<readonly string[], void, undefined> {
     const { uuid } = role.record
-    const work = new LongWork()
-    for (
-      let last = after === '' ? undefined : listedKey(uuid, await this.#hashOf(after));
-      ;
-      await work.giveWay()
-    ) {
-      const page = await this.#view.list(listedOf(uuid), {
-        limit: pageSize,
-        ...(last === undefined ? {} : { after: last }),
-      })
-      for (const { value } of page) {
-        const row = readListed(value)
-        if (!this.#isOver(row)) yield row.accessor
-      }
-      last = page.at(-1)?.key
-      if (last === undefined || page.length < pageSize) return
-    }
+    const start = after === '' ? undefined : listedKey(uuid, await this.#hashOf(after))
+    for await (const page of this.#view.valuePages(listedOf(uuid), start))
+      yield page
+        .map(readListed)
+        .filter((row) => !this.#isOver(row))
+        .map(({ accessor }) => accessor)
   }
 
   /** Deletes what has ended, and what is left of deleted roles, until `stopping` is aborted. */

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { isJsonNumber, numberText } from '../../../src/lib/json.ts'
 import { keep } from '../../../src/storage/storage.ts'
+import { noEvents } from '../../../src/storage/storage-events.ts'
+import { openSqlite } from '../../../src/storage/sqlite.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { aBarrierFixture } from './barrier-fixture.ts'
 
 describe('a view', () => {
@@ -216,5 +219,86 @@ describe.each([
     expect(fixture.unreadable).toEqual([target, target, target, target])
     expect(await view.putIfAbsent(key, 'new')).toBe(false)
     expect(await fixture.storage.list('core/')).toEqual(before)
+  })
+})
+
+describe.each(['memory', 'a file'])('many values in %s', (kind) => {
+  const count = 900
+  const keyOf = (number: number) => `many/${String(number).padStart(4, '0')}`
+
+  /** A view with so many values, of which the last are sealed under a newer term than the first. */
+  async function aFullView() {
+    await using opened = new AsyncDisposableStack()
+    const fixture = opened.use(await aBarrierFixture())
+    const folder = opened.use(await temporaryFolder())
+    const listed = { count: 0 }
+    const events = {
+      ...noEvents,
+      operated: (operation: string) => {
+        listed.count += Number(operation === 'list')
+      },
+    }
+    const file = { path: folder.file('store.db'), events }
+    const storage = kind === 'memory' ? fixture.storage : opened.use(await openSqlite(file))
+    const barrier = await fixture.open({ storage })
+    const view = barrier.view('mount/', { numbers: 'literal' })
+    const entries = Array.from({ length: count }, (_, number) => ({
+      key: keyOf(number),
+      value: { number: JSON.rawJSON(`${number}.0`), text: 'é' },
+    }))
+    await view.write(entries.slice(0, 700))
+    await barrier.rotate()
+    await view.write(entries.slice(700))
+    await view.write([{ key: 'many0', value: 'not ours' }])
+    const opening = opened.move()
+    return { fixture, storage, barrier, view, listed, [Symbol.asyncDispose]: () => opening.disposeAsync() }
+  }
+
+  const numbersOf = (pages: readonly (readonly unknown[])[]) =>
+    pages.flat().map((value) => numberText((value as { number: object }).number as never))
+
+  test('come in pages, in the order of their keys', async () => {
+    await using full = await aFullView()
+
+    const all = numbersOf(await Array.fromAsync(full.view.valuePages('many/')))
+    const rest = numbersOf(await Array.fromAsync(full.view.valuePages('many/', keyOf(99))))
+
+    expect(all).toEqual(Array.from({ length: count }, (_, number) => `${number}.0`))
+    expect(rest).toEqual(all.slice(100))
+  })
+
+  test.runIf(kind === 'a file')('are read and opened in a thread beyond the first', async () => {
+    await using full = await aFullView()
+    full.listed.count = 0
+
+    const pages = await Array.fromAsync(full.view.valuePages('many/'))
+
+    expect(pages.slice(0, full.listed.count).flat()).toHaveLength(512)
+  })
+
+  test('are refused if one of them cannot be opened, and the log names it', async () => {
+    await using full = await aFullView()
+    const key = `mount/${keyOf(800)}`
+    await full.storage.update(key, (sealed) => Buffer.from(sealed ?? []).fill(1, 30))
+
+    await expect(Array.fromAsync(full.view.valuePages('many/'))).rejects.toMatchObject({ kind: 'internal' })
+
+    expect(full.fixture.unreadable).toEqual([key])
+  })
+
+  test('are refused once the barrier is sealed', async () => {
+    await using full = await aFullView()
+    const pages = full.view.valuePages('many/')
+    const read: unknown[] = []
+
+    const reading = (async () => {
+      for await (const page of pages) {
+        read.push(...page)
+        if (read.length > 512) full.barrier.seal()
+      }
+    })()
+
+    await expect(reading).rejects.toMatchObject({ kind: 'sealed' })
+    expect(read.length).toBeLessThan(count)
   })
 })

@@ -226,6 +226,7 @@ class HeldReads {
       watch: (prefix, listener) => view.watch(prefix, listener),
       list: (prefix, range) => view.list(prefix, range),
       listKeys: (prefix, range) => view.listKeys(prefix, range),
+      valuePages: (prefix, after) => view.valuePages(prefix, after),
       update: (key, change) => view.update(key, change),
       take: (key) => view.take(key),
       write: (batch) => view.write(batch),

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { shared } from '../../support/shared.ts'
 import { startTestServer } from '../../support/start-server.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { startMachines, told } from './machines.ts'
 
 const machines = shared(() => startMachines())
@@ -392,6 +393,29 @@ describe('the secret ids of a role', () => {
 
     expect(all.toSorted()).toEqual(made.toSorted())
     expect([...first, ...rest]).toEqual(all)
+  })
+
+  test.each(['memory', 'sqlite'])('are listed once each if there are many, stored in %s', async (kind) => {
+    await using folder = await temporaryFolder()
+    const file = folder.file('store.db')
+    const settings: Record<string, string> =
+      kind === 'memory' ? {} : { STORAGE: `sqlite:${file}`, SEAL_KEY_FILE: `${file}.key` }
+    await using many = await startMachines({ settings })
+    const at = await many.mount()
+    await at.role('r')
+    const made: string[] = []
+    for (let left = 700; left > 0; left -= 100)
+      made.push(
+        ...(await Promise.all(Array.from({ length: 100 }, async () => (await at.secretId('r')).accessor))),
+      )
+
+    const list = async (query: string) =>
+      ((await at.at(`role/r/secret-id${query}`).list()).body.data?.['keys'] ?? []) as unknown as string[]
+    const all = await list('')
+
+    expect(all.toSorted()).toEqual(made.toSorted())
+    expect(await list('?limit=650')).toEqual(all.slice(0, 650))
+    expect(await list(`?after=${all[20]}`)).toEqual(all.slice(21))
   })
 
   test('end with their role; one of the same name and role id has none of them', async () => {

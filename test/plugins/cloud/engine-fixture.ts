@@ -221,6 +221,7 @@ function aLife(sound: View) {
     ...{
       list: (prefix, range) => sound.list(prefix, range),
       listKeys: (prefix, range) => sound.listKeys(prefix, range),
+      valuePages: (prefix, after) => sound.valuePages(prefix, after),
     },
     update: (key, change) => guarded(() => sound.update(key, change)),
     take: (key) => guarded(() => sound.take(key)),
