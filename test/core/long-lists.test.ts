@@ -48,16 +48,25 @@ function walk(lists: LongLists, { count = 1000, upTo = 0 } = {}) {
   return state
 }
 
+/** How many turns a walk takes depends on how long it runs at a time. */
+async function reaches(walked: { readonly seen: number }, number: number): Promise<void> {
+  while (walked.seen < number) await nextTurn()
+}
+
 test('several long walks run one at a time, in the order of the requests', async () => {
   const lists = new LongLists()
   const first = walk(lists, { upTo: 900 })
+  await reaches(first, 900)
   const second = walk(lists, { upTo: 900 })
+  await reaches(second, 499)
   const third = walk(lists)
+  await reaches(third, 499)
   await quiet()
   expect([first.seen, second.seen, third.seen]).toEqual([900, 499, 499])
 
   first.goOn()
   await first.done
+  await reaches(second, 900)
   await quiet()
   expect([second.seen, third.seen]).toEqual([900, 499])
 
