@@ -21,6 +21,7 @@ export type MoveStatus = z.output<typeof storedMigration>['status']
 export class Migrations {
   readonly #view: View
   readonly #clock: Clock
+  #trimming: Promise<void> | undefined
 
   /** `view` is the storage root. */
   constructor(view: View, clock: Clock) {
@@ -41,8 +42,15 @@ export class Migrations {
     return { key: prefix + id, value, isUncopied: true }
   }
 
-  /** Forgets the oldest moves when there are too many. */
-  async trim(): Promise<void> {
+  /** Forgets the oldest moves when there are too many. Calls at the same time do it once. */
+  trim(): Promise<void> {
+    this.#trimming ??= this.#trim().finally(() => {
+      this.#trimming = undefined
+    })
+    return this.#trimming
+  }
+
+  async #trim(): Promise<void> {
     if ((await this.#view.listKeys(prefix)).length <= mostMigrations) return
     const timeOf = (value: unknown) => storedMigration.safeParse(value).data?.time ?? 0
     const records = await this.#view.list(prefix)
