@@ -9,6 +9,7 @@ import { seededRandom, type SimulatedDisk, simulateDisk } from '../test/support/
 import { compareWithAnswers, writeUntilRefused } from './crash-refusals.ts'
 import { disagreements, liveUntilCut, mountPractice } from './crash-lives.ts'
 import { mountSecrets, secretProblems, writeSecretsUntilCut } from './crash-secrets.ts'
+import { mountLogins, settingsProblems, writeSettingsUntilCut } from './crash-settings.ts'
 import type { FailPoint } from '../src/storage/faults.ts'
 import { configureLogins, signLogins } from './pipeline-logins.ts'
 
@@ -41,6 +42,8 @@ export type CrashCounts = {
   lives: number
   /** Acknowledged changes of secrets. */
   secrets: number
+  /** Acknowledged changes of roles, users, mounts and groups. */
+  settings: number
   disagreeing: number
   /** Refused writes, and how many of them existed after a crash. */
   refused: number
@@ -99,6 +102,7 @@ export async function runCrashRounds({
   await configureLogins(server.url, server.rootToken, issuer)
   await mountPractice(server.url, server.rootToken)
   await mountSecrets(server.url, server.rootToken)
+  await mountLogins(server.url, server.rootToken)
   const bodies = await signLogins(issuer, {
     algorithm: 'ES256',
     count: subjects,
@@ -114,6 +118,7 @@ export async function runCrashRounds({
     doubled: 0,
     lives: 0,
     secrets: 0,
+    settings: 0,
     disagreeing: 0,
     refused: 0,
     returned: 0,
@@ -144,10 +149,12 @@ export async function runCrashRounds({
     const logins = logInUntilCut(server.url, bodies)
     const living = liveUntilCut(server.url, server.rootToken)
     const writing = writeSecretsUntilCut(server.url, server.rootToken, `${counts.rounds}-${counts.idle}`)
+    const setting = writeSettingsUntilCut(server.url, server.rootToken, `${counts.rounds}-${counts.idle}`)
     const how = await endServer(server, { disk, point, random, maxSyncs })
     const acknowledged = await logins
     const lives = await living
     const secrets = await writing
+    const settings = await setting
     server = await launch()
     const entities = await mapConcurrently(acknowledged, ({ token }) => entityOfToken(server.url, token))
     for (const [index, { subject, token }] of acknowledged.entries()) {
@@ -160,10 +167,12 @@ export async function runCrashRounds({
     const problems = [
       ...(await disagreements({ url: server.url, rootToken: server.rootToken, provider }, lives)),
       ...(await secretProblems(server.url, server.rootToken, secrets)),
+      ...(await settingsProblems(server.url, server.rootToken, settings)),
     ]
     counts.acknowledged += acknowledged.length
     counts.lives += lives.length
     counts.secrets += secrets.reduce((sum, { done }) => sum + done, 0)
+    counts.settings += settings.reduce((sum, { done }) => sum + done, 0)
     counts.disagreeing += problems.length
     const doesCount = acknowledged.length + lives.length > 0
     if (doesCount) counts.rounds++

@@ -7,7 +7,8 @@ import { runCrashRounds } from './crash-rounds.ts'
 /**
  * `npm run crash -- --rounds 50`: kills the server (SIGKILL) during logins over 32 connections, restarts it,
  * and looks up every issued token. `lost` tokens no longer work. `doubled` tokens were issued twice, or their
- * subject has a second entity. Meanwhile tokens and leases are created, renewed and revoked, and secrets written,
+ * subject has a second entity. Meanwhile tokens and leases are created, renewed and revoked, roles, users, mounts and
+ * groups are made, changed and removed, and secrets written,
  * deleted and copied; `disagreeing` are those whose state in the store or at the provider contradicts the
  * response.
  *
@@ -64,7 +65,7 @@ async function run(): Promise<number> {
     say,
   })
   say(
-    `${counts.lives} tokens with two leases each, ${counts.secrets} changes of secrets, ${counts.disagreeing} disagreeing; ${counts.idle} rounds not counted`,
+    `${counts.lives} tokens with two leases each, ${counts.secrets} changes of secrets and ${counts.settings} of roles, users, mounts and groups, ${counts.disagreeing} disagreeing; ${counts.idle} rounds not counted`,
   )
   if (values.power) say(`${counts.refused} refused, ${counts.returned} returned`)
   say(
