@@ -78,7 +78,7 @@ test('several long walks run one at a time, in the order of the requests', async
 test('a short walk does not wait', async () => {
   const lists = new LongLists()
   const long = walk(lists, { upTo: 900 })
-  await quiet()
+  await reaches(long, 900)
 
   await walk(lists, { count: 499 }).done
 
@@ -89,8 +89,9 @@ test('a short walk does not wait', async () => {
 test('a walk ends when its client disconnects, and the next one begins', async () => {
   const lists = new LongLists()
   const first = walk(lists, { upTo: 900 })
+  await reaches(first, 900)
   const second = walk(lists)
-  await quiet()
+  await reaches(second, 499)
 
   first.client.leave()
   first.goOn()
@@ -105,7 +106,9 @@ test('a walk ends when its client disconnects, and the next one begins', async (
 test('a walk whose client left while it waited never begins and delays nobody', async () => {
   const lists = new LongLists()
   const first = walk(lists, { upTo: 900 })
+  await reaches(first, 900)
   const second = walk(lists)
+  await reaches(second, 499)
   const third = walk(lists)
   await quiet()
 
@@ -120,7 +123,9 @@ test('a walk whose client left while it waited never begins and delays nobody', 
 test('at most 64 walks wait', async () => {
   const lists = new LongLists()
   const first = walk(lists, { upTo: 900 })
+  await reaches(first, 900)
   const waiting = Array.from({ length: 64 }, () => walk(lists, { count: 500 }))
+  await Promise.all(waiting.map((walked) => reaches(walked, 499)))
   await quiet()
 
   await expect(walk(lists).done).rejects.toMatchObject({ kind: 'overloaded' })
