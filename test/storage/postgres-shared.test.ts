@@ -3,7 +3,7 @@ import type { PostgresStorage } from '../../src/storage/postgres/postgres.ts'
 import { noEvents } from '../../src/storage/storage-events.ts'
 import { fenced } from '../../src/storage/shared-storage.ts'
 import type { Storage } from '../../src/storage/storage.ts'
-import { newDatabase, query } from '../support/postgres.ts'
+import { emptyDatabase, newDatabase, query } from '../support/postgres.ts'
 import { openPostgresAt } from '../support/postgres-storage.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -25,7 +25,7 @@ type Shared = AsyncDisposable & {
 /** Two servers' storages over one database. The second hears of changes only when it asks. */
 async function openTwo(): Promise<Shared> {
   const opened = new AsyncDisposableStack()
-  const url = await newDatabase()
+  const { url } = opened.use(await emptyDatabase())
   const clock = { now: 0 }
   const one = opened.use(await openPostgresAt(url, { replicaName: 'one' }))
   const two = opened.use(

@@ -7,7 +7,7 @@ import type { Token } from '../../src/core/tokens/token.ts'
 import { FakeClock } from './fake-clock.ts'
 import { someMountTypes } from './mount-types.ts'
 import { openTestCore } from './open-core.ts'
-import { newDatabase, query } from './postgres.ts'
+import { emptyDatabase, query } from './postgres.ts'
 import { openPostgresAt } from './postgres-storage.ts'
 import { aLogin, nothingAsked } from './token-fixture.ts'
 
@@ -61,7 +61,7 @@ async function openOne(url: string, replicaName: string, sealKey: Buffer, clock:
  */
 export async function openPostgresCores() {
   await using opened = new AsyncDisposableStack()
-  const url = await newDatabase()
+  const { url } = opened.use(await emptyDatabase())
   const sealKey = randomBytes(32)
   const clock = new FakeClock()
   const one = opened.use(await openOne(url, 'one', sealKey, clock))
