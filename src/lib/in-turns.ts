@@ -20,3 +20,26 @@ export function atOnce<T>(steps: Steps<T>): T {
     if (step.done === true) return step.value
   }
 }
+
+/**
+ * Starts the work on each item, a few in one turn of the event loop. What one waits for, such as a commit, holds up
+ * none of the others.
+ */
+export async function startedInTurns<Item, Result>(
+  items: readonly Item[],
+  start: (item: Item) => Promise<Result>,
+): Promise<PromiseSettledResult<Result>[]> {
+  const work = new LongWork()
+  const started: Promise<PromiseSettledResult<Result>>[] = []
+  for (const item of items) {
+    if (work.isDue) await work.giveWay()
+    started.push(settled(start(item)))
+  }
+  return Promise.all(started)
+}
+
+const settled = <Result>(result: Promise<Result>): Promise<PromiseSettledResult<Result>> =>
+  result.then(
+    (value) => ({ status: 'fulfilled', value }),
+    (reason) => ({ status: 'rejected', reason }),
+  )

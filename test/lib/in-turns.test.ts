@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { atOnce, inTurns, type Steps } from '../../src/lib/in-turns.ts'
+import { atOnce, inTurns, startedInTurns, type Steps } from '../../src/lib/in-turns.ts'
 
 /** Keeps the processor for longer than a turn may take. */
 function aLongStep(): void {
@@ -41,4 +41,27 @@ test('work that fails after a pause rejects', async () => {
 
 test('the same work can be done at once', () => {
   expect(atOnce(longSteps(2))).toBe(2)
+})
+
+test('work that is started on many items gives way, waits for nobody, and fails by itself', async () => {
+  const last = Promise.withResolvers<void>()
+  let [turns, isOver] = [0, false]
+  const others = (async () => {
+    for (; !isOver; turns += 1) await nextTurn()
+  })()
+
+  const outcomes = await startedInTurns([1, 2, 3, 4], async (item) => {
+    aLongStep()
+    if (item === 2) throw new Error('failed')
+    if (item === 4) last.resolve()
+    await last.promise
+    return item
+  })
+  isOver = true
+  await others
+
+  expect(outcomes.map((one) => (one.status === 'fulfilled' ? one.value : one.reason.message))).toEqual([
+    ...[1, 'failed', 3, 4],
+  ])
+  expect(turns).toBeGreaterThanOrEqual(3)
 })

@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { startedInTurns } from '../../lib/in-turns.ts'
+import { LongWork } from '../../lib/long-work.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { CoreEvents, TokenEnd } from '../core-events.ts'
 import type { WriteOptions } from '../../storage/storage.ts'
@@ -208,7 +210,9 @@ export class TokenRevoker {
       }
       const leaves: string[] = []
       const branches: TreeNode[] = []
+      const work = new LongWork()
       for (const child of await this.#tokens.childrenOf(at.hash, pageSize)) {
+        if (work.isDue) await work.giveWay()
         const below = await this.#tokens.childrenOf(child, 1)
         if (below.length > 0) branches.push({ hash: child, parent: at.hash })
         else leaves.push(child)
@@ -253,8 +257,9 @@ export class TokenRevoker {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const ended = await this.#endedOf(hashes, parent)
       // concurrently: each may wait for a commit
-      const cleanUps = await Promise.allSettled(
-        ended.map(({ stored }) => stored && this.#cleanUp(stored.token)),
+      const cleanUps = await startedInTurns(
+        ended,
+        async ({ stored }) => stored && this.#cleanUp(stored.token),
       )
       const failures = cleanUps.flatMap((cleanUp) => (cleanUp.status === 'rejected' ? [cleanUp.reason] : []))
       const deleted = ended.filter((_, at) => cleanUps[at]?.status === 'fulfilled')
