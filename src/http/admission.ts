@@ -86,7 +86,7 @@ export function admission(parts: AdmissionParts): Admit {
     if (call.trail !== undefined) {
       call.trail.isReached = true
       call.trail.isCeremony = rules.isCeremony
-      call.trail.secretFields = rules.secretFields()
+      call.trail.secrets = rules.secrets()
     }
     if (rules.open) await admitOpen(call, rules, request, access)
     else await admitCaller(call, rules, request, access)

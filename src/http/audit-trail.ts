@@ -1,4 +1,5 @@
 import type { AuditedReply } from '../core/audit/entry.ts'
+import { noSecrets, type Secrets } from '../core/audit/hashing.ts'
 
 /** Collected on the way of a request for its audit entries. docs/contract/audit.md */
 export type AuditTrail = {
@@ -8,8 +9,8 @@ export type AuditTrail = {
   isAllowed: boolean
   /** All strings of its fields and its response are hashed, whatever the settings. */
   isCeremony: boolean
-  /** Fields of the route that carry secrets. */
-  secretFields: ReadonlySet<string>
+  /** What is secret in the data of its route. */
+  secrets: Secrets
   /** Only the request entry is written. */
   isOneWay: boolean
   /** The response is sent even if its entry cannot be written: it holds the only copy of a key. */
@@ -29,13 +30,11 @@ export type MadeByCall = {
   readonly wrappingAccessor?: string | undefined
 }
 
-export const noFields: ReadonlySet<string> = new Set()
-
 export const freshTrail = (): AuditTrail => ({
   isReached: false,
   isAllowed: false,
   isCeremony: false,
-  secretFields: noFields,
+  secrets: noSecrets,
   isOneWay: false,
   mustArrive: false,
   reply: {},

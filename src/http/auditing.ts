@@ -3,7 +3,8 @@ import { type AuditLog, notAudited } from '../core/audit/audit-log.ts'
 import type { AuditedHeaders } from '../core/audit/audited-headers.ts'
 import { Entries, type Verdict } from '../core/audit/entry.ts'
 import { causeList, fail, type ErrorKind, ServiceError } from '../errors.ts'
-import { type AuditTrail, freshTrail, type MadeByCall, noFields } from './audit-trail.ts'
+import { noSecrets } from '../core/audit/hashing.ts'
+import { type AuditTrail, freshTrail, type MadeByCall } from './audit-trail.ts'
 import type { Call } from './call.ts'
 import type { Answer } from './exchange.ts'
 import { tokenOf } from './request-headers.ts'
@@ -133,7 +134,7 @@ export class Auditing {
         operation: call.operation === 'header' ? 'header' : aclOperationOf(call),
         namespace: { id: namespace?.id ?? 'root', path: namespace?.path ?? '' },
         alwaysHashed: call.trail?.isCeremony === true,
-        secretFields: call.trail?.secretFields ?? noFields,
+        secrets: call.trail?.secrets ?? noSecrets,
         remotePort: raw.socket.remotePort,
         headers: headers.of(raw.rawHeaders),
         clientCertificateSerialNumber: raw.socket.clientCertificateSerialNumber,

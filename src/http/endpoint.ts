@@ -3,7 +3,8 @@ import type { JsonLimits } from '../lib/json.ts'
 import { routeTemplate } from './access-log.ts'
 import type { Admit, UnreadRequest } from './admission.ts'
 import { answerRequest, type Host } from './answer.ts'
-import { type AuditTrail, noFields } from './audit-trail.ts'
+import { noSecrets } from '../core/audit/hashing.ts'
+import type { AuditTrail } from './audit-trail.ts'
 import { noteNodeAnswer } from './audited-reply.ts'
 import { readFields } from './body.ts'
 import type { Call } from './call.ts'
@@ -137,7 +138,7 @@ const rulesOfNowhere: RouteRules = {
     canonical: undefined,
     exists: undefined,
   },
-  secretFields: () => noFields,
+  secrets: () => noSecrets,
   convert: () => ({ values: {}, unknown: [], replaced: [] }),
   exchange: () => {
     throw new Error('nothing is mounted here')

@@ -1,3 +1,4 @@
+import type { Secrets } from '../core/audit/hashing.ts'
 import type { IncomingMessage } from 'node:http'
 import type { Caller } from '../core/access.ts'
 import type { Mount } from '../core/mounts/mount.ts'
@@ -62,8 +63,8 @@ export type RouteRules = {
   readonly namesRequest: boolean
   /** Audit entries hash all strings, whatever the device says. */
   readonly isCeremony: boolean
-  /** The fields that carry secrets. */
-  secretFields(): ReadonlySet<string>
+  /** What is secret in its data. */
+  secrets(): Secrets
   readonly whileRemoved: boolean
   readonly wrapsWithoutToken: boolean
   convert(call: Call): Converted

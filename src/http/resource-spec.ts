@@ -71,6 +71,8 @@ export type ResourceSpec<
   namesRequest?: boolean
   /** Audit entries hash all its strings, whatever the device says. docs/contract/audit.md#what-is-logged */
   isCeremony?: boolean
+  /** Values that audit entries hash whatever they are: of requests and responses, all, or those below `data`. */
+  secretValues?: 'all' | 'data'
   /** On an open path: responses may be wrapped without a token. docs/contract/wrapping.md#wrapping */
   wrapsWithoutToken?: boolean
   /** Also served in a mount whose removal was refused. */

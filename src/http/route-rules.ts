@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Secrets } from '../core/audit/hashing.ts'
 import { convertFields } from '../lib/fields.ts'
 import type { JsonValue } from '../lib/json.ts'
 import { type Converted, callOf } from './call.ts'
@@ -16,7 +17,7 @@ export function rulesOf(
 ): RouteRules {
   // made by the first request that needs it: schemas take time and memory
   let schema: z.ZodObject | undefined
-  let secretFields: ReadonlySet<string> | undefined
+  let secrets: Secrets | undefined
   const dropsSlash =
     spec.dropsSlash === true && verb !== undefined && operation !== 'list' && operation !== 'scan'
   return {
@@ -34,7 +35,7 @@ export function rulesOf(
     wrapsWithoutToken: spec.wrapsWithoutToken === true,
     exists:
       operation === 'write' && spec.exists !== undefined ? (spec.exists as RouteRules['exists']) : undefined,
-    secretFields: () => (secretFields ??= secretFieldsOf(verb?.input)),
+    secrets: () => (secrets ??= { fields: secretFieldsOf(verb?.input), values: spec.secretValues }),
     convert(call) {
       schema ??= inputOf(operation, verb)
       const converted = convert(schema, call.sent, captures)

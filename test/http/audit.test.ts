@@ -251,6 +251,42 @@ describe('entries', () => {
     expect(stored).toMatchObject({ secret_id: await hashOf(time) })
   })
 
+  test('of values of secrets, everything is hashed, wherever they are sent', async () => {
+    await server.root.write('sys/mounts/first', { type: 'kv', options: { version: '1' } })
+    await server.root.write('sys/mounts/second', { type: 'kv', options: { version: '2' } })
+    const raw = '{"pin":4711.50,"on":true,"none":null,"at":"2026-01-02T03:04:05Z","in":[{"deep":[7]}]}'
+    const hashed = {
+      ...{ pin: await hashOf('4711.50'), on: await hashOf('true'), none: null },
+      ...{ at: await hashOf('2026-01-02T03:04:05Z'), in: [{ deep: [await hashOf('7')] }] },
+    }
+    const shown = async (act: () => Promise<unknown>) => {
+      const [request, response] = await file.during(async () => void (await act()))
+      return [request?.['request']?.['data'], response?.['response']?.['data']] as const
+    }
+    const { root } = server
+
+    const [first] = await shown(() => root.call('POST', 'first/a', undefined, { raw }))
+    const [, ofFirst] = await shown(() => root.read('first/a'))
+    const sent = `{"data":${raw},"options":{"cas":0}}`
+    const [second, written] = await shown(() => root.call('POST', 'second/data/a', undefined, { raw: sent }))
+    const [, ofSecond] = await shown(() => root.read('second/data/a'))
+    const wrapped = await root.call('GET', 'second/data/a', undefined, {
+      headers: { 'x-vault-wrap-ttl': '60' },
+    })
+    const token = wrapped.body.wrap_info?.token
+    const [, unwrapped] = await shown(() => root.write('sys/wrapping/unwrap', { token }))
+
+    expect([first, ofFirst]).toEqual([hashed, hashed])
+    expect(second).toEqual({ data: hashed, options: { cas: 0 } })
+    expect(written).toMatchObject({
+      version: 1,
+      destroyed: false,
+      created_time: expect.stringMatching(/^\d/),
+    })
+    expect(ofSecond).toMatchObject({ data: hashed, metadata: { version: 1, destroyed: false } })
+    expect(unwrapped).toMatchObject({ data: hashed })
+  })
+
   test('long data is shown like any other', async () => {
     const n = Array.from({ length: 3000 }, (_, at) => at)
     const [request, response] = await file.during(async () => {

@@ -13,7 +13,7 @@ import { type DeviceLimits, sinkTarget } from './device-options.ts'
 import { checkSizes, type DeviceDescription, entryOptions } from './device-rules.ts'
 import { Entries, type Soon } from './entry.ts'
 import { realFile } from './file-sink.ts'
-import { type Hashing, hashingWith } from './hashing.ts'
+import { type Hashing, hashingWith, noSecrets } from './hashing.ts'
 import type { SinkTarget } from './sink.ts'
 
 export type AuditLogParts = {
@@ -315,7 +315,7 @@ export class AuditLog implements AsyncDisposable {
       {
         ...{ id: this.#parts.random.uuid(), operation: 'update', path: 'sys/audit/test', data: {} },
         ...{ namespace: { id: 'root', path: '' }, mount: undefined, alwaysHashed: false },
-        secretFields: new Set<string>(),
+        secrets: noSecrets,
         ...{ remoteAddress: '', remotePort: undefined, wrapTtl: 0, headers: [] },
         clientCertificateSerialNumber: undefined,
         ...{ tokenId: '', caller: undefined, verdict: undefined },

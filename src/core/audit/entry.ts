@@ -8,7 +8,14 @@ import type { PolicyRef } from '../policies/acl.ts'
 import type { AuthBlock, IssuedToken } from '../tokens/auth-block.ts'
 import { joined } from '../tokens/policy-names.ts'
 import type { WrapInfo } from '../wrapping/wrapper.ts'
-import { type FieldNames, hiddenCopy, hidingBut, type Hashing, withSecretTexts } from './hashing.ts'
+import {
+  type FieldNames,
+  hiddenCopy,
+  hidingBut,
+  type Hashing,
+  type Secrets,
+  withSecretTexts,
+} from './hashing.ts'
 import { longDataText } from './long-data.ts'
 
 /** A request as the audit log shows it. docs/contract/audit.md#request-entries */
@@ -21,8 +28,7 @@ export type AuditedRequest = {
   readonly data: Readonly<Record<string, JsonValue>>
   /** Strings of `data` are hashed whatever device and mount say. */
   readonly alwaysHashed: boolean
-  /** Fields that carry secrets: their numbers, booleans and times are hashed, too. */
-  readonly secretFields: ReadonlySet<string>
+  readonly secrets: Secrets
   readonly remoteAddress: string
   readonly remotePort: number | undefined
   /** Seconds; 0 without wrapping. */
@@ -135,7 +141,7 @@ export class Entries {
       headers: headersOf(rest.headers, hashing),
       client_certificate_serial_number: rest.clientCertificateSerialNumber,
     }
-    const shownData = hashing.logRaw ? data : withSecretTexts(data, rest.secretFields)
+    const shownData = hashing.logRaw ? data : withSecretTexts(data, rest.secrets.fields)
     const text = this.#dataText(shownData, hashing, mount?.config.audit_non_hmac_request_keys)
     return after(text, (data) => withData(before, data, behind))
   }
@@ -160,14 +166,16 @@ export class Entries {
   /** The text of `data`; empty if there is none. */
   #dataText(data: object | null | undefined, hashing: Hashing, clear: readonly string[] = []): Soon<string> {
     if (isEmpty(data)) return ''
-    const { alwaysHashed, secretFields } = this.#request
+    const { alwaysHashed, secrets } = this.#request
+    const { fields: secret } = secrets
     const hide = alwaysHashed
-      ? hidingBut(hashing.hash, { clear: nothing, secret: secretFields })
+      ? hidingBut(hashing.hash, { clear: nothing, secret })
       : hashing.logRaw
         ? (text: string) => text
-        : hidingBut(hashing.hash, { clear: new Set(clear), secret: secretFields })
-    const copy = hiddenCopy(data, hide, mostValuesAtOnce)
-    return copy === undefined ? longDataText(data, hide) : stringifyJson(copy)
+        : hidingBut(hashing.hash, { clear: new Set(clear), secret })
+    const hiding = { hide, secret: secrets.values }
+    const copy = hiddenCopy(data, hiding, mostValuesAtOnce)
+    return copy === undefined ? longDataText(data, hiding) : stringifyJson(copy)
   }
 }
 

@@ -23,17 +23,39 @@ export function hashingWith(salt: string, options: HashingOptions): Hashing {
 
 export type FieldNames = ReadonlySet<string>
 
-/** What an entry shows instead of a text at this key, the nearest one around it. */
-export type Hide = (text: string, key: string) => string
+/** What of the data of a request and its response is secret, so that its numbers, booleans and times are, too. */
+export type Secrets = {
+  /** Fields that carry a secret. */
+  readonly fields: FieldNames
+  /** Of which values are secret at any depth: all, or those below the member `data`. */
+  readonly values?: 'all' | 'data' | undefined
+}
+
+export const noSecrets: Secrets = { fields: new Set() }
+
+/** What an entry shows instead of a text at this key, the nearest one around it, in a secret value or not. */
+export type Hide = (text: string, key: string, isSecret: boolean) => string
 
 /**
- * Hides all texts but the values of `clear`, which a mount wants in clear text, and times that are not values
- * of `secret`.
+ * Hides all texts but the values of `clear`, which a mount wants in clear text, and times that are neither part of
+ * a secret value nor values of `secret`.
  */
 export const hidingBut =
   (hash: Hashing['hash'], { clear, secret }: { clear: FieldNames; secret: FieldNames }): Hide =>
-  (text, key) =>
-    clear.has(key) || (isTime(text) && !secret.has(key)) ? text : hash(text)
+  (text, key, isSecret) =>
+    clear.has(key) || (!isSecret && isTime(text) && !secret.has(key)) ? text : hash(text)
+
+/** Where a value stands: its nearest key, and whether it is part of a secret value. */
+type Place = { readonly key: string; readonly isSecret: boolean }
+
+/** What an entry shows of a text, a number, a boolean or null. */
+export function shownValue(value: unknown, { key, isSecret }: Place, hide: Hide): unknown {
+  if (typeof value === 'string') return hide(value, key, isSecret)
+  if (!isSecret || value === null || value === undefined) return value
+  const text = isJsonNumber(value) ? numberText(value) : String(value)
+  const hidden = hide(text, key, true)
+  return hidden === text ? value : hidden
+}
 
 /** The numbers and booleans of secret fields as texts, so that they are hidden: a password may be a number. */
 export function withSecretTexts(data: Readonly<Record<string, JsonValue>>, secret: FieldNames): object {
@@ -50,37 +72,41 @@ function withTexts(value: JsonValue): JsonValue {
 }
 
 type Container = unknown[] | { [key: string]: unknown }
-/** `key`: the nearest map key around the elements of a list. */
-type Work = { readonly source: object; readonly target: Container; readonly key: string }
+/** The place is that of the elements of a list. */
+type Work = Place & { readonly source: object; readonly target: Container }
 
 /**
  * A copy of JSON data with hidden texts; undefined if it has more values than `most`. Without recursion: a
  * body may have 10,000 levels.
  */
-export function hiddenCopy(data: object, hide: Hide, most: number): object | undefined {
+export function hiddenCopy(
+  data: object,
+  { hide, secret }: { hide: Hide; secret?: Secrets['values'] },
+  most: number,
+): object | undefined {
   const work: Work[] = []
   let values = 0
-  const hidden = (value: unknown, key: string): unknown => {
+  const hidden = (value: unknown, key: string, isSecret: boolean): unknown => {
     values += 1
-    if (typeof value === 'string') return hide(value, key)
-    if (typeof value !== 'object' || value === null || isJsonNumber(value)) return value
+    if (typeof value !== 'object' || value === null || isJsonNumber(value))
+      return shownValue(value, { key, isSecret }, hide)
     const target: Container = Array.isArray(value) ? [] : Object.create(null)
-    work.push({ source: value, target, key })
+    work.push({ source: value, target, key, isSecret })
     return target
   }
-  const copy = hidden(data, '')
+  const copy = hidden(data, '', secret === 'all')
   for (let next = work.pop(); next !== undefined; next = work.pop()) {
-    const { source, target, key } = next
+    const { source, target, key, isSecret } = next
     if (Array.isArray(target)) {
       for (const value of source as unknown[]) {
         if (values > most) return undefined
-        target.push(hidden(value, key))
+        target.push(hidden(value, key, isSecret))
       }
       continue
     }
     for (const [name, value] of Object.entries(source)) {
       if (values > most) return undefined
-      target[name] = hidden(value, name)
+      target[name] = hidden(value, name, isSecret || (source === data && name === secret))
     }
   }
   return copy as object

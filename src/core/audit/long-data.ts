@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isJsonNumber } from '../../lib/json.ts'
-import type { Hide } from './hashing.ts'
+import { type Hide, type Secrets, shownValue } from './hashing.ts'
 
 /** Texts hidden in one turn of the event loop: about two milliseconds. */
 const textsPerTurn = 2_000
@@ -10,6 +10,7 @@ const maxLength = 16 * 1024 * 1024
 type Frame = {
   readonly entries: Iterator<readonly [string, unknown]>
   readonly end: string
+  readonly isSecret: boolean
   isFirst: boolean
 }
 
@@ -17,7 +18,10 @@ type Frame = {
  * The JSON text of data with hidden texts, such as a list of a hundred thousand names, made in many turns so
  * that other requests are served meanwhile. Longer data is omitted. docs/contract/audit.md#long-data
  */
-export async function longDataText(data: object, hide: Hide): Promise<string> {
+export async function longDataText(
+  data: object,
+  { hide, secret }: { hide: Hide; secret?: Secrets['values'] },
+): Promise<string> {
   const pieces: string[] = []
   const open: Frame[] = []
   let length = 0
@@ -26,11 +30,11 @@ export async function longDataText(data: object, hide: Hide): Promise<string> {
     pieces.push(piece)
     length += piece.length
   }
-  const enter = (value: object, key: string) => {
+  const enter = (value: object, key: string, isSecret: boolean) => {
     write(Array.isArray(value) ? '[' : '{')
-    open.push(frameOf(value, key))
+    open.push({ ...membersOf(value, key), isSecret, isFirst: true })
   }
-  enter(data, '')
+  enter(data, '', secret === 'all')
   for (let frame = open.at(-1); frame !== undefined; frame = open.at(-1)) {
     if (length > maxLength) return JSON.stringify({ omitted: `longer than ${maxLength} characters` })
     const next = frame.entries.next()
@@ -43,11 +47,12 @@ export async function longDataText(data: object, hide: Hide): Promise<string> {
     if (value === undefined) continue
     write(`${frame.isFirst ? '' : ','}${frame.end === '}' ? `${JSON.stringify(key)}:` : ''}`)
     frame.isFirst = false
+    const isSecret = frame.isSecret || (open.length === 1 && key === secret)
     if (typeof value === 'object' && value !== null && !isJsonNumber(value)) {
-      enter(value, key)
+      enter(value, key, isSecret)
       continue
     }
-    write(JSON.stringify(typeof value === 'string' ? hide(value, key) : value))
+    write(JSON.stringify(shownValue(value, { key, isSecret }, hide)))
     texts += 1
     if (texts % textsPerTurn === 0) await nextTurn()
   }
@@ -55,7 +60,7 @@ export async function longDataText(data: object, hide: Hide): Promise<string> {
 }
 
 /** The elements of a list count under the list's key. */
-const frameOf = (value: object, key: string): Frame =>
+const membersOf = (value: object, key: string): Pick<Frame, 'entries' | 'end'> =>
   Array.isArray(value)
-    ? { entries: value.values().map((element) => [key, element] as const), end: ']', isFirst: true }
-    : { entries: Object.entries(value).values(), end: '}', isFirst: true }
+    ? { entries: value.values().map((element) => [key, element] as const), end: ']' }
+    : { entries: Object.entries(value).values(), end: '}' }

@@ -187,6 +187,7 @@ export function dataResources(parts: DataParts): Resource[] {
   return [
     resource('/data/*path', {
       help: 'The versions of a secret. A write adds a version; a deletion hides the current one.',
+      secretValues: 'data',
       exists: async ({ mount, params }) => {
         const keys = await kvMounts.keysOf(mount)
         return isSecretPath(params.path) && (await keys.find(params.path)) !== undefined

@@ -32,6 +32,7 @@ export function firstVersionResources({ kvMounts, systemTtl, longLists }: FirstV
   return [
     resource('/*', {
       help: 'A secret: fields of any names and values, kept as they were written last.',
+      secretValues: 'all',
       exists: async (exchange) => (await find(exchange)) !== undefined,
       read: {
         summary: 'Read a secret',

@@ -85,6 +85,7 @@ export function wrappingResources({ wrapper, onInvalid }: WrappingParts): Resour
     }),
     resource('/wrapping/unwrap', {
       help: 'Return the response behind a wrapping token, and revoke the token.',
+      secretValues: 'all',
       precheck,
       follows: followsWrappingToken,
       refusedCaller,

@@ -42,7 +42,7 @@ const entries = new Entries(
     ...{
       data: { ttl: 'hour', persist_app: true },
       alwaysHashed: false,
-      secretFields: new Set<string>(),
+      secrets: { fields: new Set<string>() },
       wrapTtl: 60.5,
     },
     ...{ remoteAddress: '127.0.0.1', remotePort: 51324, tokenId: 'hvs.a', caller },
@@ -129,7 +129,7 @@ test('members without a value are omitted', () => {
       ...{
         data: {},
         alwaysHashed: false,
-        secretFields: new Set<string>(),
+        secrets: { fields: new Set<string>() },
         wrapTtl: 0,
         remoteAddress: '',
         remotePort: undefined,

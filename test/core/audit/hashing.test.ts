@@ -1,8 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { type Hide, hashingWith, hiddenCopy, hidingBut } from '../../../src/core/audit/hashing.ts'
+import { hashingWith, hiddenCopy, hidingBut } from '../../../src/core/audit/hashing.ts'
 import { longDataText } from '../../../src/core/audit/long-data.ts'
 import { parseLossless, stringifyJson } from '../../../src/lib/json.ts'
+
+type Hiding = Parameters<typeof longDataText>[1]
 
 const plain = { logRaw: false, hmacAccessor: true, elideListResponses: false }
 
@@ -13,16 +15,16 @@ test('a text is shown as its HMAC-SHA-256 under the salt of the device', () => {
 })
 
 const ways = {
-  'a copy of data': async (data: object, hide: Hide) => stringifyJson(hiddenCopy(data, hide, 1_000_000)),
+  'a copy of data': async (data: object, hiding: Hiding) =>
+    stringifyJson(hiddenCopy(data, hiding, 1_000_000)),
   'the text of long data': longDataText,
 }
 
 describe.each(Object.entries(ways))('%s', (_name, way) => {
-  const copied = (json: string, clear: string[] = []) =>
-    way(
-      Object(parseLossless(json)),
-      hidingBut((text) => `#${text}`, { clear: new Set(clear), secret: new Set() }),
-    )
+  const copied = (json: string, clear: string[] = [], secret?: Hiding['secret']) => {
+    const hide = hidingBut((text) => `#${text}`, { clear: new Set(clear), secret: new Set() })
+    return way(Object(parseLossless(json)), { hide, secret })
+  }
 
   test.each([
     { name: 'texts', json: '{"a":"b"}', copy: '{"a":"#b"}' },
@@ -60,6 +62,17 @@ describe.each(Object.entries(ways))('%s', (_name, way) => {
     )
   })
 
+  test('hashes numbers, booleans and times of secret values, at any depth', async () => {
+    const json = '{"data":{"n":1.50,"in":[true,{"t":"2026-01-02T03:04:05Z","data":2}]},"n":3,"x":{"data":4}}'
+    const below = '{"data":{"n":"#1.50","in":["#true",{"t":"#2026-01-02T03:04:05Z","data":"#2"}]}'
+
+    expect(await copied(json, [], 'data')).toBe(`${below},"n":3,"x":{"data":4}}`)
+    expect(await copied(json, [], 'all')).toBe(`${below},"n":"#3","x":{"data":"#4"}}`)
+    expect(await copied('{"a":null,"n":1.50,"in":{"n":[2]}}', ['n'], 'all')).toBe(
+      '{"a":null,"n":1.50,"in":{"n":[2]}}',
+    )
+  })
+
   test('has any depth', async () => {
     const json = `${'{"a":'.repeat(10_000)}"b"${'}'.repeat(10_000)}`
 
@@ -70,11 +83,13 @@ describe.each(Object.entries(ways))('%s', (_name, way) => {
 test('a copy ends before it has more values than allowed', () => {
   const names = Array.from({ length: 100 }, (_, at) => `name-${at}`)
 
-  expect(hiddenCopy({ names }, (text) => text, 50)).toBeUndefined()
+  expect(hiddenCopy({ names }, { hide: (text) => text }, 50)).toBeUndefined()
 })
 
 test('data that no device could write in time is omitted', async () => {
   const names = Array.from({ length: 300_000 }, (_, at) => `${at}`.padStart(64, 'x'))
 
-  expect(await longDataText({ names }, (text) => text)).toBe('{"omitted":"longer than 16777216 characters"}')
+  expect(await longDataText({ names }, { hide: (text) => text })).toBe(
+    '{"omitted":"longer than 16777216 characters"}',
+  )
 })
