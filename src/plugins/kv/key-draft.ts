@@ -1,4 +1,5 @@
 import type { ViewEntry } from '../../core/barrier/view.ts'
+import type { Steps } from '../../lib/in-turns.ts'
 import type { Head, Version } from './key-record.ts'
 
 /** The records of a key begin with these, in the view of its mount. */
@@ -6,7 +7,6 @@ export const headPrefix = 'k/'
 export const versionPrefix = 'v/'
 export const dataPrefix = 'd/'
 export const remainsPrefix = 'gone/'
-export const outsidePrefix = 'out/'
 /** Keys without a version: heads are counted without being read. */
 export const barePrefix = 'bare/'
 
@@ -64,11 +64,10 @@ export function bareEntries(before: Head | undefined, now: Head | undefined): Vi
   ]
 }
 
-/** More versions than this are removed in the background. */
+/** The versions of a key that has more are removed in the background. */
 const removedAtOnce = 1_000
-
-/** Versions that nobody can reach any more: all of a removed key, or those below a number. */
-export type Remains = { readonly id: string; readonly below?: number }
+/** So many versions that leave the window are left out in one step. */
+const leftPerStep = 100
 
 /**
  * A key while a change is decided: its head, and those of its earlier versions that the change needs. Writes
@@ -80,12 +79,14 @@ export class KeyDraft {
   readonly now: number
   /** Further records to write in the same step. */
   readonly also: ViewEntry[] = []
-  /** What is deleted later. */
-  readonly remains: Remains[] = []
+  /** The ids of keys whose versions are deleted later. */
+  readonly remains: string[] = []
   readonly #before: Head | undefined
   readonly #rows = new Map<string, Version | undefined>()
   /** Data that stands apart. */
   readonly #dataRows = new Map<string, string | undefined>()
+  /** Versions that leave the window. */
+  readonly #left: { readonly head: Head; readonly first: number; readonly below: number }[] = []
   readonly #loaded: Map<string, Version>
 
   constructor(head: Head | undefined, loaded: Map<string, Version>, now: number) {
@@ -98,7 +99,7 @@ export class KeyDraft {
   /** Undefined if there is no such version. */
   find(number: number): Version | undefined {
     const { head } = this
-    if (head === undefined || number < 1 || number > head.current) return undefined
+    if (head === undefined || number < Math.max(1, head.oldest) || number > head.current) return undefined
     if (number === head.current) return head.last
     const key = versionKey(head.id, number)
     if (!this.#rows.has(key)) return this.#loaded.get(key)
@@ -116,12 +117,7 @@ export class KeyDraft {
 
   /** Deletes the versions from `first` on that are below a number. */
   leaveOut(head: Head, first: number, below: number): void {
-    if (below - first <= removedAtOnce) {
-      for (let number = first; number < below; number += 1) this.#setEarlier(head, number, undefined)
-      return
-    }
-    this.remains.push({ id: head.id, below })
-    this.also.push({ key: outsidePrefix + head.id, value: below, isUncopied: true })
+    this.#left.push({ head, first, below })
   }
 
   /** Deletes the key with all its versions. */
@@ -131,7 +127,7 @@ export class KeyDraft {
     this.head = undefined
     const first = Math.max(1, head.oldest)
     if (head.current - first > removedAtOnce) {
-      this.remains.push({ id: head.id })
+      this.remains.push(head.id)
       this.also.push({ key: remainsPrefix + head.id, value: true, isUncopied: true })
     } else {
       for (let number = first; number < head.current; number += 1) this.#setRows(head, number, undefined)
@@ -150,8 +146,13 @@ export class KeyDraft {
     return head
   }
 
-  /** The records that change besides the head. */
-  entries(): ViewEntry[] {
+  /** The records that change besides the head. Once, when everything is decided. */
+  *entries(): Steps<ViewEntry[]> {
+    for (const { head, first, below } of this.#left)
+      for (let number = first; number < below; number += 1) {
+        if (number % leftPerStep === 0) yield
+        this.#setRows(head, number, undefined)
+      }
     const rows = [...this.#rows, ...this.#dataRows].map(
       ([key, value]): ViewEntry => ({ key, value, isUncopied: true }),
     )
@@ -162,12 +163,12 @@ export class KeyDraft {
   mark() {
     return {
       ...{ head: this.head, rows: [...this.#rows], dataRows: [...this.#dataRows] },
-      ...{ also: this.also.length, remains: this.remains.length },
+      ...{ also: this.also.length, remains: this.remains.length, left: this.#left.length },
     }
   }
 
   /** Undoes what was changed since `mark`. */
-  reset({ head, rows, dataRows, also, remains }: ReturnType<KeyDraft['mark']>): void {
+  reset({ head, rows, dataRows, also, remains, left }: ReturnType<KeyDraft['mark']>): void {
     this.head = head
     this.#rows.clear()
     for (const row of rows) this.#rows.set(...row)
@@ -175,5 +176,6 @@ export class KeyDraft {
     for (const row of dataRows) this.#dataRows.set(...row)
     this.also.length = also
     this.remains.length = remains
+    this.#left.length = left
   }
 }

@@ -5,14 +5,13 @@ import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
 import { fail, refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Limiter } from '../../lib/limiter.ts'
+import { inTurns } from '../../lib/in-turns.ts'
 import { LongWork } from '../../lib/long-work.ts'
 import {
   dataKey,
   dataPrefix,
   headPrefix,
   KeyDraft,
-  outsidePrefix,
-  type Remains,
   remainsPrefix,
   versionKey,
   versionNumberIn,
@@ -71,8 +70,6 @@ const maxCachedEarlier = 1_000
 const maxCachedText = 8_192
 /** Versions can be large, and the first ones are read before the call takes its turn. */
 const [firstVersions, versionPage] = [4, 16]
-/** So many versions are deleted in a step in the background. */
-const deletedAtOnce = 250
 /** The most data of versions that one change reads, in characters. */
 const mostChanged = 64 * 1024 * 1024
 
@@ -213,39 +210,16 @@ export class Keys implements Disposable {
     return this.#read(path)
   }
 
-  /** Deletes what is left of removed keys and versions. */
+  /** Deletes what is left of removed keys. */
   async deleteRemains(): Promise<void> {
     for (const key of await this.#view.listKeys(remainsPrefix))
       await this.#deleteVersions(key.slice(remainsPrefix.length))
-    for (const key of await this.#view.listKeys(outsidePrefix))
-      await this.#deleteOutside(key.slice(outsidePrefix.length))
   }
 
   async #deleteVersions(id: string): Promise<void> {
     const view = this.#view.view('', { isUncopied: true })
     for (const prefix of [versionPrefix, dataPrefix]) await view.deletePrefix(`${prefix}${id}/`)
     await this.#view.write([{ key: remainsPrefix + id, value: undefined, isUncopied: true }])
-  }
-
-  /** Deletes the versions that have left the window. */
-  async #deleteOutside(id: string): Promise<void> {
-    const stored = await this.#view.read(outsidePrefix + id)
-    if (stored === undefined) return
-    const below = Number(stored.value)
-    await this.#deleteBelow(`${versionPrefix}${id}/`, versionKey(id, below))
-    await this.#deleteBelow(`${dataPrefix}${id}/`, dataKey(id, below))
-    // unless more have left it meanwhile
-    const removal = { key: outsidePrefix + id, value: undefined, isUncopied: true as const }
-    await this.#view.write([{ ...removal, expect: stored.revision }])
-  }
-
-  async #deleteBelow(prefix: string, end: string): Promise<void> {
-    for (let isMore = true; isMore; ) {
-      const keys = await this.#view.listKeys(prefix, { limit: deletedAtOnce })
-      const outside = keys.filter((key) => key < end)
-      await this.#view.write(outside.map((key) => ({ key, value: undefined, isUncopied: true as const })))
-      isMore = outside.length === deletedAtOnce
-    }
   }
 
   #keyOf(path: string): string {
@@ -258,14 +232,13 @@ export class Keys implements Disposable {
   }
 
   async *#earlier(
-    { id, oldest }: Head,
+    { id }: Head,
     turn: LargeTurn,
   ): AsyncGenerator<readonly [number, Version], void, undefined> {
     const prefix = `${versionPrefix}${id}/`
     const work = new LongWork()
     let limit = firstVersions
-    // those that have left the window may still be stored
-    for (let after: string | undefined = versionKey(id, Math.max(0, oldest - 1)); ; limit = versionPage) {
+    for (let after: string | undefined = prefix; ; limit = versionPage) {
       await turn.goOn()
       if (work.isDue) await work.giveWay()
       const records: ViewRecord[] = await this.#view.list(prefix, { limit, after })
@@ -312,7 +285,7 @@ export class Keys implements Disposable {
     const draft = new KeyDraft(stored?.head, loaded, this.#parts.clock.now())
     const outcomes: Outcome[] = []
     for (const { work } of group) outcomes.push(await outcomeOf(draft, work))
-    const entries = draft.entries()
+    const entries = await inTurns(draft.entries())
     const isChanged = draft.head !== stored?.head || entries.length > 0
     // a copy may be outdated: that must not decide a refusal
     const isDecided = isChanged && outcomes.every((outcome) => 'value' in outcome)
@@ -375,11 +348,8 @@ export class Keys implements Disposable {
   }
 
   /** In the background: nobody can reach these versions any more, and the next start continues. */
-  #clean(remains: readonly Remains[]): void {
-    for (const { id, below } of remains) {
-      const deletion = below === undefined ? this.#deleteVersions(id) : this.#deleteOutside(id)
-      deletion.catch((error) => this.#parts.onFailure(error))
-    }
+  #clean(remains: readonly string[]): void {
+    for (const id of remains) this.#deleteVersions(id).catch((error) => this.#parts.onFailure(error))
   }
 
   #changed(path: string, comesOrGoes: boolean): void {
