@@ -1,6 +1,6 @@
 import { fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { atOnce, inTurns } from '../../lib/in-turns.ts'
+import { atOnce, inTurns, startedInTurns } from '../../lib/in-turns.ts'
 import type { Random } from '../../lib/random.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
@@ -259,14 +259,21 @@ export class GroupStore implements MembershipSource {
 
   /** Deletes all groups of a namespace. Idempotent. */
   async removeNamespace(namespace: string): Promise<void> {
-    let removals: Promise<void>[] = []
+    let ids: string[] = []
     for await (const { id } of this.#parts.reader.groupsOf(namespace)) {
-      removals.push(this.remove(namespace, id))
-      if (removals.length < removedTogether) continue
-      await Promise.all(removals)
-      removals = []
+      ids.push(id)
+      if (ids.length < removedTogether) continue
+      await this.#removeTogether(namespace, ids)
+      ids = []
     }
-    await Promise.all(removals)
+    await this.#removeTogether(namespace, ids)
+  }
+
+  /** Removals share commits. Ends with the last of them, also if one fails. */
+  async #removeTogether(namespace: string, ids: readonly string[]): Promise<void> {
+    const removals = await startedInTurns(ids, (id) => this.remove(namespace, id))
+    const failed = removals.find((removal) => removal.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
   }
 
   async #commit<Result>(step: () => Promise<GroupStep<Result>>): Promise<Result> {

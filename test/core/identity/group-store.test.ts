@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { View } from '../../../src/core/barrier/view.ts'
 import {
@@ -11,6 +12,7 @@ import { GroupStore } from '../../../src/core/identity/group-store.ts'
 import { IdentityStore } from '../../../src/core/identity/identity-store.ts'
 import { Servers } from '../../../src/core/servers.ts'
 import { issueLogin } from '../../../src/core/tokens/issue-login.ts'
+import { fail } from '../../../src/errors.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
 import { aLogin, jwtMount, openTokenFixture } from '../../support/token-fixture.ts'
 
@@ -212,6 +214,39 @@ test('a deleted namespace takes its groups, their names, aliases and memberships
 
   expect((await fixture.view.listKeys('')).filter((key) => key.includes('aB3xY9'))).toEqual([])
   expect((await groups.membershipsOf(auth.entity_id)).direct.map(({ id }) => id)).toEqual([kept.id])
+})
+
+test('a storage that fails while a namespace loses its groups fails the removal alone', async () => {
+  await using fixture = await openTokenFixture()
+  const { groups } = await openGroups(fixture)
+  for (const name of ['a', 'b', 'c']) await groups.put({ namespace: 'aB3xY9', fields: { name } })
+  const { view } = counted(fixture.view)
+  const down = fail('unavailable', 'storage is unavailable')
+  let listed = 0
+  const failing: View = {
+    ...view,
+    get: (key) => {
+      // the list of the groups: it ends at the second one
+      if (key.startsWith('group/aB3xY9/') && ++listed > 1) return Promise.reject(down)
+      return view.get(key)
+    },
+    read: () => Promise.reject(down),
+    write: () => Promise.reject(down),
+  }
+  const unhandled: unknown[] = []
+  const collect = (reason: unknown) => void unhandled.push(reason)
+  process.on('unhandledRejection', collect)
+  try {
+    const other = await openGroups(fixture, failing)
+
+    await expect(other.groups.removeNamespace('aB3xY9')).rejects.toBe(down)
+
+    // an unhandled rejection would be reported by now
+    await nextTurn()
+    expect(unhandled).toEqual([])
+  } finally {
+    process.off('unhandledRejection', collect)
+  }
 })
 
 test('a group that is renamed while a write looks for it by its old name keeps its new one', async () => {
