@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { ViewEntry } from '../../core/barrier/view.ts'
 import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
 import { fail, refuse } from '../../errors.ts'
 import { type Exchange, type Reply, type Resource, resource } from '../../http/resource.ts'
@@ -100,18 +101,19 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
       const { from } = exchange.input
       const whole: Copied | undefined = await keys.whole(from)
       if (whole === undefined || whole.head.changes !== source.head.changes) return false
-      const made = { ...whole.head, id: newKeyId(random) }
-      const rows = [...whole.versions].filter(([number]) => number !== made.current)
+      let made: Head = { ...whole.head, id: newKeyId(random) }
+      const also: ViewEntry[] = []
+      for (const [number, version] of whole.versions) {
+        if (number === made.current) continue
+        const { head, row, data } = earlierRows(made, number, version)
+        made = head
+        for (const [key, value] of data === undefined ? [row] : [row, data])
+          also.push({ key, value, isUncopied: true })
+      }
       const heads = [
         { path: exchange.params.path, head: made, expect: 'absent' as const },
         { path: from, head: source.head, expect: source.revision },
       ]
-      const also = rows.flatMap(([number, version]) => {
-        const { row, data } = earlierRows(made, number, version)
-        return [row, ...(data === undefined ? [] : [data])].map(([key, value]) => ({
-          ...{ key, value, isUncopied: true as const },
-        }))
-      })
       const written = await keys.writeHeads(heads, [...also, ...bareEntries(undefined, made)])
       return written && answerOf(made, made)
     })
