@@ -45,8 +45,13 @@ export class Servers {
    * docs/replicas.md#turns
    */
   inTurn<T>(name: string, work: () => Promise<T>, bounds?: WaitingBounds): Promise<T> {
+    const askedAt = performance.now()
+    const left = ({ ms, ...rest }: WaitingBounds): WaitingBounds =>
+      ms === undefined ? rest : { ...rest, ms: Math.max(0, ms - (performance.now() - askedAt)) }
     const run = () =>
-      this.#shared === undefined ? work() : inSharedTurn(this.#shared, jobOf(name), work, bounds)
+      this.#shared === undefined
+        ? work()
+        : inSharedTurn(this.#shared, jobOf(name), work, bounds && left(bounds))
     return bounds === undefined
       ? this.#turns.runExclusive(name, run)
       : this.#turns.runWithin(bounds, name, run)
