@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { SecretValues } from '../core/audit/hashing.ts'
 import type { Namespace } from '../core/namespaces/namespace.ts'
 import type { ServiceError } from '../errors.ts'
 import type { DocumentedAnswer } from './documented-route.ts'
@@ -71,8 +72,8 @@ export type ResourceSpec<
   namesRequest?: boolean
   /** Audit entries hash all its strings, whatever the device says. docs/contract/audit.md#what-is-logged */
   isCeremony?: boolean
-  /** Values that audit entries hash whatever they are: of requests and responses, all, or those below `data`. */
-  secretValues?: 'all' | 'data'
+  /** Values that audit entries hash whatever they are. docs/contract/audit.md#what-is-hashed */
+  secretValues?: SecretValues
   /** On an open path: responses may be wrapped without a token. docs/contract/wrapping.md#wrapping */
   wrapsWithoutToken?: boolean
   /** Also served in a mount whose removal was refused. */

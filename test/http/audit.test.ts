@@ -270,13 +270,17 @@ describe('entries', () => {
     const sent = `{"data":${raw},"options":{"cas":0}}`
     const [second, written] = await shown(() => root.call('POST', 'second/data/a', undefined, { raw: sent }))
     const [, ofSecond] = await shown(() => root.read('second/data/a'))
+    const [bare] = await shown(() => root.call('POST', 'second/data/a', undefined, { raw }))
+    const [stray] = await shown(() => root.call('POST', 'second/a', undefined, { raw }))
+    const headers = { 'x-vault-wrap-ttl': '60' }
+    const [wrap] = await shown(() => root.call('POST', 'sys/wrapping/wrap', undefined, { raw, headers }))
     const wrapped = await root.call('GET', 'second/data/a', undefined, {
-      headers: { 'x-vault-wrap-ttl': '60' },
+      headers,
     })
     const token = wrapped.body.wrap_info?.token
     const [, unwrapped] = await shown(() => root.write('sys/wrapping/unwrap', { token }))
 
-    expect([first, ofFirst]).toEqual([hashed, hashed])
+    expect([first, ofFirst, bare, stray, wrap]).toEqual([hashed, hashed, hashed, hashed, hashed])
     expect(second).toEqual({ data: hashed, options: { cas: 0 } })
     expect(written).toMatchObject({
       version: 1,

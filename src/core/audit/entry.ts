@@ -13,6 +13,7 @@ import {
   hiddenCopy,
   hidingBut,
   type Hashing,
+  type Hiding,
   type Secrets,
   withSecretTexts,
 } from './hashing.ts'
@@ -142,12 +143,15 @@ export class Entries {
       client_certificate_serial_number: rest.clientCertificateSerialNumber,
     }
     const shownData = hashing.logRaw ? data : withSecretTexts(data, rest.secrets.fields)
-    const text = this.#dataText(shownData, hashing, mount?.config.audit_non_hmac_request_keys)
+    const text = this.#dataText(shownData, hashing, {
+      clear: mount?.config.audit_non_hmac_request_keys,
+      isSecretIn: rest.secrets.values?.request,
+    })
     return after(text, (data) => withData(before, data, behind))
   }
 
   #response(reply: AuditedReply, hashing: Hashing): Soon<string> {
-    const { mount, operation } = this.#request
+    const { mount, operation, secrets } = this.#request
     const before = {
       auth: reply.auth && issuedAuthOf(reply.auth, reply.issued, hashing),
       ...mountMembers(mount, 'mount_running_plugin_version', this.#version),
@@ -159,12 +163,22 @@ export class Entries {
     }
     const data = reply.data ?? (reply.dataText === undefined ? undefined : parsed(reply.dataText))
     const elided = hashing.elideListResponses && operation === 'list' ? withoutNames(data) : data
-    const text = this.#dataText(elided, hashing, mount?.config.audit_non_hmac_response_keys)
+    const text = this.#dataText(elided, hashing, {
+      clear: mount?.config.audit_non_hmac_response_keys,
+      isSecretIn: secrets.values?.response,
+    })
     return after(text, (data) => withData(before, data, behind))
   }
 
   /** The text of `data`; empty if there is none. */
-  #dataText(data: object | null | undefined, hashing: Hashing, clear: readonly string[] = []): Soon<string> {
+  #dataText(
+    data: object | null | undefined,
+    hashing: Hashing,
+    {
+      clear = [],
+      isSecretIn,
+    }: Pick<Hiding, 'isSecretIn'> & { readonly clear: readonly string[] | undefined },
+  ): Soon<string> {
     if (isEmpty(data)) return ''
     const { alwaysHashed, secrets } = this.#request
     const { fields: secret } = secrets
@@ -173,7 +187,7 @@ export class Entries {
       : hashing.logRaw
         ? (text: string) => text
         : hidingBut(hashing.hash, { clear: new Set(clear), secret })
-    const hiding = { hide, secret: secrets.values }
+    const hiding = { hide, isSecretIn }
     const copy = hiddenCopy(data, hiding, mostValuesAtOnce)
     return copy === undefined ? longDataText(data, hiding) : stringifyJson(copy)
   }

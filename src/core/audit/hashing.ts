@@ -27,9 +27,15 @@ export type FieldNames = ReadonlySet<string>
 export type Secrets = {
   /** Fields that carry a secret. */
   readonly fields: FieldNames
-  /** Of which values are secret at any depth: all, or those below the member `data`. */
-  readonly values?: 'all' | 'data' | undefined
+  readonly values?: SecretValues | undefined
 }
+
+/** Whether all values in this member of the data are secret, at any depth. */
+type IsSecret = (member: string) => boolean
+
+export type SecretValues = { readonly request: IsSecret; readonly response: IsSecret }
+
+export const everyValue: SecretValues = { request: () => true, response: () => true }
 
 export const noSecrets: Secrets = { fields: new Set() }
 
@@ -44,6 +50,9 @@ export const hidingBut =
   (hash: Hashing['hash'], { clear, secret }: { clear: FieldNames; secret: FieldNames }): Hide =>
   (text, key, isSecret) =>
     clear.has(key) || (!isSecret && isTime(text) && !secret.has(key)) ? text : hash(text)
+
+/** How data is hidden. */
+export type Hiding = { readonly hide: Hide; readonly isSecretIn?: IsSecret | undefined }
 
 /** Where a value stands: its nearest key, and whether it is part of a secret value. */
 type Place = { readonly key: string; readonly isSecret: boolean }
@@ -79,11 +88,7 @@ type Work = Place & { readonly source: object; readonly target: Container }
  * A copy of JSON data with hidden texts; undefined if it has more values than `most`. Without recursion: a
  * body may have 10,000 levels.
  */
-export function hiddenCopy(
-  data: object,
-  { hide, secret }: { hide: Hide; secret?: Secrets['values'] },
-  most: number,
-): object | undefined {
+export function hiddenCopy(data: object, { hide, isSecretIn }: Hiding, most: number): object | undefined {
   const work: Work[] = []
   let values = 0
   const hidden = (value: unknown, key: string, isSecret: boolean): unknown => {
@@ -94,7 +99,7 @@ export function hiddenCopy(
     work.push({ source: value, target, key, isSecret })
     return target
   }
-  const copy = hidden(data, '', secret === 'all')
+  const copy = hidden(data, '', false)
   for (let next = work.pop(); next !== undefined; next = work.pop()) {
     const { source, target, key, isSecret } = next
     if (Array.isArray(target)) {
@@ -106,7 +111,7 @@ export function hiddenCopy(
     }
     for (const [name, value] of Object.entries(source)) {
       if (values > most) return undefined
-      target[name] = hidden(value, name, isSecret || (source === data && name === secret))
+      target[name] = hidden(value, name, isSecret || (source === data && isSecretIn?.(name) === true))
     }
   }
   return copy as object

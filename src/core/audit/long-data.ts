@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isJsonNumber } from '../../lib/json.ts'
-import { type Hide, type Secrets, shownValue } from './hashing.ts'
+import { type Hiding, shownValue } from './hashing.ts'
 
 /** Texts hidden in one turn of the event loop: about two milliseconds. */
 const textsPerTurn = 2_000
@@ -18,10 +18,7 @@ type Frame = {
  * The JSON text of data with hidden texts, such as a list of a hundred thousand names, made in many turns so
  * that other requests are served meanwhile. Longer data is omitted. docs/contract/audit.md#long-data
  */
-export async function longDataText(
-  data: object,
-  { hide, secret }: { hide: Hide; secret?: Secrets['values'] },
-): Promise<string> {
+export async function longDataText(data: object, { hide, isSecretIn }: Hiding): Promise<string> {
   const pieces: string[] = []
   const open: Frame[] = []
   let length = 0
@@ -34,7 +31,7 @@ export async function longDataText(
     write(Array.isArray(value) ? '[' : '{')
     open.push({ ...membersOf(value, key), isSecret, isFirst: true })
   }
-  enter(data, '', secret === 'all')
+  enter(data, '', false)
   for (let frame = open.at(-1); frame !== undefined; frame = open.at(-1)) {
     if (length > maxLength) return JSON.stringify({ omitted: `longer than ${maxLength} characters` })
     const next = frame.entries.next()
@@ -47,7 +44,7 @@ export async function longDataText(
     if (value === undefined) continue
     write(`${frame.isFirst ? '' : ','}${frame.end === '}' ? `${JSON.stringify(key)}:` : ''}`)
     frame.isFirst = false
-    const isSecret = frame.isSecret || (open.length === 1 && key === secret)
+    const isSecret = frame.isSecret || (open.length === 1 && isSecretIn?.(key) === true)
     if (typeof value === 'object' && value !== null && !isJsonNumber(value)) {
       enter(value, key, isSecret)
       continue

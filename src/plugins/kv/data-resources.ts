@@ -187,7 +187,8 @@ export function dataResources(parts: DataParts): Resource[] {
   return [
     resource('/data/*path', {
       help: 'The versions of a secret. A write adds a version; a deletion hides the current one.',
-      secretValues: 'data',
+      // what is sent beside `data` by mistake may well be a secret
+      secretValues: { request: (member) => member !== 'options', response: (member) => member === 'data' },
       exists: async ({ mount, params }) => {
         const keys = await kvMounts.keysOf(mount)
         return isSecretPath(params.path) && (await keys.find(params.path)) !== undefined

@@ -1,3 +1,4 @@
+import { everyValue } from '../../core/audit/hashing.ts'
 import { listedNames, type LongLists } from '../../core/long-lists.ts'
 import type { SystemTtls } from '../../core/mounts/mount-config.ts'
 import { effectiveDefaultTtl } from '../../core/mounts/mount-info.ts'
@@ -32,7 +33,7 @@ export function firstVersionResources({ kvMounts, systemTtl, longLists }: FirstV
   return [
     resource('/*', {
       help: 'A secret: fields of any names and values, kept as they were written last.',
-      secretValues: 'all',
+      secretValues: everyValue,
       exists: async (exchange) => (await find(exchange)) !== undefined,
       read: {
         summary: 'Read a secret',

@@ -1,3 +1,4 @@
+import { everyValue } from '../../core/audit/hashing.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import { type Resource, resource } from '../../http/resource.ts'
 import type { KvMounts } from './kv-mounts.ts'
@@ -42,12 +43,14 @@ export function otherPaths(kvMounts: KvMounts): Resource[] {
       resource(`/${name}`, {
         help: 'Secrets are below this path.',
         undocumented: true,
+        secretValues: everyValue,
         ...verbs(others, () => rootPath),
       }),
     ),
     resource('/*', {
       help: 'Not a path of this version: secrets are below data/.',
       undocumented: true,
+      secretValues: everyValue,
       ...verbs(commands, invalidPath),
     }),
   ]

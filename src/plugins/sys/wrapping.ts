@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { everyValue } from '../../core/audit/hashing.ts'
 import { namespaceIdOf } from '../../core/namespaces/suffix.ts'
 import { isWrapping, notAWrappingToken, type Wrapper } from '../../core/wrapping/wrapper.ts'
 import { refuse, type ServiceError } from '../../errors.ts'
@@ -59,6 +60,7 @@ export function wrappingResources({ wrapper, onInvalid }: WrappingParts): Resour
   return [
     resource('/wrapping/wrap', {
       help: 'Wrap the sent data: the bearer of the returned token can unwrap it once.',
+      secretValues: everyValue,
       write: {
         summary: 'Wrap data',
         ...answers.wrapped,
@@ -85,7 +87,7 @@ export function wrappingResources({ wrapper, onInvalid }: WrappingParts): Resour
     }),
     resource('/wrapping/unwrap', {
       help: 'Return the response behind a wrapping token, and revoke the token.',
-      secretValues: 'all',
+      secretValues: everyValue,
       precheck,
       follows: followsWrappingToken,
       refusedCaller,

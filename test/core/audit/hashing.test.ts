@@ -1,10 +1,14 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { hashingWith, hiddenCopy, hidingBut } from '../../../src/core/audit/hashing.ts'
+import {
+  everyValue,
+  type Hiding,
+  hashingWith,
+  hiddenCopy,
+  hidingBut,
+} from '../../../src/core/audit/hashing.ts'
 import { longDataText } from '../../../src/core/audit/long-data.ts'
 import { parseLossless, stringifyJson } from '../../../src/lib/json.ts'
-
-type Hiding = Parameters<typeof longDataText>[1]
 
 const plain = { logRaw: false, hmacAccessor: true, elideListResponses: false }
 
@@ -21,9 +25,9 @@ const ways = {
 }
 
 describe.each(Object.entries(ways))('%s', (_name, way) => {
-  const copied = (json: string, clear: string[] = [], secret?: Hiding['secret']) => {
+  const copied = (json: string, clear: string[] = [], isSecretIn?: Hiding['isSecretIn']) => {
     const hide = hidingBut((text) => `#${text}`, { clear: new Set(clear), secret: new Set() })
-    return way(Object(parseLossless(json)), { hide, secret })
+    return way(Object(parseLossless(json)), { hide, isSecretIn })
   }
 
   test.each([
@@ -66,9 +70,9 @@ describe.each(Object.entries(ways))('%s', (_name, way) => {
     const json = '{"data":{"n":1.50,"in":[true,{"t":"2026-01-02T03:04:05Z","data":2}]},"n":3,"x":{"data":4}}'
     const below = '{"data":{"n":"#1.50","in":["#true",{"t":"#2026-01-02T03:04:05Z","data":"#2"}]}'
 
-    expect(await copied(json, [], 'data')).toBe(`${below},"n":3,"x":{"data":4}}`)
-    expect(await copied(json, [], 'all')).toBe(`${below},"n":"#3","x":{"data":"#4"}}`)
-    expect(await copied('{"a":null,"n":1.50,"in":{"n":[2]}}', ['n'], 'all')).toBe(
+    expect(await copied(json, [], (member) => member === 'data')).toBe(`${below},"n":3,"x":{"data":4}}`)
+    expect(await copied(json, [], everyValue.request)).toBe(`${below},"n":"#3","x":{"data":"#4"}}`)
+    expect(await copied('{"a":null,"n":1.50,"in":{"n":[2]}}', ['n'], everyValue.request)).toBe(
       '{"a":null,"n":1.50,"in":{"n":[2]}}',
     )
   })
