@@ -115,14 +115,12 @@ export class TokenRevoker {
     if (!hasRows) await this.#removeScanned(namespace)
   }
 
-  /** Revokes tokens of a removed namespace, together where they have no children. */
+  /** Revokes tokens of a removed namespace, together where they have no children. Skips unreadable ones. */
   async #revokeAll(hashes: readonly string[]): Promise<void> {
     const leaves: string[] = []
-    for (const hash of hashes) {
-      const stored = await this.#tokens.tokenByHash(hash)
-      if (stored === undefined) continue
+    for (const { hash, token } of await this.#tokens.readEach(hashes)) {
       // it is invalid already, because its namespace is being removed, on a server that knows of that
-      if (this.#tokens.isUsable(stored.token)) await this.#tokens.change(hash, ended, { isUncopied: true })
+      if (this.#tokens.isUsable(token)) await this.#tokens.change(hash, ended, { isUncopied: true })
       if ((await this.#tokens.childrenOf(hash, 1)).length === 0) leaves.push(hash)
       else await this.#destroyTree(hash)
     }

@@ -443,7 +443,7 @@ export class TokenStore {
       const hashes = (await this.#view.listKeys(tokenPrefix, range)).map((key) =>
         key.slice(tokenPrefix.length),
       )
-      const readable = await this.#readEach(hashes, onUnreadable)
+      const readable = await this.readEach(hashes, onUnreadable)
       const end = hashes.at(-1)
       if (readable.length > 0 || end === undefined) return readable
       last = tokenKey(end)
@@ -459,7 +459,11 @@ export class TokenStore {
     }))
   }
 
-  async #readEach(hashes: readonly string[], onUnreadable: (hash: string) => void): Promise<StoredToken[]> {
+  /** The service tokens stored under these hashes. Skips unreadable records, like `scan`. */
+  async readEach(
+    hashes: readonly string[],
+    onUnreadable: (hash: string) => void = () => {},
+  ): Promise<StoredToken[]> {
     const readable: StoredToken[] = []
     for (const hash of hashes) {
       try {

@@ -110,6 +110,28 @@ test.each([
   },
 )
 
+test('a token that cannot be read does not stop the removal of its namespace', async () => {
+  await using fixture = await openTokenFixture()
+  const mount = aMount({
+    path: 'auth/token/',
+    plugin: 'token',
+    namespace: 'aB3xY9',
+    accessor: 'auth_token_2',
+  })
+  fixture.mounts.set(mount.accessor, mount)
+  for (let number = 0; number < 3; number += 1) await fixture.create({ policies: ['web'] }, { mount })
+  const [row = ''] = await fixture.view.listKeys('namespace-token/')
+  const broken = `token/${row.slice('namespace-token/aB3xY9/'.length)}`
+  await fixture.view.write([{ key: broken, value: 'no token' }])
+
+  await fixture.revoker.removeNamespace('aB3xY9', { hasRows: true })
+
+  expect(fixture.revoked).toHaveLength(2)
+  expect(await fixture.view.listKeys('namespace-token/')).toEqual([])
+  expect(await fixture.view.listKeys('token/')).toHaveLength(2)
+  expect(await fixture.view.listKeys('token/')).toContain(broken)
+})
+
 test('a page of tokens skips what cannot be read, and paging never ends before the last', async () => {
   await using fixture = await openTokenFixture()
   for (let number = 0; number < 5; number += 1) await fixture.login()
