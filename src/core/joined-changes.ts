@@ -41,6 +41,8 @@ type Member = {
 }
 
 const mostTogether = 64
+/** A change that was overtaken so often shares no further round: the cause may be one of its own. */
+const mostShared = 4
 const again = new Error('the change must be decided again')
 
 /**
@@ -106,7 +108,8 @@ export class JoinedChanges {
     const left: Waiting[] = []
     for (const member of members) if (!(await this.#settle(member, result))) left.push(member.waiting)
     // those that lost to another server may well share their next round
-    if (guard.length === 0 && result === again) for (const waiting of left) waiting.kind = undefined
+    const isAlone = ({ attempts }: Waiting) => guard.length === 0 || attempts >= mostShared
+    if (result === again) for (const waiting of left) if (isAlone(waiting)) waiting.kind = undefined
     this.#waiting.unshift(...left)
     const [first] = left
     if (result === again && first !== undefined) await pauseAfterAttempt(first.attempts)
@@ -140,7 +143,9 @@ export class JoinedChanges {
     } catch (error) {
       // what one of them caused, such as a name that is too long, is the error of that one only
       const isOfOne = error instanceof ServiceError && error.kind !== 'unavailable'
-      return isOfOne && writers.length > 1 ? again : error
+      if (!isOfOne || writers.length === 1) return error
+      for (const { waiting } of members) waiting.kind = undefined
+      return again
     }
   }
 

@@ -11,9 +11,10 @@ const put = (key: string) => async (write: JoinedWrite) => {
 }
 
 /** Changes whose writes are recorded, as their keys. `answer` decides on a write: by default, it succeeds. */
-function recording(answer: (keys: string) => boolean = () => true) {
+function recording(answer: (keys: string) => boolean = () => true, guard: readonly ViewEntry[] = []) {
   const writes: string[] = []
   const changes = new JoinedChanges({
+    guard: async () => guard,
     write: async (entries) => {
       const keys = entries.map(({ key }) => key).join(' ')
       writes.push(keys)
@@ -131,6 +132,31 @@ test('a refusal of the storage, such as a name that is too long, is that of one 
 
   expect(done.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   expect(writes).toEqual(['a long b', 'a', 'long', 'b'])
+})
+
+test('a refusal of the storage is that of one change, also if other servers may have decided', async () => {
+  const { changes, writes } = recording(
+    (keys) => {
+      if (keys.includes('long')) throw refuse('invalid', 'a name is too long')
+      return true
+    },
+    [entry('guard')],
+  )
+
+  const done = await Promise.allSettled(['a', 'long', 'b'].map((key) => changes.run(put(key), 'one')))
+
+  expect(done.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect(done[1]).toMatchObject({ reason: { kind: 'invalid' } })
+  expect(writes).toEqual(['a long b guard', 'a guard', 'long guard', 'b guard'])
+})
+
+test('changes that always find something else are decided apart at last', async () => {
+  const together = 'a b c guard'
+  const { changes, writes } = recording((keys) => keys !== together, [entry('guard')])
+
+  await Promise.all(['a', 'b', 'c'].map((key) => changes.run(put(key), 'one')))
+
+  expect(writes).toEqual([...Array(4).fill(together), 'a guard', 'b guard', 'c guard'])
 })
 
 test('a change that always finds something else gives up', async () => {
