@@ -73,7 +73,7 @@ function serve(port: MessagePort, { path, identity, faults: shared, recover, ...
     if (message === 'close') {
       clearTimeout(idle)
       clearTimeout(retry)
-      connection.close()
+      connection.end()
       port.close()
       return
     }

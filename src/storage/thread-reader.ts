@@ -1,12 +1,12 @@
 import Database from 'better-sqlite3'
-import { type FileIdentity, identityOf, isSameFile } from './file-watch.ts'
+import { identityOf, isSameFile } from './file-watch.ts'
 import { RowReader } from './sqlite-rows.ts'
 import type { StorageFile, StoredRecord } from './storage.ts'
 
 /** A file that is not read for so long is closed: the last connection to it removes its log. */
 const idleMs = 100
 
-type Open = { readonly path: string; readonly connection: Database.Database; readonly rows: RowReader }
+type Open = { readonly file: StorageFile; readonly connection: Database.Database; readonly rows: RowReader }
 
 /** Reads a database file in a thread beside the one that serves requests, which writes it. */
 export class ThreadReader {
@@ -15,7 +15,7 @@ export class ThreadReader {
 
   /** Like `list` of the storage. Throws whatever the engine throws. */
   list(file: StorageFile, prefix: string, range: { after?: string; limit: number }): StoredRecord[] {
-    if (this.#open?.path !== file.path) this.#close()
+    if (this.#open !== undefined && !isSame(this.#open.file, file)) this.#close()
     this.#open ??= opened(file)
     this.#idle = this.#idle?.refresh() ?? setTimeout(() => this.#close(), idleMs)
     return this.#open.rows.list(prefix, range)
@@ -29,13 +29,18 @@ export class ThreadReader {
   }
 }
 
-function opened({ path, identity }: StorageFile): Open {
-  const connection = new Database(path, { readonly: true, fileMustExist: true })
+const isSame = (one: StorageFile, other: StorageFile): boolean =>
+  one.path === other.path && isSameFile(one.identity, other.identity)
+
+function opened(file: StorageFile): Open {
+  const { path, identity } = file
+  // one opened as readonly could not remove the log
+  const connection = new Database(path, { fileMustExist: true })
   try {
+    connection.pragma('query_only = 1')
     // another file may have its place
-    if (!isSameFile(identityOf(path), identity satisfies FileIdentity))
-      throw new Error(`${path} was replaced`)
-    return { path, connection, rows: new RowReader(connection) }
+    if (!isSameFile(identityOf(path), identity)) throw new Error(`${path} was replaced`)
+    return { file, connection, rows: new RowReader(connection) }
   } catch (cause) {
     connection.close()
     throw cause

@@ -9,6 +9,8 @@ type Log = { busy: number; log: number; checkpointed: number }
 /** SQLite's own limit. */
 const maxPages = 4_294_967_294
 const maxIdleLogBytes = 64 * 1024 * 1024
+/** How long an end waits for others that read the log. */
+const maxEndingMs = 1_000
 
 /** The connection that writes, and its write-ahead log. */
 export class WritingConnection {
@@ -93,6 +95,13 @@ export class WritingConnection {
     this.#connection.close()
   }
 
+  /** Copies the whole log into the database and empties it, also while other connections are open. */
+  emptyLog(): void {
+    this.#faults?.pass('storage.checkpoint')
+    this.#connection.pragma(`busy_timeout = ${maxEndingMs}`)
+    this.#connection.pragma('wal_checkpoint(TRUNCATE)')
+  }
+
   #measure(log: Log | undefined): void {
     if (log === undefined) return
     this.logBytes = log.log * this.#pageBytes
@@ -160,6 +169,17 @@ export class RecoveringConnection {
     const closing = this.#connection
     this.#connection = undefined
     closing?.close()
+  }
+
+  /** The last `close`: the database file is complete without its log. */
+  end(): void {
+    try {
+      if (this.#isLogClean) this.#connection?.emptyLog()
+    } catch {
+      // the log stays, and belongs to the database
+    } finally {
+      this.close()
+    }
   }
 
   #clean(): WritingConnection {

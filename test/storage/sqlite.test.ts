@@ -68,6 +68,22 @@ describe('the SQLite file', () => {
     expect(keys).toEqual(['a'])
   })
 
+  test('is complete without its log after a stop, also while another program has it open', async () => {
+    await using folder = await temporaryFolder()
+    const path = folder.file('gatehouse.db')
+    const storage = await openSqlite({ path })
+    await storage.update('a', () => value('x'))
+    const reading = new Database(path, { readonly: true })
+    const keys = reading.prepare('SELECT key FROM records').pluck()
+    keys.all()
+
+    await storage[Symbol.asyncDispose]()
+
+    expect((await stat(`${path}-wal`)).size).toBe(0)
+    expect(keys.all()).toEqual(['a'])
+    reading.close()
+  })
+
   test.each([
     [
       'some other text',

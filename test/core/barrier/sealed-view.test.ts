@@ -1,3 +1,4 @@
+import { copyFile, rename } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { isJsonNumber, numberText } from '../../../src/lib/json.ts'
 import { keep } from '../../../src/storage/storage.ts'
@@ -238,8 +239,8 @@ describe.each(['memory', 'a file'])('many values in %s', (kind) => {
         listed.count += Number(operation === 'list')
       },
     }
-    const file = { path: folder.file('store.db'), events }
-    const storage = kind === 'memory' ? fixture.storage : opened.use(await openSqlite(file))
+    const path = folder.file('store.db')
+    const storage = kind === 'memory' ? fixture.storage : opened.use(await openSqlite({ path, events }))
     const barrier = await fixture.open({ storage })
     const view = barrier.view('mount/', { numbers: 'literal' })
     const entries = Array.from({ length: count }, (_, number) => ({
@@ -251,7 +252,15 @@ describe.each(['memory', 'a file'])('many values in %s', (kind) => {
     await view.write(entries.slice(700))
     await view.write([{ key: 'many0', value: 'not ours' }])
     const opening = opened.move()
-    return { fixture, storage, barrier, view, listed, [Symbol.asyncDispose]: () => opening.disposeAsync() }
+    return {
+      fixture,
+      storage,
+      path,
+      barrier,
+      view,
+      listed,
+      [Symbol.asyncDispose]: () => opening.disposeAsync(),
+    }
   }
 
   const numbersOf = (pages: readonly (readonly unknown[])[]) =>
@@ -274,6 +283,42 @@ describe.each(['memory', 'a file'])('many values in %s', (kind) => {
     const pages = await Array.fromAsync(full.view.valuePages('many/'))
 
     expect(pages.slice(0, full.listed.count).flat()).toHaveLength(512)
+  })
+
+  test.runIf(kind === 'a file')('are in the file without its log, once the storage is closed', async () => {
+    await using folder = await temporaryFolder()
+    await using full = await aFullView()
+    const path = folder.file('copy.db')
+
+    await Array.fromAsync(full.view.valuePages('many/'))
+    await full.storage[Symbol.asyncDispose]()
+    await copyFile(full.path, path)
+
+    await using storage = await openSqlite({ path })
+    expect(await storage.listKeys('mount/many/')).toHaveLength(count)
+  })
+
+  test.runIf(kind === 'a file')('are those of the file that is open, not of one it replaced', async () => {
+    await using full = await aFullView()
+    const { path, fixture } = full
+    const copy = `${path}.copy`
+    const open = async () => {
+      const storage = await openSqlite({ path })
+      const view = (await fixture.open({ storage })).view('mount/')
+      return { storage, view, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() }
+    }
+    await full.storage[Symbol.asyncDispose]()
+    await copyFile(path, copy)
+    {
+      await using replaced = await open()
+      await replaced.view.deletePrefix(keyOf(899))
+      expect((await Array.fromAsync(replaced.view.valuePages('many/'))).flat()).toHaveLength(899)
+    }
+
+    await rename(copy, path)
+
+    await using opened = await open()
+    expect((await Array.fromAsync(opened.view.valuePages('many/'))).flat()).toHaveLength(count)
   })
 
   test('are refused if one of them cannot be opened, and the log names it', async () => {
