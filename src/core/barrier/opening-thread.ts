@@ -19,7 +19,7 @@ type Thread = {
  * A thread that reads and decrypts the records of long lists (opening-worker.ts). A million of them would keep the main
  * thread busy for ten seconds, and the garbage of their ciphers would stop it for 20 ms at a time.
  */
-class OpeningThread {
+export class OpeningThread {
   #thread: Thread | undefined
   /** It ended by itself, and is not replaced: another one might end too. */
   #isBroken = false
@@ -58,10 +58,11 @@ class OpeningThread {
     worker.on('message', (opened: OpenedPage) => thread.answers.shift()?.(opened))
     // after the listener, which would keep the process again
     worker.unref()
-    worker.on('error', () => {
-      this.#isBroken = true
-      this.#end(thread)
-    })
+    for (const failure of ['error', 'messageerror'])
+      worker.on(failure, () => {
+        this.#isBroken = true
+        this.#end(thread)
+      })
     worker.on('exit', () => this.#end(thread))
     this.#thread = thread
     return thread

@@ -75,3 +75,7 @@ function unpacked({ bytes, lengths }: PackedRecords): Pick<StoredRecord, 'key' |
 
 yieldToOthers()
 parentPort?.on('message', (page: SealedPage) => parentPort?.postMessage(opened(page)))
+// an unanswered page would wait for ever: the thread ends instead
+parentPort?.on('messageerror', (cause) => {
+  throw cause
+})
