@@ -1,11 +1,13 @@
+import { fail } from '../../errors.ts'
+import { quoted } from '../../lib/go/text.ts'
 import type { View, ViewRecord } from '../barrier/view.ts'
 import type { Random } from '../../lib/random.ts'
 import { RecordCache } from '../record-cache.ts'
 import type { JoinedEntry } from '../joined-entries.ts'
 import { JoinedChanges, type JoinedWrite } from '../joined-changes.ts'
-import type { SharedLock } from '../../lib/shared-lock.ts'
+import type { SharedLocks } from '../../lib/shared-locks.ts'
 import { roleKey, roleOfKeyKey } from './issuer-keys.ts'
-import { readNamedKey } from './named-key.ts'
+import { defaultKeyName, readNamedKey } from './named-key.ts'
 import type { NamedKeyStore } from './named-key-store.ts'
 import {
   changedRole,
@@ -19,8 +21,8 @@ export type IdentityTokenRoleStoreParts = {
   /** The storage root, with plain numbers. */
   readonly view: View
   readonly random: Random
-  /** No key changes while roles are written. */
-  readonly lock: SharedLock
+  /** By mount: no key changes while roles are written. */
+  readonly locks: SharedLocks
   readonly keys: NamedKeyStore
   /** Called when the set of used keys of a mount may have changed. */
   onChange(mount: string): void
@@ -36,14 +38,11 @@ const maxCachedText = 16_384
 export class IdentityTokenRoleStore {
   readonly #parts: IdentityTokenRoleStoreParts
   readonly #ready = new RecordCache<ReadyRole>(cacheLimit, maxCachedText)
-  readonly #changes: JoinedChanges
+  /** By mount, while roles of it are written. */
+  readonly #changes = new Map<string, { readonly joined: JoinedChanges; waiting: number }>()
 
   constructor(parts: IdentityTokenRoleStoreParts) {
     this.#parts = parts
-    this.#changes = new JoinedChanges({
-      write: (entries) => parts.view.write(entries),
-      turn: (round) => parts.lock.runAlone(round),
-    })
   }
 
   find(mount: string, name: string): Promise<ReadyRole | undefined> {
@@ -69,13 +68,23 @@ export class IdentityTokenRoleStore {
    * Creates a role, or updates the given fields. The write also covers the role's key, so that a concurrent
    * deletion or change of the key makes it retry.
    */
-  write(mount: string, name: string, sent: SentIdentityTokenRole): Promise<void> {
+  async write(mount: string, name: string, sent: SentIdentityTokenRole): Promise<void> {
+    if (await this.#write(mount, name, sent)) return
+    // outside of a round, so that no other role waits for its key pairs
+    await this.#parts.keys.makeDefault(mount)
+    if (!(await this.#write(mount, name, sent)))
+      throw fail('unavailable', `key ${quoted(defaultKeyName)} is missing`)
+  }
+
+  /** False if the role needs the key `default`, which is missing. */
+  #write(mount: string, name: string, sent: SentIdentityTokenRole): Promise<boolean> {
     const { view, keys, random } = this.#parts
     return this.#change(mount, name, async (write) => {
       const record = await view.read(roleKey(mount, name))
       const before = record === undefined ? undefined : readIdentityTokenRole(record.value).role
       const role = changedRole(before, sent, random)
       const key = await keys.stored(mount, role.key)
+      if (key === undefined && role.key === defaultKeyName) return false
       checkAgainstKey(role, key === undefined ? undefined : readNamedKey(key.value))
       const moved = before !== undefined && before.key !== role.key
       await write([
@@ -84,6 +93,7 @@ export class IdentityTokenRoleStore {
         { key: roleOfKeyKey(mount, role.key, name), value: role.ttl },
         ...(moved ? [{ key: roleOfKeyKey(mount, before.key, name), value: undefined }] : []),
       ])
+      return true
     })
   }
 
@@ -101,14 +111,27 @@ export class IdentityTokenRoleStore {
     })
   }
 
-  /** Changes of roles that wait together share a commit. */
-  async #change(mount: string, name: string, decide: (write: JoinedWrite) => Promise<void>): Promise<void> {
+  /** Changes of roles of a mount that wait together share a commit. */
+  async #change<T>(mount: string, name: string, decide: (write: JoinedWrite) => Promise<T>): Promise<T> {
+    const changes = this.#changes.get(mount) ?? { joined: this.#joined(mount), waiting: 0 }
+    this.#changes.set(mount, changes)
+    changes.waiting += 1
     try {
-      await this.#changes.run(decide, 'roles')
+      return await changes.joined.run(decide, 'roles')
     } finally {
+      changes.waiting -= 1
+      if (changes.waiting === 0) this.#changes.delete(mount)
       this.#ready.drop(roleKey(mount, name))
       this.#parts.onChange(mount)
     }
+  }
+
+  #joined(mount: string): JoinedChanges {
+    const { view, locks } = this.#parts
+    return new JoinedChanges({
+      write: (entries) => view.write(entries),
+      turn: (round) => locks.runAlone(mount, round),
+    })
   }
 }
 

@@ -2,7 +2,7 @@ import { refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { quoted } from '../../lib/go/text.ts'
 import type { Random } from '../../lib/random.ts'
-import { SharedLock } from '../../lib/shared-lock.ts'
+import { SharedLocks } from '../../lib/shared-locks.ts'
 import type { View } from '../barrier/view.ts'
 import type { Identity } from '../identity/identity-store.ts'
 import { RecordCache } from '../record-cache.ts'
@@ -52,13 +52,13 @@ export class IdentityTokens {
     const { root, clock, random, keyMounts } = parts
     this.#parts = parts
     this.#view = root.view('', { numbers: 'plain' })
-    const lock = new SharedLock()
+    const locks = new SharedLocks()
     const onChange = (mount: string) => {
       this.published.drop(mount)
       this.publishedForMounts.drop(mount)
     }
-    this.keys = new NamedKeyStore({ view: this.#view, clock, random, lock, keyMounts, onChange })
-    this.roles = new IdentityTokenRoleStore({ view: this.#view, random, lock, keys: this.keys, onChange })
+    this.keys = new NamedKeyStore({ view: this.#view, clock, random, locks, keyMounts, onChange })
+    this.roles = new IdentityTokenRoleStore({ view: this.#view, random, locks, keys: this.keys, onChange })
     this.published = new PublishedKeys({ clock, keysOf: (mount) => this.keys.used(mount) })
     this.publishedForMounts = new PublishedKeys({
       ...{ clock, mostKeys: mostKeysForMounts },

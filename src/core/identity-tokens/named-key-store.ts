@@ -8,7 +8,7 @@ import { RecordCache } from '../record-cache.ts'
 import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { Limiter } from '../../lib/limiter.ts'
-import type { SharedLock } from '../../lib/shared-lock.ts'
+import type { SharedLocks } from '../../lib/shared-locks.ts'
 import type { KeyMounts } from './key-mounts.ts'
 import { type DueRotation, dueKey, namedKeyKey, roleOfKeyKey } from './issuer-keys.ts'
 import {
@@ -34,8 +34,8 @@ export type NamedKeyStoreParts = {
   readonly view: View
   readonly clock: Clock
   readonly random: Random
-  /** No key changes while roles are written. */
-  readonly lock: SharedLock
+  /** By mount: no key changes while roles are written. */
+  readonly locks: SharedLocks
   /** The mounts whose tokens the keys sign. */
   readonly keyMounts: Pick<KeyMounts, KeyRules>
   /** Called when the keys of a mount may have changed. */
@@ -51,6 +51,21 @@ type KeyChange = (before: NamedKey | undefined) => Promise<NamedKey | undefined>
 const cacheLimit = 2_000
 const rolesPerPage = 500
 
+/** Limits on waiting for the key pairs of one mount. */
+const makingBounds = { most: 128, refusal: () => refuse('overloaded', 'server is overloaded') }
+
+type MadeKeys = FreshKeys & { readonly algorithm: SigningAlgorithm }
+
+/** A change needs new key pairs. It is decided again once there are some. */
+class KeysNeeded extends Error {
+  readonly algorithm: SigningAlgorithm
+
+  constructor(algorithm: SigningAlgorithm) {
+    super('new key pairs are needed')
+    this.algorithm = algorithm
+  }
+}
+
 /**
  * Stores the named keys of all issuers; `mount` is the UUID of an identity mount.
  * docs/contract/identity-tokens.md#keys
@@ -62,6 +77,10 @@ export class NamedKeyStore {
   readonly #mutex = new KeyedMutex()
   /** Signatures of logins are checked by the same threads. */
   readonly #making = new Limiter(2)
+  /** By mount: makes key pairs, of one key at a time, so that no mount waits for all those of another. */
+  readonly #makers = new KeyedMutex()
+  /** By mount: makes `default`. */
+  readonly #defaults = new KeyedMutex()
 
   constructor(parts: NamedKeyStoreParts) {
     this.#parts = parts
@@ -107,7 +126,7 @@ export class NamedKeyStore {
   async ready(mount: string, name: string): Promise<ReadyKey> {
     const found = await this.find(mount, name)
     if (found !== undefined) return found
-    await this.#exclusively(mount, name, () => this.stored(mount, name))
+    if (name === defaultKeyName) await this.makeDefault(mount)
     const made = await this.find(mount, name)
     if (made === undefined) throw refuse('invalid', `cannot find key ${quoted(name)}`)
     return made
@@ -115,19 +134,17 @@ export class NamedKeyStore {
 
   /** Creates a key, or updates the given settings. */
   async write(mount: string, name: string, sent: SentKeySettings): Promise<void> {
-    let fresh: (FreshKeys & { algorithm: SigningAlgorithm }) | undefined
-    const change = async (before: NamedKey | undefined) => {
-      const known = before ?? (name === defaultKeyName ? defaultKeySettings : undefined)
-      const settings = changedSettings(name, known, sent, await this.#longestRoleTtl(mount, name))
-      await this.#parts.keyMounts.checkSettings(mount, name, settings)
-      const isFresh = before?.algorithm !== settings.algorithm
-      if (isFresh && fresh?.algorithm !== settings.algorithm)
-        fresh = await this.#freshKeys(settings.algorithm)
-      return withSettings(before, settings, isFresh ? fresh : undefined, this.#parts.clock.now())
-    }
-    // other changes do not wait while key pairs are made
-    await change((await this.find(mount, name))?.key)
-    await this.#exclusively(mount, name, () => this.#changeWhileMountsStay(mount, name, change))
+    await this.#withFreshKeys(mount, (freshKeys) =>
+      this.#exclusively(mount, name, () =>
+        this.#changeWhileMountsStay(mount, name, async (before) => {
+          const known = before ?? (name === defaultKeyName ? defaultKeySettings : undefined)
+          const settings = changedSettings(name, known, sent, await this.#longestRoleTtl(mount, name))
+          await this.#parts.keyMounts.checkSettings(mount, name, settings)
+          const fresh = before?.algorithm === settings.algorithm ? undefined : freshKeys(settings.algorithm)
+          return withSettings(before, settings, fresh, this.#parts.clock.now())
+        }),
+      ),
+    )
   }
 
   /** Removes a key. Throws if a role uses it; does nothing if it does not exist. */
@@ -152,7 +169,8 @@ export class NamedKeyStore {
    * Promotes the next key pair. The former one stays published for `verificationTtl` seconds, by default that
    * of the key.
    */
-  rotate(mount: string, name: string, verificationTtl: number | undefined): Promise<void> {
+  async rotate(mount: string, name: string, verificationTtl: number | undefined): Promise<void> {
+    if (name === defaultKeyName) await this.makeDefault(mount)
     return this.#exclusively(mount, name, async () => {
       if ((await this.stored(mount, name)) === undefined)
         throw refuse('invalid', `no named key found at ${quoted(name)}`)
@@ -186,23 +204,48 @@ export class NamedKeyStore {
     })
   }
 
-  /**
-   * The stored record of a key; creates the one of `default` if it is missing. The caller must hold the lock.
-   */
-  async stored(mount: string, name: string): Promise<ViewRecord | undefined> {
-    const at = namedKeyKey(mount, name)
-    const record = await this.#parts.view.read(at)
-    if (record !== undefined || name !== defaultKeyName) return record
-    await this.#change(mount, name, async (before) => {
-      if (before !== undefined) return before
-      return withSettings(
-        undefined,
-        defaultKeySettings,
-        await this.#freshKeys(defaultKeySettings.algorithm),
-        this.#parts.clock.now(),
+  /** The stored record of a key. */
+  stored(mount: string, name: string): Promise<ViewRecord | undefined> {
+    return this.#parts.view.read(namedKeyKey(mount, name))
+  }
+
+  /** Creates the key pairs of `default` if they are missing. The caller must not hold the lock. */
+  makeDefault(mount: string): Promise<void> {
+    return this.#defaults.runExclusive(mount, async () => {
+      if ((await this.stored(mount, defaultKeyName)) !== undefined) return
+      const fresh = await this.#freshKeys(mount, defaultKeySettings.algorithm)
+      await this.#exclusively(mount, defaultKeyName, () =>
+        this.#change(
+          mount,
+          defaultKeyName,
+          async (before) =>
+            before ?? withSettings(undefined, defaultKeySettings, fresh, this.#parts.clock.now()),
+        ),
       )
     })
-    return this.#parts.view.read(at)
+  }
+
+  /**
+   * Runs a change that may need new key pairs. They are made while it holds nothing, so that no other change waits
+   * for them; then it runs again.
+   */
+  async #withFreshKeys(
+    mount: string,
+    change: (freshKeys: (algorithm: SigningAlgorithm) => FreshKeys) => Promise<void>,
+  ): Promise<void> {
+    let fresh: MadeKeys | undefined
+    for (let attempt = 0; attempt < writeAttempts; attempt++) {
+      try {
+        return await change((algorithm) => {
+          if (fresh?.algorithm !== algorithm) throw new KeysNeeded(algorithm)
+          return fresh
+        })
+      } catch (error) {
+        if (!(error instanceof KeysNeeded)) throw error
+        fresh = await this.#freshKeys(mount, error.algorithm)
+      }
+    }
+    throw tooBusy()
   }
 
   /**
@@ -220,7 +263,7 @@ export class NamedKeyStore {
     } finally {
       this.#drop(mount, name)
     }
-    throw fail('unavailable', 'too many changes to one key at a time')
+    throw tooBusy()
   }
 
   /** Like `#change`, for a change that depends on the mounts that use the key. */
@@ -259,17 +302,18 @@ export class NamedKeyStore {
 
   /** Changes of several keys run beside each other. */
   #exclusively<T>(mount: string, name: string, work: () => Promise<T>): Promise<T> {
-    return this.#parts.lock.runShared(() => this.#mutex.runExclusive(namedKeyKey(mount, name), work))
+    return this.#parts.locks.runShared(mount, () => this.#mutex.runExclusive(namedKeyKey(mount, name), work))
   }
 
-  #freshKeys(algorithm: SigningAlgorithm): Promise<FreshKeys & { algorithm: SigningAlgorithm }> {
-    return this.#making.run(async () => {
+  #freshKeys(mount: string, algorithm: SigningAlgorithm): Promise<MadeKeys> {
+    const make = async () => {
       const [signing, next] = await Promise.all([
         newSigningKey(algorithm, this.#parts.random),
         newSigningKey(algorithm, this.#parts.random),
       ])
       return { algorithm, signing, next }
-    })
+    }
+    return this.#makers.runWithin(makingBounds, mount, () => this.#making.run(make))
   }
 
   async #storedNames(mount: string): Promise<string[]> {
@@ -300,6 +344,8 @@ export class NamedKeyStore {
     }
   }
 }
+
+const tooBusy = () => fail('unavailable', 'too many changes to one key at a time')
 
 function dueEntries(
   mount: string,

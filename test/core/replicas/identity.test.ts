@@ -374,6 +374,23 @@ describe('identity tokens', () => {
     expect(await mine.problemOf(issuer, token, '')).toBeUndefined()
   })
 
+  test('are refused no change that the settings of another server allow', async () => {
+    const mount = one.mounts.table.at(root, 'identity/')?.uuid ?? ''
+    const [mine, theirs] = [one.identityTokens.keys, other.identityTokens.keys]
+    const name = newName('key')
+    await mine.write(mount, name, { algorithm: 'ES256', rotation_period: 3600, verification_ttl: 3600 })
+    await other.hear()
+    await mine.find(mount, name)
+    await theirs.write(mount, name, { rotation_period: 360_000 })
+
+    await mine.write(mount, name, { verification_ttl: 72_000 })
+
+    expect(await mine.settingsOf(mount, name)).toMatchObject({
+      rotation_period: 360_000,
+      verification_ttl: 72_000,
+    })
+  })
+
   test('have no role whose key another server deletes meanwhile', async () => {
     const mount = one.mounts.table.at(root, 'identity/')?.uuid ?? ''
     for (let round = 0; round < 5; round += 1) {
