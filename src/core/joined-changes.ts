@@ -16,7 +16,8 @@ export type JoinedParts = {
 
 /**
  * Resolves once the entries are durable, all or none; throws if the change must be decided again. No two changes
- * of a round have a claim in common.
+ * of a round have a claim in common. For all changes of a round it resolves at once, in the order in which they
+ * were decided.
  */
 export type JoinedWrite = (entries: readonly JoinedEntry[], claims?: readonly string[]) => Promise<void>
 
@@ -105,6 +106,11 @@ export class JoinedChanges {
     const entries = new JoinedEntries()
     const members = await this.#decide(entries)
     const result = await this.#write(members, entries, guard)
+    // all at once: what another server writes from now on must not be followed before memory has what they wrote
+    for (const { written } of members) {
+      if (result === undefined) written?.resolve()
+      else written?.reject(result)
+    }
     const left: Waiting[] = []
     for (const member of members) if (!(await this.#settle(member, result))) left.push(member.waiting)
     // those that lost to another server may well share their next round
@@ -151,10 +157,8 @@ export class JoinedChanges {
 
   /** False if the change must be decided again. */
   async #settle({ waiting, outcome, written }: Member, failure: unknown): Promise<boolean> {
-    if (failure === undefined) written?.resolve()
     // what it has decided may depend on what was not written
-    else if (written === undefined) return false
-    else written.reject(failure)
+    if (failure !== undefined && written === undefined) return false
     const result = await outcome
     if (!('error' in result && result.error === again)) waiting.settle(result)
     else if (++waiting.attempts < writeAttempts) return false

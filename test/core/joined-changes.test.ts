@@ -82,6 +82,22 @@ test('what is decided on the changes before is told once they are written', asyn
   expect(told.indexOf('looks')).toBeLessThan(told.indexOf('written a'))
 })
 
+test('what follows a write begins for all of its changes at once', async () => {
+  const { changes } = recording()
+  const seen: string[] = []
+  const follow = (key: string) =>
+    changes.run(async (write) => {
+      await write([entry(key)])
+      seen.push(`${key} written`)
+      await new Promise((resolve) => setImmediate(resolve))
+      seen.push(`${key} done`)
+    }, 'one')
+
+  await Promise.all(['a', 'b'].map(follow))
+
+  expect(seen).toEqual(['a written', 'b written', 'a done', 'b done'])
+})
+
 test('after a write that found something else, each change is decided again, by itself', async () => {
   const { changes, writes } = recording((keys) => keys !== 'a b c' && keys !== 'b')
   const seen: number[] = []

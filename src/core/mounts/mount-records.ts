@@ -148,7 +148,15 @@ export class MountRecords {
   /** `after`: the table with the change, if it is known. */
   async #apply(change: MountChange, after?: MountIndex): Promise<void> {
     this.#table = after ?? this.#table.with(change.changed, change.removed)
-    for (const listener of this.#listeners) await listener(change)
+    for (const listener of this.#listeners) await listener(this.#current(change))
+  }
+
+  /** While a listener was at work, another server may have changed the mounts once more. */
+  #current({ changed, removed }: MountChange): MountChange {
+    return {
+      changed: changed.flatMap(({ uuid }) => this.#table.byUuid(uuid) ?? []),
+      removed: removed.filter(({ uuid }) => this.#table.byUuid(uuid) === undefined),
+    }
   }
 
   #read({ key, value, revision }: ViewRecord): Mount {
