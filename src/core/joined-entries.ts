@@ -27,19 +27,23 @@ export class JoinedEntries {
     if (claims.some((claim) => this.#claims.has(claim))) return false
     const known = entries.map((entry) => this.#byKey.get(keyOf(entry)))
     if (known.some((other, at) => other !== undefined && !areOne(other, entries[at]))) return false
+    const added = entries.filter((_, at) => known[at] === undefined)
+    // throws for what has no JSON form, before anything is added
+    const bytes = added.reduce((sum, { value }) => sum + (value === undefined ? 0 : sizeOf(value)), 0)
     for (const claim of claims) this.#claims.add(claim)
-    for (const [at, entry] of entries.entries()) {
-      if (known[at] !== undefined) continue
+    for (const entry of added) {
       const { commutes, ...plain } = entry
       this.#all.push(plain)
       this.#byKey.set(keyOf(entry), entry)
-      if (entry.value !== undefined) this.#bytes += stringifyJson(entry.value).length
     }
+    this.#bytes += bytes
     return true
   }
 }
 
 const areOne = (one: JoinedEntry, other: JoinedEntry | undefined): boolean =>
   one.commutes === true && other?.commutes === true && one.expect === other.expect
+
+const sizeOf = (value: unknown): number => stringifyJson(value).length
 
 const keyOf = ({ from, key }: ViewEntry): string => `${from ?? ''}:${key}`

@@ -195,6 +195,19 @@ test('what a background job writes is written by itself', async () => {
   expect(writes).toEqual(['a', 'b', 'c'])
 })
 
+test('a change of which one entry cannot be written adds none to a round', async () => {
+  const { changes, writes } = recording()
+  const bad = changes.run((write) => write([entry('x'), entry('y', 1n)], ['claim']), 'one')
+  const others = ['a', 'x'].map((key) =>
+    changes.run((write) => write([entry(key)], key === 'a' ? ['claim'] : []), 'one'),
+  )
+
+  await expect(bad).rejects.toThrow(TypeError)
+  await Promise.all(others)
+
+  expect(writes).toEqual(['a x'])
+})
+
 test('a round holds 64 changes, and about 1 MiB', async () => {
   const { changes, writes } = recording()
   const names = Array.from({ length: 70 }, (_, at) => `n${at}`)
