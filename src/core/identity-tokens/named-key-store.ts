@@ -51,8 +51,10 @@ type KeyChange = (before: NamedKey | undefined) => Promise<NamedKey | undefined>
 const cacheLimit = 2_000
 const rolesPerPage = 500
 
-/** Limits on waiting for the key pairs of one mount. */
-const makingBounds = { most: 128, refusal: () => refuse('overloaded', 'server is overloaded') }
+/** How many keys get their pairs at a time, and how many of one mount. */
+const madeTogether = 2
+/** Limits on waiting for one of these places. */
+const makingBounds = { most: 64, refusal: () => refuse('overloaded', 'server is overloaded') }
 
 type MadeKeys = FreshKeys & { readonly algorithm: SigningAlgorithm }
 
@@ -76,9 +78,10 @@ export class NamedKeyStore {
   /** By storage key. */
   readonly #mutex = new KeyedMutex()
   /** Signatures of logins are checked by the same threads. */
-  readonly #making = new Limiter(2)
-  /** By mount: makes key pairs, of one key at a time, so that no mount waits for all those of another. */
+  readonly #making = new Limiter(madeTogether)
+  /** By mount and place, so that no mount waits for all the keys of another. */
   readonly #makers = new KeyedMutex()
+  #nextPlace = 0
   /** By mount: makes `default`. */
   readonly #defaults = new KeyedMutex()
 
@@ -313,7 +316,8 @@ export class NamedKeyStore {
       ])
       return { algorithm, signing, next }
     }
-    return this.#makers.runWithin(makingBounds, mount, () => this.#making.run(make))
+    this.#nextPlace = (this.#nextPlace + 1) % madeTogether
+    return this.#makers.runWithin(makingBounds, `${mount}/${this.#nextPlace}`, () => this.#making.run(make))
   }
 
   async #storedNames(mount: string): Promise<string[]> {
