@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
-import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
+import { yieldToOthers } from '../../lib/thread-priority.ts'
 import type { StorageFile, StoredRecord } from '../../storage/storage.ts'
 import { ThreadReader } from '../../storage/thread-reader.ts'
 import { openValue, termOf } from './sealed-value.ts'
@@ -29,18 +29,7 @@ export type OpenedPage =
   | { readonly values: string; readonly count: number; readonly last: string }
   | undefined
 
-/** Another thread that is as busy gets 9 times its share of a processor. */
 const niceness = 10
-
-/** On Linux, each thread has a priority of its own; elsewhere it would be that of the process. */
-function yieldToOthers(): void {
-  if (process.platform !== 'linux') return
-  try {
-    setPriority(niceness)
-  } catch {
-    // a sandbox forbids it: the thread has the priority of the others
-  }
-}
 
 const reader = new ThreadReader()
 
@@ -73,7 +62,7 @@ function unpacked({ bytes, lengths }: PackedRecords): Pick<StoredRecord, 'key' |
   return records
 }
 
-yieldToOthers()
+yieldToOthers(niceness)
 parentPort?.on('message', (page: SealedPage) => parentPort?.postMessage(opened(page)))
 // an unanswered page would wait for ever: the thread ends instead
 parentPort?.on('messageerror', (cause) => {

@@ -14,6 +14,10 @@ async function lineOf(fixture: Fixture, generations: number) {
   return token
 }
 
+/** A token mount of another namespace. */
+const tokenMount = () =>
+  aMount({ path: 'auth/token/', plugin: 'token', namespace: 'aB3xY9', accessor: 'auth_token_2' })
+
 test('a family of the maximum depth ends with its head, lowest generation first', async () => {
   await using fixture = await openTokenFixture()
   const head = await lineOf(fixture, 2)
@@ -78,12 +82,7 @@ test.each([
   'a deleted namespace %s revokes its tokens and their descendants, and nothing else',
   async (_, hasRows) => {
     await using fixture = await openTokenFixture()
-    const mount = aMount({
-      path: 'auth/token/',
-      plugin: 'token',
-      namespace: 'aB3xY9',
-      accessor: 'auth_token_2',
-    })
+    const mount = tokenMount()
     fixture.mounts.set(mount.accessor, mount)
     const inside = await fixture.create({ policies: ['web'] }, { mount })
     const ended = await fixture.create({ policies: ['web'] }, { mount })
@@ -112,12 +111,7 @@ test.each([
 
 test('a token that cannot be read does not stop the removal of its namespace', async () => {
   await using fixture = await openTokenFixture()
-  const mount = aMount({
-    path: 'auth/token/',
-    plugin: 'token',
-    namespace: 'aB3xY9',
-    accessor: 'auth_token_2',
-  })
+  const mount = tokenMount()
   fixture.mounts.set(mount.accessor, mount)
   for (let number = 0; number < 3; number += 1) await fixture.create({ policies: ['web'] }, { mount })
   const [row = ''] = await fixture.view.listKeys('namespace-token/')

@@ -1,5 +1,5 @@
-import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
+import { yieldToOthers } from '../../../lib/thread-priority.ts'
 import { type Argon2Cost, argon2Hash, argon2Matches } from './argon2.ts'
 import { bcryptMatches } from './bcrypt.ts'
 
@@ -21,18 +21,8 @@ export type HashingTask = { readonly password: Uint8Array } & (
 export type HashingReply = { readonly result: string | Matches } | { readonly failure: string }
 export type Matches = { readonly own: boolean; readonly imported: boolean }
 
-/** Another thread that is as busy gets 28 times its share of a processor. docs/limits.md#passwords */
+/** docs/limits.md#passwords */
 const niceness = 15
-
-/** On Linux, each thread has a priority of its own; elsewhere it would be that of the process. */
-function yieldToOthers(): void {
-  if (process.platform !== 'linux') return
-  try {
-    setPriority(niceness)
-  } catch {
-    // a sandbox forbids it: the thread has the priority of the others
-  }
-}
 
 async function done(task: HashingTask): Promise<string | Matches> {
   const { password } = task
@@ -42,7 +32,7 @@ async function done(task: HashingTask): Promise<string | Matches> {
   return { own, imported }
 }
 
-yieldToOthers()
+yieldToOthers(niceness)
 parentPort?.on('message', (task: HashingTask) => {
   const answer = (reply: HashingReply) => parentPort?.postMessage(reply)
   done(task).then(
