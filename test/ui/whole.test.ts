@@ -163,6 +163,8 @@ test('the keyboard alone leads through the login, to a secret, and through the e
   await keyboard.type('By keyboard')
   await tabTo(page, page.getByRole('textbox', { name: 'Text', exact: true }))
   await keyboard.type('No mouse was used.')
+  // the preview is up to date, so nothing moves the focus any more
+  await page.getByText('No mouse was used.').first().waitFor()
   await press(page.getByRole('button', { name: 'Save' }))
   await page.getByRole('heading', { name: 'By keyboard' }).first().waitFor()
 
