@@ -17,6 +17,8 @@ export const strings = {
     noServer: 'The server does not respond.',
     noServerNext: 'Check the network, and whether the server runs. The page keeps working once it is back.',
     status: (status: number) => `The server refused the call without a reason (status ${status}).`,
+    wayward: (path: string) =>
+      `Nothing was sent: "${path}" is a step to another path, not the name of an object.`,
     giveRequestId: 'Give this id to the operator: it leads to the cause.',
   },
   serverState: {

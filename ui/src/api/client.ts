@@ -5,7 +5,7 @@ import { session } from '../session/session.ts'
 import type { paths } from './document.ts'
 import { ApiError } from './errors.ts'
 import { parseJson } from './json.ts'
-import { type ApiRequest, encodedPath, pathWithQuery } from './request.ts'
+import { addressOf, type ApiRequest, encodedName, encodedPath } from './request.ts'
 
 type Sent = ApiRequest & {
   readonly signal?: AbortSignal | undefined
@@ -18,14 +18,15 @@ type Received = { readonly status: number; readonly headers: Headers; readonly b
 
 const errorBody = v.object({ errors: v.array(v.string()) })
 
-/** Sends a call. Throws an ApiError for a refusal and for a server that does not respond. */
+/** Sends a call. Throws an ApiError for a refusal, for a path that would lead elsewhere, and for a server that does not respond. */
 export async function send({ signal, headers, token, ...request }: Sent): Promise<Received> {
   const { method, body } = request
   const own = token === undefined ? session.token : token
   const listed = method === 'LIST' ? { ...request, query: { ...request.query, list: 'true' } } : request
+  const address = addressOf(listed, apiBase)
   let answer: Response
   try {
-    answer = await fetch(new URL(pathWithQuery(listed), apiBase), {
+    answer = await fetch(address, {
       method: method === 'LIST' ? 'GET' : method,
       headers: {
         ...(own !== null && own !== '' && { 'X-Vault-Token': own }),
@@ -140,6 +141,6 @@ const filledIn = (path: string, params: Readonly<Record<string, string>> = {}): 
   path
     .slice(1)
     .replaceAll(/\{([^}]+)\}/g, (_, name: string) =>
-      /path$/.test(name) ? encodedPath(params[name] ?? '') : encodeURIComponent(params[name] ?? ''),
+      /path$/.test(name) ? encodedPath(params[name] ?? '') : encodedName(params[name] ?? ''),
     )
     .replace(/\/\/$/, '/')

@@ -1,3 +1,6 @@
+import { strings } from '../strings.ts'
+import { ApiError } from './errors.ts'
+
 /** A call of the API, as the UI makes it and as "copy as" shows it. */
 export type ApiRequest = {
   readonly method: 'GET' | 'LIST' | 'POST' | 'PATCH' | 'DELETE'
@@ -9,12 +12,30 @@ export type ApiRequest = {
   readonly wrapTtl?: string | undefined
 }
 
-/** Encodes a value in a path. Paths and mounts keep their slashes. */
-export const encodedPath = (value: string): string => value.split('/').map(encodeURIComponent).join('/')
+/**
+ * Encodes one name in a path. Refuses `.` and `..`: browsers and curl take them for steps, so that the call would reach
+ * another object than the one it names.
+ */
+export function encodedName(value: string): string {
+  if (value === '.' || value === '..') throw wayward(value)
+  return encodeURIComponent(value)
+}
 
-export function pathWithQuery({ path, query }: Pick<ApiRequest, 'path' | 'query'>): string {
+/** Encodes a value in a path. Paths and mounts keep their slashes. */
+export const encodedPath = (value: string): string => value.split('/').map(encodedName).join('/')
+
+const wayward = (path: string): ApiError => new ApiError(-1, [strings.errors.wayward(path)])
+
+function pathWithQuery({ path, query }: Pick<ApiRequest, 'path' | 'query'>): string {
   const text = new URLSearchParams(query).toString()
   return text === '' ? path : `${path}?${text}`
+}
+
+/** Where a call goes. Refuses one that the browser would send to another path than its own. */
+export function addressOf(request: Pick<ApiRequest, 'path' | 'query'>, base: URL): URL {
+  const address = new URL(`${base.href}${pathWithQuery(request)}`)
+  if (address.pathname !== `${base.pathname}${request.path}`) throw wayward(request.path)
+  return address
 }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
