@@ -9,6 +9,10 @@ declare global {
   var gatehousePasswordLibrary: (() => string) | undefined
 }
 
+// what `endProcess` puts in the place of a process
+const [, , option, exitCode] = process.argv
+if (option === '--exit') process.exit(Number(exitCode))
+
 /** Its folder is that of the executable's own files. */
 const own = `${import.meta.dirname}/`
 

@@ -133,10 +133,10 @@ export class DatabaseFile implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // the last connection removes the log when it is closed
     this.#files[Symbol.dispose]()
-    await this.#writer[Symbol.asyncDispose]()
+    // the last connection syncs the log and removes it: a disk that hangs must not block this thread
     this.#reading.connection.close()
+    await this.#writer[Symbol.asyncDispose]()
     await this.#opened.disposeAsync()
   }
 

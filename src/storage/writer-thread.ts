@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { mayBlock } from '../lib/end-process.ts'
 import { inTurns } from '../lib/in-turns.ts'
 import type { RowWrite } from './group.ts'
 import type { LogState } from './log-keeper.ts'
@@ -58,6 +59,7 @@ export class WriterThread implements AsyncDisposable {
       name: 'storage',
     })
     this.#worker = worker
+    mayBlock(worker)
     worker.on('message', (reply: WriterReply) => this.#receive(reply))
     worker.on('error', (cause) => this.#threadEnded(worker, cause))
     worker.on('exit', () => this.#threadEnded(worker, undefined))

@@ -7,6 +7,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { Authority } from '../support/certificates.ts'
 import { Client } from '../support/client.ts'
+import { noSimulatedDisk, simulateDisk } from '../support/disk/simulated-disk.ts'
 import { executable as builtExecutable } from '../support/executable.ts'
 import { newDatabase } from '../support/postgres.ts'
 import { productVersion } from '../support/product-version.ts'
@@ -72,6 +73,23 @@ test('the executable is one file that serves logins and makes backups, with no N
   expect(verified).toMatchObject({ code: 0, stderr: '' })
   expect((await readdir(cwd.path)).toSorted()).toEqual(['audit', 'copy.db', 'data'])
 })
+
+test.skipIf(noSimulatedDisk !== undefined)(
+  'the executable ends in time with its exit code although the disk hangs, and needs no other program for it',
+  async () => {
+    await using cwd = await temporaryFolder()
+    using disk = simulateDisk(cwd.file('data'))
+    const environment = await disk.environment()
+    const server = started(cwd.path, [], { ...environment, GATEHOUSE_STOP_TIMEOUT: '500ms' })
+    await server.logged('listening on ')
+
+    disk.hang()
+    server.stop()
+    const { code } = await server.ended
+
+    expect(code).toBe(6)
+  },
+)
 
 test('the executable says which version it is', async () => {
   await using cwd = await temporaryFolder()

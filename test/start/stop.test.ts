@@ -4,7 +4,8 @@ import { closeSync, constants, existsSync, openSync, writeFileSync } from 'node:
 import { Socket } from 'node:net'
 import { join } from 'node:path'
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { noSimulatedDisk, simulateDisk } from '../support/disk/simulated-disk.ts'
 import { startInFolder } from '../support/folder-server.ts'
 import { logLines } from '../support/log-lines.ts'
 import { Client } from '../support/client.ts'
@@ -151,6 +152,29 @@ test('requests that still run after GATEHOUSE_STOP_TIMEOUT are cut off, with exi
     event: 'stopped',
     exit_code: 6,
     msg: expect.stringContaining('GATEHOUSE_STOP_TIMEOUT'),
+  })
+})
+
+describe.skipIf(noSimulatedDisk !== undefined)('on a disk whose syncs never return', () => {
+  test.each([
+    { name: 'a write', begin: (root: Client) => root.write('sys/policies/acl/late', { policy: '' }) },
+    { name: 'the end of the store', begin: (root: Client) => root.read('auth/token/lookup-self') },
+  ])('$name does not keep a server alive after its time limit', async ({ begin }) => {
+    await using folder = await temporaryFolder()
+    using disk = simulateDisk(folder.file('data'))
+    await using server = await startProcess({
+      folder: folder.path,
+      environment: await disk.environment(),
+      settings: { STOP_TIMEOUT: '500ms', LOG_FORMAT: 'json' },
+    })
+
+    disk.hang()
+    const answer = begin(server.as(server.rootToken)).catch(() => undefined)
+    const ended = await server.stop()
+    await answer
+
+    expect(ended.code).toBe(6)
+    expect(logLines(ended).at(-1)).toMatchObject({ event: 'stopped', exit_code: 6 })
   })
 })
 

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { Worker } from 'node:worker_threads'
+import { mayBlock } from '../../lib/end-process.ts'
 import type { StoredRecord } from '../../storage/storage.ts'
 import type { OpenedPage, PackedRecords, PagePlace, SealedPage } from './opening-worker.ts'
 
@@ -53,6 +54,7 @@ export class OpeningThread {
       name: 'lists',
       resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
     })
+    mayBlock(worker)
     const idle = setTimeout(() => this.#end(thread), idleMs).unref()
     const thread: Thread = { worker, idle, answers: [] }
     worker.on('message', (opened: OpenedPage) => thread.answers.shift()?.(opened))

@@ -2,8 +2,8 @@
  * A disk that fails on demand, preloaded into a process (LD_PRELOAD) by simulated-disk.ts, which also builds it.
  *
  * It watches the database files of one folder. A sync is only noted down, never carried out: what a power cut leaves behind is
- * worked out afterwards from the journal of writes and syncs. It can also fail a sync, end the process at one, and
- * keep files from growing.
+ * worked out afterwards from the journal of writes and syncs. It can also fail a sync, let it hang, end the process
+ * at one, and keep files from growing.
  *
  *   DISK_FOLDER   the folder, with a slash at its end
  *   DISK_CONTROL  a file of int32 slots, shared with the test; see the enumeration below
@@ -25,7 +25,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { PASSING_LOG_SYNCS, FAILING_LOG_SYNCS, FAILING_DATABASE_SYNCS, SYNCS_UNTIL_CUT, IS_FULL, SLOTS };
+enum { PASSING_LOG_SYNCS, FAILING_LOG_SYNCS, FAILING_DATABASE_SYNCS, SYNCS_UNTIL_CUT, IS_FULL, HANGS, SLOTS };
 enum { WRITE = 1, SYNC = 2, TRUNCATE = 3, REMOVE = 4 };
 
 static const char *folder;
@@ -101,6 +101,7 @@ static int synced(int fd) {
   char path[4096];
   const char *name = name_of(fd, path, sizeof path);
   if (name == NULL) return real_fsync(fd);
+  while (__atomic_load_n(&control[HANGS], __ATOMIC_SEQ_CST) != 0) usleep(1000);
   int fails = 0;
   pthread_mutex_lock(&one_at_a_time);
   if (take(SYNCS_UNTIL_CUT) && control[SYNCS_UNTIL_CUT] == 0) {

@@ -21,6 +21,7 @@ const slots = [
   'failingDatabaseSyncs',
   'syncsUntilCut',
   'isFull',
+  'hangs',
 ] as const
 type Slot = (typeof slots)[number]
 
@@ -44,6 +45,8 @@ export type SimulatedDisk = Disposable & {
   cutAtSync(count: number): void
   /** No file can grow while the disk is full. */
   setFull(isFull: boolean): void
+  /** No sync returns from now on. */
+  hang(): void
   /** Once the process has ended, puts into the folder what a power cut at that moment would have left. */
   loseUnsynced(loss: Loss, random: () => number): Promise<void>
 }
@@ -81,6 +84,7 @@ export function simulateDisk(folder: string): SimulatedDisk {
     failDatabaseSyncs: (count) => set('failingDatabaseSyncs', count),
     cutAtSync: (count) => set('syncsUntilCut', count),
     setFull: (isFull) => set('isFull', Number(isFull)),
+    hang: () => set('hangs', 1),
     loseUnsynced: async (loss, random) => {
       const after = afterCut(
         before,
