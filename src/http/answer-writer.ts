@@ -93,8 +93,7 @@ function sendStream(
 }
 
 /** Where the body of a response is streamed to. */
-const sinkOf = ({ stream }: IncomingMessage, response: ServerResponse): Writable =>
-  stream ?? response.bodySink?.() ?? response
+const sinkOf = ({ stream }: IncomingMessage, response: ServerResponse): Writable => stream ?? response
 
 /** Allows the page to read this response. */
 function allowOrigin(all: Record<string, string>, { origin, headers }: CrossOrigin): void {

@@ -118,11 +118,6 @@ export function readBody(
     taken(gathered.add(chunk))
     budget.makeRoom()
   }
-  if (request.cameWith !== undefined) {
-    arrived(request.cameWith)
-    settle(null, gathered.bytes)
-    return
-  }
   request.once('close', brokenOff)
   request.on('error', brokenOff)
   request.on('data', arrived)

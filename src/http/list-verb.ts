@@ -12,7 +12,6 @@ import { type Connection, Connections, noLimits } from './connections.ts'
 import { checkParser } from './parser-check.ts'
 import { type RawStatus, statusOfParserError } from './raw-errors.ts'
 import { type FeedRules, RequestFeed } from './request-feed.ts'
-import { readShared } from './shared-read.ts'
 
 /** The connection settings. docs/settings.md */
 export type ListServerOptions = {
@@ -30,8 +29,6 @@ export type ListServerOptions = {
   common?: CommonHeaders
   /** Called for each request that is refused before a handler sees it. */
   onRefused?: (status: RawStatus) => void
-  /** The handler uses only the members of `LeanRequest` and `LeanResponse`. */
-  lean?: boolean
 }
 
 export const defaultTimeouts = { headerMs: 10_000, bodyMs: 30_000, idleMs: 300_000 } as const
@@ -85,9 +82,6 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
     else line.feed.refuse(refusal)
   }
 
-  const idleMs = serverOptions.keepAliveTimeout
-  const staysOpen = `Connection: keep-alive\r\n${idleMs > 0 ? `Keep-Alive: timeout=${Math.floor(idleMs / 1000)}\r\n` : ''}`
-
   server.on('connection', (socket: Socket) => {
     const connection = connections.of(socket) ?? connections.open(socket)
     if (connection === undefined) return
@@ -96,24 +90,10 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
       onRefused: options.onRefused ?? (() => {}),
       common: options.common ?? new CommonHeaders(),
       onBytes: () => connections.heard(connection),
-      staysOpen,
-      onRead:
-        options.lean !== true
-          ? undefined
-          : (request, response) => {
-              connections.begin(connection, request, response)
-              handler(request, response)
-            },
     })
     lineBySocket.set(socket, { connection, feed })
     feeds.add(feed)
     socket.once('close', () => feeds.delete(feed))
-  })
-  // without a listener, Node.js would also close connections whose requests it does not know
-  server.on('timeout', (socket: Socket) => {
-    const feed = lineBySocket.get(socket)?.feed
-    if (feed === undefined) socket.destroy()
-    else feed.timedOut()
   })
   server.on('request', receive)
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
@@ -140,12 +120,10 @@ function feedOf(socket: Socket, { onBytes, ...rules }: FeedOptions): RequestFeed
   if (parse === undefined) throw new Error('the HTTP server did not attach a parser to its connection')
   const feed = new RequestFeed(socket, (bytes) => parse.call(socket, bytes), rules)
   socket.removeAllListeners('data')
-  const take = (bytes: NonSharedBuffer) => {
+  socket.on('data', (bytes: NonSharedBuffer) => {
     onBytes()
     feed.take(bytes)
-  }
-  socket.on('data', take)
-  readShared(socket, take)
+  })
   return feed
 }
 

@@ -8,7 +8,6 @@ import type { Random } from '../lib/random.ts'
 import { bodyBeside } from './answer-writer.ts'
 import { type CommonHeaders, requestIdHeader } from './common-headers.ts'
 import { envelope, type WrittenReply } from './envelope.ts'
-import { LeanResponse, statusLine } from './lean-messages.ts'
 import type { PreparedNodeRead } from './node-resource.ts'
 
 /** Larger ones count against the memory limit, which the pipeline keeps. */
@@ -49,36 +48,22 @@ export type Prepared = {
   /** In metrics. */
   readonly route: string
   readonly status: 200 | 304
-  /** The headers that many responses have in common. */
-  readonly lines: HeaderLines
-  /** The headers of this one; names and values alternate. */
+  /** The headers that many responses have in common; names and values alternate. */
+  readonly lines: readonly string[]
+  /** The headers of this one, in the same form. */
   readonly own: readonly string[]
   readonly body: string | Buffer | undefined
   /** What follows the body. */
   readonly rest?: Buffer
 }
 
-/** Headers, names and values alternating, and the same as they are sent. */
-type HeaderLines = { readonly flat: readonly string[]; readonly text: string }
-
-const linesOf = (headers: Readonly<Record<string, string>>): HeaderLines => {
-  const flat = Object.entries(headers).flat()
-  return { flat, text: linesText(flat) }
-}
-
-function linesText(flat: readonly string[]): string {
-  let text = ''
-  for (let at = 0; at < flat.length; at += 2) text += `${flat[at]}: ${flat[at + 1]}\r\n`
-  return text
-}
+/** Names and values alternate. */
+const linesOf = (headers: Readonly<Record<string, string>>): readonly string[] =>
+  Object.entries(headers).flat()
 
 export function writePrepared(response: ServerResponse, { status, lines, own, body, rest }: Prepared): void {
-  if (response instanceof LeanResponse) {
-    response.endWith(statusLine(status) + lines.text + linesText(own), body, rest)
-    return
-  }
   response.cork()
-  response.writeHead(status, [...lines.flat, ...own])
+  response.writeHead(status, [...lines, ...own])
   if (rest === undefined) response.end(body)
   else {
     response.write(body)
@@ -200,8 +185,8 @@ type Written = {
   readonly mountType: string
   /** The common headers that it has. */
   readonly common: object
-  readonly lines: HeaderLines
-  readonly linesOfWhole: HeaderLines
+  readonly lines: readonly string[]
+  readonly linesOfWhole: readonly string[]
   readonly head: string
   readonly tail: Buffer
 }

@@ -3,8 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { ChunkWalk } from './chunk-walk.ts'
 import type { CommonHeaders } from './common-headers.ts'
-import { KnownHead, longestKnownHead } from './known-head.ts'
-import { asNodeMessages, LeanRequest, LeanResponse } from './lean-messages.ts'
 import { answerAndClose, type RawStatus } from './raw-errors.ts'
 
 /** The HTTP server's `data` listener on a socket, which passes bytes to Node's parser. */
@@ -15,14 +13,7 @@ export type FeedRules = {
   /** The headers of refusals. */
   readonly common: CommonHeaders
   onRefused(status: RawStatus): void
-  /** The header lines of a response after which the connection stays open. */
-  readonly staysOpen: string
-  /** Called with each request that was read without Node's parser. Absent: the parser reads all. */
-  onRead?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined
 }
-
-/** Few clients send more kinds of heads on one connection. */
-const mostKnownHeads = 4
 
 /** The position of the next byte within a message. */
 type Phase = 'start' | 'head' | 'counted' | 'chunked' | 'trailer' | 'closed'
@@ -80,38 +71,25 @@ export class RequestFeed {
   #awaited: ServerResponse | undefined
   #bytesLeft = 0
   #chunks: ChunkWalk | undefined
-  readonly #knownHeads: KnownHead[] = []
-  /** Whether the present message begins the chunk that is read. */
-  #beginsChunk = false
-  /** The response to a request that was read without the parser, while it is under way. */
-  #lean: LeanResponse | undefined
 
   constructor(socket: Socket, parse: Parse, rules: FeedRules) {
     this.#socket = socket
     this.#parse = parse
     this.#rules = rules
-    socket.once('close', () => {
-      this.stop()
-      this.#lean?.lost()
-    })
-    // before Node.js ends a connection that has no message under way
-    socket.prependListener('end', () => {
-      if (this.#lean !== undefined) Object.assign(socket, { _httpMessage: this.#lean })
-    })
+    socket.once('close', () => this.stop())
   }
 
-  /** Takes bytes from the wire; afterwards the buffer belongs to the caller again. */
+  /** Takes bytes from the wire. */
   take(bytes: NonSharedBuffer): void {
     let chunk = bytes
     if (this.#held !== undefined) {
       chunk = Buffer.concat([this.#held, bytes])
       this.#held = undefined
     }
-    this.#beginsChunk = false
     let at = 0
     while (at < chunk.length && this.#phase !== 'closed') {
       if (this.#socket.isPaused()) {
-        this.#socket.unshift(Buffer.from(chunk.subarray(at)))
+        this.#socket.unshift(chunk.subarray(at))
         return
       }
       at =
@@ -168,12 +146,6 @@ export class RequestFeed {
     if (isWaiting && this.#isAlone && this.#socket.writableLength === 0) this.abort()
   }
 
-  /** Called when nothing was sent or received for the time limit of the connection. */
-  timedOut(): void {
-    if (this.#lean === undefined) this.#socket.destroy()
-    else this.#lean.timedOut()
-  }
-
   /** Closes the connection at once, without a response. */
   abort(): void {
     this.stop()
@@ -182,7 +154,6 @@ export class RequestFeed {
 
   /** At the start of a message: reads its method token and returns where the rest begins. */
   #readVerb(chunk: NonSharedBuffer, from: number): number {
-    if (from === 0 && this.#readKnown(chunk)) return chunk.length
     let at = from
     while (chunk[at] === cr || chunk[at] === lf) at++
     let end = at
@@ -204,48 +175,10 @@ export class RequestFeed {
     if (this.#mustWait(verb)) return at
     this.#phase = 'head'
     this.#request = undefined
-    this.#beginsChunk = at === 0
     if (nativeVerbs.has(verb)) return this.#feed(chunk, at, this.#pieceEnd(chunk, at))
     this.#verb = verb
     this.#parse(carrier)
     return end
-  }
-
-  /** Reads a chunk that is one whole request with known header lines, while no other is under way. */
-  #readKnown(chunk: NonSharedBuffer): boolean {
-    if (this.#knownHeads.length === 0 || this.#heldSince !== undefined || !this.#isAlone) return false
-    const text = chunk.toString('latin1', 0, Math.min(chunk.length, longestKnownHead))
-    for (const known of this.#knownHeads) {
-      const head = known.read(chunk, text)
-      if (head === undefined) continue
-      if (head.bytes + (head.bodyBytes ?? 0) !== chunk.length) return false
-      const body = head.bodyBytes ? Buffer.from(chunk.subarray(head.bytes)) : undefined
-      const request = new LeanRequest(head, this.#socket, body)
-      this.#begin(request, new LeanResponse(request, this.#rules.staysOpen))
-      return true
-    }
-    return false
-  }
-
-  #begin(request: LeanRequest, response: LeanResponse): void {
-    const messages = asNodeMessages(request, response)
-    this.#request = undefined
-    this.#response = messages[1]
-    this.#lean = response
-    response.once('close', () => {
-      this.#lean = undefined
-      this.#ended(messages[1])
-    })
-    this.#rules.onRead?.(...messages)
-    if (!response.shouldKeepAlive) this.stop()
-  }
-
-  /** The first `bytes` of the chunk are the head of the request. */
-  #learn(chunk: NonSharedBuffer, bytes: number, request: IncomingMessage): void {
-    if (this.#rules.onRead === undefined || this.#phase === 'closed') return
-    if (this.#response?.shouldKeepAlive !== true) return
-    const known = this.#knownHeads.length < mostKnownHeads && KnownHead.of(chunk, bytes, request)
-    if (known) this.#knownHeads.push(known)
   }
 
   get #isAlone(): boolean {
@@ -272,7 +205,7 @@ export class RequestFeed {
     const before = this.#response
     const isSafe = safeVerbs.has(verb)
     if (before === undefined || this.#isAlone) this.#onlySafe = isSafe
-    else if (!isSafe || !this.#onlySafe || this.#lean !== undefined) this.#waitFor(before)
+    else if (!isSafe || !this.#onlySafe) this.#waitFor(before)
     return this.#socket.isPaused()
   }
 
@@ -309,9 +242,7 @@ export class RequestFeed {
   }
 
   #feed(chunk: NonSharedBuffer, from: number, to: number): number {
-    const isBegun = this.#request !== undefined
     this.#parse(from === 0 && to === chunk.length ? chunk : chunk.subarray(from, to))
-    if (!isBegun && this.#request !== undefined && this.#beginsChunk) this.#learn(chunk, to, this.#request)
     if (this.#phase === 'counted') this.#bytesLeft -= to - from
     if (this.#phase !== 'closed' && this.#request !== undefined) this.#advance(this.#request)
     return to

@@ -11,7 +11,7 @@ import type { TlsIdentity } from './tls-identity.ts'
 import { TlsSockets } from './tls-sockets.ts'
 
 /** How connections are served. docs/settings.md */
-export type WebServerOptions = Omit<ListServerOptions, 'connections' | 'lean'> & {
+export type WebServerOptions = Omit<ListServerOptions, 'connections'> & {
   limits?: ConnectionLimits
   /** Networks are served with TLS, Unix sockets never. */
   tls?: TlsParts | undefined
@@ -36,7 +36,7 @@ export class WebServer implements Receiver {
 
   constructor({ limits = noLimits, tls, ...options }: WebServerOptions, handler: RequestListener) {
     this.#connections = new Connections(limits)
-    this.#http1 = createListServer({ ...options, connections: this.#connections, lean: true }, handler)
+    this.#http1 = createListServer({ ...options, connections: this.#connections }, handler)
     // Node.js enforces the time limits of requests on a server that has begun to listen; this one never does
     this.#http1.emit('listening')
     this.#http2 =

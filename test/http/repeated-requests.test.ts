@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ListServerOptions } from '../../src/http/list-verb.ts'
+import { collector } from '../../src/lib/garbage.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { type Answer, head, listen, openWire } from './wire.ts'
@@ -10,7 +11,7 @@ import { type Answer, head, listen, openWire } from './wire.ts'
 async function aServer(options: ListServerOptions = {}) {
   const asked: ServerResponse[] = []
   let ids = 0
-  const server = await listen({ ...options, lean: true }, (request, response) => {
+  const server = await listen(options, (request, response) => {
     if (request.url !== '/known') asked.push(response)
     else setImmediate(() => response.writeHead(200, { id: String(++ids), 'content-length': '2' }).end('ok'))
   })
@@ -198,4 +199,71 @@ test('half a head after repeated requests is refused in time', async () => {
   wire.send(known.slice(0, 20))
 
   expect((await wire.untilClosed()).map(({ status }) => status)).toEqual([408])
+})
+
+test('a connection keeps nothing of its requests while it waits for the next', async () => {
+  const collect = collector()
+  const { server, other } = await aServer()
+  await using _server = server
+  const wire = await server.open()
+  const asked = async () => {
+    wire.send(head('GET', '/other', ['X-Vault-Token: hvs.secret']))
+    const response = await other()
+    response.writeHead(200, { 'content-length': '0' }).end()
+    await wire.answer()
+    return new WeakRef(response.req)
+  }
+
+  const requests = [await asked(), await asked(), await asked()]
+
+  const left = async () => {
+    collect()
+    return requests.filter((request) => request.deref() !== undefined).length
+  }
+  await expect.poll(left).toBe(0)
+})
+
+test('no request after a response that closes the connection is served', async () => {
+  const { server, other } = await aServer()
+  await using _server = server
+  const wire = await server.open()
+  wire.send(known)
+  await wire.answer()
+  await wire.sendApart([head('POST', '/second', [], ''), head('POST', '/third', [], '')])
+  const second = await other()
+
+  second.shouldKeepAlive = false
+  second.writeHead(200, { id: 'second', 'content-length': '0' }).end()
+
+  expect(idsOf(await wire.untilClosed())).toEqual(['second'])
+})
+
+test('an idle connection keeps little, whatever the heads of its requests were', async () => {
+  const collect = collector()
+  await using server = await startTestServer()
+  const request = (kind: number) => {
+    const fields = Array.from({ length: 120 }, (_, index) => `x-${kind}-${index}: ${'v'.repeat(16)}`)
+    return head('GET', '/v1/sys/seal-status', fields)
+  }
+  const idle = async () => {
+    const wire = await openWire(server.url)
+    for (const kind of [0, 1, 2, 3]) {
+      wire.send(request(kind))
+      await wire.answer()
+    }
+    return wire
+  }
+  // warms up what the server keeps once
+  ;(await idle()).close()
+  const used = () => {
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const before = used()
+
+  const wires = await Promise.all(Array.from({ length: 40 }, idle))
+  const kept = (used() - before) / wires.length
+
+  expect(kept).toBeLessThan(48 * 1024)
+  for (const wire of wires) wire.close()
 })

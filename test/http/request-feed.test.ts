@@ -16,7 +16,6 @@ function feedWith(
   const verdicts: boolean[] = []
   const feed: RequestFeed = new RequestFeed(socket, (bytes) => parse(report, bytes.toString()), {
     headerTimeoutMs: 1000,
-    staysOpen: '',
     common: new CommonHeaders(),
     onRefused: () => {},
   })
