@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFile, stat } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { namesTag } from '../lib/entity-tag.ts'
 import type { Answer } from './exchange.ts'
 import { withQuery } from './with-query.ts'
@@ -67,8 +67,8 @@ type Build = {
   readonly files: FileList
   /** By the names of the files on disk. */
   readonly contents: ReadonlyMap<string, Buffer>
-  /** Another build has another one. */
-  readonly stamp: string
+  /** What its list says, in which each file has its hash: another build has another one. */
+  readonly list: string
 }
 
 /**
@@ -133,30 +133,28 @@ export class WebUi {
   }
 
   async #read(): Promise<void> {
-    const stamp = await stampOf(this.#folder)
-    if (this.#builds[0]?.stamp === stamp) return
-    const fresh = await readBuild(this.#folder, stamp)
+    const list = await listIn(this.#folder)
+    if (this.#builds[0]?.list === list) return
+    const fresh = await readBuild(this.#folder, list)
     // otherwise it was replaced meanwhile
-    if ((await stampOf(this.#folder)) === stamp) this.#builds = [fresh, ...this.#builds.slice(0, 1)]
+    if ((await listIn(this.#folder)) === list) this.#builds = [fresh, ...this.#builds.slice(0, 1)]
   }
 }
 
 const notBuilt = errors(404, 'the web UI is not built: run npm run build')
 
-const stampOf = async (folder: URL): Promise<string> => {
-  const { ino, mtimeMs } = await stat(new URL(listName, folder))
-  return `${ino} ${mtimeMs}`
-}
+// inode and times would not do: in the executable, Node makes up new ones at each look
+const listIn = (folder: URL): Promise<string> => readFile(new URL(listName, folder), 'utf8')
 
-async function readBuild(folder: URL, stamp: string): Promise<Build> {
+async function readBuild(folder: URL, list: string): Promise<Build> {
   // only release/ui.ts writes it
-  const files = JSON.parse(await readFile(new URL(listName, folder), 'utf8')) as FileList
+  const files = JSON.parse(list) as FileList
   const names = Object.entries(files).flatMap(([name, { encodings }]) => [
     name,
     ...encodings.map((encoding) => name + suffixes[encoding]),
   ])
   const read = async (name: string) => [name, await readFile(new URL(name, folder))] as const
-  return { files, contents: new Map(await Promise.all(names.map(read))), stamp }
+  return { files, contents: new Map(await Promise.all(names.map(read))), list }
 }
 
 /** The page names its files relative to itself, so that it works below any prefix of a proxy. */

@@ -267,6 +267,21 @@ describe('a build that is replaced while the server runs', () => {
     expect(await other.read('/ui/assets/three.js')).toBe(404)
   })
 
+  test('is another one only if its files differ', async () => {
+    await using temporary = await temporaryFolder()
+    const folder = temporary.file('ui')
+    build(folder, 'one')
+    await using server = await served(folder)
+    await server.read('/ui/')
+    build(folder, 'two')
+    await server.read('/ui/')
+
+    build(folder, 'two')
+
+    expect(await server.read('/ui/')).toContain('two.js')
+    expect(await server.read('/ui/assets/one.js')).toBe('one')
+  })
+
   test('stays as it was until the new one is complete', async () => {
     await using temporary = await temporaryFolder()
     const folder = temporary.file('ui')

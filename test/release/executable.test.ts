@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
 import { TLSSocket } from 'node:tls'
 import { beforeAll, expect, test } from 'vitest'
@@ -12,6 +12,7 @@ import { executable as builtExecutable } from '../support/executable.ts'
 import { newDatabase } from '../support/postgres.ts'
 import { productVersion } from '../support/product-version.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { expectShippedUi } from '../ui/shipped-ui.ts'
 
 let executable: string
 beforeAll(async () => {
@@ -90,6 +91,19 @@ test.skipIf(noSimulatedDisk !== undefined)(
     expect(code).toBe(6)
   },
 )
+
+test('the executable has the web UI', async () => {
+  await using cwd = await temporaryFolder()
+  const rootTokenFile = cwd.file('root-token')
+  const server = started(cwd.path, [], { GATEHOUSE_ROOT_TOKEN_FILE: rootTokenFile })
+  await server.logged('listening on ')
+  const [, url = ''] = /listening on (http:[^"]+)/.exec(server.output.stderr) ?? []
+
+  await expectShippedUi(url, (await readFile(rootTokenFile, 'utf8')).trim())
+
+  server.stop()
+  expect((await server.ended).code).toBe(0)
+})
 
 test('the executable says which version it is', async () => {
   await using cwd = await temporaryFolder()

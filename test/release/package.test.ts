@@ -9,6 +9,7 @@ import { startServerProcess } from '../../simulators/server-process.ts'
 import { Client } from '../support/client.ts'
 import { productVersion } from '../support/product-version.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { expectShippedUi } from '../ui/shipped-ui.ts'
 
 const run = promisify(execFile)
 const project = join(import.meta.dirname, '../..')
@@ -31,6 +32,7 @@ test('the package has what its program needs to run, and no sources', async () =
     entry: join(installed, 'dist/gatehouse.js'),
   })
   const health = await new Client(server.url).read('sys/health')
+  await expectShippedUi(server.url, server.rootToken)
 
   const others = packed.files.filter(
     ({ path }) => !/^(?:bin|dist|docs|migrations)\/|^[A-Z]+(?:\.md)?$/.test(path),

@@ -17,7 +17,12 @@ export const pagesOfFile =
   async (url: string, options: BrowserContextOptions = {}): Promise<UiPage> =>
     openPage(await openedBrowser(), url, options)
 
-async function openPage(browser: Browser, url: string, options: BrowserContextOptions): Promise<UiPage> {
+/** Opens a page with a profile of its own. */
+export async function openPage(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions,
+): Promise<UiPage> {
   const context = await browser.newContext(options)
   const page = await context.newPage()
   const watched = watch(page)
