@@ -87,8 +87,8 @@ test('a backup of a running server is that server at that moment, when it is res
   })
   expect(facts).toMatchObject({
     format: 1,
-    schema: 1,
-    compatible_from: 1,
+    schema: 2,
+    compatible_from: 2,
     seal_type: 'static',
     cluster_id: health['cluster_id'],
     digest: expect.stringMatching(/^[0-9a-f]{64}$/),
@@ -261,7 +261,7 @@ test.each<{ name: string; spoil(file: string): Promise<unknown> | unknown; says:
   {
     name: 'a schema of a later version',
     spoil: (file) => changed(file, "UPDATE meta SET value = 9 WHERE name = 'compatible_from'"),
-    says: 'it needs schema 9 or later, this program knows 1',
+    says: 'it needs schema 9 or later, this program knows 2',
   },
   {
     name: 'no facts, because it is a database',

@@ -87,7 +87,7 @@ describe('migrations', () => {
 
     await expect(openSqlite({ path })).rejects.toMatchObject({
       exitCode: 4,
-      message: `cannot open ${path}: it needs schema 9 or later, this program knows 1`,
+      message: `cannot open ${path}: it needs schema 9 or later, this program knows 2`,
     })
   })
 })
