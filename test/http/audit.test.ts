@@ -492,6 +492,20 @@ describe('devices', () => {
       error: 'file_path is not in an allowed directory',
     },
     {
+      name: 'file that others may write',
+      path: 'x',
+      type: 'file',
+      options: { file_path: 'discard', mode: '0620' },
+      error: 'mode lets the group or others write to the file',
+    },
+    {
+      name: 'file with a line break in its name',
+      path: 'x',
+      type: 'file',
+      options: { file_path: 'a\nb' },
+      error: 'file_path contains a control character',
+    },
+    {
       name: 'host elsewhere',
       path: 'x',
       type: 'http',

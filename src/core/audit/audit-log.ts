@@ -9,7 +9,7 @@ import type { CoreLog } from '../core-log.ts'
 import { FollowedRecords } from '../followed-records.ts'
 import { GuardedChanges } from '../guarded-changes.ts'
 import { type AuditDevice, closedDevice } from './device.ts'
-import { type DeviceLimits, sinkTarget } from './device-options.ts'
+import { checkNewTarget, type DeviceLimits, sinkTarget } from './device-options.ts'
 import { checkSizes, type DeviceDescription, entryOptions } from './device-rules.ts'
 import { Entries, type Soon } from './entry.ts'
 import { realFile } from './file-sink.ts'
@@ -296,6 +296,7 @@ export class AuditLog implements AsyncDisposable {
 
   async #tried(description: DeviceDescription, salt: string): Promise<Enabled> {
     const options = entryOptions(description.options)
+    checkNewTarget(description.type, description.options)
     const target = sinkTarget(description.type, description.options, this.#parts.limits)
     takeFile(target, new Set(this.#enabled.flatMap(({ files }) => files)))
     const enabled = await this.#opened({ description, salt, isFixed: false })
@@ -425,6 +426,7 @@ function checkFixed(
 ): void {
   try {
     entryOptions(options)
+    checkNewTarget(type, options)
     takeFile(sinkTarget(type, options, limits), files)
   } catch (error) {
     const text = error instanceof Error ? error.message : ''

@@ -17,6 +17,8 @@ export type DeviceLimits = {
 
 const executable = 0o111
 const permissions = 0o777
+/** Only the server may change what it has recorded. */
+const writableByOthers = 0o022
 const maxHeaders = 50
 /** Set by the device itself, or a way to change what a request is. */
 const ownHeaders: ReadonlySet<string> = new Set([
@@ -42,6 +44,20 @@ export function sinkTarget(
   throw refuse('invalid', `unknown backend type: "${type}"`)
 }
 
+/**
+ * The rules for the options of a device that is to be enabled, beside those of `sinkTarget`: a device of an earlier
+ * version may break them. Throws `invalid`. docs/contract/audit.md#enabling-a-device
+ */
+export function checkNewTarget(
+  type: string,
+  { file_path, path = file_path, mode }: Readonly<Record<string, string>>,
+) {
+  if (type !== 'file') return
+  if (/\p{Cc}/u.test(path ?? '')) throw refuse('invalid', 'file_path contains a control character')
+  if ((octal(mode) & writableByOthers) !== 0)
+    throw refuse('invalid', 'mode lets the group or others write to the file')
+}
+
 function fileTarget(
   { file_path, path = file_path, mode }: Readonly<Record<string, string>>,
   { directories, worker }: DeviceLimits,
@@ -61,10 +77,12 @@ function fileOf(path: string, worker: number | undefined): string {
   return join(dir, `${name}-${worker}${ext}`)
 }
 
-/** Octal digits; never executable. */
-function modeOf(text = '0600'): number {
+const modeOf = (text: string | undefined): number =>
+  octal(text) & permissions & ~executable & ~writableByOthers
+
+function octal(text = '0600'): number {
   if (!/^[0-7]{1,5}$/.test(text)) throw refuse('invalid', 'mode is not an octal number')
-  return Number.parseInt(text, 8) & permissions & ~executable
+  return Number.parseInt(text, 8)
 }
 
 function httpTarget({ uri, headers }: Readonly<Record<string, string>>, { hosts }: DeviceLimits): SinkTarget {

@@ -1,6 +1,6 @@
 import { mkdir, symlink } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { sinkTarget } from '../../../src/core/audit/device-options.ts'
+import { checkNewTarget, sinkTarget } from '../../../src/core/audit/device-options.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const hosts = ['logs.example.com:443', '127.0.0.1:8080', 'localhost:80', '[::1]:9000', '10.0.0.1:80']
@@ -56,6 +56,34 @@ test.each<{ options: Options; text: string }>([
   { options: { file_path: '/var/gatehouse-audit/a', mode: 'rw' }, text: 'mode is not an octal number' },
 ])('a file device with $options is refused', ({ options, text }) => {
   expect(refusalOf('file', options)).toBe(text)
+})
+
+test.each<{ options: Options; text: string }>([
+  ...['0666', '0620', '602', '04666', '777'].map((mode) => ({
+    options: { file_path: '/var/gatehouse-audit/a', mode },
+    text: 'mode lets the group or others write to the file',
+  })),
+  ...['a\nb', 'a\u001b[2J', 'a\u007f', 'a\u0085', '\0', '\r/a'].map((name) => ({
+    options: { path: `/var/gatehouse-audit/${name}` },
+    text: 'file_path contains a control character',
+  })),
+])('a new file device with $options is refused', ({ options, text }) => {
+  expect(() => checkNewTarget('file', options)).toThrow(text)
+})
+
+test.each(['0600', '0640', '0644', '0755', '0000', undefined])(
+  'a new file device may have the mode %s',
+  (mode) => {
+    const options = { file_path: '/var/gatehouse-audit/a', ...(mode !== undefined && { mode }) }
+
+    expect(() => checkNewTarget('file', options)).not.toThrow()
+  },
+)
+
+test('a file device that an earlier version let others write to keeps working, for the server alone', () => {
+  expect(sinkTarget('file', { path: '/var/gatehouse-audit/a', mode: '0666' }, limits)).toMatchObject({
+    mode: 0o644,
+  })
 })
 
 test('a file name that the system does not accept is refused', () => {
