@@ -115,6 +115,8 @@ export class UserpassMethod {
     attempt.user = user
     const matches = await passwords.matches({
       ...{ password, client },
+      // many logins with one name may have waited when it was locked
+      checkAgain: () => lockouts.check(attempt),
       hash: user?.passwordHash,
       bcryptCost: await this.usersOf(attempt.mount).bcryptCost(),
     })
@@ -134,6 +136,12 @@ export class UserpassMethod {
       ...loginTerms(user.settings),
       internal: { username: name },
     }
+  }
+
+  /** Forgets the wrong passwords of a name that has logged in, and keeps a place for its next login. */
+  async noteLogin(attempt: LoginAttempt): Promise<void> {
+    this.#parts.passwords.noteSuccess(attempt.client)
+    await this.#parts.lockouts.noteLogin(attempt)
   }
 
   /**

@@ -30,6 +30,7 @@ function hashingLimits(processes: number): HashingLimits {
     // one processor stays free for other work
     atOnce: part(Math.min(availableParallelism() - 1, 8)),
     waiting: part(64),
+    reserved: Math.floor(part(64) / 4),
     waitingOfClient: part(8),
   }
 }
@@ -44,8 +45,8 @@ export const userpassPlugin = ({
   names: ['userpass'],
   locksUsers: true,
   open: (core) => {
-    const { log, random, lockouts, fullPathOf } = core
-    const queue = new HashingQueue(hashingLimits(processes), busyPace(restWhileBusy))
+    const { log, random, clock, fullPathOf } = core
+    const queue = new HashingQueue({ limits: hashingLimits(processes), pace: busyPace(restWhileBusy), clock })
     const passwords = new Passwords({ queue, cost: passwordCost, random })
     const method = new UserpassMethod({ ...core, passwords })
     const onLookalike = lookalikeReports({ log, counter: metrics, fullPathOf })
@@ -53,8 +54,7 @@ export const userpassPlugin = ({
     const reports = new LoginReports({ method: 'userpass', log, counter: metrics, fullPathOf })
     return {
       resources: userpassResources({
-        ...{ method, lockouts },
-        reports,
+        ...{ method, reports },
         issue: (login) => issueLogin(loginParts, login),
       }),
       beginCounters: (mount) => reports.beginCounters(mount),

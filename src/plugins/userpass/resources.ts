@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { LoginReports } from '../../core/tokens/login-reports.ts'
-import type { Lockouts } from '../../core/lockout/lockouts.ts'
 import type { LoginRequest } from '../../core/tokens/issue-login.ts'
 import { namespaceOf, type Reply, type Resource, resource, unknownPaths } from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
@@ -9,7 +8,6 @@ import { shownUser, userFields } from './user.ts'
 
 export type UserpassParts = {
   readonly method: UserpassMethod
-  readonly lockouts: Lockouts
   readonly reports: LoginReports
   issue(request: LoginRequest): Promise<Pick<Reply, 'auth' | 'warnings'>>
 }
@@ -125,7 +123,7 @@ const userResources = ({ method }: UserpassParts): Resource[] => [
   }),
 ]
 
-const loginResource = ({ method, lockouts, reports, issue }: UserpassParts): Resource =>
+const loginResource = ({ method, reports, issue }: UserpassParts): Resource =>
   resource('/login/:username', {
     help: 'Log in with a name and a password.',
     open: true,
@@ -140,14 +138,14 @@ const loginResource = ({ method, lockouts, reports, issue }: UserpassParts): Res
         const { call, mount, input, whenSilent } = exchange
         const place = placeOf(exchange)
         const attempt: LoginAttempt = {
-          ...{ ...place, ...input, client: { address: call.remoteAddress, whenSilent } },
-          user: undefined,
+          ...{ ...place, ...input, user: undefined },
+          client: { address: call.remoteAddress, name: `${mount.uuid}/${place.name}`, whenSilent },
         }
         const who = () => (attempt.user === undefined ? {} : { user: place.name })
         return reports.watch({ call, mount, who }, async () => {
           const auth = await method.login(attempt)
           const reply = await issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth })
-          await lockouts.noteLogin(place)
+          await method.noteLogin(attempt)
           await method.renewHash(attempt)
           return reply
         })

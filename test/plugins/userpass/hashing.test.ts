@@ -1,9 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
 import { availableParallelism } from 'node:os'
 import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { pino } from 'pino'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { HashingQueue } from '../../../src/plugins/userpass/passwords/hashing-queue.ts'
+import { Passwords } from '../../../src/plugins/userpass/passwords/passwords.ts'
+import { systemRandom } from '../../../src/lib/random.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 import { startUserpassServer } from './userpass-server.ts'
 
 /** Takes about 100 ms. */
@@ -41,6 +46,67 @@ test('clients that disconnect leave the queue before their passwords are hashed'
     .poll(() => lines.filter((line) => line.includes('"reason":"client_gone"')).length)
     .toBeGreaterThan(0)
 })
+
+test('a name that was locked while a login waited costs no hash', async () => {
+  const limits = { atOnce: 1, waiting: 1, reserved: 0, waitingOfClient: 1 }
+  const queue = new HashingQueue({ limits, pace: () => () => 0, clock: new FakeClock() })
+  const passwords = new Passwords({ queue, cost: dearHashes, random: systemRandom })
+  const client = { address: '192.0.2.1', name: 'bob', whenSilent: () => () => undefined }
+  const checkAgain = () => {
+    throw new Error('locked')
+  }
+
+  // hashing would fail, because this is no hash
+  const refused = passwords.matches({ password: 'x', hash: 'none', bcryptCost: 0, client, checkAgain })
+
+  await expect(refused).rejects.toThrow('locked')
+})
+
+/** Sends logins from a loopback address without a pause, until the returned function is called. */
+function flood(url: string, localAddress: string): () => void {
+  const agent = new Agent({ keepAlive: true })
+  let isOver = false
+  const send = () => {
+    if (isOver) return
+    const sent = request(url, { method: 'POST', agent, localAddress }, (answer) => {
+      answer.resume().once('end', send)
+    })
+    sent.on('error', () => undefined).end(JSON.stringify({ password: 'guess' }))
+  }
+  send()
+  return () => {
+    isOver = true
+    agent.destroy()
+  }
+}
+
+/** Only Linux has all of 127.0.0.0/8. */
+test.skipIf(process.platform !== 'linux')(
+  'beside 16 addresses with nine guesses each, a right password from another address logs in',
+  async () => {
+    await using server = await startUserpassServer({ passwordCost: { memory: 4_096, passes: 2 } })
+    const { path } = await server.mount()
+    const urlOf = (name: string) => `${server.url}/v1/${path}/login/${name}`
+    const ends: (() => void)[] = []
+    for (let address = 0; address < 16; address += 1)
+      for (let login = 0; login < 9; login += 1)
+        ends.push(flood(urlOf(`guess-${address}-${login}`), `127.0.1.${address + 1}`))
+    onTestFinished(() => {
+      for (const end of ends) end()
+    })
+    const tries = async (localAddress: string) => {
+      const sent = request(urlOf('bob'), { method: 'POST', localAddress })
+      sent.end(JSON.stringify({ password: 'pw' }))
+      const [answer] = await once(sent, 'response')
+      answer.resume()
+      return answer.statusCode
+    }
+    // an address of the flood has no place left
+    await expect.poll(() => tries('127.0.1.1')).toBe(429)
+
+    expect(await tries('127.0.2.1')).toBe(200)
+  },
+)
 
 test.skipIf(process.platform !== 'linux')('the threads that hash yield to all others', async () => {
   await using server = await startUserpassServer()

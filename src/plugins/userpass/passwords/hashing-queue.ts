@@ -1,6 +1,8 @@
+import { RecordCache } from '../../../core/record-cache.ts'
 import { refuse } from '../../../errors.ts'
 import { countedAddress } from '../../../lib/address.ts'
 import type { Pace } from '../../../lib/busy-pace.ts'
+import type { Clock } from '../../../lib/clock.ts'
 import { Turns } from '../../../lib/turns.ts'
 
 export type HashingLimits = {
@@ -8,78 +10,140 @@ export type HashingLimits = {
   readonly atOnce: number
   /** Logins that wait, of all clients together. */
   readonly waiting: number
+  /** How many of these places are kept for names and addresses with a recent success. */
+  readonly reserved: number
   /** Logins of one client address that wait. */
   readonly waitingOfClient: number
+}
+
+export type HashingQueueParts = {
+  readonly limits: HashingLimits
+  readonly pace: Pace
+  readonly clock: Clock
 }
 
 /** Who waits for a hash. */
 export type Client = {
   readonly address: string
+  /** Of the user, and the mount. */
+  readonly name: string
   /** Calls `listener` when the client has ended its side, until the returned function is called. */
   whenSilent(listener: () => void): () => void
 }
 
-type Turn = () => void
+/** A place in the queue: who takes turns with others, and whether a login of this address or name succeeded. */
+type Place = { readonly owner: string; readonly isKnown: boolean }
+type Waiting = Place & { begin(): void; refuse(): void }
+
+const maxSuccesses = 20_000
+const recentMs = 86_400_000
 
 /**
  * Hashes take turns: so many at once, that other work has processors left. Logins that wait are limited, and
- * client addresses take turns. A client that disconnects leaves. docs/limits.md#passwords
+ * client addresses take turns. A few addresses cannot take all places: a client with nothing waiting displaces the
+ * last login of the one with most, and some places are for names and addresses with a recent success. A client
+ * that disconnects leaves. docs/limits.md#passwords
  */
 export class HashingQueue {
-  readonly #limits: HashingLimits
-  readonly #pace: Pace
-  readonly #turns = new Turns<Turn>()
-  readonly #waitingByClient = new Map<string, number>()
-  #waiting = 0
+  readonly #parts: HashingQueueParts
+  readonly #turns = new Turns<Waiting>()
+  /** The logins that wait, in order of arrival. */
+  readonly #logins = new Set<Waiting>()
+  /** When a login of an address, or of a name, last succeeded. */
+  readonly #successes = new RecordCache<{ readonly at: number }>(maxSuccesses)
   #running = 0
 
-  constructor(limits: HashingLimits, pace: Pace) {
-    this.#limits = limits
-    this.#pace = pace
+  constructor(parts: HashingQueueParts) {
+    this.#parts = parts
   }
 
   /** Runs the hashes of a login. Throws `throttled` if too many wait, or if the client goes before its turn. */
-  async login<T>({ address, whenSilent }: Client, work: () => Promise<T>): Promise<T> {
-    if (this.#isFull) await this.#wait(countedAddress(address), whenSilent)
+  async login<T>(client: Client, work: () => Promise<T>): Promise<T> {
+    if (this.#isFull) await this.#wait(client)
     else this.#running += 1
     return this.#run(work)
   }
 
   /** Runs the hash of a password that somebody with the right to do so sets: it waits, but is never refused. */
   async write<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#isFull) await new Promise<void>((resolve) => this.#turns.add('', resolve))
+    if (this.#isFull)
+      await new Promise<void>((begin) =>
+        this.#turns.add('', { owner: '', isKnown: true, begin, refuse: begin }),
+      )
     else this.#running += 1
     return this.#run(work)
   }
 
-  get #isFull(): boolean {
-    return this.#running >= this.#limits.atOnce
+  /** From now on, this name and this address get the places that are kept for them. */
+  noteSuccess(client: Pick<Client, 'address' | 'name'>): void {
+    const success = { at: this.#parts.clock.now() }
+    for (const owner of ownersOf(client)) this.#successes.set(owner, success)
   }
 
-  async #wait(client: string, whenSilent: Client['whenSilent']): Promise<void> {
-    const own = this.#waitingByClient.get(client) ?? 0
-    if (this.#waiting >= this.#limits.waiting || own >= this.#limits.waitingOfClient)
-      throw refuse('throttled', 'too many logins are waiting', {
-        reason: 'too_many_logins',
-        retryAfterSeconds: 1,
-      })
-    this.#count(client, 1)
-    const { promise, resolve: turn, reject } = Promise.withResolvers<void>()
-    this.#turns.add(client, turn)
-    const stopListening = whenSilent(() => {
-      this.#turns.remove(client, turn)
+  get #isFull(): boolean {
+    return this.#running >= this.#parts.limits.atOnce
+  }
+
+  async #wait(client: Client): Promise<void> {
+    const place = this.#placesOf(client).find((each) => this.#hasRoomFor(each))
+    if (place === undefined) throw tooMany()
+    const { promise, resolve: begin, reject } = Promise.withResolvers<void>()
+    const login = { ...place, begin, refuse: () => reject(tooMany()) }
+    this.#logins.add(login)
+    this.#turns.add(login.owner, login)
+    const stopListening = client.whenSilent(() => {
+      this.#remove(login)
       reject(refuse('throttled', 'the client has disconnected', { reason: 'client_gone' }))
     })
     try {
       await promise
     } finally {
       stopListening()
-      this.#count(client, -1)
     }
   }
 
+  /** Best first: whoever floods the server with a known name takes places of that name only. */
+  #placesOf(client: Client): Place[] {
+    const [address, name] = ownersOf(client)
+    const known = [address, name].filter((owner) => this.#hasSucceeded(owner))
+    return [...known.map((owner) => ({ owner, isKnown: true })), { owner: address, isKnown: false }]
+  }
+
+  #hasSucceeded(owner: string): boolean {
+    const success = this.#successes.get(owner)
+    return success !== undefined && this.#parts.clock.now() < success.at + recentMs
+  }
+
+  /** Whether there is room, or can be made. */
+  #hasRoomFor({ owner, isKnown }: Place): boolean {
+    const { waiting, waitingOfClient, reserved } = this.#parts.limits
+    const all = [...this.#logins]
+    const own = all.filter((login) => login.owner === owner).length
+    if (own >= waitingOfClient) return false
+    const strangers = all.filter((login) => !login.isKnown)
+    const crowd = !isKnown && strangers.length >= waiting - reserved ? strangers : all
+    if (crowd === all && all.length < waiting) return true
+    return own === 0 && this.#displaceOne(crowd)
+  }
+
+  /** Refuses the last login of the one with most, if that is more than one. */
+  #displaceOne(crowd: readonly Waiting[]): boolean {
+    const byOwner = [...Map.groupBy(crowd, ({ owner }) => owner).values()]
+    const most = byOwner.reduce((longest, own) => (own.length > longest.length ? own : longest), [])
+    const last = most.at(-1)
+    if (last === undefined || most.length === 1) return false
+    this.#remove(last)
+    last.refuse()
+    return true
+  }
+
+  #remove(login: Waiting): void {
+    this.#logins.delete(login)
+    this.#turns.remove(login.owner, login)
+  }
+
   async #run<T>(work: () => Promise<T>): Promise<T> {
-    const ended = this.#pace()
+    const ended = this.#parts.pace()
     try {
       return await work()
     } finally {
@@ -92,14 +156,19 @@ export class HashingQueue {
   /** The next one takes the place. */
   #leave(): void {
     const next = this.#turns.next()
-    if (next === undefined) this.#running -= 1
-    else next()
-  }
-
-  #count(client: string, change: 1 | -1): void {
-    const count = (this.#waitingByClient.get(client) ?? 0) + change
-    this.#waiting += change
-    if (count === 0) this.#waitingByClient.delete(client)
-    else this.#waitingByClient.set(client, count)
+    if (next === undefined) {
+      this.#running -= 1
+      return
+    }
+    this.#logins.delete(next)
+    next.begin()
   }
 }
+
+const ownersOf = ({ address, name }: Pick<Client, 'address' | 'name'>): [string, string] => [
+  `address ${countedAddress(address)}`,
+  `name ${name}`,
+]
+
+const tooMany = () =>
+  refuse('throttled', 'too many logins are waiting', { reason: 'too_many_logins', retryAfterSeconds: 1 })

@@ -23,6 +23,8 @@ export type Comparison = {
   /** The highest cost of the mount's bcrypt hashes; 0 without any. */
   readonly bcryptCost: number
   readonly client: Client
+  /** Called when it is this login's turn; what it throws refuses the login without the work. */
+  checkAgain(): void
 }
 
 const maxBytes = 4096
@@ -58,11 +60,16 @@ export class Passwords {
     return isBcrypt(hash) || !hasCost(hash, this.#parts.cost)
   }
 
+  /** The client has logged in: a flood of other logins must not keep its next ones out. */
+  noteSuccess(client: Client): void {
+    this.#parts.queue.noteSuccess(client)
+  }
+
   /**
    * Whether the password has the hash. The work is the same for every hash of a mount, and without one. Throws
    * `throttled` if too many logins wait, or if the client goes while it waits.
    */
-  async matches({ password, hash, client, ...mount }: Comparison): Promise<boolean> {
+  async matches({ password, hash, client, checkAgain, ...mount }: Comparison): Promise<boolean> {
     const bytes = Buffer.from(password)
     // nobody has such a password, so its refusal tells nothing
     if (bytes.length > maxBytes) return false
@@ -70,7 +77,10 @@ export class Passwords {
     const own = imported === undefined ? hash : undefined
     const cost = Math.max(mount.bcryptCost, imported === undefined ? 0 : bcryptCost(imported))
     const hashes = { own: own ?? this.#dummy, imported, bcryptCost: cost }
-    const matches = await this.#parts.queue.login(client, () => matchesOf(bytes, hashes))
+    const matches = await this.#parts.queue.login(client, async () => {
+      checkAgain()
+      return await matchesOf(bytes, hashes)
+    })
     return (own !== undefined && matches.own) || matches.imported
   }
 }
