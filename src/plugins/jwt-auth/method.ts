@@ -20,7 +20,7 @@ import type { Attempt } from './attempt.ts'
 import { type ExplainInput, type Explanation, explainLogin } from './explain/explain.ts'
 import { bareTrace, traceOf } from './explain/login-trace.ts'
 import { type Finding, lintRole, lintWrite } from './explain/lint.ts'
-import { LoginFailures } from './explain/login-failures.ts'
+import { LoginFailures, maxRecordedToken } from './explain/login-failures.ts'
 import type { ReportedMount } from './explain/login-reports.ts'
 import { type RefusedConfig, shownStatus } from './explain/status.ts'
 import { CheckQueue } from './check-queue.ts'
@@ -273,8 +273,9 @@ export class JwtMethod {
       traceOf: (login) => {
         const { outbound, clock } = this.#parts
         const { maxTokenSize } = this.#keysetParts.limits
-        // a series of bad tokens must not make the server check each of them twice
-        if (login.path === 'login' && !this.#traces.take(mount.uuid))
+        // neither a long token nor a series of bad ones may make the server check them twice
+        const isLong = login.attempt.token.length > maxRecordedToken
+        if (login.path === 'login' && (isLong || !this.#traces.take(mount.uuid)))
           return Promise.resolve(bareTrace(login.reason))
         return traceOf(login, { state: place.state, outbound, maxTokenSize, now: () => clock.now() })
       },

@@ -16,11 +16,13 @@ const maxDepth = 128
  * the most groups of a person, 20,000.
  */
 const maxValues = 30_000
+/** A member costs several times as much as an element of a list, and nobody has so many claims. */
+const maxMembers = 5_000
 const needsCare = /\d{16}|\\u[dD][89a-fA-F]/
 
 /**
  * Parses a JSON object; null for the text `null`; undefined for anything else, for a duplicate member name in
- * any object, for nesting deeper than 128, and for more than 30,000 values. Integers beyond 2^53 become
+ * any object, for nesting deeper than 128, and for more than 30,000 values or 5,000 members. Integers beyond 2^53 become
  * bigints, and such fractions their integer part (with more than 400 digits they stay infinite, which equals
  * nothing), so that two different numbers never compare equal. Lone surrogates become U+FFFD, as they would
  * on their way to storage. Time and memory grow linearly with the text.
@@ -52,7 +54,7 @@ function carefully(_name: string, value: unknown, context: { source?: string }):
 }
 
 /**
- * Counts colons outside strings; undefined if there are too many values or the nesting is too deep. The text
+ * Counts colons outside strings; undefined if there are too many of them, or of values, or the nesting is too deep. The text
  * need not be JSON.
  */
 function countColons(text: string): number | undefined {
@@ -66,7 +68,7 @@ function countColons(text: string): number | undefined {
         at = endOfString(text, at)
         break
       case 0x3a:
-        colons++
+        if (++colons > maxMembers) return undefined
         break
       case 0x7b:
       case 0x5b:

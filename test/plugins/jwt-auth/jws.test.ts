@@ -189,6 +189,16 @@ describe('payload', () => {
   })
 
   test.each([
+    ['5,000 members are read', 4_998, true],
+    ['one member more is malformed', 4_999, false],
+  ])('%s, and colons inside strings do not count', (_name, members, isRead) => {
+    const many = Array.from({ length: members }, (_, at) => `"c${at}":1`)
+    const text = `{"pad":"${':'.repeat(20_000)}","inner":{${many.join()}}}`
+
+    expect(parseStrictObject(text) !== undefined).toBe(isRead)
+  })
+
+  test.each([
     ['"'.repeat(400_000)],
     ['{"a":'.repeat(90_000)],
     [':'.repeat(400_000)],

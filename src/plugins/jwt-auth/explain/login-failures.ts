@@ -74,11 +74,8 @@ export type FailureFilter = {
 
 const maxClaims = 32
 const maxName = 64
-/**
- * An unverified token is parsed only up to this many characters: it was refused, and should not cost much
- * more.
- */
-const maxTokenSize = 32 * 1024
+/** Longer tokens are not looked at once more: they were refused, and should not cost much more. */
+export const maxRecordedToken = 32 * 1024
 
 /**
  * The most recent refused logins of one mount, in memory. Claims are kept as keyed hashes, so that a known
@@ -184,7 +181,8 @@ function withoutUnknownName(check: ExplainedCheck, hash: KeyedHash): ExplainedCh
 const hashed = (hash: KeyedHash, text: string): string => `hmac-sha256:${hash(text, 'hex')}`
 
 function readToken(token: string, hash: KeyedHash): Pick<LoginFailure, 'alg' | 'kid' | 'claims'> {
-  const jws = token === '' || token.length > maxTokenSize ? undefined : parseJws(token, { maxTokenSize })
+  const isRead = token !== '' && token.length <= maxRecordedToken
+  const jws = isRead ? parseJws(token, { maxTokenSize: maxRecordedToken }) : undefined
   if (jws === undefined || 'malformed' in jws) return { alg: '', kid: '', claims: {} }
   const claims = Object.entries(parseClaims(jws.payload) ?? {}).slice(0, maxClaims)
   return {

@@ -85,6 +85,18 @@ describe('explain by the request id of a refused login by JWT', () => {
     })
   })
 
+  test('of a long token, only the refusing check is recorded', async () => {
+    const mount = await fixture.mount()
+    const groups = Array.from({ length: 5_000 }, (_, at) => `group-${at}`)
+    const refused = await fixture.login(mount, { jwt: await fixture.sign({ aud: 'x', groups }) })
+
+    const explained = await fixture.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })
+
+    expect(checksOf(explained.body['data'])).toEqual([
+      expect.objectContaining({ name: 'audience', verdict: 'fail', reason: 'audience_mismatch', seen: null }),
+    ])
+  })
+
   test('for very many refusals in a row, only the refusing check is recorded', async () => {
     const clock = new FakeClock()
     await using quick = await openLoginFixture({ clock })
