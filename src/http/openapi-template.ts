@@ -87,11 +87,17 @@ export const withDefault = ({
   jsonSchema: z.core.JSONSchema.BaseSchema
 }) => {
   if (zodSchema._zod.def.type === 'default')
-    jsonSchema.default = zodSchema._zod.def.defaultValue as typeof jsonSchema.default
+    jsonSchema.default = sentDefault(jsonSchema, zodSchema._zod.def.defaultValue)
   if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
   const { examples } = z.globalRegistry.get(zodSchema) ?? {}
   if (Array.isArray(examples)) jsonSchema.examples = examples
 }
+
+/** A duration is a text on the wire, and a number of seconds in the server. */
+const sentDefault = ({ type }: z.core.JSONSchema.BaseSchema, value: unknown) =>
+  (type === 'string' && typeof value === 'number'
+    ? String(value)
+    : value) as z.core.JSONSchema.BaseSchema['default']
 
 const noToken: Record<DocumentedRoute['token'], readonly Record<string, readonly string[]>[] | undefined> = {
   required: undefined,

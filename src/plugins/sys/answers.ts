@@ -125,7 +125,10 @@ export const answers = {
     example: { keys: ['team/'], key_info: { 'team/': exampleNamespace } },
   },
   namespace: { output: namespace, example: exampleNamespace },
-  namespaceEnds: { output: z.object({ status: text }).nullable(), example: { status: 'in-progress' } },
+  namespaceEnds: {
+    output: z.unknown().describe('The status `in-progress`; null for a namespace that does not exist'),
+    example: { status: 'in-progress' },
+  },
   shownNamespaces: { output: z.object({ keys: texts }), example: { keys: ['team/'] } },
   unlockKey,
   maybeWarned,
@@ -188,7 +191,7 @@ export const answers = {
       ttl: 3600,
     },
   },
-  renewedLease: { output: z.object({}).loose().nullable(), example: {} },
+  renewedLease: { statuses: [200] },
   revocation: { statuses: [204, 202] },
   leaseCount: {
     output: z.object({ lease_count: count, counts: z.record(text, count) }),

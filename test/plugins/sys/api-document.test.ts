@@ -68,6 +68,32 @@ async function expectSound(document: Json): Promise<void> {
   }
 }
 
+const escaped = (part: string) =>
+  part.replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('{', '%7B').replaceAll('}', '%7D')
+
+/** The places of all schemas that state a default. */
+function* defaultsIn(value: unknown, at: readonly string[] = []): Generator<[string, unknown]> {
+  if (typeof value !== 'object' || value === null) return
+  const isSchema = !['properties', 'responses', 'example', 'examples'].includes(at.at(-1) ?? '')
+  if (isSchema && 'default' in value) yield [at.map(escaped).join('/'), value.default]
+  for (const [key, inner] of Object.entries(value)) yield* defaultsIn(inner, [...at, key])
+}
+
+/** As JSON Schema 2020-12, which OpenAPI 3.1 uses: sound in strict mode, with defaults that conform to their schemas. */
+function expectStrictSchemas(document: Json): void {
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true, validateFormats: false })
+  ajv.addVocabulary(['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components'])
+  ajv.addSchema({ ...document, $id: 'document' })
+  const components = keysOf(document['components']?.['schemas'])
+  for (const name of components) ajv.compile({ $ref: `document#/components/schemas/${escaped(name)}` })
+  const defaults = [...defaultsIn(document)]
+  const nonconforming = defaults.filter(([at, value]) => !ajv.compile({ $ref: `document#/${at}` })(value))
+
+  expect(components.length).toBeGreaterThan(300)
+  expect(defaults.length).toBeGreaterThan(30)
+  expect(nonconforming).toEqual([])
+}
+
 describe('the document', () => {
   test('is bare JSON, for anyone', async () => {
     const answer = await server.anonymous.read(path)
@@ -87,6 +113,31 @@ describe('the document', () => {
     },
   ])('is valid OpenAPI 3.1 for $who', async ({ client, query }) => {
     await expectSound(await documentFor(client(), query))
+  })
+
+  test('has strictly valid schemas for every type of mount', async () => {
+    const types = {
+      ...{ 'auth/people': 'userpass', 'auth/programs': 'approle', 'mounts/first': 'kv-v1' },
+      ...{ 'mounts/second': 'kv-v2', 'mounts/tenant': 'azure' },
+    }
+    for (const [at, type] of Object.entries(types))
+      expect((await server.root.write(`sys/${at}`, { type })).status).toBe(204)
+
+    const document = await documentFor(server.root)
+    for (const at of Object.keys(types)) await server.root.delete(`sys/${at}`)
+
+    expectStrictSchemas(document)
+    await expectSound(document)
+  })
+
+  test('has no envelope whose data is an object or null', async () => {
+    const schemas = (await documentFor(server.root))['components']?.['schemas'] ?? {}
+
+    const data = Object.entries(schemas).filter(([name]) => name.endsWith('-data'))
+    const nullable = data.filter(([, { type }]) => Array.isArray(type))
+
+    expect(data.length).toBeGreaterThan(50)
+    expect(nullable).toEqual([])
   })
 
   test('is valid whatever a mount is called', async () => {

@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 5c140f1cad7132491dc2580cc9129041
+// made by `npm run ui:types` from the server's OpenAPI document 1e594793a380459af49b9cb2928f235a
 
 export interface paths {
     "/health/live": {
@@ -5773,11 +5773,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        "system-namespaces-path-delete-data": ({
-            status: string;
-        } & {
-            [key: string]: unknown;
-        }) | null;
+        "system-namespaces-path-delete-data": unknown;
         "system-namespaces-path-delete-answer": {
             request_id: string;
             lease_id: string;
@@ -5909,9 +5905,6 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        "system-leases-renew-post-data": {
-            [key: string]: unknown;
-        } | null;
         "system-leases-renew-post-input": {
             lease_id: string;
             increment?: string;
@@ -5921,15 +5914,11 @@ export interface components {
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["system-leases-renew-post-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
             [key: string]: unknown;
         };
-        "system-leases-renew-path-post-data": {
-            [key: string]: unknown;
-        } | null;
         "system-leases-renew-path-post-input": {
             lease_id?: string;
             increment?: string;
@@ -5939,7 +5928,6 @@ export interface components {
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["system-leases-renew-path-post-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
@@ -5956,9 +5944,6 @@ export interface components {
         "system-leases-revoke-prefix-path-post-input": {
             sync?: boolean;
         };
-        "system-renew-post-data": {
-            [key: string]: unknown;
-        } | null;
         "system-renew-post-input": {
             lease_id: string;
             increment?: string;
@@ -5968,15 +5953,11 @@ export interface components {
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["system-renew-post-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
             [key: string]: unknown;
         };
-        "system-renew-path-post-data": {
-            [key: string]: unknown;
-        } | null;
         "system-renew-path-post-input": {
             lease_id?: string;
             increment?: string;
@@ -5986,7 +5967,6 @@ export interface components {
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            data: components["schemas"]["system-renew-path-post-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
