@@ -40,6 +40,7 @@ export function addResources(tenant: Tenant, createdAt: number): { directory: Pr
     orders: add(randomUUID(), 'orders', [
       makeRole('Orders.Read'),
       makeRole('Orders.Write'),
+      makeRole('', { displayName: 'Everything' }),
       makeRole('Orders.Retired', { isEnabled: false }),
       makeRole('Orders.Approve', { allowedMemberTypes: ['User'] }),
     ]),

@@ -58,7 +58,8 @@ export const offeredRole = ({ appRoles }: Pick<Resource, 'appRoles'>, { role_id,
 function roleAt(resource: Resource, wanted: AppRole): AppRole {
   const { id, appId } = resource
   const { role_id, role_name } = wanted
-  const role = offeredRole(resource, wanted)
+  // an app role upstream may have no name
+  const role = role_id === '' && role_name === '' ? undefined : offeredRole(resource, wanted)
   if (role !== undefined) return { app_id: appId, resource_id: id, role_name: role.value, role_id: role.id }
   const asked = role_id === '' ? `role_name: '${excerpt(role_name)}'` : `role_id: '${excerpt(role_id)}'`
   throw refuse('invalid', `no app role found for ${asked}`)

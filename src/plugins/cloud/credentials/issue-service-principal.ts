@@ -6,6 +6,7 @@ import { joinGroup } from '../upstream/join-group.ts'
 import { issuedOf, newCertificate, type NewCertificate } from './issue-certificate.ts'
 import { type NewCredential, secretEnd } from './new-credential.ts'
 import { credentialTypeOf } from '../federation/federated-role.ts'
+import { checkScope } from '../roles/resolve-roles-and-groups.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import {
   type AddedPassword,
@@ -115,6 +116,7 @@ function planOf(
     displayName: displayNameOf(name, random.uuid()),
     tag: tagOf(state.accessor, call.correlationId),
     assignments: (roles ?? []).map(({ role_id: roleDefinitionId, scope }) => {
+      checkScope(scope)
       const uuid = random.uuid()
       return { name: uuid, id: assignmentId(scope, uuid), scope, roleDefinitionId }
     }),

@@ -9,7 +9,7 @@ import { joinGroup } from '../upstream/join-group.ts'
 import { assignmentId, displayNameOf, tagOf } from '../upstream/object-names.ts'
 import { isGone, isNewObject } from '../upstream/removal.ts'
 import { forEachOf, type UpstreamWork } from '../upstream-work.ts'
-import type { ManagedApplication, RoleRecord } from './role-record.ts'
+import { type ManagedApplication, rightKey, type RoleRecord } from './role-record.ts'
 
 /**
  * The application of a `persist_app` role after a change, and what the write that stores the role must do.
@@ -92,8 +92,8 @@ export async function changePersistedApplication(
   work: UpstreamWork,
 ): Promise<PersistedChange> {
   const wanted = rightsOf(role)
-  const isWanted = (assignment: Assignment) =>
-    wanted.roles.some((granted) => isSameRight(granted, assignment))
+  const wantedKeys = new Set(wanted.roles.map(rightKey))
+  const isWanted = (assignment: Assignment) => wantedKeys.has(rightKey(assignment))
   const isWantedGroup = (id: string) => wanted.groups.includes(id)
   const grants = new Set(wanted.appRoles.map(grantOf))
   const { app_roles: held = [], ...bare } = before
@@ -113,11 +113,6 @@ export async function changePersistedApplication(
   const areNew = since !== undefined && isNewObject(since, work.clock)
   return { ...(await addRights(kept, wanted, work)), removals: rightsRemovals(dropped), areNew }
 }
-
-const isSameRight = (
-  a: Pick<Assignment, 'role_id' | 'scope'>,
-  b: Pick<Assignment, 'role_id' | 'scope'>,
-): boolean => a.role_id === b.role_id && a.scope === b.scope
 
 /** Intents to remove every right that an application has. */
 export function rightsRemovals({
@@ -146,13 +141,15 @@ const missingAssignments = (
   before: ManagedApplication,
   wanted: WantedRights,
   random: Random,
-): NewAssignment[] =>
-  wanted.roles
-    .filter((granted) => !before.role_assignments.some((assignment) => isSameRight(granted, assignment)))
+): NewAssignment[] => {
+  const held = new Set(before.role_assignments.map(rightKey))
+  return wanted.roles
+    .filter((granted) => !held.has(rightKey(granted)))
     .map(({ role_id, scope }) => {
       const name = random.uuid()
       return { name, id: assignmentId(scope, name), role_id, scope }
     })
+}
 
 /** Adds the rights that are missing. If one cannot be added, those added before are undone. */
 async function addRights(

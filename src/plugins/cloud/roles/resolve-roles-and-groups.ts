@@ -1,6 +1,6 @@
 import { refuse } from '../../../errors.ts'
 import { excerpt } from '../../../lib/go/text.ts'
-import type { GrantedRole, JoinedGroup } from './role-record.ts'
+import { type GrantedRole, type JoinedGroup, rightKey } from './role-record.ts'
 import {
   classify,
   dynamicGroupAdvice,
@@ -9,6 +9,7 @@ import {
   type RoleDefinition,
   UpstreamError,
 } from '../upstream/index.ts'
+import { resourcePath } from '../upstream/resource-path.ts'
 import { orRefuse, type UpstreamWork } from '../upstream-work.ts'
 
 type Lookup = Pick<UpstreamWork, 'state' | 'upstream' | 'call'>
@@ -22,19 +23,30 @@ export async function resolveRoles(roles: readonly GrantedRole[], lookup: Lookup
   const seen = new Set<string>()
   const resolved: GrantedRole[] = []
   for (const { role_name, role_id, scope } of roles) {
-    if (!isPathInUrl(scope)) throw refuse('invalid', `invalid scope: '${excerpt(scope)}'`)
+    checkScope(scope)
     const asked = role_id === '' ? `name ${role_name}` : `id ${role_id}`
     const definition =
       found.get(asked) ??
       (await (role_id === '' ? roleByName(role_name, scope, lookup) : roleById(role_id, scope, lookup)))
     found.set(asked, definition)
-    const pair = JSON.stringify([definition.id, scope])
-    if (seen.has(pair))
+    const role = { role_name: definition.roleName, role_id: definition.id, scope }
+    const key = rightKey(role)
+    if (seen.has(key))
       throw refuse('invalid', `duplicate role_id and scope: '${definition.id}', '${excerpt(scope)}'`)
-    seen.add(pair)
-    resolved.push({ role_name: definition.roleName, role_id: definition.id, scope })
+    seen.add(key)
+    resolved.push(role)
   }
   return resolved
+}
+
+/**
+ * Refuses a scope that cannot be used. None at all would be the root of the tenant. Checked again whenever a
+ * stored role is used, because earlier versions stored roles without.
+ */
+export function checkScope(scope: string): void {
+  if (scope === '')
+    throw refuse('invalid', "invalid scope: '': each role needs a scope; the root of the tenant is '/'")
+  if (resourcePath(scope) === undefined) throw refuse('invalid', `invalid scope: '${excerpt(scope)}'`)
 }
 
 const definitionPath = /(?:^|\/)providers\/microsoft\.authorization\/roledefinitions\/[^/]+\/?$/i
@@ -50,7 +62,7 @@ async function atScopeIfDenied<Result>(
   try {
     return await look(undefined)
   } catch (error) {
-    if (scope === '' || !(error instanceof UpstreamError) || classify(error).kind !== 'denied') throw error
+    if (!(error instanceof UpstreamError) || classify(error).kind !== 'denied') throw error
   }
   return await look(scope)
 }
@@ -67,7 +79,7 @@ async function roleById(
       ? id
       : `${place}/providers/Microsoft.Authorization/roleDefinitions/${definitionName.exec(id)?.[0] ?? ''}`
   const unknown = () => refuse('invalid', `no role found for role_id: '${excerpt(id)}'`)
-  if (!isPathInUrl(id) || !definitionPath.test(id)) throw unknown()
+  if (resourcePath(id) === undefined || !definitionPath.test(id)) throw unknown()
   try {
     return await atScopeIfDenied(
       (place) => upstream.resourceManager.getRoleDefinition(idAt(place), call),
@@ -84,6 +96,7 @@ async function roleByName(
   scope: string,
   { state, upstream, call }: Lookup,
 ): Promise<RoleDefinition> {
+  if (name === '') return onlyMatch([], name, { what: 'role', by: 'ID' })
   const found = atScopeIfDenied(
     (place) => upstream.resourceManager.findRoleDefinitions(name, place, call),
     scope,
@@ -146,19 +159,10 @@ async function groupById(id: string, { state, upstream, call }: Lookup): Promise
 }
 
 async function groupByName(name: string, { state, upstream, call }: Lookup): Promise<Group> {
+  if (name === '') return onlyMatch([], name, { what: 'group', by: 'ObjectID' })
   const hits = await orRefuse(
     `unable to lookup ${state.names.word} group`,
     upstream.directory.findGroups(name, call),
   )
   return onlyMatch(hits, name, { what: 'group', by: 'ObjectID' })
 }
-
-const endsPath = /[?#\\\u0000-\u001f\u007f]/
-const isDots = /^(?:\.|%2e){1,2}$/i
-
-/**
- * Whether a text can be put into the path of a URL: nothing in it ends the path or climbs out of it.
- * docs/contract/cloud.md#looking-up-roles
- */
-const isPathInUrl = (text: string): boolean =>
-  !endsPath.test(text) && !text.split('/').some((segment) => isDots.test(segment))

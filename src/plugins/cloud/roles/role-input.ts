@@ -199,8 +199,8 @@ const isObject = (value: JsonValue): value is JsonObject =>
 
 const readRole = (item: JsonObject): GrantedRole => ({
   role_name: textOf(item, 'role_name'),
-  role_id: textOf(item, 'role_id'),
-  scope: textOf(item, 'scope'),
+  role_id: textOf(item, 'role_id').trim(),
+  scope: textOf(item, 'scope').trim(),
 })
 
 const readGroup = (item: JsonObject): JoinedGroup => ({
@@ -215,8 +215,11 @@ const readAppRole = (item: JsonObject): AppRole => ({
   role_id: textOf(item, 'role_id'),
 })
 
+/** A member under its name in any letter case, as the reference reads it. */
 function textOf(item: JsonObject, member: string): string {
-  const value = item[member] ?? ''
+  const [name, another] = Object.keys(item).filter((key) => key.toLowerCase() === member)
+  if (another !== undefined) throw new JsonSyntaxError(`expected ${member} once`)
+  const value = (name === undefined ? null : item[name]) ?? ''
   if (typeof value !== 'string') throw new JsonSyntaxError(`expected ${member} to be a string`)
   if (value.length > longestMember)
     throw new JsonSyntaxError(`expected ${member} to have at most ${longestMember} characters`)

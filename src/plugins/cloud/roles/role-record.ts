@@ -5,6 +5,22 @@ import { appRole, appRoleAssignment } from '../app-roles/app-role.ts'
 /** An Azure role at one scope, with its name and id upstream. docs/contract/cloud.md#looking-up-roles */
 const grantedRole = z.object({ role_name: z.string(), role_id: z.string(), scope: z.string() })
 
+type Right = Pick<z.output<typeof grantedRole>, 'role_id' | 'scope'>
+
+/**
+ * Equal for rights that are one right upstream, which ignores case and slashes at the ends, and knows a role
+ * definition by its name at every scope.
+ */
+export const rightKey = ({ role_id, scope }: Right): string =>
+  JSON.stringify([segmentsOf(role_id).at(-1), ...segmentsOf(scope)])
+
+const segmentsOf = (id: string): string[] =>
+  id
+    .toLowerCase()
+    .split('/')
+    .map((segment) => segment.trim())
+    .filter((segment) => segment !== '')
+
 /** A group that credentials join. docs/contract/cloud.md#looking-up-groups */
 const joinedGroup = z.object({ group_name: z.string(), object_id: z.string() })
 

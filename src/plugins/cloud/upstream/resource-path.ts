@@ -1,12 +1,12 @@
 /**
  * Converts a scope or id of Resource Manager to the path of a URL, with one leading slash and encoded
- * segments. The empty text is the root of the tenant. Undefined if the text must not be put into a URL
+ * segments. `/` is the root of the tenant. Undefined if the text must not be put into a URL
  * because it has `?`, `#`, `\`, control characters or the segments `.` or `..`.
  * docs/contract/cloud.md#looking-up-roles.
  */
 export function resourcePath(text: string): string | undefined {
   if (text.length > 2048 || /[?#\\\u0000-\u001f\u007f]/.test(text) || !text.isWellFormed()) return undefined
   const segments = text.split('/').filter((segment) => segment !== '')
-  if (segments.some((segment) => segment === '.' || segment === '..')) return undefined
+  if (segments.some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment))) return undefined
   return segments.map((segment) => `/${encodeURIComponent(segment)}`).join('')
 }

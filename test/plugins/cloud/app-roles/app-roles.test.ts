@@ -89,6 +89,9 @@ describe('a role', () => {
       () => [order('Orders.Read'), order('Orders.Read')],
       /^duplicate role_id and app_id: '[0-9a-f-]{36}', '[0-9a-f-]{36}'$/,
     ],
+    ['neither a name nor an id', () => [{ app_id: fixture.directory.orders.appId }], /^no app role found/],
+    ['a misspelt id', () => [{ ...order(''), roleId: 'x' }], /^no app role found for role_name: ''$/],
+    ['no resource', () => [{ role_name: 'Orders.Read' }], /^no service principal found for app_id: ''$/],
     [
       'more than fifty',
       () => Array.from({ length: 51 }, () => groupRead),

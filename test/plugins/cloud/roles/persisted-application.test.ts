@@ -113,6 +113,25 @@ describe('a role with persist_app', () => {
     expect(await debris()).toEqual([])
   })
 
+  test('keeps a right whose scope is spelled otherwise', async () => {
+    const name = newName()
+    const id = await persisted(name)
+    const before = thingsOf(id)
+    fixture.directory.journal.clear()
+    const roles = [
+      { ...owner('web'), scope: `${fixture.scope('web').toUpperCase()}/` },
+      {
+        role_id: `/providers/Microsoft.Authorization/roleDefinitions/${guids.reader}`,
+        scope: fixture.scope('data'),
+      },
+    ]
+
+    expect(await write(name, lists(roles, ['foo', 'bar']))).toMatchObject({ status: 204, text: '' })
+
+    expect(fixture.directory.journal.entries({ operation: 'putRoleAssignment' })).toEqual([])
+    expect(thingsOf(id)).toEqual(before)
+  })
+
   test('loses a right that was just granted, also if its removal does not find it yet', async () => {
     const name = newName()
     const id = await persisted(name)

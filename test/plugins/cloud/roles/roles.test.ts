@@ -143,6 +143,26 @@ describe('a role is read as written', () => {
     expect(await read(name)).toEqual({ ...empty, cloud_groups: [group('foo')] })
   })
 
+  test('the names of members have any letter case, and blanks around a scope or an id do not count', async () => {
+    const name = newName()
+    const cloud_roles = granted(
+      { Role_Name: 'Owner', Scope: ` ${fixture.scope('web')} ` },
+      { ROLE_ID: ` ${fixture.definition(guids.contributor)} `, SCOPE: fixture.scope('data') },
+    )
+    const cloud_groups = granted(
+      { Group_Name: 'foo' },
+      { OBJECT_ID: fixture.directory.groupIds['bar'] ?? '' },
+    )
+
+    expect((await write(name, { cloud_roles, cloud_groups })).status).toBe(204)
+
+    expect(await read(name)).toEqual({
+      ...empty,
+      cloud_roles: [owner('web'), contributor('data')],
+      cloud_groups: [group('foo'), group('bar')],
+    })
+  })
+
   test('absent fields keep their value, even permanently_delete', async () => {
     const name = newName()
     const body = {
@@ -246,6 +266,54 @@ describe('a refused write stores nothing', () => {
       body: () => ({ cloud_roles: granted(owner(), { role_name: 'Owner', scope: fixture.scope() }) }),
       text: (): string =>
         `duplicate role_id and scope: '${fixture.definition(guids.owner)}', '${fixture.scope()}'`,
+    },
+    ...[
+      { row: 'in capitals', change: (scope: string) => ({ scope: scope.toUpperCase() }) },
+      { row: 'with blanks', change: (scope: string) => ({ scope: ` ${scope}\t` }) },
+      { row: 'with a final slash', change: (scope: string) => ({ scope: `${scope}/` }) },
+      { row: 'with double slashes', change: (scope: string) => ({ scope: scope.replaceAll('/', '//') }) },
+      {
+        row: 'by its id in capitals',
+        change: () => ({ role_id: ` ${fixture.definition(guids.owner).toUpperCase()}/ ` }),
+      },
+      {
+        row: 'by its id without a subscription',
+        change: () => ({ role_id: `/providers/Microsoft.Authorization/roleDefinitions/${guids.owner}` }),
+      },
+    ].map(({ row, change }) => ({
+      row: `a role twice on one scope, once ${row}`,
+      body: () => ({
+        cloud_roles: granted(owner('web'), {
+          role_name: 'owner',
+          scope: fixture.scope('web'),
+          ...change(fixture.scope('web')),
+        }),
+      }),
+      text: (): string => 'duplicate role_id and scope: ',
+      isPart: true,
+    })),
+    ...['{}', '{"scope":null}', '{"scope":""}', '{"scope":" \\t"}', '{"scopes":"/"}'].map((scope) => ({
+      row: `a role with the scope ${scope}`,
+      body: () => ({ cloud_roles: granted({ role_name: 'Owner', ...(JSON.parse(scope) as object) }) }),
+      text: (): string => "invalid scope: '': each role needs a scope; the root of the tenant is '/'",
+    })),
+    {
+      row: 'one member twice, in other letters',
+      body: () => ({
+        cloud_roles: granted({ role_name: 'Owner', scope: fixture.scope('web'), Scope: '/' }),
+      }),
+      text: (): string => 'expected scope once',
+      isPart: true,
+    },
+    {
+      row: 'a role without name and id',
+      body: () => ({ cloud_roles: granted({ roleName: 'Owner', scope: '/' }) }),
+      text: (): string => "no role found for role_name: ''",
+    },
+    {
+      row: 'a group without name and id',
+      body: () => ({ cloud_groups: granted({ groupName: 'foo' }) }),
+      text: (): string => "no group found for group_name: ''",
     },
     {
       row: 'a group twice',

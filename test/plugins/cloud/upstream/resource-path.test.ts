@@ -8,7 +8,6 @@ test.each([
   { text: '', path: '' },
   { text: '/', path: '' },
   { text: '/resourceGroups/my web (1)', path: '/resourceGroups/my%20web%20(1)' },
-  { text: '/a/%2e%2e/b', path: '/a/%252e%252e/b' },
   { text: '/a/...', path: '/a/...' },
   { text: '/größe', path: '/gr%C3%B6%C3%9Fe' },
 ])('"$text" is converted to "$path"', ({ text, path }) => {
@@ -21,6 +20,7 @@ test.each([
   '/a/../b',
   '/a/./b',
   '..',
+  '/a/%2e%2E/b',
   '/a\\b',
   '/a\nb',
   '/a\u0000',
