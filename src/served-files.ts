@@ -5,10 +5,16 @@ import { CustomHeadersError, readCustomHeaders } from './http/custom-headers.ts'
 import { TlsFileError, type TlsSettings } from './http/tls-files.ts'
 import { TlsIdentity } from './http/tls-identity.ts'
 import type { TlsParts } from './http/web-server.ts'
+import type { Clock } from './lib/clock.ts'
+import { handshakeLog } from './handshake-log.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics/metrics.ts'
 
-type Given = { readonly log: Log; readonly metrics: Pick<Metrics, 'tlsReloaded'> }
+type Given = {
+  readonly log: Log
+  readonly clock: Clock
+  readonly metrics: Pick<Metrics, 'tlsReloaded' | 'refused'>
+}
 
 /** What the server has read from files that SIGHUP reads again: the certificate, and custom headers. */
 export type ServedFiles = {
@@ -21,7 +27,7 @@ export type ServedFiles = {
 
 /** Throws a StartError. */
 export async function openServedFiles(config: Config, given: Given): Promise<ServedFiles> {
-  const tls = await orStartError(openTls(config))
+  const tls = await orStartError(openTls(config, given))
   const common = new CommonHeaders(await orStartError(headersIn(config.customHeadersFile)))
   let file = config.customHeadersFile
   if (tls !== undefined && tls.identity.expiresAt <= Date.now())
@@ -38,12 +44,19 @@ export async function openServedFiles(config: Config, given: Given): Promise<Ser
   }
 }
 
-async function openTls(config: Config): Promise<TlsParts | undefined> {
+async function openTls(config: Config, { log, clock, metrics }: Given): Promise<TlsParts | undefined> {
   const settings = tlsSettings(config)
   if (settings === undefined) return undefined
   const identity = await TlsIdentity.read(settings)
   const http2 = config.http2 ? (await import('./http/http2-sessions.ts')).Http2Sessions : undefined
-  return { identity, http2 }
+  const logRefusal = handshakeLog(log, clock)
+  return {
+    ...{ identity, http2 },
+    onRefused: (refused) => {
+      metrics.refused('handshake')
+      logRefusal(refused)
+    },
+  }
 }
 
 /** Connections that exist keep the former certificate. */

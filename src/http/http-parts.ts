@@ -159,7 +159,6 @@ export function webServerOptions({
       },
     },
     onRefused: (status) => measure?.refused(refusedReason[status]),
-    onHandshakeFailed: () => measure?.refused('handshake'),
   }
 }
 

@@ -49,13 +49,13 @@ export class TlsIdentity {
 
   /** A server that does not listen: each `connection` becomes a `secureConnection`. */
   newServer(options: { readonly handshakeTimeout: number; readonly protocols: Protocols }): Server {
-    const { clientCaFile, requiresClientCertificate } = this.#settings
     const server = createServer({
       ...this.#material.context,
       handshakeTimeout: options.handshakeTimeout,
       ALPNProtocols: [...options.protocols],
-      requestCert: clientCaFile !== undefined,
-      rejectUnauthorized: requiresClientCertificate,
+      requestCert: this.#settings.clientCaFile !== undefined,
+      // a client that may not connect learns why
+      rejectUnauthorized: false,
     })
     this.#servers.add(server)
     server.once('close', () => this.#servers.delete(server))

@@ -8,21 +8,21 @@ import { createListServer, defaultTimeouts, type ListServerOptions } from './lis
 import type { Transport } from './listen-address.ts'
 import type { Receiver } from './listener.ts'
 import type { TlsIdentity } from './tls-identity.ts'
-import { TlsSockets } from './tls-sockets.ts'
+import { type RefusedConnection, TlsSockets } from './tls-sockets.ts'
 
 /** How connections are served. docs/settings.md */
 export type WebServerOptions = Omit<ListServerOptions, 'connections'> & {
   limits?: ConnectionLimits
   /** Networks are served with TLS, Unix sockets never. */
   tls?: TlsParts | undefined
-  /** Called for each connection whose TLS handshake fails. */
-  onHandshakeFailed?: () => void
 }
 
 export type TlsParts = {
   readonly identity: TlsIdentity
   /** Undefined: clients cannot choose HTTP/2. It takes long to load. */
   readonly http2: typeof Http2Sessions | undefined
+  /** Called for each connection that ends without a handshake, or whose client may not connect. */
+  onRefused(refused: RefusedConnection): void
 }
 
 const lookEveryMs = 20
@@ -57,9 +57,10 @@ export class WebServer implements Receiver {
       new TlsSockets({
         identity: tls.identity,
         handshakeTimeoutMs: options.headerTimeoutMs ?? defaultTimeouts.headerMs,
+        common: options.common ?? new CommonHeaders(),
         protocols: this.#http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
         onSecure: (socket, raw) => this.#serve(socket, raw),
-        onRefused: options.onHandshakeFailed ?? (() => {}),
+        onRefused: (refused) => tls.onRefused(refused),
       })
   }
 

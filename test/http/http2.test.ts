@@ -376,7 +376,11 @@ test.each([
     ...{ clientCaFile: undefined, requiresClientCertificate: false },
   })
   const starting = startingServer(() => 'storage', {
-    ...{ tls: { identity, http2: Http2Sessions }, common: new CommonHeaders(), ui: true },
+    ...{
+      tls: { identity, http2: Http2Sessions, onRefused: () => {} },
+      common: new CommonHeaders(),
+      ui: true,
+    },
   })
   const listener = createServer((socket) => starting.take(socket, 'network')).listen(0, '127.0.0.1')
   await once(listener, 'listening')

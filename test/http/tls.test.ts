@@ -1,12 +1,13 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { X509Certificate } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { connect as connectHttp2 } from 'node:http2'
+import { connect as connectHttp2, constants } from 'node:http2'
 import { connect as connectPlain } from 'node:net'
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Authority } from '../support/certificates.ts'
+import { FakeClock } from '../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { chunked, head, Wire } from './wire.ts'
@@ -116,21 +117,122 @@ test('a client that has ended its side still gets its response', async () => {
   expect((await wire.untilClosed()).map(({ status }) => status).at(-1)).toBe(200)
 })
 
-test('plain HTTP is not served where TLS is, and both are counted', async () => {
-  await using server = await startTls({ METRICS: 'open' })
+/** A log, and the lines about handshakes in it. */
+function handshakeLog() {
+  const lines: Record<string, unknown>[] = []
+  const written = new EventEmitter()
+  const write = (text: string) => {
+    const line = JSON.parse(text)
+    if (line.event !== 'tls_handshake_failed') return
+    lines.push(line)
+    written.emit('line')
+  }
+  /** The lines, once there are this many. */
+  const until = async (count: number) => {
+    while (lines.length < count) await once(written, 'line')
+    return lines
+  }
+  return { log: pino({}, { write }), lines, until }
+}
+
+/** Sends bytes without TLS, and returns what the server sends until it closes the connection. */
+async function askPlain(server: { url: string }, sent: string | undefined): Promise<string> {
   const plain = connectPlain(Number(new URL(server.url).port), '127.0.0.1')
   const received: Buffer[] = []
   plain.on('data', (bytes: Buffer) => received.push(bytes)).on('error', () => {})
-
-  plain.write(head('GET', '/v1/sys/health'))
+  if (sent === undefined) plain.end()
+  else plain.write(sent)
   await once(plain, 'close')
-  using wire = await wireTo(server)
-  wire.send(head('GET', '/metrics'))
-  const metrics = (await wire.answer())?.body ?? ''
+  return Buffer.concat(received).toString('latin1')
+}
 
-  expect(Buffer.concat(received).toString('latin1')).not.toContain('HTTP/')
-  expect(metrics).toContain('gatehouse_http_refused_total{reason="handshake"} 1')
-  expect(metrics).toContain('gatehouse_http_connections{protocol="http/1.1"} 1')
+test.each(['GET', 'LIST', 'OPTIONS', 'PROPFIND'])(
+  'plain HTTP (%s) on a port of TLS is told so, and both are counted',
+  async (verb) => {
+    const { log, until } = handshakeLog()
+    await using server = await startTls({ METRICS: 'open' }, { log })
+
+    const received = await askPlain(server, head(verb, '/v1/sys/health'))
+    using wire = await wireTo(server)
+    wire.send(head('GET', '/metrics'))
+    const metrics = (await wire.answer())?.body ?? ''
+
+    expect(received).toMatch(/^HTTP\/1.1 400 Bad Request\r\n/)
+    expect(received.split('\r\n\r\n')[1]).toBe('Client sent an HTTP request to an HTTPS server.\n')
+    expect(await until(1)).toMatchObject([
+      { remote_address: '127.0.0.1', reason: 'the client speaks plain HTTP' },
+    ])
+    expect(metrics).toContain('gatehouse_http_refused_total{reason="handshake"} 1')
+    expect(metrics).toContain('gatehouse_http_connections{protocol="http/1.1"} 1')
+  },
+)
+
+test.each([
+  {
+    client: { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const,
+    alert: 'tlsv1 alert protocol version',
+    reason: 'unsupported protocol',
+  },
+  {
+    client: { maxVersion: 'TLSv1.2', ciphers: 'AES128-GCM-SHA256' } as const,
+    alert: 'ssl/tls alert handshake failure',
+    reason: 'no shared cipher',
+  },
+  {
+    client: { ALPNProtocols: ['smtp'] },
+    alert: 'tlsv1 alert no application protocol',
+    reason: 'no application protocol',
+  },
+])('a handshake that fails ($reason) ends with its alert, and is logged', async (given) => {
+  const { log, until } = handshakeLog()
+  await using server = await startTls({}, { log })
+
+  await expect(shake(server, given.client)).rejects.toMatchObject({ reason: given.alert })
+
+  expect(await until(1)).toMatchObject([{ level: 40, remote_address: '127.0.0.1', reason: given.reason }])
+})
+
+test('bytes that are no handshake are logged, and a probe of the port is not', async () => {
+  const { log, until } = handshakeLog()
+  await using server = await startTls({}, { log })
+
+  await askPlain(server, undefined)
+  await askPlain(server, 'x'.repeat(100))
+
+  expect(await until(1)).toMatchObject([{ reason: 'wrong version number', unlogged: 0 }])
+})
+
+test('a client that leaves during its handshake is logged', async () => {
+  const { log, until } = handshakeLog()
+  await using server = await startTls({}, { log })
+  const plain = connectPlain(Number(new URL(server.url).port), '127.0.0.1')
+  const shaking = connect({ socket: plain, ca: authority.cert })
+
+  shaking.on('error', () => {}).once('keylog', () => plain.resetAndDestroy())
+
+  expect(await until(1)).toMatchObject([{ reason: 'the connection ended' }])
+})
+
+test('a handshake that is not complete in time is logged', async () => {
+  const { log, until } = handshakeLog()
+  await using server = await startTls({ HEADER_TIMEOUT: '1s' }, { log })
+
+  const received = await askPlain(server, '\x16')
+
+  expect(received).toBe('')
+  expect(await until(1)).toMatchObject([{ reason: 'it was not complete in time' }])
+})
+
+test('a client whose handshakes fail all the time fills no log, and hides nothing', async () => {
+  const { log, until } = handshakeLog()
+  const clock = new FakeClock()
+  await using server = await startTls({}, { log, clock })
+
+  for (let failures = 0; failures < 20; failures++) await askPlain(server, 'x'.repeat(100))
+  clock.advance(60)
+  await askPlain(server, 'x'.repeat(100))
+
+  expect((await until(6)).map(({ unlogged }) => unlogged)).toEqual([0, 0, 0, 0, 0, 15])
 })
 
 test.each([
@@ -212,22 +314,46 @@ test('a reload gives new connections the new certificate, and a bad one changes 
 })
 
 test.each([
-  { auth: 'optional', without: true },
-  { auth: 'require', without: false },
-])('client certificates, $auth: without one $without, with a bad one never', async ({ auth, without }) => {
-  await using server = await startTls({ TLS_CLIENT_CA_FILE: folder.file('ca.pem'), TLS_CLIENT_AUTH: auth })
-  const isServed = async (pair: { cert?: string; key?: string }) => {
-    const wire = await wireTo(server, pair).catch(() => undefined)
-    wire?.send(head('GET', '/v1/sys/health'))
-    const answer = await wire?.answer()
-    wire?.close()
-    return answer?.status === 200
+  { auth: 'optional', without: undefined },
+  { auth: 'require', without: 'a client certificate is required' },
+])('client certificates, $auth: who may not connect learns why', async ({ auth, without }) => {
+  const { log, until } = handshakeLog()
+  await using server = await startTls(
+    { TLS_CLIENT_CA_FILE: folder.file('ca.pem'), TLS_CLIENT_AUTH: auth },
+    { log },
+  )
+  const ask = async (pair: { cert?: string; key?: string }) => {
+    using wire = await wireTo(server, pair)
+    wire.send(head('GET', '/v1/sys/health'))
+    return await wire.answer()
   }
+  const expired = 'the client certificate is refused: CERT_HAS_EXPIRED'
+  const unknown = 'the client certificate is refused: UNABLE_TO_VERIFY_LEAF_SIGNATURE'
 
-  expect(await isServed(authority.sign('client'))).toBe(true)
-  expect(await isServed({})).toBe(without)
-  expect(await isServed(strangers.sign('stranger'))).toBe(false)
-  expect(await isServed(authority.sign('former client', -1))).toBe(false)
+  expect(await ask(authority.sign('client'))).toMatchObject({ status: 200 })
+  expect(await ask({})).toMatchObject(
+    without === undefined ? { status: 200 } : { status: 400, body: `${without}\n` },
+  )
+  expect(await ask(strangers.sign('stranger'))).toMatchObject({ status: 400, body: `${unknown}\n` })
+  expect(await ask(authority.sign('former client', -1))).toMatchObject({ status: 400, body: `${expired}\n` })
+  const refused = [unknown, expired]
+  expect((await until(without === undefined ? 2 : 3)).map(({ reason }) => reason)).toEqual(
+    without === undefined ? refused : [without, ...refused],
+  )
+})
+
+test('a client of HTTP/2 whose certificate is refused gets GOAWAY with the reason', async () => {
+  await using server = await startTls({
+    ...{ TLS_CLIENT_CA_FILE: folder.file('ca.pem'), TLS_CLIENT_AUTH: 'require' },
+  })
+  const session = connectHttp2(server.url, { ca: authority.cert })
+  session.on('error', () => {})
+
+  const [code, , text] = await once(session, 'goaway')
+  session.destroy()
+
+  expect(code).toBe(constants.NGHTTP2_INADEQUATE_SECURITY)
+  expect(String(text)).toBe('a client certificate is required')
 })
 
 test.each(['http/1.1', 'h2'])('%s: the audit log names the certificate of a client', async (protocol) => {
@@ -283,7 +409,7 @@ test.each(['TLSv1.2', 'TLSv1.3'] as const)(
     await server.server.reload()
     const after = await again()
 
-    expect([before, after]).toEqual([200, undefined])
+    expect([before, after]).toEqual([200, 400])
   },
 )
 
