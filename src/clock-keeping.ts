@@ -41,6 +41,7 @@ export async function keepTime(core: Core, metrics: Metrics): Promise<TimeKeeper
       // the timers of long polls are wrong now
       recheck()
     },
-    onError: (err) => log.error({ err }, 'could not end expired leases before the clock was set back'),
+    onError: (err) =>
+      log.error({ event: 'work_failed', err }, 'could not end expired leases before the clock was set back'),
   })
 }

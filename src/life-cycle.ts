@@ -154,7 +154,10 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
         const rootToken = await this.#create(seal, keys.key)
         // the caller has the only copy of the token and of the recovery key
         await this.#openWith(keys).catch((err: unknown) =>
-          this.#parts.log.error({ err }, 'the new store cannot be opened: it stays sealed'),
+          this.#parts.log.error(
+            { event: 'unseal_failed', err },
+            'the new store cannot be opened: it stays sealed',
+          ),
         )
         this.#parts.onOpened?.()
         return rootToken
@@ -230,7 +233,9 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
     await open.core.seal()
     this.#parts.log.warn({ event: 'sealed' }, 'sealed: no data can be read until the server is unsealed')
     const closing = closeInOrder(open)
-      .catch((err: unknown) => this.#parts.log.error({ err }, 'could not close a sealed store in order'))
+      .catch((err: unknown) =>
+        this.#parts.log.error({ event: 'work_failed', err }, 'could not close a sealed store in order'),
+      )
       .finally(() => this.#closing.delete(closing))
     this.#closing.add(closing)
   }
@@ -244,7 +249,9 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
       // what is stored counts: the change of the seal may not have arrived yet
       .then(() => this.#followSeal())
       .then(() => (this.#seal?.type === 'static' ? this.openByItself() : undefined))
-      .catch((err: unknown) => this.#parts.log.error({ err }, 'could not open the store again'))
+      .catch((err: unknown) =>
+        this.#parts.log.error({ event: 'unseal_failed', err }, 'could not open the store again'),
+      )
   }
 
   /** Takes over what other servers have written about the seal. */
@@ -262,12 +269,15 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
       this.#seal = await readSealConfig(storage)
     } catch (err) {
       if (!(err instanceof StartError)) throw err
-      log.error({ err }, 'cannot read how the store is sealed')
+      log.error({ event: 'record_unreadable', err }, 'cannot read how the store is sealed')
     }
     // a start in progress opens the store itself
     if (wasInitialized || this.#closed === undefined || this.#seal?.type !== 'static') return
     this.openByItself().catch((err: unknown) =>
-      log.error({ err }, 'the store that another server has initialized cannot be opened: it stays sealed'),
+      log.error(
+        { event: 'unseal_failed', err },
+        'the store that another server has initialized cannot be opened: it stays sealed',
+      ),
     )
   }
 

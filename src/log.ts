@@ -2,9 +2,13 @@ import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import pino, { type DestinationStream, type Logger } from 'pino'
 import type { Config } from './config.ts'
+import type { LogLine } from './lib/log-fields.ts'
 import { LogLines } from './log-lines.ts'
 
-export type Log = Logger
+/** Every line says in `event` what has happened. */
+export type Log = Omit<Logger, Level> & Readonly<Record<Level, LogLine>>
+
+type Level = 'debug' | 'info' | 'warn' | 'error' | 'fatal'
 
 const maxBufferedBytes = 1 << 20
 

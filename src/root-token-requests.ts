@@ -39,7 +39,8 @@ export function rootTokenRequests(parts: RootTokenRequestParts): Periodic {
       const one = await answerRequest(parts)
       if (one !== undefined) answered = [...answered, one]
     },
-    onError: (err) => parts.log.error({ err }, 'could not answer a request for a root token'),
+    onError: (err) =>
+      parts.log.error({ event: 'work_failed', err }, 'could not answer a request for a root token'),
   })
 }
 

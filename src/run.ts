@@ -65,7 +65,7 @@ async function serve(config: Config, reread: () => Config, log: Log, stopping: A
     throw error
   })
   if (server === undefined) return 0
-  if (config.dev) log.warn('development mode: do not use it in production')
+  if (config.dev) log.warn({ event: 'development' }, 'development mode: do not use it in production')
   returnMemoryWhenIdle()
   process.on('SIGHUP', () => void server.reload(reread()))
   announceStart(log, server.urls, config)

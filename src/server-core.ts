@@ -189,7 +189,10 @@ export async function staticKeys(
   const { sealKey: text, sealKeyFile: file, allowOpenKeyFile: allowOpen } = config
   const { key, made } = await loadSealKey({ text, file, allowOpen, mayCreate })
   if (made)
-    log.warn({ file }, `created seal key ${file}; in production, keep it on another disk than the database`)
+    log.warn(
+      { event: 'seal_key_made', file },
+      `created seal key ${file}; in production, keep it on another disk than the database`,
+    )
   if (config.sealPreviousKeyFile === undefined) return { key }
   return { key, previous: await readSealKeyFile(config.sealPreviousKeyFile, { allowOpen }) }
 }

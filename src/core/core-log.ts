@@ -1,4 +1,4 @@
-type LogLine = (fields: object, text: string) => void
+import type { LogLine } from '../lib/log-fields.ts'
 
 /** The part of the log that the core uses. */
 export type CoreLog = {

@@ -78,7 +78,10 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   const namespaceLife = namespaceRemoval(stores)
   const background = backgroundJobs(stores)
   const onFailure = (err: unknown) =>
-    log.error({ err }, 'could not read the CORS settings; no origin is allowed until they are written again')
+    log.error(
+      { event: 'record_unreadable', err },
+      'could not read the CORS settings; no origin is allowed until they are written again',
+    )
   const cors = await CorsStore.open({ view, onFailure })
   const quotas = await openQuotas(stores, namespaceLife)
   const clusterId = await clusterIdOf(root)
@@ -138,7 +141,9 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
       namespaceLife.resume()
       serverList
         .announce()
-        .catch((err: unknown) => log.error({ err }, 'could not tell other servers the address of this one'))
+        .catch((err: unknown) =>
+          log.error({ event: 'work_failed', err }, 'could not tell other servers the address of this one'),
+        )
       if (settings.background) background.start()
     },
     /** Durably ends everything that has expired, because the clock is about to be set back. */
@@ -156,7 +161,8 @@ async function openQuotas(
 ): Promise<QuotaStore> {
   const quotas = await QuotaStore.open({
     ...{ view, shared, clock },
-    onFailure: (err) => log.error({ err }, 'could not read a rate limit: it does not apply'),
+    onFailure: (err) =>
+      log.error({ event: 'record_unreadable', err }, 'could not read a rate limit: it does not apply'),
   })
   mounts.onRemoval((mount) => quotas.removeRulesOn([mount.uuid]))
   life.addRemovalStep({

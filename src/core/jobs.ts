@@ -143,7 +143,10 @@ export class BackgroundJob implements AsyncDisposable {
   async #repeat(work: (held: Held) => Promise<void>): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       const isDone = await this.#once(work).catch((err: unknown) => {
-        this.#parts.log.error({ err, job: this.#name }, 'a background job failed; will retry')
+        this.#parts.log.error(
+          { event: 'work_failed', err, job: this.#name },
+          'a background job failed; will retry',
+        )
         return false
       })
       if (isDone) return

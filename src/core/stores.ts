@@ -68,7 +68,10 @@ async function openMounts(opened: StoreBase) {
   const root = barrier.view('')
   const view = root.view(corePrefix)
   const onUnreadable = (err: unknown) =>
-    log.error({ err }, 'could not read what another server has written: it does not apply here')
+    log.error(
+      { event: 'record_unreadable', err },
+      'could not read what another server has written: it does not apply here',
+    )
   const namespaces = await openRequired('the namespaces', NamespaceStore.open({ view, random, onUnreadable }))
   const mounts = await openRequired(
     'the mount table',
@@ -77,11 +80,14 @@ async function openMounts(opened: StoreBase) {
       system: systemTtl,
       types: mountTypes,
       onFailure: (mount, error) =>
-        log.error({ err: error, mount: mount.path }, 'could not remove or move a mount'),
+        log.error(
+          { event: 'work_failed', err: error, mount: mount.path },
+          'could not remove or move a mount',
+        ),
     }),
   )
   mounts.onMoveEnd(({ migration_id, migration_info }) =>
-    log.info({ migration_id, ...migration_info }, 'a mount move has ended'),
+    log.info({ event: 'mount_moved', migration_id, ...migration_info }, 'a mount move has ended'),
   )
   return {
     root,
@@ -111,7 +117,8 @@ async function openLockouts({
         { event: 'user_locked', namespace: mount.namespace, mount: mount.path, user: name },
         'too many wrong secrets: a user was locked',
       ),
-    onFailure: (err) => log.error({ err }, 'could not read a lock of a user: it does not hold'),
+    onFailure: (err) =>
+      log.error({ event: 'record_unreadable', err }, 'could not read a lock of a user: it does not hold'),
   })
   mounts.onRemoval((mount) => lockouts.removeMounts([mount.uuid]))
   return lockouts
@@ -195,7 +202,7 @@ async function openTokens(opened: Mounted) {
   const discard = (accessor: string) => {
     revoker.revoke(accessor).catch((err: unknown) => {
       // the token that sealed the server: it is swept once the server is unsealed
-      if (!barrier.isSealed()) log.error({ err }, 'could not remove a spent token')
+      if (!barrier.isSealed()) log.error({ event: 'work_failed', err }, 'could not remove a spent token')
     })
   }
   const wrapper = new Wrapper({
@@ -224,7 +231,9 @@ async function openTokens(opened: Mounted) {
   mounts.onMoveEnd(() => {
     leases
       .sweepOwners()
-      .catch((err: unknown) => log.error({ err }, 'could not revoke leases of invalid tokens early'))
+      .catch((err: unknown) =>
+        log.error({ event: 'work_failed', err }, 'could not revoke leases of invalid tokens early'),
+      )
   })
   const tidy = new TokenTidy({
     ...{ tokens, revoker, view, log, job: jobs.job('token-tidy') },

@@ -5,6 +5,7 @@ import { refuse } from '../errors.ts'
 import { countedAddress } from '../lib/address.ts'
 import { Buckets } from '../lib/buckets.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { LogLine } from '../lib/log-fields.ts'
 import { taintedRefusal } from './admission.ts'
 import type { Host } from './answer.ts'
 import type { Call } from './call.ts'
@@ -18,7 +19,7 @@ export type HostParts = {
   readonly clock: Clock
   /** Revokes, in the background, a token that nobody will use. */
   discard(accessor: string): void
-  readonly log: { error(fields: object, message: string): void }
+  readonly log: { readonly error: LogLine }
 }
 
 /** Paths whose response carries a new token; others of the token mount return one that exists. */
@@ -39,7 +40,12 @@ export function coreHost({ mounts, leases, wrapper, clock, discard, log }: HostP
     if (leaseId === undefined) return
     await leases
       .revoke({ namespace: namespaceOf(call), id: leaseId }, { sync: true })
-      .catch((err: unknown) => log.error({ err }, 'an undelivered secret remains valid until its lease ends'))
+      .catch((err: unknown) =>
+        log.error(
+          { event: 'secret_undelivered', err },
+          'an undelivered secret remains valid until its lease ends',
+        ),
+      )
   }
 
   return {

@@ -186,8 +186,11 @@ function pipelineParts(
       maxBufferedBytes: settings.maxBuffered,
       places: { most: settings.maxInFlight, waitMs: settings.inFlightWaitMs },
     },
-    onBug: (err: unknown, requestId: string) => log.error({ err, request_id: requestId }, 'a request failed'),
-    onAccess: settings.accessLog ? (line: AccessLine) => log.info(line, 'request') : undefined,
+    onBug: (err: unknown, requestId: string) =>
+      log.error({ event: 'request_failed', err, request_id: requestId }, 'a request failed'),
+    onAccess: settings.accessLog
+      ? (line: AccessLine) => log.info({ event: 'request', ...line }, 'request')
+      : undefined,
     ...{ measure, onOverload, inProgress, tracing, common },
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { type Held, Jobs } from '../../src/core/jobs.ts'
+import type { LogFields } from '../../src/lib/log-fields.ts'
 import { currentFence, type Fence, type SharedStorage } from '../../src/storage/shared-storage.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 
@@ -43,7 +44,7 @@ function jobsOf(shared: SharedStorage | undefined, times = { keepMs: 1, ttlMs: 6
   const events: object[] = []
   const failures: unknown[] = []
   const note = (fields: object) => void events.push(fields)
-  const log = { info: note, warn: note, error: ({ err }: { err?: unknown }) => void failures.push(err) }
+  const log = { info: note, warn: note, error: ({ err }: LogFields) => void failures.push(err) }
   return { jobs: new Jobs({ shared, log, times, clock: new FakeClock(5_000) }), events, failures }
 }
 

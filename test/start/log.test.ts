@@ -61,16 +61,17 @@ afterAll(() => life[Symbol.asyncDispose]())
 
 test("the log has JSON lines on standard error with time, level as a word, and the events of a server's life", () => {
   const lines = logLines(life)
-  const events = lines.map((line) => line['event']).filter((event) => event !== undefined)
+  const events = lines.map((line) => line['event']).filter((event) => event !== 'request')
 
   expect(events).toEqual([
-    ...['initialized', 'audit_off', 'unsealed', 'started', 'login_refused', 'sealed'],
+    ...['seal_key_made', 'initialized', 'audit_off', 'unsealed', 'started', 'login_refused', 'sealed'],
     ...['stopping', 'stopped'],
   ])
   for (const line of lines) {
     expect(line).toMatchObject({
       level: expect.stringMatching(/^(?:info|warn)$/),
       replica: 'one',
+      event: expect.stringMatching(/^[a-z_]+$/),
       msg: expect.any(String),
     })
     expect(line['time']).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
@@ -108,11 +109,9 @@ test('a later start logs no initialization', async () => {
   await first.stop()
   await using server = await startInFolder({ folder: folder.path })
 
-  const events = [first, server].map((one) =>
-    logLines(one).flatMap(({ event }) => (event === undefined ? [] : [event])),
-  )
+  const events = [first, server].map((one) => logLines(one).map(({ event }) => event))
   expect(events).toEqual([
-    ['initialized', 'audit_off', 'unsealed'],
+    ['seal_key_made', 'initialized', 'audit_off', 'unsealed'],
     ['audit_off', 'unsealed'],
   ])
 })
@@ -278,6 +277,7 @@ test('GATEHOUSE_ACCESS_LOG=true logs one line for each request, with its route a
     expect(Object.keys(line).toSorted()).toEqual(
       [
         'duration_ms',
+        'event',
         'level',
         'method',
         'mount',

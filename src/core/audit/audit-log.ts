@@ -254,7 +254,10 @@ export class AuditLog implements AsyncDisposable {
     if (found === undefined) return
     const closing = this.#remove(found, () => this.#parts.forgetOwn(path))
       .catch((err: unknown) =>
-        this.#parts.log.error({ err, device: path }, 'could not close an audit device'),
+        this.#parts.log.error(
+          { event: 'audit_unclosed', err, device: path },
+          'could not close an audit device',
+        ),
       )
       .finally(() => this.#closing.delete(closing))
     this.#closing.add(closing)
@@ -371,7 +374,10 @@ export class AuditLog implements AsyncDisposable {
     const isReplaced = (path: string) => fixed.some((one) => one.path === path)
     const paths = (await view.listKeys(devices)).map((key) => key.slice(devices.length))
     for (const path of paths.filter(isReplaced))
-      log.warn({ device: path }, 'the settings replace an audit device that the API enabled')
+      log.warn(
+        { event: 'audit_replaced', device: path },
+        'the settings replace an audit device that the API enabled',
+      )
     return paths
       .filter((path) => !isReplaced(path))
       .map(async (path) => {

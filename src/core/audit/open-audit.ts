@@ -34,7 +34,10 @@ export async function openAudit(settings: AuditSettings = closed, parts: Parts) 
   const { log: coreLog, clock } = parts
   const view = parts.view.view('audit/')
   const onUnreadable = (err: unknown) =>
-    coreLog.error({ err }, 'could not read what another server has written about the audit log')
+    coreLog.error(
+      { event: 'record_unreadable', err },
+      'could not read what another server has written about the audit log',
+    )
   const headers = await AuditedHeaders.open({ view, onUnreadable })
   const chains = await AuditChainKeys.open({ view, clock, onUnreadable })
   const partsOf = async (path: string) => ({

@@ -60,7 +60,9 @@ export async function openBarrier(parts: BarrierParts): Promise<Barrier> {
   // a store that cannot be written can still be read
   await keyring
     .reserve()
-    .catch((err: unknown) => log.error({ key: keyringKey, err }, 'could not reserve encryptions'))
+    .catch((err: unknown) =>
+      log.error({ event: 'work_failed', key: keyringKey, err }, 'could not reserve encryptions'),
+    )
   return new Barrier({ storage, keyring, log, unwatch, initialized })
 }
 
@@ -94,7 +96,10 @@ async function follow(keyring: Keyring, { log, keysLost }: BarrierParts): Promis
   } catch (err) {
     if (keyring.isDropped) return
     if (isUnavailable(err)) throw err
-    log.error({ key: keyringKey, err }, 'cannot decrypt the keys that another server has written')
+    log.error(
+      { event: 'record_unreadable', key: keyringKey, err },
+      'cannot decrypt the keys that another server has written',
+    )
     // nothing may be written any more with a key that others remove
     keyring.drop()
     await keyring.writesSettled()
@@ -295,7 +300,7 @@ async function loadRootKey({
   } catch (err) {
     if (!isUnavailable(err)) throw err
     log.error(
-      { key: rootKeyKey, err },
+      { event: 'work_failed', key: rootKeyKey, err },
       'could not change the seal key; the previous one still opens this store',
     )
   }

@@ -1,13 +1,14 @@
 import { once } from 'node:events'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import type { LogLine } from '../../lib/log-fields.ts'
 import type { BatchEntry, Storage, StoredRecord } from '../../storage/storage.ts'
 import type { BackgroundJob, Held } from '../jobs.ts'
 import type { Keyring } from './keyring.ts'
 import { termOf } from './sealed-value.ts'
 
 export type ResealerLog = {
-  info(fields: object, text: string): void
-  error(fields: object, text: string): void
+  readonly info: LogLine
+  readonly error: LogLine
 }
 
 export type ResealerParts = {
@@ -91,7 +92,10 @@ export class Resealer implements AsyncDisposable {
           this.#parts.onRun?.('failed')
           // the refused write of a server that has lost the job is expected
           if (!this.#parts.keyring.isDropped && !this.#isStopped)
-            this.#parts.log.error({ err }, 'could not re-encrypt records with the newest key; will retry')
+            this.#parts.log.error(
+              { event: 'work_failed', err },
+              'could not re-encrypt records with the newest key; will retry',
+            )
         },
       )
       .finally(() => {
@@ -152,7 +156,10 @@ export class Resealer implements AsyncDisposable {
       const last = page.at(-1)
       if (last === undefined) {
         this.#pass = undefined
-        log.info({ term: active }, 'all readable records are encrypted with the newest data key')
+        log.info(
+          { event: 'key_rotated', term: active },
+          'all readable records are encrypted with the newest data key',
+        )
         return true
       }
       pass.after = last.key
@@ -239,7 +246,7 @@ export class Resealer implements AsyncDisposable {
       return { key, plain: keyring.open(key, value), revision }
     } catch (err) {
       if (keyring.isDropped) throw err
-      log.error({ key, err }, 'cannot decrypt a stored record; its key is kept')
+      log.error({ event: 'record_unreadable', key, err }, 'cannot decrypt a stored record; its key is kept')
       this.#stuck.add(term)
       return undefined
     }

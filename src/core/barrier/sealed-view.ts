@@ -21,7 +21,7 @@ export type Numbers = 'plain' | 'literal'
 
 /** Receives the keys of records that cannot be decrypted. */
 export type BarrierLog = {
-  error(fields: { key: string; err: unknown }, text: string): void
+  error(fields: { event: string; key: string; err: unknown }, text: string): void
   /** Called in addition, for metrics. */
   recordUnreadable?(): void
 }
@@ -328,7 +328,7 @@ export class SealedView implements View {
   }
 
   #unreadable(key: string, cause: unknown): ServiceError {
-    this.#parts.log.error({ key, err: cause }, 'cannot decrypt a stored record')
+    this.#parts.log.error({ event: 'record_unreadable', key, err: cause }, 'cannot decrypt a stored record')
     this.#parts.log.recordUnreadable?.()
     return new ServiceError('internal', 'internal error', { cause, reason: 'record_unreadable' })
   }

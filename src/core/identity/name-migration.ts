@@ -75,7 +75,7 @@ export async function migrateNames({
 export async function migrateIdentityNames(view: View, random: Random, log: CoreLog): Promise<void> {
   const keys = await openRequired('the keys of identities', IdentityKeys.open(view, random))
   const onFailure = (key: string, err: unknown) =>
-    log.error({ err, key }, 'could not migrate the name of an identity')
+    log.error({ event: 'work_failed', err, key }, 'could not migrate the name of an identity')
   const moved = await migrateNames({ view, keys, onFailure })
   if (moved !== undefined && moved > 0)
     log.info(

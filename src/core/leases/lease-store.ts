@@ -1,5 +1,6 @@
 import { fail, refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { LogLine } from '../../lib/log-fields.ts'
 import type { Random } from '../../lib/random.ts'
 import { wait } from '../../lib/wait.ts'
 import type { View } from '../barrier/view.ts'
@@ -29,8 +30,8 @@ import { authPrefix } from '../mounts/mount-path.ts'
 
 /** Log for background work. */
 type LeaseLog = {
-  warn(fields: object, text: string): void
-  error(fields: object, text: string): void
+  readonly warn: LogLine
+  readonly error: LogLine
 }
 
 export type LeaseStoreParts = {
@@ -119,7 +120,7 @@ export class LeaseStore implements AsyncDisposable {
     })
     this.expiry = new LeaseExpiry({
       ...{ view, clock, random, records: this.#records, revoker: this.#revoker, job: parts.job },
-      onError: (err) => log.error({ err }, 'could not process expired leases'),
+      onError: (err) => log.error({ event: 'work_failed', err }, 'could not process expired leases'),
       onIrrevocable: ({ id, revoke_error }) =>
         log.warn({ event: 'lease_irrevocable', lease_id: id, error: revoke_error }, 'a lease is irrevocable'),
     })
@@ -127,7 +128,8 @@ export class LeaseStore implements AsyncDisposable {
     this.#owners = new LeaseOwners({
       ...{ view, clock, tokens, records: this.#records, isShared: parts.job.isShared },
       retryMs: parts.sweepRetryMs ?? defaultSweepRetryMs,
-      onError: (err) => log.error({ err }, 'could not revoke leases of invalid tokens; will retry'),
+      onError: (err) =>
+        log.error({ event: 'work_failed', err }, 'could not revoke leases of invalid tokens; will retry'),
     })
     this.#prefixes = new PrefixRevocation({
       ...{ view, clock, records: this.#records, revoker: this.#revoker, tokenLeases: this.#tokenLeases },
@@ -147,7 +149,9 @@ export class LeaseStore implements AsyncDisposable {
     do {
       await this.#count
         .start(ended)
-        .catch((err: unknown) => this.#parts.log.error({ err }, 'could not count leases'))
+        .catch((err: unknown) =>
+          this.#parts.log.error({ event: 'work_failed', err }, 'could not count leases'),
+        )
       if (this.#parts.job.isShared) await wait(countMs, ended)
     } while (this.#parts.job.isShared && !ended.aborted)
   }

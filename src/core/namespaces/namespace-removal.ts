@@ -9,7 +9,10 @@ export function namespaceRemoval(stores: Stores): NamespaceLife {
     firstEntries: (id) =>
       policies.firstEntries(id).map((entry) => ({ ...entry, key: `policy/${entry.key}` })),
     onFailure: ({ id, path }, step, err) =>
-      log.error({ err, namespace: id, path, step }, 'could not remove a namespace; will retry'),
+      log.error(
+        { event: 'work_failed', err, namespace: id, path, step },
+        'could not remove a namespace; will retry',
+      ),
     onRemoved: ({ id, path }) =>
       log.info({ event: 'namespace_removed', namespace: id, path }, 'a namespace was removed'),
   })

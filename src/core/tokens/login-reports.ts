@@ -1,11 +1,12 @@
 import { type ErrorKind, ServiceError } from '../../errors.ts'
+import type { LogLine } from '../../lib/log-fields.ts'
 import { Pace } from '../../lib/pace.ts'
 import type { Mount } from '../mounts/mount.ts'
 
 export type LoginReportParts = {
   /** The method, in metrics: its mount type. */
   readonly method: string
-  readonly log: { warn(fields: object, message: string): void }
+  readonly log: { readonly warn: LogLine }
   readonly counter: {
     login(event: LoginEvent): void
     /** Shows the counters of a mount before anything was counted. */

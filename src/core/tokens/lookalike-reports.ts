@@ -1,8 +1,9 @@
+import type { LogLine } from '../../lib/log-fields.ts'
 import type { Mount } from '../mounts/mount.ts'
 import type { Lookalike } from './issue-login.ts'
 
 export type LookalikeReportParts = {
-  readonly log: { warn(fields: object, message: string): void }
+  readonly log: { readonly warn: LogLine }
   readonly counter: { lookalike(mount: string): void }
   /** The path of a mount with that of its namespace. */
   fullPathOf(mount: Mount): string

@@ -165,6 +165,6 @@ async function logRootTokenNote({ view, log }: StartParts): Promise<void> {
     if (time !== undefined)
       log.warn({ event: 'root_token_made', made_at: time }, 'the root-token command created a new root token')
   } catch (err) {
-    log.error({ err }, 'cannot read whether a root token was created')
+    log.error({ event: 'record_unreadable', err }, 'cannot read whether a root token was created')
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { LogLine } from '../../lib/log-fields.ts'
 import { untilAborted, wait } from '../../lib/wait.ts'
 import type { View } from '../barrier/view.ts'
 import type { BackgroundJob, Held } from '../jobs.ts'
@@ -6,7 +7,7 @@ import { childFolder, readChildKey, tokenKey } from './token-keys.ts'
 import type { TokenRevoker } from './token-revoker.ts'
 import type { StoredToken, TokenStore } from './token-store.ts'
 
-type TidyLog = { info(fields: object, text: string): void; error(fields: object, text: string): void }
+type TidyLog = { readonly info: LogLine; readonly error: LogLine }
 
 export type TokenTidyParts = {
   readonly tokens: TokenStore
@@ -115,7 +116,7 @@ export class TokenTidy implements AsyncDisposable {
     } catch (err) {
       if (ended.aborted) return
       count.failed += 1
-      log.error({ err, ...count }, 'could not tidy tokens')
+      log.error({ event: 'work_failed', err, ...count }, 'could not tidy tokens')
     }
     job.ran(count.failed === 0 ? 'ok' : 'failed')
     if (count.failed > 0) this.#retry = setTimeout(() => this.#start(ended), retryMs).unref()
@@ -151,7 +152,7 @@ export class TokenTidy implements AsyncDisposable {
       if (await revoker.revokeAsRead(now)) count.ended += 1
     } catch (err) {
       count.failed += 1
-      log.error({ err }, 'could not remove an invalid token')
+      log.error({ event: 'work_failed', err }, 'could not remove an invalid token')
     }
   }
 

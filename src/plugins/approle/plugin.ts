@@ -28,7 +28,7 @@ export const approlePlugin = ({
       job: core.jobs.job('secret-id-sweep'),
       run: (stopping) => method.sweep(stopping),
       intervalMs: sweepIntervalMs,
-      onError: (err) => log.error({ err }, 'could not remove expired secret ids'),
+      onError: (err) => log.error({ event: 'work_failed', err }, 'could not remove expired secret ids'),
     })
     const tidy = new Tidy({ method, log })
     const reports = new LoginReports({ method: 'approle', log, counter: metrics, fullPathOf })

@@ -1,11 +1,12 @@
 import type { Mount } from '../../core/mounts/mount.ts'
 import { type Resource, resource } from '../../http/resource.ts'
+import type { LogLine } from '../../lib/log-fields.ts'
 import { answers } from './answers.ts'
 import type { ApproleMethod } from './method.ts'
 
 type TidyParts = {
   readonly method: ApproleMethod
-  readonly log: { info(fields: object, text: string): void; error(fields: object, text: string): void }
+  readonly log: { readonly info: LogLine; readonly error: LogLine }
 }
 
 /** Deletes on request what the periodic sweep would delete later: of each mount, one run at a time. */
@@ -35,7 +36,7 @@ export class Tidy implements AsyncDisposable {
       await method.secretIdsOf(mount).sweep(this.#stop.signal)
       log.info({ event: 'secret_ids_tidied', ...where }, 'removed secret ids that are not valid any more')
     } catch (err) {
-      log.error({ err, ...where }, 'could not remove expired secret ids')
+      log.error({ event: 'work_failed', err, ...where }, 'could not remove expired secret ids')
     }
   }
 

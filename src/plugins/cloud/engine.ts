@@ -211,7 +211,10 @@ export class CloudEngine implements AsyncDisposable {
       if (this.#parts.mounts.table.byUuid(uuid) !== undefined) continue
       this.#stateByUuid.delete(uuid)
       state[Symbol.asyncDispose]().catch((err: unknown) =>
-        this.#parts.log.error({ err }, 'could not stop the background work of a removed cloud mount'),
+        this.#parts.log.error(
+          { event: 'work_failed', err },
+          'could not stop the background work of a removed cloud mount',
+        ),
       )
     }
   }
@@ -371,7 +374,10 @@ export class CloudEngine implements AsyncDisposable {
           'objects of a removed mount are left upstream',
         )
     } catch (err) {
-      log.error({ err, ...place }, 'cannot read what a removed mount owns upstream')
+      log.error(
+        { event: 'record_unreadable', err, ...place },
+        'cannot read what a removed mount owns upstream',
+      )
     }
   }
 

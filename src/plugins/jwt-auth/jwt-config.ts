@@ -12,6 +12,7 @@ import {
 } from '../../lib/fields.ts'
 import { excerpt, goText, quoted } from '../../lib/go/text.ts'
 import { isJsonNumber, type JsonValue } from '../../lib/json.ts'
+import type { LogLine } from '../../lib/log-fields.ts'
 import { isSupportedAlgorithm } from './algorithms.ts'
 import { withAdvice } from './config-advice.ts'
 import { DiscoveryError, discover } from './discovery.ts'
@@ -94,7 +95,7 @@ export const hasOidcClient = (config: Config): boolean =>
   (config.oidc_client_secret !== '' || config.oidc_public_client)
 
 /** Receives details that the caller is not told. */
-export type ConfigLog = { warn(fields: object, message: string): void }
+export type ConfigLog = { readonly warn: LogLine }
 
 /**
  * Checks a configuration in the order of docs/contract/jwt.md#configuration, and fetches discovery document

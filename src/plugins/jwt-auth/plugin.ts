@@ -40,7 +40,7 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       job: core.jobs.job('login-sweep'),
       run: () => method.sweep(),
       intervalMs: sweepIntervalMs,
-      onError: (err) => log.error({ err }, 'could not remove expired logins'),
+      onError: (err) => log.error({ event: 'work_failed', err }, 'could not remove expired logins'),
     })
     const loginParts = {
       ...core,

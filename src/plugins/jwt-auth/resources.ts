@@ -1,5 +1,6 @@
 import type { LoginPlan, LoginRequest } from '../../core/tokens/issue-login.ts'
 import type { Resource } from '../../http/resource.ts'
+import type { LogLine } from '../../lib/log-fields.ts'
 import { configResources } from './config-resources.ts'
 import { type LoginCounter, LoginReports } from './explain/login-reports.ts'
 import { explainResources } from './explain/routes.ts'
@@ -15,7 +16,7 @@ export type JwtAuthParts = {
   plan(request: LoginRequest): Promise<LoginPlan>
   policyExists(name: string, namespace: string): Promise<boolean>
   readonly counter: LoginCounter
-  readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void }
+  readonly log: { readonly warn: LogLine; readonly error: LogLine }
 }
 
 /** The JWT and OpenID Connect method, `auth/<mount>/*`. docs/contract/jwt.md */

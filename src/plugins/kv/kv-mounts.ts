@@ -3,6 +3,7 @@ import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
 import { refuse } from '../../errors.ts'
 import { Limiter } from '../../lib/limiter.ts'
+import type { LogLine } from '../../lib/log-fields.ts'
 import type { Keys } from './keys.ts'
 import { KvMount, type KvMountParts } from './kv-mount.ts'
 import { firstPlugin, secondPlugin } from './kv-versions.ts'
@@ -13,7 +14,7 @@ export type KvMountsParts = Omit<KvMountParts, 'large' | 'onFailure'> & {
   /** Undefined if no other server writes the storage. */
   readonly shared: { confirmedByAll(): Promise<void> } | undefined
   readonly jobs: Pick<Jobs, 'job'>
-  readonly log: { error(fields: object, text: string): void }
+  readonly log: { readonly error: LogLine }
 }
 
 /** Entries that are upgraded before the answer to the tune. */
@@ -160,6 +161,9 @@ export class KvMounts implements AsyncDisposable {
   }
 
   #failed(mount: Mount, err: unknown): void {
-    this.#parts.log.error({ err, mount: mount.path }, 'background work on secrets has failed')
+    this.#parts.log.error(
+      { event: 'work_failed', err, mount: mount.path },
+      'background work on secrets has failed',
+    )
   }
 }

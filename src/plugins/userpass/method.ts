@@ -8,6 +8,7 @@ import type { Token } from '../../core/tokens/token.ts'
 import { loginTerms, renewalTermsOf } from '../../core/tokens/token-fields.ts'
 import { refuse } from '../../errors.ts'
 import { addressMatches } from '../../lib/cidr.ts'
+import type { LogLine } from '../../lib/log-fields.ts'
 import type { Client } from './passwords/hashing-queue.ts'
 import { isGiven, type NewPassword, type Passwords } from './passwords/passwords.ts'
 import { changedPolicies, changedSettings, hasPolicies, type User, type UserSettings } from './user.ts'
@@ -18,7 +19,7 @@ export type UserpassMethodParts = {
   readonly passwords: Passwords
   readonly lockouts: Lockouts
   readonly caches: CacheUses
-  readonly log: { error(fields: object, message: string): void }
+  readonly log: { readonly error: LogLine }
 }
 
 /** A user at a mount; the name is in lower case. */
@@ -160,7 +161,7 @@ export class UserpassMethod {
       )
     } catch (err) {
       log.error(
-        { err, mount: mount.path },
+        { event: 'work_failed', err, mount: mount.path },
         'could not replace the hash of a password; the next login tries again',
       )
     }

@@ -1,6 +1,7 @@
 import type { Mount } from '../../../core/mounts/mount.ts'
 import { fail, ServiceError } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
+import type { LogLine } from '../../../lib/log-fields.ts'
 import type { Random } from '../../../lib/random.ts'
 import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
 import type { MountState } from '../mount-state.ts'
@@ -15,7 +16,7 @@ type ClearParts = {
   readonly rootSecretUsers: Pick<RootSecretUsers, 'handOver'>
   readonly clock: Clock
   readonly random: Random
-  readonly log: { error(fields: object, text: string): void }
+  readonly log: { readonly error: LogLine }
   /** Aborted when the server stops. */
   readonly signal: AbortSignal
 }

@@ -10,6 +10,7 @@ import type { TtlBounds } from '../../../core/tokens/lifetime.ts'
 import { fail, refuse } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { Limiter } from '../../../lib/limiter.ts'
+import type { LogLine } from '../../../lib/log-fields.ts'
 import type { Random } from '../../../lib/random.ts'
 import { type CredentialReply, type CredentialRequest, issueCredential } from './issue-credential.ts'
 import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
@@ -69,9 +70,9 @@ const secondsAt = (time: string | undefined): number | undefined =>
   time === undefined ? undefined : Date.parse(time) / 1000
 
 type CredentialLog = {
-  info(fields: object, text: string): void
-  warn(fields: object, text: string): void
-  error(fields: object, text: string): void
+  readonly info: LogLine
+  readonly warn: LogLine
+  readonly error: LogLine
 }
 
 /** Below the server's limit of 90 s, so that a request that runs out of time is still answered and undone. */
@@ -106,7 +107,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
       job: parts.jobs.job('cloud-reap'),
       intervalMs: tickMs,
       run: async () => this.#inBackground(this.reapDue()),
-      onError: (err) => parts.log.error({ err }, 'could not reap cloud mounts'),
+      onError: (err) => parts.log.error({ event: 'work_failed', err }, 'could not reap cloud mounts'),
     })
   }
 
@@ -288,7 +289,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
             'deleted cloud objects that have no owner',
           )
       } catch (err) {
-        log.warn({ err, mount: mount.path }, 'could not reap a cloud mount')
+        log.warn({ event: 'work_failed', err, mount: mount.path }, 'could not reap a cloud mount')
       } finally {
         leave()
       }
@@ -303,7 +304,9 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
 
   #inBackground(work: Promise<void>): void {
     const tracked = work
-      .catch((err: unknown) => this.#parts.log.error({ err }, 'background work on cloud credentials failed'))
+      .catch((err: unknown) =>
+        this.#parts.log.error({ event: 'work_failed', err }, 'background work on cloud credentials failed'),
+      )
       .finally(() => this.#background.delete(tracked))
     this.#background.add(tracked)
   }

@@ -1,6 +1,7 @@
 import type { Lease } from '../../../core/leases/lease.ts'
 import { fail, ServiceError } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
+import type { LogLine } from '../../../lib/log-fields.ts'
 import type { Random } from '../../../lib/random.ts'
 import {
   isStatic,
@@ -23,7 +24,7 @@ export type RevocationParts = {
   readonly state: MountState
   readonly clock: Clock
   readonly random: Random
-  readonly log: { warn(fields: object, text: string): void }
+  readonly log: { readonly warn: LogLine }
   readonly pause: (milliseconds: number, signal?: AbortSignal) => Promise<void>
   /** How many revocations of the mount wait for a purge. */
   readonly waiting: { count: number }

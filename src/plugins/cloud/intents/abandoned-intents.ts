@@ -1,13 +1,14 @@
 import type { BackgroundJob, Held } from '../../../core/jobs.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import type { Servers } from '../../../core/servers.ts'
+import type { LogLine } from '../../../lib/log-fields.ts'
 import { wait } from '../../../lib/wait.ts'
 import type { Intents } from './intents.ts'
 
 export type AbandonedIntentsParts = {
   readonly job: Pick<BackgroundJob, 'ran'>
   readonly servers: Pick<Servers, 'isAlone' | 'live'>
-  readonly log: { warn(fields: object, text: string): void }
+  readonly log: { readonly warn: LogLine }
   /** With those that are being removed, because their removal may be refused. */
   everyMount(): readonly Mount[]
   intentsOf(mount: Mount): Pick<Intents, 'adopt'>
@@ -47,7 +48,10 @@ async function adoptAll({ everyMount, intentsOf, log }: AbandonedIntentsParts): 
       await intentsOf(mount).adopt('gone')
       return true
     } catch (err) {
-      log.warn({ err, mount: mount.path }, 'cannot read the intents of a cloud mount')
+      log.warn(
+        { event: 'record_unreadable', err, mount: mount.path },
+        'cannot read the intents of a cloud mount',
+      )
       return false
     }
   })

@@ -3,6 +3,7 @@ import { failureText } from '../../../core/leases/lease-backend.ts'
 import type { Servers } from '../../../core/servers.ts'
 import { fail } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
+import type { LogLine } from '../../../lib/log-fields.ts'
 import type { Random } from '../../../lib/random.ts'
 import type { Intent, Known } from './intent.ts'
 import { outsideOfJobs } from '../../../core/jobs.ts'
@@ -16,7 +17,7 @@ export type IntentsParts = {
   readonly clock: Clock
   readonly random: Random
   readonly servers: Pick<Servers, 'ownId' | 'isAlone' | 'live'>
-  readonly log: { warn(fields: object, text: string): void }
+  readonly log: { readonly warn: LogLine }
   /** Milliseconds from the first attempt to the second; each later pause is twice as long. */
   readonly retryMs: number
   /** The mount's path, for the log. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../lib/clock.ts'
+import type { LogLine } from '../../../lib/log-fields.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import { possessionProof } from '../sign-in/assertions.ts'
 import { hasThumbprint } from '../upstream/key-credential.ts'
@@ -13,7 +14,7 @@ type KeyUndo = {
   readonly upstream: ReadyUpstream
   readonly call: UpstreamCall
   readonly clock: Clock
-  readonly log: { warn(fields: object, text: string): void }
+  readonly log: { readonly warn: LogLine }
   readonly ageMs: number
   readonly patience: { readonly bySearch: number }
   readonly attempt: Attempt

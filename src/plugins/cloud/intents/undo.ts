@@ -2,6 +2,7 @@ import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import type { Servers } from '../../../core/servers.ts'
 import type { Clock } from '../../../lib/clock.ts'
+import type { LogLine } from '../../../lib/log-fields.ts'
 import type { Random } from '../../../lib/random.ts'
 import { isGone, wasRemoved } from '../upstream/removal.ts'
 import type { ReadyUpstream } from '../mount-state.ts'
@@ -47,7 +48,7 @@ export type UndoParts = Owners & {
   readonly mountTokens: Pick<MountTokens, 'identityOf'>
   /** The mount may have been moved since its state was opened. */
   mountNow(): Mount
-  readonly log: { warn(fields: object, text: string): void }
+  readonly log: { readonly warn: LogLine }
 }
 
 type Undoing = UndoParts & {

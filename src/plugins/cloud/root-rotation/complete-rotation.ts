@@ -1,4 +1,5 @@
 import type { ViewEntry } from '../../../core/barrier/view.ts'
+import type { LogLine } from '../../../lib/log-fields.ts'
 import { type ConfigRecord, hasSameCredential, type PendingSecret } from '../config/config-record.ts'
 import { type UpstreamCall, UpstreamError } from '../upstream/index.ts'
 import { isGone } from '../upstream/removal.ts'
@@ -10,9 +11,9 @@ import { digestOf } from './root-secret-users.ts'
 import type { RotationWork } from './rotation-work.ts'
 
 export type RotationLog = {
-  info(fields: object, text: string): void
-  warn(fields: object, text: string): void
-  error(fields: object, text: string): void
+  readonly info: LogLine
+  readonly warn: LogLine
+  readonly error: LogLine
 }
 
 /** The pending secret must work this many times in a row. */

@@ -55,7 +55,7 @@ export class RootRotation implements AsyncDisposable {
         // does not wait: a mount whose cloud hangs must not delay the others
         void this.look(ended)
       },
-      onError: (err) => parts.log.error({ err }, 'could not check root secrets'),
+      onError: (err) => parts.log.error({ event: 'work_failed', err }, 'could not check root secrets'),
     })
   }
 
@@ -124,7 +124,7 @@ export class RootRotation implements AsyncDisposable {
     // a sealed server reports that to its callers only
     if (err instanceof ServiceError && err.kind === 'sealed') return
     this.#parts.log.error(
-      { err, mount: path, namespace },
+      { event: 'work_failed', err, mount: path, namespace },
       'could not rotate the root secret of a cloud mount; retrying',
     )
   }

@@ -1,6 +1,7 @@
 import type { ViewEntry } from '../../../core/barrier/view.ts'
 import { failureText } from '../../../core/leases/lease-backend.ts'
 import { fail, refuse, ServiceError } from '../../../errors.ts'
+import type { LogLine } from '../../../lib/log-fields.ts'
 import { addPassword, type MadePassword } from '../credentials/add-password.ts'
 import type { Requester } from '../credentials/credential-record.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
@@ -27,8 +28,8 @@ export type StaticWork = Pick<UpstreamWork, 'state' | 'clock' | 'random'> & {
 }
 
 type StaticLog = {
-  info(fields: object, text: string): void
-  warn(fields: object, text: string): void
+  readonly info: LogLine
+  readonly warn: LogLine
 }
 
 /** Why a role is rotated. `due`: only if it still is. */

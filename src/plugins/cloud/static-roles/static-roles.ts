@@ -118,7 +118,8 @@ export class StaticRoles implements AsyncDisposable {
         // does not wait: a mount whose cloud hangs must not delay the others
         this.#inBackground(this.look(ended))
       },
-      onError: (err) => parts.log.error({ err }, 'could not look for static roles that are due'),
+      onError: (err) =>
+        parts.log.error({ event: 'work_failed', err }, 'could not look for static roles that are due'),
     })
   }
 
@@ -265,7 +266,9 @@ export class StaticRoles implements AsyncDisposable {
 
   #inBackground(work: Promise<void>): void {
     const tracked = work
-      .catch((err: unknown) => this.#parts.log.error({ err }, 'could not look for static roles that are due'))
+      .catch((err: unknown) =>
+        this.#parts.log.error({ event: 'work_failed', err }, 'could not look for static roles that are due'),
+      )
       .finally(() => this.#background.delete(tracked))
     this.#background.add(tracked)
   }
@@ -350,7 +353,10 @@ export class StaticRoles implements AsyncDisposable {
   #failed({ path, namespace }: Mount, err: unknown): void {
     // a sealed server reports that to its callers only
     if (err instanceof ServiceError && err.kind === 'sealed') return
-    this.#parts.log.error({ err, mount: path, namespace }, 'could not look for static roles that are due')
+    this.#parts.log.error(
+      { event: 'work_failed', err, mount: path, namespace },
+      'could not look for static roles that are due',
+    )
   }
 
   #runningAt({ uuid }: Mount): Running {

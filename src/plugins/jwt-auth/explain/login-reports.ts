@@ -1,6 +1,7 @@
 import type { Mount } from '../../../core/mounts/mount.ts'
 import { ServiceError } from '../../../errors.ts'
 import { type Call, errorReply, namespaceOf, type Reply } from '../../../http/resource.ts'
+import type { LogLine } from '../../../lib/log-fields.ts'
 import type { Attempt } from '../attempt.ts'
 import { checkNamed, type ReasonCode } from '../refusal.ts'
 import type { LoginTrace, LoginPath, RefusedLogin } from './login-trace.ts'
@@ -30,7 +31,7 @@ export type ReportedMount = {
 
 export type LoginReportsParts = {
   reportedMount(mount: Mount): ReportedMount
-  readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void }
+  readonly log: { readonly warn: LogLine; readonly error: LogLine }
   readonly counter: LoginCounter
 }
 
@@ -151,7 +152,7 @@ export class LoginReports {
         trace,
       })
     } catch (err) {
-      log.error({ err, mount: mount.path }, 'a refused login could not be recorded')
+      log.error({ event: 'work_failed', err, mount: mount.path }, 'a refused login could not be recorded')
     }
   }
 

@@ -1,6 +1,7 @@
 import type { OutboundClient } from '../../../core/outbound.ts'
 import type { LoginAuth } from '../../../core/tokens/issue-login.ts'
 import { quoted } from '../../../lib/go/text.ts'
+import type { LogLine } from '../../../lib/log-fields.ts'
 import type { Attempt } from '../attempt.ts'
 import { loginByClaims } from '../claims-login.ts'
 import type { ReadyProvider } from '../discovered-provider.ts'
@@ -48,8 +49,8 @@ export type CallbackContext = {
 }
 
 export type CallbackLog = {
-  warn(fields: object, message: string): void
-  debug(fields: object, message: string): void
+  readonly warn: LogLine
+  readonly debug: LogLine
 }
 
 /** This code stands for the one that was posted. docs/contract/oidc.md#the-callback-in-this-order */
