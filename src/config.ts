@@ -112,6 +112,14 @@ const listeners = z.string().transform((text, context) =>
   }),
 )
 
+/** Octal. The owner may connect in any case. */
+const socketMode = z
+  .string()
+  .regex(/^0?[67][0-7]{2}$/, 'must be an octal mode like 0660 that lets the owner connect')
+  .transform((text) => Number.parseInt(text, 8))
+
+const groupName = z.string().regex(/^[\w.-]{1,64}$/, 'must be the name or the number of a group')
+
 const workers = z
   .string()
   .regex(/^(?:auto|[1-9]\d?)$/, 'must be auto or a number from 1 to 99')
@@ -261,7 +269,19 @@ export const settings = {
     listeners,
     'LISTEN',
     '127.0.0.1:8200',
-    "list of host:port and unix:PATH to listen on; only the server's user may connect to a Unix socket, which is always plain HTTP",
+    'list of host:port and unix:PATH to listen on; a Unix socket is always plain HTTP',
+  ),
+  unixSocketMode: setting(
+    socketMode,
+    'UNIX_SOCKET_MODE',
+    '0600',
+    'octal mode of Unix sockets: whoever may write may connect',
+  ),
+  unixSocketGroup: setting(
+    groupName,
+    'UNIX_SOCKET_GROUP',
+    undefined,
+    "group of Unix sockets, by name or number (default: the group of the server's user)",
   ),
   workers: setting(
     workers,
@@ -948,6 +968,10 @@ function checkCombinations(config: Config, environment: Readonly<Record<string, 
     throw new SettingError('GATEHOUSE_ROOT_TOKEN: only npm run dev accepts a root token from the environment')
   }
   checkWorkers(config)
+  if ((config.unixSocketMode & 0o002) !== 0 && config.trustedProxies.includes('unix'))
+    throw new SettingError(
+      'GATEHOUSE_UNIX_SOCKET_MODE: with unix among GATEHOUSE_TRUSTED_PROXIES, everyone on this machine could name the address of a client',
+    )
   const open = config.listen.find((at) => 'host' in at && !isLoopbackHost(at.host))
   checkTls(config)
   if (config.tls === 'auto' && config.tlsCertFile === undefined && open !== undefined && 'host' in open) {
@@ -984,6 +1008,10 @@ function checkTls({ tls, tlsCertFile, tlsKeyFile, tlsClientCaFile, tlsClientAuth
   if (tlsClientAuth === 'require' && tlsClientCaFile === undefined)
     throw new SettingError('GATEHOUSE_TLS_CLIENT_AUTH: require needs GATEHOUSE_TLS_CLIENT_CA_FILE')
 }
+
+/** What the server listens on, with the access to Unix sockets. */
+export const listenAddresses = ({ listen, unixSocketMode, unixSocketGroup }: Config) =>
+  listen.map((at) => ('path' in at ? { ...at, mode: unixSocketMode, group: unixSocketGroup } : at))
 
 /** How networks are served with TLS; undefined for plain HTTP. docs/tls.md */
 export function tlsSettings(config: Config) {

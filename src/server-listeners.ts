@@ -1,4 +1,4 @@
-import type { Config } from './config.ts'
+import { type Config, listenAddresses } from './config.ts'
 import { StartError } from './errors.ts'
 import { ListenError } from './http/listen-address.ts'
 import { Listener } from './http/listener.ts'
@@ -11,15 +11,15 @@ import type { ServedFiles } from './served-files.ts'
 
 /** Binds the addresses of the server and already serves the one for metrics. Throws a StartError. */
 export async function bindListeners(
-  { listen, metricsListen, ui }: Config,
+  config: Config,
   given: { readonly metrics: Metrics; readonly state: ProcessState; readonly files: ServedFiles },
 ) {
+  const { metricsListen, ui } = config
   const { metrics, state, files } = given
+  const scheme = files.tls === undefined ? 'http' : 'https'
   const starting = startingServer(() => state.startState, { ...files, ui })
   await using opened = new AsyncDisposableStack()
-  const listener = opened.use(
-    await bound('LISTEN', Listener.bind(listen, files.tls === undefined ? 'http' : 'https', starting)),
-  )
+  const listener = opened.use(await bound('LISTEN', Listener.bind(listenAddresses(config), scheme, starting)))
   const watched = metricsListen && {
     ...metricsListen,
     metrics: async () => (state.hasStarted ? metrics.text() : undefined),

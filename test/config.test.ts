@@ -73,6 +73,7 @@ describe('defaults', () => {
     expect(config).toMatchObject({
       dev: false,
       listen: [{ host: '127.0.0.1', port: 8200 }],
+      unixSocketMode: 0o600,
       storage: { kind: 'sqlite', path: 'data/gatehouse.db' },
       sealKeyFile: 'data/seal.key',
       defaultMounts: [
@@ -116,6 +117,10 @@ describe('a wrong value is refused in one line that names the setting', () => {
     ['LISTEN', ''],
     ['LISTEN', '8200'],
     ['LISTEN', 'unix:'],
+    ['UNIX_SOCKET_MODE', '0460'],
+    ['UNIX_SOCKET_MODE', '4660'],
+    ['UNIX_SOCKET_MODE', 'rw'],
+    ['UNIX_SOCKET_GROUP', 'a:b'],
     ['LISTEN', '127.0.0.1:1,'],
     ['LISTEN', '127.0.0.1'],
     ['LISTEN', '127.0.0.1:65536'],

@@ -3,8 +3,16 @@ import type { AddressInfo } from 'node:net'
 import { systemCode } from '../lib/private-file.ts'
 
 /** A host and port, or the path of a Unix socket. */
-export type ListenAt = HostAndPort | { readonly path: string }
+export type ListenAt = HostAndPort | UnixSocketAt
 export type HostAndPort = { readonly host: string; readonly port: number }
+
+export type UnixSocketAt = {
+  readonly path: string
+  /** Whoever may write to the file may connect. */
+  readonly mode: number
+  /** A name in /etc/group, or a number; undefined: the group of the server's user. */
+  readonly group: string | undefined
+}
 
 /** How a connection reached the server: over a network, or from this machine by a Unix socket. */
 export type Transport = 'network' | 'unix'

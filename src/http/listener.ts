@@ -7,6 +7,7 @@ import {
   type HostAndPort,
   type ListenAt,
   type Transport,
+  type UnixSocketAt,
   unixUrl,
   urlOf,
 } from './listen-address.ts'
@@ -73,7 +74,7 @@ export class Listener implements AsyncDisposable {
     const doors: Door[] = []
     try {
       for (const at of addresses) {
-        const bound = await binding(at, () => ('path' in at ? bindPath(at.path) : bindHost(at, scheme)))
+        const bound = await binding(at, () => ('path' in at ? bindPath(at) : bindHost(at, scheme)))
         doors.push(...bound.doors)
         urls.push(bound.url)
       }
@@ -222,9 +223,9 @@ const networkDoor = (server: Server): Door => ({
   ...{ server, transport: 'network', descriptor: undefined, hide: () => {} },
 })
 
-async function bindPath(path: string) {
-  const { bound, file } = await bindUnixSocket(path, (at) => newServer().listen({ path: at }))
+async function bindPath(place: UnixSocketAt) {
+  const { bound, file } = await bindUnixSocket(place, (at) => newServer().listen({ path: at }))
   if (!bound.listening) await once(bound, 'listening')
   const door: Door = { server: bound, transport: 'unix', descriptor: undefined, hide: file.remove }
-  return { url: unixUrl(path), doors: [door] }
+  return { url: unixUrl(place.path), doors: [door] }
 }

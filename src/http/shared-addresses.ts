@@ -6,6 +6,7 @@ import {
   type HostAndPort,
   type ListenAt,
   type Transport,
+  type UnixSocketAt,
   unixUrl,
   urlOf,
 } from './listen-address.ts'
@@ -48,9 +49,7 @@ export class SharedAddresses implements Disposable {
     const all: Bound[] = []
     try {
       for (const at of addresses) {
-        const { bound, url } = await binding(at, () =>
-          'path' in at ? bindPath(at.path) : bindHost(at, scheme),
-        )
+        const { bound, url } = await binding(at, () => ('path' in at ? bindPath(at) : bindHost(at, scheme)))
         all.push(...bound)
         urls.push(url)
       }
@@ -101,8 +100,8 @@ const networkSocket = (at: BoundSocketOptions): Bound => ({
   ...{ socket: new net.BoundSocket(at), transport: 'network', hide: () => {} },
 })
 
-async function bindPath(path: string) {
-  const { bound: socket, file } = await bindUnixSocket(path, (at) => new net.BoundSocket({ path: at }))
+async function bindPath(place: UnixSocketAt) {
+  const { bound: socket, file } = await bindUnixSocket(place, (at) => new net.BoundSocket({ path: at }))
   const bound: Bound[] = [{ socket, transport: 'unix', hide: file.remove }]
-  return { bound, url: unixUrl(path) }
+  return { bound, url: unixUrl(place.path) }
 }

@@ -1,10 +1,10 @@
-import { linkSync, lstatSync, unlinkSync } from 'node:fs'
+import { lchownSync, linkSync, lstatSync, readFileSync, rmSync, unlinkSync } from 'node:fs'
 import { lstat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
 import { systemCode } from '../lib/private-file.ts'
 import { systemRandom } from '../lib/random.ts'
-import { ListenError } from './listen-address.ts'
+import { ListenError, type UnixSocketAt } from './listen-address.ts'
 
 /** The file of a Unix socket that this process has bound. */
 export type UnixSocketFile = {
@@ -12,25 +12,23 @@ export type UnixSocketFile = {
   remove(): void
 }
 
-/** Keeps everyone but the owner from connecting. */
-const ownerOnly = 0o177
-
 /**
- * Binds a Unix socket that only its owner may connect to (mode 0600). The file of a server that is gone is
+ * Binds a Unix socket. The file of a server that is gone is
  * replaced; one that is in use, or anything else at the path, is refused. `bind` must bind its argument before
  * it returns: the path leads to the socket once it is ready.
  */
 export async function bindUnixSocket<T extends { close(): unknown }>(
-  path: string,
+  { path, mode, group }: UnixSocketAt,
   bind: (path: string) => T,
 ): Promise<{ bound: T; file: UnixSocketFile }> {
   const left = await leftBehind(path)
   // the system removes the name that was bound when the socket closes, which may be too early
   const bindAt = join(dirname(path), `.${systemRandom.uuid().slice(0, 8)}`)
-  const bound = withMask(ownerOnly, () => bind(bindAt))
+  const bound = withMask(0o777 & ~mode, () => bind(bindAt))
   const { ino } = lstatSync(bindAt)
   const remove = () => removeIf(path, ino)
   try {
+    if (group !== undefined) giveTo(group, bindAt)
     if (left !== undefined) removeIf(path, left)
     // unlike a rename, it leaves the socket of a server that starts at the same moment
     linkSync(bindAt, path)
@@ -39,7 +37,7 @@ export async function bindUnixSocket<T extends { close(): unknown }>(
     if (systemCode(error) === 'EEXIST') throw new ListenError('EADDRINUSE')
     throw error
   } finally {
-    unlinkSync(bindAt)
+    rmSync(bindAt, { force: true })
   }
   return { bound, file: { remove } }
 }
@@ -75,6 +73,29 @@ function withMask<T>(mask: number, work: () => T): T {
   } finally {
     process.umask(before)
   }
+}
+
+/** The owner may give it to a group of its own; root, to any. */
+function giveTo(group: string, path: string): void {
+  const number = /^\d+$/.test(group) ? Number(group) : groupNumber(group)
+  if (number === undefined) throw new ListenError(`/etc/group has no group ${group}: name it by its number`)
+  try {
+    lchownSync(path, -1, number)
+  } catch (cause) {
+    throw new ListenError(
+      `the server's user cannot give the socket to group ${group}: ${systemCode(cause)}`,
+      {
+        cause,
+      },
+    )
+  }
+}
+
+function groupNumber(name: string): number | undefined {
+  const line = readFileSync('/etc/group', 'utf8')
+    .split('\n')
+    .find((one) => one.startsWith(`${name}:`))
+  return line === undefined ? undefined : Number(line.split(':')[2])
 }
 
 function removeIf(path: string, ino: number): void {

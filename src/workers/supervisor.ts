@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Config, tlsSettings } from '../config.ts'
+import { type Config, listenAddresses, tlsSettings } from '../config.ts'
 import { StartError } from '../errors.ts'
 import { publicUrl } from '../http/listen-address.ts'
 import { startMetricsListener } from '../http/metrics-listener.ts'
@@ -169,7 +169,7 @@ export async function openSupervisor(config: Config, log: Log) {
   await using opened = new AsyncDisposableStack()
   const addresses = await bound(
     'LISTEN',
-    SharedAddresses.bind(config.listen, tlsSettings(config) === undefined ? 'http' : 'https'),
+    SharedAddresses.bind(listenAddresses(config), tlsSettings(config) === undefined ? 'http' : 'https'),
   )
   const supervisor = new Supervisor(config, log, opened.use(addresses))
   const { metricsListen } = config

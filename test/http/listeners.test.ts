@@ -1,8 +1,10 @@
-import { existsSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, connect } from 'node:net'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { Client } from '../support/client.ts'
+import { startProcess } from '../support/process.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { head } from './wire.ts'
@@ -136,4 +138,50 @@ test('the peers of a Unix socket name the client if the word unix is among the t
   const untrusted = await server.as(token).read('auth/token/lookup-self', from('192.0.2.7'))
 
   expect([near.status, far.status, untrusted.status]).toEqual([200, 403, 403])
+})
+
+/** Asks as a user whose only group is this one. */
+function asUser(path: string, { uid, gid }: { uid: number; gid: number }): string {
+  const ask = ['--silent', '--show-error', '--unix-socket', path, 'http://localhost/health/live']
+  const asked = spawnSync('curl', ask, { uid, gid, encoding: 'utf8' })
+  return asked.stdout + asked.stderr
+}
+
+test.skipIf(process.getuid?.() !== 0)(
+  'a second user opens the Unix socket of a server as a member of its group, and no other user does',
+  async () => {
+    await using folder = await temporaryFolder()
+    chmodSync(folder.path, 0o711)
+    const path = folder.file('gate.sock')
+    const settings = { LISTEN: `unix:${path}`, UNIX_SOCKET_MODE: '0660', UNIX_SOCKET_GROUP: '64123' }
+    await using _server = await startProcess({ folder: folder.path, args: ['--dev'], settings })
+
+    const member = asUser(path, { uid: 64001, gid: 64123 })
+    const stranger = asUser(path, { uid: 64001, gid: 64001 })
+
+    expect(JSON.parse(member)).toEqual({ status: 'live' })
+    expect(stranger).toMatch(/^curl: \(7\)/)
+    expect(statSync(path)).toMatchObject({ uid: 0, gid: 64123 })
+  },
+)
+
+test('a group that does not exist is refused, and nothing is left of the socket', async () => {
+  await using folder = await temporaryFolder()
+  const path = folder.file('gate.sock')
+  const settings = { LISTEN: `unix:${path}`, UNIX_SOCKET_GROUP: 'no-such-group' }
+
+  await expect(startTestServer({ settings })).rejects.toThrow(
+    `GATEHOUSE_LISTEN: cannot listen on unix:${path}: /etc/group has no group no-such-group`,
+  )
+
+  expect(readdirSync(folder.path)).toEqual([])
+})
+
+test('a socket that everyone may open is refused if its peers may name clients', async () => {
+  await using folder = await temporaryFolder()
+  const settings = { UNIX_SOCKET_MODE: '0666', TRUSTED_PROXIES: 'unix' }
+
+  await expect(
+    startTestServer({ settings: { LISTEN: `unix:${folder.file('gate.sock')}`, ...settings } }),
+  ).rejects.toThrow('GATEHOUSE_UNIX_SOCKET_MODE: with unix among GATEHOUSE_TRUSTED_PROXIES, everyone')
 })

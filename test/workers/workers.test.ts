@@ -86,6 +86,7 @@ describe('two workers', () => {
         AUDIT: JSON.stringify([device]),
         METRICS_LISTEN: `127.0.0.1:${port}`,
         LISTEN: `127.0.0.1:0,unix:${folder.file('gate.sock')}`,
+        UNIX_SOCKET_MODE: '0660',
       }),
     })
     rootToken = server.rootToken
@@ -159,7 +160,7 @@ describe('two workers', () => {
     expect([...statuses]).toEqual([200])
   })
 
-  test('both serve a Unix socket, to which only their owner may connect', async () => {
+  test('both serve a Unix socket, which has its mode', async () => {
     const local = new Client(`unix:${folder.file('gate.sock')}`, rootToken)
     const statuses = new Set<number>()
     await fromBoth(
@@ -169,7 +170,7 @@ describe('two workers', () => {
     )
 
     expect([...statuses]).toEqual([200])
-    expect(statSync(folder.file('gate.sock')).mode & 0o777).toBe(0o600)
+    expect(statSync(folder.file('gate.sock')).mode & 0o777).toBe(0o660)
   })
 
   test('write an audit file each, which SIGHUP opens again, with intact chains', async () => {
