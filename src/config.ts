@@ -551,6 +551,18 @@ export const settings = {
     undefined,
     'host:port of an HTTP listener for /metrics and /health/* only, which needs no token and works while sealed',
   ),
+  maxHeadSize: setting(
+    positive(size).refine((bytes) => bytes <= 1024 ** 2, 'must be at most 1MiB'),
+    'MAX_HEAD_SIZE',
+    '32KiB',
+    'largest head of a request: its first line and its header fields; a larger one gets 431',
+  ),
+  maxHeadFields: setting(
+    positive(count).refine((fields) => fields <= 10_000, 'must be at most 10000'),
+    'MAX_HEAD_FIELDS',
+    '128',
+    'maximum number of header fields of a request; one with more gets 431',
+  ),
   maxRequestSize: setting(size, 'MAX_REQUEST_SIZE', '32MiB', 'largest request body; 0: no limit'),
   maxLoginSize: setting(
     size,
@@ -587,7 +599,7 @@ export const settings = {
     positive(size),
     'MAX_BUFFERED',
     '256MiB',
-    'maximum size of all request bodies and large responses together; above it, the largest incomplete body gets 503',
+    'maximum size of all request heads, request bodies and large responses together; above it, the largest incomplete body gets 503',
   ),
   maxConnections: setting(
     positive(count),

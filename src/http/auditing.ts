@@ -12,7 +12,7 @@ import { aclOperationOf } from './operation.ts'
 
 export type AuditingParts = {
   readonly log: Pick<AuditLog, 'isOn' | 'version' | 'write'>
-  readonly headers: Pick<AuditedHeaders, 'of'>
+  readonly headers: Pick<AuditedHeaders, 'of' | 'get'>
   /** The path of the namespace with this id. */
   namespacePathOf(id: string): string
   /** Revokes a new token or secret that its caller will not receive. */
@@ -41,6 +41,11 @@ export class Auditing {
 
   get isOn(): boolean {
     return this.#parts.log.isOn
+  }
+
+  /** Whether entries may show this header of requests. */
+  shows(header: string): boolean {
+    return this.#parts.headers.get(header) !== undefined
   }
 
   /** Takes the steps of a request. Throws what they throw, or `internal` if an entry could not be written. */

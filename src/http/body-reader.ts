@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { refuse, type ServiceError } from '../errors.ts'
 
-/** A body that has partly arrived. */
+/** A request whose body has not arrived completely. */
 export type ArrivingBody = {
+  /** Of its head and its body. */
   readonly heldBytes: number
   /** Whether it must be read under any load. */
   readonly isProtected: boolean
@@ -11,7 +12,7 @@ export type ArrivingBody = {
 }
 
 /**
- * Total bytes of the request bodies and large responses held at once. MAX_BUFFERED:
+ * Total bytes of the request heads, request bodies and large responses held at once. MAX_BUFFERED:
  * docs/contract/http.md#limits
  */
 export class BodyBudget {
@@ -76,6 +77,8 @@ const alwaysReadBytes = 16 * 1024
 export type BodyLimits = {
   maxBytes: number
   budget: BodyBudget
+  /** Of the head, which counts already. */
+  headBytes: number
   /** Served under any load: sealing, and revoking tokens and leases. docs/contract/http.md#limits */
   exempt: boolean
 }
@@ -88,7 +91,7 @@ export type BodyLimits = {
  */
 export function readBody(
   request: IncomingMessage,
-  { maxBytes, budget, exempt }: BodyLimits,
+  { maxBytes, budget, headBytes, exempt }: BodyLimits,
   taken: (bytes: number) => void,
   done: (error: Error | null, body?: Buffer) => void,
 ): void {
@@ -96,7 +99,7 @@ export function readBody(
   let settled = false
   const hasArrived = budget.admit({
     get heldBytes() {
-      return gathered.heldBytes
+      return headBytes + gathered.heldBytes
     },
     get isProtected() {
       return exempt && gathered.size <= alwaysReadBytes
@@ -123,9 +126,10 @@ export function readBody(
   request.on('data', arrived)
   // a client of HTTP/2 may give up a body without an error
   request.on('end', () => (request.complete ? settle(null, gathered.bytes) : brokenOff()))
+  budget.makeRoom()
 
   function refused(refusal: ServiceError): void {
-    taken(-gathered.heldBytes)
+    taken(-headBytes - gathered.heldBytes)
     gathered.clear()
     settle(refusal)
   }

@@ -77,8 +77,8 @@ export type Call = {
   isRefusedLogin: boolean
   /** What its audit entries need; undefined while auditing is off. */
   trail: AuditTrail | undefined
-  /** Bytes held for its body, and for its response if that is large. */
-  bodyBytes: number
+  /** Bytes held for its head, its body, and its response if that is large. */
+  heldBytes: number
   /** Called when the request has ended, sent or not. */
   release: (() => void) | undefined
   /** Called when its response is complete. */

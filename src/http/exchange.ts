@@ -8,6 +8,7 @@ import type { LongText } from '../lib/long-text.ts'
 import type { Call, Converted } from './call.ts'
 import type { Reply, StreamedBody } from './envelope.ts'
 import type { Follows } from './follow.ts'
+import type { UsedField } from './request-headers.ts'
 
 export const verbs = ['read', 'write', 'list', 'scan', 'patch', 'delete'] as const
 export type VerbName = (typeof verbs)[number]
@@ -27,7 +28,7 @@ export type Exchange<Input, Params> = {
   /** The token id of the request, valid or not; empty for none. */
   presented(): string
   /** The value of a request header; the first of several. */
-  header(name: string): string | undefined
+  header(name: UsedField): string | undefined
   /**
    * Calls `listener` when the client has disconnected, at once if it already has. Call the returned function
    * to stop listening.

@@ -25,6 +25,8 @@ export type HttpSettings = {
   readonly headerTimeoutMs: number
   readonly bodyTimeoutMs: number
   readonly idleTimeoutMs: number
+  readonly maxHeadSize: number
+  readonly maxHeadFields: number
   readonly maxConnections: number
   readonly maxConnectionShare: number
   readonly maxRequestSize: number
@@ -149,6 +151,7 @@ export function webServerOptions({
   const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs, maxConnections, maxConnectionShare } = settings
   return {
     ...{ headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs, common },
+    head: { maxBytes: settings.maxHeadSize, maxFields: settings.maxHeadFields },
     limits: {
       most: maxConnections,
       mostPerClient: Math.max(1, Math.floor(maxConnections * maxConnectionShare)),

@@ -45,8 +45,10 @@ class Http2Message {
  */
 export class Http2Request extends Http2Message {
   readonly httpVersion = '2.0'
-  readonly headers: IncomingHttpHeaders
-  readonly rawHeaders: readonly string[]
+  headers: IncomingHttpHeaders
+  rawHeaders: readonly string[]
+  /** Whether the response has no body. */
+  readonly isHead: boolean
   /** Also when the request has ended. */
   readonly socket: Socket
   method: string
@@ -66,6 +68,7 @@ export class Http2Request extends Http2Message {
     this.socket = socket
     this.method = headers[':method'] ?? ''
     this.url = headers[':path'] ?? ''
+    this.isHead = this.method === 'HEAD'
     // no client can send this header over HTTP/2; it tells that there is a body, whose length is not known
     if (!stream.endAfterHeaders && headers['content-length'] === undefined)
       headers['transfer-encoding'] = 'chunked'
@@ -129,6 +132,8 @@ export class Http2Response extends Http2Message {
     this.writableEnded = true
     this.#respond(chunk === undefined)
     if (this.#takesBody) this.stream.end(chunk)
+    // the rest of the request is of no use any more, and its client may never send it (RFC 9113 §8.1)
+    if (!this.req.complete) this.stream.once('finish', () => this.stream.close())
   }
 
   setTimeout(ms: number, listener: () => void): void {
@@ -146,7 +151,7 @@ export class Http2Response extends Http2Message {
     const head = isFlat(this.#headers)
       ? [':status', String(statusCode), ...this.#headers]
       : headOf(statusCode, this.#headers)
-    stream.respond(head, { endStream: endStream || this.req.headers[':method'] === 'HEAD' })
+    stream.respond(head, { endStream: endStream || this.req.isHead })
   }
 }
 

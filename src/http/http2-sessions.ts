@@ -12,7 +12,8 @@ import type { TLSSocket } from 'node:tls'
 import type { CommonHeaders } from './common-headers.ts'
 import type { Connection, Connections } from './connections.ts'
 import { asHttp1, Http2Request, Http2Response } from './http2-messages.ts'
-import { maxHeadBytes, maxHeaders, maxTargetBytes } from './list-verb.ts'
+import { type HeadLimits, maxTargetBytes } from './list-verb.ts'
+import { forgetHead, textBytes } from './request-headers.ts'
 import { emptyErrors, type RawStatus, refusalHeaders } from './raw-errors.ts'
 
 export type Http2Options = {
@@ -22,6 +23,7 @@ export type Http2Options = {
   readonly bodyTimeoutMs: number
   /** How long a connection may wait for its next request. */
   readonly idleTimeoutMs: number
+  readonly head: HeadLimits
   readonly connections: Connections
   readonly common: CommonHeaders
   /** Called for each request that is refused before a handler sees it. */
@@ -30,6 +32,10 @@ export type Http2Options = {
 
 /** Requests of one connection at the same time; a client waits with more. */
 const mostStreams = 100
+/** The same while no request of the connection has had a valid token. */
+const mostStreamsOfStrangers = 32
+/** Header fields beyond the limit that Node.js still reads, so that the request gets a status. */
+const surplusFields = 1000
 /**
  * Requests that a connection may give up at once, and each second after that. All that arrive in one packet are begun
  * before the first is given up, so these limits bound how long a flood of them keeps others waiting.
@@ -47,6 +53,8 @@ type Session = {
   readonly connection: Connection
   readonly idle: NodeJS.Timeout
   streams: number
+  /** Whether one of its requests has had a valid token. */
+  isTrusted: boolean
 }
 
 /**
@@ -63,13 +71,14 @@ export class Http2Sessions {
   constructor(options: Http2Options, handler: RequestListener) {
     this.#options = options
     this.#handler = handler
+    const { maxBytes, maxFields } = options.head
     this.#server = createServer({
-      // beyond our own limits, so that requests a little above them get a status
-      maxHeaderListPairs: 2 * maxHeaders,
+      maxHeaderListPairs: maxFields + surplusFields,
       maxSessionMemory: sessionMemory,
       streamResetBurst: mostResets,
       streamResetRate: resetsPerSecond,
-      settings: { maxConcurrentStreams: mostStreams, maxHeaderListSize: 2 * maxHeadBytes },
+      // beyond our own limit too
+      settings: { maxConcurrentStreams: mostStreamsOfStrangers, maxHeaderListSize: 2 * maxBytes },
     } as Parameters<typeof createServer>[0])
     this.#server.on('stream', (stream, headers, _flags, rawHeaders) =>
       this.#receive(stream as ServerHttp2Stream, headers, rawHeaders),
@@ -109,7 +118,7 @@ export class Http2Sessions {
     session.once('remoteSettings', () => clearTimeout(silent))
     // sockets may stay half open, but a client of HTTP/2 that sends nothing more is gone
     socket.once('end', () => session.destroy())
-    this.#sessions.set(session, { socket, connection, idle, streams: 0 })
+    this.#sessions.set(session, { socket, connection, idle, streams: 0, isTrusted: false })
     session.once('close', () => {
       clearTimeout(idle)
       clearTimeout(silent)
@@ -123,8 +132,10 @@ export class Http2Sessions {
   }
 
   #receive(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void {
-    const session = stream.session && this.#sessions.get(stream.session)
-    if (session === undefined) {
+    // a stream that has closed has no session
+    const { session: frames } = stream
+    const session = frames && this.#sessions.get(frames)
+    if (frames === undefined || session === undefined) {
       stream.destroy()
       return
     }
@@ -138,8 +149,12 @@ export class Http2Sessions {
     const line = { destroy: () => stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM) }
     const [request1, response1] = asHttp1(request, response)
     if (!this.#options.connections.beginStream(session.connection, line, request1, response1)) return
-    const refusal = headRefusal(request)
+    response.once('close', () => {
+      if (request1.call?.caller !== undefined) trust(session, frames)
+    })
+    const refusal = headRefusal(request, this.#options.head)
     if (refusal !== undefined) {
+      forgetHead(request1)
       this.#refuse(response, refusal)
       return
     }
@@ -173,21 +188,23 @@ export class Http2Sessions {
     }
     response.writeHead(status, refusalHeaders(status, this.#options.common))
     response.end(emptyErrors)
-    stream.once('finish', () => stream.close())
   }
 }
 
-/** What is wrong with a head that the protocol allows. */
-function headRefusal({ rawHeaders, url, method, headers }: Http2Request): RawStatus | undefined {
-  if (method === 'CONNECT') return 405
-  if (headers.expect !== undefined && headers.expect !== '100-continue') return 417
-  if (rawHeaders.length > 2 * maxHeaders || bytesOf(rawHeaders) > maxHeadBytes) return 431
-  return url.length > maxTargetBytes ? 414 : undefined
+/** Allows a connection that has shown a valid token as many requests at the same time as others. */
+function trust(session: Session, frames: Http2Session): void {
+  if (session.isTrusted || frames.closed || frames.destroyed) return
+  session.isTrusted = true
+  frames.settings({ maxConcurrentStreams: mostStreams })
 }
 
-/** Node.js decodes each byte of a header as one character. */
-function bytesOf(rawHeaders: readonly string[]): number {
-  let bytes = 0
-  for (const text of rawHeaders) bytes += text.length
-  return bytes
+/** What is wrong with a head that the protocol allows. */
+function headRefusal(
+  { rawHeaders, url, method, headers }: Http2Request,
+  { maxBytes, maxFields }: HeadLimits,
+): RawStatus | undefined {
+  if (method === 'CONNECT') return 405
+  if (headers.expect !== undefined && headers.expect !== '100-continue') return 417
+  if (rawHeaders.length > 2 * maxFields || textBytes(rawHeaders) > maxBytes) return 431
+  return url.length > maxTargetBytes ? 414 : undefined
 }

@@ -23,6 +23,8 @@ export type ListServerOptions = {
   idleTimeoutMs?: number
   /** Interval at which the first two timeouts are checked. */
   timeoutCheckMs?: number
+  /** Limits the heads of requests. */
+  head?: HeadLimits
   /** Limits the number of connections. */
   connections?: Connections
   /** The headers of refusals. */
@@ -33,12 +35,17 @@ export type ListServerOptions = {
 
 export const defaultTimeouts = { headerMs: 10_000, bodyMs: 30_000, idleMs: 300_000 } as const
 
-/** Request line and headers; more is 431. */
-export const maxHeadBytes = 128 * 1024
+/** Of the head of one request. A request with more gets 431; none of it is silently dropped. */
+export type HeadLimits = {
+  /** Request line and header fields. */
+  readonly maxBytes: number
+  readonly maxFields: number
+}
+
+export const defaultHeadLimits: HeadLimits = { maxBytes: 32 * 1024, maxFields: 128 }
+
 /** The request target; more is 414. */
 export const maxTargetBytes = 64 * 1024
-/** Most headers of one request; a request with more is refused, and none is silently dropped. */
-export const maxHeaders = 1000
 
 /**
  * An HTTP server whose handler sees every method token as the client sent it: `LIST`, which Node's parser
@@ -49,19 +56,20 @@ export const maxHeaders = 1000
 export function createListServer(options: ListServerOptions, handler: RequestListener): Server {
   checkParser()
   const bodyTimeoutMs = options.bodyTimeoutMs ?? defaultTimeouts.bodyMs
+  const { maxBytes, maxFields } = options.head ?? defaultHeadLimits
   const serverOptions = {
     // Node.js requires this one to be the shorter one
     headersTimeout: Math.min(options.headerTimeoutMs ?? defaultTimeouts.headerMs, bodyTimeoutMs),
     requestTimeout: bodyTimeoutMs,
     keepAliveTimeout: options.idleTimeoutMs ?? defaultTimeouts.idleMs,
     connectionsCheckingInterval: options.timeoutCheckMs ?? 1_000,
-    maxHeaderSize: maxHeadBytes,
+    maxHeaderSize: maxBytes,
     requireHostHeader: false,
     // most requests have no body: they need no stream
     optimizeEmptyRequests: true,
   }
   const server = createServer(serverOptions)
-  server.maxHeadersCount = maxHeaders + 1
+  server.maxHeadersCount = maxFields + 1
   // undocumented: a client that has closed its sending side still gets its pending responses
   Object.assign(server, { httpAllowHalfOpen: true })
 
@@ -77,7 +85,7 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
     const line = lineBySocket.get(request.socket)
     if (line?.feed.accept(request, response) !== true) return
     connections.begin(line.connection, request, response)
-    const refusal = headRefusal(request)
+    const refusal = headRefusal(request, maxFields)
     if (refusal === undefined) handler(request, response)
     else line.feed.refuse(refusal)
   }
@@ -128,8 +136,8 @@ function feedOf(socket: Socket, { onBytes, ...rules }: FeedOptions): RequestFeed
 }
 
 /** What is wrong with a head that the parser accepted. */
-function headRefusal(request: IncomingMessage): RawStatus | undefined {
-  if (request.rawHeaders.length > 2 * maxHeaders) return 431
+function headRefusal(request: IncomingMessage, maxFields: number): RawStatus | undefined {
+  if (request.rawHeaders.length > 2 * maxFields) return 431
   if ((request.url ?? '').length > maxTargetBytes) return 414
   const current = request.httpVersion === '1.1'
   if (!current && request.httpVersion !== '1.0') return 400

@@ -158,7 +158,7 @@ export function mountRouter({
       reason: '',
       isRefusedLogin: false,
       trail: undefined,
-      bodyBytes: 0,
+      heldBytes: 0,
       release: undefined,
       answered: undefined,
       isUnderWay: false,

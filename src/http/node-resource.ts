@@ -5,6 +5,7 @@ import type { DocumentedAnswer, DocumentedRoute } from './documented-route.ts'
 import { errorBody } from './error-reply.ts'
 import type { Answer } from './exchange.ts'
 import type { HelpPage, HelpVerb } from './help.ts'
+import type { UsedField } from './request-headers.ts'
 
 export type { Answer }
 
@@ -15,7 +16,7 @@ export type NodeExchange = {
   /** The token id of the request, valid or not; empty for none. */
   presented(): string
   /** The value of a request header; the first of several. */
-  header(name: string): string | undefined
+  header(name: UsedField): string | undefined
 }
 
 /**

@@ -14,6 +14,7 @@ import { bugReply, type ErrorReply, errorBody, errorReply, failureText } from '.
 import type { Auditing } from './auditing.ts'
 import type { Answer } from './exchange.ts'
 import type { LongText } from '../lib/long-text.ts'
+import { dropUnusedFields, forgetHead, headBytes } from './request-headers.ts'
 import { isKnownVerb } from './mount-router.ts'
 import { type Prepared, type PreparedAnswers, writePrepared } from './prepared-answers.ts'
 import { Places, type PlacesLimits } from './places.ts'
@@ -32,7 +33,7 @@ export type PipelineParts = {
     readonly places: PlacesLimits
   }
   /** Writes the audit entries; undefined while the server is sealed. */
-  readonly audit: Pick<Auditing, 'isOn' | 'around' | 'limited'> | undefined
+  readonly audit: Pick<Auditing, 'isOn' | 'around' | 'limited' | 'shows'> | undefined
   /** Undefined while the server is sealed. */
   readonly limiter:
     | Pick<
@@ -118,6 +119,7 @@ export class Pipeline {
     const call = callOf(request)
     const span = this.#parts.tracing?.begin(request.headers)
     this.#begin(call, response, endpoint.label, span)
+    this.#take(call, headBytes(request))
     const answer = () => this.#answer({ raw: request, params, body: undefined }, response, call, endpoint)
     const answered = span === undefined ? answer() : span.run(answer)
     answered.catch((error: unknown) => this.#giveUp(error, call, response))
@@ -156,6 +158,7 @@ export class Pipeline {
     try {
       if (this.#closes(response)) response.shouldKeepAlive = false
       writePrepared(response, found)
+      forgetHead(response.req)
     } catch (error) {
       this.#parts.onBug(error, '')
       response.destroy()
@@ -180,7 +183,7 @@ export class Pipeline {
       if (pending > 0) return
       inProgress.end(call)
       this.#leavePlace(call)
-      this.#budget.give(call.bodyBytes)
+      this.#budget.give(call.heldBytes)
       call.release?.()
       this.#report(call, { route, status: response.statusCode, ms: performance.now() - started })
       if (span !== undefined) span.end(tracedRequest(call, route, response.statusCode))
@@ -255,6 +258,8 @@ export class Pipeline {
     call: Call,
     endpoint: Endpoint,
   ): Promise<void> {
+    const isKept = (header: string) => this.#parts.audit?.shows(header) === true
+    this.#take(call, -dropUnusedFields(request.raw, isKept))
     if (withBody.has(call.operation)) request.body = await this.#readBody(request.raw, call, endpoint)
     // the answer waits for the rest anyway, and a request that is still arriving takes no place
     else if (this.#closes(response)) await dropBody(request.raw)
@@ -287,6 +292,7 @@ export class Pipeline {
     const limits = {
       maxBytes: this.#maxBytes(call, endpoint),
       budget: this.#budget,
+      headBytes: headBytes(request),
       exempt: endpoint.isExempt(call),
     }
     return new Promise((resolve, reject) => {
@@ -301,7 +307,7 @@ export class Pipeline {
 
   #take(call: Call, bytes: number): void {
     this.#budget.take(bytes)
-    call.bodyBytes += bytes
+    call.heldBytes += bytes
   }
 
   /** Takes a place for a request. Returns a promise if that, or its body before, may have taken long. */
@@ -377,6 +383,7 @@ export class Pipeline {
     const write = () => {
       try {
         writeAnswer(request, response, answer, { closes: this.#isClosing, common: this.#parts.common })
+        forgetHead(request)
       } catch (error) {
         this.#giveUp(error, call, response)
       }

@@ -21,6 +21,9 @@ type Phase = 'start' | 'head' | 'counted' | 'chunked' | 'trailer' | 'closed'
 /** Verbs that Node's parser accepts in every version. All others, including `CONNECT`, are replaced. */
 const nativeVerbs: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
 
+/** Requests of one connection at the same time; more wait, so that a client that takes no responses keeps little. */
+const mostAtOnce = 8
+
 /** Requests that change nothing, so that several may run at once on one connection. RFC 9112 §9.3.2 */
 const safeVerbs: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'LIST', 'SCAN'])
 
@@ -65,6 +68,8 @@ export class RequestFeed {
   #verb: string | undefined
   #request: IncomingMessage | undefined
   #response: ServerResponse | undefined
+  /** Requests whose responses their client has not taken. */
+  #underWay = 0
   /** Whether all requests whose responses are under way are safe. */
   #onlySafe = true
   /** The response whose end lets the connection be read again. */
@@ -108,6 +113,7 @@ export class RequestFeed {
     }
     this.#request = request
     this.#response = response
+    this.#underWay += 1
     response.once('close', () => this.#ended(response))
     if (this.#verb !== undefined) {
       request.method = this.#verb
@@ -188,6 +194,7 @@ export class RequestFeed {
 
   /** After a response that closes the connection, no further request is served. RFC 9112 §9.6 */
   #ended(response: ServerResponse): void {
+    this.#underWay -= 1
     if (response.shouldKeepAlive) this.#forget()
     else this.stop()
   }
@@ -205,7 +212,7 @@ export class RequestFeed {
     const before = this.#response
     const isSafe = safeVerbs.has(verb)
     if (before === undefined || this.#isAlone) this.#onlySafe = isSafe
-    else if (!isSafe || !this.#onlySafe) this.#waitFor(before)
+    else if (!isSafe || !this.#onlySafe || this.#underWay >= mostAtOnce) this.#waitFor(before)
     return this.#socket.isPaused()
   }
 

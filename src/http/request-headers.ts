@@ -3,6 +3,55 @@ import { refuse } from '../errors.ts'
 import { parseDuration } from '../lib/go/duration.ts'
 import { headerText } from '../lib/header-text.ts'
 
+/** The fields that may be read after a request's head alone has been looked at. */
+const usedFields = [
+  ...(['accept', 'accept-encoding', 'authorization', 'content-length', 'content-type'] as const),
+  ...(['if-match', 'if-none-match', 'transfer-encoding', 'x-vault-mfa'] as const),
+  ...(['x-vault-namespace', 'x-vault-token', 'x-vault-wrap-ttl'] as const),
+] as const
+export type UsedField = (typeof usedFields)[number]
+
+/**
+ * Drops all other fields of a request that waits, but those that `isKept` names, in lower case. Returns the bytes that
+ * this frees.
+ */
+export function dropUnusedFields(request: IncomingMessage, isKept: (name: string) => boolean): number {
+  const before = headBytes(request)
+  const used = new Set<string>(usedFields)
+  const { headers, rawHeaders } = request
+  const kept: string[] = []
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(index, index + 2)
+    const lower = name.toLowerCase()
+    if (used.has(lower) || isKept(lower)) kept.push(name, value)
+  }
+  request.rawHeaders = kept
+  request.headers = Object.fromEntries(
+    usedFields.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])),
+  )
+  return before - headBytes(request)
+}
+
+/** Drops all fields of a request that has its response. */
+export function forgetHead(request: IncomingMessage): void {
+  request.rawHeaders = []
+  request.headers = {}
+}
+
+/** What Node.js keeps beside the text of a field: its places in a list and in an object. In bytes. */
+const fieldBytes = 200
+
+/** The memory that the head of a request takes, about. */
+export const headBytes = ({ rawHeaders, url = '' }: IncomingMessage): number =>
+  url.length + textBytes(rawHeaders) + (rawHeaders.length / 2) * fieldBytes
+
+/** Node.js decodes each byte of a header as one character. */
+export function textBytes(rawHeaders: readonly string[]): number {
+  let bytes = 0
+  for (const text of rawHeaders) bytes += text.length
+  return bytes
+}
+
 /** Values of every header of that name as sent; `name` in lower case. Node joins or drops repeated ones. */
 function valuesOf(request: IncomingMessage, name: string): string[] {
   const values: string[] = []

@@ -4,7 +4,7 @@ import type { TLSSocket } from 'node:tls'
 import { CommonHeaders } from './common-headers.ts'
 import type { Http2Sessions } from './http2-sessions.ts'
 import { type ConnectionLimits, Connections, noLimits } from './connections.ts'
-import { createListServer, defaultTimeouts, type ListServerOptions } from './list-verb.ts'
+import { createListServer, defaultHeadLimits, defaultTimeouts, type ListServerOptions } from './list-verb.ts'
 import type { Transport } from './listen-address.ts'
 import type { Receiver } from './listener.ts'
 import type { TlsIdentity } from './tls-identity.ts'
@@ -46,6 +46,7 @@ export class WebServer implements Receiver {
           headerTimeoutMs: options.headerTimeoutMs ?? defaultTimeouts.headerMs,
           bodyTimeoutMs: options.bodyTimeoutMs ?? defaultTimeouts.bodyMs,
           idleTimeoutMs: options.idleTimeoutMs ?? defaultTimeouts.idleMs,
+          head: options.head ?? defaultHeadLimits,
           connections: this.#connections,
           common: options.common ?? new CommonHeaders(),
           onRefused: options.onRefused ?? (() => {}),

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { namesTag } from '../lib/entity-tag.ts'
 import type { Answer } from './exchange.ts'
+import type { UsedField } from './request-headers.ts'
 import { withQuery } from './with-query.ts'
 
 /** What release/ui.ts has built, and its list. */
@@ -23,7 +24,7 @@ export type UiRequest = {
   readonly path: string
   /** Without its question mark. */
   readonly query: string
-  header(name: string): string | undefined
+  header(name: UsedField): string | undefined
 }
 
 const policy = [

@@ -173,7 +173,7 @@ describe('an origin that is not configured', () => {
     { name: 'the wildcard', origin: '*' },
     { name: 'two', origin: `${ours}, ${other}` },
     { name: 'no text of ASCII', origin: 'https://\u00e9.example.com' },
-    { name: 'very long', origin: `https://${'a'.repeat(50_000)}.example.com` },
+    { name: 'very long', origin: `https://${'a'.repeat(30_000)}.example.com` },
   ])('is refused: $name', async ({ origin }) => {
     const answer = await server.root.read(self, from(origin))
 

@@ -1,0 +1,247 @@
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { get as getSecure } from 'node:https'
+import { json } from 'node:stream/consumers'
+import { connect as connectHttp2 } from 'node:http2'
+import { get as getPlain, IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
+import { connect, type TLSSocket } from 'node:tls'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { dropUnusedFields, headBytes } from '../../src/http/request-headers.ts'
+import { collector } from '../../src/lib/garbage.ts'
+import { Authority } from '../support/certificates.ts'
+import { frame, header, kinds, preface } from '../support/http2-frames.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { head, openWire } from './wire.ts'
+
+/** A flag of a frame. */
+const endHeaders = 4
+
+const authority = new Authority()
+let folder: Awaited<ReturnType<typeof temporaryFolder>>
+let plain: TestServer
+let secure: TestServer
+
+beforeAll(async () => {
+  folder = await temporaryFolder()
+  const { cert, key } = authority.sign('gate')
+  writeFileSync(folder.file('cert.pem'), cert)
+  writeFileSync(folder.file('key.pem'), key)
+  plain = await startTestServer()
+  secure = await startTestServer({ settings: tls() })
+})
+
+afterAll(async () => {
+  await plain[Symbol.asyncDispose]()
+  await secure[Symbol.asyncDispose]()
+  authority[Symbol.dispose]()
+  await folder[Symbol.asyncDispose]()
+})
+
+const tls = () => ({ TLS_CERT_FILE: folder.file('cert.pem'), TLS_KEY_FILE: folder.file('key.pem') })
+
+/** As `count` short fields. */
+const fields = (count: number, value = 'y') =>
+  Array.from({ length: count }, (_, index) => [`x-${index}`, value] as const)
+
+type Fields = readonly (readonly [name: string, value: string])[]
+
+/** The status of the response to a GET with these fields beside `Host`. */
+async function overPlain(sent: Fields, server = plain): Promise<number | undefined> {
+  using wire = await openWire(server.url)
+  wire.send(textOf(sent))
+  return (await wire.answer())?.status
+}
+
+async function openTls({ url }: TestServer, ALPNProtocols: string[] = []): Promise<TLSSocket> {
+  const { hostname, port } = new URL(url)
+  const options = { ca: authority.cert, checkServerIdentity: () => undefined, ALPNProtocols }
+  const socket = connect({ ...options, host: hostname, port: Number(port) })
+  await once(socket, 'secureConnect')
+  return socket
+}
+
+async function overTls(sent: Fields, server = secure): Promise<number> {
+  const socket = await openTls(server)
+  socket.write(textOf(sent))
+  const [answer] = await once(socket, 'data')
+  socket.destroy()
+  return Number(/^HTTP\/1\.1 (\d+)/.exec(String(answer))?.[1])
+}
+
+async function overHttp2(sent: Fields, server = secure): Promise<number> {
+  const session = connectHttp2(server.url, { ca: authority.cert, maxSendHeaderBlockLength: 1024 * 1024 })
+  // these count as fields too, but for the host
+  const pseudo = { ':path': '/v1/sys/seal-status', ':authority': 'gate' }
+  const stream = session.request({ ...pseudo, ...Object.fromEntries(sent) })
+  const [headers] = await once(stream, 'response')
+  session.destroy()
+  return headers[':status']
+}
+
+const textOf = (sent: Fields) =>
+  head(
+    'GET',
+    '/v1/sys/seal-status',
+    sent.map((pair) => pair.join(': ')),
+  )
+
+const transports = [
+  { transport: 'HTTP/1.1', ask: overPlain, own: 1, settings: () => ({}) },
+  { transport: 'TLS', ask: overTls, own: 1, settings: tls },
+  { transport: 'HTTP/2', ask: overHttp2, own: 4, settings: tls },
+]
+
+describe.each(transports)('over $transport', ({ ask, own, settings }) => {
+  test('128 header fields are served, and one more is 431', async () => {
+    expect([await ask(fields(128 - own)), await ask(fields(129 - own))]).toEqual([200, 431])
+  })
+
+  test('900 short header fields are 431', async () => {
+    expect(await ask(fields(900))).toBe(431)
+  })
+
+  test('a head of 31 KiB is served, and one of 33 KiB is 431', async () => {
+    const statuses = [
+      await ask(fields(1, 'y'.repeat(31 * 1024))),
+      await ask(fields(1, 'y'.repeat(33 * 1024))),
+    ]
+
+    expect(statuses).toEqual([200, 431])
+  })
+
+  test('MAX_HEAD_FIELDS and MAX_HEAD_SIZE are the limits', async () => {
+    await using server = await startTestServer({
+      settings: { ...settings(), MAX_HEAD_FIELDS: '20', MAX_HEAD_SIZE: '2KiB' },
+    })
+
+    const statuses = [
+      await ask(fields(10), server),
+      await ask(fields(20), server),
+      await ask(fields(1, 'y'.repeat(2048)), server),
+    ]
+
+    expect(statuses).toEqual([200, 431, 431])
+  })
+})
+
+const collect = collector()
+const used = () => {
+  collect()
+  return process.memoryUsage().heapUsed
+}
+
+/** Requests that wait for their bodies, on as many connections or streams. */
+const waiting = 100
+/** Of one connection of HTTP/2. */
+const streams = 25
+const unused = fields(115, 'y'.repeat(120))
+
+/** The requests in progress of a server, but for the one that asks. */
+const inProgress =
+  ({ url }: TestServer) =>
+  async () => {
+    const get = url.startsWith('https:') ? getSecure : getPlain
+    const headers = { 'x-vault-token': 'root' }
+    const sent = get(`${url}/v1/sys/in-flight-req`, { headers, ca: authority.cert, agent: false })
+    const [answer] = await once(sent, 'response')
+    return Object.keys(Object(await json(answer))).length - 1
+  }
+
+describe('a request that waits for its body', () => {
+  /** What a request that `begin` sends `waiting` times keeps, in bytes, with the connection of a client in this process. */
+  async function keptByEach(server: TestServer, begin: () => Promise<Disposable>): Promise<number> {
+    using _first = await begin()
+    const before = used()
+    using _waiting = await begin()
+    await expect.poll(inProgress(server)).toBe(2 * waiting)
+    return (used() - before) / waiting
+  }
+
+  test('keeps only the fields that are used over HTTP/1.1', async () => {
+    const sent = [...unused.map((pair) => pair.join(': ')), 'Content-Length: 9']
+    const begin = async () => {
+      const opened = new DisposableStack()
+      for (let count = 0; count < waiting; count++)
+        opened.use(await openWire(plain.url)).send(head('POST', '/v1/auth/jwt/login', sent))
+      return opened
+    }
+
+    expect(await keptByEach(plain, begin)).toBeLessThan(26 * 1024)
+  })
+
+  test('keeps only the fields that are used over HTTP/2', async () => {
+    const block = Buffer.concat([
+      header(':method', 'POST'),
+      header(':path', '/v1/auth/jwt/login'),
+      header(':scheme', 'https'),
+      header(':authority', 'gate'),
+      ...unused.map(([name, value]) => header(name, value)),
+    ])
+    const begin = async () => {
+      const opened = new DisposableStack()
+      for (let count = 0; count < waiting; count += streams) {
+        const socket = await openTls(secure, ['h2'])
+        opened.defer(() => void socket.destroy())
+        socket.resume()
+        socket.write(preface)
+        for (let index = 0; index < streams; index++)
+          socket.write(frame(kinds.headers, endHeaders, 2 * index + 1, block))
+      }
+      return opened
+    }
+
+    expect(await keptByEach(secure, begin)).toBeLessThan(17 * 1024)
+  })
+
+  test('keeps the fields that audit entries show', async () => {
+    const request = new IncomingMessage(new Socket())
+    request.rawHeaders = ['X-Vault-Token', 'a', 'X-Shown', 'b', 'X-Other', 'c', 'X-VAULT-TOKEN', 'd']
+    request.headers = { 'x-vault-token': 'a', 'x-shown': 'b', 'x-other': 'c' }
+    const before = headBytes(request)
+
+    const freed = dropUnusedFields(request, (name) => name === 'x-shown')
+
+    expect(request.rawHeaders).toEqual(['X-Vault-Token', 'a', 'X-Shown', 'b', 'X-VAULT-TOKEN', 'd'])
+    expect(request.headers).toEqual({ 'x-vault-token': 'a' })
+    expect(freed).toBe(before - headBytes(request))
+  })
+})
+
+describe('heads count against MAX_BUFFERED until their requests end', () => {
+  const large = head('POST', '/v1/auth/jwt/login', [
+    `X-Vault-Token: ${'x'.repeat(20_000)}`,
+    'Content-Length: 9',
+  ])
+
+  test('the largest request that waits for its body makes room', async () => {
+    await using server = await startTestServer({ settings: { MAX_BUFFERED: '50KiB' } })
+    using first = await openWire(server.url)
+    using second = await openWire(server.url)
+    using third = await openWire(server.url)
+    for (const wire of [first, second]) wire.send(large)
+    await expect.poll(inProgress(server)).toBe(2)
+
+    third.send(large)
+    const refused = await Promise.race([first.answer(), second.answer(), third.answer()])
+
+    expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
+    expect((await server.root.write('cubbyhole/a', { a: 'b' })).status).toBe(204)
+  })
+
+  test('each gives its memory back', async () => {
+    await using server = await startTestServer({ settings: { MAX_BUFFERED: '50KiB' } })
+
+    for (let round = 0; round < 10; round++) {
+      using wire = await openWire(server.url)
+      wire.send(`${large}{"a":"b"}`)
+      expect((await wire.answer())?.status).toBe(400)
+      using left = await openWire(server.url)
+      left.send(large)
+      await expect.poll(inProgress(server)).toBe(1)
+      left.close()
+      await expect.poll(inProgress(server)).toBe(0)
+    }
+  })
+})
