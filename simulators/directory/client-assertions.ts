@@ -99,7 +99,10 @@ async function checkForeign(
     throw refused(50013, 'Assertion failed signature validation.')
 }
 
-/** The exact comparison of issuer, subject and audience with those that the application trusts. */
+/**
+ * The exact comparison of issuer, subject and audience with those that the application trusts. A trust that has
+ * not arrived yet is none: the code says what the others lack.
+ */
 function checkTrusts({ view }: Call, { trusts }: Application, assertion: Assertion): void {
   const { iss, sub = '' } = assertion.claims
   const audiences = audiencesOf(assertion)
@@ -107,9 +110,6 @@ function checkTrusts({ view }: Call, { trusts }: Application, assertion: Asserti
     trust.issuer === iss && trust.subject === sub && trust.audiences.some((one) => audiences.includes(one))
   const seen = trusts.filter((trust) => isSeen(view, trust, 'trustToToken'))
   if (seen.some(isMeant)) return
-  // a trust that exists but has not arrived yet
-  if (trusts.some((trust) => trust.deletedAt === undefined && isMeant(trust)))
-    throw refused(70021, 'No matching federated identity record found for presented assertion.', 400)
   const advice =
     ' Check your federated identity credential Subject, Audience and Issuer against the presented assertion. See documentation at: https://learn.microsoft.com/entra/workload-id/workload-identity-federation'
   const presented = (number: number, what: string, more = '') =>

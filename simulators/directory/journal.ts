@@ -25,6 +25,8 @@ export type JournalEntry = {
   status?: number
   /** The error code. */
   code?: string
+  /** The number of an error of the login service, as in `AADSTS<number>`. */
+  number?: number
   fault?: string
 }
 

@@ -121,6 +121,8 @@ async function serve(
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       entry.code = error.code
+      const number = error.details?.[0]?.['number']
+      if (typeof number === 'number') entry.number = number
       return refuse(error)
     }
   }

@@ -20,7 +20,7 @@ const delayFields = z.strictObject({
   servicePrincipalToAppRole: seconds.describe('a new service principal cannot get an app role'),
   secretToToken: seconds.describe('a new secret is refused: 7000215'),
   removedSecretToToken: seconds.describe('a removed secret, or one of a deleted application, still works'),
-  trustToToken: seconds.describe('a new trust is unknown to the token endpoint: 70021; a removed one works'),
+  trustToToken: seconds.describe('a new trust is unknown to the token endpoint; a removed one works'),
   certificateToToken: seconds.describe('a new certificate is refused: 700027; a removed one works'),
   deletedToBin: seconds.describe('what was deleted is not among the deleted items'),
   deletedServicePrincipalName: seconds.describe('the name of a deleted service principal is still in use'),

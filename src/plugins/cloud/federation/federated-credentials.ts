@@ -13,9 +13,10 @@ import { checkIsNotOwn } from '../roles/write-role.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import { type UpstreamCall, UpstreamError } from '../upstream/index.ts'
 import { deadlineExceeded } from '../upstream/retry.ts'
-import { explainRefusal, shellQuoted } from '../upstream/sign-in-refusals.ts'
+import { explainRefusal, isUntrusted, shellQuoted } from '../upstream/sign-in-refusals.ts'
 import type { TokenExchange } from '../upstream/token-exchange.ts'
 import type { FreshToken } from '../upstream/transport.ts'
+import { unpublishedKey } from '../upstream/upstream-error.ts'
 import { callWithin } from '../upstream-work.ts'
 import { credentialTypeOf, federatedClientOf } from './federated-role.ts'
 import { identityTokenUse } from './identity-token-use.ts'
@@ -55,7 +56,6 @@ const everyMs = 500
 const retryMs = 2_000
 const newKeyMs = 30_000
 const newTrustMs = 600_000
-const untrustedSubject: ReadonlySet<string> = new Set(['AADSTS700213', 'AADSTS70021'])
 
 /**
  * Identity tokens and access tokens of federated roles. They have no lease: both end by themselves.
@@ -209,13 +209,22 @@ function refusalIn(thrown: unknown, before: UpstreamError | undefined): Upstream
   return thrown.code === deadlineExceeded ? (before ?? thrown) : thrown
 }
 
+/** No such application in the tenant, and an application without a service principal there. */
+const unknownApplication = ['AADSTS700016', 'AADSTS7000229']
+
 /**
  * By when the login service may accept what it has refused, in milliseconds since the epoch: a trust that the
- * engine made is not known everywhere at once, and neither is a new signing key. Undefined: not at all.
+ * engine made is not known everywhere at once, and neither are an application of its own and a new signing key.
+ * Undefined: not at all.
  */
-function acceptedBy({ code }: UpstreamError, begun: number, { trust }: RoleRecord): number | undefined {
-  if (code === 'AADSTS7000272') return begun + newKeyMs
-  return trust !== undefined && untrustedSubject.has(code) ? trust.since + newTrustMs : undefined
+function acceptedBy(
+  { code }: UpstreamError,
+  begun: number,
+  { trust, managed }: RoleRecord,
+): number | undefined {
+  if (code === unpublishedKey) return begun + newKeyMs
+  const isSpreading = isUntrusted(code) || (managed !== undefined && unknownApplication.includes(code))
+  return trust !== undefined && isSpreading ? trust.since + newTrustMs : undefined
 }
 
 /** An access token as JSON for a response. docs/contract/cloud.md#access-tokens */

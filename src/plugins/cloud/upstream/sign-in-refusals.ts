@@ -25,12 +25,18 @@ export type Circumstances = {
 /** Why the login service refused an assertion, and what to do about it. */
 export type Refusal = { readonly cause: string; readonly fix: string }
 
+/**
+ * An application trusts no such issuer, subject or audience: which of them the login service names depends on
+ * the other trusts of the application.
+ */
 const untrusted = {
   AADSTS700211: 'the issuer is not trusted',
   AADSTS700213: 'the subject is not trusted',
   AADSTS70021: 'the subject is not trusted',
   AADSTS700212: 'the audience is not trusted',
 } as const
+
+export const isUntrusted = (code: string): boolean => Object.hasOwn(untrusted, code)
 
 const unreachable = ['AADSTS50166', 'AADSTS501661', 'AADSTS90061']
 

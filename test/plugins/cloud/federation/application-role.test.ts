@@ -169,14 +169,58 @@ test('a role keeps its type while its credentials live', async () => {
   expect(verdict(await written(house))).toBe('204')
 })
 
-test('a trust that has not arrived at the login service yet is waited for', async () => {
-  await using house = await aHouse()
-  house.directory.change({ delaySeconds: { trustToToken: 20 } })
+describe('a trust that has not arrived at the login service yet is waited for', () => {
+  const isLate = { delaySeconds: { trustToToken: 20 } }
+  const issuerOf = ({ server }: CloudFixture) => `${server.url}/v1/identity/oidc/plugins`
 
-  await written(house)
-  const answer = await tokenOf(house)
+  test.each([
+    { code: 700211, when: 'it is the first of its issuer', before: async () => undefined },
+    {
+      ...{ code: 700213, when: 'the issuer is trusted for another subject' },
+      before: async (house: House) => {
+        house.directory.admin.addTrust(house.application.id, { issuer: issuerOf(house), subject: 'other' })
+      },
+    },
+    {
+      ...{ code: 700212, when: 'it was for another audience' },
+      before: async (house: House) => {
+        await written(house)
+        house.clock.advance(60)
+        await house.root.write('cloud/config', { environment: 'CloudChinaCloud' })
+      },
+    },
+  ])('AADSTS$code: $when', async ({ code, before }) => {
+    await using house = await aHouse()
+    await before(house)
+    house.directory.change(isLate)
+    house.directory.journal.clear()
 
-  expect(appIdOf(answer)).toBe(house.application.appId)
+    await written(house)
+    const answer = await tokenOf(house)
+
+    expect(appIdOf(answer)).toBe(house.application.appId)
+    const asked = house.directory.journal.entries({ operation: 'token' })
+    expect(new Set(asked.flatMap(({ number }) => number ?? []))).toEqual(new Set([code]))
+  })
+
+  test('AADSTS700016: neither has the application that the role owns', async () => {
+    await using house = await aHouse()
+    const roles = JSON.stringify([{ role_name: 'Reader', scope: house.scope() }])
+    await written(house, { application_object_id: '', persist_app: true, cloud_roles: roles })
+    const body = { error: 'unauthorized_client', error_codes: [700_016] }
+    house.directory.fault({ kind: 'status', operation: 'token', status: 400, body, times: 3 })
+
+    expect((await tokenOf(house)).status).toBe(200)
+  })
+
+  test('AADSTS70021, which names nothing', async () => {
+    await using house = await aHouse()
+    await written(house)
+    const body = { error: 'invalid_client', error_description: 'AADSTS70021: None.', error_codes: [70021] }
+    house.directory.fault({ kind: 'status', operation: 'token', status: 400, body, times: 3 })
+
+    expect(appIdOf(await tokenOf(house))).toBe(house.application.appId)
+  })
 })
 
 test('a trust that an administrator has changed is explained at once', async () => {
