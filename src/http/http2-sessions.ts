@@ -44,11 +44,14 @@ const mostResets = 200
 const resetsPerSecond = 33
 /** As a last frame's stream in GOAWAY: requests that are on their way are still served (RFC 9113 §6.8). */
 const anyStream = 2 ** 31 - 1
+/** How long a client of a connection that ends may take to close its side. */
+const closingMs = 500
 /** Memory of one connection: heads and unsent responses, in MB. More requests are then refused. */
 const sessionMemory = 32
 
 /** One connection. */
 type Session = {
+  readonly http2: Http2Session
   readonly socket: TLSSocket
   readonly connection: Connection
   readonly idle: NodeJS.Timeout
@@ -102,9 +105,12 @@ export class Http2Sessions {
       if (!session.closed) session.goaway(constants.NGHTTP2_NO_ERROR, anyStream)
   }
 
-  /** Ends each connection once its requests are answered. */
+  /** Ends each connection once its requests are answered, so at once those that are idle. */
   close(): void {
-    for (const session of this.#sessions.keys()) session.close()
+    for (const [session, { streams }] of this.#sessions) {
+      if (streams === 0) session.destroy()
+      else session.close()
+    }
   }
 
   abort(): void {
@@ -118,7 +124,7 @@ export class Http2Sessions {
     session.once('remoteSettings', () => clearTimeout(silent))
     // sockets may stay half open, but a client of HTTP/2 that sends nothing more is gone
     socket.once('end', () => session.destroy())
-    this.#sessions.set(session, { socket, connection, idle, streams: 0, isTrusted: false })
+    this.#sessions.set(session, { http2: session, socket, connection, idle, streams: 0, isTrusted: false })
     session.once('close', () => {
       clearTimeout(idle)
       clearTimeout(silent)
@@ -128,7 +134,10 @@ export class Http2Sessions {
   }
 
   #endIfIdle(session: ServerHttp2Session): void {
-    if (this.#sessions.get(session)?.streams === 0) session.close()
+    const known = this.#sessions.get(session)
+    if (known?.streams !== 0) return
+    session.close()
+    cutOffIfIdle(known)
   }
 
   #receive(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void {
@@ -174,7 +183,8 @@ export class Http2Sessions {
       clearTimeout(limit)
       session.streams -= 1
       session.idle.refresh()
-      if (!response.shouldKeepAlive) stream.session?.close()
+      if (!response.shouldKeepAlive) session.http2.close()
+      cutOffIfIdle(session)
     })
   }
 
@@ -196,6 +206,13 @@ function trust(session: Session, frames: Http2Session): void {
   if (session.isTrusted || frames.closed || frames.destroyed) return
   session.isTrusted = true
   frames.settings({ maxConcurrentStreams: mostStreams })
+}
+
+/** Node.js waits until the client closes its side too, without end if the client only keeps it open. */
+function cutOffIfIdle({ http2, socket, streams }: Session): void {
+  if (!http2.closed || streams > 0) return
+  const cutOff = setTimeout(() => socket.destroy(), closingMs)
+  http2.once('close', () => clearTimeout(cutOff))
 }
 
 /** What is wrong with a head that the protocol allows. */

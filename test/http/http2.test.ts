@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer, type AddressInfo, Socket } from 'node:net'
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -9,6 +9,8 @@ import {
   type OutgoingHttpHeaders,
   type Settings,
 } from 'node:http2'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { connect as connectTls } from 'node:tls'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CommonHeaders } from '../../src/http/common-headers.ts'
@@ -16,6 +18,7 @@ import { Http2Sessions } from '../../src/http/http2-sessions.ts'
 import { startingServer } from '../../src/http/starting-server.ts'
 import { TlsIdentity } from '../../src/http/tls-identity.ts'
 import { Authority } from '../support/certificates.ts'
+import { preface } from '../support/http2-frames.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -399,6 +402,24 @@ test.each([
   starting.abort()
   listener.close()
   expect([answer.status, answer.text]).toEqual([status, text])
+})
+
+test('a connection that was idle too long ends although its client only keeps it open', async () => {
+  await using idle = await tlsServer({ IDLE_TIMEOUT: '1s' })
+  const { port } = new URL(idle.url)
+  const plain = new Socket({ allowHalfOpen: true }).connect(Number(port), '127.0.0.1')
+  const client = connectTls({ socket: plain, ca: authority.cert, ALPNProtocols: ['h2'] })
+  client.on('error', () => {}).write(preface)
+  await once(client, 'data')
+  const open = async () => {
+    const families = await idle.server.metrics()
+    const connections = families.find(({ name }) => name === 'gatehouse_http_connections')
+    return connections?.values.find(({ labels }) => labels['protocol'] === 'http/2')?.value
+  }
+
+  expect(await open()).toBe(1)
+  while ((await open()) !== 0) await nextTurn()
+  client.destroy()
 })
 
 describe('a server that stops', () => {

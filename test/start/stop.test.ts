@@ -4,9 +4,13 @@ import { closeSync, constants, existsSync, openSync, writeFileSync } from 'node:
 import { Socket } from 'node:net'
 import { join } from 'node:path'
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
-import { describe, expect, test } from 'vitest'
+import { connect as connectTls } from 'node:tls'
+import { afterAll, describe, expect, test } from 'vitest'
+import { Authority } from '../support/certificates.ts'
 import { noSimulatedDisk, simulateDisk } from '../support/disk/simulated-disk.ts'
+import { freePort } from '../../simulators/free-port.ts'
 import { startInFolder } from '../support/folder-server.ts'
+import { frame, head, kinds, preface } from '../support/http2-frames.ts'
 import { logLines } from '../support/log-lines.ts'
 import { Client } from '../support/client.ts'
 import { programFile } from '../support/bundled.ts'
@@ -175,6 +179,80 @@ describe.skipIf(noSimulatedDisk !== undefined)('on a disk whose syncs never retu
 
     expect(ended.code).toBe(6)
     expect(logLines(ended).at(-1)).toMatchObject({ event: 'stopped', exit_code: 6 })
+  })
+})
+
+describe('a connection whose client only keeps it open does not delay a clean stop', () => {
+  const authority = new Authority()
+  afterAll(() => authority[Symbol.dispose]())
+
+  /** Resolves when the server has sent something. */
+  const heard = async (socket: Socket): Promise<Socket> => {
+    await once(socket, 'data')
+    return socket
+  }
+  const plain = async (port: number) => {
+    const socket = new Socket({ allowHalfOpen: true }).connect(port, '127.0.0.1')
+    await once(socket, 'connect')
+    return socket
+  }
+  const overTls = async (port: number, protocol: string) => {
+    const socket = connectTls({ socket: await plain(port), ca: authority.cert, ALPNProtocols: [protocol] })
+    await once(socket, 'secureConnect')
+    return socket
+  }
+  const asked = (socket: Socket) => {
+    socket.write('GET /health/live HTTP/1.1\r\nHost: gate\r\n\r\n')
+    return heard(socket)
+  }
+  const asked2 = (socket: Socket) => {
+    socket.write(Buffer.concat([preface, frame(kinds.headers, 5, 1, head)]))
+    return heard(socket)
+  }
+
+  test.each([
+    { name: 'silent', tls: false, open: plain },
+    { name: 'after a request', tls: false, open: async (port: number) => asked(await plain(port)) },
+    { name: 'without a handshake', tls: true, open: plain },
+    { name: 'silent, of TLS', tls: true, open: (port: number) => overTls(port, 'http/1.1') },
+    {
+      name: 'after a request over TLS',
+      tls: true,
+      open: async (port: number) => asked(await overTls(port, 'http/1.1')),
+    },
+    { name: 'silent, of HTTP/2', tls: true, open: (port: number) => overTls(port, 'h2') },
+    {
+      name: 'after a request over HTTP/2',
+      tls: true,
+      open: async (port: number) => asked2(await overTls(port, 'h2')),
+    },
+    {
+      name: 'to the metrics',
+      tls: false,
+      open: async (_: number, metrics: number) => asked(await plain(metrics)),
+    },
+    { name: 'silent, to the metrics', tls: false, open: (_: number, metrics: number) => plain(metrics) },
+  ])('($name)', async ({ tls, open }) => {
+    await using folder = await temporaryFolder()
+    const { cert, key } = authority.sign('gate')
+    writeFileSync(folder.file('cert.pem'), cert)
+    writeFileSync(folder.file('key.pem'), key)
+    const metrics = await freePort()
+    await using server = await startProcess({
+      folder: folder.path,
+      args: ['--dev'],
+      settings: {
+        ...{ STOP_TIMEOUT: '6s', HEADER_TIMEOUT: '60s', METRICS_LISTEN: `127.0.0.1:${metrics}` },
+        ...(tls && { TLS_CERT_FILE: folder.file('cert.pem'), TLS_KEY_FILE: folder.file('key.pem') }),
+      },
+    })
+    const socket = await open(Number(new URL(server.url).port), metrics)
+    socket.on('error', () => {}).resume()
+
+    const ended = await server.stop()
+    socket.destroy()
+
+    expect(ended.code).toBe(0)
   })
 })
 
