@@ -52,9 +52,10 @@ export async function fillSecrets({ folder, mount, count, pathOf }: FillSecretsI
       path: pathOf(done + index),
       data: JSON.stringify(secretOf(done + index)),
     }))
-    if (found.plugin === firstPlugin)
-      await Promise.all(batch.map(({ path, data }) => stored.first.put(path, { data }, () => {})))
-    else if (
+    if (found.plugin === firstPlugin) {
+      const first = await stored.first()
+      await Promise.all(batch.map(({ path, data }) => first.put(path, { data }, () => {})))
+    } else if (
       !(await keys.writeHeads(
         batch.map(({ path, data }) => ({ path, head: head(data), expect: 'absent' as const })),
         [],

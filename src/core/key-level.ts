@@ -1,11 +1,6 @@
 import type { View } from './barrier/view.ts'
-import { atMost } from '../lib/async-iterables.ts'
 
-export type LevelPage = {
-  /** The page starts after this name; empty: with the first. */
-  readonly after: string
-  /** Greatest number of names; 0 means all. */
-  readonly limit: number
+export type LevelWalk = {
   /** Awaited between two storage pages, so that other work can run. */
   giveWay(): Promise<unknown>
   /** Wraps the names, for example to pace a long walk. */
@@ -23,17 +18,17 @@ const last = '\u{10ffff}'
 export async function levelOf(
   view: View,
   prefix: string,
-  { limit, paced = (names) => names, ...page }: LevelPage,
+  { paced = (names) => names, giveWay }: LevelWalk,
 ): Promise<string[]> {
-  return Array.fromAsync(atMost(limit, paced(namesOf(view, prefix, page))))
+  return Array.fromAsync(paced(namesOf(view, prefix, giveWay)))
 }
 
 async function* namesOf(
   view: View,
   prefix: string,
-  { after, giveWay }: Pick<LevelPage, 'after' | 'giveWay'>,
+  giveWay: LevelWalk['giveWay'],
 ): AsyncGenerator<string, void, undefined> {
-  for (let from = after === '' ? undefined : startAfter(prefix + after); ; await giveWay()) {
+  for (let from: string | undefined; ; await giveWay()) {
     const keys = await view.listKeys(prefix, {
       limit: pageSize,
       ...(from === undefined ? {} : { after: from }),
@@ -45,8 +40,6 @@ async function* namesOf(
       const slash = rest.indexOf('/')
       const name = slash < 0 ? rest : rest.slice(0, slash + 1)
       folder = slash < 0 ? '' : prefix + name
-      // `after` lies inside this folder, which an earlier page named
-      if (slash >= 0 && after.startsWith(name)) continue
       yield name
     }
     const end = keys.at(-1)
@@ -54,5 +47,3 @@ async function* namesOf(
     from = folder === '' ? end : folder + last
   }
 }
-
-const startAfter = (key: string): string => (key.endsWith('/') ? key + last : key)

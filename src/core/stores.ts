@@ -25,6 +25,7 @@ import { NamespaceStore } from './namespaces/namespace-store.ts'
 import { openRequired } from './open-required.ts'
 import type { OutboundClient } from './outbound.ts'
 import { PolicyStore } from './policies/policy-store.ts'
+import { openNameKeys } from './sealed-names/name-cipher.ts'
 import { ReplayStore } from './tokens/replay-store.ts'
 import type { Servers } from './servers.ts'
 import { TokenRevoker } from './tokens/token-revoker.ts'
@@ -124,6 +125,18 @@ async function openLockouts({
   return lockouts
 }
 
+/** The key of the marker that no cubbyhole has a path in clear. */
+const encryptedKey = 'cubbyhole-paths'
+
+async function encryptCubbyholes({ view, mounts, log }: Mounted, cubbyholes: Cubbyholes): Promise<void> {
+  if ((await view.get(encryptedKey)) === true) return
+  const moved = await cubbyholes.encryptPaths(
+    mounts.table.all().filter(({ path }) => path === fixedPaths.cubbyhole),
+  )
+  await view.write([{ key: encryptedKey, value: true }])
+  if (moved > 0) log.info({ event: 'migrated', entries: moved }, 'encrypted the paths of cubbyholes')
+}
+
 async function openIdentity({
   caches,
   root,
@@ -192,9 +205,11 @@ async function openTokens(opened: Mounted) {
   const spent = await openRequired('the keys of one-time logins', ReplayStore.open({ view, random, clock }))
   const policies = await PolicyStore.open({ view: root.view('policy/'), clock, caches })
   const cubbyholes = new Cubbyholes({
+    names: await openRequired('the keys of cubbyholes', openNameKeys(view, random, 'cubbyhole-names')),
     mountOf: (namespace) => mounts.table.at(namespace, fixedPaths.cubbyhole),
     viewOf: (mount) => mounts.viewOf(mount).view('', { isUncopied: true }),
   })
+  await encryptCubbyholes(opened, cubbyholes)
   const revoker = new TokenRevoker({
     ...{ tokens, view, clock },
     ...(events && { onDeleted: events.tokenDeleted }),

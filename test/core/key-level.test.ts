@@ -21,7 +21,7 @@ function counting(view: View): { view: View; given: () => number } {
   }
 }
 
-test('the content of a folder is skipped, and a page reads no more than it needs', async () => {
+test('the content of a folder is skipped', async () => {
   await using core = await openCoreView()
   const entries = Array.from({ length: 9000 }, (_, at) => ({
     key: `x/${at % 3 === 0 ? 'b/' : at % 3 === 1 ? 'd/e/' : 'f'}${at}`,
@@ -32,33 +32,21 @@ test('the content of a folder is skipped, and a page reads no more than it needs
   await core.view.write(['x/a', 'x/b', 'x/c'].map((key) => ({ key, value: true })))
   const { view, given } = counting(core.view)
 
-  const first = await levelOf(view, 'x/', { after: '', limit: 5, giveWay })
-  expect(first).toEqual(['a', 'b', 'b/', 'c', 'd/'])
-  expect(given()).toBeLessThanOrEqual(3000)
+  const all = await levelOf(view, 'x/', { giveWay })
 
-  const all = await levelOf(view, 'x/', { after: '', limit: 0, giveWay })
+  expect(all.slice(0, 5)).toEqual(['a', 'b', 'b/', 'c', 'd/'])
   expect(all).toHaveLength(5 + 3000)
-  expect(await levelOf(view, 'x/', { after: 'd/', limit: 0, giveWay })).toEqual(all.slice(5))
-  expect(await levelOf(view, 'x/', { after: 'b/77', limit: 2, giveWay })).toEqual(['c', 'd/'])
-  expect(await levelOf(view, 'x/', { after: 'b', limit: 1, giveWay })).toEqual(['b/'])
+  // without the 6000 keys in folders, but for what shares a page with others
+  expect(given()).toBeLessThanOrEqual(4000)
 })
 
-test('consecutive pages contain the same as one list', async () => {
+test('names come in byte order, folders once', async () => {
   await using core = await openCoreView()
   const names = ['a', 'a/x', 'a/y/z', 'a-b', 'B', 'ä', '\u{1f600}/x', '\u{ffee}', 'a/', 'zz/1', 'zz/2', 'zz0']
   await core.view.write(
     names.filter((name) => !name.endsWith('/')).map((name) => ({ key: `x/${name}`, value: true })),
   )
-  const all = await levelOf(core.view, 'x/', { after: '', limit: 0, giveWay })
+  const all = await levelOf(core.view, 'x/', { giveWay })
 
-  const paged: string[] = []
-  for (let after = ''; ; ) {
-    const [next] = await levelOf(core.view, 'x/', { after, limit: 1, giveWay })
-    if (next === undefined) break
-    paged.push(next)
-    after = next
-  }
-
-  expect(paged).toEqual(all)
-  expect(new Set(all)).toEqual(new Set(['B', 'a', 'a-b', 'a/', 'zz/', 'zz0', 'ä', '\u{ffee}', '\u{1f600}/']))
+  expect(all).toEqual(['B', 'a', 'a-b', 'a/', 'zz/', 'zz0', 'ä', '\u{ffee}', '\u{1f600}/'])
 })

@@ -13,10 +13,11 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /**
  * Stores as earlier versions left them after an orderly stop: `first` by commit 1b27312, the first one whose server
- * ran on a database, and `0.2.0` by that version. Each was filled through the API of its version at the time `now`
+ * ran on a database, `0.2.0` by that version, and `clear-names` by commit 528a0dd4, the last one before the names of
+ * users, secrets of version 1 and cubbyholes were encrypted. Each was filled through the API of its version at the time `now`
  * (milliseconds) and has tokens for 25 days or more; the JSON file has what is needed to use it.
  */
-export type OldVersion = 'first' | '0.2.0'
+export type OldVersion = 'first' | '0.2.0' | 'clear-names'
 
 const factFields = z.looseObject({
   now: z.number(),
@@ -40,6 +41,13 @@ export const factsOf = async (version: OldVersion): Promise<Facts> =>
 
 export const laterFactsOf = async (version: '0.2.0'): Promise<LaterFacts> =>
   laterFields.parse(JSON.parse(await readFile(join(folder, `${version}.json`), 'utf8')))
+
+const clearNamesFields = factFields
+  .pick({ now: true, sealKey: true, root: true })
+  .extend({ inner: z.string() })
+
+export const clearNamesFacts = async (): Promise<z.output<typeof clearNamesFields>> =>
+  clearNamesFields.parse(JSON.parse(await readFile(join(folder, 'clear-names.json'), 'utf8')))
 
 /** Writes the database of that version. */
 export async function unpackStore(version: OldVersion, path: string): Promise<void> {

@@ -192,11 +192,11 @@ export class Wrapper {
     const entries: ViewEntry[] = [
       ...minted.entries.map(inCore),
       {
-        key: cubbyhole.fullPrefix + responseEntry,
+        key: cubbyhole.fullKeyOf(responseEntry),
         value: { response: body, ...(status === 200 ? {} : { status }) },
         isUncopied: true,
       },
-      { key: cubbyhole.fullPrefix + originEntry, value: origin, isUncopied: true },
+      { key: cubbyhole.fullKeyOf(originEntry), value: origin, isUncopied: true },
     ]
     const { creation_ttl, ...rest } = origin
     return {
@@ -208,7 +208,7 @@ export class Wrapper {
 
   async #entry(token: Token, name: string): Promise<unknown> {
     const cubbyhole = this.#parts.cubbyholes.of(token, token.namespace)
-    return cubbyhole === undefined ? undefined : this.#parts.root.get(cubbyhole.fullPrefix + name)
+    return cubbyhole === undefined ? undefined : this.#parts.root.get(cubbyhole.fullKeyOf(name))
   }
 }
 

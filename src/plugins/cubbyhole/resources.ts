@@ -1,13 +1,13 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import type { LongLists } from '../../core/long-lists.ts'
+import { KeyLists } from '../../core/sealed-names/key-lists.ts'
+import { pageOf } from '../../core/sealed-names/sorted-names.ts'
 import { checkRecordSize } from '../../core/stored-record.ts'
 import type { TokenStore } from '../../core/tokens/token-store.ts'
 import type { Cubbyhole, Cubbyholes } from '../../core/wrapping/cubbyholes.ts'
 import { isWrapping } from '../../core/wrapping/wrapper.ts'
 import { refuse } from '../../errors.ts'
 import { type Exchange, limitOf, type Resource, resource } from '../../http/resource.ts'
-import { levelOf } from '../../core/key-level.ts'
 
 export type CubbyholeParts = {
   readonly cubbyholes: Cubbyholes
@@ -33,9 +33,9 @@ export function cubbyholeResources({ cubbyholes, tokens, longLists }: CubbyholeP
   const entryOf = (
     exchange: Exchange<unknown, { rest: string }>,
   ): { view: Cubbyhole['view']; key: string } => {
-    const { view, prefix } = storeOf(exchange)
+    const { view, cipher } = storeOf(exchange)
     if (exchange.params.rest === '') throw refuse('invalid', 'missing path')
-    return { view, key: prefix + exchange.params.rest }
+    return { view, key: cipher.keyOf(exchange.params.rest) }
   }
 
   return [
@@ -82,15 +82,13 @@ export function cubbyholeResources({ cubbyholes, tokens, longLists }: CubbyholeP
       list: {
         summary: 'List entries',
         handle: async (exchange) => {
-          const { view, prefix } = storeOf(exchange)
+          const { view, cipher } = storeOf(exchange)
           const { after, limit } = exchange.sent
-          const keys = await levelOf(view, prefix + exchange.params.rest, {
-            after: typeof after === 'string' ? after : '',
-            limit: limitOf(limit),
-            giveWay: () => nextTurn(),
-            paced: (names) => longLists.paced(names, exchange),
-          })
-          return { data: { keys }, paged: true }
+          const names = await new KeyLists(view, cipher).namesIn(exchange.params.rest, (found) =>
+            longLists.paced(found, exchange),
+          )
+          const range = { after: typeof after === 'string' ? after : '', limit: limitOf(limit) }
+          return { data: { keys: pageOf(names, range) }, paged: true }
         },
       },
       delete: {

@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import type { View } from '../../core/barrier/view.ts'
-import { levelOf } from '../../core/key-level.ts'
 import { RecordCache } from '../../core/record-cache.ts'
+import { KeyLists } from '../../core/sealed-names/key-lists.ts'
+import { moveRecords } from '../../core/sealed-names/moved-records.ts'
+import type { NameCipher } from '../../core/sealed-names/name-cipher.ts'
+import { pageOf } from '../../core/sealed-names/sorted-names.ts'
 import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
 import { fail } from '../../errors.ts'
-import { atMost } from '../../lib/async-iterables.ts'
-import { LongWork } from '../../lib/long-work.ts'
 import type { ListRange } from './pages.ts'
 
 /** An entry of version 1. */
@@ -19,28 +20,48 @@ const storedEntry = z.object({
 export type Entry = z.output<typeof storedEntry>
 
 /** An entry with the revision of its record. */
-export type StoredEntry = { readonly path: string; readonly entry: Entry; readonly revision: number }
+export type StoredEntry = {
+  readonly key: string
+  readonly path: string
+  readonly entry: Entry
+  readonly revision: number
+}
 
 const maxCached = 10_000
 const maxCachedText = 8_192
-const pageSize = 1_000
 /** What the keys of entries begin with. */
-export const firstPrefix = '1/'
-const prefix = firstPrefix
-const keyOf = (path: string): string => prefix + path
+const prefix = 'e/'
+/** What they began with when they had the path in clear. */
+const clearPrefix = '1/'
+export const firstPrefixes = [prefix, clearPrefix]
 
-type Paced = (names: AsyncIterable<string>) => AsyncIterable<string>
+type Paced<Item> = (items: AsyncIterable<Item>) => AsyncIterable<Item>
 
-/** The entries of one mount of version 1: a record for each, under its path. docs/contract/kv.md#storage */
+/**
+ * The entries of one mount of version 1: a record for each, under its encrypted path.
+ * docs/contract/kv.md#storage
+ */
 export class FirstEntries implements Disposable {
   readonly #view: View
+  readonly #cipher: NameCipher
+  readonly #lists: KeyLists
   readonly #cache = new RecordCache<Entry>(maxCached, maxCachedText)
   readonly #unwatch: () => void
 
-  /** `view` is the mount's own. */
-  constructor(view: View) {
+  private constructor(view: View, cipher: NameCipher) {
     this.#view = view
-    this.#unwatch = view.watch(prefix, (keys) => this.#cache.follow(keys, (key) => key.slice(prefix.length)))
+    this.#cipher = cipher
+    this.#lists = new KeyLists(view.view(prefix), cipher)
+    this.#unwatch = view.watch(prefix, (keys) => this.#follow(keys))
+  }
+
+  /** `view` is the mount's own. Encrypts the paths that an earlier version has stored in clear. */
+  static async open(view: View, cipher: NameCipher): Promise<FirstEntries> {
+    await moveRecords(view, clearPrefix, ({ key, value }) => ({
+      key: prefix + cipher.keyOf(key.slice(clearPrefix.length)),
+      value,
+    }))
+    return new FirstEntries(view, cipher)
   }
 
   [Symbol.dispose](): void {
@@ -48,15 +69,16 @@ export class FirstEntries implements Disposable {
   }
 
   find(path: string): Promise<Entry | undefined> {
-    return this.#cache.read(path, async () => {
-      const stored = await this.#view.get(keyOf(path))
+    const key = this.#keyOf(path)
+    return this.#cache.read(key, async () => {
+      const stored = await this.#view.get(key)
       return stored === undefined ? undefined : readEntry(stored)
     })
   }
 
   /** Writes an entry. `check` learns whether there is one at this moment, and may throw to refuse. */
   async put(path: string, entry: Entry, check: (exists: boolean) => void): Promise<void> {
-    const key = keyOf(path)
+    const key = this.#keyOf(path)
     try {
       for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
         const stored = await this.#view.read(key)
@@ -67,56 +89,48 @@ export class FirstEntries implements Disposable {
       }
       throw fail('unavailable', 'too many writes of one secret at a time')
     } finally {
-      this.#cache.drop(path)
+      this.#changed(key)
     }
   }
 
   async remove(path: string): Promise<void> {
+    const key = this.#keyOf(path)
     try {
-      await this.#view.write([{ key: keyOf(path), value: undefined }])
+      await this.#view.write([{ key, value: undefined }])
     } finally {
-      this.#cache.drop(path)
+      this.#changed(key)
     }
   }
 
   /** The names directly in a folder, in byte order. */
-  namesIn(folder: string, { after, limit }: ListRange, paced: Paced): Promise<string[]> {
-    const work = new LongWork()
-    return levelOf(this.#view, keyOf(folder), { after, limit, giveWay: () => work.giveWay(), paced })
+  async namesIn(folder: string, range: ListRange, paced: Paced<string>): Promise<readonly string[]> {
+    return pageOf(await this.#lists.namesIn(folder, paced), range)
   }
 
   /** The paths below a folder, in byte order. */
-  pathsBelow(folder: string, { after, limit }: ListRange, paced: Paced): Promise<string[]> {
-    return Array.fromAsync(atMost(limit, paced(this.#pathsFrom(keyOf(folder), after))))
+  async pathsBelow(
+    folder: string,
+    range: ListRange,
+    paced: Paced<readonly string[]>,
+  ): Promise<readonly string[]> {
+    return pageOf(await this.#lists.pathsBelow(folder, paced), range)
   }
 
-  async *#pathsFrom(start: string, after: string): AsyncGenerator<string, void, undefined> {
-    const work = new LongWork()
-    for (let last = after === '' ? undefined : start + after; ; await work.giveWay()) {
-      const keys = await this.#view.listKeys(start, {
-        limit: pageSize,
-        ...(last === undefined ? {} : { after: last }),
-      })
-      for (const key of keys) yield key.slice(start.length)
-      last = keys.at(-1)
-      if (last === undefined || keys.length < pageSize) return
-    }
-  }
-
-  /** The first entries in byte order of their paths. */
+  /** A few entries. */
   async first(limit: number): Promise<StoredEntry[]> {
     const records = await this.#view.list(prefix, { limit })
-    return records.map(({ key, value, revision }) => ({
-      path: key.slice(prefix.length),
+    const paths = this.#cipher.pathsOf(records.map(({ key }) => key.slice(prefix.length)))
+    return records.map(({ key, value, revision }, at) => ({
+      ...{ key, revision },
+      path: paths[at] ?? '',
       entry: readEntry(value),
-      revision,
     }))
   }
 
   /** An entry as it is stored, not a copy. */
   async stored(path: string): Promise<StoredEntry | undefined> {
-    const record = await this.#view.read(keyOf(path))
-    return record && { path, entry: readEntry(record.value), revision: record.revision }
+    const record = await this.#view.read(this.#keyOf(path))
+    return record && { key: record.key, path, entry: readEntry(record.value), revision: record.revision }
   }
 
   /** Whether there is no entry. */
@@ -125,8 +139,24 @@ export class FirstEntries implements Disposable {
   }
 
   /** The deletion of an entry as it was read, for a batch of the mount's view. */
-  static removal({ path, revision }: StoredEntry) {
-    return { key: keyOf(path), value: undefined, expect: revision }
+  static removal({ key, revision }: StoredEntry) {
+    return { key, value: undefined, expect: revision }
+  }
+
+  #keyOf(path: string): string {
+    return prefix + this.#cipher.keyOf(path)
+  }
+
+  #changed(key: string): void {
+    this.#cache.drop(key)
+    this.#lists.touched(key.slice(prefix.length))
+  }
+
+  /** Entries have been written, perhaps by another server. */
+  #follow(keys: readonly string[] | undefined): void {
+    this.#cache.follow(keys)
+    if (keys === undefined) this.#lists.forgetAll()
+    else for (const key of keys) this.#lists.touched(key.slice(prefix.length))
   }
 }
 

@@ -24,10 +24,10 @@ type At = Exchange<unknown, { rest: string }>
 
 /** Mounts of version 1: one value for each path. docs/contract/kv.md#version-1 */
 export function firstVersionResources({ kvMounts, systemTtl, longLists }: FirstVersionParts): Resource[] {
-  const entriesOf = ({ mount }: At) => kvMounts.of(mount).first
+  const entriesOf = ({ mount }: At) => kvMounts.of(mount).first()
   const find = async (exchange: At): Promise<Entry | undefined> => {
     const { rest } = exchange.params
-    return isSecretPath(rest) ? entriesOf(exchange).find(rest) : undefined
+    return isSecretPath(rest) ? (await entriesOf(exchange)).find(rest) : undefined
   }
 
   return [
@@ -55,7 +55,7 @@ export function firstVersionResources({ kvMounts, systemTtl, longLists }: FirstV
           checkSecretPath(params.rest)
           const entry = { data: dataTextOf(sent), ...leaseIn(sent) }
           const check = (exists: boolean) => checkMayWrite(exchange, exists)
-          await entriesOf(exchange).put(params.rest, entry, check)
+          await (await entriesOf(exchange)).put(params.rest, entry, check)
           await kvMounts.wrote(mount)
           return undefined
         },
@@ -64,7 +64,7 @@ export function firstVersionResources({ kvMounts, systemTtl, longLists }: FirstV
         summary: 'Delete a secret',
         handle: async (exchange) => {
           const { params, mount } = exchange
-          if (isSecretPath(params.rest)) await entriesOf(exchange).remove(params.rest)
+          if (isSecretPath(params.rest)) await (await entriesOf(exchange)).remove(params.rest)
           kvMounts.checkIsFirst(mount)
           return undefined
         },
@@ -76,7 +76,7 @@ export function firstVersionResources({ kvMounts, systemTtl, longLists }: FirstV
           const { params, input } = exchange
           const paced = (names: AsyncIterable<string>) => longLists.paced(names, exchange)
           const keys = isFolderPath(params.rest)
-            ? await entriesOf(exchange).namesIn(params.rest, input, paced)
+            ? await (await entriesOf(exchange)).namesIn(params.rest, input, paced)
             : []
           return { ...(await listedNames(keys, longLists)), paged: true }
         },
@@ -86,9 +86,10 @@ export function firstVersionResources({ kvMounts, systemTtl, longLists }: FirstV
         input: listInput,
         handle: async (exchange) => {
           const { params, input } = exchange
-          const paced = (paths: AsyncIterable<string>) => longLists.paced(paths, exchange)
+          const paced = (pages: AsyncIterable<readonly string[]>) =>
+            longLists.paced(pages, exchange, ({ length }) => length)
           const keys = isFolderPath(params.rest)
-            ? await entriesOf(exchange).pathsBelow(params.rest, input, paced)
+            ? await (await entriesOf(exchange)).pathsBelow(params.rest, input, paced)
             : []
           return keys.length === 0
             ? { data: {}, paged: true }

@@ -3,7 +3,7 @@ import type { View } from '../../core/barrier/view.ts'
 import { CachedCount } from '../../core/cached-count.ts'
 import type { MountGauge } from '../../http/plugin.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { firstPrefix } from './first-entries.ts'
+import { firstPrefixes } from './first-entries.ts'
 import { barePrefix, headPrefix, versionPrefix } from './key-draft.ts'
 import type { KvMounts } from './kv-mounts.ts'
 import { firstPlugin, secondPlugin } from './kv-versions.ts'
@@ -33,11 +33,11 @@ export function kvGauges({ kvMounts, mounts, clock }: GaugeParts): MountGauge[] 
     return all().map((mount) => ({ mount, value: byUuid.get(mount.uuid) }))
   }
   const combine = (one: number, other: number) => one + other
-  const secrets = counted((view) => countKeys(view, [firstPrefix, headPrefix]))
+  const secrets = counted((view) => countKeys(view, [...firstPrefixes, headPrefix]))
   const versions = counted(async (view) => {
     // before the heads: a key that gets its first version meanwhile counts one too few, never one too many
     const bare = await countKeys(view, [barePrefix])
-    return Math.max(0, (await countKeys(view, [firstPrefix, headPrefix, versionPrefix])) - bare)
+    return Math.max(0, (await countKeys(view, [...firstPrefixes, headPrefix, versionPrefix])) - bare)
   })
   return [
     { name: 'kv_secrets', help: 'Secrets, deleted ones included', combine, read: read(secrets) },

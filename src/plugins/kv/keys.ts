@@ -17,11 +17,11 @@ import {
   versionNumberIn,
   versionPrefix,
 } from './key-draft.ts'
-import { KeyLists } from './key-lists.ts'
+import { KeyLists } from '../../core/sealed-names/key-lists.ts'
 import { type Head, readHead, readVersion, type Version } from './key-record.ts'
 import { KeyTurns, type Waiting } from './key-turns.ts'
 import { LargeTurn } from './large-turn.ts'
-import type { NameCipher } from './name-cipher.ts'
+import type { NameCipher } from '../../core/sealed-names/name-cipher.ts'
 
 /** A key as it is stored. */
 export type StoredKey = {

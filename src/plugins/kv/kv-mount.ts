@@ -1,12 +1,11 @@
 import type { View } from '../../core/barrier/view.ts'
-import { fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Limiter } from '../../lib/limiter.ts'
 import { FirstEntries } from './first-entries.ts'
 import { Keys } from './keys.ts'
 import { type KvConfig, readKvConfig } from './kv-config.ts'
-import { NameCipher } from './name-cipher.ts'
+import { NameCipher, openNameKeys } from '../../core/sealed-names/name-cipher.ts'
 
 export type KvMountParts = {
   readonly clock: Clock
@@ -18,17 +17,16 @@ export type KvMountParts = {
 
 const configKey = 'config'
 const namesKey = 'names'
-const secretBytes = 32
 
 /** What one mount stores, of both versions. */
 export class KvMount implements Disposable {
-  readonly first: FirstEntries
   /** No entry of version 1 is left. */
   isUpgraded = false
   readonly #view: View
   readonly #parts: KvMountParts
   readonly #unwatch: () => void
   #config: Promise<KvConfig> | undefined
+  #first: Promise<FirstEntries> | undefined
   #keys: Promise<Keys> | undefined
   readonly #listeners = new Set<(path: string | undefined) => void>()
 
@@ -36,7 +34,6 @@ export class KvMount implements Disposable {
   constructor(view: View, parts: KvMountParts) {
     this.#view = view
     this.#parts = parts
-    this.first = new FirstEntries(view)
     this.#unwatch = view.watch(configKey, () => {
       this.#config = undefined
     })
@@ -44,8 +41,8 @@ export class KvMount implements Disposable {
 
   [Symbol.dispose](): void {
     this.#unwatch()
-    this.first[Symbol.dispose]()
-    this.#keys?.then((keys) => keys[Symbol.dispose]()).catch(() => undefined)
+    for (const opened of [this.#first, this.#keys])
+      opened?.then((entries) => entries[Symbol.dispose]()).catch(() => undefined)
   }
 
   /** Calls `listener` with the paths of keys that change; undefined: any may have. */
@@ -70,6 +67,15 @@ export class KvMount implements Disposable {
     }
   }
 
+  /** The entries of version 1. */
+  first(): Promise<FirstEntries> {
+    this.#first ??= this.#openFirst().catch((error) => {
+      this.#first = undefined
+      throw error
+    })
+    return this.#first
+  }
+
   /** The keys of version 2. */
   keys(): Promise<Keys> {
     this.#keys ??= this.#openKeys().catch((error) => {
@@ -79,15 +85,17 @@ export class KvMount implements Disposable {
     return this.#keys
   }
 
+  async #openCipher(): Promise<NameCipher> {
+    return new NameCipher(await openNameKeys(this.#view, this.#parts.random, namesKey))
+  }
+
+  async #openFirst(): Promise<FirstEntries> {
+    return FirstEntries.open(this.#view, await this.#openCipher())
+  }
+
   async #openKeys(): Promise<Keys> {
-    const fresh = Buffer.from(this.#parts.random.bytes(secretBytes)).toString('base64')
-    await this.#view.putIfAbsent(namesKey, fresh)
-    const stored = await this.#view.get(namesKey)
-    const secret = Buffer.from(typeof stored === 'string' ? stored : '', 'base64')
-    if (secret.length !== secretBytes)
-      throw fail('internal', 'internal error', { cause: new Error('the key of names cannot be read') })
     return new Keys({
-      ...{ view: this.#view, cipher: new NameCipher(secret) },
+      ...{ view: this.#view, cipher: await this.#openCipher() },
       ...{ clock: this.#parts.clock, large: this.#parts.large },
       onFailure: this.#parts.onFailure,
       onChange: (path) => {

@@ -74,7 +74,7 @@ export class KvMounts implements AsyncDisposable {
   async keysOf(mount: Mount): Promise<Keys> {
     const found = this.of(mount)
     if (!found.isUpgraded) {
-      if (!(await found.first.isEmpty())) {
+      if (!(await (await found.first()).isEmpty())) {
         this.#upgradeInBackground(mount)
         throw upgrading()
       }
@@ -107,7 +107,7 @@ export class KvMounts implements AsyncDisposable {
     try {
       await this.#upgrade(now, upgradedAtOnce)
     } finally {
-      if (!(await this.of(now).first.isEmpty())) this.#upgradeInBackground(now)
+      if (!(await (await this.of(now).first()).isEmpty())) this.#upgradeInBackground(now)
     }
     return [
       'Upgrading mount from version 1 to version 2. This mount will be unavailable for a brief period and will resume service shortly.',
@@ -127,7 +127,7 @@ export class KvMounts implements AsyncDisposable {
 
   async #resume(mount: Mount): Promise<void> {
     const found = this.of(mount)
-    if (!(await found.first.isEmpty())) this.#upgradeInBackground(mount)
+    if (!(await (await found.first()).isEmpty())) this.#upgradeInBackground(mount)
     await (await found.keys()).deleteRemains()
   }
 
@@ -137,7 +137,8 @@ export class KvMounts implements AsyncDisposable {
 
   async #upgrade(mount: Mount, most: number, isEnded = () => false): Promise<void> {
     const found = this.of(mount)
-    await upgradeEntries({ ...this.#parts, first: found.first, keys: await found.keys(), most, isEnded })
+    const [first, keys] = [await found.first(), await found.keys()]
+    await upgradeEntries({ ...this.#parts, first, keys, most, isEnded })
   }
 
   /** One server does it. */

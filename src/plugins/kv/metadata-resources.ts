@@ -25,7 +25,8 @@ import {
   shownMetadata,
 } from './metadata-changes.ts'
 import { emptyMissing } from './missing.ts'
-import { listInput, type ListRange, pageOf } from './pages.ts'
+import { pageOf } from '../../core/sealed-names/sorted-names.ts'
+import { listInput, type ListRange } from './pages.ts'
 import { checkSecretPath, isFolderPath, isSecretPath } from './secret-path.ts'
 
 export type MetadataParts = {

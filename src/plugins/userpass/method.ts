@@ -9,6 +9,7 @@ import { loginTerms, renewalTermsOf } from '../../core/tokens/token-fields.ts'
 import { refuse } from '../../errors.ts'
 import { addressMatches } from '../../lib/cidr.ts'
 import type { LogLine } from '../../lib/log-fields.ts'
+import type { Random } from '../../lib/random.ts'
 import type { Client } from './passwords/hashing-queue.ts'
 import { isGiven, type NewPassword, type Passwords } from './passwords/passwords.ts'
 import { changedPolicies, changedSettings, hasPolicies, type User, type UserSettings } from './user.ts'
@@ -19,6 +20,7 @@ export type UserpassMethodParts = {
   readonly passwords: Passwords
   readonly lockouts: Lockouts
   readonly caches: CacheUses
+  readonly random: Random
   readonly log: { readonly error: LogLine }
 }
 
@@ -47,8 +49,7 @@ export class UserpassMethod {
     const known = this.#storeByUuid.get(mount.uuid)
     if (known !== undefined) return known
     this.#dropEnds()
-    const { mounts, caches } = this.#parts
-    const store = new UserStore(mounts.viewOf(mount), caches)
+    const store = new UserStore(this.#parts.mounts.viewOf(mount), this.#parts)
     this.#storeByUuid.set(mount.uuid, store)
     return store
   }

@@ -1,27 +1,38 @@
 import { fail } from '../../errors.ts'
 import { keep, type View, type ViewEntry } from '../../core/barrier/view.ts'
 import type { CacheUses } from '../../core/cache-use.ts'
+import { type KeyedHash, openKeyedHashes } from '../../core/keyed-hash.ts'
 import { RecordCache } from '../../core/record-cache.ts'
+import { moveRecords } from '../../core/sealed-names/moved-records.ts'
 import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
+import type { Random } from '../../lib/random.ts'
 import { bcryptCost, isBcrypt } from './passwords/bcrypt.ts'
-import { readUser, storedUser, type User } from './user.ts'
+import { nameOf, readUser, storedUser, type User } from './user.ts'
 
 const maxCached = 10_000
-const root = 'user/'
-/** The names of the users with an imported hash, those with the highest cost first. */
-const importedRoot = 'imported/'
+const root = 'u/'
+/** The users with an imported hash, those with the highest cost first. */
+const importedRoot = 'i/'
+/** Where an earlier version stored the same, under names in clear. */
+const [clearRoot, clearImportedRoot] = ['user/', 'imported/']
 
-/** The users of one mount: stored in its view, with copies in memory. Names are in lower case. */
+/**
+ * The users of one mount: stored in its view under keyed hashes of their names, with copies in memory. Names are in
+ * lower case. docs/contract/userpass.md#what-is-stored
+ */
 export class UserStore implements Disposable {
   readonly #view: View
+  readonly #random: Random
+  #opened: Promise<KeyedHash> | undefined
   /** Also of names that nobody has: what a login reads must not tell who exists. */
   readonly #users = new RecordCache<{ readonly user: User | undefined }>(maxCached)
   /** The highest cost of the imported hashes, under the key `''`. */
   readonly #highest = new RecordCache<{ readonly cost: number }>(1)
   readonly #unwatch: readonly (() => void)[]
 
-  constructor(view: View, caches: CacheUses) {
+  constructor(view: View, { caches, random }: { readonly caches: CacheUses; readonly random: Random }) {
     this.#view = view
+    this.#random = random
     this.#users.countIn(caches.of('login_roles'))
     this.#unwatch = [
       view.watch(root, (keys) => this.#users.follow(keys, (key) => key.slice(root.length))),
@@ -33,9 +44,32 @@ export class UserStore implements Disposable {
     for (const unwatch of this.#unwatch) unwatch()
   }
 
+  /** The hash of a name, once what an earlier version has stored is in its place. */
+  async #hashOf(name: string): Promise<string> {
+    this.#opened ??= this.#open().catch((error) => {
+      this.#opened = undefined
+      throw error
+    })
+    return (await this.#opened)(name, 'base64url')
+  }
+
+  async #open(): Promise<KeyedHash> {
+    const { name: hash } = await openKeyedHashes(this.#view, this.#random, 'keys', ['name'])
+    await moveRecords(this.#view, clearImportedRoot, ({ key, value }) => {
+      const [cost = '', name = ''] = key.slice(clearImportedRoot.length).split('/')
+      return { key: `${importedRoot}${cost}/${hash(name, 'base64url')}`, value }
+    })
+    await moveRecords(this.#view, clearRoot, ({ key, value }) => {
+      const name = key.slice(clearRoot.length)
+      return { key: root + hash(name, 'base64url'), value: { ...(value as object), name } }
+    })
+    return hash
+  }
+
   async find(name: string): Promise<User | undefined> {
-    const found = await this.#users.read(name, async () => {
-      const stored = await this.#view.get(root + name)
+    const hash = await this.#hashOf(name)
+    const found = await this.#users.read(hash, async () => {
+      const stored = await this.#view.get(root + hash)
       return { user: stored === undefined ? undefined : readUser(stored) }
     })
     return found?.user
@@ -43,6 +77,7 @@ export class UserStore implements Disposable {
 
   /** The highest cost of the bcrypt hashes of all users; 0 without any. */
   async bcryptCost(): Promise<number> {
+    await this.#hashOf('')
     const highest = await this.#highest.read('', async () => {
       const [first] = await this.#view.listKeys(importedRoot, { limit: 1 })
       return { cost: first === undefined ? 0 : costIn(first) }
@@ -52,16 +87,17 @@ export class UserStore implements Disposable {
 
   /** `change` returns the new user for the stored one; if it throws or returns nothing, nothing is written. */
   async change(name: string, change: (before: User | undefined) => User | undefined): Promise<void> {
+    const hash = await this.#hashOf(name)
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-      const record = await this.#view.read(root + name)
-      if (record !== undefined && (await this.#changeInPlace(name, change))) return
+      const record = await this.#view.read(root + hash)
+      if (record !== undefined && (await this.#changeInPlace(hash, change))) return
       const before = record && readUser(record.value)
       const after = change(before)
       if (after === undefined) return
       // fields of a later version are kept
-      const value = { ...(record?.value as object | undefined), ...storedUser(after) }
-      const entry = { key: root + name, value, expect: record?.revision ?? ('absent' as const) }
-      if (await this.#write(name, [entry, ...importEntries(name, before, after)])) return
+      const value = { ...(record?.value as object | undefined), ...storedUser(after), name }
+      const entry = { key: root + hash, value, expect: record?.revision ?? ('absent' as const) }
+      if (await this.#write(hash, [entry, ...importEntries(hash, before, after)])) return
       await pauseAfterAttempt(attempt)
     }
     throw fail('unavailable', 'too many changes at a time')
@@ -72,58 +108,61 @@ export class UserStore implements Disposable {
    * without a write, for other changes.
    */
   async #changeInPlace(
-    name: string,
+    hash: string,
     change: (before: User | undefined) => User | undefined,
   ): Promise<boolean> {
     let isDone = false
     try {
-      await this.#view.update(root + name, (stored) => {
+      await this.#view.update(root + hash, (stored) => {
         isDone = false
         if (stored === undefined) return keep
         const before = readUser(stored)
         const after = change(before)
-        if (after !== undefined && importEntries(name, before, after).length > 0) return keep
+        if (after !== undefined && importEntries(hash, before, after).length > 0) return keep
         isDone = true
         // fields of a later version are kept
         return after === undefined ? keep : { ...(stored as object), ...storedUser(after) }
       })
     } finally {
-      this.#users.drop(name)
+      this.#users.drop(hash)
     }
     return isDone
   }
 
   async delete(name: string): Promise<void> {
+    const hash = await this.#hashOf(name)
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-      const record = await this.#view.read(root + name)
+      const record = await this.#view.read(root + hash)
       if (record === undefined) return
-      const entry = { key: root + name, value: undefined, expect: record.revision }
-      if (await this.#write(name, [entry, ...importEntries(name, readUser(record.value), undefined)])) return
+      const entry = { key: root + hash, value: undefined, expect: record.revision }
+      if (await this.#write(hash, [entry, ...importEntries(hash, readUser(record.value), undefined)])) return
       await pauseAfterAttempt(attempt)
     }
     throw fail('unavailable', 'too many changes at a time')
   }
 
-  async #write(name: string, entries: readonly ViewEntry[]): Promise<boolean> {
+  async #write(hash: string, entries: readonly ViewEntry[]): Promise<boolean> {
     try {
       return await this.#view.write(entries)
     } finally {
-      this.#users.drop(name)
+      this.#users.drop(hash)
       if (entries.length > 1) this.#highest.dropAll()
     }
   }
 
   /** Sorted. */
   async names(): Promise<string[]> {
-    const keys = await this.#view.listKeys(root)
-    return keys.map((key) => key.slice(root.length))
+    await this.#hashOf('')
+    const names: string[] = []
+    for await (const page of this.#view.valuePages(root)) names.push(...page.map(nameOf))
+    return names.sort()
   }
 }
 
-/** What changes among the names with imported hashes. */
-function importEntries(name: string, before: User | undefined, after: User | undefined): ViewEntry[] {
+/** What changes among the users with imported hashes. */
+function importEntries(nameHash: string, before: User | undefined, after: User | undefined): ViewEntry[] {
   const [old, now] = [before, after].map((user) =>
-    user !== undefined && isBcrypt(user.passwordHash) ? importedKey(name, user.passwordHash) : undefined,
+    user !== undefined && isBcrypt(user.passwordHash) ? importedKey(nameHash, user.passwordHash) : undefined,
   )
   if (old === now) return []
   return [
@@ -133,7 +172,7 @@ function importEntries(name: string, before: User | undefined, after: User | und
 }
 
 const greatestCost = 99
-const importedKey = (name: string, hash: string): string =>
-  `${importedRoot}${greatestCost - bcryptCost(hash)}/${name}`
+const importedKey = (nameHash: string, hash: string): string =>
+  `${importedRoot}${greatestCost - bcryptCost(hash)}/${nameHash}`
 const costIn = (key: string): number =>
   greatestCost - Number(key.slice(importedRoot.length, importedRoot.length + 2))

@@ -65,6 +65,10 @@ export function readUser(stored: unknown): User {
   }
 }
 
+/** The name in a stored record. */
+export const nameOf = (stored: unknown): string =>
+  typeof stored === 'object' && stored !== null && 'name' in stored ? String(stored.name) : ''
+
 export const storedUser = ({ settings, passwordHash }: User): object => ({
   ...settings,
   password_hash: passwordHash,

@@ -111,7 +111,7 @@ describe('other servers hear nothing of', () => {
       'an entry of a cubbyhole',
       async () => {
         const cubbyhole = one.cubbyholes.of(made.token, 'root')
-        await cubbyhole?.view.write([{ key: `${cubbyhole.prefix}a`, value: { a: 1 } }])
+        await cubbyhole?.view.write([{ key: cubbyhole.cipher.keyOf('a'), value: { a: 1 } }])
         await one.cubbyholes.empty(made.token)
       },
     ],

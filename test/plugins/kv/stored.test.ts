@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { NameCipher } from '../../../src/plugins/kv/name-cipher.ts'
+import { NameCipher, nameKeysOf } from '../../../src/core/sealed-names/name-cipher.ts'
 import { openSqlite } from '../../../src/storage/sqlite.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
 import { startTestServer } from '../../support/start-server.ts'
@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { newMount, put } from './kv-fixture.ts'
 
 describe('the names in storage', () => {
-  const cipher = new NameCipher(Buffer.alloc(32, 7))
+  const cipher = new NameCipher(nameKeysOf(Buffer.alloc(32, 7)))
   const deep = (levels: number) => Array.from({ length: levels }, (_, at) => `s${at}`).join('/')
 
   test.each(['a', 'a/b/c', 'é/\u{1f600}', deep(16), deep(17), deep(100), 'k'.repeat(1024)])(
@@ -33,8 +33,20 @@ describe('the names in storage', () => {
     expect(inner).toBe('')
     expect(cipher.keyOf('a/b/c').startsWith(prefix)).toBe(true)
     expect(cipher.keyOf('a/b/c').slice(prefix.length)).not.toBe(cipher.keyOf('c'))
-    expect(new NameCipher(Buffer.alloc(32, 8)).keyOf('c')).not.toBe(cipher.keyOf('c'))
+    expect(new NameCipher(nameKeysOf(Buffer.alloc(32, 8))).keyOf('c')).not.toBe(cipher.keyOf('c'))
     expect(cipher.folderOf(`${deep(18)}/`)).toMatchObject({ inner: 's16/s17/' })
+  })
+
+  test('below another base the same path looks different', () => {
+    const [one, other] = ['o1/', 'o2/'].map((base) => new NameCipher(nameKeysOf(Buffer.alloc(32, 7)), base))
+
+    for (const path of ['a', 'a//b', 'a/b/', deep(20)]) {
+      const key = one?.keyOf(path) ?? ''
+      expect(key.startsWith('o1/')).toBe(true)
+      expect(one?.pathOf(key)).toBe(path)
+      expect(other?.keyOf(path).slice(3)).not.toBe(key.slice(3))
+    }
+    expect(one?.folderOf('').prefix).toBe('o1/')
   })
 
   test('a damaged name is refused', () => {
@@ -53,7 +65,7 @@ describe('the records of secrets', () => {
     const settings = { STORAGE: `sqlite:${path}`, SEAL_KEY: '5e'.repeat(32) }
     const keysOf = async () => {
       await using storage = await openSqlite({ path, allowNetworkDisk: true })
-      return (await storage.listKeys('mount/')).filter((key) => /\/(?:k|v|d|gone|1)\//.test(key))
+      return (await storage.listKeys('mount/')).filter((key) => /\/(?:k|v|d|gone|e)\//.test(key))
     }
     let mount = ''
     {

@@ -3,6 +3,8 @@ import { createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { fail } from '../../errors.ts'
 import { type Hmac, hmacWith } from '../../lib/hmac.ts'
+import type { Random } from '../../lib/random.ts'
+import type { View } from '../barrier/view.ts'
 import { type CounterMode, counterMode, vectorBytes } from './counter-mode.ts'
 
 /** Deeper segments share one component, which bounds the length of a key. */
@@ -24,10 +26,33 @@ export type StoredFolder = {
   readonly inner: string
 }
 
+/** What the names of one owner are encrypted with. */
+export type NameKeys = { readonly tag: Hmac; readonly cipher: CounterMode }
+
+/** The keys of names that are derived from the secret stored at `key`, which the first call creates. */
+export async function openNameKeys(view: View, random: Random, key: string): Promise<NameKeys> {
+  await view.putIfAbsent(key, Buffer.from(random.bytes(keyBytes)).toString('base64'))
+  const stored = await view.get(key)
+  const secret = Buffer.from(typeof stored === 'string' ? stored : '', 'base64')
+  if (secret.length !== keyBytes)
+    throw fail('internal', 'internal error', { cause: new Error('the key of names cannot be read') })
+  return nameKeysOf(secret)
+}
+
+export function nameKeysOf(secret: Uint8Array): NameKeys {
+  const derived = (purpose: string) =>
+    new Uint8Array(hkdfSync('sha256', secret, new Uint8Array(), purpose, keyBytes))
+  return {
+    tag: hmacWith(derived('kv name tag')),
+    cipher: counterMode(createSecretKey(derived('kv name encryption'))),
+  }
+}
+
 /**
  * Encrypts the paths of secrets, segment by segment, so that a folder stays a prefix. A segment always has the
  * same ciphertext in the same folder: its tag, a keyed hash of the segment and of the folder, is the
- * initialization vector. docs/contract/kv.md#storage
+ * initialization vector. All keys begin with `base`: below another one, the same path looks different.
+ * docs/contract/kv.md#storage
  */
 export class NameCipher {
   readonly #tag: Hmac
@@ -36,14 +61,16 @@ export class NameCipher {
   readonly #folders = new LRUCache<string, string>({ maxSize: cachedFolders, sizeCalculation: () => 1 })
   /** By path: a write needs its key several times. */
   readonly #keys = new LRUCache<string, string>({ maxSize: cachedKeys, sizeCalculation: () => 1 })
+  readonly #base: string
   /** The folder of the key that was opened last: keys are mostly opened in order. */
-  #last = { prefix: '', path: '' }
+  #last: { readonly prefix: string; readonly path: string }
 
-  constructor(secret: Uint8Array) {
-    const derived = (purpose: string) =>
-      new Uint8Array(hkdfSync('sha256', secret, new Uint8Array(), purpose, keyBytes))
-    this.#tag = hmacWith(derived('kv name tag'))
-    this.#cipher = counterMode(createSecretKey(derived('kv name encryption')))
+  /** `base` is empty or ends in a slash. */
+  constructor({ tag, cipher }: NameKeys, base = '') {
+    this.#tag = tag
+    this.#cipher = cipher
+    this.#base = base
+    this.#last = { prefix: base, path: '' }
   }
 
   /** The key of a path. */
@@ -73,7 +100,7 @@ export class NameCipher {
     for (const component of components) {
       const start = ends.at(-1) ?? 0
       const end = start + bytes.write(component, start, 'base64url')
-      if (end <= start + tagBytes) throw unreadable()
+      if (end < start + tagBytes) throw unreadable()
       ends.push(end)
     }
     this.#cipher.cryptAll(bytes, ends)
@@ -110,7 +137,7 @@ export class NameCipher {
 
   /** The path of the folder with this prefix. */
   #folderAt(prefix: string): string {
-    if (prefix === '') return ''
+    if (prefix === this.#base) return ''
     if (prefix === this.#last.prefix) return this.#last.path
     const above = prefixIn(prefix.slice(0, -1))
     const path = `${this.#folderAt(above)}${this.textsOf(above, [prefix.slice(above.length, -1)])[0] ?? ''}/`
@@ -119,7 +146,7 @@ export class NameCipher {
   }
 
   #prefixOf(folder: string): string {
-    if (folder === '') return ''
+    if (folder === '') return this.#base
     const known = this.#folders.get(folder)
     if (known !== undefined) return known
     const start = folder.lastIndexOf('/', folder.length - 2) + 1

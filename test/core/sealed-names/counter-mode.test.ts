@@ -1,7 +1,7 @@
 import { createCipheriv, createSecretKey, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { counterMode } from '../../../src/plugins/kv/counter-mode.ts'
+import { counterMode } from '../../../src/core/sealed-names/counter-mode.ts'
 
 const bytes = (limits: { minLength: number; maxLength: number }) => fc.uint8Array(limits)
 /** Many end in bytes that carry into the next ones. */

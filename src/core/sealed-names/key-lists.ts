@@ -1,12 +1,11 @@
 import { LRUCache } from 'lru-cache'
-import type { View } from '../../core/barrier/view.ts'
-import { levelOf } from '../../core/key-level.ts'
+import type { View } from '../barrier/view.ts'
+import { levelOf } from '../key-level.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { LongWork } from '../../lib/long-work.ts'
 import { slicesOf } from '../../lib/slices.ts'
 import type { NameCipher } from './name-cipher.ts'
-import { firstAfter } from './pages.ts'
-import { sortedNames } from './sorted-names.ts'
+import { firstAfter, sortedNames } from './sorted-names.ts'
 
 /** The names in a folder, as far as they are known. */
 type Listed = {
@@ -131,10 +130,7 @@ export class KeyLists {
 
   async #read({ prefix, inner, known, paced }: Reading): Promise<Listed> {
     const work = new LongWork()
-    const components = await levelOf(this.#view, prefix, {
-      ...{ after: '', limit: 0, paced },
-      giveWay: () => work.giveWay(),
-    })
+    const components = await levelOf(this.#view, prefix, { paced, giveWay: () => work.giveWay() })
     const nameOf = new Map<string, string>()
     const names: string[] = []
     for (const some of slicesOf(components, decryptedAtOnce)) {
