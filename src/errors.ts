@@ -73,6 +73,12 @@ export function refuse(kind: ErrorKind, message: string, options: ServiceErrorOp
   }
 }
 
+/**
+ * The refusal of a token that is unknown, revoked, expired or spent. Agents log in again only if the text has
+ * `invalid token`. docs/contract/http.md#errors
+ */
+export const invalidToken = () => refuse('denied', causeList('permission denied', 'invalid token'))
+
 /** A failure; its text is sent as a list of causes on authenticated paths. */
 export const fail = (kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) =>
   new ServiceError(kind, message, { ...options, wrapped: true })

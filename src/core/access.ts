@@ -1,4 +1,4 @@
-import { fail, refuse, ServiceError } from '../errors.ts'
+import { fail, invalidToken, refuse, ServiceError } from '../errors.ts'
 import { addressMatches } from '../lib/cidr.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Identity, identityIn, type IdentityStore } from './identity/identity-store.ts'
@@ -46,8 +46,9 @@ export class Access {
 
   /**
    * The caller of a request in `namespace`; costs a use of the token. Throws `denied` (bare) if the token is
-   * missing, unknown, expired, spent, not bound to this address, or if its entity is disabled or deleted. A
-   * token of another namespace that is not an ancestor is accepted but has no rights.
+   * missing, not bound to this address, or if its entity is disabled, and `invalidToken` if it is unknown, expired or
+   * spent, or if its entity is deleted. A token of another namespace that is not an ancestor is accepted but
+   * has no rights.
    */
   authenticate(
     tokenId: string,
@@ -89,7 +90,7 @@ export class Access {
     if (tokenId === '') throw denied()
     const { tokens } = this.#parts
     let token = await tokens.lookup(tokenId)
-    if (token === undefined) throw denied()
+    if (token === undefined) throw invalidToken()
     if (
       token.bound_cidrs.length > 0 &&
       token.expire_time !== null &&
@@ -98,10 +99,11 @@ export class Access {
       throw denied()
     if (costs && token.num_uses !== 0) {
       token = await tokens.spendUse(token)
-      if (token === undefined) throw denied()
+      if (token === undefined) throw invalidToken()
     }
     const rights = await this.#rightsOf(token)
-    if (rights === undefined) throw denied()
+    if (rights === 'disabled') throw denied()
+    if (rights === 'deleted') throw invalidToken()
     const { acl, ...held } = rights
     return {
       token,
@@ -143,7 +145,7 @@ export class Access {
     )
       throw fail('invalid', refusal)
     const rights = await this.#rightsOf(token)
-    if (rights === undefined) throw fail('invalid', 'invalid token')
+    if (typeof rights === 'string') throw fail('invalid', 'invalid token')
     return down === undefined
       ? this.#seenFrom(namespace, token, rights.acl)
       : down === ''
@@ -165,8 +167,10 @@ export class Access {
     return prefix === undefined ? noRights : new RelativeAcl(acl, prefix)
   }
 
-  /** Undefined if the token's entity is disabled or deleted. */
-  async #rightsOf(token: Token): Promise<Pick<Caller, 'identityPolicies' | 'identity' | 'acl'> | undefined> {
+  /** A word instead of rights says what became of the token's entity. */
+  async #rightsOf(
+    token: Token,
+  ): Promise<Pick<Caller, 'identityPolicies' | 'identity' | 'acl'> | 'disabled' | 'deleted'> {
     const { identities, policies, clock } = this.#parts
     if (token.entity_id === '') {
       return {
@@ -175,7 +179,8 @@ export class Access {
       }
     }
     const identity = await identities.identityOf(token.entity_id)
-    if (identity === undefined || identity.entity.disabled) return undefined
+    if (identity === undefined) return 'deleted'
+    if (identity.entity.disabled) return 'disabled'
     const here = identityIn(identity, token.namespace)
     const context: TemplateContext = { entity: identity.entity, groups: here.groups, now: clock.now() }
     const own =

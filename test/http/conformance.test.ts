@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CallOptions, Client } from '../support/client.ts'
-import { caused, errors, errorText, notAccepted, notAllowed } from '../support/error-bodies.ts'
+import { caused, errors, errorText, invalidToken, notAccepted, notAllowed } from '../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 type Who = '–' | 'R' | 'U' | 'W'
@@ -97,7 +97,7 @@ describe('transport and envelope', () => {
       as: '–',
       with: { headers: { 'X-Vault-Token': 'bad' } },
       status: 403,
-      body: notAccepted,
+      body: invalidToken,
     },
     {
       name: 'Bearer',

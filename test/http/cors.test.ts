@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Answer } from '../support/client.ts'
-import { errors } from '../support/error-bodies.ts'
+import { errors, invalidToken } from '../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { head, openWire } from './wire.ts'
 
@@ -127,7 +127,7 @@ describe('an origin that is configured', () => {
   test('may read that its token is not accepted', async () => {
     const answer = await server.as('hvs.nothing').read(self, from(ours))
 
-    expect(answer).toMatchObject({ status: 403, body: errors('permission denied') })
+    expect(answer).toMatchObject({ status: 403, body: invalidToken })
     expect(corsHeaders(answer)).toEqual(forPages)
   })
 

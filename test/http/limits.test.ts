@@ -5,7 +5,7 @@ import pino from 'pino'
 import { describe, expect, test } from 'vitest'
 import { StorageFaults } from '../../src/storage/faults.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
-import { errors, errorText } from '../support/error-bodies.ts'
+import { errors, errorText, invalidToken, notAccepted } from '../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { Gate, oddType } from './odd-type.ts'
@@ -221,11 +221,11 @@ describe('bodies on paths that need no token', () => {
       await using server = await startTestServer()
 
       expect((await server.root.write('cubbyhole/a', undefined, { raw })).status).toBe(known)
-      for (const stranger of [server.anonymous, server.as('bogus')]) {
-        expect(await stranger.write('cubbyhole/a', undefined, { raw })).toMatchObject({
-          status: 403,
-          body: errors('permission denied'),
-        })
+      for (const [stranger, body] of [
+        [server.anonymous, notAccepted],
+        [server.as('bogus'), invalidToken],
+      ] as const) {
+        expect(await stranger.write('cubbyhole/a', undefined, { raw })).toMatchObject({ status: 403, body })
       }
     },
   )
@@ -919,7 +919,7 @@ describe('heads over the limits', () => {
 
     expect(await server.as('x'.repeat(30_000)).read('sys/mounts')).toMatchObject({
       status: 403,
-      body: errors('permission denied'),
+      body: invalidToken,
     })
   })
 })

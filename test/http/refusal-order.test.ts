@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Client } from '../support/client.ts'
-import { caused, errors, notAccepted, notAllowed } from '../support/error-bodies.ts'
+import { caused, errors, invalidToken, notAllowed } from '../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 let server: TestServer
@@ -206,9 +206,9 @@ const pairs: Pair[] = [
     raw: '{"max_age":true}',
     headers: bad,
     status: 403,
-    body: notAccepted,
+    body: invalidToken,
   },
-  { first: 'token', beats: 'no mount', ask: ['GET', 'nope'], headers: bad, status: 403, body: notAccepted },
+  { first: 'token', beats: 'no mount', ask: ['GET', 'nope'], headers: bad, status: 403, body: invalidToken },
 ]
 
 test.each(pairs)(
@@ -360,7 +360,7 @@ describe('a limited token pays for its requests', () => {
     const last = server.as(String(created.body['auth']?.['client_token']))
 
     expect((await last.read('auth/token/lookup-self')).status).toBe(200)
-    expect((await last.read('auth/token/lookup-self')).body).toEqual(notAccepted)
+    expect((await last.read('auth/token/lookup-self')).body).toEqual(invalidToken)
   })
 })
 

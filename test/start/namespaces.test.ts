@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { type Client, inside } from '../support/client.ts'
-import { notAccepted } from '../support/error-bodies.ts'
+import { invalidToken } from '../support/error-bodies.ts'
 import { startInFolder } from '../support/folder-server.ts'
 import { startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -52,7 +52,7 @@ test('a deletion interrupted by kill -9 continues at the next start, and nothing
   expect(refused.filter(({ status }) => status === 200)).toEqual([])
   expect((await again.write('sys/namespaces/a')).status).toBe(200)
   expect((await next.as(String(tokens[0])).read('auth/token/lookup-self', inside('a'))).body).toEqual(
-    notAccepted,
+    invalidToken,
   )
   expect((await again.list('auth/token/accessors')).body['data']?.['keys']).toHaveLength(1)
 })

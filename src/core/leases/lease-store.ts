@@ -1,4 +1,4 @@
-import { fail, refuse } from '../../errors.ts'
+import { fail, invalidToken, refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { LogLine } from '../../lib/log-fields.ts'
 import type { Random } from '../../lib/random.ts'
@@ -198,7 +198,7 @@ export class LeaseStore implements AsyncDisposable {
     })
     if (!isValid) {
       await this.#revokeNow(lease)
-      throw refuse('denied', 'permission denied')
+      throw invalidToken()
     }
     return {
       id: lease.id,

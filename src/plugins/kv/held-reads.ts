@@ -9,7 +9,7 @@ import type { Clock } from '../../lib/clock.ts'
 
 export type HeldParts = {
   readonly waits: Waits
-  readonly access: Pick<Access, 'findCaller'>
+  readonly access: Pick<Access, 'recognize'>
   readonly mounts: Pick<MountStore, 'table'>
   readonly namespaces: Pick<NamespaceStore, 'isLive'>
   readonly clock: Clock
@@ -72,8 +72,7 @@ async function checkServed(
   const isThere =
     now?.path === mount.path && !now.tainted && now.moving === undefined && namespaces.isLive(mount.namespace)
   if (!isThere) throw fail('missing', 'the mount no longer exists')
-  const caller = await access.findCaller(presented(), call.remoteAddress, call.namespace)
-  if (caller === undefined) throw refuse('denied', 'permission denied')
+  const caller = await access.recognize(presented(), call.remoteAddress, call.namespace)
   const { allowed } = caller.acl.decide({ operation: 'read', path: call.path, fields: call.sent })
   if (!allowed) throw fail('denied', 'permission denied')
 }

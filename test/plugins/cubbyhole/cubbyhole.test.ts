@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Client } from '../../support/client.ts'
-import { caused, errors, notAccepted } from '../../support/error-bodies.ts'
+import { caused, errors, invalidToken } from '../../support/error-bodies.ts'
 import { openSqlite } from '../../../src/storage/sqlite.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -185,7 +185,7 @@ describe('the cubbyhole', () => {
     const first = await newToken(server.root, { id: 'again' })
     await first.client.write('cubbyhole/a', { old: true })
     await server.root.write('auth/token/revoke', { token: first.token })
-    expect((await first.client.read('cubbyhole/a')).body).toEqual(notAccepted)
+    expect((await first.client.read('cubbyhole/a')).body).toEqual(invalidToken)
 
     const second = await newToken(server.root, { id: 'again' })
 
@@ -257,7 +257,7 @@ describe('the cubbyhole', () => {
     const { client } = await newToken(server.root, { num_uses: 1 })
 
     expect((await client.write('cubbyhole/a', { a: 1 })).status).toBe(204)
-    expect((await client.read('cubbyhole/a')).body).toEqual(notAccepted)
+    expect((await client.read('cubbyhole/a')).body).toEqual(invalidToken)
   })
 
   test('nothing remains, whatever its token does while it ends', async () => {

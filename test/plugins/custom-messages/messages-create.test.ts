@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { caused, errors, errorText, notAccepted, notAllowed } from '../../support/error-bodies.ts'
+import {
+  caused,
+  errors,
+  errorText,
+  invalidToken,
+  notAccepted,
+  notAllowed,
+} from '../../support/error-bodies.ts'
 import {
   clientWith,
   fill,
@@ -268,7 +275,7 @@ describe('creating a message: refused', () => {
     })
     expect(await fixture.as('hvs.junk').write(messagesPath, { title: [] })).toMatchObject({
       status: 403,
-      body: notAccepted,
+      body: invalidToken,
     })
   })
 

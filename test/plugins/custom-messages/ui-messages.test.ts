@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { formatTime } from '../../../src/lib/time.ts'
 import { type Answer, type CallOptions, type Client, inside } from '../../support/client.ts'
-import { caused, errors, notAccepted, notAllowed } from '../../support/error-bodies.ts'
+import { caused, errors, invalidToken, notAccepted, notAllowed } from '../../support/error-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -599,7 +599,7 @@ describe('acknowledging', () => {
     const id = await planned()
 
     expect((await ack(server.anonymous, id)).body).toEqual(notAccepted)
-    expect((await ack(server.as('junk'), id)).body).toEqual(notAccepted)
+    expect((await ack(server.as('junk'), id)).body).toEqual(invalidToken)
     expect((await ack(root, id)).body).toEqual(errors('acknowledging needs a token with an entity'))
     expect((await ack(root, id)).status).toBe(400)
     await root.delete(`${admin}/${id}`)

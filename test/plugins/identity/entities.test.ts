@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { invalidTokenText } from '../../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { aLoginMount, type LoginMount, verdict } from './login-mount.ts'
 
@@ -312,12 +313,12 @@ describe('effects on tokens', () => {
               })
 
       expect(gone.status).toBe(204)
-      expect(await lookUp(token)).toBe('403 permission denied')
+      expect(await lookUp(token)).toBe(`403 ${invalidTokenText}`)
       expect((await server.root.read(`identity/entity-alias/id/${String(alias?.id)}`)).status).toBe(404)
       const again = await people.login(sub)
       expect(again.entityId).not.toBe(entityId)
       expect(await lookUp(again.token)).toBe('200')
-      expect(await lookUp(token)).toBe('403 permission denied')
+      expect(await lookUp(token)).toBe(`403 ${invalidTokenText}`)
     },
   )
 
@@ -334,7 +335,7 @@ test('an alias of a disabled mount remains, without its path', async () => {
 
   await server.root.delete('sys/auth/gone')
 
-  expect(verdict(await server.as(token).read('auth/token/lookup-self'))).toBe('403 permission denied')
+  expect(verdict(await server.as(token).read('auth/token/lookup-self'))).toBe(`403 ${invalidTokenText}`)
   const [alias] = Object.values((await read(entityId))?.aliases ?? {})
   expect(alias).toMatchObject({ name: 'ida', mount_accessor: gone.accessor })
   expect(alias).not.toHaveProperty('mount_path')

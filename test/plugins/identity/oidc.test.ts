@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { invalidTokenText } from '../../support/error-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { aSigner } from '../jwt-auth/signer.ts'
@@ -438,7 +439,7 @@ describe('introspection', () => {
     await server.root.delete(`identity/entity/id/${carol.entityId}`)
     expect([await check({ token }), await ask()]).toEqual([
       inactive('entity was not found'),
-      '403 permission denied',
+      `403 ${invalidTokenText}`,
     ])
   })
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { caused, errors, notAccepted, notAllowed } from '../../support/error-bodies.ts'
+import { caused, errors, invalidToken, notAccepted, notAllowed } from '../../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { holder, invalidPath, newMount, patch, put } from './kv-fixture.ts'
 
@@ -75,9 +75,12 @@ describe('the paths of version 2', () => {
   })
 
   test('without a valid token nothing is told', async () => {
-    for (const client of [server.anonymous, server.as('hvs.nobody')]) {
+    for (const [client, body] of [
+      [server.anonymous, notAccepted],
+      [server.as('hvs.nobody'), invalidToken],
+    ] as const) {
       for (const path of ['data/a', 'nope', 'data', 'config'])
-        expect(await client.read(`${mount}/${path}`)).toMatchObject({ status: 403, body: notAccepted })
+        expect(await client.read(`${mount}/${path}`)).toMatchObject({ status: 403, body })
       expect(await client.write(`${mount}/data/a`, { data: 'x' })).toMatchObject({ status: 403 })
     }
   })

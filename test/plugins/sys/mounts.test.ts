@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Client } from '../../support/client.ts'
-import { notAccepted } from '../../support/error-bodies.ts'
+import { invalidToken } from '../../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { aLoginMount } from '../identity/login-mount.ts'
 
@@ -303,7 +303,7 @@ test('tokens of a disabled mount are invalid, also at a new mount on its path', 
   const after = await (await aLoginMount(server, path)).login('alice')
 
   for (const token of [before.token, String(body.auth?.client_token)]) {
-    expect((await server.as(token).read('auth/token/lookup-self')).body).toEqual(notAccepted)
+    expect((await server.as(token).read('auth/token/lookup-self')).body).toEqual(invalidToken)
   }
   expect((await after.client.read('auth/token/lookup-self')).status).toBe(200)
   expect(after.entityId).not.toBe(before.entityId)
@@ -394,7 +394,7 @@ describe('listings for user interfaces', () => {
   test('refuse an unknown token', async () => {
     const answer = await server.as('hvs.none').read(ui)
 
-    expect([answer.status, answer.body]).toEqual([403, { errors: ['permission denied'] }])
+    expect([answer.status, answer.body]).toEqual([403, invalidToken])
   })
 
   test.each([
@@ -421,7 +421,7 @@ describe('listings for user interfaces', () => {
     expect((await root.read(`${ui}/auth/jwt/role/x`)).body.data?.path).toBe('jwt/')
     for (const [client, asked, body] of [
       [server.anonymous, path, { errors: ['permission denied'] }],
-      [server.as('bad'), path, { errors: ['permission denied'] }],
+      [server.as('bad'), path, invalidToken],
       [caller, 'auth/jwt/role/x', preflight('auth/jwt/role/x/')],
       [caller, 'none', preflight('none/')],
       [root, 'none', preflight('none/')],

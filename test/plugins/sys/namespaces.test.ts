@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Answer, type Client, inside } from '../../support/client.ts'
-import { caused, errors, notAccepted, notAllowed } from '../../support/error-bodies.ts'
+import { caused, errors, invalidToken, notAccepted, notAllowed } from '../../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { aSigner } from '../jwt-auth/signer.ts'
 
@@ -612,7 +612,7 @@ describe('a move from one namespace to another', () => {
     })
     expect((await root.read('auth/there/role/r', inside(b))).status).toBe(200)
     expect((await root.read('auth/j/role/r', inside(a))).status).toBe(404)
-    expect((await client.read('auth/token/lookup-self')).body).toEqual(notAccepted)
+    expect((await client.read('auth/token/lookup-self')).body).toEqual(invalidToken)
     expect((await root.read(`sys/remount/status/${id}`, inside(await fresh()))).status).toBe(404)
   })
 })
@@ -634,10 +634,10 @@ describe('deletion', () => {
     expect((await root.read(`${name}/sys/auth`)).body).toEqual(
       errors(`no handler for route "${name}/sys/auth". route entry not found.`),
     )
-    expect((await mine.client.read('auth/token/lookup-self')).body).toEqual(notAccepted)
+    expect((await mine.client.read('auth/token/lookup-self')).body).toEqual(invalidToken)
     await root.write(`sys/namespaces/${name}`)
     for (const client of [mine.client, held.client]) {
-      expect((await client.read('auth/token/lookup-self', inside(name))).body).toEqual(notAccepted)
+      expect((await client.read('auth/token/lookup-self', inside(name))).body).toEqual(invalidToken)
     }
     expect(Object.keys((await root.read('sys/auth', inside(name))).body['data'] ?? {})).toEqual(['token/'])
     expect((await root.list('sys/policies/acl', inside(name))).body['data']).toEqual({ keys: ['default'] })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Client } from '../../support/client.ts'
-import { errors, errorText, notAccepted, notAllowed } from '../../support/error-bodies.ts'
+import { errors, errorText, invalidToken, notAccepted, notAllowed } from '../../support/error-bodies.ts'
 import { productVersion } from '../../support/product-version.ts'
 import { shared } from '../../support/shared.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
@@ -352,7 +352,7 @@ describe('seal', () => {
     const sealer = await withRights('sealer', '"update", "sudo"')
 
     expect(await server.anonymous.call('PUT', 'sys/seal')).toMatchObject({ status: 403, body: notAccepted })
-    expect(await server.as('bad').call('PUT', 'sys/seal')).toMatchObject({ status: 403, body: notAccepted })
+    expect(await server.as('bad').call('PUT', 'sys/seal')).toMatchObject({ status: 403, body: invalidToken })
     expect(await (await withRights('a', '"update"')).call('PUT', 'sys/seal')).toMatchObject({
       status: 403,
       body: notAllowed,
@@ -395,7 +395,7 @@ describe('seal', () => {
     const once = server.as(String(created.body.auth?.client_token))
 
     expect((await once.call('PUT', 'sys/seal')).body).toEqual(notAllowed)
-    expect((await once.read('auth/token/lookup-self')).body).toEqual(notAccepted)
+    expect((await once.read('auth/token/lookup-self')).body).toEqual(invalidToken)
   })
 })
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { StorageFaults } from '../../../src/storage/faults.ts'
 import { aPgpHolder, offer, openedBy, textsOf, unhidden } from '../../support/ceremonies.ts'
 import type { Client } from '../../support/client.ts'
-import { errors, notAccepted } from '../../support/error-bodies.ts'
+import { errors, invalidToken, notAccepted } from '../../support/error-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { shared } from '../../support/shared.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../../support/start-server.ts'
@@ -341,7 +341,7 @@ describe('sealing', () => {
     expect(await once.call('PUT', 'sys/seal')).toMatchObject({ status: 204 })
     for (const key of server.keys.slice(0, 3)) await unseal(server.anonymous, key)
 
-    expect(await once.call('PUT', 'sys/seal')).toMatchObject({ status: 403, body: notAccepted })
+    expect(await once.call('PUT', 'sys/seal')).toMatchObject({ status: 403, body: invalidToken })
     expect(failures).toEqual([])
   })
 })

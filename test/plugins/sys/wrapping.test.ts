@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Answer, Client } from '../../support/client.ts'
-import { caused, errors, errorText, notAccepted, notAllowed } from '../../support/error-bodies.ts'
+import {
+  caused,
+  errors,
+  errorText,
+  invalidToken,
+  notAccepted,
+  notAllowed,
+} from '../../support/error-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 
@@ -448,7 +455,7 @@ describe('what is refused', () => {
       })
       expect(await server.as('nope').write(`sys/wrapping/${path}`, { token }), path).toMatchObject({
         status: 403,
-        body: notAccepted,
+        body: invalidToken,
       })
     }
     expect((await unwrapped(token)).status).toBe(200)
@@ -517,7 +524,7 @@ describe('what is refused', () => {
     ])
     expect(await server.as(token).read('cubbyhole/response')).toMatchObject({
       status: 403,
-      body: notAccepted,
+      body: invalidToken,
     })
     expect(await unwrapped(token)).toMatchObject({ status: 400, body: invalid })
   })

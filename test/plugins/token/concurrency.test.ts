@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { invalidTokenText } from '../../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 
 const maker = 'path "auth/token/*" { capabilities = ["create", "update", "read", "sudo"] }'
@@ -58,7 +59,7 @@ test('of concurrent requests of every kind, exactly as many succeed as there are
   })
 
   const refused = answers.filter(
-    ({ status, body }) => status === 403 && String(body.errors?.[0]) === 'permission denied',
+    ({ status, body }) => status === 403 && String(body.errors?.[0]) === invalidTokenText,
   )
   expect(refused).toHaveLength(33)
   expect(await statusOfSelf(server, limited.id)).toBe(403)

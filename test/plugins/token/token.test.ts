@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { invalidToken } from '../../support/error-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { shared } from '../../support/shared.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
@@ -224,7 +225,10 @@ test('the last use shows −1 and is the last', async () => {
     ttl: expect.any(Number),
     renewable: true,
   })
-  expect(await server.as(id).read('auth/token/lookup-self')).toMatchObject({ status: 403, body: bareDenied })
+  expect(await server.as(id).read('auth/token/lookup-self')).toMatchObject({
+    status: 403,
+    body: invalidToken,
+  })
   expect((await server.root.write('auth/token/lookup-accessor', { accessor })).status).toBe(400)
 })
 
@@ -251,7 +255,7 @@ test.each([
   const { id } = await makeToken(server, { policies: ['default'], num_uses: 1 })
 
   expect(await server.as(id).write(path, input)).toMatchObject({ status: 400, body: { errors: [text] } })
-  expect(await server.as(id).write(path, input)).toMatchObject({ status: 403, body: bareDenied })
+  expect(await server.as(id).write(path, input)).toMatchObject({ status: 403, body: invalidToken })
 })
 
 test('a refused request costs a use', async () => {
@@ -319,7 +323,7 @@ test.each(['revoke-self', 'revoke', 'revoke-accessor'])(
 
     expect(answer).toMatchObject({ status: 204, text: '' })
     for (const caller of [server.as(id), child])
-      expect(await caller.read('auth/token/lookup-self')).toMatchObject({ status: 403, body: bareDenied })
+      expect(await caller.read('auth/token/lookup-self')).toMatchObject({ status: 403, body: invalidToken })
   },
 )
 
@@ -347,7 +351,10 @@ test('an expired token is refused at once and cannot be renewed', async () => {
 
   clock.advance(60)
 
-  expect(await server.as(id).read('auth/token/lookup-self')).toMatchObject({ status: 403, body: bareDenied })
+  expect(await server.as(id).read('auth/token/lookup-self')).toMatchObject({
+    status: 403,
+    body: invalidToken,
+  })
   expect(await server.root.write('auth/token/renew', { token: id })).toMatchObject({
     status: 400,
     body: { errors: ['token not found'] },
