@@ -9,10 +9,7 @@ export type CorsSettings = {
   readonly credentials: boolean
 }
 
-/**
- * Request headers that are always allowed. docs/contract/http.md#pages-of-other-origins,
- * docs/contract/messages.md#entity-tags
- */
+/** Vault's default request headers: a client that compares what it wrote with what it reads knows these. */
 const defaultHeaders = [
   'Content-Type',
   'Authorization',
@@ -24,14 +21,24 @@ const defaultHeaders = [
   'X-Requested-With',
   'X-Vault-AWS-IAM-Server-ID',
   'X-Vault-Policy-Override',
-  'X-Vault-Namespace',
-  'If-None-Match',
 ]
 
-/** The default and the configured request headers, without duplicates; names are case-insensitive. */
-export function allowedHeaders({ headers }: Pick<CorsSettings, 'headers'>): readonly string[] {
+/** Allowed too, but only preflights name them. docs/contract/http.md#pages-of-other-origins */
+const unlistedHeaders = ['X-Vault-Namespace', 'If-None-Match']
+
+type Configured = Pick<CorsSettings, 'headers'>
+
+/** The default and the configured request headers, as `sys/config/cors` shows them. */
+export const listedHeaders = ({ headers }: Configured): string[] => distinct([...defaultHeaders, ...headers])
+
+/** All request headers that a page may send, for preflights. docs/contract/messages.md#entity-tags */
+export const allowedHeaders = ({ headers }: Configured): string[] =>
+  distinct([...defaultHeaders, ...unlistedHeaders, ...headers])
+
+/** Without duplicates; names are case-insensitive. */
+function distinct(names: readonly string[]): string[] {
   const byName = new Map<string, string>()
-  for (const name of [...defaultHeaders, ...headers]) {
+  for (const name of names) {
     const key = name.toLowerCase()
     if (!byName.has(key)) byName.set(key, name)
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { allowedHeaders, type CorsSettings } from '../../core/cors/cors-settings.ts'
+import { type CorsSettings, listedHeaders } from '../../core/cors/cors-settings.ts'
 import type { CorsStore } from '../../core/cors/cors-store.ts'
 import { fail, refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource.ts'
@@ -70,7 +70,7 @@ function shown(settings: CorsSettings | undefined): z.output<typeof output> {
   return {
     enabled: true,
     allowed_origins: [...settings.origins],
-    allowed_headers: [...allowedHeaders(settings)],
+    allowed_headers: listedHeaders(settings),
     allow_credentials: settings.credentials,
   }
 }

@@ -25,8 +25,6 @@ const usual = [
   'X-Requested-With',
   'X-Vault-AWS-IAM-Server-ID',
   'X-Vault-Policy-Override',
-  'X-Vault-Namespace',
-  'If-None-Match',
 ]
 
 test('it is off at first, in data and at the top level', async () => {
@@ -50,6 +48,12 @@ test('it reads back as written, with the headers that are always allowed', async
     allowed_headers: [...usual, 'X-Mine'],
     allow_credentials: true,
   })
+})
+
+test('a header that only preflights name by default is shown if it was written', async () => {
+  await server.root.write(path, { allowed_origins: '*', allowed_headers: ['x-vault-namespace'] })
+
+  expect((await server.root.read(path)).body.data?.allowed_headers).toEqual([...usual, 'x-vault-namespace'])
 })
 
 test('a write replaces everything', async () => {
