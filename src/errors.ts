@@ -83,16 +83,19 @@ export const invalidToken = () => refuse('denied', causeList('permission denied'
 export const fail = (kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) =>
   new ServiceError(kind, message, { ...options, wrapped: true })
 
+type StartExitCode = 1 | 2 | 3 | 4 | 5 | 7
+
 /**
  * The server cannot start: the process logs the message and exits with the code. 1: an essential part of the
- * store is damaged; 2: invalid setting; 3: storage in use; 4: storage of a later version; 5: seal key.
+ * store is damaged; 2: invalid setting; 3: storage in use; 4: storage of a later version; 5: seal key; 7: the
+ * storage of an earlier start is missing.
  * docs/settings.md#exit-codes
  */
 export class StartError extends Error {
   override readonly name = 'StartError'
-  readonly exitCode: 1 | 2 | 3 | 4 | 5
+  readonly exitCode: StartExitCode
 
-  constructor(exitCode: 1 | 2 | 3 | 4 | 5, message: string, options?: ErrorOptions) {
+  constructor(exitCode: StartExitCode, message: string, options?: ErrorOptions) {
     super(message, options)
     this.exitCode = exitCode
   }

@@ -13,6 +13,7 @@ import { readSealConfig, type SealConfig } from './core/seal/seal-config.ts'
 import type { RootTokenTeller } from './core/tokens/root-token.ts'
 import { StartError } from './errors.ts'
 import type { Clock } from './lib/clock.ts'
+import { isAbsentOrEmpty } from './lib/private-file.ts'
 import { type Random, systemRandom } from './lib/random.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics/metrics.ts'
@@ -112,6 +113,32 @@ export async function openServerCore(
   if (config.storage.kind !== 'memory' && !core.audit.log.isOn)
     log.warn({ event: 'audit_off' }, 'no audit device is enabled: requests leave no trace')
   return core
+}
+
+/**
+ * Throws a StartError 7 if a start would create a store although files of an earlier one are there: its disk may be
+ * missing. docs/operations.md#the-database-is-missing
+ */
+export function refuseLostStore(config: Config): void {
+  const { storage, seal, autoInit, sealKey, sealKeyFile, rootTokenFile } = config
+  if (storage.kind !== 'sqlite' || seal !== 'static' || !autoInit || emptiness(storage.path) !== true) return
+  const files = [sealKey === undefined ? sealKeyFile : undefined, rootTokenFile]
+  const left = files.find((file) => file !== undefined && emptiness(file) === false)
+  if (left === undefined) return
+  throw new StartError(
+    7,
+    `${storage.path} is missing or empty, but ${left} of an earlier start is there: mount its disk, or restore a backup ` +
+      `(gatehouse restore FILE). To create a new store, start with GATEHOUSE_AUTO_INIT=false and run gatehouse init`,
+  )
+}
+
+/** Whether a file is missing or empty. Undefined if nobody knows: what opens the file says why. */
+function emptiness(path: string): boolean | undefined {
+  try {
+    return isAbsentOrEmpty(path)
+  } catch {
+    return undefined
+  }
 }
 
 /** Creates an empty store with a seal, and returns its root token. */

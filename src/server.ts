@@ -38,6 +38,7 @@ import {
   openServerCore,
   openStorage,
   outboundClient,
+  refuseLostStore,
   type ServerStorage,
   staticKey,
   staticKeys,
@@ -256,6 +257,7 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
     ? sharedListener(given.worker, { state, files, ui: config.ui })
     : bindListeners(config, { metrics, state, files })
   const { listener, watching } = opened.use(await listeners)
+  refuseLostStore(config)
   const storage = opened.use(await openStorage(config, given.watch, parts))
   const time = opened.use(await followDatabase(storage, given.clock, given.log))
   const apiAddr = config.apiAddr ?? publicUrl(listener.urls)

@@ -17,6 +17,11 @@ const commands: Readonly<Record<string, ListedCommand>> = {
     summary: 'Ask the server with the same settings whether it is ready',
     load: async () => (await import('./health.ts')).health,
   },
+  init: {
+    usage: '[--out FILE]',
+    summary: 'Have the waiting server create its store (GATEHOUSE_AUTO_INIT=false)',
+    load: async () => (await import('./init.ts')).init,
+  },
   'root-token': {
     usage: '[--out FILE]',
     summary: 'Create a further root token',

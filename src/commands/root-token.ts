@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, openSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { type Config, isStoreFile } from '../config.ts'
@@ -14,7 +14,6 @@ import { placeRequest, takeAnswer, unsafeFolder, withdrawRequest } from '../core
 import { TokenStore } from '../core/tokens/token-store.ts'
 import { StartError } from '../errors.ts'
 import { systemClock } from '../lib/clock.ts'
-import { systemCode, writePrivateFile } from '../lib/private-file.ts'
 import { systemRandom } from '../lib/random.ts'
 import { realPathOf } from '../lib/real-path.ts'
 import type { CopySource } from '../storage/backup-program.ts'
@@ -24,6 +23,7 @@ import { openSqlite, type SqliteStorage } from '../storage/sqlite.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type Command, CommandError, commandFailure, UsageError } from './command.ts'
 import { fixedPaths } from '../core/mounts/mount-path.ts'
+import { checkOutput, outputToken } from './root-token-output.ts'
 import { settingsOf, sourceOf } from './stored-database.ts'
 
 const maxWaitMs = 15_000
@@ -91,7 +91,7 @@ async function askServer(path: string, out: string | undefined): Promise<void> {
   const id = randomBytes(16).toString('hex')
   await placeRequest(path, id)
   try {
-    output(await answerTo(path, id), out)
+    outputToken(await answerTo(path, id), out)
   } finally {
     await withdrawRequest(path)
   }
@@ -118,7 +118,8 @@ async function createStopped(config: Config, opened: Storage, out: string | unde
   const tokens = await TokenStore.open(parts)
   const tokenMount = await tokenMountOf(root)
   const noteAt = systemClock.now()
-  await createFurtherRootToken({ tokens, view, tokenMount }, (token) => output(token, out), { noteAt })
+  // before it becomes valid, so that every valid token has been delivered
+  await createFurtherRootToken({ tokens, view, tokenMount }, (token) => outputToken(token, out), { noteAt })
 }
 
 function readArguments(args: string[]): { out?: string | undefined } {
@@ -158,28 +159,4 @@ async function tokenMountOf(root: View): Promise<Mount> {
   const found = mounts.find(({ namespace, path }) => namespace === 'root' && path === fixedPaths.token)
   if (found === undefined) throw new CommandError('the mount table has no auth/token/')
   return found
-}
-
-/** Finds out before the token exists whether the file can be written. */
-function checkOutput(out: string | undefined): void {
-  if (out === undefined) return
-  try {
-    closeSync(openSync(out, 'a', 0o600))
-  } catch (cause) {
-    throw new CommandError(`cannot write ${out}: ${systemCode(cause)}`, { cause })
-  }
-}
-
-/** Prints or writes the token before it becomes valid, so that every valid token has been delivered. */
-function output(token: string, out: string | undefined): void {
-  if (out === undefined) {
-    process.stdout.write(`Root token: ${token}\n`)
-    return
-  }
-  try {
-    writePrivateFile(out, `${token}\n`)
-  } catch (cause) {
-    throw new CommandError(`cannot write ${out}: ${systemCode(cause)}`, { cause })
-  }
-  process.stdout.write(`Root token written to ${out}\n`)
 }

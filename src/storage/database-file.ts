@@ -3,7 +3,7 @@ import { closeSync, openSync, realpathSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { ServiceError, StartError } from '../errors.ts'
-import { makePrivateFolder } from '../lib/private-file.ts'
+import { requireFolderOf } from './database-folder.ts'
 import type { StorageFaults } from './faults.ts'
 import { type FileIdentity, FileWatch, identityOf } from './file-watch.ts'
 import type { RowWrite } from './group.ts'
@@ -225,8 +225,8 @@ const isOutOfSpace = (code: string) =>
  * mode. Returns the real path.
  */
 export function prepareFile(path: string): string {
+  requireFolderOf(path)
   try {
-    makePrivateFolder(dirname(path))
     closeSync(openSync(path, 'a', 0o600))
     const realPath = realpathSync(path)
     closeSync(openSync(`${realPath}.lock`, 'a', 0o600))

@@ -4,10 +4,11 @@ import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import Database from 'better-sqlite3'
 import { StartError } from '../errors.ts'
-import { isAbsentOrEmpty, makePrivateFolder, syncFolder } from '../lib/private-file.ts'
+import { isAbsentOrEmpty, syncFolder } from '../lib/private-file.ts'
 import { realPathOf } from '../lib/real-path.ts'
 import type { BackupFacts } from './backup-facts.ts'
 import type { StorageFaults } from './faults.ts'
+import { requireFolderOf } from './database-folder.ts'
 import { holdLock } from './lock-file.ts'
 import type { StoredRecord } from './storage.ts'
 import { removeCopy } from './unfinished-copy.ts'
@@ -43,7 +44,7 @@ export async function restoreBackup({
   stamp,
   faults,
 }: RestoreOptions): Promise<Restored> {
-  makePrivateFolder(dirname(path))
+  requireFolderOf(path)
   const target = realPathOf(path)
   using _lock = holdLock(target, path)
   await giveToOwner(`${target}.lock`)

@@ -51,7 +51,7 @@ test('a backup of running servers is restored into SQLite and into an empty Post
   const held = await run('restore', folder.path, database, ['b', '--force'])
   const restored = await run('restore', folder.path, other, ['b'])
   const again = await run('restore', folder.path, other, ['b'])
-  const toFile = await run('restore', folder.path, `sqlite:${folder.file('data/gatehouse.db')}`, ['b'])
+  const toFile = await run('restore', folder.path, `sqlite:${folder.file('gatehouse.db')}`, ['b'])
 
   expect(made).toMatchObject({ code: 0, stderr: '' })
   expect(digestIn(verified)).toEqual(digestIn(made))
@@ -60,7 +60,7 @@ test('a backup of running servers is restored into SQLite and into an empty Post
   expect([held.code, held.stderr]).toEqual([3, expect.stringContaining('in use by server one\n')])
   expect([restored.code, again.code, toFile.code]).toEqual([0, 1, 0])
   expect(again.stderr).toContain('is not empty: with --force its records are replaced')
-  for (const storage of [other, `sqlite:${folder.file('data/gatehouse.db')}`]) {
+  for (const storage of [other, `sqlite:${folder.file('gatehouse.db')}`]) {
     await using copy = await startOn(storage, 'copy')
     const statuses = ['before', 'after'].map(async (name) => {
       return (await copy.as(server.rootToken).read(`sys/policies/acl/${name}`)).status

@@ -12,9 +12,10 @@ test('seal:key creates a key that only its owner can read, and with which a serv
   const made = await sealKey(folder.path, 'keys/new.key')
   await using server = await startInFolder({
     folder: folder.path,
-    settings: { SEAL_KEY_FILE: folder.file('keys/new.key') },
+    settings: { SEAL_KEY_FILE: folder.file('keys/new.key'), AUTO_INIT: 'false' },
   })
-  const self = await server.as(server.rootToken).read('auth/token/lookup-self')
+  const init = await server.anonymous.write('sys/init', {})
+  const self = await server.as(String(init.body['root_token'])).read('auth/token/lookup-self')
 
   expect(made).toEqual({ code: 0, stdout: 'Seal key written to keys/new.key\n', stderr: '' })
   expect((await stat(folder.file('keys/new.key'))).mode & 0o777).toBe(0o600)

@@ -108,7 +108,7 @@ test.each([
   'a store moves from $from to $to, also after kill -9 in the middle, and nothing starts on half of it',
   async ({ from }) => {
     await using folder = await temporaryFolder()
-    const places = [`sqlite:${folder.file('data/gatehouse.db')}`, await newDatabase()]
+    const places = [`sqlite:${folder.file('gatehouse.db')}`, await newDatabase()]
     const [source = '', target = ''] = from === 'sqlite' ? places : places.reverse()
     const token = await createStore(source)
     await fill(source)
@@ -141,7 +141,7 @@ test.each([
 test('a store that a server uses is neither copied nor a target', async () => {
   await using folder = await temporaryFolder()
   const [file, database, other] = [
-    `sqlite:${folder.file('data/gatehouse.db')}`,
+    `sqlite:${folder.file('gatehouse.db')}`,
     await newDatabase(),
     await newDatabase(),
   ]

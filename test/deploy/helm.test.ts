@@ -154,12 +154,14 @@ describe.skipIf(why !== undefined)('the chart', () => {
   })
 
   test.each(Object.keys(releases))('gives the server of release %s settings that it accepts', (name) => {
-    const { storage, seal, replicaName, drainDelayMs, stopTimeoutMs, listen, auditDirs } = settings(name)
+    const { storage, seal, replicaName, drainDelayMs, stopTimeoutMs, listen, auditDirs, autoInit } =
+      settings(name)
 
     expect(storage.kind).toBe(name === 'shared' ? 'postgres' : 'sqlite')
     expect(seal).toBe(name === 'shares' ? 'shamir' : 'static')
     expect(listen).toEqual([{ host: '0.0.0.0', port: 8200 }])
     expect(auditDirs).toEqual(['/data/audit'])
+    expect(seal === 'static' && autoInit).toBe(false)
     expect(replicaName).not.toBe('')
     expect(Number(pod(name)?.['terminationGracePeriodSeconds']) * 1000).toBeGreaterThan(
       drainDelayMs + stopTimeoutMs,

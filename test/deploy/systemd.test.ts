@@ -53,10 +53,12 @@ const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 test('the settings of the unit are ones that the server accepts, and it has time to stop', () => {
   const settings = Object.entries(environmentIn('/')).filter(([name]) => name.startsWith('GATEHOUSE_'))
-  const { drainDelayMs, stopTimeoutMs } = settingsOf(Object.fromEntries(settings))
+  const { drainDelayMs, stopTimeoutMs, autoInit } = settingsOf(Object.fromEntries(settings))
 
   expect(Number(directive('TimeoutStopSec')) * 1000).toBeGreaterThan(drainDelayMs + stopTimeoutMs)
   expect(directives.get('LoadCredential')).toEqual(['seal.key:/etc/gatehouse/seal.key'])
+  expect(autoInit).toBe(false)
+  expect(directive('RestartPreventExitStatus')).toBe('2 4 5 7')
   expect(directive('LimitCORE')).toBe('0')
   expect(read('deploy/systemd/gatehouse.sysusers.conf')).toContain(`\nu ${directive('User')} `)
 })
@@ -99,8 +101,12 @@ describe.skipIf(lacks.length > 0 && process.env['CI'] !== 'true')('systemd', () 
     })
     await manager.prints('READY=1')
     await service.prints('"event":"started"')
-    const token = (await readFile(join(folder.path, 'S/gatehouse/root-token'), 'utf8')).trim()
-    const root = new Client(/http:[^"]*/.exec(service.output)?.[0] ?? '').with(token)
+    const url = new URL(/http:[^"]*/.exec(service.output)?.[0] ?? '')
+    const init = await outcomeOf(await builtExecutable(), ['init', '--out', folder.file('root-token')], {
+      cwd: folder.path,
+      env: { PATH: path, GATEHOUSE_LISTEN: url.host },
+    })
+    const root = new Client(url.origin, (await readFile(folder.file('root-token'), 'utf8')).trim())
     const log = join(folder.path, 'L/gatehouse/audit.log')
     const enabled = await root.write('sys/audit/file', { type: 'file', options: { file_path: log } })
     await rename(log, `${log}.1`)
@@ -111,9 +117,10 @@ describe.skipIf(lacks.length > 0 && process.env['CI'] !== 'true')('systemd', () 
     await expect.poll(() => existsSync(log)).toBe(true)
     service.kill('SIGTERM')
 
+    expect(init).toMatchObject({ code: 0 })
     expect(enabled.status).toBe(204)
     expect(reloaded).toMatchObject({ code: 0, output: '' })
     expect(await service.ended).toBe(0)
-    expect((await stat(join(folder.path, 'S/gatehouse/root-token'))).mode & 0o777).toBe(0o600)
+    expect((await stat(folder.file('root-token'))).mode & 0o777).toBe(0o600)
   })
 })

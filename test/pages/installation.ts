@@ -55,6 +55,8 @@ export async function installation(settings: Readonly<Record<string, string>> = 
   const variables: Record<string, string> = { VAULT_ADDR: front.url }
   const environment = {
     ...withoutSettings(process.env),
+    // what `.env` would have: the service takes any port
+    GATEHOUSE_LISTEN: new URL(front.url).host,
     PATH: programs,
   }
   const shell = (script: string) =>

@@ -58,7 +58,7 @@ test('a second start tells no token, and the first one still works', async () =>
 test('GATEHOUSE_ROOT_TOKEN_FILE holds the first root token for its owner only, and standard output says where', async () => {
   await using folder = await temporaryFolder()
   const file = folder.file('root-token')
-  await writeFile(file, 'what was here before, readable by all', { mode: 0o644 })
+  await writeFile(file, '', { mode: 0o644 })
   await using server = await startProcess({ folder: folder.path, settings: { ROOT_TOKEN_FILE: file } })
   const token = (await readFile(file, 'utf8')).trim()
 

@@ -68,15 +68,15 @@ test.each([
 })
 
 // Node's recursive `mkdir` never ends there
-test('a folder that cannot be created ends the start with one line', async () => {
+test('a database that cannot be created ends the start with one line', async () => {
   await using folder = await temporaryFolder()
 
   const refused = await refusedStart({
     folder: folder.path,
-    settings: { STORAGE: 'sqlite:/proc/gatehouse/g.db' },
+    settings: { STORAGE: 'sqlite:/proc/g.db' },
   })
 
-  expect(refused).toMatchObject({ code: 2, message: 'cannot open /proc/gatehouse/g.db: ENOENT' })
+  expect(refused).toMatchObject({ code: 2, message: 'cannot open /proc/g.db: ENOENT' })
 })
 
 test('a seal key that cannot be created or read ends the start with 5 and the cause', async () => {
@@ -153,7 +153,7 @@ test('an address in use ends the start with 2 before anything is created, and th
     folder: folder.path,
     settings: { METRICS_LISTEN: `127.0.0.1:${port}` },
   })
-  const madeThen = await readdir(folder.path)
+  const madeThen = await readdir(folder.path, { recursive: true })
   other.close()
   await using server = await startInFolder({ folder: folder.path })
   const self = await server.as(server.rootToken).read('auth/token/lookup-self')
@@ -163,7 +163,7 @@ test('an address in use ends the start with 2 before anything is created, and th
     `GATEHOUSE_LISTEN: cannot listen on 127.0.0.1:${port}: EADDRINUSE`,
   ])
   expect(refused.stdout).toBe('')
-  expect([watched.code, made, madeThen]).toEqual([2, [], []])
+  expect([watched.code, made, madeThen]).toEqual([2, [], ['data']])
   expect(self.status).toBe(200)
 })
 

@@ -1,4 +1,4 @@
-import { copyFile, rename, rm } from 'node:fs/promises'
+import { copyFile, mkdir, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Writable } from 'node:stream'
 import Database from 'better-sqlite3'
@@ -28,6 +28,7 @@ async function serverOn(
     },
   })
   const file = `${folder}/gatehouse.db`
+  await mkdir(folder, { recursive: true })
   const settings = {
     STORAGE: `sqlite:${file}`,
     SEAL_KEY_FILE: `${folder}/seal.key`,

@@ -42,9 +42,9 @@ describeStorage('memory', openTemporaryMemory)
 const value = (text: string) => Buffer.from(text)
 
 describe('the SQLite file', () => {
-  test('is created with its folder, readable only by its owner, like all files beside it', async () => {
+  test('is created, readable only by its owner, like all files beside it', async () => {
     await using folder = await temporaryFolder()
-    const path = folder.file('data/gatehouse.db')
+    const path = folder.file('gatehouse.db')
     await using storage = await openSqlite({ path })
     await storage.update('a', () => value('x'))
 

@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { readConfig } from '../../src/config.ts'
@@ -57,6 +58,8 @@ export async function startInFolder(
   options: FolderServerOptions,
   { log, text } = keptLog(),
 ): Promise<FolderServer> {
+  if (options.settings?.['STORAGE'] === undefined)
+    mkdirSync(join(options.folder, 'data'), { recursive: true, mode: 0o700 })
   const rootTokens: string[] = []
   const given = (token: string) => void rootTokens.push(token)
   const server = await startServer(configOf(options), { log, rootToken: { keep: given, tell: given } })

@@ -22,12 +22,12 @@
     {{- $_ := set $own "GATEHOUSE_STORAGE_CA_FILE" "/run/secrets/database/ca.crt" }}
   {{- end }}
 {{- else }}
-  {{- $_ := set $own "GATEHOUSE_STORAGE" "sqlite:/data/store/gatehouse.db" }}
+  {{- $_ := set $own "GATEHOUSE_STORAGE" "sqlite:/data/gatehouse.db" }}
 {{- end }}
 {{- if eq .Values.seal.kind "static" }}
   {{- $_ := set $own "GATEHOUSE_SEAL_KEY_FILE" "/run/secrets/seal/seal.key" }}
-  {{- /* In memory, and gone with the pod: `gatehouse root-token` makes another one. */}}
-  {{- $_ := set $own "GATEHOUSE_ROOT_TOKEN_FILE" "/run/gatehouse/root-token" }}
+  {{- /* Only `gatehouse init` creates a store: a volume that is missing is no reason to. */}}
+  {{- $_ := set $own "GATEHOUSE_AUTO_INIT" "false" }}
   {{- if .Values.seal.previousKeySecret.name }}
     {{- $_ := set $own "GATEHOUSE_SEAL_PREVIOUS_KEY_FILE" "/run/secrets/seal/previous-seal.key" }}
   {{- end }}

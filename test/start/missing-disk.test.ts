@@ -1,0 +1,106 @@
+import { mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { messagesOf } from '../support/log-lines.ts'
+import { runCommand, runServer, startProcess } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const wayOut =
+  'mount its disk, or restore a backup (gatehouse restore FILE). ' +
+  'To create a new store, start with GATEHOUSE_AUTO_INIT=false and run gatehouse init'
+
+/** A folder in which a server has started once. The disk `disk` has its database. */
+async function usedFolder() {
+  const folder = await temporaryFolder()
+  await mkdir(folder.file('disk'))
+  const settings = {
+    STORAGE: 'sqlite:disk/gatehouse.db',
+    SEAL_KEY_FILE: 'keys/seal.key',
+    ROOT_TOKEN_FILE: 'root-token',
+  }
+  await using server = await startProcess({ folder: folder.path, settings })
+  await server.stop()
+  const files = () => readdir(folder.path, { recursive: true })
+  return { ...folder, settings, files }
+}
+
+const goneDatabase = (path: string) => rm(path, { recursive: true })
+
+test.each([
+  { name: 'is missing', lose: goneDatabase },
+  { name: 'has 0 bytes', lose: (path: string) => truncate(path) },
+])(
+  'a database that $name beside the seal key ends the start with 7, and nothing changes',
+  async ({ lose }) => {
+    await using folder = await usedFolder()
+    const token = await readFile(folder.file('root-token'), 'utf8')
+    await lose(folder.file('disk/gatehouse.db'))
+    const before = await folder.files()
+
+    const refused = await runServer({ folder: folder.path, settings: folder.settings })
+    const again = await runServer({ folder: folder.path, settings: folder.settings })
+
+    expect([refused.code, again.code]).toEqual([7, 7])
+    expect(messagesOf(refused, 'fatal')).toEqual([
+      `disk/gatehouse.db is missing or empty, but keys/seal.key of an earlier start is there: ${wayOut}`,
+    ])
+    expect(await folder.files()).toEqual(before)
+    expect(await readFile(folder.file('root-token'), 'utf8')).toBe(token)
+  },
+)
+
+test('a root token file alone, with the key in the environment, tells of an earlier start too', async () => {
+  await using folder = await temporaryFolder()
+  await writeFile(folder.file('root-token'), 'hvs.of-an-earlier-start\n')
+  const settings = { SEAL_KEY: '5e'.repeat(32), ROOT_TOKEN_FILE: 'root-token' }
+
+  const refused = await runServer({ folder: folder.path, settings })
+
+  expect(refused.code).toBe(7)
+  expect(messagesOf(refused, 'fatal')).toEqual([
+    `data/gatehouse.db is missing or empty, but root-token of an earlier start is there: ${wayOut}`,
+  ])
+  expect(await readdir(folder.path)).toEqual(['root-token'])
+})
+
+test('the folder of the database is not created: its disk may be missing', async () => {
+  await using folder = await temporaryFolder()
+  const settings = { STORAGE: 'sqlite:mnt/store/gatehouse.db' }
+  const backup = folder.file('b')
+  await writeFile(backup, '')
+
+  const refused = await runServer({ folder: folder.path, settings })
+  const restored = await runCommand('restore', { folder: folder.path, args: [backup], settings })
+
+  const says =
+    'cannot open mnt/store/gatehouse.db: the folder mnt/store is missing: mount its disk, or make it'
+  expect(refused.code).toBe(7)
+  expect(messagesOf(refused, 'fatal')).toEqual([says])
+  expect(restored).toMatchObject({ code: 1, stderr: `${says}\n` })
+  expect(await readdir(folder.path)).toEqual(['b'])
+})
+
+test('with GATEHOUSE_AUTO_INIT=false a server without its database is not ready, until gatehouse init creates a store', async () => {
+  await using folder = await usedFolder()
+  await goneDatabase(folder.file('disk'))
+  await mkdir(folder.file('disk'))
+  const settings = { ...folder.settings, AUTO_INIT: 'false' }
+  await using server = await startProcess({ folder: folder.path, settings })
+  const { host } = new URL(server.url)
+  const init = (...args: string[]) =>
+    runCommand('init', { folder: folder.path, args, settings: { ...settings, LISTEN: host } })
+
+  const before = await fetch(`${server.url}/health/ready`)
+  const made = await init('--out', 'new-token')
+  const token = (await readFile(folder.file('new-token'), 'utf8')).trim()
+  const self = await server.as(token).read('auth/token/lookup-self')
+  const again = await init()
+
+  expect([before.status, await before.json()]).toEqual([503, { status: 'uninitialized' }])
+  expect(made).toMatchObject({ code: 0, stdout: 'Root token written to new-token\n', stderr: '' })
+  expect(self.status).toBe(200)
+  expect(again).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: 'the server made no store: Vault is already initialized\n',
+  })
+})
