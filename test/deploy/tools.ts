@@ -14,7 +14,11 @@ export const missing = (tool: string): string | undefined =>
   existsSync(tool) || process.env['CI'] === 'true' ? undefined : `needs ${tool}: see test/deploy/install.sh`
 
 /** The exit code of a program, and what it printed on both streams. */
-export const outcomeOf = (program: string, args: readonly string[], options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}) =>
+export const outcomeOf = (
+  program: string,
+  args: readonly string[],
+  options: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
+) =>
   new Promise<{ code: number | null; stdout: string; output: string }>((resolve) => {
     const child = execFile(program, args, { ...options, maxBuffer: 2 ** 26 }, (_failure, stdout, stderr) =>
       resolve({ code: child.exitCode, stdout, output: stdout + stderr }),

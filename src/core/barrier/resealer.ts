@@ -157,7 +157,7 @@ export class Resealer implements AsyncDisposable {
       if (last === undefined) {
         this.#pass = undefined
         log.info(
-          { event: 'key_rotated', term: active },
+          { event: 'resealed', term: active },
           'all readable records are encrypted with the newest data key',
         )
         return true

@@ -224,7 +224,7 @@ test('the number of remaining records falls to zero, and the end is logged', asy
 
   // a page of 256 was re-encrypted before the failure, and keyring and root key are records too
   expect([afterFailure, resealer.remaining]).toEqual([602 - 256, 0])
-  expect(ends).toEqual([{ term: 2 }])
+  expect(ends).toEqual([{ event: 'resealed', term: 2 }])
 })
 
 test('a pass ends while others write', async () => {
