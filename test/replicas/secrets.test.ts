@@ -158,6 +158,36 @@ test('a role id and a user that one server locks are locked and unlocked on the 
   }
 })
 
+test('a user gets no more guesses from two servers than from one', async () => {
+  await servers.one.root.write('sys/auth/both', { type: 'userpass' })
+  await servers.one.root.write('auth/both/users/bob', { password: 'pw' })
+  await expect.poll(async () => (await servers.other.root.read('auth/both/users/bob')).status).toBe(200)
+  const guess = ({ anonymous }: TestServer, password: string) =>
+    anonymous.write('auth/both/login/bob', { password })
+
+  const guesses = []
+  for (let at = 0; at < 5; at += 1)
+    guesses.push((await guess(at % 2 === 0 ? servers.one : servers.other, 'guess')).status)
+
+  expect(guesses).toEqual([400, 400, 400, 400, 400])
+  // the one that sent the last guess knows at once
+  expect((await guess(servers.one, 'pw')).status).toBe(403)
+  await expect.poll(async () => (await guess(servers.other, 'no guess')).status).toBe(403)
+})
+
+test('an entry of version 1 that one server writes or deletes comes and goes in the lists of the other', async () => {
+  const mount = await sharedMount(1)
+  const listed = async ({ root }: TestServer) => (await root.list(`${mount}/f`)).body.data?.['keys']
+  await servers.one.root.write(`${mount}/f/a`, { a: 1 })
+  await expect.poll(() => listed(servers.other)).toEqual(['a'])
+
+  await servers.one.root.write(`${mount}/f/b`, { a: 1 })
+  await expect.poll(() => listed(servers.other)).toEqual(['a', 'b'])
+
+  await servers.one.root.delete(`${mount}/f/a`)
+  await expect.poll(() => listed(servers.other)).toEqual(['b'])
+})
+
 test('an upgrade while both servers are written to loses nothing', async () => {
   const mount = await sharedMount(1)
   await atOnce(120, ({ root }, number) => root.write(`${mount}/k${number}`, { number }))

@@ -9,8 +9,11 @@ export type Failures = {
   readonly locks: boolean
 }
 
-/** A time in the future was before the clock was set back. */
-const isWithin = (at: number, ms: number, now: number): boolean => now >= at && now < at + ms
+/** Servers that share the storage have the same time within a second. */
+const mostAheadMs = 5_000
+
+/** A time further in the future was before the clock was set back. */
+const isWithin = (at: number, ms: number, now: number): boolean => now >= at - mostAheadMs && now < at + ms
 
 /** Whether the name is locked now. */
 export const areLocking = ({ locks, at }: Failures, { durationMs }: LockoutTerms, now: number): boolean =>
@@ -24,5 +27,9 @@ export const arePast = ({ locks, at }: Failures, terms: LockoutTerms, now: numbe
 export function withAnother(before: Failures | undefined, terms: LockoutTerms, now: number): Failures {
   const earlier = before !== undefined && isWithin(before.at, terms.resetMs, now) ? before : undefined
   const count = (earlier?.count ?? 0) + 1
-  return { count, at: now, locks: earlier?.locks === true || count >= terms.threshold }
+  return {
+    count,
+    at: Math.max(now, earlier?.at ?? now),
+    locks: earlier?.locks === true || count >= terms.threshold,
+  }
 }

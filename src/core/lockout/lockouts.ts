@@ -3,7 +3,7 @@ import { refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { SharedStorage } from '../../storage/shared-storage.ts'
-import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
+import { keep, type View, type ViewRecord } from '../barrier/view.ts'
 import { FollowedRecords } from '../followed-records.ts'
 import { type KeyedHash, openKeyedHashes } from '../keyed-hash.ts'
 import type { Mount } from '../mounts/mount.ts'
@@ -29,27 +29,34 @@ export type LockoutParts = {
 /** Who logs in: a user's name in lower case, or a role id. */
 export type LoginName = { readonly mount: Mount; readonly name: string }
 
-/** A lock in storage. `name` is absent if nobody has it. */
-type Lock = Failures & { readonly name?: string }
+/** The wrong secrets of a name, which is absent if nobody had it when the last one was sent. */
+type Counted = Failures & { readonly name?: string }
+type Known = Counted & { readonly isStored: boolean }
 
-/** What is known of the names of one mount, by their keyed hashes. */
+/** What is known of the names of one mount, by their keyed hashes; the ones with the latest failure last. */
 type Names = {
-  /** Not locked, or known to this server alone; the ones with the latest failure last. */
-  readonly counted: Map<string, Failures>
-  /** Locked in storage. */
-  readonly locked: Map<string, Lock>
+  readonly existing: Map<string, Known>
+  /** Names that nobody has. They live apart: anybody can send any number of them. */
+  readonly unknown: Map<string, Known>
 }
 
 const prefix = 'lockout/lock/'
-/** The most names of a mount that are counted, and the most names that nobody has that are locked. */
-const mostNames = 100_000
+/** The most names of a mount that nobody has. */
+const mostUnknown = 100_000
 
-const storedLock = z.looseObject({ at: z.number(), name: z.string().exactOptional() })
+/** Of versions that stored locks only, `count` and `locks` are absent. */
+const storedFailures = z.looseObject({
+  at: z.number(),
+  count: z.number().default(0),
+  locks: z.boolean().default(true),
+  name: z.string().exactOptional(),
+})
 
 /**
- * Locks a name after a number of wrong secrets. Each server counts for itself; a lock is stored, and holds on
- * all of them. A name that nobody has is counted and refused alike, so that a lock does not tell who exists:
- * its lock is stored only for other servers. docs/contract/lockout.md
+ * Locks a name after a number of wrong secrets. Locks are stored, and hold on all servers; if servers share the
+ * storage, so are counts: a name gets no more tries from several servers than from one. A name that nobody has is
+ * counted and refused alike, so that a lock does not tell who exists: it is stored only for other servers.
+ * docs/contract/lockout.md
  */
 export class Lockouts {
   readonly #parts: LockoutParts
@@ -62,10 +69,10 @@ export class Lockouts {
     this.#hash = hash
     this.#followed = new FollowedRecords({
       ...{ view: parts.view, prefix, onFailure: parts.onFailure },
-      known: () => this.#lockKeys(),
+      known: () => this.#storedKeys(),
       apply: (found, gone) => {
         for (const record of found) this.#follow(record)
-        for (const key of gone) this.#namesByMount.get(mountIn(key))?.locked.delete(hashIn(key))
+        for (const key of gone) this.#drop(mountIn(key), hashIn(key))
       },
     })
   }
@@ -83,9 +90,8 @@ export class Lockouts {
     const terms = this.#termsOf(mount)
     const names = this.#namesByMount.get(mount.uuid)
     if (terms === undefined || names === undefined || isEmpty(names)) return
-    const hash = this.#hashOf(name)
-    const failures = names.counted.get(hash) ?? names.locked.get(hash)
-    if (failures !== undefined && areLocking(failures, terms, this.#parts.clock.now()))
+    const known = knownOf(names, this.#hashOf(name))
+    if (known !== undefined && areLocking(known, terms, this.#parts.clock.now()))
       throw refuse('denied', 'permission denied', { reason: 'user_locked' })
   }
 
@@ -97,19 +103,21 @@ export class Lockouts {
     const terms = this.#termsOf(mount)
     if (terms === undefined) return
     const now = this.#parts.clock.now()
-    const names = this.#namesOf(mount.uuid)
     const hash = this.#hashOf(name)
-    const before = names.counted.get(hash) ?? names.locked.get(hash)
+    const before = this.#known(mount.uuid, hash)
     // another login was quicker
     if (before !== undefined && areLocking(before, terms, now)) return
-    const failures = withAnother(before, terms, now)
-    this.#makeRoom(names.counted, terms, now)
-    // last, as the latest
-    names.counted.delete(hash)
-    names.counted.set(hash, failures)
-    if (failures.locks && exists) this.#parts.onLock({ mount, name })
-    if (failures.locks && (exists || this.#parts.shared !== undefined))
-      await this.#store(mount, hash, { ...failures, ...(exists && { name }) })
+    const named = exists ? { name } : {}
+    const failures = { ...withAnother(before, terms, now), ...named }
+    // before the write, too: until it is durable, the name must not get further tries
+    this.#remember(mount.uuid, hash, { ...failures, isStored: before?.isStored === true })
+    const { shared, onLock } = this.#parts
+    let isLocked = failures.locks
+    if (shared !== undefined)
+      isLocked = await this.#storeAnother({ mount: mount.uuid, hash, terms, now, named })
+    else if (failures.locks && exists) await this.#store(mount.uuid, hash, failures)
+    if (isLocked && exists) onLock({ mount, name })
+    await this.#makeRoom(mount.uuid, terms, now)
   }
 
   /** Forgets the wrong secrets of a name that has logged in. A lock that has come meanwhile holds. */
@@ -117,11 +125,20 @@ export class Lockouts {
     const names = this.#namesByMount.get(mount.uuid)
     if (names === undefined || isEmpty(names)) return
     const hash = this.#hashOf(name)
+    const known = knownOf(names, hash)
     const terms = this.#termsOf(mount)
-    const failures = names.counted.get(hash) ?? names.locked.get(hash)
-    const isLocked =
+    const isLocking = (failures: Failures | undefined): boolean =>
       terms !== undefined && failures !== undefined && areLocking(failures, terms, this.#parts.clock.now())
-    if (!isLocked) await this.#forget(mount.uuid, [hash])
+    if (known === undefined || isLocking(known)) return
+    if (!known.isStored) return this.#drop(mount.uuid, hash)
+    // another server may have locked the name
+    const kept = await this.#parts.view.update(keyOf(mount.uuid, hash), (stored) =>
+      isLocking(readFailures(stored)) ? keep : undefined,
+    )
+    this.#followed.changed()
+    const failures = readFailures(kept)
+    if (failures === undefined) this.#drop(mount.uuid, hash)
+    else this.#remember(mount.uuid, hash, { ...failures, isStored: true })
   }
 
   /** The locked names of a mount that somebody has or had, sorted. */
@@ -129,9 +146,9 @@ export class Lockouts {
     const terms = this.#termsOf(mount)
     const now = this.#parts.clock.now()
     if (terms === undefined) return []
-    const locks = [...(this.#namesByMount.get(mount.uuid)?.locked.values() ?? [])]
-    return locks
-      .flatMap((lock) => (lock.name !== undefined && areLocking(lock, terms, now) ? [lock.name] : []))
+    const known = [...(this.#namesByMount.get(mount.uuid)?.existing.values() ?? [])]
+    return known
+      .flatMap((one) => (one.name !== undefined && areLocking(one, terms, now) ? [one.name] : []))
       .sort()
   }
 
@@ -148,14 +165,16 @@ export class Lockouts {
     }
   }
 
-  /** Deletes the locks that have ended, once they no longer count. */
+  /** Forgets what no longer counts. */
   async sweep(): Promise<void> {
     const now = this.#parts.clock.now()
-    for (const [uuid, { locked }] of this.#namesByMount) {
+    for (const [uuid, names] of this.#namesByMount) {
       const mount = this.#parts.mountOf(uuid)
       const terms = mount && (this.#termsOf(mount) ?? this.#parts.terms)
       if (terms === undefined) continue
-      const past = [...locked].flatMap(([hash, lock]) => (arePast(lock, terms, now) ? [hash] : []))
+      const past = [...names.existing, ...names.unknown].flatMap(([hash, known]) =>
+        arePast(known, terms, now) ? [hash] : [],
+      )
       for (let at = 0; at < past.length; at += sweepAtOnce)
         await this.#forget(uuid, past.slice(at, at + sweepAtOnce))
     }
@@ -172,81 +191,119 @@ export class Lockouts {
   #namesOf(mount: string): Names {
     const known = this.#namesByMount.get(mount)
     if (known !== undefined) return known
-    const names: Names = { counted: new Map(), locked: new Map() }
+    const names: Names = { existing: new Map(), unknown: new Map() }
     this.#namesByMount.set(mount, names)
     return names
   }
 
-  /** Before the write, too: until it is durable, the name must not get further tries. */
-  async #store(mount: Mount, hash: string, lock: Lock): Promise<void> {
-    const names = this.#namesOf(mount.uuid)
-    const { at, name } = lock
-    const value = { at, ...(name !== undefined && { name }) }
-    const oldest = lock.name === undefined ? oldestOfNobody(names.locked) : undefined
-    const gone = oldest === undefined ? [] : [entryOf(mount.uuid, oldest, undefined)]
-    await this.#parts.view.write([...gone, entryOf(mount.uuid, hash, value)])
+  #known(mount: string, hash: string): Known | undefined {
+    const names = this.#namesByMount.get(mount)
+    return names && knownOf(names, hash)
+  }
+
+  /** Last, as the latest. */
+  #remember(mount: string, hash: string, known: Known): void {
+    const names = this.#namesOf(mount)
+    this.#drop(mount, hash)
+    ;(known.name === undefined ? names.unknown : names.existing).set(hash, known)
+  }
+
+  #drop(mount: string, hash: string): void {
+    const names = this.#namesByMount.get(mount)
+    names?.existing.delete(hash)
+    names?.unknown.delete(hash)
+  }
+
+  async #store(mount: string, hash: string, failures: Failures): Promise<void> {
+    await this.#parts.view.write([{ key: keyOf(mount, hash), value: failures }])
     this.#followed.changed()
-    if (oldest !== undefined) names.locked.delete(oldest)
-    names.locked.set(hash, lock)
-    names.counted.delete(hash)
+    this.#remember(mount, hash, { ...failures, isStored: true })
+  }
+
+  /** Adds a failure to those that all servers have counted. Returns whether it locks the name. */
+  async #storeAnother({ mount, hash, terms, now, named }: Another): Promise<boolean> {
+    let isLocked = false
+    const stored = await this.#parts.view.update(keyOf(mount, hash), (found) => {
+      const before = readFailures(found)
+      isLocked = false
+      if (before !== undefined && areLocking(before, terms, now)) return keep
+      const failures = withAnother(before, terms, now)
+      isLocked = failures.locks
+      return { ...failures, ...named }
+    })
+    this.#followed.changed()
+    const failures = readFailures(stored)
+    if (failures !== undefined) this.#learn(mount, hash, failures)
+    return isLocked
   }
 
   async #forget(mount: string, hashes: readonly string[]): Promise<void> {
-    const names = this.#namesByMount.get(mount)
-    if (names === undefined) return
-    const stored = hashes.filter((hash) => names.locked.has(hash))
+    const stored = hashes.filter((hash) => this.#known(mount, hash)?.isStored)
     if (stored.length > 0) {
-      await this.#parts.view.write(stored.map((hash) => entryOf(mount, hash, undefined)))
+      await this.#parts.view.write(stored.map((hash) => ({ key: keyOf(mount, hash), value: undefined })))
       this.#followed.changed()
     }
-    for (const hash of hashes) {
-      names.locked.delete(hash)
-      names.counted.delete(hash)
-    }
+    for (const hash of hashes) this.#drop(mount, hash)
   }
 
-  #makeRoom(counted: Map<string, Failures>, terms: LockoutTerms, now: number): void {
-    for (const [hash, failures] of counted) {
-      if (counted.size < mostNames && !arePast(failures, terms, now)) return
-      counted.delete(hash)
+  /** Forgets the oldest names that nobody has if there are too many, and those that no longer count. */
+  async #makeRoom(mount: string, terms: LockoutTerms, now: number): Promise<void> {
+    const { unknown } = this.#namesOf(mount)
+    const gone: string[] = []
+    for (const [hash, failures] of unknown) {
+      if (unknown.size - gone.length <= mostUnknown && !arePast(failures, terms, now)) break
+      if (gone.push(hash) === sweepAtOnce) break
     }
+    if (gone.length > 0) await this.#forget(mount, gone)
   }
 
-  /** A lock that another server, or this one before its start, has stored. */
+  /** What another server, or this one before its start, has stored. */
   #follow({ key, value }: ViewRecord): void {
-    const stored = storedLock.safeParse(value)
-    if (!stored.success) {
-      this.#parts.onFailure(new Error(`the record ${key} is not a lock`))
-      return
-    }
-    const { at, name } = stored.data
-    const { locked, counted } = this.#namesOf(mountIn(key))
-    const hash = hashIn(key)
-    locked.set(hash, { count: 0, at, locks: true, ...(name !== undefined && { name }) })
-    if ((counted.get(hash)?.at ?? 0) <= at) counted.delete(hash)
+    const failures = readFailures(value)
+    if (failures === undefined) this.#parts.onFailure(new Error(`the record ${key} is not a lock`))
+    else this.#learn(mountIn(key), hashIn(key), failures)
   }
 
-  *#lockKeys(): Iterable<string> {
-    for (const [mount, { locked }] of this.#namesByMount)
-      for (const hash of locked.keys()) yield `${prefix}${mount}/${hash}`
+  /** What is stored may lack the latest wrong secrets that were sent to this server. */
+  #learn(mount: string, hash: string, stored: Counted): void {
+    const known = this.#known(mount, hash)
+    const isLatest =
+      known !== undefined &&
+      (known.locks || !stored.locks) &&
+      (known.at > stored.at || (known.at === stored.at && known.count > stored.count))
+    this.#remember(mount, hash, { ...stored, ...(isLatest ? known : {}), isStored: true })
   }
+
+  *#storedKeys(): Iterable<string> {
+    for (const [mount, { existing, unknown }] of this.#namesByMount)
+      for (const [hash, { isStored }] of [...existing, ...unknown]) if (isStored) yield keyOf(mount, hash)
+  }
+}
+
+/** A wrong secret. `named` is empty if nobody has the name. */
+type Another = {
+  readonly mount: string
+  readonly hash: string
+  readonly terms: LockoutTerms
+  readonly now: number
+  readonly named: { readonly name?: string }
 }
 
 const sweepAtOnce = 500
 
-const entryOf = (mount: string, hash: string, value: object | undefined): ViewEntry => ({
-  key: `${prefix}${mount}/${hash}`,
-  value,
-})
-
+const keyOf = (mount: string, hash: string): string => `${prefix}${mount}/${hash}`
 const mountIn = (key: string): string => key.slice(prefix.length, key.lastIndexOf('/'))
 const hashIn = (key: string): string => key.slice(key.lastIndexOf('/') + 1)
 
-const isEmpty = ({ counted, locked }: Names): boolean => counted.size === 0 && locked.size === 0
+const isEmpty = ({ existing, unknown }: Names): boolean => existing.size === 0 && unknown.size === 0
 
-/** The oldest lock of a name that nobody has, if there are too many. */
-function oldestOfNobody(locked: ReadonlyMap<string, Lock>): string | undefined {
-  if (locked.size < mostNames) return undefined
-  for (const [hash, { name }] of locked) if (name === undefined) return hash
-  return undefined
+const knownOf = ({ existing, unknown }: Names, hash: string): Known | undefined =>
+  existing.get(hash) ?? unknown.get(hash)
+
+/** Undefined if there is no record, or one of another format. */
+function readFailures(stored: unknown): Counted | undefined {
+  const read = storedFailures.safeParse(stored)
+  if (!read.success) return undefined
+  const { at, count, locks, name } = read.data
+  return { at, count, locks, ...(name !== undefined && { name }) }
 }

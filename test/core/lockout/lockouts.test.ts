@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { Lockouts, type LockoutParts } from '../../../src/core/lockout/lockouts.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
 import { type CoreView, openCoreView } from '../../support/core-view.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 import { someMountTypes } from '../../support/mount-types.ts'
 import { type SharedCore, openSharedCores } from '../../support/shared-cores.ts'
 import { aMount } from '../../support/token-fixture.ts'
@@ -122,9 +123,35 @@ test('memory stays bounded: beyond 100,000 names of a mount, the oldest is forgo
   expect([isLocked(lockouts, 'first'), isLocked(lockouts, 'second')]).toEqual([false, true])
 })
 
+test('names that nobody has go first: any number of them changes nothing for a name that somebody has', async () => {
+  await using store = await openCoreView()
+  const lockouts = await openLockouts(store)
+  await lockouts.noteFailure({ mount, name: 'bob' }, true)
+  await lock(lockouts, 'eve')
+
+  for (let name = 0; name < 100_001; name += 1) await lockouts.noteFailure({ mount, name: `${name}` }, false)
+  await lockouts.noteFailure({ mount, name: 'bob' }, true)
+
+  expect([isLocked(lockouts, 'bob'), isLocked(lockouts, 'eve')]).toEqual([true, true])
+})
+
+test('a lock of a version that stored only its time holds', async () => {
+  await using store = await openCoreView()
+  await lock(await openLockouts(store), 'bob')
+  const [record] = await store.view.list(records)
+  await store.view.write([{ key: record?.key ?? '', value: { at: store.clock.now(), name: 'bob' } }])
+
+  expect(isLocked(await openLockouts(store), 'bob')).toBe(true)
+})
+
 async function openTwo() {
   const mountTypes = () => someMountTypes({ table: 'auth', names: ['userpass'], locksUsers: true })
-  const cores = await openSharedCores(() => ({ mountTypes: mountTypes(), userLockout: terms }))
+  const now = Date.now()
+  const cores = await openSharedCores((number) => ({
+    ...{ mountTypes: mountTypes(), userLockout: terms },
+    // the times of servers differ a little
+    clock: new FakeClock(now + 900 * number),
+  }))
   const { one, other } = cores
   const place = { table: 'auth', namespace: 'root', path: 'auth/up/' } as const
   const up = await one.mounts.enable(place, { type: 'userpass' })
@@ -159,6 +186,66 @@ test('a lock holds on every server, also of a name that nobody has', async () =>
   expect(locked).toEqual([true, true, false])
   expect(listed).toEqual(['bob'])
   expect([locks(one, 'bob'), locks(one, 'nobody')]).toEqual([false, true])
+})
+
+test.each([
+  { who: 'somebody', name: 'bob', exists: true },
+  { who: 'nobody', name: 'nobody', exists: false },
+])('servers share the count of a name that $who has', async ({ name, exists }) => {
+  await using two = await openTwo()
+  const { one, other, up, locks } = two
+  const before = []
+  for (const server of [other, one]) {
+    before.push(locks(one, name), locks(other, name))
+    // without hearing of each other: the count is in the storage
+    await server.lockouts.noteFailure({ mount: up, name }, exists)
+  }
+  const atOnce = locks(one, name)
+  await other.hear()
+
+  expect(before).toEqual([false, false, false, false])
+  expect([atOnce, locks(other, name)]).toEqual([true, true])
+})
+
+test('a login at one server begins the count of all anew', async () => {
+  await using two = await openTwo()
+  const { one, other, up, locks } = two
+  const bob = { mount: up, name: 'bob' }
+  await one.lockouts.noteFailure(bob, true)
+  await other.hear()
+  await other.lockouts.noteLogin(bob)
+  await one.hear()
+
+  await one.lockouts.noteFailure(bob, true)
+
+  expect(await one.view.listKeys(records)).toHaveLength(1)
+  expect(locks(one, 'bob')).toBe(false)
+})
+
+test('a lock of another server holds, although a login ends before it is known here', async () => {
+  await using two = await openTwo()
+  const { one, other, up, locks } = two
+  const bob = { mount: up, name: 'bob' }
+  await other.lockouts.noteFailure(bob, true)
+  await one.lockouts.noteFailure(bob, true)
+
+  await other.lockouts.noteLogin(bob)
+  await one.hear()
+
+  expect([locks(one, 'bob'), locks(other, 'bob')]).toEqual([true, true])
+})
+
+test('of many wrong secrets at once, the first ones that are stored do not hide the others', async () => {
+  await using two = await openTwo()
+  const { one, up, locks } = two
+  const seen: boolean[] = []
+  const failures = Array.from({ length: terms.threshold }, async () => {
+    await one.lockouts.noteFailure({ mount: up, name: 'bob' }, true)
+    seen.push(locks(one, 'bob'))
+  })
+  await Promise.all(failures)
+
+  expect(seen).toEqual([true, true])
 })
 
 test('the locks of a removed mount are deleted', async () => {
