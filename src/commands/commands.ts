@@ -60,7 +60,7 @@ const commands: Readonly<Record<string, ListedCommand>> = {
     load: async () => (await import('./import.ts')).importCommand,
   },
   support: {
-    usage: 'FILE [--log FILE]',
+    usage: '--out FILE [--log FILE]',
     summary: 'Collect state, settings without secrets and recent log lines into one file',
     load: async () => (await import('./support.ts')).support,
   },

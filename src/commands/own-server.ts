@@ -12,6 +12,8 @@ type Address =
   | { readonly socketPath: string }
   | { readonly host: string; readonly port: number; readonly tls: boolean }
 
+class ForeignCertificate extends Error {}
+
 /** A request to the server that has the same settings. */
 export type OwnRequest = {
   readonly method?: 'GET' | 'POST'
@@ -56,7 +58,8 @@ export async function askOwnServer(at: Address, request: OwnRequest): Promise<Ow
     const response = await responseOf(at, request)
     return { status: response.statusCode ?? 0, body: await text(response) }
   } catch (cause) {
-    throw new CommandError(`no response from ${shown(at)}: ${systemCode(cause)}`, { cause })
+    const reason = cause instanceof ForeignCertificate ? cause.message : systemCode(cause)
+    throw new CommandError(`no response from ${shown(at)}: ${reason}`, { cause })
   }
 }
 
@@ -79,7 +82,9 @@ function responseOf(
   else
     sent.once('socket', (socket) =>
       socket.once('secureConnect', () =>
-        isOwn(socket, certificate) ? finish() : sent.destroy(new Error('it has another certificate')),
+        isOwn(socket, certificate)
+          ? finish()
+          : sent.destroy(new ForeignCertificate('it has another certificate')),
       ),
     )
   return promise

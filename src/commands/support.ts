@@ -1,7 +1,6 @@
-import { openSync, readFileSync, readSync, closeSync, fstatSync } from 'node:fs'
+import { openSync, readSync, closeSync, fstatSync } from 'node:fs'
 import { stat, writeFile } from 'node:fs/promises'
 import { arch, platform, release, totalmem } from 'node:os'
-import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { type Config, secretValues, shownSettings } from '../config.ts'
@@ -9,6 +8,7 @@ import { systemCode } from '../lib/private-file.ts'
 import { lastBackup } from '../storage/last-backup.ts'
 import { gatehouseVersion } from '../version.ts'
 import { type Command, CommandError, UsageError } from './command.ts'
+import { apiAddress, askOwnServer } from './own-server.ts'
 import { settingsOf } from './stored-database.ts'
 
 /** What the server says to everybody, and what only to a token that may read it. */
@@ -18,18 +18,15 @@ const tokenPaths = [
   ...['/v1/sys/in-flight-req', '/v1/sys/loggers', '/v1/sys/metrics?format=prometheus'],
   '/v1/sys/monitor?recent=true&log_format=json',
 ]
-const defaultAddress = 'http://127.0.0.1:8200'
 const answerMs = 5_000
 const maxLogBytes = 1 << 20
 
 /**
- * `gatehouse support FILE [--log FILE]` collects what others must know to help: state of the server, settings
- * without secrets, metrics and recent lines of the log. docs/monitoring.md#support
+ * `gatehouse support --out FILE [--log FILE]` collects what others must know to help: what the server with the same
+ * settings says of itself, settings without secrets, metrics and recent lines of the log. docs/monitoring.md#support
  */
 export const support: Command = async (args) => {
-  const { values, positionals } = parsed(args)
-  const [file, ...more] = positionals
-  if (file === undefined || more.length > 0) throw new UsageError()
+  const { file, log } = readArguments(args)
   const { env: environment } = process
   const config = settingsOf(environment)
   const report = {
@@ -39,8 +36,8 @@ export const support: Command = async (args) => {
     system: { platform: platform(), release: release(), arch: arch(), memory: totalmem() },
     settings: shownSettings(environment),
     storage: await storageState(config),
-    server: await serverState(environment),
-    ...(values.log === undefined ? {} : { log: endOf(values.log) }),
+    server: await serverState(config, environment['VAULT_TOKEN']),
+    ...(log === undefined ? {} : { log: endOf(log) }),
   }
   const secrets = [...secretValues(environment), environment['VAULT_TOKEN'] ?? '']
   const text = withoutSecrets(`${JSON.stringify(report, null, 1)}\n`, secrets)
@@ -52,43 +49,34 @@ export const support: Command = async (args) => {
   process.stdout.write(`${file}: read it before you send it: gunzip -c ${file}\n`)
 }
 
-function parsed(args: string[]) {
+/** The file may stand alone: `support FILE`. */
+function readArguments(args: string[]): { file: string; log: string | undefined } {
   try {
-    return parseArgs({ args, allowPositionals: true, options: { log: { type: 'string' } } })
+    const options = { out: { type: 'string' }, log: { type: 'string' } } as const
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options })
+    const [file, ...more] = [values.out ?? [], positionals].flat()
+    if (file === undefined || more.length > 0) throw new UsageError()
+    return { file, log: values.log }
   } catch (cause) {
     throw new UsageError(undefined, { cause })
   }
 }
 
-async function serverState(environment: NodeJS.ProcessEnv): Promise<Record<string, unknown>> {
-  const { VAULT_ADDR: address = defaultAddress, VAULT_TOKEN: token } = environment
+async function serverState(config: Config, token: string | undefined): Promise<Record<string, unknown>> {
   const paths = token === undefined ? openPaths : [...openPaths, ...tokenPaths]
-  trustAuthority(environment['VAULT_CACERT'])
   const answers: Record<string, unknown> = {}
-  for (const path of paths) answers[path] = await answerOf(address + path, token)
+  for (const path of paths) answers[path] = await answerOf(config, path, token)
   return answers
 }
 
-/** As clients of Vault do: a file of authorities, in addition to those that Node.js trusts. */
-function trustAuthority(file: string | undefined): void {
-  if (file === undefined || file === '') return
+async function answerOf(config: Config, path: string, token: string | undefined): Promise<object> {
   try {
-    setDefaultCACertificates([...getCACertificates(), readFileSync(file, 'utf8')])
-  } catch (cause) {
-    throw new CommandError(`cannot use the authorities in VAULT_CACERT: ${systemCode(cause)}`, { cause })
-  }
-}
-
-async function answerOf(url: string, token: string | undefined): Promise<object> {
-  try {
-    const response = await fetch(url, {
-      headers: token === undefined ? {} : { 'x-vault-token': token },
-      signal: AbortSignal.timeout(answerMs),
-    })
-    return { status: response.status, body: (await response.text()).split('\n') }
+    const request = { path, token, waitMs: answerMs, certificate: config.tlsCertFile }
+    const { status, body } = await askOwnServer(apiAddress(config), request)
+    return { status, body: body.split('\n') }
   } catch (error) {
-    const cause = error instanceof Error ? (error.cause ?? error) : error
-    return { error: systemCode(cause) }
+    if (error instanceof CommandError) return { error: error.message }
+    throw error
   }
 }
 

@@ -1,7 +1,9 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
+import { Authority } from '../support/certificates.ts'
 import { runCommand, startProcess } from '../support/process.ts'
+import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const run = async (folder: string, args: string[], environment: Record<string, string> = {}) =>
@@ -24,7 +26,7 @@ test('support collects state, settings, metrics and the log of a running server,
   await server.as('canary-chosen-token').read('auth/token/lookup-self?note=canary-query')
   await writeFile(folder.file('old.log'), '{"msg":"an older line"}\n')
 
-  const done = await run(folder.path, ['report.json.gz', '--log', 'old.log'], {
+  const done = await run(folder.path, ['--out', 'report.json.gz', '--log', 'old.log'], {
     GATEHOUSE_DEFAULT_LEASE_TTL: '24h',
     GATEHOUSE_SEAL_KEY: '5e'.repeat(32),
     GATEHOUSE_STORAGE_PASSWORD: 'canary-password',
@@ -33,7 +35,8 @@ test('support collects state, settings, metrics and the log of a running server,
     NO_PROXY: 'http://canary-user@proxy.example.com',
     OTEL_EXPORTER_OTLP_HEADERS: 'authorization=canary-collector',
     CLOUD_OF_ANOTHER_PROGRAM: 'canary-foreign',
-    VAULT_ADDR: server.url,
+    GATEHOUSE_LISTEN: new URL(server.url).host,
+    VAULT_ADDR: 'http://127.0.0.1:1',
     VAULT_TOKEN: server.rootToken,
   })
 
@@ -63,7 +66,7 @@ test('support collects state, settings, metrics and the log of a running server,
 
 test('support works without a server, and never overwrites a file', async () => {
   await using folder = await temporaryFolder()
-  const address = { VAULT_ADDR: 'http://127.0.0.1:1' }
+  const address = { GATEHOUSE_LISTEN: '127.0.0.1:1' }
 
   expect(await run(folder.path, ['a.gz'], address)).toMatchObject({ code: 0 })
   expect(await run(folder.path, ['a.gz'], address)).toMatchObject({
@@ -72,10 +75,39 @@ test('support works without a server, and never overwrites a file', async () => 
   })
 
   const report = JSON.parse(await opened(folder.file('a.gz')))
-  expect(report.server['/health/ready']).toEqual({ error: expect.any(String) })
+  expect(report.server['/health/ready']).toEqual({ error: 'no response from 127.0.0.1:1: ECONNREFUSED' })
 })
 
-test.each([[[]], [['a', 'b']], [['--what']]])('support %j: usage', async (args) => {
+test('support asks a server with TLS only if it has the certificate of the settings', async () => {
+  await using folder = await temporaryFolder()
+  using authority = new Authority()
+  for (const name of ['gate', 'other']) {
+    const { cert, key } = authority.sign(name)
+    await writeFile(folder.file(`${name}.crt`), cert)
+    await writeFile(folder.file(`${name}.key`), key)
+  }
+  const tls = (name: string) => ({
+    TLS_CERT_FILE: folder.file(`${name}.crt`),
+    TLS_KEY_FILE: folder.file(`${name}.key`),
+  })
+  await using server = await startTestServer({ settings: { LISTEN: '127.0.0.1:0', ...tls('gate') } })
+  const LISTEN = new URL(server.url).host
+  const asked = async (name: string) => {
+    const outcome = await runCommand('support', {
+      ...{ folder: folder.path, args: ['--out', `${name}.gz`], settings: { LISTEN, ...tls(name) } },
+      environment: { VAULT_TOKEN: 'root' },
+    })
+    expect(outcome.code).toBe(0)
+    return JSON.parse(await opened(folder.file(`${name}.gz`))).server['/v1/sys/key-status']
+  }
+
+  expect(await asked('gate')).toMatchObject({ status: 200 })
+  expect(await asked('other')).toEqual({
+    error: `no response from ${LISTEN}: it has another certificate`,
+  })
+})
+
+test.each([[[]], [['a', 'b']], [['a', '--out', 'b']], [['--what']]])('support %j: usage', async (args) => {
   await using folder = await temporaryFolder()
   expect(await run(folder.path, args)).toMatchObject({ code: 2 })
 })
