@@ -9,6 +9,9 @@ const isUnavailable = (error: unknown) =>
 // it runs in a process of its own, which returns the memory of the bundler: half a gigabyte
 try {
   const { bundle } = await import('./bundle.ts')
+  process.stderr.write(
+    'The server and its web UI are built from the sources first, which takes some ten seconds …\n',
+  )
   await bundle(product)
   const { buildUi } = await import('./ui.ts')
   await buildUi()

@@ -5,7 +5,7 @@ import { shownPath, tableOf } from './core/mounts/mount-path.ts'
 import { isLoopbackHost } from './lib/address.ts'
 import { isNetwork } from './lib/cidr.ts'
 import { parsePostgresUrl } from './lib/postgres-url.ts'
-import { systemCode } from './lib/private-file.ts'
+import { systemReason } from './lib/private-file.ts'
 import { placeOf, realPathOf } from './lib/real-path.ts'
 import {
   authTypes,
@@ -952,7 +952,7 @@ function given(environment: Readonly<Record<string, string | undefined>>, { name
   try {
     return readFileSync(file, 'utf8').trim()
   } catch (cause) {
-    throw new SettingError(`GATEHOUSE_${name}_FILE: cannot read ${file}: ${systemCode(cause)}`)
+    throw new SettingError(`GATEHOUSE_${name}_FILE: cannot read ${file}: ${systemReason(cause)}`)
   }
 }
 

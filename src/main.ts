@@ -11,13 +11,21 @@ function isOlder(version: string): boolean {
 
 /** The arguments of the server, or undefined if the program is to do something else. */
 function serverArguments([name, ...rest]: readonly string[]): readonly string[] | undefined {
-  if (name === undefined || name === 'server') return rest
+  if (name === undefined) return rest
+  if ([name, ...rest].some(isHelp)) return undefined
+  if (name === 'server') return rest
   if (name === 'dev') return ['--dev', ...rest]
-  return name.startsWith('--') && name !== '--version' && name !== '--help' ? [name, ...rest] : undefined
+  return name.startsWith('--') && name !== '--version' ? [name, ...rest] : undefined
 }
 
+const isHelp = (word: string): boolean => word === '--help' || word === '-h'
+
+/** What explains itself instead of running: `--help`, `help`, `server --help`, `help server`. */
+const isAboutAll = (words: readonly string[]): boolean =>
+  words.every((word) => isHelp(word) || ['help', 'server', 'dev', '--dev'].includes(word))
+
 /**
- * `gatehouse [server]`, `gatehouse dev`, `gatehouse COMMAND`, `gatehouse --version`, `gatehouse --help`.
+ * `gatehouse [server]`, `gatehouse dev`, `gatehouse COMMAND`, `gatehouse --version`, `gatehouse help`.
  * docs/operations.md#commands
  */
 async function main([name = '', ...rest]: string[]): Promise<void> {
@@ -43,7 +51,8 @@ async function main([name = '', ...rest]: string[]): Promise<void> {
     process.stdout.write(`Gatehouse ${gatehouseVersion} (Node ${process.versions.node})\n`)
   } else {
     const { helpText, runCommand } = await import('./commands/commands.ts')
-    if (name === '--help') process.stdout.write(helpText())
+    if (isAboutAll([name, ...rest])) process.stdout.write(helpText())
+    else if (name === 'help' || isHelp(name)) await runCommand(rest[0] ?? '', ['--help'])
     else await runCommand(name, rest)
   }
 }

@@ -2,7 +2,7 @@ import { fstatSync, statSync } from 'node:fs'
 import { devNull } from 'node:os'
 import type { Config } from './config.ts'
 import { StartError } from './errors.ts'
-import { systemCode, writePrivateFile } from './lib/private-file.ts'
+import { systemReason, writePrivateFile } from './lib/private-file.ts'
 import { exitCodes } from './process-exit.ts'
 import type { ServerParts } from './server.ts'
 
@@ -18,7 +18,7 @@ export function rootTokenTeller({ rootTokenFile }: Config): ServerParts['rootTok
       } catch (cause) {
         throw new StartError(
           exitCodes.setting,
-          `GATEHOUSE_ROOT_TOKEN_FILE: cannot write ${rootTokenFile}: ${systemCode(cause)}`,
+          `GATEHOUSE_ROOT_TOKEN_FILE: cannot write ${rootTokenFile}: ${systemReason(cause)}`,
           { cause },
         )
       }
@@ -39,7 +39,7 @@ function checkStandardOutput(): void {
 
 function print(text: string): Promise<void> {
   return new Promise((settle, reject) => {
-    const failed = (cause: Error) => reject(cannotPrint(`standard output: ${systemCode(cause)}`, cause))
+    const failed = (cause: Error) => reject(cannotPrint(`standard output: ${systemReason(cause)}`, cause))
     process.stdout.once('error', failed)
     process.stdout.write(text, (cause) => (cause instanceof Error ? failed(cause) : settle()))
   })

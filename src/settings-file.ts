@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { SettingError } from './config.ts'
-import { systemCode } from './lib/private-file.ts'
+import { systemReason } from './lib/private-file.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -46,6 +46,6 @@ function variablesIn(path: string): Environment {
   try {
     return parseEnv(readFileSync(path, 'utf8'))
   } catch (cause) {
-    throw new SettingError(`cannot read the settings in ${path}: ${systemCode(cause)}`)
+    throw new SettingError(`cannot read the settings in ${path}: ${systemReason(cause)}`)
   }
 }

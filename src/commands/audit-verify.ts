@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { ChainHead } from '../core/audit/chain.ts'
 import { type Break, ChainCheck, type ChainCounts, type KnownKey } from '../core/audit/chain-check.ts'
 import { LineSplitter } from '../lib/line-splitter.ts'
-import { systemCode } from '../lib/private-file.ts'
+import { systemReason } from '../lib/private-file.ts'
 import { type Command, CommandError, UsageError } from './command.ts'
 
 /** Much more than the largest entry. */
@@ -79,7 +79,7 @@ function readHead(text: string): ChainHead {
 /** Reads a response of `GET sys/audit-chain`, or its `data`. */
 async function readKeys(file: string): Promise<KnownKey[]> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new CommandError(`cannot read ${file}: ${systemCode(cause)}`, { cause })
+    throw new CommandError(`cannot read ${file}: ${systemReason(cause)}`, { cause })
   })
   const found = z.union([keyList, z.object({ data: keyList }).transform(({ data }) => data)])
   const { data } = found.safeParse(parsed(text))
@@ -101,7 +101,7 @@ async function verifyFile(file: string, check: ChainCheck): Promise<FileReport> 
   try {
     for await (const chunk of createReadStream(file, { highWaterMark: chunkBytes })) splitter.add(chunk)
   } catch (cause) {
-    throw new CommandError(`cannot read ${file}: ${systemCode(cause)}`, { cause })
+    throw new CommandError(`cannot read ${file}: ${systemReason(cause)}`, { cause })
   }
   const broken = check.endFile(splitter.rest)
   const chains = check.chains.filter(({ counts }) => counts.lines > 0)

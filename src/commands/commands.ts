@@ -79,6 +79,7 @@ export function helpText(): string {
     ['gatehouse [server]', 'Start the server'],
     ['gatehouse dev', 'Start a server in memory, for development; its root token is "root"'],
     ...Object.entries(commands).map(([name, { summary }]) => [usageOf(name), summary]),
+    ['gatehouse help [NAME]', 'Print this, or the usage of a command'],
     ['gatehouse --version', 'Print the version'],
   ].map(([usage, summary]) => `  ${usage}\n      ${summary}\n`)
   return `Usage:\n${lines.join('')}Settings are environment variables, GATEHOUSE_…: docs/settings.md\n`
@@ -92,7 +93,8 @@ export async function runCommand(name: string, args: string[]): Promise<void> {
   const listed = Object.hasOwn(commands, name) ? commands[name] : undefined
   try {
     if (listed === undefined) throw new UsageError(`unknown command ${name}; gatehouse --help lists them`)
-    if (args.includes('--help')) return void process.stdout.write(`usage: ${usageOf(name)}\n`)
+    if (args.includes('--help') || args.includes('-h'))
+      return void process.stdout.write(`usage: ${usageOf(name)}\n`)
     const command = await listed.load()
     await command(args)
   } catch (error) {

@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs'
-import { systemCode, writePrivateFile } from '../lib/private-file.ts'
+import { systemReason, writePrivateFile } from '../lib/private-file.ts'
 import { CommandError } from './command.ts'
 
 /** Finds out before the token exists whether the file can be written. */
@@ -8,7 +8,7 @@ export function checkOutput(out: string | undefined): void {
   try {
     closeSync(openSync(out, 'a', 0o600))
   } catch (cause) {
-    throw new CommandError(`cannot write ${out}: ${systemCode(cause)}`, { cause })
+    throw new CommandError(`cannot write ${out}: ${systemReason(cause)}`, { cause })
   }
 }
 
@@ -21,7 +21,7 @@ export function outputToken(token: string, out: string | undefined): void {
   try {
     writePrivateFile(out, `${token}\n`)
   } catch (cause) {
-    throw new CommandError(`cannot write ${out}: ${systemCode(cause)}`, { cause })
+    throw new CommandError(`cannot write ${out}: ${systemReason(cause)}`, { cause })
   }
   process.stdout.write(`Root token written to ${out}\n`)
 }

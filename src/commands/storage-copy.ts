@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { postgresConnection } from '../config.ts'
 import { StartError } from '../errors.ts'
 import { postgresName } from '../lib/postgres-url.ts'
-import { systemCode } from '../lib/private-file.ts'
+import { systemReason } from '../lib/private-file.ts'
 import { openPostgresEnd } from '../storage/postgres/copy-end.ts'
 import { PostgresReading } from '../storage/postgres/reading.ts'
 import type { RecordSum } from '../storage/record-digest.ts'
@@ -67,7 +67,7 @@ function mustExist({ name, path }: Place): void {
   try {
     if (path !== undefined) accessSync(path)
   } catch (cause) {
-    throw new CommandError(`cannot open ${name}: ${systemCode(cause)}`, { cause })
+    throw new CommandError(`cannot open ${name}: ${systemReason(cause)}`, { cause })
   }
 }
 

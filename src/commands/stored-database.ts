@@ -3,7 +3,7 @@ import { type Config, postgresConnection, readConfig } from '../config.ts'
 import { loadSealKey } from '../core/barrier/seal.ts'
 import { type ReadStored, StoredKeys } from '../core/barrier/stored-keys.ts'
 import { postgresName } from '../lib/postgres-url.ts'
-import { systemCode } from '../lib/private-file.ts'
+import { systemReason } from '../lib/private-file.ts'
 import type { CopySource } from '../storage/backup-program.ts'
 import { PostgresReading } from '../storage/postgres/reading.ts'
 import { openReadOnly } from '../storage/read-only.ts'
@@ -26,7 +26,7 @@ export function sourceOf(config: Config, has: string): StoreSource {
   try {
     accessSync(storage.path)
   } catch (cause) {
-    throw new CommandError(`cannot open ${storage.path}: ${systemCode(cause)}`, { cause })
+    throw new CommandError(`cannot open ${storage.path}: ${systemReason(cause)}`, { cause })
   }
   return { source: storage.path, name: storage.path }
 }

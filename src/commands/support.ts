@@ -4,7 +4,7 @@ import { arch, platform, release, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { type Config, secretValues, shownSettings } from '../config.ts'
-import { systemCode } from '../lib/private-file.ts'
+import { systemReason } from '../lib/private-file.ts'
 import { lastBackup } from '../storage/last-backup.ts'
 import { gatehouseVersion } from '../version.ts'
 import { type Command, CommandError, UsageError } from './command.ts'
@@ -44,7 +44,7 @@ export const support: Command = async (args) => {
   try {
     await writeFile(file, gzipSync(text), { mode: 0o600, flag: 'wx' })
   } catch (cause) {
-    throw new CommandError(`cannot write ${file}: ${systemCode(cause)}`, { cause })
+    throw new CommandError(`cannot write ${file}: ${systemReason(cause)}`, { cause })
   }
   process.stdout.write(`${file}: read it before you send it: gunzip -c ${file}\n`)
 }
@@ -106,7 +106,7 @@ function endOf(path: string): string[] {
       closeSync(file)
     }
   } catch (cause) {
-    throw new CommandError(`cannot read ${path}: ${systemCode(cause)}`, { cause })
+    throw new CommandError(`cannot read ${path}: ${systemReason(cause)}`, { cause })
   }
 }
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { z } from 'zod'
-import { systemCode } from '../lib/private-file.ts'
+import { systemReason } from '../lib/private-file.ts'
 
 /** Headers by status: `default`, `4xx` or `404`; names are in lower case. */
 export type CustomHeaders = Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -28,7 +28,7 @@ const beyondAscii = /[^\x00-\x7f]/
 /** Reads the file. Throws a `CustomHeadersError`. docs/tls.md#custom-headers */
 export async function readCustomHeaders(file: string): Promise<CustomHeaders> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new CustomHeadersError(`${setting}: cannot read ${file}: ${systemCode(cause)}`, { cause })
+    throw new CustomHeadersError(`${setting}: cannot read ${file}: ${systemReason(cause)}`, { cause })
   })
   const parsed = fileFormat.safeParse(parsedJson(text))
   if (!parsed.success)

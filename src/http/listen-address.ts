@@ -30,9 +30,28 @@ export async function binding<T>(at: ListenAt, bind: () => T | Promise<T>): Prom
   try {
     return await bind()
   } catch (cause) {
-    const reason = cause instanceof ListenError ? cause.message : systemCode(cause)
+    const reason = cause instanceof ListenError ? cause.message : reasonOf(systemCode(cause), at)
     throw new ListenError(`cannot listen on ${shown(at)}: ${reason}`, { cause })
   }
+}
+
+/** The code of the system, and what to do about it. */
+export function reasonOf(code: string, at: ListenAt): string {
+  const remedy = 'path' in at ? socketRemedies[code] : portRemedies[code]
+  return remedy === undefined ? code : `${code}: ${remedy}`
+}
+
+const portRemedies: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there; stop it, or set another address',
+  EACCES:
+    'the user of this process may not use this port; set one from 1024 on, or grant CAP_NET_BIND_SERVICE',
+  EADDRNOTAVAIL: 'this machine does not have this address',
+}
+
+const socketRemedies: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there; stop it, or set another path',
+  EACCES: 'the user of this process may not write in this folder',
+  ENOENT: 'its folder is missing',
 }
 
 /** `localhost` has several addresses. */

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
-import { systemCode } from '../lib/private-file.ts'
+import { systemReason } from '../lib/private-file.ts'
 
 /** The settings of TLS. docs/tls.md */
 export type TlsSettings = {
@@ -85,6 +85,6 @@ async function read(setting: string, file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
   } catch (cause) {
-    throw new TlsFileError(`GATEHOUSE_${setting}: cannot read ${file}: ${systemCode(cause)}`, { cause })
+    throw new TlsFileError(`GATEHOUSE_${setting}: cannot read ${file}: ${systemReason(cause)}`, { cause })
   }
 }

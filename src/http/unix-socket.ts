@@ -1,10 +1,19 @@
-import { lchownSync, linkSync, lstatSync, readFileSync, rmSync, unlinkSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  lchownSync,
+  linkSync,
+  lstatSync,
+  readFileSync,
+  rmSync,
+  unlinkSync,
+} from 'node:fs'
 import { lstat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
 import { systemCode } from '../lib/private-file.ts'
 import { systemRandom } from '../lib/random.ts'
-import { ListenError, type UnixSocketAt } from './listen-address.ts'
+import { ListenError, reasonOf, type UnixSocketAt } from './listen-address.ts'
 
 /** The file of a Unix socket that this process has bound. */
 export type UnixSocketFile = {
@@ -18,10 +27,13 @@ export type UnixSocketFile = {
  * it returns: the path leads to the socket once it is ready.
  */
 export async function bindUnixSocket<T extends { close(): unknown }>(
-  { path, mode, group }: UnixSocketAt,
+  at: UnixSocketAt,
   bind: (path: string) => T,
 ): Promise<{ bound: T; file: UnixSocketFile }> {
-  const left = await leftBehind(path)
+  const { path, mode, group } = at
+  // a server reports later that it could not bind, and calls a missing folder EACCES
+  accessSync(dirname(path), constants.W_OK | constants.X_OK)
+  const left = await leftBehind(at)
   // the system removes the name that was bound when the socket closes, which may be too early
   const bindAt = join(dirname(path), `.${systemRandom.uuid().slice(0, 8)}`)
   const bound = withMask(0o777 & ~mode, () => bind(bindAt))
@@ -34,7 +46,7 @@ export async function bindUnixSocket<T extends { close(): unknown }>(
     linkSync(bindAt, path)
   } catch (error) {
     bound.close()
-    if (systemCode(error) === 'EEXIST') throw new ListenError('EADDRINUSE')
+    if (systemCode(error) === 'EEXIST') throw new ListenError(reasonOf('EADDRINUSE', at))
     throw error
   } finally {
     rmSync(bindAt, { force: true })
@@ -43,14 +55,15 @@ export async function bindUnixSocket<T extends { close(): unknown }>(
 }
 
 /** The inode of a socket whose server is gone; undefined if there is nothing. */
-async function leftBehind(path: string): Promise<number | undefined> {
+async function leftBehind(at: UnixSocketAt): Promise<number | undefined> {
+  const { path } = at
   const found = await lstat(path).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return undefined
     throw error
   })
   if (found === undefined) return undefined
   if (!found.isSocket()) throw new ListenError('the file exists and is not a socket')
-  if (await isServed(path)) throw new ListenError('EADDRINUSE')
+  if (await isServed(path)) throw new ListenError(reasonOf('EADDRINUSE', at))
   return found.ino
 }
 

@@ -112,6 +112,21 @@ function removeEmpty(path: string, aside: string): void {
   }
 }
 
+/** A system error for whoever runs the program: its code, and what it means. */
+export function systemReason(cause: unknown): string {
+  const code = systemCode(cause)
+  const meaning = meanings[code]
+  return meaning === undefined ? code : `${code}: ${meaning}`
+}
+
+const meanings: Readonly<Record<string, string>> = {
+  EACCES: 'the user of this process may not do that',
+  EPERM: 'the user of this process may not do that',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EISDIR: 'it is a folder',
+}
+
 /** The code of a system error, such as `ENOENT`, or the name of another error. */
 export function systemCode(cause: unknown): string {
   if (!(cause instanceof Error)) return 'unknown'

@@ -3,6 +3,7 @@ import { closeSync, openSync, realpathSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { ServiceError, StartError } from '../errors.ts'
+import { systemReason } from '../lib/private-file.ts'
 import { requireFolderOf } from './database-folder.ts'
 import type { StorageFaults } from './faults.ts'
 import { type FileIdentity, FileWatch, identityOf } from './file-watch.ts'
@@ -232,7 +233,7 @@ export function prepareFile(path: string): string {
     closeSync(openSync(`${realPath}.lock`, 'a', 0o600))
     return realPath
   } catch (cause) {
-    throw new StartError(2, `cannot open ${path}: ${engineCode(cause)}`, { cause })
+    throw new StartError(2, `cannot open ${path}: ${systemReason(cause)}`, { cause })
   }
 }
 

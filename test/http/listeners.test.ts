@@ -1,3 +1,4 @@
+import { reasonOf } from '../../src/http/listen-address.ts'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, connect } from 'node:net'
@@ -70,13 +71,36 @@ test('a socket that another server serves is refused, and so is a file that is n
   writeFileSync(folder.file('notes'), 'kept')
 
   await expect(startTestServer({ settings: { LISTEN: `unix:${path}` } })).rejects.toThrow(
-    `GATEHOUSE_LISTEN: cannot listen on unix:${path}: EADDRINUSE`,
+    `GATEHOUSE_LISTEN: cannot listen on unix:${path}: EADDRINUSE: another program listens there; stop it, or set another path`,
   )
   await expect(startTestServer({ settings: { LISTEN: `unix:${folder.file('notes')}` } })).rejects.toThrow(
     `GATEHOUSE_LISTEN: cannot listen on unix:${folder.file('notes')}: the file exists and is not a socket`,
   )
   expect((await new Client(server.url).read('sys/health')).status).toBe(200)
 })
+
+test('a socket whose folder is missing is refused with the reason', async () => {
+  await using folder = await temporaryFolder()
+  const path = folder.file('run/gate.sock')
+
+  await expect(startTestServer({ settings: { LISTEN: `unix:${path}` } })).rejects.toThrow(
+    `GATEHOUSE_LISTEN: cannot listen on unix:${path}: ENOENT: its folder is missing`,
+  )
+})
+
+test.each([
+  {
+    code: 'EACCES',
+    says: /^EACCES: the user of this process may not use this port; .*CAP_NET_BIND_SERVICE$/,
+  },
+  { code: 'EADDRNOTAVAIL', says: /^EADDRNOTAVAIL: this machine does not have this address$/ },
+  { code: 'EMFILE', says: /^EMFILE$/ },
+])(
+  'an address that the system refuses with $code has a sentence, if there is more to say',
+  ({ code, says }) => {
+    expect(reasonOf(code, { host: '127.0.0.1', port: 80 })).toMatch(says)
+  },
+)
 
 test('of servers that start at the same moment on the same path, one serves it', async () => {
   await using folder = await temporaryFolder()
@@ -101,7 +125,7 @@ test('if one address is in use, the others are free again', async () => {
   const { host } = new URL(other.url)
 
   await expect(startTestServer({ settings: { LISTEN: `unix:${path},${host}` } })).rejects.toThrow(
-    `GATEHOUSE_LISTEN: cannot listen on ${host}: EADDRINUSE`,
+    `GATEHOUSE_LISTEN: cannot listen on ${host}: EADDRINUSE: another program listens there; stop it, or set another address`,
   )
 
   expect(existsSync(path)).toBe(false)

@@ -101,6 +101,23 @@ test('the lock file pins the hash of a Node for each platform, and no package ma
   ).toEqual([])
 })
 
+test('the first run of a clone says that it builds the sources, and the next one has nothing to say', {
+  timeout: 120_000,
+}, async () => {
+  await using folder = await copyOf(
+    ...['bin', 'migrations', 'release', 'src', 'ui', 'package.json', 'tsconfig.json'],
+  )
+  await symlink(join(project, 'node_modules'), folder.file('node_modules'))
+  const version = () => run('sh', [folder.file('bin/gatehouse'), '--version'], { env: environment })
+
+  const [first, second] = [await version(), await version()]
+
+  expect(first.stderr).toBe(
+    'The server and its web UI are built from the sources first, which takes some ten seconds …\n',
+  )
+  expect([second.stderr, second.stdout]).toEqual(['', first.stdout])
+})
+
 test('npm ci without scripts or development packages installs a server that npm start runs on the pinned Node', {
   timeout: 120_000,
 }, async ({ skip }) => {

@@ -92,7 +92,10 @@ test('a seal key that cannot be created or read ends the start with 5 and the ca
     code: 5,
     message: 'seal key file /proc/gatehouse/key cannot be created: ENOENT',
   })
-  expect(unread).toMatchObject({ code: 5, message: 'seal key file /proc cannot be read: EISDIR' })
+  expect(unread).toMatchObject({
+    code: 5,
+    message: 'seal key file /proc cannot be read: EISDIR: it is a folder',
+  })
 })
 
 test('GATEHOUSE_LOG_FORMAT=text gives the reason in one line of text', async () => {
@@ -160,7 +163,7 @@ test('an address in use ends the start with 2 before anything is created, and th
 
   expect(refused.code).toBe(2)
   expect(messagesOf(refused, 'fatal')).toEqual([
-    `GATEHOUSE_LISTEN: cannot listen on 127.0.0.1:${port}: EADDRINUSE`,
+    `GATEHOUSE_LISTEN: cannot listen on 127.0.0.1:${port}: EADDRINUSE: another program listens there; stop it, or set another address`,
   ])
   expect(refused.stdout).toBe('')
   expect([watched.code, made, madeThen]).toEqual([2, [], ['data']])

@@ -341,7 +341,13 @@ test('a start of workers that fails ends with the exit code of one server, and o
   other.close()
 
   expect(ends).toEqual([
-    { code: 2, stdout: '', fatal: [`GATEHOUSE_LISTEN: cannot listen on ${taken}: EADDRINUSE`] },
+    {
+      code: 2,
+      stdout: '',
+      fatal: [
+        `GATEHOUSE_LISTEN: cannot listen on ${taken}: EADDRINUSE: another program listens there; stop it, or set another address`,
+      ],
+    },
     { code: 5, stdout: '', fatal: [expect.stringContaining('seal key does not open this store')] },
     { code: 2, stdout: '', fatal: [expect.stringContaining('GATEHOUSE_WORKERS: must be 1 with')] },
   ])

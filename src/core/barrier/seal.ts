@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { StartError } from '../../errors.ts'
-import { isAbsentOrEmpty, makePrivateFile, makePrivateFolder, systemCode } from '../../lib/private-file.ts'
+import { isAbsentOrEmpty, makePrivateFile, makePrivateFolder, systemReason } from '../../lib/private-file.ts'
 import { systemRandom } from '../../lib/random.ts'
 import { hexBytes, readKey, writeHex } from './key-text.ts'
 import { newKey } from './root-key.ts'
@@ -44,7 +44,7 @@ export async function readSealKeyFile(
       5,
       isMissing(cause)
         ? `seal key file ${path} is missing`
-        : `seal key file ${path} cannot be read: ${systemCode(cause)}`,
+        : `seal key file ${path} cannot be read: ${systemReason(cause)}`,
       {
         cause,
       },
@@ -143,7 +143,7 @@ export async function loadSealKey({
       return { key: makeSealKeyFile(file, { replaceEmpty: true }), made: true }
     } catch (cause) {
       if (!hasCode(cause, 'EEXIST'))
-        throw new StartError(5, `seal key file ${file} cannot be created: ${systemCode(cause)}`, { cause })
+        throw new StartError(5, `seal key file ${file} cannot be created: ${systemReason(cause)}`, { cause })
     }
   }
   return { key: await readSealKeyFile(file, { allowOpen }), made: false }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceError, StartError } from '../../errors.ts'
-import { systemCode } from '../../lib/private-file.ts'
+import { systemReason } from '../../lib/private-file.ts'
 import { refuseMarked } from '../copy-marks.ts'
 import type { Step } from '../group.ts'
 import {
@@ -402,7 +402,7 @@ function checkFiles({ passwordFile, caFile }: PostgresOptions['connection']): vo
     try {
       if (file !== undefined) readFileSync(file)
     } catch (cause) {
-      throw new StartError(2, `GATEHOUSE_STORAGE_${name}_FILE: cannot read ${file}: ${systemCode(cause)}`, {
+      throw new StartError(2, `GATEHOUSE_STORAGE_${name}_FILE: cannot read ${file}: ${systemReason(cause)}`, {
         cause,
       })
     }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { caCertificates } from '../../../core/outbound.ts'
 import { StartError } from '../../../errors.ts'
-import { systemCode } from '../../../lib/private-file.ts'
+import { systemReason } from '../../../lib/private-file.ts'
 import type { ClientCertificate } from '../certificates/client-certificate.ts'
 import { readCertificate } from '../certificates/read-certificate.ts'
 import { UnusableCertificate } from '../certificates/unusable-certificate.ts'
@@ -47,6 +47,6 @@ async function read(name: string, path: string): Promise<Buffer> {
   try {
     return await readFile(path)
   } catch (cause) {
-    throw new StartError(2, `${name}: cannot read ${path}: ${systemCode(cause)}`, { cause })
+    throw new StartError(2, `${name}: cannot read ${path}: ${systemReason(cause)}`, { cause })
   }
 }
