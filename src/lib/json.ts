@@ -136,6 +136,7 @@ const minus = 0x2d
 const colon = 0x3a
 const openBracket = 0x5b
 const backslash = 0x5c
+const shortEscapes: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'))
 const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
@@ -351,7 +352,7 @@ class JsonReader {
       }
       return at + 4
     }
-    if (letter !== undefined && '"\\/bfnrt'.includes(String.fromCharCode(letter))) return at
+    if (letter !== undefined && shortEscapes.has(letter)) return at
     this.#at = at
     throw this.unexpected('in string escape code')
   }
