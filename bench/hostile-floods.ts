@@ -3,6 +3,7 @@ import { setImmediate as immediate, setTimeout as wait } from 'node:timers/promi
 import { connect } from 'node:tls'
 import type { ServerProcess } from '../simulators/server-process.ts'
 import { frame, head, header, kinds, preface } from '../test/support/http2-frames.ts'
+import { collected, holdOpen, type Pair } from './hostile-costs.ts'
 import { readProcessFigures } from './process-figures.ts'
 import { SlowClients, slowClients } from './slow-clients.ts'
 
@@ -14,7 +15,6 @@ type Flood = {
   attack(port: number, isOver: () => boolean): Promise<void>
 }
 
-const MiB = 1024 * 1024
 const sampleEveryMs = 100
 const drainEveryMs = 5
 const framesAtOnce = 64
@@ -143,8 +143,10 @@ export type FloodFigures = {
   readonly highestRssBytes: number
   /** The longest turn of its event loop, with the time in which other processes had the processor. */
   readonly longestTurnMs: number
-  /** The longest response to `/health/live` while it lasted. */
+  /** The longest response to `/health/live` of another address while it lasted. */
   readonly slowestMs: number
+  /** The same of a server that nobody attacked. */
+  readonly slowestOfOtherMs: number
 }
 
 /** Runs each flood for some seconds against a server with TLS, which the caller of `live` reaches. */
@@ -183,6 +185,8 @@ export type Watched = {
   readonly seconds: number
   /** Rejects unless the server answers. */
   live(): Promise<void>
+  /** The same for a server that nobody attacks: it tells how busy the machine is. */
+  otherLive(): Promise<void>
   /** The longest turn of its event loop since the last call. */
   longestTurnMs(): Promise<number>
 }
@@ -190,26 +194,48 @@ export type Watched = {
 type Watch = Watched & { readonly name: string; count(): number }
 
 async function watched(
-  { pid }: ServerProcess,
-  { name, seconds, live, longestTurnMs, count }: Watch,
+  server: ServerProcess,
+  { name, seconds, live, otherLive, longestTurnMs, count }: Watch,
   attack: (isOver: () => boolean) => Promise<void>,
 ): Promise<FloodFigures> {
+  // what earlier floods left as garbage is not this one's
+  await collected(server)
   await longestTurnMs()
   const end = performance.now() + seconds * 1000
   const isOver = () => performance.now() >= end
-  let [highestRssBytes, slowestMs] = [0, 0]
+  let [highestRssBytes, slowestMs, slowestOfOtherMs] = [0, 0, 0]
   const watch = async () => {
     while (!isOver()) {
-      const startedAt = performance.now()
-      await live()
-      slowestMs = Math.max(slowestMs, performance.now() - startedAt)
-      highestRssBytes = Math.max(highestRssBytes, (await readProcessFigures(pid))?.rssBytes ?? 0)
+      const [ours, others] = await Promise.all([timeOf(live), timeOf(otherLive)])
+      slowestMs = Math.max(slowestMs, ours)
+      slowestOfOtherMs = Math.max(slowestOfOtherMs, others)
+      highestRssBytes = Math.max(highestRssBytes, (await readProcessFigures(server.pid))?.rssBytes ?? 0)
       await wait(sampleEveryMs)
     }
   }
   await Promise.all([attack(isOver), watch()])
-  return { name, connections: count(), highestRssBytes, slowestMs, longestTurnMs: await longestTurnMs() }
+  const turn = await longestTurnMs()
+  return { name, connections: count(), highestRssBytes, slowestMs, slowestOfOtherMs, longestTurnMs: turn }
 }
 
-/** The most memory that a flood may cost while it lasts: less than what bodies may take. */
-export const maxFloodGrowthBytes = 200 * MiB
+/** In milliseconds. */
+async function timeOf(work: () => Promise<void>): Promise<number> {
+  const startedAt = performance.now()
+  await work()
+  return performance.now() - startedAt
+}
+
+/** Requests of a dozen addresses that are held open, over one transport after the other. */
+export async function* measureHeld(
+  servers: Pair,
+  { count, watchedOf }: { readonly count: number; watchedOf(server: ServerProcess): Watched },
+): AsyncGenerator<FloodFigures & { readonly server: ServerProcess }> {
+  for (const { name, server, hold } of holdOpen(servers)) {
+    const watch = watchedOf(server)
+    const figures = await watched(server, { name, ...watch, count: () => count }, async (isOver) => {
+      using _opened = await hold(count)
+      while (!isOver()) await wait(sampleEveryMs)
+    })
+    yield { ...figures, server }
+  }
+}

@@ -2,13 +2,15 @@ import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { get as getPlain } from 'node:http'
 import { get as getSecure } from 'node:https'
+import { parseArgs } from 'node:util'
 import { type ServerProcess, startServerProcess } from '../simulators/server-process.ts'
 import { Authority } from '../test/support/certificates.ts'
 import { makeBenchFolder } from './bench-folder.ts'
+import { collectsAtSignal, type Cost, measureKept, measureProcessorTime } from './hostile-costs.ts'
 import {
   type FloodFigures,
-  maxFloodGrowthBytes,
   measureFloods,
+  measureHeld,
   measureSlowClients,
   type Watched,
 } from './hostile-floods.ts'
@@ -20,9 +22,12 @@ import { startSecure } from './secure-server.ts'
 /**
  * `npm run hostile [1000]`: sends this many requests of each hostile kind to Gatehouse and, in turns, to a
  * server that only reads them. Fails at an unexpected status, if Gatehouse's median time is many times that
- * of the other server, or if memory is not released. Then floods of HTTP/2 and TLS, and slow clients, for a second
- * each per hundred of them, twice: fails if they cost much memory, if the second time costs more than the first, or if
- * memory is not released.
+ * of the other server, or if memory is not released. Then measures what a request without a token costs and keeps over
+ * HTTP/1.1, TLS and HTTP/2, each with a limit. Then floods of HTTP/2 and TLS, and slow clients, for a second
+ * each per hundred of them, twice: fails if memory exceeds a multiple of an idle server's, if another address waits long for
+ * a health check, if the second time costs more than the first, or if memory is not released.
+ *
+ * `--short` sends few, floods once, and does not wait for memory that is released.
  */
 
 /**
@@ -37,7 +42,15 @@ type Hostile = {
 }
 
 const MiB = 1024 * 1024
-const repeats = Number(process.argv[2] ?? 1000)
+const { values, positionals } = parseArgs({
+  options: { short: { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
+const isShort = values.short
+const repeats = Number(positionals[0] ?? (isShort ? 10 : 1000))
+/** Requests that are measured together, and that are held open in a flood. */
+const measured = isShort ? 40 : 200
+const heldAtOnce = isShort ? 300 : 2400
 const atOnce = 2
 const turns = 10
 const maxGrowthBytes = 50 * MiB
@@ -45,6 +58,13 @@ const maxGrowthBytes = 50 * MiB
 const maxLaterGrowthBytes = 32 * MiB
 /** Highest accepted ratio of our median time to that of the server that only reads. */
 const maxRatio = 20
+/** What memory may be in a flood, as a multiple of that of the idle server. */
+const maxMemoryRatio = 3
+/** How long a health check may take in a flood, or how many times as long as that of a server that nobody attacks. */
+const maxHealthMs = 1000
+const maxHealthRatio = 5
+/** Not the address of those who attack. */
+const watcher = '127.0.0.2'
 
 function request(verb: string, path: string, lines: readonly string[], body: string | Buffer = ''): Buffer {
   const head = [`${verb} ${path} HTTP/1.1`, 'Host: x', 'Connection: close', ...lines].join('\r\n')
@@ -143,7 +163,7 @@ const kinds: readonly Hostile[] = [
     ),
     status: 431,
   },
-  { name: 'path of 60 KiB', bytes: request('GET', `/v1/${'%2F'.repeat(20_000)}`, []), status: 403 },
+  { name: 'path of 30 KiB', bytes: request('GET', `/v1/${'%2F'.repeat(10_000)}`, []), status: 403 },
   { name: 'path of 1 MiB', bytes: request('GET', `/v1/${'x'.repeat(MiB)}`, []), status: 431 },
   { name: 'broken escapes', bytes: request('GET', '/v1/%zz%', []), status: 400 },
   { name: 'path of Object.prototype', bytes: request('GET', '/__proto__/constructor', []), status: 403 },
@@ -230,7 +250,7 @@ const percentile99 = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? 0
 
 await using folder = await makeBenchFolder()
-const environment = { GATEHOUSE_METRICS: 'open' }
+const environment = { GATEHOUSE_METRICS: 'open', ...collectsAtSignal }
 await using server = await startServerProcess({ folder: folder.path, environment })
 await using onlyReads = await startProgram('only-reads.ts')
 // the baseline is the memory of an idle server
@@ -248,50 +268,77 @@ for (const kind of kinds) {
     `${kind.name.padEnd(34)} ${String(kind.status || '–').padEnd(4)} ${times}   memory ${shown(await rss(server.pid))}`,
   )
 }
-const isPlainFlat = await showRelease(server, before)
+const isPlainFlat = isShort || (await showRelease(server, before))
 
 using authority = new Authority()
 await using secureFolder = await makeBenchFolder()
 await using secure = await startSecure(secureFolder.path, authority, { environment })
 await wait(3000)
-const watch = watchAt(`https://127.0.0.1:${secure.port}`)
+const idle = { plain: before, secure: await rss(secure.pid) }
+let tooCostly = 0
+for await (const cost of measureProcessorTime({ plain: server, secure }, measured)) showCost(cost, 1, 'ms')
+for await (const cost of measureKept({ plain: server, secure }, 5 * measured)) showCost(cost, 1024, 'KiB')
+
+const urls = { plain: `http://127.0.0.1:${server.port}`, secure: `https://127.0.0.1:${secure.port}` }
+const watch = watchAt(urls.secure, urls.plain)
+const plainWatch = watchAt(urls.plain, urls.secure)
 console.log(`floods, ${watch.seconds} s each; memory before: ${shown(await rss(secure.pid))}`)
-// a first round: what a server keeps after its first load is no growth
-for await (const _ of measureFloods(secure, { ...watch, seconds: 1 })) continue
-await wait(20_000)
+if (!isShort) {
+  // a first round: what a server keeps after its first load is no growth
+  for await (const _ of measureFloods(secure, { ...watch, seconds: 1 }));
+  await wait(20_000)
+}
 const secureBefore = await rss(secure.pid)
-console.log(`memory after a first round: ${shown(secureBefore)}`)
 let failedFloods = 0
-const highest = [await floodAll(), await floodAll()] as const
-const isLevel = highest[1] <= highest[0] + maxLaterGrowthBytes
+const highest = await floodAll()
+let isLevel = true
+if (!isShort) {
+  const again = await floodAll()
+  isLevel = again <= highest + maxLaterGrowthBytes
+  console.log(
+    `memory at most ${shown(highest)}, the second time ${shown(again)} (${isLevel ? 'at most' : 'MORE than'} ${shown(maxLaterGrowthBytes)} more)`,
+  )
+}
+const watchedOf = (one: ServerProcess) => (one === secure ? watch : plainWatch)
+for await (const one of measureHeld({ plain: server, secure }, { count: heldAtOnce, watchedOf }))
+  showFlood(one, one.server === secure ? idle.secure : idle.plain)
+showFlood(await measureSlowClients(server, plainWatch), idle.plain)
+const isSecureFlat = isShort || (await showRelease(secure, secureBefore))
+if (!isPlainFlat || !isSecureFlat || !isLevel || tooSlow + tooCostly + failedFloods > 0) process.exitCode = 1
 console.log(
-  `memory at most ${shown(highest[0])}, the second time ${shown(highest[1])} (${isLevel ? 'at most' : 'MORE than'} ${shown(maxLaterGrowthBytes)} more)`,
+  `kinds over ratio ${maxRatio}: ${tooSlow}; requests that cost too much: ${tooCostly}; floods that do: ${failedFloods}`,
 )
-showFlood(await measureSlowClients(server, watchAt(`http://127.0.0.1:${server.port}`)), before)
-const isSecureFlat = await showRelease(secure, secureBefore)
-if (!isPlainFlat || !isSecureFlat || !isLevel || tooSlow + failedFloods > 0) process.exitCode = 1
-console.log(`kinds over ratio ${maxRatio}: ${tooSlow}; floods that cost too much: ${failedFloods}`)
+
+function showCost({ name, perRequest, limit }: Cost, unit: number, unitName: string): void {
+  const isBad = perRequest > limit
+  if (isBad) tooCostly++
+  const [found, most] = [perRequest, limit].map((amount) => (amount / unit).toFixed(1))
+  console.log(
+    `${name.padEnd(60)} ${found?.padStart(7)} ${unitName}, at most ${most}${isBad ? '   TOO MUCH' : ''}`,
+  )
+}
 
 /** Returns the highest memory. */
 async function floodAll(): Promise<number> {
   let highestBytes = 0
   for await (const one of measureFloods(secure, watch)) {
-    showFlood(one, secureBefore)
+    showFlood(one, idle.secure)
     highestBytes = Math.max(highestBytes, one.highestRssBytes)
   }
   return highestBytes
 }
 
 function showFlood(
-  { name, connections, highestRssBytes, slowestMs, longestTurnMs }: FloodFigures,
-  memoryBefore: number,
+  { name, connections, highestRssBytes, slowestMs, slowestOfOtherMs, longestTurnMs }: FloodFigures,
+  idleBytes: number,
 ): void {
-  const growth = highestRssBytes - memoryBefore
-  const isBad = growth > maxFloodGrowthBytes
+  const isBad =
+    highestRssBytes > maxMemoryRatio * idleBytes ||
+    slowestMs > Math.max(maxHealthMs, maxHealthRatio * slowestOfOtherMs)
   if (isBad) failedFloods++
-  const live = `/health/live at most ${slowestMs.toFixed(0).padStart(4)} ms, turn ${longestTurnMs.toFixed(0).padStart(4)} ms`
+  const live = `/health/live at most ${slowestMs.toFixed(0).padStart(4)} ms (other server ${slowestOfOtherMs.toFixed(0)} ms), turn ${longestTurnMs.toFixed(0).padStart(4)} ms`
   console.log(
-    `${name.padEnd(46)} ${String(connections).padStart(6)} connections   ${live}   memory at most ${shown(highestRssBytes)}${isBad ? '   TOO MUCH' : ''}`,
+    `${name.padEnd(46)} ${String(connections).padStart(6)} connections   ${live}   memory at most ${shown(highestRssBytes)}, ${(highestRssBytes / idleBytes).toFixed(1)} × idle${isBad ? '   TOO MUCH' : ''}`,
   )
 }
 
@@ -310,11 +357,12 @@ async function showRelease({ pid }: ServerProcess, memoryBefore: number): Promis
   return isFlat
 }
 
-function watchAt(url: string): Watched {
+function watchAt(url: string, other: string): Watched {
   const longest = /^nodejs_eventloop_lag_max_seconds (\S+)$/m
   return {
     seconds: Math.max(1, repeats / 100),
     live: async () => void (await read(`${url}/health/live`)),
+    otherLive: async () => void (await read(`${other}/health/live`)),
     longestTurnMs: async () => Number(longest.exec(await read(`${url}/metrics`))?.[1] ?? 0) * 1000,
   }
 }
@@ -323,7 +371,7 @@ function watchAt(url: string): Watched {
 function read(url: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const get = url.startsWith('https:') ? getSecure : getPlain
-    const sent = get(url, { agent: false, rejectUnauthorized: false }, (answer) => {
+    const sent = get(url, { agent: false, rejectUnauthorized: false, localAddress: watcher }, (answer) => {
       let text = ''
       answer.setEncoding('utf8')
       answer.on('data', (chunk: string) => (text += chunk))
