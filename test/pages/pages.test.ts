@@ -118,13 +118,13 @@ test('the commands of docs/explain.md explain a failed login', patience, async (
   const JWT = await issuer.signPipeline('github', { aud: 'Gatehouse' })
 
   const { requests, output } = await readPage('docs/explain.md', {
-    filledIn: {},
-    environment: { VAULT_ADDR: server.url, ROOT: 'root', JWT },
+    filledIn: { 'http://127.0.0.1:8200': server.url, 'hvs.…': 'root', 'eyJ…': JWT },
   })
 
-  expect(refused(requests)).toEqual([])
+  expect(refused(requests)).toEqual(['400 POST /v1/auth/jwt/login'])
+  expect(requests.at(-1)).toBe('200 GET /v1/auth/jwt/explain')
   expect(output).toContain('"hint":"differs_in_case"')
-  expect(output).toContain('FAIL  audience: audience_mismatch (aud)')
+  expect(output.match(/^FAIL {2}audience: audience_mismatch \(aud\)/gm)).toHaveLength(2)
 })
 
 test(

@@ -37,6 +37,7 @@ export const vault: StandIn = {
       }),
     )
     const url = new URL(`/v1/${path}`, environment['VAULT_ADDR'])
+    if (verb === 'read') url.search = String(new URLSearchParams(sent))
     const { status, body } = await ask(url, {
       method,
       headers: { 'X-Vault-Token': environment['VAULT_TOKEN'] ?? '', 'X-Vault-Request': 'true' },
