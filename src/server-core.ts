@@ -22,7 +22,7 @@ import { openPostgres } from './storage/postgres/postgres.ts'
 import { openMemory, openSqlite, type StorageSize } from './storage/sqlite.ts'
 import type { Storage } from './storage/storage.ts'
 import type { StorageWatch } from './storage-watch.ts'
-import { gatehouseVersion } from './version.ts'
+import { gatehouseDate, gatehouseVersion } from './version.ts'
 
 export type ServerCoreParts = {
   readonly config: Config
@@ -182,7 +182,7 @@ const coreSettings = (config: Config, { key, previous }: UnsealKeys): CoreSettin
     name: config.replicaName ?? hostname(),
     address: config.apiAddr ?? '',
     version: config.reportedVersion,
-    productVersion: gatehouseVersion,
+    product: { version: gatehouseVersion, made: gatehouseDate },
   },
   background: config.background === 'on',
   audit: {

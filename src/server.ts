@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { followDatabase } from './clock-keeping.ts'
-import type { Config, Reloadable } from './config.ts'
+import { type Config, listenAddresses, type Reloadable, tlsSettings } from './config.ts'
 import type { RootTokenTeller } from './core/tokens/root-token.ts'
 import type { CommonHeaders } from './http/common-headers.ts'
 import { openHttp } from './http/http.ts'
@@ -119,10 +119,32 @@ const lingerMs = 1_000
 /** As reported to clients. */
 const storageTypes = { memory: 'inmem', sqlite: 'sqlite', postgres: 'postgresql' } as const
 
+/** The settings as Vault's Community edition shows its own, without anything secret. */
+const shownSettings = (config: Config): Record<string, unknown> => ({
+  api_addr: config.apiAddr ?? '',
+  cluster_addr: '',
+  cluster_name: '',
+  default_lease_ttl: config.defaultLeaseTtlMs / 1000,
+  disable_mlock: true,
+  listeners: listenAddresses(config).map((at) => ({
+    config:
+      'path' in at
+        ? { address: at.path }
+        : { address: `${at.host}:${at.port}`, tls_disable: tlsSettings(config) === undefined },
+    type: 'path' in at ? 'unix' : 'tcp',
+  })),
+  log_format: config.logFormat,
+  log_level: config.logLevel,
+  max_lease_ttl: config.maxLeaseTtlMs / 1000,
+  seals: [{ disabled: false, type: config.seal }],
+  storage: { type: storageTypes[config.storage.kind] },
+  ui: config.ui,
+})
+
 /** The list of all mount types. */
 const mountTypesOf = (config: Config, given: Built): PluginDefinition[] => [
   sysPlugin({
-    ...{ document: given.document, version: config.reportedVersion },
+    ...{ document: given.document, version: config.reportedVersion, shownSettings: shownSettings(config) },
     takeSnapshot: snapshotTaker(config, given.clock),
     staticKey: () => staticKey(config, given.log),
     databasePath: config.storage.kind === 'sqlite' ? config.storage.path : undefined,

@@ -86,7 +86,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   const quotas = await openQuotas(stores, namespaceLife)
   const clusterId = await clusterIdOf(root)
   const serverList = new ServerList({ view, shared, own: settings.server })
-  if (settings.server !== undefined) await noteVersion(view, settings.server.productVersion, clock)
+  if (settings.server !== undefined) await noteVersion(view, settings.server.product, clock)
   const rechecks = rechecking()
   const ceremonies = openCeremonies({ ...stores, storage })
   rechecks.onRecheck(() => tokens.forgetAll())

@@ -92,7 +92,7 @@ export async function createStore(settings: StoreSettings, parts: StoreParts): P
       throw cause instanceof StartError && cause.exitCode === 5 ? alreadyInitialized() : cause
     },
   )
-  barrier.seal()
+  await barrier.finish()
   if (!barrier.initialized) throw alreadyInitialized()
   return rootToken
 }

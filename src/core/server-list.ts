@@ -4,8 +4,8 @@ import type { View } from './barrier/view.ts'
 
 /** What a server tells the others about itself. */
 export type OwnServer = ShownServer & {
-  /** The version of Gatehouse. */
-  readonly productVersion: string
+  /** The version of Gatehouse, and when it was made. */
+  readonly product: { readonly version: string; readonly made: string }
 }
 
 type ShownServer = {

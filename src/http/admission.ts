@@ -25,6 +25,8 @@ export type AdmissionParts = {
   /** Limits on paths that need no token. */
   openJsonLimits: JsonLimits
   isSealed(): boolean
+  /** Whether clients are told a version of Vault Enterprise, whose words they then expect. */
+  readonly reportsEnterprise: boolean
   /** Checks the rate limit of a login that waited for its role; throws `limited`. docs/contract/quotas.md */
   limitLogin(call: Call): Promise<void> | undefined
   /** Maximum TTL of tokens and leases of the mount, in seconds. */
@@ -65,7 +67,7 @@ export function admission(parts: AdmissionParts): Admit {
     }
     if (call.takePlace !== undefined) await call.takePlace()
     if (isSealed()) throw sealedRefusal()
-    if (call.namespace === undefined) throw refuse('missing', 'namespace not found')
+    if (call.namespace === undefined) throw refuse('missing', unknownNamespace(request.raw, call, parts))
     if (call.namespace.id !== 'root') {
       checkServed(call, call.namespace)
       if (rootOnly.test(call.path)) throw refuse('invalid', 'operation only available in root namespace')
@@ -141,6 +143,17 @@ export function admission(parts: AdmissionParts): Admit {
     call.mount = mount
     if (namespace.id !== 'root') checkServed(call, namespace)
   }
+}
+
+/** The namespace in the header does not exist. docs/contract/namespaces.md#the-namespace-of-a-request */
+function unknownNamespace(
+  raw: IncomingMessage,
+  { path }: Call,
+  { reportsEnterprise }: Pick<AdmissionParts, 'reportsEnterprise'>,
+): string {
+  if (!reportsEnterprise) return 'namespace not found'
+  const name = String(raw.headers['x-vault-namespace']).replaceAll(/^\/|\/$/g, '')
+  return `no handler for route "${name}/${path}". route entry not found.`
 }
 
 /** Admits nobody, because the server is sealed. What `admission` checks before that, it checks too. */

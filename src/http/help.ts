@@ -38,12 +38,15 @@ export type Helped = {
   refusal(): ServiceError
 }
 
+/** What the help says about the mounts of a plugin. */
+export type MountHelp = { readonly about: string; readonly pages: readonly HelpPage[] }
+
 /** The help of all paths. docs/contract/http.md#help-counters-tools */
 export class HelpPages {
-  readonly #byPlugin: ReadonlyMap<string, readonly HelpPage[]>
+  readonly #byPlugin: ReadonlyMap<string, MountHelp>
   readonly #describe: DescribePath
 
-  constructor(byPlugin: ReadonlyMap<string, readonly HelpPage[]>, describe: DescribePath) {
+  constructor(byPlugin: ReadonlyMap<string, MountHelp>, describe: DescribePath) {
     this.#byPlugin = byPlugin
     this.#describe = describe
   }
@@ -52,12 +55,14 @@ export class HelpPages {
   async answer({ path, page, refusal }: Helped, { mount, below }: Call): Promise<Answer> {
     const { plugin = '', path: mountPath = '' } = mount ?? {}
     if (path === '/*' && below === '')
-      return helpAnswer(mountText(this.#byPlugin.get(plugin) ?? [], mountPath), null)
+      return helpAnswer(mountText(this.#byPlugin.get(plugin) ?? noHelp, mountPath), null)
     if (page === undefined) throw refusal()
     const place = page.isOfNode ? { group: 'node', path: '' } : { group: plugin, path: mountPath }
     return helpAnswer(pageText(page, mountPath), await this.#describe(place, page.path))
   }
 }
+
+const noHelp: MountHelp = { about: '', pages: [] }
 
 const helpAnswer = (help: string, openapi: object | null): Answer => ({
   status: 200,
@@ -92,14 +97,15 @@ function pageText(page: HelpPage, mountPath: string): string {
   return [shownPath(page, mountPath), page.about, ...verbs, needs[page.needs]].join('\n\n') + '\n'
 }
 
-/** The paths of a mount, each with its purpose. */
-function mountText(pages: readonly HelpPage[], mountPath: string): string {
+/** The purpose of a mount, and its paths, each with its purpose. */
+function mountText({ about, pages }: MountHelp, mountPath: string): string {
   const lines = pages.map((page) => `${shownPath(page, mountPath)}\n    ${page.about}`).toSorted()
   const head =
     lines.length === 0
       ? `${mountPath} has no paths yet.`
       : `The paths of ${mountPath}; each tells more with ?help=1.`
-  return [head, ...lines].join('\n\n') + '\n'
+  const description = about === '' ? [] : ['## DESCRIPTION', about, '## PATHS']
+  return [...description, head, ...lines].join('\n\n') + '\n'
 }
 
 const shownPath = ({ path, isOfNode }: HelpPage, mountPath: string): string =>

@@ -42,6 +42,7 @@ export type HttpSettings = {
   readonly trustedProxyRequired: boolean
   readonly accessLog: boolean
   readonly ui: boolean
+  readonly reportedVersion: string
 }
 
 /** What HTTP needs whether or not a core is open. */
@@ -81,6 +82,7 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
     }),
     admit: admission({
       ...{ access, namespaces, resolve, isSealed },
+      reportsEnterprise: settings.reportedVersion.endsWith('+ent'),
       limitLogin: (call) => limiter.checkLogin(call),
       jsonLimits: json.withToken,
       openJsonLimits: json.open,
@@ -205,6 +207,7 @@ function served(plugins: readonly Plugin[]): HttpParts['plugins'] {
     const fixedAt = fixedPathOf(name)
     return {
       name,
+      help: group.find(({ help }) => help !== undefined)?.help ?? '',
       resources: group.flatMap(({ resources }) => resources),
       ...(fixedAt === undefined ? {} : { fixedAt }),
     }

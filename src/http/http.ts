@@ -25,6 +25,7 @@ import { WebUi } from './web-ui.ts'
 type ServedPlugin = {
   /** First segment of the canonical paths. */
   readonly name: string
+  readonly help: string
   readonly resources: readonly Resource[]
   /** Path of its mount, if every namespace has exactly one. */
   readonly fixedAt?: string
@@ -91,7 +92,8 @@ function placesOf(
   { admit, host, node, documents }: HttpParts,
 ): Place[] {
   const pages = plugins.map(
-    ({ name, resources }) => [name, resources.flatMap(({ page }) => page ?? [])] as const,
+    ({ name, help, resources }) =>
+      [name, { about: help, pages: resources.flatMap(({ page }) => page ?? []) }] as const,
   )
   const help = new HelpPages(
     new Map(pages),

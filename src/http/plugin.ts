@@ -18,6 +18,8 @@ export type MountGauge = {
  * from it. A plugin with the name of a fixed type adds to what those mounts serve.
  */
 export type Plugin = MountType & {
+  /** The purpose of its mounts, shown first in their help. */
+  readonly help?: string
   /** The paths below its mounts. */
   readonly resources: readonly Resource[]
   readonly gauges?: readonly MountGauge[]
@@ -28,7 +30,8 @@ export type Plugin = MountType & {
 }
 
 /** A plugin before the stores are open: the server lists one for each mount type. */
-export type PluginDefinition = MountTypeNames & { open(core: Core): Omit<Plugin, keyof MountTypeNames> }
+export type PluginDefinition = MountTypeNames &
+  Pick<Plugin, 'help'> & { open(core: Core): Omit<Plugin, keyof MountTypeNames> }
 
 /** Opens the plugins over the core, and adds them to its mount types. */
 export const openPlugins = (definitions: readonly PluginDefinition[], core: Core): Plugin[] =>

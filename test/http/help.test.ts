@@ -6,6 +6,8 @@ let server: TestServer
 beforeAll(async () => {
   server = await startTestServer()
   await server.root.write('sys/namespaces/ns')
+  await server.root.write('sys/auth/up', { type: 'userpass' })
+  await server.root.write('sys/auth/ar', { type: 'approle' })
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
@@ -31,6 +33,20 @@ describe('help', () => {
     expect(text).toContain('    policies (list): Policies of the token')
     expect(text).toContain('    renewable (boolean, default true): Whether the token can be renewed')
     expect(text).toContain('Needs a token')
+  })
+
+  test.each([
+    'sys',
+    'auth/token',
+    'identity',
+    'cubbyhole',
+    'auth/jwt',
+    'secret',
+    'cloud',
+    'auth/up',
+    'auth/ar',
+  ])('the help of the mount %s begins with its purpose, before its paths', async (path) => {
+    expect((await helpOf(path)).text).toMatch(/^## DESCRIPTION\n\n[A-Z][^\n]+\.\n\n## PATHS\n\n/)
   })
 
   test.each([
@@ -73,7 +89,7 @@ describe('help', () => {
     async (mount) => {
       const { text } = await helpOf(mount)
 
-      expect(text).toMatch(new RegExp(`^The paths of ${mount}/`))
+      expect(text).toMatch(new RegExp(`\\n\\nThe paths of ${mount}/`))
       expect(text).toContain(`\n\n${mount}/`)
     },
   )

@@ -164,7 +164,7 @@ const pairs: Pair[] = [
     ask: ['POST', 'auth/jwt/role/'],
     headers: elsewhere,
     status: 404,
-    body: errors('namespace not found'),
+    body: errors('no handler for route "nope/auth/jwt/role/". route entry not found.'),
   },
   {
     first: 'namespace',
@@ -172,7 +172,7 @@ const pairs: Pair[] = [
     ask: ['GET', 'nope'],
     headers: { ...elsewhere, ...bad },
     status: 404,
-    body: errors('namespace not found'),
+    body: errors('no handler for route "nope/nope". route entry not found.'),
   },
   {
     first: 'write to a folder',

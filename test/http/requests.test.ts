@@ -298,10 +298,19 @@ describe('headers', () => {
     async (name) => {
       expect(await server.root.read(self, { headers: { 'X-Vault-Namespace': name } })).toMatchObject({
         status: 404,
-        body: errors('namespace not found'),
+        body: errors(`no handler for route "${name}/${self}". route entry not found.`),
       })
     },
   )
+
+  test('a server that reports a version without +ent says so in plain words', async () => {
+    await using community = await startTestServer({ settings: { REPORTED_VERSION: '1.17.0' } })
+
+    expect(await community.root.read(self, { headers: { 'X-Vault-Namespace': 'nope' } })).toMatchObject({
+      status: 404,
+      body: errors('namespace not found'),
+    })
+  })
 
   test('X-Vault-Wrap-TTL of 0 and an empty one wrap nothing', async () => {
     for (const value of ['0', '', '0s'])

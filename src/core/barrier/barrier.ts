@@ -184,6 +184,13 @@ export class Barrier {
     this.#keyring.drop()
   }
 
+  /** Like `seal`, after everything is written: what was reserved for further encryptions does not count as used. */
+  async finish(): Promise<void> {
+    // otherwise it counts as used
+    await this.#keyring.giveBack().catch(() => {})
+    this.seal()
+  }
+
   /** Starts a new key term. Throws `sealed` or `unavailable`. */
   rotate(): Promise<KeyStatus> {
     return this.#keyring.rotate()
@@ -268,7 +275,7 @@ async function stage(
   try {
     await fill(barrier)
   } finally {
-    barrier.seal()
+    await barrier.finish()
   }
   return await staging.list('')
 }

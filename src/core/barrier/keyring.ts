@@ -261,6 +261,14 @@ export class Keyring {
     return opened
   }
 
+  /** Returns the encryptions that are reserved and not used. Nothing may be encrypted meanwhile or afterwards. */
+  giveBack(): Promise<void> {
+    return this.#changeRing((ring) => {
+      activeTerm(ring).reserved -= this.#left
+      return -this.#left
+    })
+  }
+
   /** Overwrites all keys. */
   drop(): void {
     this.stored.drop()

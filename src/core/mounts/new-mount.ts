@@ -16,6 +16,7 @@ import {
   tokenType,
   visibility,
 } from './mount-config.ts'
+import { unknownType } from './other-types.ts'
 import { isReservedPath, type MountPoint, pathFault, shownPath } from './mount-path.ts'
 import type { MountIndex } from './mount-table.ts'
 import type { MountTypeRegistry } from './mount-type-registry.ts'
@@ -115,7 +116,7 @@ function checkedPlugin(
   if (table === 'secret' && isFixedSecretType(type))
     throw refuse('invalid', `mount type of "${type}" is not mountable`)
   const plugin = types.offeredPlugin(table, type)
-  if (plugin === undefined) throw refuse('invalid', `plugin not found in the catalog: ${excerpt(type)}`)
+  if (plugin === undefined) throw refuse('invalid', unknownType(table, type))
   return plugin
 }
 

@@ -19,6 +19,7 @@ export const approlePlugin = ({
 }): PluginDefinition => ({
   table: 'auth',
   names: ['approle'],
+  help: 'Logins of machines: with a role id and, if the role wants one, a secret id.',
   locksUsers: true,
   open: (core) => {
     const { log, longLists, fullPathOf } = core

@@ -15,6 +15,9 @@ export type CloudTimes = Partial<
 
 export type CloudOptions = { readonly operator: OperatorSettings; readonly times?: CloudTimes | undefined }
 
+const help =
+  'Credentials of the cloud that end with their lease: service principals, secrets of applications, access tokens.'
+
 /** The types `cloud` and `azure`: one engine, two sets of field names. docs/contract/cloud.md */
 export function cloudPlugins({ operator, times = {} }: CloudOptions): PluginDefinition[] {
   // each unsealing opens another core
@@ -36,7 +39,7 @@ export function cloudPlugins({ operator, times = {} }: CloudOptions): PluginDefi
   }
   return [
     {
-      ...{ table: 'secret', names: ['cloud'], hasIdentityTokens: true, usedOnce: [confirmedPrefix] },
+      ...{ table: 'secret', names: ['cloud'], hasIdentityTokens: true, usedOnce: [confirmedPrefix], help },
       open: (core) => ({
         ...open('cloud')(core),
         gauges: cloudGauges(engineOver(core)),
@@ -45,7 +48,7 @@ export function cloudPlugins({ operator, times = {} }: CloudOptions): PluginDefi
       }),
     },
     {
-      ...{ table: 'secret', names: ['azure'], hasIdentityTokens: true, usedOnce: [confirmedPrefix] },
+      ...{ table: 'secret', names: ['azure'], hasIdentityTokens: true, usedOnce: [confirmedPrefix], help },
       open: open('azure'),
     },
   ]

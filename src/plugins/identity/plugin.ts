@@ -7,6 +7,7 @@ import { fixedPaths } from '../../core/mounts/mount-path.ts'
 export const identityPlugin: PluginDefinition = {
   table: 'secret',
   names: ['identity'],
+  help: 'Who callers are: entities, their aliases at login methods, groups, and identity tokens. It is built in and cannot be removed.',
   open: (core) => ({
     resources: identityResources({
       ...core,

@@ -28,6 +28,7 @@ const sweepIntervalMs = 60_000
 export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
   table: 'auth',
   names: ['jwt', 'oidc'],
+  help: 'Logins with a JWT of a trusted issuer, and in a browser with an OpenID provider.',
   usedOnce: pendingLoginPrefixes,
   open: (core) => {
     const { log, metrics } = { log: core.log, ...options }

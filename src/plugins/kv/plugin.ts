@@ -37,6 +37,7 @@ export function kvPlugins({ maxWaiters, metrics }: KvOptions): PluginDefinition[
   return [
     {
       ...{ table: 'secret', names: [firstPlugin, 'kv-v1', 'generic'], versions: kvVersions },
+      help: 'Secrets by path, without versions.',
       open: (core) => ({
         resources: firstVersionResources(openOver(core)).map((one) => counted(one, countOf(core))),
         gauges: kvGauges(openOver(core)),
@@ -44,6 +45,7 @@ export function kvPlugins({ maxWaiters, metrics }: KvOptions): PluginDefinition[
     },
     {
       ...{ table: 'secret', names: [secondPlugin], versions: kvVersions },
+      help: 'Secrets by path, with their earlier versions.',
       firstDescription: 'key/value secret storage',
       open: (core) => {
         const parts = openOver(core)

@@ -265,8 +265,8 @@ export const answers = {
       key_info: z.record(
         text,
         z.object({
-          build_date: text.nullable(),
-          commit_date: text.nullable(),
+          build_date: time,
+          commit_date: time,
           previous_version: text.nullable(),
           timestamp_installed: time,
         }),
@@ -276,8 +276,8 @@ export const answers = {
       keys: ['0.2.0'],
       key_info: {
         '0.2.0': {
-          build_date: null,
-          commit_date: null,
+          build_date: '2026-02-28T00:00:00Z',
+          commit_date: '2026-02-28T00:00:00Z',
           previous_version: null,
           timestamp_installed: '2026-03-01T09:30:00Z',
         },

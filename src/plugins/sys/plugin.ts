@@ -9,6 +9,7 @@ export type SysOptions = Pick<
   SysParts,
   | 'document'
   | 'version'
+  | 'shownSettings'
   | 'takeSnapshot'
   | 'staticKey'
   | 'databasePath'
@@ -22,6 +23,7 @@ export type SysOptions = Pick<
 export const sysPlugin = (options: SysOptions): PluginDefinition => ({
   table: 'secret',
   names: ['system'],
+  help: 'The server itself: mounts, policies, leases, audit, quotas, keys and settings. It is built in and cannot be moved or removed.',
   open: (core) => {
     const monitors = new Monitors()
     return {

@@ -5,6 +5,7 @@ import { type AuditRouteParts, auditResources } from './audit.ts'
 import { capabilityResources } from './capabilities.ts'
 import { corsResources } from './cors.ts'
 import { type CounterParts, counterResources } from './counters.ts'
+import { type FixedAnswerParts, fixedAnswerResources } from './fixed-answers.ts'
 import { type HaStatusParts, haStatusResources } from './ha-status.ts'
 import { type HostInfoParts, hostInfoResources } from './host-info.ts'
 import { type InFlightParts, inFlightResources } from './in-flight.ts'
@@ -31,6 +32,7 @@ export type SysParts = MountRouteParts &
   CounterParts &
   SnapshotParts &
   HaStatusParts &
+  FixedAnswerParts &
   HostInfoParts &
   InFlightParts &
   LockedUserParts &
@@ -65,6 +67,7 @@ export function sysResources(parts: SysParts): Resource[] {
     ...counterResources(parts),
     ...snapshotResources(parts),
     ...haStatusResources(parts),
+    ...fixedAnswerResources(parts),
     ...hostInfoResources(parts),
     ...inFlightResources(parts),
     ...loggerResources(parts),

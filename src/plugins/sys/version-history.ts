@@ -27,9 +27,10 @@ export const versionHistoryResources = ({ view }: VersionHistoryParts): Resource
   }),
 ]
 
-const shown = ({ installed, previous }: InstalledVersion) => ({
-  build_date: null,
-  commit_date: null,
+// Vault's command line prints them: a version that did not note its date was made before it was installed
+const shown = ({ installed, previous, made = formatTime(installed) }: InstalledVersion) => ({
+  build_date: made,
+  commit_date: made,
   previous_version: previous,
   timestamp_installed: formatTime(installed),
 })

@@ -5,6 +5,7 @@ import { tokenResources } from './resources.ts'
 export const tokenPlugin: PluginDefinition = {
   table: 'auth',
   names: ['token'],
+  help: 'Tokens, the credentials of every call: create, look up, renew and revoke them. It is built in and cannot be removed.',
   open: (core) => ({
     resources: tokenResources({
       ...core,

@@ -43,6 +43,7 @@ export const userpassPlugin = ({
 }: UserpassOptions): PluginDefinition => ({
   table: 'auth',
   names: ['userpass'],
+  help: 'Logins of people: with a name and a password.',
   locksUsers: true,
   open: (core) => {
     const { log, random, clock, fullPathOf } = core

@@ -53,6 +53,28 @@ test.each<{ name: string; request: Partial<MountRequest>; text: string; kind?: '
     text: 'plugin not found in the catalog: x',
   },
   { name: 'unknown type', request: { type: 'nope' }, text: 'plugin not found in the catalog: nope' },
+  {
+    name: 'a type of Vault that another one serves',
+    request: { type: 'kubernetes' },
+    text: 'plugin not found in the catalog: kubernetes; "jwt" accepts the tokens of service accounts',
+  },
+  {
+    name: 'a type of Vault for people',
+    request: { type: 'plugin', plugin_name: 'ldap' },
+    text: 'plugin not found in the catalog: ldap; "oidc" logs people in through an OpenID provider, and "jwt" accepts the tokens of pipelines',
+  },
+  {
+    name: 'a secrets engine of Vault of the same name',
+    request: { type: 'ldap' },
+    text: 'plugin not found in the catalog: ldap; "kv" stores credentials that something else makes',
+    kind: 'secret',
+  },
+  {
+    name: 'a secrets engine that nothing here replaces',
+    request: { type: 'transit' },
+    text: 'plugin not found in the catalog: transit; no type of this server does the same',
+    kind: 'secret',
+  },
   { name: 'a secrets type', request: { type: 'cloud' }, text: 'plugin not found in the catalog: cloud' },
   {
     name: 'an auth type',

@@ -285,7 +285,9 @@ describe('namespaces and order', () => {
     const a = await fresh()
     await root.write(`sys/namespaces/api-lock/lock/${a}`)
 
-    expect((await root.read(before, inside('nowhere'))).body).toEqual(errors('namespace not found'))
+    expect((await root.read(before, inside('nowhere'))).body).toEqual(
+      errors(`no handler for route "nowhere/${before}". route entry not found.`),
+    )
     expect((await root.read(before, inside(a))).status).toBe(503)
   })
 })

@@ -4,6 +4,9 @@ import { caused, errors, invalidToken, notAccepted, notAllowed } from '../../sup
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { aSigner } from '../jwt-auth/signer.ts'
 
+/** The refusal of a namespace that does not exist. */
+const unknown = (route: string) => errors(`no handler for route "${route}". route entry not found.`)
+
 let server: TestServer
 let root: Client
 let made = 0
@@ -354,15 +357,15 @@ describe('which namespace a request is in', () => {
   })
 
   test.each([
-    { path: 'any/path', namespace: 'nope', status: 404, body: errors('namespace not found') },
+    { path: 'any/path', namespace: 'nope', status: 404, body: unknown('nope/any/path') },
     {
       path: 'sys/health',
       namespace: 'root',
       status: 400,
       body: errors('operation unavailable in namespaces'),
     },
-    { path: 'sys/auth', namespace: '..', status: 404, body: errors('namespace not found') },
-    { path: 'sys/auth', namespace: 'root/x', status: 404, body: errors('namespace not found') },
+    { path: 'sys/auth', namespace: '..', status: 404, body: unknown('../sys/auth') },
+    { path: 'sys/auth', namespace: '/root/x/', status: 404, body: unknown('root/x/sys/auth') },
   ])('$path in $namespace is $status', async ({ path, namespace, status, body }) => {
     expect(await server.anonymous.read(path, inside(namespace))).toMatchObject({ status, body })
   })
@@ -630,7 +633,7 @@ describe('deletion', () => {
     expect((await root.read('sys/auth', inside(name))).status).toBe(404)
     await gone(name)
 
-    expect((await root.read('sys/auth', inside(name))).body).toEqual(errors('namespace not found'))
+    expect((await root.read('sys/auth', inside(name))).body).toEqual(unknown(`${name}/sys/auth`))
     expect((await root.read(`${name}/sys/auth`)).body).toEqual(
       errors(`no handler for route "${name}/sys/auth". route entry not found.`),
     )

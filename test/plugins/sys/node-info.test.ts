@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { errors } from '../../support/error-bodies.ts'
 import { logLines } from '../../support/log-lines.ts'
 import { type ServerProcess, startProcess } from '../../support/process.ts'
-import { productVersion } from '../../support/product-version.ts'
+import { productDate, productVersion } from '../../support/product-version.ts'
 import { inside } from '../../support/client.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -86,8 +86,8 @@ test('sys/version-history names the version that has created the store', async (
     keys: [productVersion],
     key_info: {
       [productVersion]: {
-        build_date: null,
-        commit_date: null,
+        build_date: productDate,
+        commit_date: productDate,
         previous_version: null,
         timestamp_installed: expect.stringMatching(/Z$/),
       },

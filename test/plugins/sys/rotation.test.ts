@@ -168,3 +168,23 @@ describe('a new root key', () => {
     expect((await root.read('sys/key-status')).body).toMatchObject({ term: 3, data: { term: 3 } })
   })
 })
+
+test('the key of a new server has encrypted few records', async () => {
+  await using server = await startTestServer()
+
+  const { encryptions } = (await server.root.read('sys/key-status')).body.data ?? {}
+
+  expect(encryptions).toBeGreaterThan(3)
+  expect(encryptions).toBeLessThan(1000)
+})
+
+test('so has that of one that a client has initialized', async () => {
+  await using server = await startTestServer({ dev: false, settings: { SEAL: 'shamir' } })
+  const { body } = await server.anonymous.write('sys/init', { secret_shares: 1, secret_threshold: 1 })
+  await server.anonymous.write('sys/unseal', { key: String(body['keys']) })
+
+  const status = await server.as(String(body['root_token'])).read('sys/key-status')
+
+  expect(status.body.data?.['encryptions']).toBeGreaterThan(3)
+  expect(status.body.data?.['encryptions']).toBeLessThan(1000)
+})
