@@ -599,7 +599,7 @@ export const settings = {
     positive(size),
     'MAX_BUFFERED',
     '256MiB',
-    'maximum size of all request heads, request bodies and large responses together; above it, the largest incomplete body gets 503',
+    'maximum size of all request heads, request bodies and responses together; above it, the largest incomplete body gets 503',
   ),
   maxConnections: setting(
     positive(count),

@@ -44,17 +44,21 @@ export function writeAnswer(
     sendStream(streamed, request, response)
     return
   }
-  if (!isSmall(body)) endIfStalled(response)
+  // small ones fit into what the system keeps for a connection of HTTP/1.1
+  if (request.stream !== undefined || !isSmall(body)) endIfStalled(response)
   response.end(bodyBeside(namespace, bodyBeside(crossOrigin?.origin, body)))
 }
 
-/** Longer responses count against the memory limit until their clients have taken them. docs/limits.md#overload */
-const smallAnswer = 64 * 1024
+/** Longer responses are refused while too many bytes are held. docs/limits.md#overload */
+export const smallAnswer = 64 * 1024
 
-export const isSmall = (body: string | Buffer | LongText | undefined): boolean =>
+export const isSmall = (body: Answer['body']): boolean =>
   (body instanceof LongText ? body.bytes : (body?.length ?? 0)) <= smallAnswer
 
-/** A client that takes nothing of a longer body for this long is disconnected: what it holds is scarce. */
+export const bodyBytes = (body: Answer['body']): number =>
+  body instanceof LongText ? body.bytes : body === undefined ? 0 : Buffer.byteLength(body)
+
+/** A client that takes nothing of a body for this long is disconnected: what it holds is scarce. */
 const stalledMs = 60_000
 
 const endIfStalled = (response: ServerResponse): void =>

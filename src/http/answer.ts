@@ -23,8 +23,6 @@ export type Host = {
   wrap(call: Call, response: WrappedResponse, made: MadeByCall): Promise<WrapInfo>
   /** Revokes a new token or secret that its caller will not receive. */
   takeBack(call: Call, made: MadeByCall): Promise<void>
-  /** Counts a large response until its client has received it. Throws if too many bytes are held already. */
-  hold(call: Call, body: string | LongText): void
 }
 
 /** Produces the response to an admitted request: fields, handler, envelope. Throws refusals. */
@@ -68,7 +66,6 @@ export async function answerRequest(
     return { status: 202, contentType: 'application/json' }
   if (result.status === 304) return { status: 304, headers: result.headers }
   const body = bodyOf(call, { ...result, warnings })
-  host.hold(call, body)
   if (call.wrapTtl > 0)
     return wrapped(host, call, { body: String(body), status: isMissing ? 404 : 200 }, madeBy(result))
   return { status: result.status ?? 200, contentType: 'application/json', headers: result.headers, body }
@@ -118,14 +115,12 @@ async function listAnswer(
   if (empty && warnings.length === 0) throw refuse('missing', '')
   if (call.trail !== undefined) note(call.trail, { ...result, data }, warnings)
   const body = envelope(call, { ...result, data: empty ? {} : data, warnings })
-  host.hold(call, body)
   return call.wrapTtl > 0 ? wrapped(host, call, { body, status: 200 }) : json(body)
 }
 
 async function longListAnswer(host: Host, call: Call, reply: Reply): Promise<Answer> {
   if (call.trail !== undefined) note(call.trail, reply, reply.warnings ?? [])
   const body = bodyOf(call, reply)
-  host.hold(call, body)
   return call.wrapTtl > 0 ? wrapped(host, call, { body: String(body), status: 200 }) : json(body)
 }
 
@@ -201,7 +196,7 @@ async function rawAnswer(
   if (stream !== undefined) call.release = () => stream.stream.destroy()
   if (call.trail !== undefined) noteRaw(call.trail, call.path, { status, contentType, body })
   if (call.wrapTtl > 0 && (status === 200 || status === 404) && contentType === 'application/json')
-    return wrapped(host, call, { body, status })
+    return wrapped(host, call, { body: String(body), status })
   return {
     status,
     contentType,

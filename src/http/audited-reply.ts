@@ -32,8 +32,8 @@ export function noteRaw(trail: AuditTrail, path: string, raw: NonNullable<Reply[
   const { contentType, body, status } = raw
   trail.reply =
     path === unwrapPath
-      ? unwrapped(body)
-      : { data: { http_content_type: contentType, http_raw_body: body, http_status_code: status } }
+      ? unwrapped(String(body))
+      : { data: { http_content_type: contentType, http_raw_body: String(body), http_status_code: status } }
 }
 
 /** Notes the response of a node-level path, a JSON object without an envelope. */

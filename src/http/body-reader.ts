@@ -12,7 +12,7 @@ export type ArrivingBody = {
 }
 
 /**
- * Total bytes of the request heads, request bodies and large responses held at once. MAX_BUFFERED:
+ * Total bytes of the request heads, request bodies and responses held at once. MAX_BUFFERED:
  * docs/contract/http.md#limits
  */
 export class BodyBudget {

@@ -46,7 +46,7 @@ export type Reply = {
   raw?: {
     status: number
     contentType: string
-    body: string
+    body: string | Buffer
     cacheControl?: string
     headers?: Readonly<Record<string, string>>
     /** Sent instead of `body`. */

@@ -26,7 +26,7 @@ export type HostParts = {
 const tokenCreation = `${fixedPaths.token}create`
 
 /** The core's part around a handler: it enters the mount, gives a secret a lease, and wraps a response. */
-export function coreHost({ mounts, leases, wrapper, clock, discard, log }: HostParts): Omit<Host, 'hold'> {
+export function coreHost({ mounts, leases, wrapper, clock, discard, log }: HostParts): Host {
   /** Responses wrapped for clients without a token, by address. */
   const wrapsOfStrangers = new Buckets(clock, { capacity: 10, refillMs: 6000 })
 

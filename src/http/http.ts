@@ -2,14 +2,12 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { routeTemplate } from './access-log.ts'
 import type { Admit } from './admission.ts'
 import type { Host } from './answer.ts'
-import type { Call } from './call.ts'
 import { type Endpoint, mountEndpoint, nodeEndpoint, nowhereEndpoint } from './endpoint.ts'
 import { explorerResource } from './explorer.ts'
 import { HelpPages } from './help.ts'
 import { explorerUrl, isSysPath, noRoute, uiUrl } from './mount-router.ts'
 import type { NodeResource, NodeRoute } from './node-resource.ts'
 import type { ApiDocument } from './openapi.ts'
-import type { LongText } from '../lib/long-text.ts'
 import { Pipeline, type PipelineParts } from './pipeline.ts'
 import {
   type LabelledNodeRead,
@@ -38,7 +36,7 @@ export type HttpParts = {
   route(request: IncomingMessage): string
   /** docs/contract/http.md#the-order-of-refusals */
   readonly admit: Admit
-  readonly host: Omit<Host, 'hold'>
+  readonly host: Host
   readonly pipeline: Omit<PipelineParts, 'prepared'>
   /** Absent: no response is prepared. */
   readonly prepared: PreparedAnswersParts | undefined
@@ -62,7 +60,7 @@ export async function openHttp(parts: HttpParts): Promise<Http> {
     })
   const pipeline = new Pipeline({ ...parts.pipeline, prepared })
   describe(plugins, parts)
-  const places = placesOf(plugins, pipeline, parts)
+  const places = placesOf(plugins, parts)
   const routes = await routesOf(places.map(({ url }) => url))
   const endpoints = places.map(({ endpoint }) => endpoint(routes.app))
   const destinations = { pipeline, rewrite: parts.route, endpoints }
@@ -86,11 +84,7 @@ export async function openHttp(parts: HttpParts): Promise<Http> {
 /** A path, and what is served there. */
 type Place = { readonly url: string; endpoint(app: Routes['app']): Endpoint }
 
-function placesOf(
-  plugins: readonly ServedPlugin[],
-  pipeline: Pipeline,
-  { admit, host, node, documents }: HttpParts,
-): Place[] {
+function placesOf(plugins: readonly ServedPlugin[], { admit, host, node, documents }: HttpParts): Place[] {
   const pages = plugins.map(
     ({ name, help, resources }) =>
       [name, { about: help, pages: resources.flatMap(({ page }) => page ?? []) }] as const,
@@ -102,7 +96,7 @@ function placesOf(
   const parts = {
     admit,
     help,
-    host: { ...host, hold: (call: Call, body: string | LongText) => pipeline.hold(call, body) },
+    host,
   }
   const nowhere = nowhereEndpoint(admit)
   return [

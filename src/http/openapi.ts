@@ -1,3 +1,5 @@
+import { Buffer } from 'node:buffer'
+import { createHash } from 'node:crypto'
 import { inTurns, type Steps } from '../lib/in-turns.ts'
 import type { DocumentedRoute } from './documented-route.ts'
 import {
@@ -21,6 +23,12 @@ export type DocumentedPlace = {
   readonly before?: string
 }
 
+/** A document as it is sent. */
+type WrittenDocument = { readonly body: Buffer; readonly etag: string }
+
+/** Written documents of this size together are kept: the views of few groups of callers. */
+const mostKeptBytes = 32 * 1024 * 1024
+
 /**
  * OpenAPI documents of the served routes, one for each caller's view of the mounts. docs/operations.md#health
  */
@@ -28,6 +36,9 @@ export class ApiDocument {
   readonly #version: string
   #routes: () => readonly DocumentedRoute[] = () => []
   #template: Promise<ApiTemplate> | undefined
+  /** By digests of the places that they show, the latest used last. */
+  readonly #written = new Map<string, Promise<WrittenDocument>>()
+  readonly #bytes = new Map<string, number>()
 
   constructor(version: string) {
     this.#version = version
@@ -42,6 +53,45 @@ export class ApiDocument {
   async describe(places: readonly DocumentedPlace[]): Promise<object> {
     const template = await this.#templates()
     return inTurns(documentOf(template, { places: places.slice(0, mostPlaces), version: this.#version }))
+  }
+
+  /** The same as it is sent: one buffer for all callers who see these mounts. */
+  write(places: readonly DocumentedPlace[]): Promise<WrittenDocument> {
+    const view = digestOf(JSON.stringify(places.slice(0, mostPlaces)))
+    const written = this.#written.get(view) ?? this.#writeNew(view, places)
+    this.#written.delete(view)
+    this.#written.set(view, written)
+    return written
+  }
+
+  async #writeNew(view: string, places: readonly DocumentedPlace[]): Promise<WrittenDocument> {
+    try {
+      const body = Buffer.from(JSON.stringify(await this.describe(places)))
+      this.#bytes.set(view, body.length)
+      this.#dropOldest(view)
+      return { body, etag: `"${digestOf(body)}"` }
+    } catch (error) {
+      this.#drop(view)
+      throw error
+    }
+  }
+
+  /** Those that are being written have no size yet. */
+  #dropOldest(fresh: string): void {
+    let kept = 0
+    for (const bytes of this.#bytes.values()) kept += bytes
+    for (const view of this.#written.keys()) {
+      if (kept <= mostKeptBytes) return
+      const bytes = view === fresh ? undefined : this.#bytes.get(view)
+      if (bytes === undefined) continue
+      kept -= bytes
+      this.#drop(view)
+    }
+  }
+
+  #drop(view: string): void {
+    this.#written.delete(view)
+    this.#bytes.delete(view)
   }
 
   /**
@@ -64,6 +114,9 @@ export class ApiDocument {
     return this.#template
   }
 }
+
+const digestOf = (data: string | Buffer): string =>
+  createHash('sha256').update(data).digest('base64url').slice(0, 22)
 
 /** The components that an item references, directly or indirectly. */
 function referred(

@@ -4,7 +4,7 @@ import { refuse, ServiceError } from '../errors.ts'
 import { countedAddress } from '../lib/address.ts'
 import { type AccessLine, accessLine } from './access-log.ts'
 import type { UnreadRequest } from './admission.ts'
-import { isSmall, writeAnswer } from './answer-writer.ts'
+import { bodyBytes, isSmall, smallAnswer, writeAnswer } from './answer-writer.ts'
 import { BodyBudget, checkAnnouncedSize, overloaded, readBody } from './body-reader.ts'
 import { answerIsMade, type Call, callOf, type EarlyReply } from './call.ts'
 import type { CommonHeaders } from './common-headers.ts'
@@ -13,7 +13,6 @@ import type { Endpoint } from './endpoint.ts'
 import { bugReply, type ErrorReply, errorBody, errorReply, failureText } from './error-reply.ts'
 import type { Auditing } from './auditing.ts'
 import type { Answer } from './exchange.ts'
-import type { LongText } from '../lib/long-text.ts'
 import { dropUnusedFields, forgetHead, headBytes } from './request-headers.ts'
 import { isKnownVerb } from './mount-router.ts'
 import { type Prepared, type PreparedAnswers, writePrepared } from './prepared-answers.ts'
@@ -125,11 +124,11 @@ export class Pipeline {
     answered.catch((error: unknown) => this.#giveUp(error, call, response))
   }
 
-  /** Counts a large response until its client has received it. Throws if too many bytes are held already. */
-  hold(call: Call, body: string | LongText): void {
-    if (isSmall(body)) return
-    if (this.#budget.isSpent) throw overloaded()
-    this.#take(call, typeof body === 'string' ? Buffer.byteLength(body) : body.bytes)
+  /** Counts a response until its client has received it. Throws if it is large and too many bytes are held already. */
+  #hold(call: Call, answer: Answer): Answer {
+    if (!isSmall(answer.body) && this.#budget.isSpent) throw overloaded()
+    this.#take(call, bodyBytes(answer.body))
+    return answer
   }
 
   #preparedFor(request: IncomingMessage): Prepared | undefined {
@@ -139,7 +138,8 @@ export class Pipeline {
     if (audit?.isOn === true || limiter?.isOn === true || this.#isBusy) return undefined
     const started = performance.now()
     const found = prepared.find(request)
-    if (found === undefined) return undefined
+    // the rest of the pipeline refuses it
+    if (found === undefined || (found.bytes > smallAnswer && this.#budget.isSpent)) return undefined
     const { route, status: code } = found
     measure?.request({ method: 'GET', route, code, seconds: (performance.now() - started) / 1000 })
     return found
@@ -149,6 +149,8 @@ export class Pipeline {
     if (request.isBeyondLimits === true || request.hasOldCopies === true) return false
     const found = this.#preparedFor(request)
     if (found === undefined) return false
+    this.#budget.take(found.bytes)
+    response.once('close', () => this.#budget.give(found.bytes))
     atEndOfTurn(() => this.#writePrepared(response, found))
     return true
   }
@@ -209,7 +211,8 @@ export class Pipeline {
     let answer: Answer | undefined
     try {
       answer = this.#settledByHead(request.raw, call, endpoint)
-      if (answer === undefined) {
+      if (answer !== undefined) this.#hold(call, answer)
+      else {
         const hasBody = announcesBody(request.raw)
         if (hasBody) await this.#awaitBody(request, response, call, endpoint)
         const takePlace = () => this.#enter(request.raw, { response, call, endpoint, hasBody })
@@ -224,6 +227,7 @@ export class Pipeline {
     } catch (error) {
       const shown = isOverQuota(error) ? await this.#recorded(error, request.raw, call) : error
       answer = this.#refusal(shown, call, endpoint)
+      this.#take(call, bodyBytes(answer.body))
     }
     if (call.isRefusedLogin) this.#parts.limiter?.noteRefusedLogin(call)
     this.#send(request.raw, response, answer)
@@ -245,11 +249,11 @@ export class Pipeline {
     if (audit?.isOn === true)
       return audit.around(request.raw, call, {
         admit: () => endpoint.admit?.(request, call),
-        answer: () => endpoint.answer(request, call),
+        answer: async () => this.#hold(call, await endpoint.answer(request, call)),
         textOf: (error) => failureText(error, endpoint.showsBareCauses(call)),
       })
     await endpoint.admit?.(request, call)
-    return endpoint.answer(request, call)
+    return this.#hold(call, await endpoint.answer(request, call))
   }
 
   async #awaitBody(

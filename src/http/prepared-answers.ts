@@ -5,7 +5,7 @@ import { type Namespace, rootNamespace } from '../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../core/namespaces/namespace-store.ts'
 import { namesTag } from '../lib/entity-tag.ts'
 import type { Random } from '../lib/random.ts'
-import { bodyBeside } from './answer-writer.ts'
+import { bodyBeside, bodyBytes } from './answer-writer.ts'
 import { type CommonHeaders, requestIdHeader } from './common-headers.ts'
 import { envelope, type WrittenReply } from './envelope.ts'
 import type { PreparedNodeRead } from './node-resource.ts'
@@ -53,6 +53,8 @@ export type Prepared = {
   /** The headers of this one, in the same form. */
   readonly own: readonly string[]
   readonly body: string | Buffer | undefined
+  /** Of the body, with what follows it. */
+  readonly bytes: number
   /** What follows the body. */
   readonly rest?: Buffer
 }
@@ -127,10 +129,11 @@ export class PreparedAnswers {
         ? [requestIdHeader, id, 'x-vault-namespace', named]
         : [requestIdHeader, id]
     if (namesTag(headers['if-none-match'], reply.headers.etag))
-      return { route: read.label, status: 304, lines: answer.lines, own, body: undefined }
+      return { route: read.label, status: 304, lines: answer.lines, own, body: undefined, bytes: 0 }
     const { linesOfWhole, head, tail } = answer
     const body = bodyBeside(named, head + id)
-    return { route: read.label, status: 200, lines: linesOfWhole, own, body, rest: tail }
+    const bytes = bodyBytes(body) + tail.length
+    return { route: read.label, status: 200, lines: linesOfWhole, own, body, bytes, rest: tail }
   }
 
   #findOfNode(read: LabelledNodeRead, headers: IncomingHttpHeaders): Prepared | undefined {
@@ -138,16 +141,24 @@ export class PreparedAnswers {
     if (headers['x-vault-namespace'] !== undefined) return undefined
     const body = read.find()
     if (body === undefined) return undefined
-    const { lines } = this.#writtenOfNode(read, body)
-    return { route: read.label, status: 200, lines, own: [requestIdHeader, this.#parts.random.uuid()], body }
+    const { lines, bytes } = this.#writtenOfNode(read, body)
+    return {
+      route: read.label,
+      status: 200,
+      lines,
+      own: [requestIdHeader, this.#parts.random.uuid()],
+      body,
+      bytes,
+    }
   }
 
   #writtenOfNode(read: LabelledNodeRead, body: string): WrittenNode {
     const common = this.#parts.common.of(200)
     const known = this.#writtenOfNodeReads.get(read)
     if (known?.body === body && known.common === common) return known
-    const own = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }
-    const fresh = { body, common, lines: linesOf({ ...common, ...own }) }
+    const bytes = Buffer.byteLength(body)
+    const own = { 'content-type': 'application/json', 'content-length': String(bytes) }
+    const fresh = { body, bytes, common, lines: linesOf({ ...common, ...own }) }
     this.#writtenOfNodeReads.set(read, fresh)
     return fresh
   }
@@ -192,7 +203,7 @@ type Written = {
 }
 
 /** The headers of a node-level response with this body, without its request id. */
-type WrittenNode = Pick<Written, 'common' | 'lines'> & { readonly body: string }
+type WrittenNode = Pick<Written, 'common' | 'lines'> & { readonly body: string; readonly bytes: number }
 
 const anyId = '00000000-0000-0000-0000-000000000000'
 

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { systemRandom } from '../lib/random.ts'
+import { bodyBytes } from './answer-writer.ts'
+import { BodyBudget } from './body-reader.ts'
 import { type CommonHeaders, requestIdHeader } from './common-headers.ts'
 import { healthPaths, isOpenedPage, isUiTarget } from './mount-router.ts'
 import { type TlsParts, WebServer } from './web-server.ts'
@@ -16,14 +18,20 @@ type StartingParts = {
   readonly ui: boolean
 }
 
+type SendingParts = { readonly pages: WebUi; readonly common: CommonHeaders; readonly budget: BodyBudget }
+
+/** Responses of the web UI that their clients have not taken yet; beyond that, only the state is told. */
+const mostHeldBytes = 32 * 1024 * 1024
+
 /** Responds that the server is starting, or what it waits for. The web UI loads, and shows that. */
 export function startingServer(state: () => StartState, { tls, common, ui }: StartingParts): WebServer {
   const pages = new WebUi()
+  const budget = new BodyBudget(mostHeldBytes)
   return new WebServer(
     { headerTimeoutMs: 10_000, bodyTimeoutMs: 10_000, tls, common },
     (request, response) => {
-      if (ui && (isUiTarget(request.url) || isOpenedPage(request.method ?? '', request)))
-        void sendPage(request, response, { pages, common }).catch(() => response.destroy())
+      if (ui && !budget.isSpent && (isUiTarget(request.url) || isOpenedPage(request.method ?? '', request)))
+        void sendPage(request, response, { pages, common, budget }).catch(() => response.destroy())
       else sayStarting(request, response, { state: state(), common })
     },
   )
@@ -32,13 +40,17 @@ export function startingServer(state: () => StartState, { tls, common, ui }: Sta
 async function sendPage(
   { url = '/', method = 'GET', headers }: IncomingMessage,
   response: ServerResponse,
-  { pages, common }: { readonly pages: WebUi; readonly common: CommonHeaders },
+  { pages, common, budget }: SendingParts,
 ): Promise<void> {
   const [path = '', query = ''] = url.split(/\?(.*)/s)
   const answer =
     path === '/'
       ? { status: 307, headers: { location: withQuery('/ui/', query) } }
       : await pages.answer({ verb: method, path, query, header: (name) => [headers[name]].flat()[0] })
+  if (response.destroyed) return
+  const bytes = bodyBytes(answer.body)
+  budget.take(bytes)
+  response.once('close', () => budget.give(bytes))
   response
     .writeHead(answer.status, {
       ...common.of(answer.status),

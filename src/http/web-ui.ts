@@ -158,9 +158,13 @@ async function readBuild(folder: URL, list: string): Promise<Build> {
   return { files, contents: new Map(await Promise.all(names.map(read))), list }
 }
 
+/** More than the views of a path of a secret have; each makes the page longer. */
+const mostDepth = 32
+
 /** The page names its files relative to itself, so that it works below any prefix of a proxy. */
 function page(build: Build, name: string, request: UiRequest): Answer {
   const depth = name.split('/').length - 1
+  if (depth > mostDepth) return errors(404)
   const { hash = '', encodings = [] } = build.files[pageName] ?? {}
   // it is compressed as it was built
   const encoding = depth === 0 ? chosenEncoding(request.header('accept-encoding'), encodings) : undefined

@@ -377,21 +377,21 @@ describe('hostile clients', () => {
   })
 })
 
+async function startingTls() {
+  const identity = await TlsIdentity.read({
+    ...{ certFile: folder.file('cert.pem'), keyFile: folder.file('key.pem'), minVersion: 'TLSv1.2' },
+    ...{ clientCaFile: undefined, requiresClientCertificate: false },
+  })
+  return { identity, http2: Http2Sessions, onRefused: () => {} }
+}
+
 test.each([
   ['/health/ready', 503, '{"status":"storage"}\n'],
   ['/v1/sys/health', 503, '{"errors":["storage is unavailable"]}\n'],
   ['/', 307, ''],
 ])('a server that is starting answers %s with %i', async (path, status, text) => {
-  const identity = await TlsIdentity.read({
-    ...{ certFile: folder.file('cert.pem'), keyFile: folder.file('key.pem'), minVersion: 'TLSv1.2' },
-    ...{ clientCaFile: undefined, requiresClientCertificate: false },
-  })
   const starting = startingServer(() => 'storage', {
-    ...{
-      tls: { identity, http2: Http2Sessions, onRefused: () => {} },
-      common: new CommonHeaders(),
-      ui: true,
-    },
+    ...{ tls: await startingTls(), common: new CommonHeaders(), ui: true },
   })
   const listener = createServer((socket) => starting.take(socket, 'network')).listen(0, '127.0.0.1')
   await once(listener, 'listening')
@@ -402,6 +402,95 @@ test.each([
   starting.abort()
   listener.close()
   expect([answer.status, answer.text]).toEqual([status, text])
+})
+
+test('a server that is starting says so while too many bytes of the web UI wait for their clients', async () => {
+  const starting = startingServer(() => 'starting', {
+    ...{ tls: await startingTls(), common: new CommonHeaders(), ui: true },
+  })
+  const listener = createServer((socket) => starting.take(socket, 'network')).listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const url = `https://127.0.0.1:${(listener.address() as AddressInfo).port}`
+  await using sessions = new AsyncDisposableStack()
+  const statusOf = async (session: ClientHttp2Session, path: string) => {
+    const [headers] = await once(session.request({ ':path': path }), 'response')
+    return headers[':status']
+  }
+  const first = sessions.use(await open({ url }))
+  const { text } = await call(first, 'GET', '/ui/')
+  const script = `/ui/${/="\.\/([^"]+\.js)"/.exec(text)?.[1]}`
+
+  const statuses = [await statusOf(first, script)]
+  while (statuses.at(-1) === 200 && statuses.length < 1000) {
+    const session = sessions.use(await open({ url }, { initialWindowSize: 0 }))
+    for (let number = 0; number < 4; number++) statuses.push(await statusOf(session, script))
+  }
+  await sessions.disposeAsync()
+  starting.abort()
+  listener.close()
+
+  expect(statuses.at(-1)).toBe(503)
+})
+
+describe('a response that its client does not take counts against MAX_BUFFERED', () => {
+  const document = '/v1/sys/internal/specs/openapi'
+  /** Resolves with the status; no byte of the body can be sent. */
+  const begun = async (session: ClientHttp2Session, path: string) => {
+    const [headers] = await once(session.request({ ':path': path }), 'response')
+    return headers[':status']
+  }
+  const statusOf = async (from: TestServer, path: string) => {
+    using session = await open(from)
+    return (await call(session, 'GET', path, { headers: { 'x-vault-token': '' } })).status
+  }
+  const script = async (from: TestServer) => {
+    using session = await open(from)
+    const { text } = await call(session, 'GET', '/ui/')
+    return `/ui/${/="\.\/([^"]+\.js)"/.exec(text)?.[1]}`
+  }
+  const messages = async (from: TestServer) => {
+    using session = await open(from)
+    const message = { title: 't', message: 'QUJD'.repeat(60_000), start_time: 0, authenticated: false }
+    const body = JSON.stringify(message)
+    expect((await call(session, 'POST', '/v1/sys/config/ui/custom-messages', { body })).status).toBe(200)
+    return '/v1/sys/internal/ui/unauthenticated-messages'
+  }
+
+  test.each([
+    { what: 'the API document', most: '100KiB', taken: 1, pathOf: () => document },
+    {
+      what: 'a file of the explorer',
+      most: '100KiB',
+      taken: 1,
+      pathOf: () => '/docs/static/swagger-ui-bundle.js',
+    },
+    { what: 'a file of the web UI', most: '100KiB', taken: 1, pathOf: script },
+    { what: 'messages, which are prepared', most: '400KiB', taken: 2, pathOf: messages },
+  ])('$what', async ({ most, taken, pathOf }) => {
+    await using small = await tlsServer({ MAX_BUFFERED: most })
+    const path = await pathOf(small)
+    using taker = await open(small, { initialWindowSize: 0 })
+
+    for (let number = 0; number < taken; number++) expect(await begun(taker, path)).toBe(200)
+    const refused = await statusOf(small, path)
+    const health = await statusOf(small, '/v1/sys/health')
+    taker.destroy()
+
+    expect([refused, health]).toEqual([503, 200])
+    await expect.poll(() => statusOf(small, path)).toBe(200)
+  })
+
+  test('many small ones', async () => {
+    await using small = await tlsServer({ MAX_BUFFERED: '10KiB' })
+    using taker = await open(small, { initialWindowSize: 0 })
+
+    for (let views = 0; views < 7; views++) expect(await begun(taker, `/ui/vault/${views}`)).toBe(200)
+    const refused = await statusOf(small, document)
+    taker.destroy()
+
+    expect(refused).toBe(503)
+    await expect.poll(() => statusOf(small, document)).toBe(200)
+  })
 })
 
 test('a connection that was idle too long ends although its client only keeps it open', async () => {

@@ -296,3 +296,10 @@ describe('a build that is replaced while the server runs', () => {
     expect(await server.read('/ui/assets/one.js')).toBe('one')
   })
 })
+
+test('a view of Vault may be deep, but not without end: the page would grow with it', async () => {
+  const deep = await get(`/ui/vault/${'a/'.repeat(31)}`)
+  const tooDeep = await get(`/ui/vault/${'a/'.repeat(32)}`)
+
+  expect([deep.status, tooDeep.status]).toEqual([200, 404])
+})

@@ -234,6 +234,11 @@ export const answers = {
       .object({ openapi: text, info: z.object({}).loose(), paths: z.record(text, z.unknown()) })
       .loose(),
     example: { openapi: '3.1.0', info: { title: 'Gatehouse', version: '0.2.0' }, paths: {} },
+    statuses: [200, 304],
+    requestHeaders: { 'If-None-Match': 'Tag of the document: 304 while it is the same' },
+    headers: {
+      ETag: 'Tag of the document: a request that sends it as If-None-Match gets 304 until it changes',
+    },
   },
   loggers: { output: z.object({ core: text }), example: { core: 'info' } },
   logStream: { form: 'text' },

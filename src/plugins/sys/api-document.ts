@@ -5,6 +5,7 @@ import type { MountStore } from '../../core/mounts/mount-store.ts'
 import type { ApiDocument } from '../../http/openapi.ts'
 import { genericPlaces, mountPlaces } from '../../http/openapi-places.ts'
 import { type Resource, resource } from '../../http/resource.ts'
+import { namesTag } from '../../lib/entity-tag.ts'
 import { boolField } from '../../lib/fields.ts'
 import { answers } from './answers.ts'
 
@@ -27,7 +28,7 @@ export function apiDocumentResources({ mounts, document }: ApiDocumentParts): Re
             .default(false)
             .describe('Describe each mount type once, with the mount path as a parameter'),
         }),
-        handle: async ({ mount: { namespace }, caller, input }) => {
+        handle: async ({ call, mount: { namespace }, caller, input, header }) => {
           const isShown = (mount: Mount) =>
             isFixedMount(mount) ||
             mount.config.listing_visibility === 'unauth' ||
@@ -35,13 +36,11 @@ export function apiDocumentResources({ mounts, document }: ApiDocumentParts): Re
           const places = input.generic_mount_paths
             ? genericPlaces(mounts, namespace)
             : mountPlaces(mounts, namespace, isShown)
-          return {
-            raw: {
-              status: 200,
-              contentType: 'application/json',
-              body: JSON.stringify(await document.describe(places)),
-            },
-          }
+          const { body, etag } = await document.write(places)
+          const headers = { etag }
+          const known = call.wrapTtl > 0 ? undefined : header('if-none-match')
+          if (namesTag(known, etag)) return { status: 304, headers }
+          return { raw: { status: 200, contentType: 'application/json', headers, body } }
         },
       },
     }),

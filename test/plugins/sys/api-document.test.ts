@@ -103,6 +103,22 @@ describe('the document', () => {
     expect(answer.body['openapi']).toBe('3.1.0')
   })
 
+  test('has a tag for what its caller may see, and who has it gets 304', async () => {
+    const anonymous = await server.anonymous.read(path)
+    const tag = String(anonymous.headers['etag'])
+    const root = await server.root.read(path)
+    const has = { headers: { 'If-None-Match': tag } }
+
+    expect((await server.anonymous.read(path, has)).status).toBe(304)
+    expect((await server.root.read(path, has)).status).toBe(200)
+    expect(root.headers['etag']).not.toBe(tag)
+    await withMount('seen', async () => {
+      expect((await server.anonymous.read(path, has)).status).toBe(304)
+      await server.root.write('sys/auth/seen/tune', { listing_visibility: 'unauth' })
+      expect((await server.anonymous.read(path, has)).status).toBe(200)
+    })
+  })
+
   test.each([
     { who: 'nobody', client: () => server.anonymous, query: '' },
     { who: 'root', client: () => server.root, query: '' },
