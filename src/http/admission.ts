@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Access, Caller } from '../core/access.ts'
 import type { Mount } from '../core/mounts/mount.ts'
+import { belowMount } from '../core/mounts/spellings.ts'
 import type { Namespace } from '../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../core/namespaces/namespace-store.ts'
 import type { AclRequest } from '../core/policies/acl.ts'
@@ -8,7 +9,6 @@ import { isWrapping } from '../core/wrapping/wrapper.ts'
 import { fail, refuse, ServiceError } from '../errors.ts'
 import { FieldError } from '../lib/fields.ts'
 import type { JsonLimits, JsonValue } from '../lib/json.ts'
-import { belowMount } from '../core/mounts/spellings.ts'
 import { queryFields, readFields, readPatchFields } from './body.ts'
 import { type Call, callOf } from './call.ts'
 import type { RoutedRequest, RouteRules } from './exchange.ts'
@@ -238,6 +238,7 @@ async function admitCaller(
     path: call.path,
     canonicalize: canonicalizerOf(call, rules),
     fields: call.sent,
+    readings: rules.readings,
     wrapTtlSeconds: call.wrapTtl,
   })
   if (!verdict.allowed || (rules.sudo && !verdict.sudo)) throw fail('denied', 'permission denied')

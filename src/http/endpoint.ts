@@ -1,17 +1,17 @@
+import { noSecrets } from '../core/audit/hashing.ts'
 import { refuse } from '../errors.ts'
 import type { JsonLimits } from '../lib/json.ts'
 import { routeTemplate } from './access-log.ts'
 import type { Admit, UnreadRequest } from './admission.ts'
 import { answerRequest, type Host } from './answer.ts'
-import { noSecrets } from '../core/audit/hashing.ts'
 import type { AuditTrail } from './audit-trail.ts'
 import { noteNodeAnswer } from './audited-reply.ts'
 import { readFields } from './body.ts'
 import type { Call } from './call.ts'
-import { isRevoking } from './is-revoking.ts'
-import { isNodeState, noRoute } from './mount-router.ts'
 import type { Answer, RouteRules, Served } from './exchange.ts'
 import type { HelpPages } from './help.ts'
+import { isRevoking } from './is-revoking.ts'
+import { isNodeState, noRoute } from './mount-router.ts'
 import type { NodeExchange, NodeRoute } from './node-resource.ts'
 import { tokenOf } from './request-headers.ts'
 import type { Resource } from './resource.ts'
@@ -139,6 +139,7 @@ const rulesOfNowhere: RouteRules = {
     exists: undefined,
   },
   secrets: () => noSecrets,
+  readings: () => undefined,
   convert: () => ({ values: {}, unknown: [], replaced: [] }),
   exchange: () => {
     throw new Error('nothing is mounted here')

@@ -1,7 +1,8 @@
-import type { Secrets } from '../core/audit/hashing.ts'
 import type { IncomingMessage } from 'node:http'
 import type { Caller } from '../core/access.ts'
+import type { Secrets } from '../core/audit/hashing.ts'
 import type { Mount } from '../core/mounts/mount.ts'
+import type { Readings } from '../core/policies/parameters.ts'
 import type { ServiceError } from '../errors.ts'
 import type { JsonValue } from '../lib/json.ts'
 import type { LongText } from '../lib/long-text.ts'
@@ -68,6 +69,8 @@ export type RouteRules = {
   secrets(): Secrets
   readonly whileRemoved: boolean
   readonly wrapsWithoutToken: boolean
+  /** How it reads its fields. */
+  readonly readings: Readings
   convert(call: Call): Converted
   exchange(request: RoutedRequest): Exchange<unknown, unknown>
 }

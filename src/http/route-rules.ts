@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Secrets } from '../core/audit/hashing.ts'
-import { convertFields } from '../lib/fields.ts'
+import { convertFields, readingOf } from '../lib/fields.ts'
 import type { JsonValue } from '../lib/json.ts'
 import { type Converted, callOf } from './call.ts'
 import type { RouteRules, VerbName } from './exchange.ts'
@@ -36,6 +36,11 @@ export function rulesOf(
     exists:
       operation === 'write' && spec.exists !== undefined ? (spec.exists as RouteRules['exists']) : undefined,
     secrets: () => (secrets ??= { fields: secretFieldsOf(verb?.input), values: spec.secretValues }),
+    readings(name) {
+      if (verb?.input === undefined || verb.anyFields === true) return 'plain'
+      schema ??= inputOf(operation, verb)
+      return readingOf(schema, name)
+    },
     convert(call) {
       schema ??= inputOf(operation, verb)
       const converted = convert(schema, call.sent, captures)

@@ -18,10 +18,17 @@ import {
 } from './coercion.ts'
 import type { JsonValue } from './json.ts'
 
+/**
+ * How a request's value is read: as a list that a text with commas spells too, as a list whose text is one
+ * element, or as it is.
+ */
+export type FieldReading = 'comma list' | 'list' | 'plain'
+
 /** Rules of a field type that its schema cannot express. */
 type FieldRules = {
   /** Null means that the field was not sent. docs/contract/http.md#field-types */
-  readonly nullIsAbsent: true
+  readonly nullIsAbsent?: true
+  readonly reading?: FieldReading
 }
 const fieldRules = z.registry<FieldRules>()
 
@@ -137,6 +144,9 @@ export const timeField = field(
   z.string().meta({ format: 'date-time' }),
 )
 
+fieldRules.add(stringListField, { reading: 'list' })
+for (const type of [commaListField, intListField]) fieldRules.add(type, { reading: 'comma list' })
+
 for (const type of [durationField, signedDurationField, exactDurationField, timeField])
   fieldRules.add(type, { nullIsAbsent: true })
 
@@ -215,8 +225,13 @@ function convertOne(
   }
 }
 
+/** Undefined if the field is not declared. */
+export const readingOf = (schema: z.ZodObject, name: string): FieldReading | undefined =>
+  fieldsOf(schema).get(name)?.reading
+
 type Field = {
   readonly type: z.ZodType
+  readonly reading: FieldReading
   readonly nullIsAbsent: boolean
   /** A field that was not sent has no value. */
   readonly isOmitted: boolean
@@ -258,7 +273,13 @@ function fieldOf(type: z.ZodType, rules: object | boolean | undefined): Field {
   return {
     type,
     nullIsAbsent: typeof rules === 'object' && 'nullIsAbsent' in rules,
+    reading: readingIn(rules),
     isOmitted: absent.success && absent.data === undefined,
     absent: absent.success && typeof absent.data !== 'object' ? absent.data : undefined,
   }
+}
+
+function readingIn(rules: object | boolean | undefined): FieldReading {
+  const reading = typeof rules === 'object' && 'reading' in rules ? rules.reading : undefined
+  return reading === 'comma list' || reading === 'list' ? reading : 'plain'
 }

@@ -1,14 +1,14 @@
 import { atOnce, type Steps } from '../../lib/in-turns.ts'
 import type { JsonObject, JsonValue } from '../../lib/json.ts'
 import {
+  type AclOperation,
   capabilityBits,
   capabilityNames,
   requiredBit,
-  type AclOperation,
   resultantNames,
 } from './capabilities.ts'
 import type { Grants, ParameterRules } from './grants.ts'
-import { parametersAllow, type RequestFields } from './parameters.ts'
+import { parametersAllow, type Readings, type RequestFields } from './parameters.ts'
 import { compareRank, matches, type Pattern, patternOf, reachesBelow, SegmentedPath } from './pattern.ts'
 import type { ParsedPolicy, PolicyStanza } from './policy.ts'
 import { type PolicyRef, type Rule, RuleTable } from './rule-table.ts'
@@ -38,6 +38,8 @@ export type AclRequest = {
    * included.
    */
   readonly fields?: RequestFields | undefined
+  /** How the path reads them. */
+  readonly readings?: Readings | undefined
   /** The requested `X-Vault-Wrap-TTL`; undefined or 0 without one. */
   readonly wrapTtlSeconds?: number | undefined
 }
@@ -298,12 +300,12 @@ const isListing = (operation: AclOperation): boolean => operation === 'list' || 
 function verdict(
   grants: Grants,
   operation: Exclude<AclOperation, 'help'>,
-  { fields, wrapTtlSeconds }: AclRequest,
+  { fields, readings, wrapTtlSeconds }: AclRequest,
 ): Decision {
   const allowed =
     (grants.bits & requiredBit[operation]) !== 0 &&
     wrappingAllows(grants, wrapTtlSeconds ?? 0) &&
-    (isListing(operation) || operation === 'delete' || parametersAllow(grants, fields ?? {}))
+    (isListing(operation) || operation === 'delete' || parametersAllow(grants, fields ?? {}, readings))
   const sudo = (grants.bits & capabilityBits.sudo) !== 0
   if (allowed) return sudo ? allowedWithSudo : allowedPlain
   return sudo ? deniedWithSudo : deniedPlain

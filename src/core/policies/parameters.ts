@@ -1,9 +1,15 @@
+import type { FieldReading } from '../../lib/fields.ts'
 import { edgeGlobMatches } from '../../lib/glob.ts'
 import { isJsonNumber, type JsonValue } from '../../lib/json.ts'
+import { canonicalName } from '../identity/canonical-name.ts'
+import { foldedName } from '../identity/same-name.ts'
 import type { Grants, ParameterRules } from './grants.ts'
 
 /** The fields of a request: the body of a write, the query of a read. */
 export type RequestFields = Readonly<Record<string, unknown>>
+
+/** How a path reads its fields, by name. Undefined if it does not say. */
+export type Readings = (name: string) => FieldReading | undefined
 
 /**
  * Whether the parameter rules allow these fields.
@@ -12,37 +18,127 @@ export type RequestFields = Readonly<Record<string, unknown>>
 export function parametersAllow(
   { requiredParameters, deniedParameters, allowedParameters }: Grants,
   fields: RequestFields,
+  readings: Readings = () => undefined,
 ): boolean {
   if (requiredParameters.some((name) => !Object.hasOwn(fields, name.toLowerCase()))) return false
   if (deniedParameters === undefined && allowedParameters === undefined) return true
-  const names = Object.keys(fields)
-  if (names.length === 0) return true
-  if (deniedParameters !== undefined && names.some((name) => isDenied(deniedParameters, name, fields[name])))
-    return false
+  const sent = Object.keys(fields).map((name) => sentField(name, fields[name], readings(name)))
+  if (sent.length === 0) return true
+  if (deniedParameters !== undefined && sent.some((field) => isDenied(deniedParameters, field))) return false
   if (allowedParameters === undefined || (allowedParameters.size === 1 && allowedParameters.has('*')))
     return true
-  return names.every((name) => isAllowed(allowedParameters, name, fields[name]))
+  return sent.every((field) => isAllowed(allowedParameters, field))
 }
 
-function isDenied(denied: ParameterRules, name: string, value: unknown): boolean {
+/** A field as sent. `parts` are its elements if it is, or may be read as, a list. */
+type SentField = {
+  readonly name: string
+  readonly value: unknown
+  readonly parts: readonly unknown[]
+  readonly isCommaText: boolean
+  /** Whether the path makes texts, or numbers out of texts, of all elements. */
+  readonly readsTexts: boolean
+}
+
+function sentField(name: string, value: unknown, reading: FieldReading | undefined): SentField {
+  const mayBeCommaList = reading === 'comma list' || reading === undefined
+  const isCommaText = mayBeCommaList && typeof value === 'string' && value.includes(',')
+  const parts = isCommaText ? value.split(',').filter((piece) => piece.trim() !== '') : elementsOf(value)
+  return {
+    name: name.toLowerCase(),
+    value,
+    parts: parts.map((part) => readPart(part, reading)),
+    isCommaText,
+    readsTexts: reading === 'comma list' || reading === 'list',
+  }
+}
+
+const elementsOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [value])
+
+/** What the path makes of an element, so that no spelling of it hides it. */
+function readPart(part: unknown, reading: FieldReading | undefined): unknown {
+  if (reading === 'plain') return part
+  if (typeof part === 'string') return part.trim()
+  if (reading === undefined) return part
+  if (typeof part === 'boolean') return part ? '1' : '0'
+  return isJsonNumber(part) ? part.rawJSON : part
+}
+
+function isDenied(denied: ParameterRules, field: SentField): boolean {
   if (denied.has('*')) return true
-  const values = denied.get(name.toLowerCase())
-  return values !== undefined && includesValue(values, value)
+  const values = denied.get(field.name)
+  if (values === undefined || values.length === 0) return values !== undefined
+  const entries = new Entries(values, namesPolicies(field.name) ? canonicalName : undefined)
+  return entries.match(field.value) || field.parts.some((part) => entries.match(part, field.readsTexts))
 }
 
-function isAllowed(allowed: ParameterRules, name: string, value: unknown): boolean {
-  const values = allowed.get(name.toLowerCase())
-  return values === undefined ? allowed.has('*') : includesValue(values, value)
+function isAllowed(allowed: ParameterRules, field: SentField): boolean {
+  const values = allowed.get(field.name)
+  if (values === undefined || values.length === 0) return values !== undefined || allowed.has('*')
+  const entries = new Entries(values, namesPolicies(field.name) ? grantedName : undefined)
+  if (field.isCommaText ? entries.haveExactly(field.value) : entries.match(field.value)) return true
+  return field.parts.every((part) => entries.match(part, field.readsTexts))
 }
 
-const includesValue = (values: readonly JsonValue[], value: unknown): boolean =>
-  values.length === 0 || values.some((expected) => equalsValue(expected, value))
+const policyFields: ReadonlySet<string> = new Set([
+  'policies',
+  'token_policies',
+  'identity_policies',
+  'allowed_policies',
+  'disallowed_policies',
+  'allowed_policies_glob',
+  'disallowed_policies_glob',
+])
 
-/** Wildcards apply to top-level strings only, not inside lists and objects. */
-const equalsValue = (expected: JsonValue, value: unknown): boolean =>
-  typeof expected === 'string' && typeof value === 'string'
-    ? edgeGlobMatches(expected, value)
-    : isDeepEqual(expected, value)
+/** Names of policies are compared in the form in which they take effect. */
+const namesPolicies = (field: string): boolean => policyFields.has(field)
+
+const grantedName = (name: string): string => foldedName(name.trim())
+
+/** The values of a rule, in which patterns apply to texts that are not inside a list or an object. */
+class Entries {
+  readonly #canonical: ((text: string) => string) | undefined
+  readonly #texts = new Set<string>()
+  readonly #patterns: string[] = []
+  readonly #others: JsonValue[] = []
+
+  constructor(values: readonly JsonValue[], canonical: ((text: string) => string) | undefined) {
+    this.#canonical = canonical
+    for (const value of values) {
+      const entry = this.#form(value)
+      if (typeof entry !== 'string') this.#others.push(value)
+      else if (isPattern(entry)) this.#patterns.push(entry)
+      else this.#texts.add(entry)
+    }
+  }
+
+  /** Whether the value equals an entry that is not a pattern. */
+  haveExactly(value: unknown): boolean {
+    const form = this.#form(value)
+    return typeof form === 'string' && this.#texts.has(form)
+  }
+
+  /** `isRead`: the value is what a list of texts or of numbers has as an element. */
+  match(value: unknown, isRead = false): boolean {
+    const form = this.#form(value)
+    if (typeof form !== 'string') return this.#others.some((entry) => isDeepEqual(entry, value))
+    if (this.#texts.has(form) || this.#patterns.some((pattern) => edgeGlobMatches(pattern, form))) return true
+    return isRead && this.#others.some((entry) => isSameScalar(entry, form))
+  }
+
+  #form(value: unknown): unknown {
+    return typeof value === 'string' && this.#canonical !== undefined ? this.#canonical(value) : value
+  }
+}
+
+const isPattern = (entry: string): boolean =>
+  entry.length > 1 && (entry.startsWith('*') || entry.endsWith('*'))
+
+/** Whether a number or boolean of a policy is what the text stands for. */
+function isSameScalar(entry: JsonValue, text: string): boolean {
+  if (typeof entry === 'boolean') return text === (entry ? '1' : '0')
+  return isJsonNumber(entry) && text !== '' && equalsNumber(entry.rawJSON, Number(text))
+}
 
 /** Recurses no deeper than the policy's value, whose depth is limited. */
 function isDeepEqual(expected: JsonValue, value: unknown): boolean {

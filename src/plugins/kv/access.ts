@@ -6,8 +6,16 @@ type Right = 'create' | 'update'
 
 /** Whether the caller of a write also has this right to its path. */
 const mayWrite = ({ caller, call }: Exchange<unknown, unknown>, operation: Right): boolean =>
-  caller?.acl.decide({ operation, path: call.path, fields: call.sent, wrapTtlSeconds: call.wrapTtl })
-    .allowed === true
+  caller?.acl.decide({
+    operation,
+    path: call.path,
+    fields: call.sent,
+    readings: plainReadings,
+    wrapTtlSeconds: call.wrapTtl,
+  }).allowed === true
+
+/** Nothing in a secret is a list to this server. */
+export const plainReadings = () => 'plain' as const
 
 /**
  * Throws unless the caller may write a key that exists, or does not, at the moment of the write: another

@@ -6,6 +6,7 @@ import type { Waits } from '../../core/waits.ts'
 import { fail, refuse } from '../../errors.ts'
 import type { Exchange } from '../../http/resource.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { plainReadings } from './access.ts'
 
 export type HeldParts = {
   readonly waits: Waits
@@ -73,6 +74,11 @@ async function checkServed(
     now?.path === mount.path && !now.tainted && now.moving === undefined && namespaces.isLive(mount.namespace)
   if (!isThere) throw fail('missing', 'the mount no longer exists')
   const caller = await access.recognize(presented(), call.remoteAddress, call.namespace)
-  const { allowed } = caller.acl.decide({ operation: 'read', path: call.path, fields: call.sent })
+  const { allowed } = caller.acl.decide({
+    operation: 'read',
+    path: call.path,
+    fields: call.sent,
+    readings: plainReadings,
+  })
   if (!allowed) throw fail('denied', 'permission denied')
 }

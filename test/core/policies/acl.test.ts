@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { type Acl, type AclOperation, rootAcl } from '../../../src/core/policies/acl.ts'
 import { parsePolicy } from '../../../src/core/policies/policy.ts'
-import { parseJson } from '../../../src/lib/json.ts'
+import type { FieldReading } from '../../../src/lib/fields.ts'
+import { jsonNumber, parseJson } from '../../../src/lib/json.ts'
 import { buildAcl } from './build-acl.ts'
 
 const aclOf = (...texts: string[]): Acl => buildAcl(texts.map(parsePolicy), { now: 0 })
@@ -632,6 +633,90 @@ test.each([
   expect(acl.decide({ operation: 'update', path: 'p', fields: { ...(fields as object) } }).allowed).toBe(
     allowed,
   )
+})
+
+type ListRow = [rule: string, values: [value: unknown, allowed: boolean][]]
+
+const admin = 'denied_parameters = { policies = ["super-admin"] }'
+const testing = 'allowed_parameters = { policies = ["test-*"] }'
+const listRows: ListRow[] = [
+  [admin, ['super-admin', 'Super-Admin', ' super-admin', 'default,super-admin'].map((sent) => [sent, false])],
+  [admin, [['super-admin'], ['x', 'super-admin'], [' SUPER-ADMIN ']].map((sent) => [sent, false])],
+  [admin, ['ｓuper-admin', 'super\u00ad-admin', 'x, \u200bsuper-admin'].map((sent) => [sent, false])],
+  [admin, [['x'], [], 'super-admins', null, ''].map((sent) => [sent, true])],
+  ['denied_parameters = { policies = ["*admin*"] }', [[['a', 'my-ADMIN-x'], false]]],
+  [
+    testing,
+    ['test-a', ['test-a'], ['test-a', 'test-b'], 'test-a,test-b', 'Test-A', []].map((sent) => [sent, true]),
+  ],
+  [testing, ['test-a,admin', ['test-a', 'admin'], null, 'ｔest-a', { a: 1 }].map((sent) => [sent, false])],
+  [
+    'allowed_parameters = { policies = ["a", "b"] }',
+    [
+      ['A', true],
+      [['b', 'a'], true],
+      ['b, a', true],
+      [['a', 'c'], false],
+    ],
+  ],
+  ['allowed_parameters = { policies = ["Admin"] }', [['admin', true]]],
+  [
+    'allowed_parameters = { policies = ["a,b"] }',
+    [
+      ['a,b', true],
+      ['a,c', false],
+    ],
+  ],
+  [
+    'allowed_parameters = { policies = [["a", "b"]] }',
+    [
+      [['a', 'b'], true],
+      [['b', 'a'], false],
+      [['a'], false],
+    ],
+  ],
+  [
+    'denied_parameters = { policies = ["5"] }',
+    [
+      [jsonNumber('5'), false],
+      [[jsonNumber('5')], false],
+    ],
+  ],
+]
+
+test.each(
+  listRows.flatMap(([rule, rows]) => rows.map(([value, allowed]) => [rule, value, allowed] as const)),
+)('a rule about a list of names, %s: %j is %j', (rule, policies, allowed) => {
+  const acl = aclOf(`path "p" { capabilities = ["update"] ${rule} }`)
+  const request = { operation: 'update', path: 'p', fields: { policies } } as const
+
+  expect(acl.decide({ ...request, readings: () => 'comma list' }).allowed).toBe(allowed)
+})
+
+type ReadingRow = [rule: string, reading: FieldReading | undefined, value: unknown, allowed: boolean]
+
+test.each<ReadingRow>([
+  ['allowed_parameters = { x = ["see *"] }', 'plain', 'see a, b', true],
+  ['allowed_parameters = { x = ["see *"] }', 'list', 'see a, b', true],
+  ['allowed_parameters = { x = ["see *"] }', 'comma list', 'see a, b', false],
+  ['allowed_parameters = { x = ["see *"] }', undefined, 'see a, b', false],
+  ['allowed_parameters = { x = ["y"] }', 'plain', ['y', 'y'], true],
+  ['denied_parameters = { x = [5] }', 'plain', jsonNumber('5'), false],
+  ['denied_parameters = { x = [5] }', 'plain', [jsonNumber('4'), jsonNumber('5')], false],
+  ['denied_parameters = { x = [5] }', 'plain', '5', true],
+  ['denied_parameters = { x = [5] }', 'comma list', '4, 5', false],
+  ['allowed_parameters = { x = [5] }', 'comma list', [jsonNumber('5'), '5'], true],
+  ['denied_parameters = { x = ["y"] }', 'plain', [' y'], true],
+  ['denied_parameters = { x = ["y"] }', 'list', [' y'], false],
+  ['denied_parameters = { x = ["y"] }', 'list', 'z,y', true],
+  ['denied_parameters = { x = ["y"] }', undefined, 'z,y', false],
+  ['denied_parameters = { x = ["y"] }', 'comma list', 'Y', true],
+  ['denied_parameters = { x = ["1"] }', 'comma list', [true], false],
+])('%s, of a field that is read as %s: %j is %j', (rule, reading, x, allowed) => {
+  const acl = aclOf(`path "p" { capabilities = ["update"] ${rule} }`)
+  const request = { operation: 'update', path: 'p', fields: { x } } as const
+
+  expect(acl.decide({ ...request, readings: () => reading }).allowed).toBe(allowed)
 })
 
 test('null in a JSON policy is null in a request and nothing else', () => {
