@@ -9,12 +9,11 @@ import type { RenewalTerms } from '../../core/tokens/renewal-terms.ts'
 import type { ReplayStore } from '../../core/tokens/replay-store.ts'
 import { renewalTermsOf } from '../../core/tokens/token-fields.ts'
 import type { Token } from '../../core/tokens/token.ts'
-import { refuse, ServiceError } from '../../errors.ts'
+import { ServiceError } from '../../errors.ts'
 import { Buckets } from '../../lib/buckets.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { toLowerText } from '../../lib/coercion.ts'
 import type { JsonValue } from '../../lib/json.ts'
-import { Limiter } from '../../lib/limiter.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Attempt } from './attempt.ts'
 import { type ExplainInput, type Explanation, explainLogin } from './explain/explain.ts'
@@ -34,6 +33,7 @@ import type { Page } from './oidc/pages.ts'
 import type { ProviderError } from './oidc/pending-login.ts'
 import { PendingLogins } from './oidc/pending-logins.ts'
 import { answerPosted, type PostedContext, type PostedInput } from './oidc/posted.ts'
+import { ProviderWaits } from './oidc/provider-waits.ts'
 import { longestTolerance } from './one-time.ts'
 import { changedRole, type Role, type RoleRecord, roleWarnings } from './role.ts'
 import { SharedSources } from './shared-sources.ts'
@@ -43,12 +43,6 @@ import { SharedSources } from './shared-sources.ts'
  * of other clients wait in the queue, where they take turns, instead of in the event loop, where they do not.
  */
 const checksAtOnce = queueWeights.ofCore * Math.min(8, availableParallelism())
-/**
- * Most callbacks of one mount that wait for its provider: a provider that does not respond must not occupy
- * every request of the server.
- */
-const maxProviderWaits = 256
-const tooManyLogins = () => refuse('throttled', 'too many logins are waiting for the provider')
 const dayMs = 86_400_000
 
 export type JwtMethodParts = {
@@ -98,7 +92,7 @@ export type RoleWrite = {
 type Place = {
   readonly state: MountState
   readonly pending: PendingLogins
-  readonly waits: Limiter
+  readonly waits: ProviderWaits
   readonly failures: LoginFailures
   /** Milliseconds since the epoch. */
   lastLoginAt: number | undefined
@@ -157,7 +151,7 @@ export class JwtMethod {
     const place: Place = {
       state,
       pending,
-      waits: new Limiter(maxProviderWaits, { most: 0, refusal: tooManyLogins }),
+      waits: new ProviderWaits(),
       failures,
       lastLoginAt: undefined,
       lastRefusalAt: undefined,
@@ -364,7 +358,7 @@ export class JwtMethod {
     const { state, pending, waits } = this.#placeOf(mount)
     const context = { state, pending, ...request, outbound, limits, log, signal, now: () => clock.now() }
     // before the state is spent, so that a refused caller can retry
-    return waits.run(() => finishLogin(input, context))
+    return waits.run(request.remoteAddress, () => finishLogin(input, context))
   }
 
   /**

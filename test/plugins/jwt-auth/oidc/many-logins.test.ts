@@ -60,33 +60,39 @@ describe('auth_url is open to everyone', () => {
   })
 })
 
-test('a provider that does not respond holds a limited number of callbacks, and a refused callback keeps its state', async () => {
+test('a provider that does not respond holds a limited number of callbacks, few of one client, and a refused one keeps its state', async () => {
   await using provider = await startSmallProvider()
   await using server = await withFlow(provider)
   const usual = provider.web.routes.get('/token') ?? {}
-  const logins = []
+  const logins: URLSearchParams[] = []
   for (let index = 0; index < 257; index++) logins.push(await begin(server.anonymous))
-  const finish = (login: URLSearchParams) =>
-    callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login) })
+  const finish = (login: URLSearchParams, client: number) =>
+    callback(
+      server.anonymous,
+      { state: login.get('state'), code: provider.codeFor(login) },
+      { localAddress: `127.0.1.${client}` },
+    )
   const held: (() => void)[] = []
-  const full = Promise.withResolvers<void>()
   provider.web.routes.set('/token', (answer, request) => {
     held.push(() => typeof usual === 'function' && usual(answer, request))
-    if (held.length === 256) full.resolve()
   })
   const [last = new URLSearchParams(), ...others] = logins
 
-  const waiting = others.map(finish)
-  await full.promise
-  const turnedAway = await finish(last)
+  const waiting = others.slice(0, 64).map((login) => finish(login, 1))
+  await expect.poll(() => held.length).toBe(64)
+  const tooManyOfOne = await finish(last, 1)
+  waiting.push(...others.slice(64).map((login, at) => finish(login, 2 + Math.floor(at / 64))))
+  await expect.poll(() => held.length).toBe(256)
+  const tooMany = await finish(last, 5)
   const elsewhere = await server.root.read('auth/token/lookup-self')
   provider.web.routes.set('/token', usual)
   for (const release of held) release()
 
-  expect(verdict(turnedAway)).toBe('429 too many logins are waiting for the provider')
+  for (const refused of [tooManyOfOne, tooMany])
+    expect(verdict(refused)).toBe('429 too many logins are waiting for the provider')
   expect(elsewhere.status).toBe(200)
   expect((await Promise.all(waiting)).filter(({ status }) => status !== 200)).toEqual([])
-  expect(verdict(await finish(last))).toBe('ok')
+  expect(verdict(await finish(last, 1))).toBe('ok')
 })
 
 test('a login continues after its server was killed, once', async () => {
