@@ -61,7 +61,10 @@ describe.skipIf(disk === undefined)('on a small disk (needs the right to mount o
     disk?.setReadOnly(false)
     await using next = await start()
 
-    expect(refused).toMatchObject({ exitCode: 2, message: `cannot open ${file}: EROFS` })
+    expect(refused).toMatchObject({
+      exitCode: 2,
+      message: `cannot open ${file}: EROFS: the file system is read-only`,
+    })
     expect((await next.root.read('sys/policies/acl/kept')).status).toBe(200)
   })
 
