@@ -94,7 +94,7 @@ export class RateLimits {
   /** The last part keeps a rule from locking out those who must change it, or who stop an intruder. */
   #isExempt(call: Call): boolean {
     const { path, namespace = rootNamespace } = call
-    if (this.#parts.quotas.isExempt(path) || isRevoking(call)) return true
+    if (this.#parts.quotas.isExempt(namespace.path, path) || isRevoking(call)) return true
     return namespace.id === rootNamespace.id && alwaysExempt.test(path)
   }
 

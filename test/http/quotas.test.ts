@@ -212,12 +212,14 @@ describe('exempt are', () => {
         'sys/seal-status',
         'sys/unseal',
       ],
+      absolute_rate_limit_exempt_paths: [],
       enable_rate_limit_audit_logging: false,
       enable_rate_limit_response_headers: false,
     })
     await fresh.root.write('sys/quotas/config', { enable_rate_limit_audit_logging: true })
     expect(await read()).toEqual({
       rate_limit_exempt_paths: [],
+      absolute_rate_limit_exempt_paths: [],
       enable_rate_limit_audit_logging: true,
       enable_rate_limit_response_headers: false,
     })
@@ -276,7 +278,7 @@ describe('a rule', () => {
 
     expect((await server.root.read(`${rules}/a`)).body['data']).toEqual({
       ...{ type: 'rate-limit', name: 'a', path: 'auth/jwt/', role: '', rate: 0.5 },
-      ...{ interval: 60, block_interval: 120, inheritable: false },
+      ...{ interval: 60, block_interval: 120, inheritable: false, group_by: 'ip', secondary_rate: 0 },
     })
     await limit('b', { path: 'auth/jwt/login/', rate: 1 })
     expect((await server.root.read(`${rules}/b`)).body['data']).toMatchObject({
@@ -368,4 +370,52 @@ test('rules and settings survive a restart', async () => {
   const read = () => second.as(first.rootToken).read('cubbyhole/x')
   expect(await statuses(2, read)).toEqual([404, 429])
   expect((await read()).headers).toHaveProperty('retry-after')
+})
+
+describe('group_by', () => {
+  test('none counts all clients together', async () => {
+    await limit('a', { path: 'sys', rate: 2, interval: 60, group_by: 'none' })
+
+    const sent = ['127.0.0.1', '127.0.0.2', '127.0.0.3'].map(
+      (address) => () => server.root.read('sys/mounts', from(address)),
+    )
+
+    expect(
+      await Promise.all(sent.map(async (send) => (await send()).status)).then((all) => all.toSorted()),
+    ).toEqual([200, 200, 429])
+  })
+
+  test('reads back as written, and is ip by default', async () => {
+    await limit('a', { path: 'sys', rate: 2000, group_by: 'none' })
+    await limit('b', { path: 'auth/jwt', rate: 2000, group_by: '' })
+
+    expect((await server.root.read(`${rules}/a`)).body.data).toMatchObject({
+      group_by: 'none',
+      secondary_rate: 0,
+    })
+    expect((await server.root.read(`${rules}/b`)).body.data).toMatchObject({
+      group_by: 'ip',
+      secondary_rate: 0,
+    })
+  })
+
+  test.each([{ group_by: 'entity_then_ip' }, { group_by: 'none', secondary_rate: 5 }])(
+    'a limit that would not be kept is refused: %o',
+    async (fields) => {
+      expect(await refusal({ path: 'sys', rate: 1, ...fields })).toMatchObject({ status: 400 })
+      expect((await server.root.list(rules)).status).toBe(404)
+    },
+  )
+})
+
+test('an absolute exempt path names its namespace', async () => {
+  await limit('a', { path: '', rate: 1, interval: 60 })
+  await configure({ absolute_rate_limit_exempt_paths: ['/ns1/sys/auth'] })
+
+  expect((await server.root.read('sys/quotas/config')).body.data).toMatchObject({
+    absolute_rate_limit_exempt_paths: ['ns1/sys/auth'],
+    rate_limit_exempt_paths: ['sys/seal-status'],
+  })
+  expect(await statuses(3, () => server.root.read('ns1/sys/auth'))).toEqual([200, 200, 200])
+  expect(await statuses(2, () => server.root.read('sys/auth'))).toEqual([200, 429])
 })

@@ -17,6 +17,8 @@ const records = 'quota/'
 const prefix = `${records}rule/`
 const configKey = `${records}config`
 const mostRules = 1000
+/** The client of a rule that counts all together; no address looks like it. */
+const everyone = 'everyone'
 
 export type QuotaStoreParts = {
   /** The core's view. */
@@ -39,7 +41,8 @@ export class QuotaStore {
   readonly #rules = new Map<string, Rule>()
   #index = new QuotaIndex([])
   #config = defaultQuotaConfig
-  #exempt = exemptions(defaultQuotaConfig)
+  #exempt = exemptions(defaultQuotaConfig.exemptPaths)
+  #absoluteExempt: ReturnType<typeof exemptions> | undefined
 
   private constructor({ view, shared, clock, onFailure }: QuotaStoreParts) {
     this.#clock = clock
@@ -129,9 +132,10 @@ export class QuotaStore {
     )
   }
 
-  /** Whether no rule limits a path, which is relative to its namespace. */
-  isExempt(path: string): boolean {
-    return this.#exempt.longest(path) === true
+  /** Whether no rule limits a path below the path of its namespace. */
+  isExempt(namespacePath: string, path: string): boolean {
+    if (this.#exempt.longest(path) === true) return true
+    return this.#absoluteExempt?.longest(namespacePath + path) === true
   }
 
   /** Whether some rule of the mount names a role. */
@@ -143,7 +147,8 @@ export class QuotaStore {
   take(target: QuotaTarget, address: string): { name: string; verdict: Verdict } | undefined {
     const rule = this.#index.find(target)
     if (rule === undefined) return undefined
-    const verdict = rule.windows.take(countedAddress(address), this.#clock.now())
+    const client = rule.quota.groupBy === 'none' ? everyone : countedAddress(address)
+    const verdict = rule.windows.take(client, this.#clock.now())
     return { name: rule.quota.name, verdict }
   }
 
@@ -158,7 +163,9 @@ export class QuotaStore {
 
   #setConfig(config: QuotaConfig): void {
     this.#config = config
-    this.#exempt = exemptions(config)
+    this.#exempt = exemptions(config.exemptPaths)
+    this.#absoluteExempt =
+      config.absoluteExemptPaths.length === 0 ? undefined : exemptions(config.absoluteExemptPaths)
   }
 
   /** A rule that has not changed keeps its counters. */
@@ -201,8 +208,7 @@ export class QuotaStore {
   }
 }
 
-const exemptions = ({ exemptPaths }: QuotaConfig) =>
-  new PrefixIndex(exemptPaths.map((path) => [path, true] as const))
+const exemptions = (paths: readonly string[]) => new PrefixIndex(paths.map((path) => [path, true] as const))
 
 const isSimilar = (one: Quota, other: Quota): boolean =>
   one.namespace === other.namespace &&

@@ -1,6 +1,9 @@
 import { z } from 'zod'
 
-/** A rate limit for each client address. docs/contract/quotas.md */
+/** Which requests one rule counts together: those of one client address, or all. */
+export const groupings = ['ip', 'none'] as const
+
+/** A limit on the rate of requests. docs/contract/quotas.md */
 export type Quota = {
   readonly name: string
   /** The id of the namespace that it limits; empty for a rule on a mount. */
@@ -19,12 +22,15 @@ export type Quota = {
   readonly blockInterval: number
   /** A rule on a namespace that also limits the namespaces below it. */
   readonly inheritable: boolean
+  readonly groupBy: (typeof groupings)[number]
 }
 
 /** Settings of all rate limits. */
 export type QuotaConfig = {
   /** Prefixes of paths that no rule limits. */
   readonly exemptPaths: readonly string[]
+  /** The same, with the namespace in front. */
+  readonly absoluteExemptPaths: readonly string[]
   readonly auditsRefusals: boolean
   readonly showsHeaders: boolean
 }
@@ -39,6 +45,7 @@ export const defaultQuotaConfig: QuotaConfig = {
     'sys/seal-status',
     'sys/unseal',
   ],
+  absoluteExemptPaths: [],
   auditsRefusals: false,
   showsHeaders: false,
 }
@@ -53,9 +60,12 @@ const storedQuota = z.object({
   interval: z.number(),
   blockInterval: z.number(),
   inheritable: z.boolean(),
+  // rules of earlier versions have none
+  groupBy: z.enum(groupings).default('ip'),
 })
 const storedConfig = z.object({
   exemptPaths: z.array(z.string()),
+  absoluteExemptPaths: z.array(z.string()).default([]),
   auditsRefusals: z.boolean(),
   showsHeaders: z.boolean(),
 })

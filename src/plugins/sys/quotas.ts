@@ -5,12 +5,12 @@ import type { Mount } from '../../core/mounts/mount.ts'
 import { withSlash } from '../../core/mounts/mount-path.ts'
 import { rootNamespace } from '../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
-import type { Quota, QuotaConfig } from '../../core/quotas/quota.ts'
+import { groupings, type Quota, type QuotaConfig } from '../../core/quotas/quota.ts'
 import type { QuotaStore } from '../../core/quotas/quota-store.ts'
 import { refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource.ts'
 import { boolField, durationField, numberField, stringField, stringListField } from '../../lib/fields.ts'
-import { quoted } from '../../lib/go/text.ts'
+import { excerpt, quoted } from '../../lib/go/text.ts'
 
 export type QuotaRouteParts = {
   readonly quotas: Pick<QuotaStore, 'config' | 'configure' | 'names' | 'get' | 'put' | 'delete'>
@@ -24,6 +24,7 @@ const most = { name: 256, path: 2048, exemptPaths: 1000 }
 
 const config = z.object({
   rate_limit_exempt_paths: z.array(z.string()),
+  absolute_rate_limit_exempt_paths: z.array(z.string()),
   enable_rate_limit_audit_logging: z.boolean(),
   enable_rate_limit_response_headers: z.boolean(),
 })
@@ -31,6 +32,9 @@ const configInput = z.object({
   rate_limit_exempt_paths: stringListField
     .default([])
     .describe('Prefixes of paths that no rule limits; the default ones only if they are listed'),
+  absolute_rate_limit_exempt_paths: stringListField
+    .default([])
+    .describe('The same, with the path of the namespace in front'),
   enable_rate_limit_audit_logging: boolField
     .default(false)
     .describe('Record refused requests in the audit log'),
@@ -47,6 +51,8 @@ const rule = z.object({
   interval: z.int(),
   block_interval: z.int(),
   inheritable: z.boolean(),
+  group_by: z.enum(groupings),
+  secondary_rate: z.number(),
 })
 const ruleInput = z.object({
   path: stringField
@@ -58,6 +64,10 @@ const ruleInput = z.object({
   block_interval: durationField
     .default(0)
     .describe('How long a client that exceeds the rate is refused; 0: until its interval ends'),
+  group_by: stringField
+    .default('ip')
+    .describe('What is counted together: `ip` the requests of one client address, `none` all requests'),
+  secondary_rate: numberField.default(0).describe('Only 0: there are no groups by entity'),
   inheritable: boolField.optional().describe('Limit also the namespaces below the namespace in `path`'),
 })
 
@@ -72,6 +82,7 @@ export function quotaResources(parts: QuotaRouteParts): Resource[] {
         output: config,
         example: {
           rate_limit_exempt_paths: ['sys/health', 'sys/unseal'],
+          absolute_rate_limit_exempt_paths: ['team/sys/auth'],
           enable_rate_limit_audit_logging: false,
           enable_rate_limit_response_headers: false,
         },
@@ -82,7 +93,8 @@ export function quotaResources(parts: QuotaRouteParts): Resource[] {
         input: configInput,
         handle: async ({ input }) => {
           await quotas.configure({
-            exemptPaths: exemptPathsOf(input.rate_limit_exempt_paths),
+            exemptPaths: exemptPathsOf('rate_limit_exempt_paths', input),
+            absoluteExemptPaths: exemptPathsOf('absolute_rate_limit_exempt_paths', input),
             auditsRefusals: input.enable_rate_limit_audit_logging,
             showsHeaders: input.enable_rate_limit_response_headers,
           })
@@ -107,7 +119,7 @@ export function quotaResources(parts: QuotaRouteParts): Resource[] {
         output: rule,
         example: {
           ...{ type: 'rate-limit', name: 'logins', path: 'auth/jwt/login', role: '', rate: 10, interval: 1 },
-          ...{ block_interval: 60, inheritable: false },
+          ...{ block_interval: 60, inheritable: false, group_by: 'ip', secondary_rate: 0 },
         },
         handle: ({ params }) => {
           const quota = quotas.get(params.name)
@@ -136,18 +148,20 @@ export function quotaResources(parts: QuotaRouteParts): Resource[] {
   ]
 }
 
-const shownConfig = ({ exemptPaths, auditsRefusals, showsHeaders }: QuotaConfig) => ({
+const shownConfig = ({ exemptPaths, absoluteExemptPaths, auditsRefusals, showsHeaders }: QuotaConfig) => ({
   rate_limit_exempt_paths: [...exemptPaths],
+  absolute_rate_limit_exempt_paths: [...absoluteExemptPaths],
   enable_rate_limit_audit_logging: auditsRefusals,
   enable_rate_limit_response_headers: showsHeaders,
 })
 
-function exemptPathsOf(sent: readonly string[]): string[] {
-  const paths = sent.map(withoutLeadingSlash).filter((path) => path !== '')
-  if (paths.length > most.exemptPaths)
-    throw refuse('invalid', `rate_limit_exempt_paths: more than ${most.exemptPaths}`)
+type ExemptPaths = 'rate_limit_exempt_paths' | 'absolute_rate_limit_exempt_paths'
+
+function exemptPathsOf(field: ExemptPaths, input: z.output<typeof configInput>): string[] {
+  const paths = input[field].map(withoutLeadingSlash).filter((path) => path !== '')
+  if (paths.length > most.exemptPaths) throw refuse('invalid', `${field}: more than ${most.exemptPaths}`)
   if (paths.some((path) => path.length > most.path))
-    throw refuse('invalid', `rate_limit_exempt_paths: one is longer than ${most.path} characters`)
+    throw refuse('invalid', `${field}: one is longer than ${most.path} characters`)
   return paths
 }
 
@@ -160,19 +174,28 @@ function pathOf(quota: Quota, { mounts, namespaces, fullPathOf }: QuotaRoutePart
   return mount && fullPathOf(mount) + quota.suffix
 }
 
-const shown = ({ name, role, rate, interval, blockInterval, inheritable }: Quota, path: string) => ({
+const shown = ({ name, role, rate, interval, blockInterval, inheritable, groupBy }: Quota, path: string) => ({
   ...{ type: 'rate-limit', name, path, role, rate, interval, inheritable },
+  ...{ group_by: groupBy, secondary_rate: 0 },
   block_interval: blockInterval,
 })
 
 /** Throws `invalid` for a rule that cannot be. */
 function quotaOf(name: string, input: z.output<typeof ruleInput>, parts: QuotaRouteParts): Quota {
-  const { rate, role } = input
+  const { rate, role, secondary_rate } = input
   if (rate <= 0 || rate > Number.MAX_SAFE_INTEGER) throw refuse('invalid', "'rate' is invalid")
+  const groupBy = groupings.find((one) => one === (input.group_by || 'ip'))
+  if (groupBy === undefined)
+    throw refuse(
+      'invalid',
+      `'group_by' is invalid: ${groupings.join(' or ')}, not ${excerpt(input.group_by)}`,
+    )
+  if (secondary_rate !== 0)
+    throw refuse('invalid', "'secondary_rate' is invalid: there are no groups by entity")
   const place = placeOf(input.path, parts)
   if (role !== '') checkRole(place, parts)
   return {
-    ...{ name, role, rate, interval: input.interval || 1, blockInterval: input.block_interval },
+    ...{ name, role, rate, groupBy, interval: input.interval || 1, blockInterval: input.block_interval },
     namespace: place.mount === undefined ? place.namespace : '',
     mount: place.mount?.uuid ?? '',
     suffix: place.suffix,

@@ -138,7 +138,7 @@ test('a rate limit ends with its mount, whichever server knows of it', async () 
   const mount = await one.mounts.enable(mountPointOf('root', 'secret', 'a'), { type: 'cloud' })
   await one.quotas.put(() => ({
     ...{ name: 'q', namespace: '', mount: mount.uuid, suffix: '', role: '', rate: 1, interval: 1 },
-    ...{ blockInterval: 0, inheritable: false },
+    ...{ blockInterval: 0, inheritable: false, groupBy: 'ip' },
   }))
 
   await other.mounts.disable(mountPointOf('root', 'secret', 'a')).catch(() => undefined)

@@ -4,7 +4,9 @@ import { openSharedCores } from '../../support/shared-cores.ts'
 
 const aRule = (name: string, fields: Partial<Quota> = {}): Quota => ({
   ...{ name, namespace: 'root', mount: '', suffix: '', role: '', rate: 1, interval: 60, blockInterval: 0 },
-  ...{ inheritable: true, ...fields },
+  inheritable: true,
+  groupBy: 'ip',
+  ...fields,
 })
 const target = { lineage: ['root'], mount: undefined, below: '', role: undefined }
 
@@ -80,7 +82,12 @@ describe('rate limits', () => {
     await using servers = await openSharedCores()
     const { one, other } = servers
     await one.quotas.put(() => aRule('all'))
-    await one.quotas.configure({ exemptPaths: ['a'], auditsRefusals: true, showsHeaders: true })
+    await one.quotas.configure({
+      exemptPaths: ['a'],
+      absoluteExemptPaths: [],
+      auditsRefusals: true,
+      showsHeaders: true,
+    })
     await other.hear()
     expect(other.quotas.config.exemptPaths).toEqual(['a'])
 
