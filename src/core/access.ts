@@ -181,6 +181,23 @@ export class Access {
     const identity = await identities.identityOf(token.entity_id)
     if (identity === undefined) return 'deleted'
     if (identity.entity.disabled) return 'disabled'
+    return { identity, ...(await this.#rightsWith(token, identity)) }
+  }
+
+  /** The warnings about the rights that a token of a login would have. */
+  async warningsOf(token: Pick<Token, 'namespace' | 'policies'>, identity: Identity): Promise<string[]> {
+    const { acl } = await this.#rightsWith(token, identity)
+    return [...new Set(acl.unfilled.map(({ name }) => name))].map(
+      (name) =>
+        `a rule of policy ${JSON.stringify(name)} that denies cannot be filled: a value contains "/", "*", "+" or "..", so everything that the rule could mean is denied`,
+    )
+  }
+
+  async #rightsWith(
+    token: Pick<Token, 'namespace' | 'policies'>,
+    identity: Identity,
+  ): Promise<Pick<Caller, 'identityPolicies' | 'acl'>> {
+    const { policies, clock } = this.#parts
     const here = identityIn(identity, token.namespace)
     const context: TemplateContext = { entity: identity.entity, groups: here.groups, now: clock.now() }
     const own =
@@ -193,11 +210,11 @@ export class Access {
           { ...context, groupsOf: (id) => groupsOf(identity, id) },
           [...own, ...this.#policiesBelow(token, identity)],
         ))
-    return { identityPolicies: here.policies, identity, acl }
+    return { identityPolicies: here.policies, acl }
   }
 
   /** Policies of groups in namespaces below the token's. docs/contract/namespaces.md#isolation */
-  #policiesBelow({ namespace }: Token, { policiesByNamespace }: Identity): PolicySet[] {
+  #policiesBelow({ namespace }: Pick<Token, 'namespace'>, { policiesByNamespace }: Identity): PolicySet[] {
     const { namespaces } = this.#parts
     return policiesByNamespace.flatMap((set) => {
       const lower = namespaces.byId(set.namespace)

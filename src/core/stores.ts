@@ -203,7 +203,7 @@ async function openTokens(opened: Mounted) {
     }),
   )
   const spent = await openRequired('the keys of one-time logins', ReplayStore.open({ view, random, clock }))
-  const policies = await PolicyStore.open({ view: root.view('policy/'), clock, caches })
+  const policies = await PolicyStore.open({ view: root.view('policy/'), clock, caches, log })
   const cubbyholes = new Cubbyholes({
     names: await openRequired('the keys of cubbyholes', openNameKeys(view, random, 'cubbyhole-names')),
     mountOf: (namespace) => mounts.table.at(namespace, fixedPaths.cubbyhole),

@@ -7,12 +7,12 @@ import {
   requiredBit,
   resultantNames,
 } from './capabilities.ts'
-import type { Grants, ParameterRules } from './grants.ts'
+import { denyGrants, type Grants, type ParameterRules } from './grants.ts'
 import { parametersAllow, type Readings, type RequestFields } from './parameters.ts'
 import { compareRank, matches, type Pattern, patternOf, reachesBelow, SegmentedPath } from './pattern.ts'
 import type { ParsedPolicy, PolicyStanza } from './policy.ts'
 import { type PolicyRef, type Rule, RuleTable } from './rule-table.ts'
-import { fillTemplate, type TemplateContext } from './templates.ts'
+import { beginningOf, fillTemplate, type TemplateContext } from './templates.ts'
 
 export type { AclOperation } from './capabilities.ts'
 export type { PolicyRef } from './rule-table.ts'
@@ -74,6 +74,11 @@ export interface Acl {
    */
   mountAccess(prefix: string): boolean
   /**
+   * Policies with a rule that denies and that this caller's values cannot fill, so that everything is denied
+   * that its path could mean. docs/contract/tokens-and-policies.md#paths-in-rules
+   */
+  readonly unfilled: readonly PolicyRef[]
+  /**
    * When the Acl must be rebuilt, in milliseconds since the epoch. Undefined: valid until its policies or its
    * context change.
    */
@@ -94,6 +99,7 @@ export const rootAcl: Acl = {
   capabilities: () => ['root'],
   resultant: () => ({ root: true }),
   mountAccess: () => true,
+  unfilled: [],
   validUntil: undefined,
 }
 
@@ -134,6 +140,7 @@ const ruleOf = (pattern: Pattern, grants: Grants, policy: PolicyRef): Rule => ({
 export function bindAcl({ table, conditional }: CompiledPolicies, context: TemplateContext): Acl {
   if (conditional.length === 0) return new RuleAcl(table)
   const rules: Rule[] = []
+  const closed: Closed[] = []
   let validUntil = Number.POSITIVE_INFINITY
   for (const { label, grants, expiresAt, policy } of conditional) {
     if (expiresAt !== undefined && expiresAt <= context.now) continue
@@ -142,16 +149,23 @@ export function bindAcl({ table, conditional }: CompiledPolicies, context: Templ
       rules.push(ruleOf(label.pattern, grants, policy))
       continue
     }
-    const path = fillTemplate(label.template, context)
-    if (path === undefined) continue
-    rules.push(ruleOf(patternOf(path), grants, policy))
+    const filled = fillTemplate(label.template, context)
+    if ('path' in filled) rules.push(ruleOf(patternOf(filled.path), grants, policy))
+    else if (filled.unfilled === 'unsafe' && grants.bits === 0)
+      closed.push({ beginning: beginningOf(label.template), policy })
+    else continue
     if (label.template.isTimed) validUntil = Math.min(validUntil, nextSecond(context.now))
   }
   const until = Number.isFinite(validUntil) ? validUntil : undefined
-  return rules.length === 0
-    ? new RuleAcl(table, undefined, until)
-    : new RuleAcl(table, atOnce(RuleTable.building(rules, table)), until)
+  const own = rules.length === 0 ? undefined : atOnce(RuleTable.building(rules, table))
+  return new RuleAcl(table, { own, closed, validUntil: until })
 }
+
+/** All paths with this beginning, of which an unfilled rule of the policy denies an unknown part. */
+type Closed = { readonly beginning: string; readonly policy: PolicyRef }
+
+/** A `+` at the end would be the first letter of a segment. */
+const patternOfClosed = (beginning: string): Pattern => patternOf(`${beginning.replace(/\+$/, '')}*`)
 
 const nextSecond = (now: number): number => (Math.floor(now / 1000) + 1) * 1000
 
@@ -160,16 +174,31 @@ class RuleAcl implements Acl {
   readonly #shared: RuleTable
   /** The caller's own rules. A rule whose pattern is also in the shared table is merged with that one. */
   readonly #own: RuleTable | undefined
+  readonly #closed: readonly Closed[]
 
-  constructor(shared: RuleTable, own?: RuleTable, validUntil?: number) {
+  constructor(
+    shared: RuleTable,
+    {
+      own,
+      closed = [],
+      validUntil,
+    }: { own?: RuleTable | undefined; closed?: readonly Closed[]; validUntil?: number | undefined } = {},
+  ) {
     this.#shared = shared
     this.#own = own
+    this.#closed = closed
     this.validUntil = validUntil
+  }
+
+  get unfilled(): readonly PolicyRef[] {
+    return this.#closed.map(({ policy }) => policy)
   }
 
   decide(request: AclRequest): Decision {
     const { operation, path, canonicalize } = request
     if (operation === 'help') return allowedPlain
+    if (this.#isClosed(isListing(operation) && !path.endsWith('/') ? `${path}/` : path, canonicalize))
+      return deniedPlain
     const rule = this.#ruleFor(operation, path)
     if (rule === undefined) return deniedPlain
     const canonicalPath = request.canonicalPath ?? canonicalize?.(path)
@@ -202,6 +231,14 @@ class RuleAcl implements Acl {
       .map(({ policy }) => policy)
   }
 
+  #isClosed(path: string, canonicalize: Canonicalize | undefined): boolean {
+    return this.#closed.some(
+      ({ beginning }) =>
+        matches(patternOfClosed(beginning), path) ||
+        (canonicalize !== undefined && matches(patternOfClosed(canonicalize(beginning)), canonicalize(path))),
+    )
+  }
+
   /** Whether a rule denies another spelling of the path and would decide if it named the canonical one. */
   #deniesSpelling(path: string, decided: Rule, canonicalize: Canonicalize): boolean {
     for (const table of [this.#shared, this.#own]) {
@@ -217,6 +254,7 @@ class RuleAcl implements Acl {
   }
 
   capabilities(path: string, canonicalize?: Canonicalize): string[] {
+    if (this.#isClosed(path, canonicalize)) return capabilityNames(0)
     const rule = this.#findListed(path)
     const bits = rule?.grants.bits ?? 0
     if (rule === undefined || canonicalize === undefined) return capabilityNames(bits)
@@ -232,13 +270,16 @@ class RuleAcl implements Acl {
     const exactPaths: JsonObject = Object.create(null)
     const globPaths: JsonObject = Object.create(null)
     for (const { pattern, grants } of this.#rules()) {
+      if (this.#isClosed(pattern.kind === 'exact' ? pattern.text : pattern.head, undefined)) continue
       if (pattern.kind === 'exact') exactPaths[pattern.text] = shownGrants(grants)
       if (pattern.kind === 'prefix') globPaths[pattern.head] = shownGrants(grants)
     }
+    for (const { beginning } of this.#closed) globPaths[beginning] = shownGrants(denyGrants)
     return { root: false, exact_paths: exactPaths, glob_paths: globPaths }
   }
 
   mountAccess(prefix: string): boolean {
+    if (this.#isClosed(prefix, undefined)) return false
     if (this.#bitsOf(prefix) !== 0) return true
     for (const { pattern, grants } of this.#rules())
       if (grants.bits !== 0 && reachesBelow(pattern, prefix)) return true

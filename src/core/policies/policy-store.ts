@@ -6,12 +6,13 @@ import { inTurns } from '../../lib/in-turns.ts'
 import { LongWork } from '../../lib/long-work.ts'
 import { formatTime } from '../../lib/time.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
+import type { CoreLog } from '../core-log.ts'
 import { CacheUse, type CacheUses } from '../cache-use.ts'
-import { type Acl, type CompiledPolicies, compilePolicies, rootAcl } from './acl.ts'
+import { type Acl, type CompiledPolicies, compilePolicies, type PolicyRef, rootAcl } from './acl.ts'
 import { BoundAcls } from './bound-acls.ts'
 import { defaultPolicyText, responseWrapping, responseWrappingText } from './builtin.ts'
 import { decodePolicyText, type ParsedPolicy, parsePolicy, policyBelow } from './policy.ts'
-import type { TemplateContext } from './templates.ts'
+import { beginningOf, type TemplateContext } from './templates.ts'
 
 /** `modified` is RFC 3339. */
 export type StoredPolicy = { readonly name: string; readonly text: string; readonly modified?: string }
@@ -20,6 +21,7 @@ export type PolicyStoreParts = {
   view: View
   clock: Clock
   caches?: CacheUses
+  log?: CoreLog
 }
 
 /** Policies that a caller's entity and groups add to those of its token. */
@@ -62,9 +64,13 @@ export class PolicyStore {
   >()
   readonly #bound = new BoundAcls()
   readonly #use: CacheUse
+  readonly #log: CoreLog | undefined
+  /** Policies whose unfilled rules were logged. */
+  readonly #reported = new LRUCache<string, true>({ max: 1000 })
   #generation = 0
 
-  constructor({ view, clock, caches }: PolicyStoreParts) {
+  constructor({ view, clock, caches, log }: PolicyStoreParts) {
+    this.#log = log
     this.#view = view
     this.#use = caches?.of('policies') ?? new CacheUse()
     this.#clock = clock
@@ -100,7 +106,7 @@ export class PolicyStore {
     if (isFixed(known)) throw refuse('invalid', `cannot update "${known}" policy`)
     if (text === '') throw refuse('invalid', "'policy' parameter not supplied or empty")
     const policy = decodePolicyText(text)
-    parsePolicy(policy)
+    const warnings = fillWarnings(parsePolicy(policy))
     try {
       await this.#view.update(`${namespace}/${known}`, (current) => ({
         ...recordOf(current),
@@ -109,7 +115,7 @@ export class PolicyStore {
     } finally {
       this.forget()
     }
-    return known === name.trim() ? [] : [`policy name was converted to ${known}`]
+    return known === name.trim() ? warnings : [`policy name was converted to ${known}`, ...warnings]
   }
 
   /** Does nothing if the policy does not exist. */
@@ -168,7 +174,19 @@ export class PolicyStore {
     else this.#use.hits += 1
     const compiled =
       known ?? (await this.#compiledOnce(key, [{ namespace, names: policyNames, prefix: '' }, ...more]))
-    return this.#bound.of(compiled, context)
+    const acl = this.#bound.of(compiled, context)
+    for (const policy of acl.unfilled) this.#reportUnfilled(policy)
+    return acl
+  }
+
+  #reportUnfilled({ name, namespace }: PolicyRef): void {
+    const key = `${namespace}/${name}`
+    if (this.#reported.has(key)) return
+    this.#reported.set(key, true)
+    this.#log?.warn(
+      { event: 'policy_unfilled', policy: name, namespace },
+      'a rule that denies cannot be filled with values of a caller: everything it could mean is denied',
+    )
   }
 
   /** Drops all cached copies, after a write that succeeded or whose outcome is unknown. */
@@ -267,6 +285,21 @@ export class PolicyStore {
 }
 
 const none: readonly PolicySet[] = []
+
+/** What the author of a policy should know about its templates. */
+function fillWarnings({ stanzas }: ParsedPolicy): string[] {
+  const beginnings = stanzas.flatMap(({ label, grants }) =>
+    'template' in label && grants.bits === 0 ? [beginningOf(label.template)] : [],
+  )
+  return [...new Set(beginnings)]
+    .slice(0, mostWarnings)
+    .map(
+      (beginning) =>
+        `a rule with a template denies: a caller whose value contains "/", "*", "+" or ".." is refused everything that begins with ${JSON.stringify(beginning)}`,
+    )
+}
+
+const mostWarnings = 20
 
 type NamedPolicy = { readonly namespace: string; readonly name: string; readonly prefix: string }
 

@@ -11,6 +11,7 @@ export const noRights: Acl = {
   capabilities: () => ['deny'],
   resultant: () => ({ root: false, exact_paths: {}, glob_paths: {} }),
   mountAccess: () => false,
+  unfilled: [],
   validUntil: undefined,
 }
 
@@ -25,6 +26,10 @@ export class RelativeAcl implements Acl {
   constructor(acl: Acl, prefix: string) {
     this.#acl = acl
     this.#prefix = prefix
+  }
+
+  get unfilled(): readonly PolicyRef[] {
+    return this.#acl.unfilled
   }
 
   get validUntil(): number | undefined {

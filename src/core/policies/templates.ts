@@ -31,6 +31,9 @@ export type TemplateContext = {
 
 type TemplateGroup = { readonly id: string; readonly name: string; readonly metadata?: Metadata }
 
+/** The text before the first value. */
+export const beginningOf = ({ literals }: Template): string => literals[0] ?? ''
+
 /** A path label with `{{ … }}`: literal pieces, and the names of the values between them. */
 export type Template = {
   readonly literals: readonly string[]
@@ -64,23 +67,22 @@ export function parseTemplate(label: string): Template | 'unbalanced' | undefine
   }
 }
 
-/**
- * Fills in the values. Undefined drops the stanza: if the caller has no entity, if a value is missing, or if
- * it contains `/`, `*` or `+`. docs/contract/tokens-and-policies.md#paths-in-rules
- */
-export function fillTemplate(
-  { literals, names, scope }: Template,
-  caller: TemplateContext,
-): string | undefined {
-  if (caller.entity === undefined) return undefined
+/** `missing`: the caller has no such value. `unsafe`: a value would change what the path around it means. */
+export type Filled = { readonly path: string } | { readonly unfilled: 'missing' | 'unsafe' }
+
+/** Fills in the values. docs/contract/tokens-and-policies.md#paths-in-rules */
+export function fillTemplate({ literals, names, scope }: Template, caller: TemplateContext): Filled {
+  if (caller.entity === undefined) return { unfilled: 'missing' }
   const context = scope === undefined ? caller : { ...caller, groups: caller.groupsOf?.(scope) }
-  let text = literals[0] ?? ''
+  let path = literals[0] ?? ''
+  let isUnsafe = false
   for (const [index, name] of names.entries()) {
     const value = namedValue(name, context)
-    if (value === undefined || /[/*+]/.test(value)) return undefined
-    text += value + (literals[index + 1] ?? '')
+    if (value === undefined) return { unfilled: 'missing' }
+    isUnsafe ||= /[/*+]/.test(value)
+    path += value + (literals[index + 1] ?? '')
   }
-  return text
+  return isUnsafe || path.split('/').includes('..') ? { unfilled: 'unsafe' } : { path }
 }
 
 function namedValue(name: string, { entity, groups = [], now }: TemplateContext): string | undefined {

@@ -52,7 +52,11 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       resources: jwtAuthResources({
         ...{ method, log, counter: metrics, policyExists: core.policyExists },
         issue: (login) => issueLogin(loginParts, login),
-        plan: (login) => planLogin(loginParts, login),
+        plan: async (login) => {
+          const plan = await planLogin(loginParts, login)
+          const warnings = await core.access.warningsOf(plan.draft, plan.login.identity)
+          return { ...plan, warnings: [...plan.warnings, ...warnings] }
+        },
       }),
       gauges: jwtGauges(method),
       beginCounters: (mount) => {

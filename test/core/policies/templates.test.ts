@@ -80,6 +80,69 @@ test.each([
   expect(acl.capabilities('plain')).toEqual(['read'])
 })
 
+const unsafe = [
+  { why: 'a slash', value: 'a/b' },
+  { why: 'a star', value: 'a*' },
+  { why: 'a plus', value: '+' },
+  { why: 'a segment of two dots', value: '..' },
+]
+
+test.each(unsafe)('$why in a value drops a rule that grants', ({ value }) => {
+  const rules = 'path "x/{{identity.entity.metadata.v}}/y" { capabilities = ["read"] }'
+  const acl = aclOf(`${rules} path "x/open" { capabilities = ["list"] }`, {
+    entity: { ...bob, metadata: { v: value } },
+  })
+
+  for (const path of ['x/', 'x/y', 'x/a/y', `x/${value}/y`]) expect(acl.capabilities(path)).toEqual(['deny'])
+  expect(acl.capabilities('x/open')).toEqual(['list'])
+  expect(acl.unfilled).toEqual([])
+})
+
+test.each(unsafe.flatMap((row) => ['["deny"]', '[]'].map((capabilities) => ({ ...row, capabilities }))))(
+  '$why in a value closes all that a rule with $capabilities could mean',
+  ({ value, capabilities }) => {
+    const denied = `path "x/own/{{identity.entity.metadata.v}}/*" { capabilities = ${capabilities} }`
+    const acl = aclOf(`path "*" { capabilities = ["read", "list", "sudo"] } ${denied}`, {
+      entity: { ...bob, metadata: { v: value } },
+    })
+
+    for (const path of ['x/own/', 'x/own/a', 'x/own/a/b', `x/own/${value}/b`]) {
+      expect(acl.capabilities(path)).toEqual(['deny'])
+      for (const operation of ['read', 'list'] as const)
+        expect(acl.decide({ operation, path })).toEqual({ allowed: false, sudo: false })
+    }
+    expect(acl.capabilities('x/own')).toEqual(['list', 'read', 'sudo'])
+    expect(acl.mountAccess('x/own/a/')).toBe(false)
+    expect(acl.unfilled).toEqual([{ name: 'p', namespace: 'root' }])
+    expect(acl.resultant()).toMatchObject({ glob_paths: { 'x/own/': { capabilities: ['deny'] } } })
+  },
+)
+
+test('what a rule could mean begins with its wildcards, and a list of it is closed too', () => {
+  const entity = { ...bob, metadata: { v: 'a*' } }
+  const all = 'path "*" { capabilities = ["read", "list"] }'
+  const closed = (label: string) => aclOf(`${all} path "${label}" { policy = "deny" }`, { entity })
+  const may = (label: string, path: string, operation: 'read' | 'list' = 'read') =>
+    closed(label).decide({ operation, path }).allowed
+
+  expect(may('s/+/{{identity.entity.metadata.v}}', 's/any/thing/deep')).toBe(false)
+  expect(may('s/+/{{identity.entity.metadata.v}}', 's/any')).toBe(true)
+  expect(may('s/{{identity.entity.metadata.v}}', 's', 'list')).toBe(false)
+  expect(may('s/{{identity.entity.metadata.v}}', 's')).toBe(true)
+  expect(may('{{identity.entity.metadata.v}}/s', 'anything')).toBe(false)
+  expect(may('s/+{{identity.entity.metadata.v}}', 's/x')).toBe(false)
+})
+
+test('an unfilled denial closes every spelling of a name', () => {
+  const canonicalize = (path: string) => path.toLowerCase()
+  const entity = { ...bob, metadata: { v: 'a*' } }
+  const denied = 'path "role/Ops-{{identity.entity.metadata.v}}" { policy = "deny" }'
+  const acl = aclOf(`path "*" { capabilities = ["read"] } ${denied}`, { entity })
+
+  expect(acl.decide({ operation: 'read', path: 'role/ops-1', canonicalize }).allowed).toBe(false)
+  expect(acl.capabilities('role/OPS-1', canonicalize)).toEqual(['deny'])
+})
+
 test('several templates may stand in one path, and wildcards around them stay wildcards', () => {
   const acl = aclOf(
     'path "secret/{{identity.entity.name}}/*" { capabilities = ["read"] }\n' +
