@@ -35,6 +35,8 @@ export type ServiceContext = {
   /** Counts a request; returns when to retry if it exceeds the rate limit. */
   meter(service: ServiceName): { retryAfterSeconds: number } | undefined
   note(entry: JournalEntry): void
+  /** Whether errors have no text. */
+  isSilent(): boolean
   guard: ConcurrencyGuard
 }
 
@@ -126,7 +128,11 @@ async function serve(
       return refuse(error)
     }
   }
-  const refuse = (error: ApiError): Reply => {
+  const refuse = (failure: ApiError): Reply => {
+    const { status, code, headers, details } = failure
+    const error = context.isSilent()
+      ? new ApiError(status, code, '', { headers, ...(details && { details }) })
+      : failure
     const reply = service.refusal(error, call)
     return { ...reply, headers: { ...reply.headers, ...error.headers } }
   }

@@ -69,6 +69,7 @@ export const settingsFields = z.strictObject({
     .describe(
       'secrets of service principals cannot be changed: where the application does not say, or whatever it says',
     ),
+  isSilent: z.boolean().default(false).describe('errors have a status and codes, but no text'),
   requireServiceManagementReference: z.boolean().default(false),
   directoryPermissions: z
     .union([z.enum(['All', 'OwnedBy', 'None']), z.array(z.string())])

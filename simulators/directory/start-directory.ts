@@ -73,6 +73,7 @@ export async function startDirectory(options: DirectoryOptions = {}): Promise<Di
     }),
     meter: makeRateMeter(() => settings.rateLimits, now),
     note: journal.note,
+    isSilent: () => settings.isSilent,
     guard: makeConcurrencyGuard(() => settings.strictConcurrency),
   }
 

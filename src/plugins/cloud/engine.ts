@@ -12,7 +12,7 @@ import type { Random } from '../../lib/random.ts'
 import { readCertificate } from './certificates/read-certificate.ts'
 import { UnusableCertificate } from './certificates/unusable-certificate.ts'
 import { changedConfig, type ConfigContext, type ConfigInput } from './config/config.ts'
-import { type ConfigRecord, hasSameCredential } from './config/config-record.ts'
+import { type ConfigRecord, discardedRotation } from './config/config-record.ts'
 import { CloudCredentials, type CloudCredentialsParts } from './credentials/cloud-credentials.ts'
 import { credentialTypeOf } from './federation/federated-role.ts'
 import { FederatedCredentials } from './federation/federated-credentials.ts'
@@ -37,7 +37,7 @@ import { RootSecretUsers } from './root-rotation/root-secret-users.ts'
 import type { RotationLog } from './root-rotation/complete-rotation.ts'
 import { removalOfPending } from './root-rotation/pending-secret.ts'
 import { rotateRoot } from './root-rotation/rotate-root.ts'
-import type { OperatorSettings } from './config/effective-settings.ts'
+import { hasSameCredential, type OperatorSettings } from './config/effective-settings.ts'
 import { openUpstream, type UpstreamParts } from './upstream/index.ts'
 import { StaticRoles, type StaticTimes } from './static-roles/static-roles.ts'
 import { openTokenExchange } from './upstream/token-exchange.ts'
@@ -220,9 +220,10 @@ export class CloudEngine implements AsyncDisposable {
   }
 
   /**
-   * If the credential changes, the pending secret is removed. docs/contract/cloud.md#writing-a-configuration
+   * If the credential changes, the pending secret is removed, of which the returned warning tells.
+   * docs/contract/cloud.md#writing-a-configuration
    */
-  async putConfig(mount: Mount, input: ConfigInput): Promise<void> {
+  async putConfig(mount: Mount, input: ConfigInput): Promise<string[]> {
     const { clock, operator } = this.#parts
     const state = this.stateOf(mount)
     const now = clock.now()
@@ -230,12 +231,10 @@ export class CloudEngine implements AsyncDisposable {
     const context = { operator, now, isHostOffered, certificate: await certificateIn(input, now) }
     const changed = (before: ConfigRecord | undefined) => changedConfig(before, input, context)
     await this.#checkIdentityTokens(mount, changed(await state.findConfig()))
-    await this.#changeConfig(state, (before) => {
+    return await this.#changeConfig(state, (before) => {
       const config = changed(before)
-      return {
-        config,
-        drops: before !== undefined && !hasSameCredential(before, config) ? before : undefined,
-      }
+      const isKept = before !== undefined && hasSameCredential(before, config, operator)
+      return { config, drops: isKept ? undefined : before }
     })
   }
 
@@ -256,32 +255,38 @@ export class CloudEngine implements AsyncDisposable {
   }
 
   /** docs/contract/cloud.md#deleting-a-configuration */
-  deleteConfig(mount: Mount): Promise<void> {
+  deleteConfig(mount: Mount): Promise<string[]> {
     return this.#changeConfig(this.stateOf(mount), (before) =>
       before === undefined ? 'keep' : { config: undefined, drops: before },
     )
   }
 
-  /** Writes a configuration, and removes the pending secret of `drops`, which will never be promoted. */
+  /**
+   * Writes a configuration, and removes the pending secret of `drops`, which will never be promoted. Returns a
+   * warning if there is one.
+   */
   async #changeConfig(
     state: MountState,
     change: (
       before: ConfigRecord | undefined,
     ) => { config: ConfigRecord | undefined; drops: ConfigRecord | undefined } | 'keep',
-  ): Promise<void> {
+  ): Promise<string[]> {
     let dropped: readonly string[] = []
+    let warnings: string[] = []
     try {
       await state.changeConfig((before) => {
         const changed = change(before)
         if (changed === 'keep') return 'keep'
         const gone = removalOfPending(state, changed.drops)
         dropped = gone.ids
+        warnings = discardedRotation(changed.drops)
         return { config: changed.config, alongside: gone.entries }
       })
     } finally {
       // a failed write may be stored
       await state.intents.undo(dropped)
     }
+    return warnings
   }
 
   /** docs/contract/cloud.md#identity */
@@ -301,7 +306,7 @@ export class CloudEngine implements AsyncDisposable {
   }
 
   /** docs/contract/cloud.md#root-rotation */
-  rotateRoot(mount: Mount, correlationId: string): Promise<void> {
+  rotateRoot(mount: Mount, correlationId: string): Promise<string[]> {
     return rotateRoot(this.#work(mount, correlationId))
   }
 

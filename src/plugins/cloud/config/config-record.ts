@@ -117,17 +117,14 @@ export const emptyConfig: ConfigRecord = {
   client_secret_key_id: '',
 }
 
-/** What decides which root credential a configuration signs in with. */
-type SignInFields = Pick<
-  ConfigRecord,
-  'tenant_id' | 'client_id' | 'client_secret' | 'environment' | 'certificate'
->
-
-/** Whether two configurations sign in with the same root credential. */
-export const hasSameCredential = (a: SignInFields, b: SignInFields): boolean =>
-  (['tenant_id', 'client_id', 'client_secret', 'environment'] as const).every(
-    (name) => a[name] === b[name],
-  ) && a.certificate?.thumbprint_sha256 === b.certificate?.thumbprint_sha256
+/** Tells that a write discards the secret or certificate that `rotate-root` added to a configuration. */
+export const discardedRotation = ({
+  pending,
+  pending_certificate,
+}: Pick<ConfigRecord, 'pending' | 'pending_certificate'> = {}): string[] =>
+  pending === undefined && pending_certificate === undefined
+    ? []
+    : ['a rotation of the root credential was in progress, which this write discards']
 
 /** Reads a stored configuration. Keeps fields of later versions. Throws kind `internal`. */
 export function readConfigRecord(stored: unknown): ConfigRecord {

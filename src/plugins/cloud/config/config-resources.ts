@@ -17,19 +17,15 @@ export const configResources = (engine: CloudEngine, names: FieldNames): Resourc
       handle: async ({ mount }) => ({ data: shownConfig(await engine.stateOf(mount).findConfig(), names) }),
     },
     write: {
-      summary: 'Change the configuration',
+      summary: 'Change the configuration; warns if that discards a rotation in progress',
+      statuses: [204, 200],
       input: configFields,
-      handle: async ({ mount, input }) => {
-        await engine.putConfig(mount, input)
-        return undefined
-      },
+      handle: async ({ mount, input }) => withWarnings(await engine.putConfig(mount, input)),
     },
     delete: {
       summary: 'Delete the configuration',
-      handle: async ({ mount }) => {
-        await engine.deleteConfig(mount)
-        return undefined
-      },
+      statuses: [204, 200],
+      handle: async ({ mount }) => withWarnings(await engine.deleteConfig(mount)),
     },
   }),
   resource('/config/identity', {
@@ -60,13 +56,13 @@ export const configResources = (engine: CloudEngine, names: FieldNames): Resourc
     help: 'Rotation of the root secret.',
     write: {
       summary: 'Rotate the root secret; the new secret is used once it works',
-      handle: async ({ mount, call }) => {
-        await engine.rotateRoot(mount, call.requestId)
-        return undefined
-      },
+      statuses: [204, 200],
+      handle: async ({ mount, call }) => withWarnings(await engine.rotateRoot(mount, call.requestId)),
     },
   }),
 ]
+
+const withWarnings = (warnings: string[]) => (warnings.length === 0 ? undefined : { warnings })
 
 /** The example of a mount of type `azure` lacks fields that were never sent. */
 const exampleFor = ({ type }: FieldNames, whole: object): object =>

@@ -1,16 +1,15 @@
 import { z } from 'zod'
 import { fail, refuse } from '../../../errors.ts'
 import { boolField, durationField, stringField } from '../../../lib/fields.ts'
-import {
-  type ConfigRecord,
-  defaultRootPasswordTtl,
-  emptyConfig,
-  hasSameCredential,
-  laterFields,
-} from './config-record.ts'
+import { type ConfigRecord, defaultRootPasswordTtl, emptyConfig, laterFields } from './config-record.ts'
 import { parseCron } from '../root-rotation/cron.ts'
 import type { FieldNames } from '../field-names.ts'
-import { type OperatorSettings, signInValues, unknownEnvironment } from './effective-settings.ts'
+import {
+  hasSameCredential,
+  type OperatorSettings,
+  signInValues,
+  unknownEnvironment,
+} from './effective-settings.ts'
 import { authTypes, isAuthType, isEnvironmentName } from '../upstream/index.ts'
 import type { ClientCertificate } from '../certificates/client-certificate.ts'
 import { UnusableCertificate } from '../certificates/unusable-certificate.ts'
@@ -29,7 +28,7 @@ import {
 export const configFields = z.object({
   subscription_id: stringField.optional().describe('Subscription in which role names are looked up'),
   tenant_id: stringField.optional().describe('Tenant the root credential belongs to'),
-  environment: stringField.optional().describe('Name of the cloud; by default the public one'),
+  environment: stringField.optional().describe('Name of the cloud; empty: the public one'),
   client_id: stringField.optional().describe('Client id of the root credential'),
   client_secret: stringField
     .optional()
@@ -156,10 +155,10 @@ export function changedConfig(
   if (certificate instanceof UnusableCertificate)
     throw refuse('invalid', `client_certificate: ${certificate.message}`)
   checkNeeds(merged, operator)
-  if (sent.environment !== undefined && !isEnvironmentName(sent.environment))
+  if (sent.environment && !isEnvironmentName(sent.environment))
     throw fail('invalid', unknownEnvironment(sent.environment))
   checkRotationJob(merged, operator)
-  const changed = withoutStaleFields(before, merged)
+  const changed = withoutStaleFields(before, merged, operator)
   return hasSameRotation(kept, changed)
     ? { ...changed, rotation_counts_from: countsFrom }
     : { ...changed, rotation_counts_from: now }
@@ -309,8 +308,12 @@ const hasSameRotation = (before: ConfigRecord, after: ConfigRecord): boolean =>
   before.rotation_period === after.rotation_period
 
 /** Drops the key id, the end and the pending successor of a secret if the root credential changes. */
-function withoutStaleFields(before: ConfigRecord | undefined, merged: ConfigRecord): ConfigRecord {
-  if (before !== undefined && hasSameCredential(before, merged)) return merged
+function withoutStaleFields(
+  before: ConfigRecord | undefined,
+  merged: ConfigRecord,
+  operator: OperatorSettings,
+): ConfigRecord {
+  if (before !== undefined && hasSameCredential(before, merged, operator)) return merged
   const {
     pending: _pending,
     pending_certificate: _certificate,

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { fail, refuse } from '../../../errors.ts'
 import { type ClientCertificate, hasEnded } from '../certificates/client-certificate.ts'
 import { chooseCredential, type SignInValues } from '../sign-in/choose-credential.ts'
@@ -49,6 +50,24 @@ export const signInValues = (
   tokenFile: operator.federatedTokenFile,
   isHostOffered,
 })
+
+/** What decides which root credential a configuration signs in with. */
+type SignInFields = Pick<
+  ConfigRecord,
+  'tenant_id' | 'client_id' | 'client_secret' | 'environment' | 'certificate'
+>
+
+/** Whether two configurations sign in with the same root credential: their effective values count. */
+export const hasSameCredential = (a: SignInFields, b: SignInFields, operator: OperatorSettings): boolean => {
+  const [one, other] = [a, b].map((config) => ({
+    tenant: (operator.tenantId ?? config.tenant_id).toLowerCase(),
+    client: (operator.clientId ?? config.client_id).toLowerCase(),
+    secret: operator.clientSecret ?? config.client_secret,
+    certificate: (operator.certificate ?? config.certificate)?.thumbprint_sha256,
+    environment: findEnvironment(operator.environment ?? (config.environment || undefined))?.name,
+  }))
+  return isDeepStrictEqual(one, other)
+}
 
 /** In place of a certificate that has ended, the one that an operator was to upload is used. */
 export function withLiveCertificate(config: ConfigRecord | undefined, now: number): ConfigRecord | undefined {

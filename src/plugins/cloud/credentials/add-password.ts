@@ -2,7 +2,13 @@ import { refuse } from '../../../errors.ts'
 import { undoAfterFailure } from '../intents/undo-after-failure.ts'
 import type { Intent } from '../intents/intent.ts'
 import { wasRemoved } from '../upstream/removal.ts'
-import { type AddedPassword, classify, UpstreamError } from '../upstream/index.ts'
+import {
+  type AddedPassword,
+  classify,
+  type PasswordCredential,
+  tooManyPasswords,
+  UpstreamError,
+} from '../upstream/index.ts'
 import { displayNameOf, principalPasswordName } from '../upstream/object-names.ts'
 import { orRefuse, type UpstreamWork } from '../upstream-work.ts'
 
@@ -53,9 +59,13 @@ async function tryToAdd(
     upstream.untilReplicated('addApplicationPassword', call, (again) =>
       upstream.directory.addApplicationPassword(objectId, { displayName, endDateTime: wish.end() }, again),
     )
+  let held = 0
   try {
     const password = await add().catch(async (error: unknown) => {
-      if (!isLimit(error) || (await removeExpired(objectId, work)) === 0) throw error
+      if (!mayBeFull(error)) throw error
+      const { passwordCredentials } = await upstream.directory.getApplication(objectId, call)
+      held = passwordCredentials.length
+      if ((await removeExpired(objectId, passwordCredentials, work)) === 0) throw error
       return add()
     })
     await state.intents.amend(intent, { key_id: password.keyId })
@@ -63,28 +73,23 @@ async function tryToAdd(
   } catch (error) {
     await undoAfterFailure(state.intents, [intent], { error, made: false })
     if (error instanceof UpstreamError && error.lost) return { lost: error }
-    if (isLimit(error))
-      throw refuse('invalid', 'error updating credentials: maximum number of Application passwords reached', {
-        cause: error,
-      })
+    const text = 'error updating credentials: maximum number of Application passwords reached'
+    if (isFull(error)) throw refuse('invalid', text, { cause: error })
+    if (mayBeFull(error) && held >= fewestPasswords)
+      throw refuse('invalid', `${text}: ${error.message}`, { cause: error })
     return orRefuse('error updating credentials', Promise.reject(error))
   }
 }
 
-const tooManyPasswords = [
-  'size of the object has exceeded its limit',
-  'you can only add a maximum of',
-  'credential limit has been reached',
-]
+/** The fewest passwords that fill an application: two, if people with personal accounts may sign in to it. */
+const fewestPasswords = 2
 
-/**
- * Whether the application has no room for another password. Other limits of the tenant, on lifetimes and
- * objects, have texts of their own.
- */
-const isLimit = (error: unknown): boolean =>
-  error instanceof UpstreamError &&
-  classify(error).kind === 'limit' &&
-  tooManyPasswords.some((text) => error.text.toLowerCase().includes(text))
+const isFull = (error: unknown): error is UpstreamError =>
+  error instanceof UpstreamError && tooManyPasswords.some((code) => code === error.code)
+
+/** Whether the application may have no room for another password: the directory has other codes for that, too. */
+const mayBeFull = (error: unknown): error is UpstreamError =>
+  isFull(error) || (error instanceof UpstreamError && classify(error).kind === 'refused')
 
 /** The display names of all passwords that the engine adds begin with this. */
 const ownPrefix = principalPasswordName('')
@@ -93,9 +98,12 @@ const ownPrefix = principalPasswordName('')
  * Makes room by removing expired passwords that the engine added. Returns how many were removed.
  * docs/contract/cloud.md#passwords-on-an-application
  */
-async function removeExpired(objectId: string, { upstream, call, clock }: AddingWork): Promise<number> {
+async function removeExpired(
+  objectId: string,
+  passwordCredentials: readonly PasswordCredential[],
+  { upstream, call, clock }: AddingWork,
+): Promise<number> {
   let removed = 0
-  const { passwordCredentials } = await upstream.directory.getApplication(objectId, call)
   for (const { keyId, displayName = '', endDateTime } of passwordCredentials) {
     if (
       !displayName.startsWith(ownPrefix) ||

@@ -5,14 +5,12 @@ import {
   type PreflightContext,
 } from '../config/preflight-context.ts'
 import type { FederatedCredential } from '../upstream/directory-api.ts'
+import { mostTrusts } from '../upstream/index.ts'
 import { isGone } from '../upstream/removal.ts'
 import { forEachOf } from '../upstream-work.ts'
 import { credentialTypeOf } from './federated-role.ts'
 import { identityTokenUse } from './identity-token-use.ts'
 import { trustName } from './trust.ts'
-
-/** Trusts of an application. The directory refuses further ones. */
-const mostTrusts = 20
 
 /**
  * Undefined if no federated role has an application whose trust the engine keeps.

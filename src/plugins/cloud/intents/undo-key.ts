@@ -46,7 +46,18 @@ export async function undoKey(intent: KeyIntent, undoing: KeyUndo): Promise<Undo
     await attempt.amend({ key_id: keyId })
   }
   const proof = await possessionProof(applicationId, current, clock)
-  await wasRemoved(upstream.directory.removeKey(applicationId, { keyId, proof }, call))
+  try {
+    await wasRemoved(upstream.directory.removeKey(applicationId, { keyId, proof }, call))
+  } catch (error) {
+    if (!(error instanceof UpstreamError) || classify(error).kind !== 'refused') throw error
+    // whether the key is there at all remains unknown
+    if ((await keysOf(applicationId, undoing)) !== undefined) throw error
+    return leave(
+      intent,
+      undoing,
+      'the directory refuses its removal, and the root may not read its application',
+    )
+  }
   return done
 }
 

@@ -1,6 +1,7 @@
 import type { ViewEntry } from '../../../core/barrier/view.ts'
 import type { LogLine } from '../../../lib/log-fields.ts'
-import { type ConfigRecord, hasSameCredential, type PendingSecret } from '../config/config-record.ts'
+import type { ConfigRecord, PendingSecret } from '../config/config-record.ts'
+import { hasSameCredential } from '../config/effective-settings.ts'
 import { type UpstreamCall, UpstreamError } from '../upstream/index.ts'
 import { isGone } from '../upstream/removal.ts'
 import type { ReadyUpstream } from '../mount-state.ts'
@@ -111,7 +112,8 @@ async function promote(
 ): Promise<boolean> {
   let isPromoted = false
   await state.changeConfig((before) => {
-    isPromoted = before?.pending?.key_id === pending.key_id && hasSameCredential(before, config)
+    isPromoted =
+      before?.pending?.key_id === pending.key_id && hasSameCredential(before, config, state.operator)
     if (!isPromoted || before === undefined) return 'keep'
     return { config: promoted(before, pending), alongside: removals.map(({ entry }) => entry) }
   })

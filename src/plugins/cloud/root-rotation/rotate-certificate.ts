@@ -4,9 +4,9 @@ import { makeCertificate } from '../certificates/make-certificate.ts'
 import {
   type ConfigRecord,
   defaultRootPasswordTtl,
-  hasSameCredential,
   type PendingCertificate,
 } from '../config/config-record.ts'
+import { hasSameCredential } from '../config/effective-settings.ts'
 import { mayComeLate } from '../intents/undo-after-failure.ts'
 import { possessionProof } from '../sign-in/assertions.ts'
 import { callerError, classify, UpstreamError } from '../upstream/index.ts'
@@ -96,7 +96,7 @@ async function storePending(
   const { id, entry } = state.intents.recordEntry(keyRemoval('rootKey', pending), tenant)
   try {
     await state.changeConfig((before) => {
-      if (before === undefined || !hasSameCredential(before, read))
+      if (before === undefined || !hasSameCredential(before, read, state.operator))
         throw fail('unavailable', 'the configuration was changed meanwhile')
       return {
         config: { ...before, pending_certificate: pending, rotation_counts_from: pending.created },

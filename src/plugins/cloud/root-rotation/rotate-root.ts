@@ -4,10 +4,10 @@ import {
   type ConfigRecord,
   configIsNil,
   defaultRootPasswordTtl,
-  hasSameCredential,
+  discardedRotation,
   type PendingSecret,
 } from '../config/config-record.ts'
-import { signInValues, suppliesCredential } from '../config/effective-settings.ts'
+import { hasSameCredential, signInValues, suppliesCredential } from '../config/effective-settings.ts'
 import { chooseType } from '../sign-in/choose-credential.ts'
 import { undoAfterFailure } from '../intents/undo-after-failure.ts'
 import type { MountState } from '../mount-state.ts'
@@ -20,15 +20,16 @@ import type { RotationWork } from './rotation-work.ts'
 
 /**
  * Adds the next root secret or certificate and stores it as pending. The current one stays in use until the new
- * one works. docs/contract/cloud.md#root-rotation
+ * one works. Returns a warning if it replaces one that is pending. docs/contract/cloud.md#root-rotation
  */
-export function rotateRoot(work: RotationWork): Promise<void> {
+export function rotateRoot(work: RotationWork): Promise<string[]> {
   const { state } = work
   return state.inRotationTurn(async () => {
     const config = await state.findConfig()
     if (config === undefined) throw configIsNil()
     const type = rotatable(config, state)
     await (type === 'certificate' ? rotateCertificate(config, work) : rotateSecret(config, work))
+    return discardedRotation(config)
   })
 }
 
@@ -107,7 +108,7 @@ async function storePending(
   try {
     await state.changeConfig((before) => {
       // an operator wrote another credential in the meantime
-      if (before === undefined || !hasSameCredential(before, read))
+      if (before === undefined || !hasSameCredential(before, read, state.operator))
         throw fail('unavailable', 'the configuration was changed meanwhile')
       return {
         config: { ...before, pending, rotation_counts_from: pending.created },

@@ -1,5 +1,5 @@
 import { fail, refuse, type ServiceError } from '../../../errors.ts'
-import { missingPermissions, ownershipAdvice } from './permissions.ts'
+import { hasPermissions, missingPermissions, ownershipAdvice } from './permissions.ts'
 import { assertionCodes } from './sign-in-refusals.ts'
 import {
   noMetadata,
@@ -20,6 +20,7 @@ import {
  * - `policy`: a policy of the tenant or a lock on the object forbids it
  * - `credential`: the root credential is not accepted
  * - `throttled`: too many requests
+ * - `refused`: the service does not accept the request, which says what a role or the configuration says
  * - `final`: anything else
  */
 export type ErrorClass = {
@@ -32,6 +33,7 @@ export type ErrorClass = {
     | 'policy'
     | 'credential'
     | 'throttled'
+    | 'refused'
     | 'final'
   /** The permission to grant, for `denied`. */
   readonly permission?: string
@@ -40,7 +42,8 @@ export type ErrorClass = {
 }
 
 /**
- * A row of the table. Every condition that is set must hold. `text` is lower-case, anywhere in the message.
+ * A row of the table. Every condition that is set must hold. None looks at the text of an error, which is prose and
+ * changes: where status and code do not tell, the call looks at the object itself and adds a code of ours.
  */
 type Row = {
   kind: ErrorClass['kind']
@@ -48,7 +51,10 @@ type Row = {
   service?: UpstreamService
   status?: number
   code?: string
-  text?: string
+  /** Whether the token has the permissions that the call needs. */
+  isPermitted?: true
+  /** What it was if no retry has succeeded. */
+  afterwards?: 'refused' | 'denied'
   advice?: string
 }
 
@@ -65,21 +71,6 @@ const replicationSteps = [
   'addNewApplicationPassword',
   'putFederatedCredential',
 ] as const
-
-/**
- * Texts with which the directory reports that an object is not replicated yet, whatever the code. The list is
- * not complete: users keep finding more. docs/contract/cloud.md#service-principals
- */
-const replicationTexts = [
-  'local tenant',
-  'does not reference a valid application object',
-  'propagation',
-  'please try again',
-  'could not find',
-  'not found',
-  'does not exist',
-  'reference-property',
-]
 
 /**
  * The login service does not accept the secret, client or tenant (yet, or any longer).
@@ -107,6 +98,8 @@ export const lockCodes = [
 
 /** Our code, next to the directory's, for a group with dynamic membership. */
 export const dynamicGroup = 'dynamic_membership'
+/** Our code for a group that is synchronized from on-premises. */
+export const onPremisesGroup = 'on_premises'
 /** Our code for a role-assignable group. */
 export const roleAssignableGroup = 'role_assignable'
 export const dynamicGroupAdvice =
@@ -142,29 +135,35 @@ const policyRows: readonly Row[] = [
         'an instance property lock protects the secrets of this service principal: turn servicePrincipalLockConfiguration of its application off',
     }),
   ),
-  ...[
-    { code: 'ServiceManagementReferenceRequired' },
-    { status: 400, text: 'servicemanagementreference' },
-  ].map(
-    (row): Row => ({
-      ...row,
-      kind: 'policy',
-      steps: ['createApplication'],
-      advice:
-        "the tenant requires a service management reference (a GUID) on each application: set the mount option 'service_management_reference'",
-    }),
-  ),
-  { kind: 'policy', service: 'directory', code: dynamicGroup, advice: dynamicGroupAdvice },
   {
     kind: 'policy',
-    steps: ['addGroupMember', 'removeGroupMember'],
-    text: 'on-premises mastered',
-    advice: onPremisesGroupAdvice,
+    code: 'ServiceManagementReferenceRequired',
+    steps: ['createApplication'],
+    advice:
+      "the tenant requires a service management reference (a GUID) on each application: set the mount option 'service_management_reference'",
   },
+  { kind: 'policy', service: 'directory', code: dynamicGroup, advice: dynamicGroupAdvice },
+  { kind: 'policy', service: 'directory', code: onPremisesGroup, advice: onPremisesGroupAdvice },
 ]
 
+/** Reads of one object by its id. */
+const lookups = [
+  'getApplication',
+  'getApplicationKeys',
+  'getServicePrincipal',
+  'findServicePrincipal',
+  'findResource',
+  'getGroup',
+] as const
+
+/** Our code for an application without room for another trust. */
+export const tooManyTrusts = 'too_many_trusts'
+export const mostTrusts = 20
+/** The codes for an application without room for another password. */
+export const tooManyPasswords = ['Directory_ResourceSizeExceeded', 'TooManyAppPasswords'] as const
+
 /**
- * The first matching row decides. Status and code are the primary signals, texts the fallback.
+ * The first matching row decides.
  * docs/contract/cloud.md#service-principals, docs/contract/cloud.md#passwords-on-an-application,
  * docs/contract/cloud.md#revocation, simulators/directory/README.md.
  */
@@ -178,41 +177,39 @@ const rows: readonly Row[] = [
 
   { kind: 'limit', code: 'Directory_QuotaExceeded' },
   { kind: 'limit', code: 'RoleAssignmentLimitExceeded' },
-  { kind: 'limit', steps: passwordSteps, text: 'size of the object has exceeded its limit' },
-  { kind: 'limit', steps: passwordSteps, text: 'you can only add a maximum of' },
-  { kind: 'limit', steps: passwordSteps, text: 'credential limit has been reached' },
-
-  { kind: 'limit', steps: ['putFederatedCredential'], status: 400, text: 'maximum number' },
+  ...tooManyPasswords.map((code): Row => ({ kind: 'limit', steps: passwordSteps, code })),
+  {
+    ...{ kind: 'limit', steps: ['putFederatedCredential'], code: tooManyTrusts },
+    advice: `an application has at most ${mostTrusts} federated credentials: remove one`,
+  },
   {
     ...{ kind: 'policy', steps: ['putFederatedCredential'], status: 409 },
     code: 'Request_MultipleObjectsWithSameKeyValue',
     advice: 'another federated credential of the application has this issuer and subject: remove it',
   },
 
-  { kind: 'done', steps: ['addGroupMember'], status: 400, text: 'references already exist' },
-  { kind: 'done', steps: ['assignAppRole'], status: 400, text: 'already exists' },
-  { kind: 'done', steps: passwordSteps, text: 'no password credential found with keyid' },
-  { kind: 'done', steps: ['removeKey'], text: 'no key credential found' },
-  { kind: 'done', steps: ['removeKey'], text: 'no credentials found to be removed' },
   { kind: 'done', steps: ['deleteRoleAssignment'], status: 404 },
 
   { kind: 'retry', service: 'directory', status: 409, code: 'Directory_ConcurrencyViolation' },
   { kind: 'retry', steps: replicationSteps, status: 404 },
   // the name belongs to a principal that is not visible yet, or not deleted everywhere yet
-  {
-    kind: 'retry',
-    steps: ['createServicePrincipal'],
-    status: 409,
-    code: 'Request_MultipleObjectsWithSameKeyValue',
-  },
-  { kind: 'retry', steps: ['createServicePrincipal'], text: 'is already in use' },
+  { kind: 'retry', steps: ['createServicePrincipal'], status: 409 },
+  // the request names nothing but the application, which was made a moment ago
   { kind: 'retry', steps: ['createServicePrincipal'], status: 400, code: 'NoBackingApplicationObject' },
-  ...replicationTexts.map((text): Row => ({ kind: 'retry', steps: replicationSteps, text })),
+  {
+    ...{ kind: 'retry', steps: ['createServicePrincipal'], status: 400, code: 'Request_BadRequest' },
+    afterwards: 'refused',
+  },
+  {
+    ...{ kind: 'retry', steps: ['createServicePrincipal'], status: 403, isPermitted: true },
+    afterwards: 'denied',
+  },
   { kind: 'retry', steps: ['putRoleAssignment'], code: 'PrincipalNotFound' },
   { kind: 'retry', steps: ['addGroupMember', 'assignAppRole'], status: 404 },
 
   { kind: 'gone', service: 'directory', status: 404 },
-  { kind: 'gone', service: 'directory', status: 400, text: 'invalid object identifier' },
+  // what the directory does not accept as an id names no object
+  { kind: 'gone', service: 'directory', status: 400, steps: lookups },
   { kind: 'gone', service: 'resource-manager', status: 404 },
   { kind: 'gone', service: 'resource-manager', code: 'RoleDefinitionDoesNotExist' },
   { kind: 'gone', service: 'resource-manager', code: 'InvalidSubscriptionId' },
@@ -221,24 +218,37 @@ const rows: readonly Row[] = [
 
   { kind: 'denied', service: 'directory', status: 403 },
   { kind: 'denied', service: 'resource-manager', status: 403 },
+
+  { kind: 'credential', service: 'login', status: 401 },
+  { kind: 'refused', status: 400 },
+  { kind: 'refused', status: 409 },
+  { kind: 'refused', status: 422 },
 ]
 
 /**
  * Classifies an error. A lost answer is always `final`: `UpstreamError.lost` tells the caller to look first.
+ * `isOver`: there will be no retry.
  */
-export function classify(error: UpstreamError, step: UpstreamOperation = error.operation): ErrorClass {
+export function classify(
+  error: UpstreamError,
+  step: UpstreamOperation = error.operation,
+  { isOver = false } = {},
+): ErrorClass {
   if (error.lost) return { kind: 'final' }
-  const text = error.text.toLowerCase()
   const found = rows.find(
     (row) =>
       (row.steps === undefined || row.steps.includes(step)) &&
       (row.service === undefined || row.service === error.service) &&
       (row.status === undefined || row.status === error.status) &&
       (row.code === undefined || row.code === error.code || error.details.includes(row.code)) &&
-      (row.text === undefined || (error.status < 500 && text.includes(row.text))),
+      (row.isPermitted === undefined || hasPermissions(step, error.granted)),
   )
-  if (found?.kind !== 'denied')
-    return { kind: found?.kind ?? 'final', ...(found?.advice === undefined ? {} : { advice: found.advice }) }
+  const kind = (isOver ? found?.afterwards : undefined) ?? found?.kind ?? 'final'
+  if (kind === 'denied') return denied(error, step)
+  return { kind, ...(found?.advice === undefined ? {} : { advice: found.advice }) }
+}
+
+function denied(error: UpstreamError, step: UpstreamOperation): ErrorClass {
   const permission = missingPermission(error, step)
   const advice = ownershipAdvice(step)
   return {
@@ -248,7 +258,7 @@ export function classify(error: UpstreamError, step: UpstreamOperation = error.o
   }
 }
 
-/** Resource Manager names the missing action; the directory does not. */
+/** Resource Manager names the missing action, for people to read; the directory does not. */
 function missingPermission(error: UpstreamError, step: UpstreamOperation): string | undefined {
   const named =
     error.service === 'resource-manager'
@@ -270,6 +280,7 @@ const fixableKinds: ReadonlySet<ErrorClass['kind']> = new Set([
   'limit',
   'policy',
   'credential',
+  'refused',
 ])
 const serviceNames: Record<UpstreamService, string> = {
   login: 'login service',
@@ -285,7 +296,7 @@ const throttlePauseSeconds = 10
  * docs/contract/cloud.md#service-principals.
  */
 export function callerError(error: UpstreamError, text = ''): ServiceError {
-  const { kind, permission, advice } = classify(error)
+  const { kind, permission, advice } = classify(error, error.operation, { isOver: true })
   const said = [text, error.message].filter((part) => part !== '').join(': ')
   const options = { cause: error, reason: `upstream_${kind}` }
   const missing = permission === undefined ? undefined : `missing permission: ${permission}`

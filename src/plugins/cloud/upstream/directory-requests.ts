@@ -1,6 +1,5 @@
 import type { z } from 'zod'
 import { type RequestKind, readAnswer, type UpstreamAnswer } from './answer.ts'
-import { classify } from './classification.ts'
 import { addedPasswordAnswer, isObjectId } from './directory-answers.ts'
 import type { AddedPassword, NewPassword } from './directory-api.ts'
 import { allPages } from './paging.ts'
@@ -41,7 +40,12 @@ export type DirectoryRequests = {
     passwordCredential: NewPassword,
     call: UpstreamCall,
   ): Promise<AddedPassword>
-  removePassword(operation: UpstreamOperation, path: string, keyId: string, call: UpstreamCall): Promise<void>
+  /** `isRemoved` looks whether the password exists, after a refusal. */
+  removePassword(
+    request: { readonly operation: UpstreamOperation; readonly path: string; readonly keyId: string },
+    call: UpstreamCall,
+    isRemoved: () => Promise<boolean>,
+  ): Promise<void>
 }
 
 /** `directoryBase` is without `/v1.0`. */
@@ -71,19 +75,34 @@ export const directoryRequests = (directoryBase: string, send: DirectorySend): D
       (answer, kind) => readAnswer(kind, answer, addedPasswordAnswer),
     ),
 
-  removePassword: (operation, path, keyId, call) =>
-    unlessDone(
+  removePassword: ({ operation, path, keyId }, call, isRemoved) =>
+    unlessSo(
       // repeatable: removing a password twice does no harm
       send({ operation, method: 'POST', path, body: { keyId }, repeatable: true }, call, () => undefined),
+      isRemoved,
     ),
 })
 
-/** Ignores the failure of a request that asks for what is so already. */
-export async function unlessDone(request: Promise<void>): Promise<void> {
+/**
+ * Ignores the refusal of a request that asks for what is so already. The directory says so in words only, so
+ * `isSo` looks.
+ */
+export async function unlessSo(request: Promise<void>, isSo: () => Promise<boolean>): Promise<void> {
   try {
     await request
   } catch (error) {
-    if (!(error instanceof UpstreamError) || classify(error).kind !== 'done') throw error
+    if (!(error instanceof UpstreamError) || error.status !== 400) throw error
+    if (!(await tried(isSo()))) throw error
+  }
+}
+
+/** What a look after a refusal finds. Undefined if it fails: then the refusal counts. */
+export async function tried<Found>(look: Promise<Found>): Promise<Found | undefined> {
+  try {
+    return await look
+  } catch (error) {
+    if (error instanceof UpstreamError) return undefined
+    throw error
   }
 }
 

@@ -26,7 +26,8 @@ import {
   filtered,
   objectId,
   quoted,
-  unlessDone,
+  tried,
+  unlessSo,
 } from './directory-requests.ts'
 import { trustCalls } from './directory-trusts.ts'
 import type { UpstreamCall } from './upstream-call.ts'
@@ -50,20 +51,18 @@ export function openDirectory(directoryBase: string, send: DirectorySend): Direc
   }
 }
 
+const idAnswer = z.object({ id: z.string() })
+
 type KeyCalls = Pick<DirectoryApi, 'getApplicationKeys' | 'findApplicationKeys' | 'addKey' | 'removeKey'>
 
 /** https://learn.microsoft.com/graph/api/application-addkey */
 function keyCalls(requests: DirectoryRequests): KeyCalls {
   const operation = 'getApplicationKeys'
   const select = '?$select=id,keyCredentials'
+  const keysOf: KeyCalls['getApplicationKeys'] = async (id, call) =>
+    requests.get(operation, `/applications/${objectId(operation, id)}${select}`, applicationKeysAnswer, call)
   return {
-    getApplicationKeys: async (id, call) =>
-      requests.get(
-        operation,
-        `/applications/${objectId(operation, id)}${select}`,
-        applicationKeysAnswer,
-        call,
-      ),
+    getApplicationKeys: keysOf,
     findApplicationKeys: async (appId, call) => {
       const path = `/applications(appId='${objectId(operation, appId)}')${select}`
       return requests.get(operation, path, applicationKeysAnswer, call)
@@ -80,16 +79,20 @@ function keyCalls(requests: DirectoryRequests): KeyCalls {
       ),
     removeKey: async (id, body, call) => {
       const path = `/applications/${objectId('removeKey', id)}/removeKey`
-      await unlessDone(
+      await unlessSo(
         requests.send(
           { operation: 'removeKey', method: 'POST', path, body, repeatable: true },
           call,
           () => undefined,
         ),
+        async () => !isAmong((await keysOf(id, call)).keyCredentials, body.keyId),
       )
     },
   }
 }
+
+const isAmong = (credentials: readonly { readonly keyId: string }[], keyId: string): boolean =>
+  credentials.some((one) => one.keyId.toLowerCase() === keyId.toLowerCase())
 
 /** https://learn.microsoft.com/graph/api/resources/keycredential */
 const keyCredentialOf = ({ displayName, certificate }: NewCertificateKey) => ({
@@ -115,13 +118,14 @@ type ApplicationCalls = Pick<
 /** https://learn.microsoft.com/graph/api/resources/application */
 function applicationCalls(requests: DirectoryRequests): ApplicationCalls {
   const pathOf = (operation: UpstreamOperation, id: string) => `/applications/${objectId(operation, id)}`
+  const getApplication: ApplicationCalls['getApplication'] = async (id, call) =>
+    requests.get('getApplication', pathOf('getApplication', id), applicationAnswer, call)
   return {
     createApplication: (application, call) => createApplication(requests, application, call),
-    getApplication: async (id, call) =>
-      requests.get('getApplication', pathOf('getApplication', id), applicationAnswer, call),
+    getApplication,
     listApplicationOwners: async (id, call) => {
       const path = `${pathOf('listApplicationOwners', id)}/owners?$select=id`
-      const owners = await requests.list('listApplicationOwners', path, z.object({ id: z.string() }), call)
+      const owners = await requests.list('listApplicationOwners', path, idAnswer, call)
       return owners.map((owner) => owner.id)
     },
     findApplications: (by, call) =>
@@ -145,7 +149,12 @@ function applicationCalls(requests: DirectoryRequests): ApplicationCalls {
     },
     removeApplicationPassword: async (id, keyId, call) => {
       const operation = 'removeApplicationPassword'
-      return requests.removePassword(operation, `${pathOf(operation, id)}/removePassword`, keyId, call)
+      const path = `${pathOf(operation, id)}/removePassword`
+      return requests.removePassword(
+        { operation, path, keyId },
+        call,
+        async () => !isAmong((await getApplication(id, call)).passwordCredentials, keyId),
+      )
     },
   }
 }
@@ -187,10 +196,11 @@ type ServicePrincipalCalls = Pick<
 /** https://learn.microsoft.com/graph/api/resources/serviceprincipal */
 function servicePrincipalCalls(requests: DirectoryRequests): ServicePrincipalCalls {
   const pathOf = (operation: UpstreamOperation, id: string) => `/servicePrincipals/${objectId(operation, id)}`
+  const getServicePrincipal: ServicePrincipalCalls['getServicePrincipal'] = async (id, call) =>
+    requests.get('getServicePrincipal', pathOf('getServicePrincipal', id), servicePrincipalAnswer, call)
   return {
     createServicePrincipal: (appId, call) => createServicePrincipal(requests, appId, call),
-    getServicePrincipal: async (id, call) =>
-      requests.get('getServicePrincipal', pathOf('getServicePrincipal', id), servicePrincipalAnswer, call),
+    getServicePrincipal,
     findServicePrincipal: (appId, call) => findServicePrincipal(requests, appId, call),
     addServicePrincipalPassword: async (id, password, call) => {
       const operation = 'addServicePrincipalPassword'
@@ -198,7 +208,12 @@ function servicePrincipalCalls(requests: DirectoryRequests): ServicePrincipalCal
     },
     removeServicePrincipalPassword: async (id, keyId, call) => {
       const operation = 'removeServicePrincipalPassword'
-      return requests.removePassword(operation, `${pathOf(operation, id)}/removePassword`, keyId, call)
+      const path = `${pathOf(operation, id)}/removePassword`
+      return requests.removePassword(
+        { operation, path, keyId },
+        call,
+        async () => !isAmong((await getServicePrincipal(id, call)).passwordCredentials, keyId),
+      )
     },
     deleteServicePrincipal: async (id, call) =>
       requests.remove('deleteServicePrincipal', pathOf('deleteServicePrincipal', id), call),
@@ -248,10 +263,7 @@ async function unlessGone<Found>(reading: Promise<Found>): Promise<Found | undef
   }
 }
 
-const isNameInUse = (error: unknown): boolean =>
-  error instanceof UpstreamError &&
-  (error.code === 'Request_MultipleObjectsWithSameKeyValue' ||
-    error.text.toLowerCase().includes('is already in use'))
+const isNameInUse = (error: unknown): boolean => error instanceof UpstreamError && error.status === 409
 
 type AppRoleCalls = Pick<
   DirectoryApi,
@@ -283,11 +295,12 @@ function appRoleCalls(requests: DirectoryRequests): AppRoleCalls {
           (answer, kind) => readAnswer(kind, answer, appRoleAssignmentAnswer).id,
         )
       } catch (error) {
-        if (isAboutOther(error, resourceId, principalId))
-          throw new UpstreamError({ ...error, operation: 'findResource' })
-        if (!(error instanceof UpstreamError) || classify(error).kind !== 'done') throw error
-        const held = await list(principalId, call)
-        const found = held.find((one) => one.resourceId === resourceId && one.appRoleId === appRoleId)
+        if (!(error instanceof UpstreamError)) throw error
+        const look = () =>
+          requests.get('findResource', `${pathOf(operation, resourceId)}?$select=id`, idAnswer, call)
+        if (await isAboutOther(error, look)) throw new UpstreamError({ ...error, operation: 'findResource' })
+        const held = error.status === 400 ? await tried(list(principalId, call)) : undefined
+        const found = held?.find((one) => one.resourceId === resourceId && one.appRoleId === appRoleId)
         if (found === undefined) throw error
         return found.id
       }
@@ -305,9 +318,15 @@ type GroupCalls = Pick<DirectoryApi, 'getGroup' | 'findGroups' | 'addGroupMember
 
 /** https://learn.microsoft.com/graph/api/resources/group */
 function groupCalls(requests: DirectoryRequests, directoryBase: string): GroupCalls {
+  const getGroup: GroupCalls['getGroup'] = async (id, call) =>
+    requests.get('getGroup', `/groups/${objectId('getGroup', id)}`, groupAnswer, call)
+  const isMember = async (groupId: string, memberId: string, call: UpstreamCall) => {
+    const path = `/groups/${groupId}/members?$select=id&$top=999`
+    const members = await requests.list('getGroup', path, idAnswer, call)
+    return members.some(({ id }) => id.toLowerCase() === memberId.toLowerCase())
+  }
   return {
-    getGroup: async (id, call) =>
-      requests.get('getGroup', `/groups/${objectId('getGroup', id)}`, groupAnswer, call),
+    getGroup,
     findGroups: (displayName, call) =>
       requests.list(
         'findGroups',
@@ -324,8 +343,8 @@ function groupCalls(requests: DirectoryRequests, directoryBase: string): GroupCa
         call,
         () => undefined,
       )
-      await unlessDone(added).catch((error: unknown) => {
-        throw isAboutOther(error, groupId, memberId)
+      await unlessSo(added, () => isMember(groupId, memberId, call)).catch(async (error: unknown) => {
+        throw error instanceof UpstreamError && (await isAboutOther(error, () => getGroup(groupId, call)))
           ? new UpstreamError({ ...error, operation: 'getGroup' })
           : error
       })
@@ -340,11 +359,10 @@ function groupCalls(requests: DirectoryRequests, directoryBase: string): GroupCa
 }
 
 /**
- * Whether the group or resource is missing rather than the member. A member may be new and not replicated yet,
- * but waiting does not make a group exist.
+ * Whether the group or resource, which `look` reads, is missing rather than the member. A member may be new and not
+ * replicated yet, but waiting does not make a group exist.
  */
-const isAboutOther = (error: unknown, id: string, memberId: string): error is UpstreamError =>
-  error instanceof UpstreamError &&
-  error.status === 404 &&
-  error.text.includes(id) &&
-  !error.text.includes(memberId)
+async function isAboutOther({ status }: UpstreamError, look: () => Promise<unknown>): Promise<boolean> {
+  if (status !== 404) return false
+  return (await tried(unlessGone(look().then(() => 'there')).then((found) => found ?? 'gone'))) === 'gone'
+}

@@ -90,6 +90,12 @@ const actionOf: Partial<Record<UpstreamOperation, string>> = {
 export const unmet = (needs: readonly Need[], granted: readonly string[]): Need[] =>
   needs.filter((need) => !need.some((permission) => granted.includes(permission)))
 
+/** Whether `granted` has all that an operation needs; undefined: it is unknown. */
+export const hasPermissions = (
+  operation: UpstreamOperation,
+  granted: readonly string[] | undefined,
+): boolean => granted !== undefined && unmet(needsOf[operation] ?? [], granted).length === 0
+
 /**
  * The permissions to grant after an operation was refused: those that `granted` lacks. All that the operation
  * needs if `granted` is unknown or lacks none.

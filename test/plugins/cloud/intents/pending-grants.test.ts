@@ -38,7 +38,7 @@ describe('a root that may neither grant nor revoke rights', () => {
       status('createServicePrincipal', 400, { code: 'Request_BadRequest', message: 'no', times: null }),
     )
 
-    expect((await creds()).status).toBe(502)
+    expect((await creds()).status).toBe(400)
 
     expect(calls('putRoleAssignment')).toBe(0)
     await cleared(fixture)

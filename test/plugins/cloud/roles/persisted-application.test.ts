@@ -237,7 +237,7 @@ describe('a role with persist_app', () => {
 
       const answer = await write(name, { persist_app: true, ...lists([owner()], ['foo']) })
 
-      expect(answer.status).toBe(status === 403 ? 400 : 502)
+      expect(answer.status).toBe(400)
       expect(String(answer.body['errors']?.[0])).toContain('could not create persisted app: ')
       expect((await fixture.root.read(`cloud/roles/${name}`)).status).toBe(404)
       await untilNoDebris()

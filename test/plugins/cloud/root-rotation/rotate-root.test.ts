@@ -33,6 +33,64 @@ test('a rotation stores the new secret as pending and keeps the current one', as
   expect(await fixture.state.intents.all()).toEqual([])
 })
 
+describe('a write while a rotation is in progress', () => {
+  const discarded = ['a rotation of the root credential was in progress, which this write discards']
+  async function aRotation() {
+    const fixture = await startCloudFixture()
+    expect((await fixture.root.write('cloud/rotate-root')).status).toBe(204)
+    return fixture
+  }
+
+  test.each([
+    { name: 'the default environment', body: { environment: 'CloudPublicCloud' } },
+    { name: 'the same environment in the other spelling', body: { environment: 'azurePUBLICcloud' } },
+    { name: 'another field', body: { root_password_ttl: 3600 } },
+  ])('keeps it if it names $name', async ({ body }) => {
+    await using fixture = await aRotation()
+
+    expect((await fixture.root.write('cloud/config', body)).status).toBe(204)
+    fixture.clock.advance(61)
+
+    await expect
+      .poll(async () => {
+        fixture.clock.advance(15)
+        return (await fixture.root.read('cloud/config')).body.data
+      })
+      .toHaveProperty('root_password_expiration_date')
+  })
+
+  test('keeps it if it spells the ids otherwise', async () => {
+    await using fixture = await aRotation()
+    const { rootClientId, tenantId } = fixture.directory
+    const body = { client_id: rootClientId.toUpperCase(), tenant_id: tenantId.toUpperCase() }
+
+    expect((await fixture.root.write('cloud/config', body)).status).toBe(204)
+  })
+
+  test.each([
+    { name: 'another secret', write: { client_secret: 'other' } },
+    { name: 'another environment', write: { environment: 'CloudChinaCloud' } },
+    { name: 'nothing any more', write: undefined },
+  ])('warns that it is discarded if it configures $name', async ({ write }) => {
+    await using fixture = await aRotation()
+
+    const answer =
+      write === undefined
+        ? await fixture.root.delete('cloud/config')
+        : await fixture.root.write('cloud/config', write)
+
+    expect(answer).toMatchObject({ status: 200, body: { data: null, warnings: discarded } })
+  })
+
+  test('warns that it is discarded if it begins another one', async () => {
+    await using fixture = await aRotation()
+
+    const answer = await fixture.root.write('cloud/rotate-root')
+
+    expect(answer).toMatchObject({ status: 200, body: { warnings: discarded } })
+  })
+})
+
 test('a look that has ended begins no rotation', async () => {
   await using fixture = await openEngineFixture({ config: { rotation_period: 600 } })
   fixture.clock.advance(600)

@@ -154,7 +154,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
 
     const error = await failureOf(run(aimed.upstream, prepared, aimed.call()))
 
-    expect(classify(error)).toMatchObject({
+    expect(classify(error, error.operation, { isOver: true })).toMatchObject({
       kind: 'denied',
       permission: expect.stringMatching(
         /^(?:AppRoleAssignment|Application|GroupMember|Organization|Microsoft)\./,
@@ -213,14 +213,17 @@ describe.each(everyCall.filter(({ name }) => !withoutBody.has(name)))(
     test.each(['empty', 'html', 'cut'] as const)('is not accepted if it is %s', async (kind) => {
       const prepared = await begin()
       aimed.directory.fault({ kind, operation, times: null })
+      if (conflicting.has(name) && kind === 'empty') {
+        // the retry conflicts with what the first try created, which is found
+        await run(aimed.upstream, prepared, aimed.call())
+        expect(requestsOf(operation).length).toBe(2)
+        return
+      }
 
       const error = await failureOf(run(aimed.upstream, prepared, aimed.call()))
 
       expect(error.lost).toBe(creates === true)
-      // the retry conflicts with what the first try created
-      expect(requestsOf(operation).length).toBe(
-        creates === true ? 1 : conflicting.has(name) && kind === 'empty' ? 2 : 5,
-      )
+      expect(requestsOf(operation).length).toBe(creates === true ? 1 : 5)
     })
 
     test('is not read to the end if it is endless', async () => {

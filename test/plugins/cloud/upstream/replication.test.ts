@@ -57,18 +57,10 @@ describe('a service principal', () => {
     expect(aimed.directory.journal.entries({ operation: 'createServicePrincipal' })).toHaveLength(3)
   })
 
-  test('fails at once if privileges are missing, with that message', async () => {
-    await using aimed = await aim()
-    const { appId } = await made(aimed)
+  test('fails at once if the token lacks the permission, with that message', async () => {
+    await using aimed = await aim({ settings: { directoryPermissions: ['Group.Read.All'] } })
+    const { appId } = aimed.directory.admin.addApplication({ displayName: 'a' })
     const message = 'Insufficient privileges to complete the operation.'
-    aimed.directory.fault({
-      kind: 'status',
-      status: 403,
-      code: 'Authorization_RequestDenied',
-      message,
-      operation: 'createServicePrincipal',
-      times: null,
-    })
 
     const error = await failureOf(principalOf(aimed, appId))
 
