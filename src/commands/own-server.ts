@@ -76,13 +76,15 @@ function responseOf(
     rejectUnauthorized: false,
   }
   const isSecure = 'tls' in at && at.tls
+  const own =
+    isSecure && certificate !== undefined ? new X509Certificate(readFileSync(certificate)) : undefined
   const sent = (isSecure ? sendSecurely : send)(options, resolve).on('error', reject)
   const finish = () => sent.end(body === undefined ? undefined : JSON.stringify(body))
-  if (!isSecure || certificate === undefined) finish()
+  if (own === undefined) finish()
   else
     sent.once('socket', (socket) =>
       socket.once('secureConnect', () =>
-        isOwn(socket, certificate)
+        hasCertificate(socket, own)
           ? finish()
           : sent.destroy(new ForeignCertificate('it has another certificate')),
       ),
@@ -91,7 +93,5 @@ function responseOf(
 }
 
 /** Only the server has the key of its certificate. */
-function isOwn(socket: unknown, file: string): boolean {
-  const { raw } = new X509Certificate(readFileSync(file))
-  return socket instanceof TLSSocket && socket.getPeerX509Certificate()?.raw.equals(raw) === true
-}
+const hasCertificate = (socket: unknown, { raw }: X509Certificate): boolean =>
+  socket instanceof TLSSocket && socket.getPeerX509Certificate()?.raw.equals(raw) === true
