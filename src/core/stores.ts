@@ -209,7 +209,7 @@ async function openTokens(opened: Mounted) {
     mountOf: (namespace) => mounts.table.at(namespace, fixedPaths.cubbyhole),
     viewOf: (mount) => mounts.viewOf(mount).view('', { isUncopied: true }),
   })
-  await encryptCubbyholes(opened, cubbyholes)
+  await openRequired('the paths of cubbyholes', encryptCubbyholes(opened, cubbyholes))
   const revoker = new TokenRevoker({
     ...{ tokens, view, clock },
     ...(events && { onDeleted: events.tokenDeleted }),

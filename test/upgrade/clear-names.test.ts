@@ -55,6 +55,31 @@ test('names that an earlier version stored in clear are encrypted, and all calls
   expect(keysOf(path).filter((key) => inClear.test(key))).toEqual([])
 })
 
+test('a record that cannot be decrypted keeps its name, and harms no other', async () => {
+  await using folder = await temporaryFolder()
+  const path = folder.file('gatehouse.db')
+  await unpackStore('clear-names', path)
+  const { now, sealKey, root: token } = await clearNamesFacts()
+  const database = new Database(path)
+  const damaged = database.prepare(
+    "UPDATE records SET value = x'00' WHERE key LIKE '%/1/many/7' OR key LIKE '%/legible/path' OR key LIKE '%/user/bob'",
+  )
+  expect(damaged.run().changes).toBe(3)
+  database.close()
+
+  await using server = await startTestServer({
+    dev: false,
+    clock: new FakeClock(now + 60_000),
+    settings: { STORAGE: `sqlite:${path}`, SEAL_KEY: sealKey },
+  })
+  const root = server.as(token)
+  const keys = async (list: string) => (await root.list(list)).body.data?.['keys']
+
+  expect(await keys('kv1/many')).toHaveLength(69)
+  expect((await root.read('cubbyhole/legible')).body.data).toEqual({ b: 2 })
+  expect(await keys('auth/up/users')).toEqual(['eve'])
+})
+
 test('what was encrypted can be deleted, and ends with its token and namespace', async () => {
   await using folder = await temporaryFolder()
   const path = folder.file('gatehouse.db')
