@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Mount } from '../core/mounts/mount.ts'
 import { rootNamespace } from '../core/namespaces/namespace.ts'
+import { withoutSlash } from '../core/quotas/quota-index.ts'
 import type { ResolvedNamespace } from '../core/namespaces/namespace-tree.ts'
 import { parseBool } from '../lib/go/bool.ts'
 import type { Random } from '../lib/random.ts'
@@ -269,7 +270,11 @@ function locate(
   if (taken > 0 && operation !== 'help' && servedInNamespaces.has(path)) {
     return elsewhere({ operation: operation ?? 'preflight', url: nodeUrl(`/${path}`) })
   }
-  const hit = places.resolve(namespace.id, path)
+  let hit = places.resolve(namespace.id, path)
+  if (hit?.mount.config.trim_request_trailing_slashes === true && trimmed.has(operation)) {
+    path = withoutSlash(path)
+    hit = { mount: hit.mount, below: withoutSlash(hit.below) }
+  }
   if (hit === undefined) return elsewhere({ path, namespace, namespaceInPath: taken > 0 })
   return {
     operation,
@@ -284,6 +289,9 @@ function locate(
     url: `/${hit.mount.plugin}/${escapeForRouter(hit.below)}`,
   }
 }
+
+/** Operations on a path that does not name a folder. */
+const trimmed: ReadonlySet<Operation | undefined> = new Set(['read', 'write', 'patch', 'delete'])
 
 function withoutOrigin(target: string): string {
   const path = target.indexOf('/', target.indexOf('://') + 3)

@@ -13,6 +13,8 @@ export const listNames = [
   'audit_non_hmac_response_keys',
   'passthrough_request_headers',
   'allowed_response_headers',
+  'allowed_managed_keys',
+  'delegated_auth_accessors',
 ] as const
 
 const tokenTypes = new Set(['default-service', 'default-batch', 'service', 'batch'])
@@ -24,6 +26,7 @@ export type GivenConfig = {
   readonly default_lease_ttl: string
   readonly max_lease_ttl: string
   readonly force_no_cache: boolean
+  readonly trim_request_trailing_slashes: boolean
   readonly token_type: string
   readonly listing_visibility: string
   readonly plugin_version: string
@@ -61,6 +64,7 @@ export function decodeConfig(table: MountTable, given: JsonObject | null | undef
     default_lease_ttl: text(config.default_lease_ttl),
     max_lease_ttl: text(config.max_lease_ttl),
     force_no_cache: flag(config.force_no_cache),
+    trim_request_trailing_slashes: flag(config.trim_request_trailing_slashes),
     token_type: text(config.token_type),
     listing_visibility: text(config.listing_visibility),
     plugin_version: text(config.plugin_version),
@@ -129,6 +133,10 @@ export function visibility(given: string): Pick<MountConfig, 'listing_visibility
   if (!visibilities.has(given)) throw refuse('invalid', `invalid listing_visibility ${excerpt(given)}`)
   return given === '' ? {} : { listing_visibility: given }
 }
+
+/** Whether slashes at the end of paths are dropped; false means unset. */
+export const slashTrimming = (given: boolean): Pick<MountConfig, 'trim_request_trailing_slashes'> =>
+  given ? { trim_request_trailing_slashes: true } : {}
 
 /** The signing key of a mount; empty means unset. */
 export const signingKey = (given: string): Pick<MountConfig, 'identity_token_key'> =>

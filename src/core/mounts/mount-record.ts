@@ -26,6 +26,9 @@ const storedMount = z.looseObject({
     listing_visibility: z.string().exactOptional(),
     passthrough_request_headers: texts,
     allowed_response_headers: texts,
+    allowed_managed_keys: texts,
+    delegated_auth_accessors: texts,
+    trim_request_trailing_slashes: z.boolean().exactOptional(),
     user_lockout_config: z
       .looseObject({
         user_lockout_threshold: z.number(),

@@ -13,6 +13,11 @@ export type MountConfig = {
   listing_visibility?: string
   passthrough_request_headers?: string[]
   allowed_response_headers?: string[]
+  /** Kept for clients that compare what they wrote; without effect, like `delegated_auth_accessors`. */
+  allowed_managed_keys?: string[]
+  delegated_auth_accessors?: string[]
+  /** A request whose path ends in `/` is served like the one without. */
+  trim_request_trailing_slashes?: boolean
   /** Absent if it was never tuned. */
   user_lockout_config?: LockoutConfig
   /** The named key that signs the identity tokens of the mount; absent: `default`. */

@@ -7,6 +7,7 @@ import {
   lockoutRefused,
   readTtl,
   signingKey,
+  slashTrimming,
   type SystemTtls,
   tokenType,
   visibility,
@@ -26,6 +27,9 @@ export type TuneRequest = {
   readonly audit_non_hmac_response_keys?: readonly string[]
   readonly passthrough_request_headers?: readonly string[]
   readonly allowed_response_headers?: readonly string[]
+  readonly allowed_managed_keys?: readonly string[]
+  readonly delegated_auth_accessors?: readonly string[]
+  readonly trim_request_trailing_slashes?: boolean
   readonly listing_visibility?: string
   readonly token_type?: string
   /** Merged into the mount's options; an empty value deletes a key. */
@@ -42,6 +46,9 @@ const fixedFields = [
   'description',
   'passthrough_request_headers',
   'allowed_response_headers',
+  'allowed_managed_keys',
+  'delegated_auth_accessors',
+  'trim_request_trailing_slashes',
   'listing_visibility',
   'token_type',
   'options',
@@ -84,6 +91,10 @@ export function tuned(mount: Mount, request: TuneRequest, context: TuneContext):
     const next = visibility(request.listing_visibility)
     delete config.listing_visibility
     Object.assign(config, next)
+  }
+  if (request.trim_request_trailing_slashes !== undefined) {
+    delete config.trim_request_trailing_slashes
+    Object.assign(config, slashTrimming(request.trim_request_trailing_slashes))
   }
   if (request.identity_token_key !== undefined) {
     delete config.identity_token_key

@@ -74,6 +74,13 @@ const tuneInput = z.object({
     .describe('Response fields written to audit in clear'),
   passthrough_request_headers: commaListField.optional().describe('Request headers handed to the plugin'),
   allowed_response_headers: commaListField.optional().describe('Response headers the plugin may set'),
+  allowed_managed_keys: commaListField.optional().describe('Kept and shown; there are no managed keys'),
+  delegated_auth_accessors: commaListField
+    .optional()
+    .describe('Kept and shown; no mount delegates its logins'),
+  trim_request_trailing_slashes: boolField
+    .optional()
+    .describe('Serve a path that ends in / like the one without, except for a list'),
   listing_visibility: stringField
     .optional()
     .describe('`unauth`: listed before login; `hidden` or empty: not')

@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 1e594793a380459af49b9cb2928f235a
+// made by `npm run ui:types` from the server's OpenAPI document 9a2af07a3ac40db7e8615471afb338e0
 
 export interface paths {
     "/health/live": {
@@ -2258,6 +2258,94 @@ export interface paths {
                 200: {
                     content: {
                         "application/json": components["schemas"]["system-ha-status-get-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/internal/counters/config": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-internal-counters-config-get-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/plugins/catalog": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-plugins-catalog-get-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/plugins/catalog/auth": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-plugins-catalog-auth-search-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/plugins/catalog/database": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-plugins-catalog-database-search-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/plugins/catalog/secret": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-plugins-catalog-secret-search-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/config/state/sanitized": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-config-state-sanitized-get-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/replication/status": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-replication-status-get-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/experiments": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-experiments-get-answer"];
                     };
                 };
             };
@@ -5358,6 +5446,9 @@ export interface components {
             audit_non_hmac_response_keys?: string[];
             passthrough_request_headers?: string[];
             allowed_response_headers?: string[];
+            allowed_managed_keys?: string[];
+            delegated_auth_accessors?: string[];
+            trim_request_trailing_slashes?: boolean;
             listing_visibility?: string;
             token_type?: string;
             options?: {
@@ -5487,6 +5578,9 @@ export interface components {
             audit_non_hmac_response_keys?: string[];
             passthrough_request_headers?: string[];
             allowed_response_headers?: string[];
+            allowed_managed_keys?: string[];
+            delegated_auth_accessors?: string[];
+            trim_request_trailing_slashes?: boolean;
             listing_visibility?: string;
             token_type?: string;
             options?: {
@@ -6925,6 +7019,154 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        "system-internal-counters-config-get-data": {
+            /** Format: date-time */
+            billing_start_timestamp: string;
+            default_report_months: number;
+            enabled: string;
+            minimum_retention_months: number;
+            queries_available: boolean;
+            reporting_enabled: boolean;
+            retention_months: number;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-internal-counters-config-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-internal-counters-config-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-get-data": {
+            auth: string[];
+            database: string[];
+            secret: string[];
+            detailed: {
+                [key: string]: unknown;
+            }[];
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-plugins-catalog-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-auth-search-data": {
+            keys: string[];
+            key_info: {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-auth-search-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-plugins-catalog-auth-search-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-database-search-data": {
+            keys: string[];
+            key_info: {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-database-search-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-plugins-catalog-database-search-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-secret-search-data": {
+            keys: string[];
+            key_info: {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-secret-search-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-plugins-catalog-secret-search-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-config-state-sanitized-get-data": {
+            [key: string]: unknown;
+        };
+        "system-config-state-sanitized-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-config-state-sanitized-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-replication-status-get-data": {
+            mode: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-replication-status-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-replication-status-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-experiments-get-data": {
+            available_experiments: string[];
+            enabled_experiments: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        "system-experiments-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-experiments-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
         "system-host-info-get-data": {
             cpu: ({
                 cpu: number;
@@ -7047,8 +7289,10 @@ export interface components {
             keys: string[];
             key_info: {
                 [key: string]: {
-                    build_date: string | null;
-                    commit_date: string | null;
+                    /** Format: date-time */
+                    build_date: string;
+                    /** Format: date-time */
+                    commit_date: string;
                     previous_version: string | null;
                     /** Format: date-time */
                     timestamp_installed: string;
@@ -7223,6 +7467,7 @@ export interface components {
         };
         "system-quotas-config-get-data": {
             rate_limit_exempt_paths: string[];
+            absolute_rate_limit_exempt_paths: string[];
             enable_rate_limit_audit_logging: boolean;
             enable_rate_limit_response_headers: boolean;
         } & {
@@ -7241,6 +7486,7 @@ export interface components {
         };
         "system-quotas-config-post-input": {
             rate_limit_exempt_paths?: string[];
+            absolute_rate_limit_exempt_paths?: string[];
             enable_rate_limit_audit_logging?: boolean;
             enable_rate_limit_response_headers?: boolean;
         };
@@ -7269,6 +7515,9 @@ export interface components {
             interval: number;
             block_interval: number;
             inheritable: boolean;
+            /** @enum {string} */
+            group_by: "ip" | "none";
+            secondary_rate: number;
         } & {
             [key: string]: unknown;
         };
@@ -7289,6 +7538,8 @@ export interface components {
             rate: number;
             interval?: string;
             block_interval?: string;
+            group_by?: string;
+            secondary_rate?: number;
             inheritable?: boolean;
         };
         "system-internal-specs-openapi-get-data": {
