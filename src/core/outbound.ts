@@ -8,7 +8,9 @@ import {
 } from 'node:http'
 import { Agent as TlsAgent, request as requestTls } from 'node:https'
 import type { LookupFunction } from 'node:net'
+import { pipeline, type Readable } from 'node:stream'
 import type { SecureContext } from 'node:tls'
+import { createGunzip } from 'node:zlib'
 import { StartError } from '../errors.ts'
 import { contextsOf } from './authorities.ts'
 import { causeOf } from './outbound-cause.ts'
@@ -481,13 +483,23 @@ const bareHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '')
 const named = (url: URL): string => `"${`${url.origin}${url.pathname}`.slice(0, maxNamed)}"`
 const maxNamed = 1024
 
+/** Some services compress their answers although nothing asks for that. The size limit holds for what comes out. */
+function decoded(response: IncomingMessage): Readable {
+  const encoding = (response.headers['content-encoding'] ?? '').trim().toLowerCase()
+  if (encoding === '' || encoding === 'identity') return response
+  if (encoding !== 'gzip' && encoding !== 'x-gzip')
+    throw new OutboundError('the answer has a content encoding that is not supported')
+  // the reader gets the error of either
+  return pipeline(response, createGunzip(), () => {})
+}
+
 async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const tooLarge = new AnswerTooLargeError(`answer is larger than ${maxBytes} bytes`)
   if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooLarge
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of response) {
-    // without an encoding, a response yields buffers
+  for await (const chunk of decoded(response)) {
+    // without an encoding, a stream yields buffers
     const bytes = chunk as Buffer
     size += bytes.length
     if (size > maxBytes) throw tooLarge

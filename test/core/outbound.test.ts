@@ -1,8 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { expect, test } from 'vitest'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
-import { caCertificates, OutboundClient } from '../../src/core/outbound.ts'
+import { caCertificates, OutboundClient, OutboundError } from '../../src/core/outbound.ts'
 import { providerTls, rotatedAuthority, strangerCertificate } from '../plugins/jwt-auth/certificates.ts'
 import { startProvider } from '../plugins/jwt-auth/provider.ts'
 
@@ -19,6 +20,46 @@ test('a response is returned whole, whatever its status', async () => {
     status: 404,
     text: 'Not Found',
     body: 'no',
+  })
+})
+
+describe('a compressed answer', () => {
+  const encoded = (encoding: string, body: Buffer) =>
+    startProvider({
+      '/x': (answer) => answer.writeHead(200, { 'content-encoding': encoding }).end(body),
+    })
+
+  test.each(['gzip', 'X-GZIP'])('is decoded: %s', async (encoding) => {
+    await using provider = await encoded(encoding, gzipSync('{"keys":[]}'))
+
+    expect((await open.get(`${provider.url}/x`)).body.toString()).toBe('{"keys":[]}')
+  })
+
+  test('is refused once it is larger than the limit, however small it was sent', async () => {
+    await using provider = await encoded('gzip', gzipSync(Buffer.alloc(64 * 1024 ** 2)))
+
+    await expect(open.get(`${provider.url}/x`)).rejects.toThrow('answer is larger than 1048576 bytes')
+  })
+
+  test.each([
+    { name: 'that is cut', encoding: 'gzip', body: gzipSync('{"keys":[]}').subarray(0, 20) },
+    { name: 'that is none', encoding: 'gzip', body: Buffer.from('{"keys":[]}') },
+    { name: 'of another kind', encoding: 'br', body: Buffer.from('x') },
+  ])('$name is an error', async ({ encoding, body }) => {
+    await using provider = await encoded(encoding, body)
+
+    await expect(open.get(`${provider.url}/x`)).rejects.toThrow(OutboundError)
+  })
+
+  test('of a service of the machine is decoded too', async () => {
+    await using provider = await encoded('gzip', gzipSync(JSON.stringify({ keys: [] })))
+
+    const { body } = await open.direct({
+      ...{ service: 'metadata', url: `${provider.url}/x`, headers: {} },
+      ...{ connectMs: 5000, timeoutMs: 5000, maxBytes: 1024 },
+    })
+
+    expect(body.toString()).toBe('{"keys":[]}')
   })
 })
 

@@ -243,12 +243,26 @@ async function vouchedClaims(context: LoginContext): Promise<Returned | Refusal>
   return { claims: withoutNonce(verified.claims), idToken: login.id_token, exchanged: undefined }
 }
 
+/** The codes with which a provider refuses. RFC 6749 §4.1.2.1; OpenID Connect Core §3.1.2.6. */
+const registeredErrors: ReadonlySet<string> = new Set([
+  ...[
+    'invalid_request',
+    'unauthorized_client',
+    'access_denied',
+    'unsupported_response_type',
+    'invalid_scope',
+  ],
+  ...['server_error', 'temporarily_unavailable', 'interaction_required', 'login_required'],
+  ...['account_selection_required', 'consent_required'],
+])
+
 /**
- * The provider's error text stays out of the response and the log, because anyone can write it into a URL.
+ * Of the provider's error only a registered code gets into the response: anyone can write a text into a URL.
  */
 function nothingReceived({ providerError, login, input }: LoginContext): Refusal {
   const error = providerError ?? (login.refused ? login.provider_error : undefined)
-  const text = `${loginFailed} No code or id_token received.`
+  const code = error?.error.trim().toLowerCase() ?? ''
+  const text = `${loginFailed} ${registeredErrors.has(code) ? code : 'No code or id_token received.'}`
   if (error === undefined) {
     const seen = [...(input.state === '' ? [] : ['state']), ...(input.iss === '' ? [] : ['iss'])]
     return comparing(refusal('code_missing', text), { expected: ['code'], seen, hint: '' })

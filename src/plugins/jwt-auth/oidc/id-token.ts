@@ -119,8 +119,12 @@ function readClaims(claims: StrictObject): IdTokenClaims | Refusal {
   return { ...texts, ...times, aud: audiences, azp: own(claims, 'azp'), auth_time: own(claims, 'auth_time') }
 }
 
+const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+
+/** Some providers quote numbers. */
 function secondsOf(value: unknown): number | undefined {
-  const seconds = typeof value === 'bigint' ? Number(value) : value
+  const isNumeric = typeof value === 'bigint' || (typeof value === 'string' && number.test(value))
+  const seconds = isNumeric ? Number(value) : value
   return typeof seconds === 'number' && Number.isFinite(seconds) ? Math.trunc(seconds) : undefined
 }
 

@@ -180,6 +180,8 @@ describe('state, code and client nonce', () => {
     expect(await go({ state: refused.get('state') })).toBe(
       '400 Vault login failed. No code or id_token received.',
     )
+    const denied = { state: (await begin(server.anonymous)).get('state'), error: 'access_denied' }
+    expect(await go(denied)).toBe('400 Vault login failed. access_denied')
     expect(await go({ state: refused.get('state'), code: provider.codeFor(refused) })).toBe(noState)
     expect(await go({ state: (await begin(server.anonymous)).get('state'), id_token: 'x' })).toBe(
       '400 Vault login failed. No code or id_token received.',

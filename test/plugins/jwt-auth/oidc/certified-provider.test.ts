@@ -176,7 +176,7 @@ testOfOneServer(
 
     expect(url.searchParams.get('error')).toBe('login_required')
     expect(verdict(await callback(server.anonymous, Object.fromEntries(url.searchParams)))).toBe(
-      '400 Vault login failed. No code or id_token received.',
+      '400 Vault login failed. login_required',
     )
     const { failures } =
       (await server.root.read('auth/oidc/failures?reason=provider_refused')).body.data ?? {}

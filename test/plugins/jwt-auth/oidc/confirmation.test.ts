@@ -340,8 +340,12 @@ describe('what needs no confirmation', () => {
       config: formPost,
       role: { allowed_redirect_uris: [page] },
     })
-    const empty: readonly Fields[] = [{ error: 'access_denied' }, {}]
-    for (const fields of empty) {
+    const empty: readonly (readonly [Fields, string])[] = [
+      [{ error: ' Access_Denied' }, 'access_denied'],
+      [{ error: 'ask Mallory at evil.example' }, 'No code or id_token received.'],
+      [{}, 'No code or id_token received.'],
+    ]
+    for (const [fields, text] of empty) {
       const login = await begin(server.anonymous, { redirect_uri: page })
       const state = login.get('state') ?? ''
 
@@ -349,7 +353,7 @@ describe('what needs no confirmation', () => {
         'Completing the sign-in process...',
       )
       expect(verdict(await callback(server.anonymous, { state, code: 'no_code' }))).toBe(
-        '400 Vault login failed. No code or id_token received.',
+        `400 Vault login failed. ${text}`,
       )
     }
   })

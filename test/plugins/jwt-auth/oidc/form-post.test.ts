@@ -125,7 +125,7 @@ describe('a form of the provider', () => {
         () => [{ error: 'access_denied', error_description: '<script>alert(1)</script>' }],
         () => 'no_code',
       ),
-    ).toBe(nothing)
+    ).toBe('400 Vault login failed. access_denied')
   })
 
   test('an unknown, missing, used or altered state is refused, and a form sent as JSON is accepted', async () => {

@@ -89,7 +89,10 @@ describe('ID tokens', () => {
       /^claim_type_invalid: oidc: failed to unmarshal claims: nonce$/,
     ],
     ['2 aud of numbers', { claims: { aud: [1] } }, /^claim_type_invalid: .* aud$/],
-    ['2 exp a text', { claims: { exp: String(now) } }, /^claim_type_invalid: .* exp$/],
+    ['2 exp a text', { claims: { exp: 'soon' } }, /^claim_type_invalid: .* exp$/],
+    ['2 exp an empty text', { claims: { exp: '' } }, /^claim_type_invalid: .* exp$/],
+    ['2 quoted times', { claims: { exp: String(now), nbf: `${now}.5`, iat: String(now - 5) } }, 'ok'],
+    ['2 a quoted time that is over', { claims: { exp: String(now - 1) } }, /^expired: /],
     [
       '3 claims elsewhere, said where',
       { claims: { _claim_names: { g: 's' }, _claim_sources: { s: { endpoint: 'https://x' } } } },
