@@ -26,6 +26,14 @@ export function explorerResource(
   document: () => Promise<object>,
 ): NodeRoute {
   let explorer: Promise<FastifyInstance> | undefined
+  /** By path: each is made once, because the app makes a copy for each request. */
+  const files = new Map<string, Promise<Answer>>()
+  const made = (opened: FastifyInstance, path: string): Promise<Answer> => {
+    const file = files.get(path) ?? fileOf(app, opened, path)
+    files.set(path, file)
+    file.catch(() => files.delete(path))
+    return file
+  }
   const handle = async ({ call: { verb, path } }: NodeExchange): Promise<Answer> => {
     if (verb !== 'GET' && verb !== 'HEAD') throw app.httpErrors.methodNotAllowed()
     if (!specified.test(path)) throw app.httpErrors.notFound()
@@ -36,21 +44,29 @@ export function explorerResource(
       explorer = undefined
       throw failure
     }
-    const answer = await opened.inject({ method: 'GET', url: `/${path}` })
-    if (answer.statusCode >= 500) throw new Error(`the explorer answered ${answer.statusCode}`)
-    if (answer.statusCode >= 400) throw app.httpErrors.notFound()
-    const { location, 'content-type': contentType = 'application/octet-stream' } = answer.headers
-    return {
-      status: answer.statusCode,
-      contentType,
-      headers: {
-        ...(typeof location === 'string' && { location }),
-        ...{ 'content-security-policy': policy, 'x-content-type-options': 'nosniff' },
-      },
-      body: answer.rawPayload,
-    }
+    return made(opened, path)
   }
   return { url: explorerUrl, handle }
+}
+
+async function fileOf(
+  app: Pick<FastifyInstance, 'httpErrors'>,
+  opened: FastifyInstance,
+  path: string,
+): Promise<Answer> {
+  const answer = await opened.inject({ method: 'GET', url: `/${path}` })
+  if (answer.statusCode >= 500) throw new Error(`the explorer answered ${answer.statusCode}`)
+  if (answer.statusCode >= 400) throw app.httpErrors.notFound()
+  const { location, 'content-type': contentType = 'application/octet-stream' } = answer.headers
+  return {
+    status: answer.statusCode,
+    contentType,
+    headers: {
+      ...(typeof location === 'string' && { location }),
+      ...{ 'content-security-policy': policy, 'x-content-type-options': 'nosniff' },
+    },
+    body: answer.rawPayload,
+  }
 }
 
 async function openExplorer(document: () => Promise<object>): Promise<FastifyInstance> {

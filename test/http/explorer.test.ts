@@ -90,3 +90,16 @@ test('a page that could not be opened is opened by the next request', async () =
 
   expect(await handle(exchange)).toMatchObject({ status: 200 })
 })
+
+test('each file is made once, so that requests that wait for their clients share it', async () => {
+  const app = await fastify().register(sensible)
+  const { handle } = explorerResource(app, async () => ({ openapi: '3.1.0', info: {}, paths: {} }))
+  // the handler looks at these alone
+  const request = { call: { verb: 'GET', path: 'docs/static/swagger-ui-bundle.js' } } as NodeExchange
+
+  const [first, second] = await Promise.all([handle(request), handle(request)])
+  const third = await handle(request)
+
+  expect(first.status).toBe(200)
+  expect([second.body === first.body, third.body === first.body]).toEqual([true, true])
+})
