@@ -35,9 +35,11 @@ export function writeAnswer(
     response.shouldKeepAlive = false
   }
   response.writeHead(status, all)
-  if (longText !== undefined) {
+  const parts = longText ?? (isSmall(body) ? undefined : partsOf(body))
+  if (parts !== undefined) {
     endIfStalled(response)
-    void sendText(longText, sinkOf(request, response))
+    if (request.stream !== undefined) response.flushHeaders()
+    void sendParts(parts, sinkOf(request, response))
     return
   }
   if (streamed !== undefined) {
@@ -45,7 +47,7 @@ export function writeAnswer(
     return
   }
   // small ones fit into what the system keeps for a connection of HTTP/1.1
-  if (request.stream !== undefined || !isSmall(body)) endIfStalled(response)
+  if (request.stream !== undefined) endIfStalled(response)
   response.end(bodyBeside(namespace, bodyBeside(crossOrigin?.origin, body)))
 }
 
@@ -64,13 +66,19 @@ const stalledMs = 60_000
 const endIfStalled = (response: ServerResponse): void =>
   void response.setTimeout(stalledMs, () => response.destroy())
 
+/** A layer below, such as TLS, copies what it is given: not all of it while the client takes nothing. */
+function* partsOf(body: string | Buffer = ''): Generator<Buffer> {
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+  for (let at = 0; at < bytes.length; at += smallAnswer) yield bytes.subarray(at, at + smallAnswer)
+}
+
 /** Without a stream of its own, which leaves much to the garbage collector. Never rejects. */
-async function sendText(text: LongText, to: Writable): Promise<void> {
-  for await (const part of text) {
-    if (to.destroyed) return
+async function sendParts(parts: LongText | Iterable<Buffer>, to: Writable): Promise<void> {
+  for await (const part of parts) {
+    if (to.destroyed || to.writableEnded) return
     if (!to.write(part)) await hasRoom(to)
   }
-  if (!to.destroyed) to.end()
+  if (!to.destroyed && !to.writableEnded) to.end()
 }
 
 /** Resolves once more can be written, or the client is gone. */

@@ -81,7 +81,9 @@ export class Connection {
   get isIdle(): boolean {
     return (
       this.streams === 0 &&
-      this.responses.every((response) => response.writableEnded || !response.req.complete)
+      this.responses.every(
+        (response) => response.writableEnded || response.writableNeedDrain || !response.req.complete,
+      )
     )
   }
 }

@@ -91,13 +91,22 @@ export class Http2Response extends Http2Message {
   statusCode = 200
   /** False: the connection accepts no requests after this one. */
   shouldKeepAlive = true
-  /** The response has been handed over completely. */
-  writableEnded = false
+  #isEnded = false
   #headers: OutgoingHttpHeaders | readonly string[] = {}
 
   constructor(request: Http2Request) {
     super(request.stream)
     this.req = request
+  }
+
+  /** The response has been handed over completely. */
+  get writableEnded(): boolean {
+    return this.#isEnded || (this.headersSent && this.stream.writableEnded)
+  }
+
+  /** It waits for its client. */
+  get writableNeedDrain(): boolean {
+    return this.stream.writableNeedDrain
   }
 
   get headersSent(): boolean {
@@ -129,7 +138,7 @@ export class Http2Response extends Http2Message {
   }
 
   end(chunk?: string | Buffer): void {
-    this.writableEnded = true
+    this.#isEnded = true
     this.#respond(chunk === undefined)
     if (this.#takesBody) this.stream.end(chunk)
     // the rest of the request is of no use any more, and its client may never send it (RFC 9113 §8.1)

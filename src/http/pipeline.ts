@@ -4,7 +4,7 @@ import { refuse, ServiceError } from '../errors.ts'
 import { countedAddress } from '../lib/address.ts'
 import { type AccessLine, accessLine } from './access-log.ts'
 import type { UnreadRequest } from './admission.ts'
-import { bodyBytes, isSmall, smallAnswer, writeAnswer } from './answer-writer.ts'
+import { bodyBytes, isSmall, writeAnswer } from './answer-writer.ts'
 import { BodyBudget, checkAnnouncedSize, overloaded, readBody } from './body-reader.ts'
 import { answerIsMade, type Call, callOf, type EarlyReply } from './call.ts'
 import type { CommonHeaders } from './common-headers.ts'
@@ -138,8 +138,7 @@ export class Pipeline {
     if (audit?.isOn === true || limiter?.isOn === true || this.#isBusy) return undefined
     const started = performance.now()
     const found = prepared.find(request)
-    // the rest of the pipeline refuses it
-    if (found === undefined || (found.bytes > smallAnswer && this.#budget.isSpent)) return undefined
+    if (found === undefined) return undefined
     const { route, status: code } = found
     measure?.request({ method: 'GET', route, code, seconds: (performance.now() - started) / 1000 })
     return found

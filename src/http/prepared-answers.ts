@@ -5,13 +5,10 @@ import { type Namespace, rootNamespace } from '../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../core/namespaces/namespace-store.ts'
 import { namesTag } from '../lib/entity-tag.ts'
 import type { Random } from '../lib/random.ts'
-import { bodyBeside, bodyBytes } from './answer-writer.ts'
+import { bodyBeside, bodyBytes, smallAnswer } from './answer-writer.ts'
 import { type CommonHeaders, requestIdHeader } from './common-headers.ts'
 import { envelope, type WrittenReply } from './envelope.ts'
 import type { PreparedNodeRead } from './node-resource.ts'
-
-/** Larger ones count against the memory limit, which the pipeline keeps. */
-const mostPrepared = 1024 * 1024
 
 /** A read whose response may be prepared. */
 export type PreparedRead = {
@@ -121,7 +118,7 @@ export class PreparedAnswers {
     const named = headers['x-vault-namespace']
     const place = this.#placeOf(named, read.path)
     const reply = place && read.find(place.namespace)
-    if (place === undefined || reply === undefined || reply.dataText.length >= mostPrepared) return undefined
+    if (place === undefined || reply === undefined || reply.dataText.length >= smallAnswer) return undefined
     const answer = this.#written(read.path, reply, place.mountType)
     const id = random.uuid()
     const own =

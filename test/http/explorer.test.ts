@@ -92,7 +92,9 @@ test('a page that could not be opened is opened by the next request', async () =
 })
 
 test('each file is made once, so that requests that wait for their clients share it', async () => {
-  const app = await fastify().register(sensible)
+  await using app = fastify()
+  await app.register(sensible)
+  await app.ready()
   const { handle } = explorerResource(app, async () => ({ openapi: '3.1.0', info: {}, paths: {} }))
   // the handler looks at these alone
   const request = { call: { verb: 'GET', path: 'docs/static/swagger-ui-bundle.js' } } as NodeExchange
