@@ -1,5 +1,7 @@
 import { fail } from '../../errors.ts'
+import type { AclOperation } from '../../core/policies/acl.ts'
 import type { Exchange } from '../../http/resource.ts'
+import type { JsonObject } from '../../lib/json.ts'
 
 /** A right to change a key, by whether it exists. */
 type Right = 'create' | 'update'
@@ -24,4 +26,22 @@ export const plainReadings = () => 'plain' as const
 export function checkMayWrite(exchange: Exchange<unknown, unknown>, exists: boolean): void {
   if (exchange.call.creates !== exists) return
   if (!mayWrite(exchange, exists ? 'update' : 'create')) throw fail('denied', 'permission denied')
+}
+
+/** Whether the caller may also send this call, by a path below the same mount: for policies that know only that one. */
+export const mayElsewhere = (
+  { call, caller }: Exchange<unknown, unknown>,
+  operation: AclOperation,
+  path: string,
+  fields: JsonObject = {},
+): boolean =>
+  caller?.acl.decide({
+    operation,
+    path: call.path.slice(0, call.path.length - call.below.length) + path,
+    ...{ fields, readings: plainReadings },
+  }).allowed === true
+
+/** Throws unless the caller may also send this call. */
+export function checkMayElsewhere(...asked: Parameters<typeof mayElsewhere>): void {
+  if (!mayElsewhere(...asked)) throw fail('denied', 'permission denied')
 }

@@ -8,7 +8,7 @@ import { exactDurationField, intField, mapField } from '../../lib/fields.ts'
 import { atOnce } from '../../lib/in-turns.ts'
 import { isJsonNumber, type JsonObject, parseLossless } from '../../lib/json.ts'
 import { mergePatched } from '../../lib/merge-patch.ts'
-import { checkMayWrite } from './access.ts'
+import { checkMayWrite, mayElsewhere } from './access.ts'
 import { actorOf } from './actor.ts'
 import { kvAnswers } from './answers.ts'
 import { checkIfMatch, tagOf } from './entity-tags.ts'
@@ -140,6 +140,8 @@ export function dataResources(parts: DataParts): Resource[] {
           generated.length === 0 &&
           head !== undefined &&
           whole &&
+          // otherwise whoever may only write could test guesses
+          mayElsewhere(exchange, 'read', `data/${params.path}`) &&
           isSame(whole, before)
         )
           return withNames(shown(head), generated)

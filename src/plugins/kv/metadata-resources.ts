@@ -4,7 +4,7 @@ import { listedDetails, listedNames, type LongLists } from '../../core/long-list
 import type { Random } from '../../lib/random.ts'
 import { type Exchange, type Reply, type Resource, resource } from '../../http/resource.ts'
 import { boolField } from '../../lib/fields.ts'
-import { checkMayWrite } from './access.ts'
+import { checkMayElsewhere, checkMayWrite, mayElsewhere } from './access.ts'
 import { LongText } from '../../lib/long-text.ts'
 import { LongWork } from '../../lib/long-work.ts'
 import { actorOf } from './actor.ts'
@@ -87,19 +87,20 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
     const names = pageOf(await listed(exchange, isDeep), exchange.input)
     const keys = await kvMounts.keysOf(exchange.mount)
     for (const name of names) {
-      const found = name.endsWith('/')
-        ? undefined
-        : await keys.described(exchange.params.path + name, exchange)
-      if (name.endsWith('/')) yield [name, {}]
+      const path = exchange.params.path + name
+      const isShownEmpty = name.endsWith('/') || !mayElsewhere(exchange, 'read', `metadata/${path}`)
+      const found = isShownEmpty ? undefined : await keys.described(path, exchange)
+      if (isShownEmpty) yield [name, {}]
       // otherwise deleted since it was listed
       else if (found !== undefined) yield [name, await shownMetadata(found)]
     }
   }
 
-  const detailed = async (exchange: At<ListRange>, isDeep: boolean): Promise<Reply> => ({
-    ...(await listedDetails(longLists.paced(detailsOf(exchange, isDeep), exchange), longLists)),
-    paged: true,
-  })
+  const detailed = async (exchange: At<ListRange>, isDeep: boolean): Promise<Reply> => {
+    checkMayElsewhere(exchange, isDeep ? 'scan' : 'list', `metadata/${exchange.params.path}`)
+    const details = longLists.paced(detailsOf(exchange, isDeep), exchange)
+    return { ...(await listedDetails(details, longLists)), paged: true }
+  }
 
   const changed = async (
     exchange: At<z.output<typeof metadataInput>>,

@@ -4,6 +4,8 @@ import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
 import { fail, refuse } from '../../errors.ts'
 import { type Exchange, type Reply, type Resource, resource } from '../../http/resource.ts'
 import { intField, mapField, stringField } from '../../lib/fields.ts'
+import { jsonNumber, type JsonObject, parseLossless } from '../../lib/json.ts'
+import { checkMayElsewhere, mayElsewhere } from './access.ts'
 import { actorOf } from './actor.ts'
 import { kvAnswers } from './answers.ts'
 import type { DataParts } from './data-resources.ts'
@@ -41,18 +43,23 @@ function checkFrom(from: string): void {
   if (from === '') throw refuse('invalid', 'missing from')
 }
 
+/** What is left of a version that its copier may not read. */
+const withoutData = ({ data, isApart, ...version }: Version): Version => ({ ...version, destroyed: true })
+
+/** The settings of a key, as a write names them, that are not those of a new one. */
+const namedSettings = (head: Head): JsonObject => ({
+  ...(head.maxVersions !== 0 && { max_versions: jsonNumber(String(head.maxVersions)) }),
+  ...(head.casRequired && { cas_required: true }),
+  ...(head.deleteVersionAfter !== 0 && { delete_version_after: `${head.deleteVersionAfter}s` }),
+  ...(head.customMetadata !== null && { custom_metadata: Object.fromEntries(head.customMetadata) }),
+  ...(head.metadataCasRequired && { metadata_cas_required: true }),
+})
+
 type At<Input> = Exchange<Input, { path: string }>
 type Copied = { readonly head: Head; readonly versions: ReadonlyMap<number, Version> }
 
 /** Restores, copies and moves, each in one step in the mount. docs/contract/kv.md#restore-copy-move */
 export function moveResources({ kvMounts, clock, random }: DataParts): Resource[] {
-  const checkRight = (exchange: At<unknown>, operation: 'read' | 'delete', path: string) => {
-    const { call, caller } = exchange
-    const mountPath = call.path.slice(0, call.path.length - call.below.length)
-    if (caller?.acl.decide({ operation, path: mountPath + path, fields: {} }).allowed !== true)
-      throw fail('denied', 'permission denied')
-  }
-
   /** Tries again while the secrets are changed by others. */
   const between = async (
     exchange: At<{ from: string }>,
@@ -63,9 +70,11 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
     const keys = await kvMounts.keysOf(mount)
     const config = await kvMounts.of(mount).config()
     for (let count = 0; count < writeAttempts; count += 1) {
+      const isTaken = (await keys.read(params.path)) !== undefined
+      checkMayElsewhere(exchange, isTaken ? 'update' : 'create', `data/${params.path}`, { data: {} })
       const source = isSecretPath(input.from) ? await keys.read(input.from) : undefined
       if (source === undefined) throw refuse('missing', '')
-      if ((await keys.read(params.path)) !== undefined) throw refuse('invalid', 'target exists')
+      if (isTaken) throw refuse('invalid', 'target exists')
       const result = await attempt(keys, source, config)
       if (result !== false) return result
       await pauseAfterAttempt(count)
@@ -76,6 +85,29 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
   const answerOf = ({ current, last }: Head, head: Head): Reply | undefined =>
     last && { data: shownVersion(head, current, last) }
 
+  /**
+   * Whether the caller could read this version at its source, by its number: a deleted one after an undelete.
+   */
+  const mayCarry = (
+    exchange: At<unknown>,
+    { from, number, version }: { from: string; number: number; version: Version },
+  ): boolean =>
+    version.destroyed ||
+    (mayElsewhere(exchange, 'read', `data/${from}`, { version: String(number) }) &&
+      (!isGone(version, clock.now()) ||
+        mayElsewhere(exchange, 'update', `undelete/${from}`, { versions: [jsonNumber(String(number))] })))
+
+  /** The caller must be allowed to write this data at the target as well. */
+  const checkMayTake = (exchange: At<unknown>, data = 'null') =>
+    checkMayElsewhere(exchange, 'create', `data/${exchange.params.path}`, { data: parseLossless(data) })
+
+  /** Settings that a new secret would not have need the right to set them. */
+  const checkMaySet = (exchange: At<unknown>, head: Head) => {
+    const fields = namedSettings(head)
+    if (Object.keys(fields).length > 0)
+      checkMayElsewhere(exchange, 'create', `metadata/${exchange.params.path}`, fields)
+  }
+
   /** Only the data, as the first version of a new secret. */
   const copyCurrent = (exchange: At<{ from: string }>) =>
     between(exchange, async (keys, { head, revision }, config) => {
@@ -83,6 +115,7 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
       if (head.last === undefined) throw refuse('missing', '')
       if (isGone(head.last, clock.now()))
         return missing({ data: null, metadata: shownVersion(head, head.current, head.last) })
+      checkMayTake(exchange, head.last.data)
       const draft = new KeyDraft(undefined, new Map(), clock.now())
       const by = actorOf(exchange, 'copy')
       const made = append(draft, { data: head.last.data ?? 'null', by, config, id: newKeyId(random) })
@@ -101,11 +134,18 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
       const { from } = exchange.input
       const whole: Copied | undefined = await keys.whole(from)
       if (whole === undefined || whole.head.changes !== source.head.changes) return false
-      let made: Head = { ...whole.head, id: newKeyId(random) }
+      checkMaySet(exchange, whole.head)
+      const carried = (number: number, version: Version): Version =>
+        mayCarry(exchange, { from, number, version }) ? version : withoutData(version)
+      const { last, current } = whole.head
+      let made: Head = {
+        ...{ ...whole.head, id: newKeyId(random) },
+        ...(last !== undefined && { last: carried(current, last) }),
+      }
       const also: ViewEntry[] = []
       for (const [number, version] of whole.versions) {
         if (number === made.current) continue
-        const { head, row, data } = earlierRows(made, number, version)
+        const { head, row, data } = earlierRows(made, number, carried(number, version))
         made = head
         for (const [key, value] of data === undefined ? [row] : [row, data])
           also.push({ key, value, isUncopied: true })
@@ -130,6 +170,9 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
           const { mount, params, input } = exchange
           if (input.version <= 0) throw refuse('invalid', 'No version number provided')
           checkSecretPath(params.path)
+          const number = String(input.version)
+          checkMayElsewhere(exchange, 'update', `data/${params.path}`, { data: {} })
+          checkMayElsewhere(exchange, 'read', `data/${params.path}`, { version: number })
           const keys = await kvMounts.keysOf(mount)
           const config = await kvMounts.of(mount).config()
           const id = newKeyId(random)
@@ -142,6 +185,9 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
               checkCas(head, input.options, config)
               if (isGone(version, draft.now))
                 return missing({ data: null, metadata: shownVersion(head, input.version, version) })
+              checkMayElsewhere(exchange, 'update', `data/${params.path}`, {
+                data: parseLossless(version.data ?? 'null'),
+              })
               const by = actorOf(exchange, 'restore')
               const made = append(draft, { data: version.data ?? 'null', by, config, id })
               return { data: made.last && shownVersion(made, made.current, made.last) }
@@ -160,9 +206,10 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
         handle: (exchange) => {
           const { from, versions } = exchange.input
           checkFrom(from)
-          checkRight(exchange, 'read', `data/${from}`)
+          checkMayElsewhere(exchange, 'read', `data/${from}`)
           if (versions !== 'current' && versions !== 'all')
             throw refuse('invalid', 'versions must be current or all')
+          if (versions === 'all') checkMayElsewhere(exchange, 'read', `metadata/${from}`)
           return versions === 'all' ? copyAll(exchange) : copyCurrent(exchange)
         },
       },
@@ -177,9 +224,16 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
         handle: (exchange) => {
           const { from } = exchange.input
           checkFrom(from)
-          checkRight(exchange, 'read', `data/${from}`)
-          checkRight(exchange, 'delete', `metadata/${from}`)
+          checkMayElsewhere(exchange, 'read', `data/${from}`)
+          checkMayElsewhere(exchange, 'read', `metadata/${from}`)
+          checkMayElsewhere(exchange, 'delete', `metadata/${from}`)
           return between(exchange, async (keys, { head, revision }) => {
+            const whole = await keys.described(from, exchange)
+            if (whole === undefined || whole.head.changes !== head.changes) return false
+            checkMayTake(exchange, head.last?.data)
+            checkMaySet(exchange, head)
+            for (const [number, version] of whole.versions)
+              if (!mayCarry(exchange, { from, number, version })) throw fail('denied', 'permission denied')
             const heads = [
               { path: exchange.params.path, head, expect: 'absent' as const },
               { path: from, head: undefined, expect: revision },

@@ -108,6 +108,7 @@ describe('copy and move', () => {
     const copier = await holder(server, { [`${own}/copy/*`]: 'update', [`${own}/move/*`]: 'update' })
     const reader = await holder(server, {
       ...{ [`${own}/copy/*`]: 'update', [`${own}/move/*`]: 'update', [`${own}/data/a`]: 'read' },
+      [`${own}/data/b`]: 'create',
     })
 
     expect((await copier.write(`${own}/copy/b`, { from: 'a' })).body).toEqual(notAllowed)
@@ -115,6 +116,81 @@ describe('copy and move', () => {
     expect((await reader.write(`${own}/move/b`, { from: 'a' })).body).toEqual(notAllowed)
     expect((await reader.write(`${own}/copy/b`, { from: 'a' })).status).toBe(200)
     expect((await server.root.read(`${own}/data/a`)).status).toBe(200)
+  })
+
+  test('a copy carries no version that its caller may not read at the source', async () => {
+    const own = await newMount(server, 2)
+    await put(server.root, `${own}/data/a`, { x: 'one' }, { x: 'two' }, { x: 'three' })
+    await server.root.write(`${own}/delete/a`, { versions: [2] })
+    const policy = `
+      path "${own}/data/a" { capabilities = ["read", "update"] denied_parameters = { "version" = ["1"] } }
+      path "${own}/metadata/a" { capabilities = ["read", "delete"] }
+      path "${own}/+/mine" { capabilities = ["create", "read", "update"] }
+      path "${own}/restore/a" { capabilities = ["update"] }`
+    await server.root.write('sys/policies/acl/no-first', { policy })
+    const made = await server.root.write('auth/token/create', { policies: ['no-first'] })
+    const caller = server.as(String(made.body.auth?.client_token))
+
+    expect((await caller.write(`${own}/restore/a`, { version: 1 })).body).toEqual(notAllowed)
+    expect((await caller.write(`${own}/move/mine`, { from: 'a' })).body).toEqual(notAllowed)
+    expect((await caller.write(`${own}/copy/mine`, { from: 'a', versions: 'all' })).status).toBe(200)
+    await server.root.write(`${own}/undelete/mine`, { versions: [1, 2] })
+
+    const statuses = [1, 2, 3].map(
+      async (version) => (await server.root.read(`${own}/data/mine?version=${version}`)).status,
+    )
+    expect(await Promise.all(statuses)).toEqual([404, 404, 200])
+    expect((await server.root.read(`${own}/data/a?version=1`)).status).toBe(200)
+  })
+
+  test('a policy that denies the paths of other servers denies these calls', async () => {
+    const own = await newMount(server, 2)
+    await put(server.root, `${own}/data/prod/db`, { x: 1 }, { x: 2 })
+    await put(server.root, `${own}/data/a`, { x: 1 })
+    await server.root.write(`${own}/metadata/prod/db`, { custom_metadata: { owner: 'hidden' } })
+    const everything = 'create read update patch delete list scan'
+    const caller = await holder(server, {
+      ...{ [`${own}/*`]: everything, [`${own}/data/prod/*`]: 'deny', [`${own}/metadata/prod/*`]: 'deny' },
+    })
+
+    const refused = await Promise.all([
+      ...['copy', 'move'].map((call) => caller.write(`${own}/${call}/prod/new`, { from: 'a' })),
+      caller.write(`${own}/restore/prod/db`, { version: 1 }),
+      caller.list(`${own}/detailed-metadata/prod/`),
+      caller.call('SCAN', `${own}/detailed-metadata/prod/`),
+    ])
+    for (const { body } of refused) expect(body).toEqual(notAllowed)
+    expect((await caller.call('SCAN', `${own}/detailed-metadata/`)).text).not.toContain('hidden')
+    expect((await server.root.read(`${own}/data/prod/new`)).status).toBe(404)
+    expect((await server.root.read(`${own}/data/prod/db`)).body.data?.['data']).toEqual({ x: 2 })
+  })
+
+  test('settings come along only for those who may read and set them', async () => {
+    const own = await newMount(server, 2)
+    await put(server.root, `${own}/data/a`, { x: 1 })
+    await server.root.write(`${own}/metadata/a`, { custom_metadata: { owner: 'x' } })
+    const rights = { [`${own}/copy/b`]: 'update', [`${own}/data/b`]: 'create', [`${own}/data/a`]: 'read' }
+    const blind = await holder(server, rights)
+    const reader = await holder(server, { ...rights, [`${own}/metadata/a`]: 'read' })
+    const setter = await holder(server, {
+      ...{ ...rights, [`${own}/metadata/a`]: 'read', [`${own}/metadata/b`]: 'create' },
+    })
+
+    const body = { from: 'a', versions: 'all' }
+    expect((await blind.write(`${own}/copy/b`, body)).body).toEqual(notAllowed)
+    expect((await reader.write(`${own}/copy/b`, body)).body).toEqual(notAllowed)
+    expect((await setter.write(`${own}/copy/b`, body)).status).toBe(200)
+  })
+
+  test('who may only write cannot test guesses with kept values', async () => {
+    const own = await newMount(server, 2)
+    await put(server.root, `${own}/data/a`, { pin: '1', password: 'kept' })
+    const writer = await holder(server, { [`${own}/data/a`]: 'create update' })
+    const options = { generate: { password: { length: 8, keep: true } } }
+
+    const right = await writer.write(`${own}/data/a`, { data: { pin: '1' }, options })
+    const wrong = await writer.write(`${own}/data/a`, { data: { pin: '2' }, options })
+    expect([right.body.data?.['version'], wrong.body.data?.['version']]).toEqual([2, 3])
   })
 
   test('of many moves of one secret, one succeeds', async () => {
