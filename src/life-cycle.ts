@@ -113,7 +113,7 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
 
   /** Number of requests in progress. */
   get inFlight(): number {
-    return this.#serving.pipeline.inFlight
+    return this.#serving.inFlight
   }
 
   get #serving(): Http {
@@ -291,7 +291,7 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
   /** From now on each response closes its connection, and the state stays as it is. */
   endConnections(): void {
     this.#isStopping = true
-    this.#serving.pipeline.endConnections()
+    this.#serving.endConnections()
   }
 
   /** Ends requests that wait. Must be called before disposing. */

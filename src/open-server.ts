@@ -4,7 +4,7 @@ import { MountTypeRegistry } from './core/mounts/mount-type-registry.ts'
 import { type Http, openHttp } from './http/http.ts'
 import { type HttpBase, httpParts } from './http/http-parts.ts'
 import type { ApiDocument } from './http/openapi.ts'
-import { openPlugins, type Plugin, type PluginDefinition } from './http/plugin.ts'
+import { openPlugins, type Plugin, type PluginDefinition, type RegisterMountTypes } from './http/plugin.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { coreGauges } from './server-gauges.ts'
 
@@ -13,6 +13,7 @@ export type OpenServerParts = HttpBase & {
   readonly document: ApiDocument
   readonly metrics: Metrics
   openCore(mountTypes: MountTypeRegistry): Promise<Core>
+  readonly register: RegisterMountTypes
 }
 
 /** A server while it is not sealed. Disposing closes the core; `http` must be disposed before. */
@@ -23,18 +24,28 @@ export async function openServer({
   definitions,
   metrics,
   openCore,
+  register,
   ...parts
 }: OpenServerParts): Promise<OpenServer> {
   await using opened = new AsyncDisposableStack()
   const core = opened.use(await openCore(new MountTypeRegistry(definitions)))
-  const plugins = openPlugins(definitions, core)
-  const http = await openHttp(httpParts(core, plugins, parts))
+  const pluginBy = openPlugins(definitions, core)
+  const plugins = [...pluginBy.values()]
+  const http = await openHttp({
+    ...httpParts(core, plugins, parts),
+    register: (app, routesOf) =>
+      register(app, (definition) => routesOf(pluginBy.get(definition) ?? notOpened(definition))),
+  })
   opened.use(metrics.add(coreGauges(core, plugins, metrics)))
   opened.use(metrics.follow(present(core, { plugins, metrics })))
   core.start()
   opened.use(await keepTime(core, metrics))
   const held = opened.move()
   return { core, http, [Symbol.asyncDispose]: () => held.disposeAsync() }
+}
+
+function notOpened({ names: [name] }: PluginDefinition): never {
+  throw new Error(`the mount type "${name}" was not opened`)
 }
 
 /** The mounts and audit devices of which metrics are shown. */

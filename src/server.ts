@@ -7,7 +7,7 @@ import { openHttp } from './http/http.ts'
 import { closedHttpParts, type HttpBase, jsonLimits, webServerOptions } from './http/http-parts.ts'
 import { publicUrl } from './http/listen-address.ts'
 import { ApiDocument } from './http/openapi.ts'
-import type { PluginDefinition } from './http/plugin.ts'
+import type { PluginDefinition, RegisterMountTypes } from './http/plugin.ts'
 import type { SharedDoors } from './http/shared-addresses.ts'
 import { WebServer } from './http/web-server.ts'
 import { RequestsInProgress } from './http/requests-in-progress.ts'
@@ -141,37 +141,66 @@ const shownSettings = (config: Config): Record<string, unknown> => ({
   ui: config.ui,
 })
 
-/** The list of all mount types. */
-const mountTypesOf = (config: Config, given: Built): PluginDefinition[] => [
-  sysPlugin({
-    ...{ document: given.document, version: config.reportedVersion, shownSettings: shownSettings(config) },
-    takeSnapshot: snapshotTaker(config, given.clock),
-    staticKey: () => staticKey(config, given.log),
-    databasePath: config.storage.kind === 'sqlite' ? config.storage.path : undefined,
-    requestsInProgress: () => given.inProgress.list(),
-    logLevels: logLevelsOf(given.log),
-    watchLog: (level, read) => watchLog(given.log, level, read),
-    recentLines: (level) => recentLines(given.log, level),
-  }),
-  customMessages({ edition: config.edition, maxWaiters: config.messageWaiters }),
-  tokenPlugin,
-  identityPlugin,
-  cubbyholePlugin,
-  ...cloudPlugins({ operator: given.operator, times: given.cloudTimes }),
-  ...kvPlugins({ maxWaiters: config.messageWaiters, metrics: given.metrics }),
-  jwtPlugin({
-    maxJwtSize: config.maxJwtSize,
-    failuresKept: config.loginFailuresKept,
-    metrics: given.logins,
-  }),
-  userpassPlugin({
-    metrics: given.logins,
-    processes: config.processes ?? 1,
-    passwordCost: given.passwordCost,
-  }),
-  approlePlugin({ metrics: given.logins }),
-  ...(given.plugins ?? []),
+/** All mount types. */
+function mountTypesOf(config: Config, given: Built) {
+  const [cloud, azure] = cloudPlugins({ operator: given.operator, times: given.cloudTimes })
+  const [kv, kvVersion2] = kvPlugins({ maxWaiters: config.messageWaiters, metrics: given.metrics })
+  return {
+    system: sysPlugin({
+      ...{ document: given.document, version: config.reportedVersion, shownSettings: shownSettings(config) },
+      takeSnapshot: snapshotTaker(config, given.clock),
+      staticKey: () => staticKey(config, given.log),
+      databasePath: config.storage.kind === 'sqlite' ? config.storage.path : undefined,
+      requestsInProgress: () => given.inProgress.list(),
+      logLevels: logLevelsOf(given.log),
+      watchLog: (level, read) => watchLog(given.log, level, read),
+      recentLines: (level) => recentLines(given.log, level),
+    }),
+    customMessages: customMessages({ edition: config.edition, maxWaiters: config.messageWaiters }),
+    token: tokenPlugin,
+    identity: identityPlugin,
+    cubbyhole: cubbyholePlugin,
+    ...{ cloud, azure, kv, kvVersion2 },
+    jwtAuth: jwtPlugin({
+      maxJwtSize: config.maxJwtSize,
+      failuresKept: config.loginFailuresKept,
+      metrics: given.logins,
+    }),
+    userpass: userpassPlugin({
+      metrics: given.logins,
+      processes: config.processes ?? 1,
+      passwordCost: given.passwordCost,
+    }),
+    approle: approlePlugin({ metrics: given.logins }),
+    additional: given.plugins ?? [],
+  }
+}
+
+type MountTypes = ReturnType<typeof mountTypesOf>
+
+const listOf = ({ additional, ...types }: MountTypes): PluginDefinition[] => [
+  ...Object.values(types),
+  ...additional,
 ]
+
+/** Each mount type is a Fastify plugin, below the name to which the mount router leads its requests. */
+const registerMountTypes =
+  (types: MountTypes): RegisterMountTypes =>
+  (app, routesOf) => {
+    app.register(routesOf(types.jwtAuth), { prefix: '/jwt' })
+    app.register(routesOf(types.customMessages), { prefix: '/system' })
+    app.register(routesOf(types.cloud), { prefix: '/cloud' })
+    app.register(routesOf(types.azure), { prefix: '/azure' })
+    app.register(routesOf(types.kv), { prefix: '/kv' })
+    app.register(routesOf(types.kvVersion2), { prefix: '/kv-v2' })
+    app.register(routesOf(types.userpass), { prefix: '/userpass' })
+    app.register(routesOf(types.approle), { prefix: '/approle' })
+    app.register(routesOf(types.system), { prefix: '/system' })
+    app.register(routesOf(types.token), { prefix: '/token' })
+    app.register(routesOf(types.identity), { prefix: '/identity' })
+    app.register(routesOf(types.cubbyhole), { prefix: '/cubbyhole' })
+    for (const type of types.additional) app.register(routesOf(type), { prefix: `/${type.names[0]}` })
+  }
 
 /** Counts logins, and adds them to the traces of their requests. */
 const tracedLogins = (metrics: Metrics, tracing: Tracing) => ({
@@ -220,12 +249,13 @@ type LifeParts = Built & {
   readonly common: CommonHeaders
   readonly config: Config
   readonly storage: ServerStorage
-  readonly definitions: readonly PluginDefinition[]
+  readonly types: MountTypes
 }
 
 /** Opens the store, unless somebody has to initialize or unseal it. Throws a StartError. */
 async function openLife(given: LifeParts): Promise<LifeCycle> {
-  const { config, storage, log, clock, random, state, metrics, measure, definitions, document } = given
+  const { config, storage, log, clock, random, state, metrics, measure, types, document } = given
+  const definitions = listOf(types)
   const { inProgress, tracing, common, onOverload } = given
   const seal = await storedSeal(config, storage)
   const baseOf = (life: LifeCycle): HttpBase => ({
@@ -248,6 +278,7 @@ async function openLife(given: LifeParts): Promise<LifeCycle> {
     open: (life, keys) =>
       openServer({
         ...{ ...baseOf(life), definitions, document, metrics },
+        register: registerMountTypes(types),
         openCore: (mountTypes) =>
           openServerCore(keys, { ...given, mountTypes, keysLost: () => life.keysLost() }),
       }),
@@ -267,8 +298,8 @@ const opensItself = ({ seal, autoInit }: Config): boolean => seal === 'static' &
 export async function startServer(config: Config, parts: ServerParts): Promise<Server> {
   const given = await build(config, parts)
   const { metrics, state } = given
-  const definitions = mountTypesOf(config, given)
-  checkDefaultMounts(config, definitions)
+  const types = mountTypesOf(config, given)
+  checkDefaultMounts(config, listOf(types))
 
   await using opened = new AsyncDisposableStack()
   if (given.tracing !== undefined) opened.use(given.tracing)
@@ -284,7 +315,7 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   const time = opened.use(await followDatabase(storage, given.clock, given.log))
   const apiAddr = config.apiAddr ?? publicUrl(listener.urls)
   const life = opened.use(
-    await openLife({ ...given, common, config: { ...config, apiAddr }, storage, definitions }),
+    await openLife({ ...given, common, config: { ...config, apiAddr }, storage, types }),
   )
   const server = new WebServer(
     { ...webServerOptions({ ...given, settings: config, common }), tls },

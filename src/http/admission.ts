@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { FastifyRequest } from 'fastify'
 import type { Access, Caller } from '../core/access.ts'
 import type { Mount } from '../core/mounts/mount.ts'
 import { belowMount } from '../core/mounts/spellings.ts'
@@ -12,8 +13,9 @@ import type { JsonLimits, JsonValue } from '../lib/json.ts'
 import { queryFields, readFields, readPatchFields } from './body.ts'
 import { type Call, callOf } from './call.ts'
 import type { RoutedRequest, RouteRules } from './exchange.ts'
-import { aclOperationOf } from './operation.ts'
+import { aclOperationOf, partOf } from './operation.ts'
 import { checkMfaHeader, tokenOf, wrapTtlOf } from './request-headers.ts'
+import { ConvertedFields } from './steps/convert-fields.ts'
 import { isRelative } from './target.ts'
 
 export type AdmissionParts = {
@@ -36,11 +38,8 @@ export type AdmissionParts = {
 const rootOnly =
   /^sys\/(?:audit|audit-hash|audit-chain|config\/(?:auditing|cors|reload|state|ui\/headers)|generate-recovery-token|generate-root|generate-root-token|health|host-info|in-flight-req|init|internal\/counters\/(?:activity|config)|internal\/inspect\/router|loggers|metrics|mfa\/method|monitor|pprof|quotas\/(?:config|lease-count|rate-limit)|raw|rekey|rekey-recovery-key|replication\/(?:merkle-check|recover|reindex|status)|rotate|seal|sealwrap\/rewrap|step-down|storage|sync\/config|unseal)(?:\/|$)/
 
-/** A request before its fields are read. */
-export type UnreadRequest = RoutedRequest & {
-  /** Admission drops the reference to it. */
-  body: Uint8Array | undefined
-}
+/** A request whose body, if it has one, is read as bytes. Its fields take the place of the body or the query. */
+type UnreadRequest = Pick<FastifyRequest, 'raw' | 'params' | 'body' | 'query'>
 
 /** Admits a request to a route with these rules, or throws a refusal. */
 export type Admit = (request: UnreadRequest, rules: RouteRules) => Promise<void>
@@ -54,11 +53,12 @@ export function admission(parts: AdmissionParts): Admit {
   const { access, namespaces, resolve, isSealed, maxTtlOf } = parts
   return async (request, rules) => {
     const call = callOf(request.raw)
-    const isOfStranger = !rules.open && isLarge(request.body) && !(await isKnown(request.raw, call))
+    const body = bytesOf(request)
+    const isOfStranger = !rules.open && isLarge(body) && !(await isKnown(request.raw, call))
     try {
       readRequest(request, call, {
         limits: rules.open ? parts.openJsonLimits : parts.jsonLimits,
-        isOfStranger,
+        body: isOfStranger ? undefined : body,
       })
     } finally {
       // a login that cannot be read counts too
@@ -85,6 +85,7 @@ export function admission(parts: AdmissionParts): Admit {
       follow(call, rules.follows(call.sent, tokenOf(request.raw)))
     const checked = rules.precheck?.(call.sent, { call, presented: tokenOf(request.raw) })
     if (checked !== undefined) await checked
+    request[partOf(call.operation)] = rules.fieldsOf(call)
     if (call.trail !== undefined) {
       call.trail.isReached = true
       call.trail.isCeremony = rules.isCeremony
@@ -160,19 +161,23 @@ function unknownNamespace(
 export const closedAdmission =
   (limits: JsonLimits): Admit =>
   async (request) => {
-    readRequest(request, callOf(request.raw), { limits, isOfStranger: isLarge(request.body) })
+    const body = bytesOf(request)
+    readRequest(request, callOf(request.raw), { limits, body: isLarge(body) ? undefined : body })
     throw sealedRefusal()
   }
 
 const sealedRefusal = () => refuse('sealed', 'Vault is sealed')
 
-/** Reads fields and headers. A large body of a stranger is not parsed. */
+const bytesOf = ({ body }: UnreadRequest): Uint8Array | undefined =>
+  body instanceof Uint8Array ? body : undefined
+
+/** Reads fields and headers. A large body of a stranger is not parsed: it is not given here. */
 function readRequest(
   request: UnreadRequest,
   call: Call,
-  { limits, isOfStranger }: { limits: JsonLimits; isOfStranger: boolean },
+  { limits, body }: { limits: JsonLimits; body: Uint8Array | undefined },
 ): void {
-  call.sent = fieldsOf(call, isOfStranger ? undefined : request.body, limits)
+  call.sent = fieldsOf(call, body, limits)
   request.body = undefined
   call.wrapTtl = wrapTtlOf(request.raw)
   checkMfaHeader(request.raw)
@@ -226,7 +231,7 @@ async function admitOpen(
 async function admitCaller(
   call: Call,
   rules: RouteRules,
-  request: RoutedRequest,
+  request: UnreadRequest,
   access: Access,
 ): Promise<void> {
   const caller = await authenticated(call, rules, tokenOf(request.raw), access)
@@ -276,16 +281,17 @@ async function lookForTarget(
   call: Call,
   rules: RouteRules,
   exists: NonNullable<RouteRules['exists']>,
-  request: RoutedRequest,
+  request: UnreadRequest,
   caller: Caller,
 ): Promise<void> {
   const rights = caller.acl.capabilities(call.path)
   if (!rights.some((right) => right === 'root' || right === 'create' || right === 'update'))
     throw fail('denied', 'permission denied')
   try {
-    call.converted = rules.convert(call)
+    call.converted = new ConvertedFields(rules.schema, rules.fieldsOf(call))
   } catch (error) {
     throw error instanceof FieldError ? refuse('invalid', error.text) : error
   }
+  request.body = call.converted
   call.creates = !(await exists(rules.exchange(request)))
 }

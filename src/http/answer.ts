@@ -1,15 +1,17 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LeasedSecret } from '../core/leases/lease.ts'
 import type { IssuedLease } from '../core/leases/lease-store.ts'
 import type { WrapInfo, WrappedResponse } from '../core/wrapping/wrapper.ts'
 import { refuse } from '../errors.ts'
-import { FieldError } from '../lib/fields.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../lib/json.ts'
 import type { LongText } from '../lib/long-text.ts'
-import { type Call, type Converted, callOf } from './call.ts'
 import type { MadeByCall } from './audit-trail.ts'
 import { madeBy, note, noteRaw } from './audited-reply.ts'
-import { envelope, longEnvelope, type Reply, wrappedEnvelope } from './envelope.ts'
-import type { Answer, RoutedRequest, Served } from './exchange.ts'
+import { type Call, callOf } from './call.ts'
+import { longEnvelope, type Reply, wrappedEnvelope } from './envelope.ts'
+import type { Outcome, Served } from './exchange.ts'
+import { type Payload, put } from './steps/answer.ts'
+import { ConvertedFields } from './steps/convert-fields.ts'
 
 /** What a request needs around its handler. */
 export type Host = {
@@ -25,104 +27,87 @@ export type Host = {
   takeBack(call: Call, made: MadeByCall): Promise<void>
 }
 
-/** Produces the response to an admitted request: fields, handler, envelope. Throws refusals. */
-export async function answerRequest(
-  host: Host,
-  request: RoutedRequest,
-  { operation, handle, rules }: Served,
-): Promise<Answer> {
-  const call = callOf(request.raw)
-  if (call.converted === undefined) {
-    try {
-      call.converted = rules.convert(call)
-    } catch (error) {
-      throw error instanceof FieldError ? refuse('invalid', `Field validation failed: ${error.text}`) : error
+/**
+ * Fastify's handler of one verb: calls the plugin's, and returns what it replies. An empty text is no body. Throws
+ * refusals.
+ */
+export const handlerOf =
+  (host: Host, { operation, handle, rules }: Served) =>
+  async (request: FastifyRequest, reply: FastifyReply): Promise<Reply | Payload> => {
+    const call = callOf(request.raw)
+    call.converted = convertedOf(request)
+    const result = await insideMount(host, call, () => handle(rules.exchange(request)))
+    if (result?.raw !== undefined) return rawAnswer(reply, call, result.raw)
+    reply.header('content-type', 'application/json')
+    if (result?.wrapInfo !== undefined) return wrappedText(call, result.wrapInfo, {})
+    const isMissing = result?.status === 404
+    const isList = operation === 'list' && !isMissing
+    if (result === undefined && !isList) {
+      if (operation === 'read') throw refuse('missing', '')
+      return put(reply, { status: 204 })
     }
+    if (result?.status === 202 && result.warnings === undefined) return put(reply, { status: 202 })
+    const warnings = [...(result?.warnings ?? []), ...(isMissing ? [] : rules.warnings(call))]
+    const shown = isList
+      ? listed({ ...result, warnings }, call)
+      : scanned({ ...result, warnings }, call, operation)
+    if (shown.status === 304) return notModified(reply, shown)
+    if (call.trail !== undefined) note(call.trail, shown, warnings)
+    if (call.wrapTtl > 0) call.wraps = isList ? {} : madeBy(shown)
+    reply.code(shown.status ?? 200)
+    if (shown.headers !== undefined && !isList) reply.headers(shown.headers)
+    return shown.longData === undefined ? shown : longAnswer(reply, call, shown, shown.longData)
   }
+
+/** The fields that Fastify has validated; none on paths that declare none. */
+function convertedOf({ body, query }: FastifyRequest): ConvertedFields | undefined {
+  if (body instanceof ConvertedFields) return body
+  return query instanceof ConvertedFields ? query : undefined
+}
+
+/** A secret is sent with its lease, or not at all. docs/contract/leases.md#lifetime-and-renewal */
+async function insideMount(host: Host, call: Call, work: () => Outcome): Promise<Reply | undefined> {
   const leave = host.enter(call)
-  let result: Reply | undefined
   try {
-    result = await handle(rules.exchange(request))
+    const result = await work()
+    if (result?.secret === undefined) return result
     // inside the mount: its removal waits for this lease and revokes it
-    if (result?.secret !== undefined) result = await withLease(host, call, result, result.secret)
+    const { warnings, ...lease } = await host.lease(call, result.secret)
+    return { ...result, lease, warnings: [...(result.warnings ?? []), ...warnings] }
   } finally {
     leave()
   }
-  if (result?.raw !== undefined) return rawAnswer(host, call, result.raw)
-  if (result?.wrapInfo !== undefined) return wrappedAnswer(call, result.wrapInfo, {})
-  const own = warningsOf(call.converted)
-  const isMissing = result?.status === 404
-  const warnings = isMissing ? (result?.warnings ?? []) : [...(result?.warnings ?? []), ...own]
-  if (operation === 'list' && !isMissing) return listAnswer(host, call, result, warnings)
-  if (operation === 'scan' && result?.data && result.paged !== true)
-    result = { ...result, data: page(result.data, call.sent) }
-  if (result !== undefined && result.status !== 304 && call.trail !== undefined)
-    note(call.trail, result, warnings)
-  if (result === undefined) {
-    if (operation === 'read') throw refuse('missing', '')
-    return { status: 204, contentType: 'application/json' }
-  }
-  if (result.status === 202 && result.warnings === undefined)
-    return { status: 202, contentType: 'application/json' }
-  if (result.status === 304) return { status: 304, headers: result.headers }
-  const body = bodyOf(call, { ...result, warnings })
-  if (call.wrapTtl > 0)
-    return wrapped(host, call, { body: String(body), status: isMissing ? 404 : 200 }, madeBy(result))
-  return { status: result.status ?? 200, contentType: 'application/json', headers: result.headers, body }
 }
 
-const bodyOf = (call: Call, reply: Reply): string | LongText =>
-  reply.longData === undefined ? envelope(call, reply) : longEnvelope(call, reply, reply.longData)
-
-/** A secret is sent with its lease, or not at all. docs/contract/leases.md#lifetime-and-renewal */
-async function withLease(
-  host: Host,
-  call: Call,
-  reply: Reply,
-  secret: NonNullable<Reply['secret']>,
-): Promise<Reply> {
-  const { warnings, ...lease } = await host.lease(call, secret)
-  return { ...reply, lease, warnings: [...(reply.warnings ?? []), ...warnings] }
+function notModified(reply: FastifyReply, { headers }: Reply): Payload {
+  reply.removeHeader('content-type')
+  return put(reply, { status: 304, headers })
 }
 
-function warningsOf({ unknown, replaced }: Converted): string[] {
-  const warnings: string[] = []
-  if (unknown.length > 0)
-    warnings.push(`Endpoint ignored these unrecognized parameters: [${unknown.join(' ')}]`)
-  if (replaced.length > 0) {
-    warnings.push(
-      `Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [${replaced.toSorted().join(' ')}]`,
-    )
-  }
-  return warnings
+function longAnswer(reply: FastifyReply, call: Call, shown: Reply, data: LongText): Payload {
+  const body = longEnvelope(call, shown, data)
+  return call.wraps === undefined ? put(reply, { status: shown.status ?? 200, body }) : String(body)
 }
 
 /**
  * An empty list without warnings is 404. Applies `after` and `limit`. docs/contract/http.md#verbs-and-paths
  */
-async function listAnswer(
-  host: Host,
-  call: Call,
-  result: Reply | undefined,
-  warnings: readonly string[],
-): Promise<Answer> {
-  if (result?.longData !== undefined) return longListAnswer(host, call, { ...result, warnings })
-  const data = result?.paged === true ? (result.data ?? {}) : page(result?.data ?? {}, call.sent)
+function listed(result: Reply, call: Call): Reply {
+  if (result.longData !== undefined) return result
+  const data = result.paged === true ? (result.data ?? {}) : page(result.data ?? {}, call.sent)
   const keys = 'keys' in data ? data.keys : undefined
   const hasNone = !Array.isArray(keys) || keys.length === 0
-  if (call.wrapTtl > 0 && hasNone && warnings.length === 0) throw refuse('missing', 'unsupported path')
+  const hasWarnings = (result.warnings ?? []).length > 0
+  if (call.wrapTtl > 0 && hasNone && !hasWarnings) throw refuse('missing', 'unsupported path')
   const empty = hasNone && Object.keys(data).every((key) => key === 'keys')
-  if (empty && warnings.length === 0) throw refuse('missing', '')
-  if (call.trail !== undefined) note(call.trail, { ...result, data }, warnings)
-  const body = envelope(call, { ...result, data: empty ? {} : data, warnings })
-  return call.wrapTtl > 0 ? wrapped(host, call, { body, status: 200 }) : json(body)
+  if (empty && !hasWarnings) throw refuse('missing', '')
+  return { ...result, data: empty ? {} : data }
 }
 
-async function longListAnswer(host: Host, call: Call, reply: Reply): Promise<Answer> {
-  if (call.trail !== undefined) note(call.trail, reply, reply.warnings ?? [])
-  const body = bodyOf(call, reply)
-  return call.wrapTtl > 0 ? wrapped(host, call, { body: String(body), status: 200 }) : json(body)
-}
+const scanned = (result: Reply, call: Call, operation: Served['operation']): Reply =>
+  operation === 'scan' && result.data && result.paged !== true
+    ? { ...result, data: page(result.data, call.sent) }
+    : result
 
 function page(data: object, sent: Readonly<Record<string, JsonValue>>): object {
   if (
@@ -164,43 +149,33 @@ export function limitOf(sent: JsonValue | undefined): number {
   return Number(text)
 }
 
-const json = (body: string | LongText): Answer => ({ status: 200, contentType: 'application/json', body })
-
-/** Stores the response and returns a wrapping token for it. docs/contract/wrapping.md#wrapping */
-async function wrapped(
-  host: Host,
-  call: Call,
-  response: WrappedResponse,
-  made: MadeByCall = {},
-): Promise<Answer> {
-  return wrappedAnswer(call, await host.wrap(call, response, made), made)
-}
-
-/** The audit log shows neither content nor lease of a wrapped response. */
-function wrappedAnswer(call: Call, wrapInfo: WrapInfo, made: MadeByCall): Answer {
-  const { trail } = call
+/**
+ * What is sent instead of a wrapped response. The audit log shows neither content nor lease of that one.
+ * docs/contract/wrapping.md#wrapping
+ */
+export function wrappedText({ trail }: Call, wrapInfo: WrapInfo, made: MadeByCall): string {
   if (trail !== undefined) {
     trail.reply = { wrapInfo, ...(trail.reply.warnings && { warnings: trail.reply.warnings }) }
     trail.made = { ...made, wrappingAccessor: wrapInfo.accessor }
   }
-  return json(wrappedEnvelope(wrapInfo))
+  return wrappedEnvelope(wrapInfo)
 }
 
-/** Wraps a JSON document with status 200 or 404 like any response; other raw responses cannot be wrapped. */
-async function rawAnswer(
-  host: Host,
+/** A JSON document with status 200 or 404 is wrapped like any response; other raw responses cannot be. */
+function rawAnswer(
+  reply: FastifyReply,
   call: Call,
   { status, contentType, body, cacheControl, headers, stream }: NonNullable<Reply['raw']>,
-): Promise<Answer> {
+): Payload {
   // whatever becomes of the answer, the stream ends with the request
   if (stream !== undefined) call.release = () => stream.stream.destroy()
   if (call.trail !== undefined) noteRaw(call.trail, call.path, { status, contentType, body })
   if (call.wrapTtl > 0 && (status === 200 || status === 404) && contentType === 'application/json')
-    return wrapped(host, call, { body: String(body), status })
-  return {
+    call.wraps = {}
+  return put(reply, {
     status,
     contentType,
     headers: cacheControl === undefined ? headers : { ...headers, 'cache-control': cacheControl },
     ...(stream === undefined ? { body } : { stream }),
-  }
+  })
 }

@@ -1,8 +1,12 @@
-import type { AuditedReply } from '../core/audit/entry.ts'
+import type { AuditedReply, Entries } from '../core/audit/entry.ts'
 import { noSecrets, type Secrets } from '../core/audit/hashing.ts'
 
 /** Collected on the way of a request for its audit entries. docs/contract/audit.md */
 export type AuditTrail = {
+  /** What is written next: the entry of the request, that of its response, or nothing more. */
+  stage: 'request' | 'response' | 'over'
+  /** The entries of a recorded request. */
+  entries: Entries | undefined
   /** It came far enough to be logged. docs/contract/audit.md#what-is-logged */
   isReached: boolean
   /** The policies allow it, or it needs none. */
@@ -31,6 +35,8 @@ export type MadeByCall = {
 }
 
 export const freshTrail = (): AuditTrail => ({
+  stage: 'request',
+  entries: undefined,
   isReached: false,
   isAllowed: false,
   isCeremony: false,

@@ -4,9 +4,8 @@ import type { AuditedHeaders } from '../core/audit/audited-headers.ts'
 import { Entries, type Verdict } from '../core/audit/entry.ts'
 import { causeList, fail, type ErrorKind, ServiceError } from '../errors.ts'
 import { noSecrets } from '../core/audit/hashing.ts'
-import { type AuditTrail, freshTrail, type MadeByCall } from './audit-trail.ts'
+import { freshTrail, type MadeByCall } from './audit-trail.ts'
 import type { Call } from './call.ts'
-import type { Answer } from './exchange.ts'
 import { tokenOf } from './request-headers.ts'
 import { aclOperationOf } from './operation.ts'
 
@@ -17,15 +16,6 @@ export type AuditingParts = {
   namespacePathOf(id: string): string
   /** Revokes a new token or secret that its caller will not receive. */
   takeBack(call: Call, made: MadeByCall): Promise<void>
-}
-
-/** The steps of a request that its entries surround. */
-export type Steps = {
-  /** Throws a refusal. */
-  admit(): Promise<void> | undefined
-  answer(): Promise<Answer> | Answer
-  /** The text of a failure in its response; empty without one. */
-  textOf(error: unknown): string
 }
 
 /**
@@ -48,52 +38,64 @@ export class Auditing {
     return this.#parts.headers.get(header) !== undefined
   }
 
-  /** Takes the steps of a request. Throws what they throw, or `internal` if an entry could not be written. */
-  async around(raw: IncomingMessage, call: Call, steps: Steps): Promise<Answer> {
-    const trail = freshTrail()
-    call.trail = trail
-    try {
-      await steps.admit()
-    } catch (error) {
-      if (trail.isReached) await this.#refused(raw, call, error, steps.textOf(error))
-      throw error
-    }
-    if (!trail.isReached) return steps.answer()
-    return this.#served(this.#entriesOf(raw, call, { isDenied: false }), call, trail, steps)
+  /** From here on, the call collects what its entries show. */
+  begin(call: Call): void {
+    call.trail = freshTrail()
   }
 
-  /** Records a request that a rate limit refuses, in one entry. Throws `internal` if that fails. */
-  async limited(raw: IncomingMessage, call: Call, refusal: ServiceError): Promise<void> {
-    call.trail = { ...freshTrail(), isReached: true, isOneWay: true }
-    await this.#refused(raw, call, refusal, refusal.message)
-  }
-
-  async #served(entries: Entries, call: Call, trail: AuditTrail, steps: Steps): Promise<Answer> {
+  /** Records an admitted request. Throws `internal` if its entry could not be written. */
+  async recordRequest(raw: IncomingMessage, call: Call, textOf: (error: unknown) => string): Promise<void> {
+    const { trail } = call
+    if (trail?.isReached !== true) return
+    const entries = this.#entriesOf(raw, call, { isDenied: false })
+    trail.stage = 'over'
     try {
       await this.#writeRequest(entries, '')
     } catch (error) {
       if (!isKind(error, 'unrecorded')) throw error
       // only if the second entry is written, the refusal has the form of a failure
       const failure = notAudited(causeOf(error), fail)
-      await this.#writeFailure(entries, call, { error: failure, text: steps.textOf(failure) })
+      await this.#writeFailure(entries, call, { error: failure, text: textOf(failure) })
       throw failure
     }
-    let answer: Answer
+    if (trail.isOneWay) return
+    trail.stage = 'response'
+    trail.entries = entries
+  }
+
+  /** Records what was refused, or what failed. Throws if that cannot be written. */
+  async recordFailure(
+    raw: IncomingMessage,
+    call: Call,
+    { error, text }: { readonly error: unknown; readonly text: string },
+  ): Promise<void> {
+    const { trail } = call
+    if (trail === undefined) return
+    const { stage, entries } = trail
+    trail.stage = 'over'
+    if (stage === 'request' && trail.isReached) await this.#refused(raw, call, error, text)
+    if (stage === 'response' && entries !== undefined)
+      await this.#writeFailure(entries, call, { error, text })
+  }
+
+  /** Records the response of a handler. If that fails, takes back what the call has made, and throws. */
+  async recordResponse(call: Call): Promise<void> {
+    const { trail } = call
+    if (trail?.stage !== 'response' || trail.entries === undefined) return
+    trail.stage = 'over'
     try {
-      answer = await steps.answer()
+      await this.#writeResponse(trail.entries, { reply: trail.reply, error: '', reason: call.reason })
     } catch (error) {
-      if (!trail.isOneWay) await this.#writeFailure(entries, call, { error, text: steps.textOf(error) })
-      throw error
-    }
-    if (trail.isOneWay) return answer
-    try {
-      await this.#writeResponse(entries, { reply: trail.reply, error: '', reason: call.reason })
-    } catch (error) {
-      if (trail.mustArrive) return answer
+      if (trail.mustArrive) return
       await this.#parts.takeBack(call, trail.made)
       throw error
     }
-    return answer
+  }
+
+  /** Records a request that a rate limit refuses, in one entry. Throws `internal` if that fails. */
+  async limited(raw: IncomingMessage, call: Call, refusal: ServiceError): Promise<void> {
+    call.trail = { ...freshTrail(), isReached: true, isOneWay: true, stage: 'over' }
+    await this.#refused(raw, call, refusal, refusal.message)
   }
 
   async #refused(raw: IncomingMessage, call: Call, error: unknown, text: string): Promise<void> {

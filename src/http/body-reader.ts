@@ -63,6 +63,12 @@ export class BodyBudget {
   }
 }
 
+/** Whether a body follows the head. Over HTTP/2, its length need not be known. */
+export const announcesBody = ({ headers, stream }: IncomingMessage): boolean =>
+  stream === undefined
+    ? headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
+    : !stream.endAfterHeaders
+
 const tooLarge = () => refuse('too-large', 'http: request body too large')
 export const overloaded = () => refuse('overloaded', 'server is overloaded')
 
@@ -125,7 +131,9 @@ export function readBody(
   request.on('error', brokenOff)
   request.on('data', arrived)
   // a client of HTTP/2 may give up a body without an error
-  request.on('end', () => (request.complete ? settle(null, gathered.bytes) : brokenOff()))
+  request.on('end', () =>
+    request.complete && request.stream?.aborted !== true ? settle(null, gathered.bytes) : brokenOff(),
+  )
   budget.makeRoom()
 
   function refused(refusal: ServiceError): void {

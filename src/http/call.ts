@@ -3,7 +3,8 @@ import type { Caller } from '../core/access.ts'
 import type { Mount } from '../core/mounts/mount.ts'
 import type { Namespace } from '../core/namespaces/namespace.ts'
 import type { JsonValue } from '../lib/json.ts'
-import type { AuditTrail } from './audit-trail.ts'
+import type { AuditTrail, MadeByCall } from './audit-trail.ts'
+import type { ConvertedFields } from './steps/convert-fields.ts'
 
 /**
  * What a verb asks for. docs/contract/http.md#verbs-and-paths. `write` becomes create or update once the
@@ -69,8 +70,10 @@ export type Call = {
   caller: Caller | undefined
   /** The write creates a new object. */
   creates: boolean
-  /** Converted fields, if the existence check needed them. */
-  converted: Converted | undefined
+  /** The fields of the request, once it has reached a handler. */
+  converted: ConvertedFields | undefined
+  /** What a response that is to be wrapped names; undefined for one that is sent as it is. */
+  wraps: MadeByCall | undefined
   /** The reason for the refusal, a stable code; empty for most requests. docs/explain.md#reasons */
   reason: string
   /** A login that was refused for what its caller sent, not because a provider or a setting is at fault. */
@@ -96,9 +99,7 @@ export type Call = {
 }
 
 /** Headers for the page of one origin. */
-export type CrossOrigin = { readonly origin: string; readonly headers: Readonly<Record<string, string>> }
-
-export type Converted = { values: unknown; unknown: string[]; replaced: string[] }
+type CrossOrigin = { readonly origin: string; readonly headers: Readonly<Record<string, string>> }
 
 declare module 'node:http' {
   interface IncomingMessage {

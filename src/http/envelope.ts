@@ -54,12 +54,6 @@ export type Reply = {
   }
 }
 
-/** A reply that clients can revalidate: `data` is serialised, and its tag is in the headers. */
-export type WrittenReply = Reply & {
-  readonly dataText: string
-  readonly headers: Readonly<Record<string, string>> & { readonly etag: string }
-}
-
 /** The parts of a request that its response repeats. */
 export type Answered = Pick<Call, 'requestId' | 'path' | 'namespaceInPath'> & {
   readonly mount: { readonly type: string } | undefined

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { z } from 'zod'
 import type { Caller } from '../core/access.ts'
 import type { Secrets } from '../core/audit/hashing.ts'
 import type { Mount } from '../core/mounts/mount.ts'
@@ -6,7 +7,7 @@ import type { Readings } from '../core/policies/parameters.ts'
 import type { ServiceError } from '../errors.ts'
 import type { JsonValue } from '../lib/json.ts'
 import type { LongText } from '../lib/long-text.ts'
-import type { Call, Converted } from './call.ts'
+import type { Call } from './call.ts'
 import type { Reply, StreamedBody } from './envelope.ts'
 import type { Follows } from './follow.ts'
 import type { UsedField } from './request-headers.ts'
@@ -71,7 +72,12 @@ export type RouteRules = {
   readonly wrapsWithoutToken: boolean
   /** How it reads its fields. */
   readonly readings: Readings
-  convert(call: Call): Converted
+  /** The schema of the fields; without any for a verb that is not served. */
+  readonly schema: z.ZodObject
+  /** The fields as sent, without those that the path names. */
+  fieldsOf(call: Call): Readonly<Record<string, JsonValue>>
+  /** About fields that were sent, but do not count. docs/contract/http.md#answers */
+  warnings(call: Call): string[]
   exchange(request: RoutedRequest): Exchange<unknown, unknown>
 }
 

@@ -1,6 +1,5 @@
 import type { Core } from '../core/core.ts'
 import type { CorsSettings } from '../core/cors/cors-settings.ts'
-import { fixedPathOf } from '../core/mounts/first-mounts.ts'
 import { effectiveMaxTtl } from '../core/mounts/mount-info.ts'
 import { type LoginFailureLimit, LoginThrottle } from '../core/quotas/login-throttle.ts'
 import type { JsonLimits } from '../lib/json.ts'
@@ -45,10 +44,19 @@ export type HttpSettings = {
   readonly reportedVersion: string
 }
 
+/** Counts requests. */
+type Measure = {
+  request(measured: { method: string; route: string; code: number; seconds: number }): void
+  refused(reason: 'size' | 'timeout' | 'malformed' | 'overload' | 'handshake'): void
+  rateLimited(quota: string): void
+}
+
 /** What HTTP needs whether or not a core is open. */
 export type HttpBase = Pick<HttpParts, 'node'> &
-  Pick<HttpParts['pipeline'], 'measure' | 'onOverload' | 'inProgress' | 'tracing' | 'common'> & {
+  Pick<HttpParts, 'onOverload' | 'inProgress' | 'tracing' | 'common'> & {
     readonly settings: HttpSettings
+    /** Undefined without metrics. */
+    readonly measure: Measure | undefined
   }
 
 type Given = HttpBase & { readonly document: ApiDocument }
@@ -60,7 +68,7 @@ export function jsonLimits({ maxJsonStrings, maxJsonMemory }: HttpSettings) {
 }
 
 /** What HTTP needs to serve plugins over a core. */
-export function httpParts(core: Core, plugins: readonly Plugin[], given: Given): HttpParts {
+export function httpParts(core: Core, plugins: readonly Plugin[], given: Given): Omit<HttpParts, 'register'> {
   const { access, namespaces, mounts, random, systemTtl } = core
   const { settings, document, node } = given
   const clientAddress = clientAddressReader(proxiesOf(settings))
@@ -74,7 +82,7 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
     onRefused: (quota) => given.measure?.rateLimited(quota),
   })
   return {
-    plugins: served(plugins),
+    plugins,
     node,
     route: mountRouter({
       ...{ random, resolve, clientAddress, ui: settings.ui },
@@ -89,17 +97,14 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
       maxTtlOf: (mount) => effectiveMaxTtl(mount, systemTtl),
     }),
     host,
-    pipeline: {
-      ...pipelineParts(core.log, given),
-      audit: auditing(core, host.takeBack),
-      limiter,
-      cors: corsReader(() => core.cors.current),
-      afterRequest: (call) => {
-        const spent = call.caller?.token
-        if (spent?.num_uses === -1) core.discard(spent.accessor)
-      },
+    ...commonParts(core.log, given),
+    audit: auditing(core, host.takeBack),
+    limiter,
+    cors: corsReader(() => core.cors.current),
+    afterRequest: (call) => {
+      const spent = call.caller?.token
+      if (spent?.num_uses === -1) core.discard(spent.accessor)
     },
-    prepared: { resolve, namespaces, clientAddress, random, isSealed, common: given.common },
     onClosing: () => {
       for (const plugin of plugins) plugin.onClosing?.()
     },
@@ -128,17 +133,14 @@ export function closedHttpParts({ random, log, corsSettings, ...given }: ClosedH
     throw new Error('a sealed server has no mounts')
   }
   return {
-    ...{ plugins: [], node },
+    ...{ plugins: [], node, register: nothing },
     route: mountRouter({
       ...{ random, clientAddress, resolve: nothing, namespaceOf: nothing, ui: settings.ui },
     }),
     admit: closedAdmission(jsonLimits(settings).withToken),
     host: { enter: unreachable, lease: unreachable, wrap: unreachable, takeBack: unreachable },
-    pipeline: {
-      ...pipelineParts(log, given),
-      ...{ audit: undefined, limiter: undefined, cors: corsReader(corsSettings), afterRequest: nothing },
-    },
-    prepared: undefined,
+    ...commonParts(log, given),
+    ...{ audit: undefined, limiter: undefined, cors: corsReader(corsSettings), afterRequest: nothing },
     onClosing: nothing,
   }
 }
@@ -179,7 +181,7 @@ const auditing = ({ audit, namespaces }: Core, takeBack: Host['takeBack']) =>
     namespacePathOf: (id) => namespaces.byId(id)?.path ?? '',
   })
 
-function pipelineParts(
+function commonParts(
   log: Core['log'],
   { settings, measure, onOverload, inProgress, tracing, common }: Omit<HttpBase, 'node'>,
 ) {
@@ -198,18 +200,4 @@ function pipelineParts(
       : undefined,
     ...{ measure, onOverload, inProgress, tracing, common },
   }
-}
-
-/** The resources of all plugins with one name. */
-function served(plugins: readonly Plugin[]): HttpParts['plugins'] {
-  const byName = Map.groupBy(plugins, ({ names: [name] }) => name)
-  return [...byName].map(([name, group]) => {
-    const fixedAt = fixedPathOf(name)
-    return {
-      name,
-      help: group.find(({ help }) => help !== undefined)?.help ?? '',
-      resources: group.flatMap(({ resources }) => resources),
-      ...(fixedAt === undefined ? {} : { fixedAt }),
-    }
-  })
 }

@@ -1,45 +1,34 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { routeTemplate } from './access-log.ts'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
+import sensible from '@fastify/sensible'
+import fastify, { type FastifyInstance, type FastifyPluginCallback } from 'fastify'
+import { refuse } from '../errors.ts'
 import type { Admit } from './admission.ts'
 import type { Host } from './answer.ts'
-import { type Endpoint, mountEndpoint, nodeEndpoint, nowhereEndpoint } from './endpoint.ts'
+import { callOf } from './call.ts'
+import { Capacity, type CapacityLimits } from './capacity.ts'
 import { explorerResource } from './explorer.ts'
 import { HelpPages } from './help.ts'
-import { explorerUrl, isSysPath, noRoute, uiUrl } from './mount-router.ts'
+import { isSysPath, rootPrefix, uiUrl } from './mount-router.ts'
 import type { NodeResource, NodeRoute } from './node-resource.ts'
+import { nodeRoutes } from './node-routes.ts'
 import type { ApiDocument } from './openapi.ts'
-import { Pipeline, type PipelineParts } from './pipeline.ts'
-import {
-  type LabelledNodeRead,
-  PreparedAnswers,
-  type PreparedAnswersParts,
-  type PreparedRead,
-} from './prepared-answers.ts'
+import type { Plugin } from './plugin.ts'
 import { helpOnly, type Resource, unknownPaths } from './resource.ts'
-import { type Routes, routesOf } from './routes.ts'
+import { mountTypeRoutes } from './resource-routes.ts'
+import { addSteps, type StepParts } from './steps/steps.ts'
 import { WebUi } from './web-ui.ts'
 
-/** What one plugin serves below its mounts. */
-type ServedPlugin = {
-  /** First segment of the canonical paths. */
-  readonly name: string
-  readonly help: string
-  readonly resources: readonly Resource[]
-  /** Path of its mount, if every namespace has exactly one. */
-  readonly fixedAt?: string
-}
-
-export type HttpParts = {
-  readonly plugins: readonly ServedPlugin[]
+export type HttpParts = Omit<StepParts, 'capacity' | 'isClosing'> & {
+  readonly plugins: readonly Plugin[]
+  /** Registers the mount types; `routesOf` is what Fastify serves of one. */
+  register(app: FastifyInstance, routesOf: (plugin: Plugin) => FastifyPluginCallback): void
   readonly node: readonly NodeResource[]
   /** The mount router. */
   route(request: IncomingMessage): string
   /** docs/contract/http.md#the-order-of-refusals */
   readonly admit: Admit
   readonly host: Host
-  readonly pipeline: Omit<PipelineParts, 'prepared'>
-  /** Absent: no response is prepared. */
-  readonly prepared: PreparedAnswersParts | undefined
+  readonly limits: CapacityLimits
   /** Called when it begins to close: waiting requests must end. */
   onClosing(): void
   /** The API document, and what `/docs` shows of it. Absent: neither is served. */
@@ -47,33 +36,57 @@ export type HttpParts = {
 }
 
 /** Serves requests; owns no connection. Disposing it ends waiting requests. */
-export type Http = AsyncDisposable & { readonly pipeline: Pipeline; readonly receive: RequestListener }
+export type Http = AsyncDisposable & {
+  readonly receive: RequestListener
+  /** Number of requests in progress. */
+  readonly inFlight: number
+  /** From now on each response closes its connection. */
+  endConnections(): void
+}
 
-/** Serves plugins. Every route leads to the pipeline. */
+/**
+ * Opens the server's Fastify application: the steps of every request, and a plugin for each mount type below its
+ * canonical prefix.
+ */
 export async function openHttp(parts: HttpParts): Promise<Http> {
-  const plugins = parts.plugins.map((plugin) => ({ ...plugin, resources: completed(plugin, parts.node) }))
-  const prepared =
-    parts.prepared &&
-    new PreparedAnswers(parts.prepared, {
-      ofMounts: plugins.flatMap(preparedReads),
-      ofNode: parts.node.flatMap(preparedNodeReads),
-    })
-  const pipeline = new Pipeline({ ...parts.pipeline, prepared })
-  describe(plugins, parts)
-  const places = placesOf(plugins, parts)
-  const routes = await routesOf(places.map(({ url }) => url))
-  const endpoints = places.map(({ endpoint }) => endpoint(routes.app))
-  const destinations = { pipeline, rewrite: parts.route, endpoints }
+  const capacity = new Capacity(parts.limits)
   let isClosing = false
-  const route = (request: IncomingMessage, response: ServerResponse) => {
-    if (isClosing && request.httpVersionMajor === 1) response.setHeader('connection', 'close')
-    request.destinations = destinations
-    routes.route(request, response)
-  }
+  let receive: RequestListener = () => {}
+  const app = fastify({
+    // connections belong to the server's listener, which outlives a seal, so this one never listens
+    serverFactory: (handler) => {
+      receive = handler
+      return createServer()
+    },
+    rewriteUrl: (raw: IncomingMessage) => parts.route(raw),
+    // our one pattern, a generic name, has a single repetition, so it takes time linear in the name's length
+    routerOptions: { maxParamLength: 1 << 16, allowUnsafeRegex: true },
+    exposeHeadRoutes: false,
+    genReqId: (raw: IncomingMessage) => callOf(raw).requestId,
+    requestIdHeader: false,
+    return503OnClosing: false,
+    // all our plugins are there at once: no timer for each route
+    pluginTimeout: 0,
+    // a target that Fastify's router cannot read
+    frameworkErrors: (_error, _request, reply) => void reply.raw.writeHead(400).end(),
+  })
+  app.addHttpMethod('SEARCH')
+  app.addHttpMethod('REPORT')
+  await app.register(sensible)
+  addSteps(app, { ...parts, capacity, isClosing: () => isClosing })
+  app.setNotFoundHandler(() => {
+    throw refuse('missing', '')
+  })
+  registerPlugins(app, parts)
+  await app.ready()
   return {
-    pipeline,
-    receive: (request: IncomingMessage, response: ServerResponse) =>
-      pipeline.receive(request, response, route),
+    receive,
+    get inFlight() {
+      return capacity.inFlight
+    },
+    endConnections: () => {
+      isClosing = true
+    },
     [Symbol.asyncDispose]: async () => {
       isClosing = true
       parts.onClosing()
@@ -81,71 +94,58 @@ export async function openHttp(parts: HttpParts): Promise<Http> {
   }
 }
 
-/** A path, and what is served there. */
-type Place = { readonly url: string; endpoint(app: Routes['app']): Endpoint }
-
-function placesOf(plugins: readonly ServedPlugin[], { admit, host, node, documents }: HttpParts): Place[] {
-  const pages = plugins.map(
-    ({ name, help, resources }) =>
-      [name, { about: help, pages: resources.flatMap(({ page }) => page ?? []) }] as const,
-  )
+function registerPlugins(app: FastifyInstance, parts: HttpParts): void {
+  const { plugins, node, documents, admit, host, register } = parts
+  const resources = completed(plugins, node)
+  const of = ({ names: [name] }: Plugin) => name
+  const mountHelp = (group: readonly Plugin[]) => ({
+    about: group.find(({ help }) => help !== undefined)?.help ?? '',
+    pages: group.flatMap((plugin) => resources.get(plugin)?.flatMap(({ page }) => page ?? []) ?? []),
+  })
   const help = new HelpPages(
-    new Map(pages),
+    new Map([...Map.groupBy(plugins, of)].map(([name, group]) => [name, mountHelp(group)])),
     async (place, path) => (await documents?.all.describePath(place, path)) ?? null,
   )
-  const parts = {
-    admit,
-    help,
-    host,
-  }
-  const nowhere = nowhereEndpoint(admit)
-  return [
-    ...plugins.flatMap(({ name, resources }) =>
-      resources.flatMap((resource) =>
-        resource.urls.map((path) => {
-          const url = `/${name}${path}`
-          return { url, endpoint: () => mountEndpoint(resource, url, parts) }
-        }),
-      ),
+  documents?.all.cover(() => [
+    ...node.flatMap(({ documented }) => documented),
+    ...[...resources].flatMap(([plugin, own]) =>
+      own.flatMap(({ documented }) => documented().map((one) => ({ ...one, group: of(plugin) }))),
     ),
-    ...node.map((route) => ({ url: route.url, endpoint: () => nodeEndpoint(route) })),
-    { url: noRoute, endpoint: () => nowhere },
-    { url: uiUrl, endpoint: () => nodeEndpoint(uiResource(new WebUi())) },
-    {
-      url: explorerUrl,
-      endpoint: (app) =>
-        documents === undefined ? nowhere : nodeEndpoint(explorerResource(app, () => documents.shown())),
-    },
+  ])
+  register(app, (plugin) => mountTypeRoutes(resources.get(plugin) ?? [], { admit, host, help }))
+  const pagesOfPeople = [
+    uiRoute(new WebUi()),
+    ...(documents ? [explorerResource(app, () => documents.shown())] : []),
   ]
+  app.register(nodeRoutes([...node, ...pagesOfPeople], admit), { prefix: rootPrefix })
 }
 
-const uiResource = (ui: WebUi): NodeRoute => ({
+const uiRoute = (ui: WebUi): NodeRoute => ({
   url: uiUrl,
   handle: ({ call: { verb, path, query }, header }) => ui.answer({ verb, path, query, header }),
 })
 
-function describe(plugins: readonly ServedPlugin[], { node, documents }: HttpParts): void {
-  const ofPlugin = ({ name, resources }: ServedPlugin) =>
-    resources.flatMap(({ documented }) => documented().map((one) => ({ ...one, group: name })))
-  documents?.all.cover(() => [...node.flatMap(({ documented }) => documented), ...plugins.flatMap(ofPlugin)])
-}
-
-/** The resources of a plugin, with the help of node-level paths, and a refusal of all other paths. */
-function completed({ name, resources }: ServedPlugin, node: readonly NodeResource[]): Resource[] {
-  const helped = name === 'system' ? node.filter(({ page }) => isSysPath(page.path)) : []
-  return [
-    ...resources,
-    ...helped.map(({ page }) => helpOnly(page.path.slice('/sys'.length), page)),
-    ...(resources.some(({ urls }) => urls.includes('/*')) ? [] : [unknownPaths()]),
-  ]
-}
-
-const preparedReads = ({ name, resources, fixedAt }: ServedPlugin): PreparedRead[] =>
-  resources.flatMap(({ path, prepared }) =>
-    prepared === undefined || fixedAt === undefined
-      ? []
-      : [{ path: `${fixedAt}${path.slice(1)}`, label: `/${name}${path}`, find: prepared }],
+/**
+ * The resources of each plugin. The first of several with one name also has the help of node-level paths, and refuses
+ * all other paths.
+ */
+function completed(
+  plugins: readonly Plugin[],
+  node: readonly NodeResource[],
+): ReadonlyMap<Plugin, readonly Resource[]> {
+  const byName = Map.groupBy(plugins, ({ names: [name] }) => name)
+  return new Map(
+    plugins.map((plugin) => {
+      const [name] = plugin.names
+      const group = byName.get(name) ?? []
+      if (group[0] !== plugin) return [plugin, plugin.resources]
+      const helped = name === 'system' ? node.filter(({ page }) => isSysPath(page.path)) : []
+      const servesAll = group.some(({ resources }) => resources.some(({ urls }) => urls.includes('/*')))
+      const rest = [
+        ...helped.map(({ page }) => helpOnly(page.path.slice('/sys'.length), page)),
+        ...(servesAll ? [] : [unknownPaths()]),
+      ]
+      return [plugin, [...plugin.resources, ...rest]]
+    }),
   )
-
-const preparedNodeReads = ({ url, prepared }: NodeResource): LabelledNodeRead[] =>
-  prepared === undefined ? [] : [{ ...prepared, label: routeTemplate(url) }]
+}

@@ -1,20 +1,29 @@
-import type { RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import {
   constants,
   createServer,
+  Http2ServerRequest,
+  Http2ServerResponse,
   type Http2Server,
   type Http2Session,
   type IncomingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2'
+import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { CommonHeaders } from './common-headers.ts'
 import type { Connection, Connections } from './connections.ts'
-import { asHttp1, Http2Request, Http2Response } from './http2-messages.ts'
 import { type HeadLimits, maxTargetBytes } from './list-verb.ts'
 import { forgetHead, textBytes } from './request-headers.ts'
 import { emptyErrors, type RawStatus, refusalHeaders } from './raw-errors.ts'
+
+declare module 'node:http' {
+  interface IncomingMessage {
+    /** The stream of a request of HTTP/2: it ends with the request, unlike the socket. */
+    readonly stream?: ServerHttp2Stream
+  }
+}
 
 export type Http2Options = {
   /** From a connection's handshake to its first frame. */
@@ -152,33 +161,34 @@ export class Http2Sessions {
     stream.on('error', () => {})
     // a streamed body alone has as many as Node.js expects
     stream.setMaxListeners(0)
-    const request = new Http2Request(stream, { headers, rawHeaders, socket: session.socket })
-    const response = new Http2Response(request)
-    this.#follow(session, request, response)
+    const [request, response] = messagesOf(stream, { headers, rawHeaders, socket: session.socket })
+    this.#follow(session, stream, response)
     const line = { destroy: () => stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM) }
-    const [request1, response1] = asHttp1(request, response)
-    if (!this.#options.connections.beginStream(session.connection, line, request1, response1)) return
+    if (!this.#options.connections.beginStream(session.connection, line, request, response)) return
     response.once('close', () => {
-      if (request1.call?.caller !== undefined) trust(session, frames)
+      if (request.call?.caller !== undefined) trust(session, frames)
     })
     const refusal = headRefusal(request, this.#options.head)
     if (refusal !== undefined) {
-      forgetHead(request1)
-      this.#refuse(response, refusal)
+      forgetHead(request)
+      this.#refuse(stream, response, refusal)
       return
     }
     if (headers.expect !== undefined) stream.additionalHeaders({ ':status': 100 })
-    this.#handler(request1, response1)
+    this.#handler(request, response)
   }
 
   /** Keeps the time limits of connection and request. */
-  #follow(session: Session, request: Http2Request, response: Http2Response): void {
-    const { stream } = request
+  #follow(session: Session, stream: ServerHttp2Stream, response: ServerResponse): void {
     session.streams += 1
     const limit = stream.endAfterHeaders
       ? undefined
-      : setTimeout(() => this.#refuse(response, 408), this.#options.bodyTimeoutMs)
-    request.once('end', () => clearTimeout(limit))
+      : setTimeout(() => this.#refuse(stream, response, 408), this.#options.bodyTimeoutMs)
+    stream.once('end', () => clearTimeout(limit))
+    // the rest of the request is of no use any more, and its client may never send it (RFC 9113 §8.1)
+    stream.once('finish', () => {
+      if (!stream.endAfterHeaders && !stream.readableEnded) stream.close()
+    })
     response.once('close', () => {
       clearTimeout(limit)
       session.streams -= 1
@@ -189,8 +199,7 @@ export class Http2Sessions {
   }
 
   /** Responds, unless a response has begun, and reads nothing more of the request. */
-  #refuse(response: Http2Response, status: RawStatus): void {
-    const { stream } = response
+  #refuse(stream: ServerHttp2Stream, response: ServerResponse, status: RawStatus): void {
     this.#options.onRefused(status)
     if (response.headersSent) {
       stream.close(constants.NGHTTP2_CANCEL)
@@ -208,6 +217,27 @@ function trust(session: Session, frames: Http2Session): void {
   frames.settings({ maxConcurrentStreams: mostStreams })
 }
 
+/** Node's messages of HTTP/2, whose members mean what those of HTTP/1.1 mean, as far as the server uses them. */
+function messagesOf(
+  stream: ServerHttp2Stream,
+  head: {
+    readonly headers: IncomingHttpHeaders
+    readonly rawHeaders: readonly string[]
+    readonly socket: Socket
+  },
+): [request: IncomingMessage, response: ServerResponse] {
+  const compatible = new Http2ServerRequest(stream, head.headers, {}, head.rawHeaders)
+  // Node's own getter throws once the connection is gone
+  Object.defineProperty(compatible, 'socket', { value: head.socket })
+  const request = compatible as unknown as IncomingMessage
+  const response = new Http2ServerResponse(stream) as unknown as ServerResponse
+  // false once the connection accepts no requests after this one
+  response.shouldKeepAlive = true
+  // Node's has no such member
+  Object.defineProperty(response, 'writableNeedDrain', { get: () => stream.writableNeedDrain })
+  return [request, response]
+}
+
 /** Node.js waits until the client closes its side too, without end if the client only keeps it open. */
 function cutOffIfIdle({ http2, socket, streams }: Session): void {
   if (!http2.closed || streams > 0) return
@@ -217,7 +247,7 @@ function cutOffIfIdle({ http2, socket, streams }: Session): void {
 
 /** What is wrong with a head that the protocol allows. */
 function headRefusal(
-  { rawHeaders, url, method, headers }: Http2Request,
+  { rawHeaders, url = '', method, headers }: IncomingMessage,
   { maxBytes, maxFields }: HeadLimits,
 ): RawStatus | undefined {
   if (method === 'CONNECT') return 405

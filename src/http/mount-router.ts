@@ -6,6 +6,8 @@ import type { ResolvedNamespace } from '../core/namespaces/namespace-tree.ts'
 import { parseBool } from '../lib/go/bool.ts'
 import type { Random } from '../lib/random.ts'
 import type { Call, EarlyReply, Operation } from './call.ts'
+import { announcesBody } from './body-reader.ts'
+import { methodOf } from './operation.ts'
 import { firstValueOf } from './request-headers.ts'
 import { cleanTarget, decodePath, firstOf, hasUnprintable, isRelative } from './target.ts'
 import { withQuery } from './with-query.ts'
@@ -25,14 +27,8 @@ export type RouterParts = {
   readonly ui: boolean
 }
 
-/**
- * The HTTP method of every request in Fastify's router, which knows only the methods that Node.js was built
- * with. `call.operation` is the requested operation.
- */
-export const carrier = 'GET'
-
 /** The prefix of canonical node-level paths; no plugin has this name. */
-const rootPrefix = '/-'
+export const rootPrefix = '/-'
 const nodePrefix = `${rootPrefix}/node/`
 const healthPrefix = `${rootPrefix}/health/`
 
@@ -156,6 +152,7 @@ export function mountRouter({
       caller: undefined,
       creates: false,
       converted: undefined,
+      wraps: undefined,
       reason: '',
       isRefusedLogin: false,
       trail: undefined,
@@ -168,7 +165,10 @@ export function mountRouter({
       startedAt: 0,
       indexInProgress: -1,
     }
-    request.method = carrier
+    request.method = methodOf[route.operation ?? 'preflight']
+    // Fastify refuses types that it cannot read, and takes a request of HTTP/2 without one as one without a body
+    if (announcesBody(request)) request.headers['content-type'] = 'application/octet-stream'
+    else delete request.headers['content-type']
     return route.url
   }
 }

@@ -34,7 +34,6 @@ export type NodeRoute = {
   readonly url: string
   /** What is recorded of requests with these verbs. */
   readonly audited?: (NodeAudit & { readonly verbs: readonly string[] }) | undefined
-  readonly prepared?: PreparedNodeRead | undefined
   handle(exchange: NodeExchange): Answer | Promise<Answer>
 }
 
@@ -43,13 +42,6 @@ type NodeAudit = {
   readonly entries: 'request' | 'both'
   /** Checks the caller, before the request is recorded. */
   admit(exchange: NodeExchange): Promise<void> | void
-}
-
-/** A read of a node-level path without a query whose response may be prepared. */
-export type PreparedNodeRead = {
-  readonly urls: readonly string[]
-  /** The JSON of a response with status 200; undefined if it is not prepared. */
-  find(): string | undefined
 }
 
 export type NodeSpec = {
@@ -65,14 +57,12 @@ export type NodeSpec = {
   isServed?(): boolean
   /** Absent for a path that leaves no audit entries. */
   readonly audited?: NodeAudit
-  /** docs/decisions/0006-ready-reads.md */
-  readonly prepared?: () => string | undefined
   handle(exchange: NodeExchange): Answer | Promise<Answer>
 }
 
 /** Declares a node-level path: `/sys/…` is served below `/v1`, any other at the root of the server. */
 export function nodeResource(path: `/${string}`, spec: NodeSpec): NodeResource {
-  const { verbs, summary, query, body, answer, needs = 'nothing', isServed, audited, prepared, handle } = spec
+  const { verbs, summary, query, body, answer, needs = 'nothing', isServed, audited, handle } = spec
   return {
     url: nodeUrl(path),
     page: { path, isOfNode: true, about: summary, needs, verbs: () => helpVerbs(spec) },
@@ -91,7 +81,6 @@ export function nodeResource(path: `/${string}`, spec: NodeSpec): NodeResource {
         ...(answer.output && { output: answer.output }),
       })),
     audited: audited && { ...audited, verbs },
-    prepared: prepared && { urls: isSysPath(path) ? [`/v1${path}`, path] : [path], find: prepared },
     handle: (exchange) => {
       if (isServed?.() === false) return { ...refusal, status: 404 }
       return verbs.includes(exchange.call.verb) ? handle(exchange) : refusal
@@ -121,7 +110,5 @@ const refusal: Answer = { status: 405, contentType: 'application/json', body: er
 export const jsonAnswer = (status: number, body: object): Answer => ({
   status,
   contentType: 'application/json',
-  body: jsonText(body),
+  body: `${JSON.stringify(body)}\n`,
 })
-
-export const jsonText = (body: object): string => `${JSON.stringify(body)}\n`

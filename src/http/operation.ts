@@ -18,3 +18,22 @@ const aclOperation: Record<Operation, AclOperation> = {
   help: 'help',
   preflight: 'read',
 }
+
+/** The method of each operation in Fastify's router, which knows only the verbs that Node.js was built with. */
+export const methodOf: Record<Operation, string> = {
+  read: 'GET',
+  list: 'SEARCH',
+  scan: 'REPORT',
+  write: 'POST',
+  patch: 'PATCH',
+  delete: 'DELETE',
+  header: 'HEAD',
+  help: 'TRACE',
+  preflight: 'OPTIONS',
+}
+
+export const allMethods: readonly string[] = Object.values(methodOf)
+
+/** The part of a request that has its fields. docs/contract/http.md#verbs-and-paths */
+export const partOf = (operation: Operation | undefined): 'body' | 'query' =>
+  operation === 'write' || operation === 'patch' ? 'body' : 'query'

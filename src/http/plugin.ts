@@ -1,3 +1,4 @@
+import type { FastifyInstance, FastifyPluginCallback } from 'fastify'
 import type { Core } from '../core/core.ts'
 import type { Mount } from '../core/mounts/mount.ts'
 import type { MountType, MountTypeNames } from '../core/mounts/mount-type.ts'
@@ -33,13 +34,25 @@ export type Plugin = MountType & {
 export type PluginDefinition = MountTypeNames &
   Pick<Plugin, 'help'> & { open(core: Core): Omit<Plugin, keyof MountTypeNames> }
 
+/** Registers every mount type with Fastify; `routesOf` is the plugin that serves one. */
+export type RegisterMountTypes = (
+  app: FastifyInstance,
+  routesOf: (type: PluginDefinition) => FastifyPluginCallback,
+) => void
+
 /** Opens the plugins over the core, and adds them to its mount types. */
-export const openPlugins = (definitions: readonly PluginDefinition[], core: Core): Plugin[] =>
-  definitions.map(({ open, ...names }) => {
-    const plugin = { ...names, ...open(core) }
-    core.mountTypes.add({ ...plugin, spellingAt: (below) => spellingAt(plugin.resources, below) })
-    return plugin
-  })
+export const openPlugins = (
+  definitions: readonly PluginDefinition[],
+  core: Core,
+): ReadonlyMap<PluginDefinition, Plugin> =>
+  new Map(
+    definitions.map((definition) => {
+      const { open, ...names } = definition
+      const plugin = { ...names, ...open(core) }
+      core.mountTypes.add({ ...plugin, spellingAt: (below) => spellingAt(plugin.resources, below) })
+      return [definition, plugin]
+    }),
+  )
 
 const spellingAt = (resources: readonly Resource[], below: string): Spelling['canonical'] | undefined =>
   resources.find(({ spelling }) => spelling?.pattern.test(`/${below}`) === true)?.spelling?.canonical

@@ -18,24 +18,29 @@ export type UsedField = (typeof usedFields)[number]
 export function dropUnusedFields(request: IncomingMessage, isKept: (name: string) => boolean): number {
   const before = headBytes(request)
   const used = new Set<string>(usedFields)
-  const { headers, rawHeaders } = request
-  const kept: string[] = []
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const [name = '', value = ''] = rawHeaders.slice(index, index + 2)
-    const lower = name.toLowerCase()
-    if (used.has(lower) || isKept(lower)) kept.push(name, value)
-  }
-  request.rawHeaders = kept
-  request.headers = Object.fromEntries(
-    usedFields.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])),
-  )
+  keepFields(request, used, isKept)
   return before - headBytes(request)
 }
 
 /** Drops all fields of a request that has its response. */
-export function forgetHead(request: IncomingMessage): void {
-  request.rawHeaders = []
-  request.headers = {}
+export const forgetHead = (request: IncomingMessage): void => keepFields(request, none, () => false)
+
+const none: ReadonlySet<string> = new Set()
+
+/** In place: Node's messages of HTTP/2 hold both lists themselves, and read their method from one. */
+function keepFields(
+  { headers, rawHeaders }: IncomingMessage,
+  used: ReadonlySet<string>,
+  isShown: (name: string) => boolean,
+): void {
+  const kept: string[] = []
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(index, index + 2)
+    const lower = name.toLowerCase()
+    if (used.has(lower) || isShown(lower)) kept.push(name, value)
+  }
+  rawHeaders.splice(0, rawHeaders.length, ...kept)
+  for (const name of Object.keys(headers)) if (!name.startsWith(':') && !used.has(name)) delete headers[name]
 }
 
 /** What Node.js keeps beside the text of a field: its places in a list and in an object. In bytes. */

@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import type { SecretValues } from '../core/audit/hashing.ts'
-import type { Namespace } from '../core/namespaces/namespace.ts'
 import type { ServiceError } from '../errors.ts'
 import type { DocumentedAnswer } from './documented-route.ts'
-import type { WrittenReply } from './envelope.ts'
 import type { Exchange, Outcome, Precheck, Sent } from './exchange.ts'
 import type { Follows } from './follow.ts'
 
@@ -87,11 +85,6 @@ export type ResourceSpec<
    * docs/contract/http.md#verbs-and-paths
    */
   dropsSlash?: boolean
-  /**
-   * The response to a read, if it is prepared and the same for every caller: then it is sent before anything
-   * else happens. Only for an open path at a fixed mount. docs/decisions/0006-ready-reads.md
-   */
-  prepared?: (namespace: Namespace) => WrittenReply | undefined
   /**
    * Existence check of writes. docs/contract/http.md#field-types,
    * docs/contract/tokens-and-policies.md#capabilities

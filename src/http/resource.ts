@@ -9,7 +9,7 @@ import {
   documentedMethod,
   tokenKind,
 } from './documented-route.ts'
-import type { Reply, StreamedBody, WrittenReply } from './envelope.ts'
+import type { Reply, StreamedBody } from './envelope.ts'
 import { errorReply } from './error-reply.ts'
 import {
   type Exchange,
@@ -25,7 +25,7 @@ import { answerOf, pageOf, schemasOf } from './resource-document.ts'
 import type { AnySpec, Captures, none, ResourceSpec } from './resource-spec.ts'
 import { rulesOf } from './route-rules.ts'
 
-export type { Call, DocumentedAnswer, Exchange, Follows, Precheck, Reply, StreamedBody, WrittenReply }
+export type { Call, DocumentedAnswer, Exchange, Follows, Precheck, Reply, StreamedBody }
 export type { RequestInProgress } from './requests-in-progress.ts'
 export { errorReply, followsCaller, followsField, followsFieldOrCaller, limitOf }
 
@@ -59,8 +59,6 @@ export type Resource = {
   readonly page: HelpPage | undefined
   /** Its place in the API document. Made when somebody asks for that. */
   documented(): readonly Omit<DocumentedRoute, 'group'>[]
-  /** Its response to a read, if that is prepared and the same for every caller. */
-  readonly prepared: ((namespace: Namespace) => WrittenReply | undefined) | undefined
 }
 
 /** Declares one path of a plugin. */
@@ -113,7 +111,6 @@ export function resource<
     refusal: () => fail('unsupported', 'unsupported operation'),
     page: pageOf(shown, common),
     documented,
-    prepared: spec.prepared,
   }
 }
 
@@ -129,7 +126,6 @@ export function unknownPaths({ url = '/*', open = false }: { url?: string; open?
     refusal: unsupportedPath,
     page: undefined,
     documented: () => [],
-    prepared: undefined,
   }
 }
 

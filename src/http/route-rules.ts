@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import type { Secrets } from '../core/audit/hashing.ts'
-import { convertFields, readingOf } from '../lib/fields.ts'
-import type { JsonValue } from '../lib/json.ts'
-import { type Converted, callOf } from './call.ts'
-import type { RouteRules, VerbName } from './exchange.ts'
+import { readingOf } from '../lib/fields.ts'
+import { callOf } from './call.ts'
+import type { RouteRules, Sent, VerbName } from './exchange.ts'
 import { onHangUp, onLastByte } from './hang-up.ts'
 import { tokenOf } from './request-headers.ts'
 import { type AnySpec, type AnyVerb, none } from './resource-spec.ts'
@@ -15,11 +14,10 @@ export function rulesOf(
   verb: AnyVerb | undefined,
   captures: readonly string[],
 ): RouteRules {
-  // made by the first request that needs it: schemas take time and memory
-  let schema: z.ZodObject | undefined
   let secrets: Secrets | undefined
   const dropsSlash =
     spec.dropsSlash === true && verb !== undefined && operation !== 'list' && operation !== 'scan'
+  const schema = inputOf(operation, verb)
   return {
     open: spec.open === true || spec.caller !== undefined,
     caller: spec.caller ?? 'none',
@@ -36,17 +34,17 @@ export function rulesOf(
     exists:
       operation === 'write' && spec.exists !== undefined ? (spec.exists as RouteRules['exists']) : undefined,
     secrets: () => (secrets ??= { fields: secretFieldsOf(verb?.input), values: spec.secretValues }),
-    readings(name) {
-      if (verb?.input === undefined || verb.anyFields === true) return 'plain'
-      schema ??= inputOf(operation, verb)
-      return readingOf(schema, name)
-    },
-    convert(call) {
-      schema ??= inputOf(operation, verb)
-      const converted = convert(schema, call.sent, captures)
-      if (converted.unknown.length === 0) return converted
+    schema,
+    readings: (name) =>
+      verb?.input === undefined || verb.anyFields === true ? 'plain' : readingOf(schema, name),
+    fieldsOf: ({ sent }) => withoutCaptures(sent, captures),
+    warnings: ({ sent, converted }) => {
       const isElsewhere = (name: string) => verb?.anyFields === true || isDeclared(spec, name)
-      return { ...converted, unknown: converted.unknown.filter((name) => !isElsewhere(name)) }
+      return warningsOf({
+        unknown: (converted?.unknown ?? []).filter((name) => !isElsewhere(name)),
+        // null is no value
+        replaced: captures.filter((name) => isReplaced(sent, name) && sent[name] !== null),
+      })
     },
     exchange(request) {
       const call = callOf(request.raw)
@@ -99,8 +97,9 @@ const paging = z.object({
 
 /** The fields that a verb takes. */
 export function inputOf(operation: string, verb: AnyVerb | undefined): z.ZodObject {
-  const declared = verb?.input ?? none
-  return operation === 'list' || operation === 'scan' ? paging.extend(declared.shape) : declared
+  const declared = verb?.input
+  if (operation !== 'list' && operation !== 'scan') return declared ?? none
+  return declared === undefined ? paging : paging.extend(declared.shape)
 }
 
 /** Whether a verb of the path has a field of this name. docs/contract/http.md#answers */
@@ -109,17 +108,25 @@ const isDeclared = ({ read, write, patch, delete: remove }: AnySpec, name: strin
     (verb) => verb?.input !== undefined && Object.hasOwn(verb.input.shape, name),
   )
 
-function convert(
-  schema: z.ZodObject,
-  sent: Record<string, JsonValue>,
-  captures: readonly string[],
-): Converted {
-  const replaced = captures.filter((name) => name !== 'rest' && Object.hasOwn(sent, name))
-  const fields =
-    replaced.length === 0
-      ? sent
-      : Object.fromEntries(Object.entries(sent).filter(([name]) => !replaced.includes(name)))
-  const { values, unknown } = convertFields(schema, fields)
-  // null is no value
-  return { values, unknown, replaced: replaced.filter((name) => sent[name] !== null) }
+/** Whether a field has the name of a part of the path, which counts instead. */
+const isReplaced = (sent: Sent, capture: string): boolean =>
+  capture !== 'rest' && Object.hasOwn(sent, capture)
+
+function withoutCaptures(sent: Sent, captures: readonly string[]): Sent {
+  const replaced = captures.filter((name) => isReplaced(sent, name))
+  return replaced.length === 0
+    ? sent
+    : Object.fromEntries(Object.entries(sent).filter(([name]) => !replaced.includes(name)))
+}
+
+function warningsOf({ unknown, replaced }: { unknown: string[]; replaced: string[] }): string[] {
+  const warnings: string[] = []
+  if (unknown.length > 0)
+    warnings.push(`Endpoint ignored these unrecognized parameters: [${unknown.join(' ')}]`)
+  if (replaced.length > 0) {
+    warnings.push(
+      `Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [${replaced.toSorted().join(' ')}]`,
+    )
+  }
+  return warnings
 }

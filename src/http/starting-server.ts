@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { systemRandom } from '../lib/random.ts'
-import { bodyBytes } from './answer-writer.ts'
 import { BodyBudget } from './body-reader.ts'
 import { type CommonHeaders, requestIdHeader } from './common-headers.ts'
 import { healthPaths, isOpenedPage, isUiTarget } from './mount-router.ts'
@@ -48,7 +47,8 @@ async function sendPage(
       ? { status: 307, headers: { location: withQuery('/ui/', query) } }
       : await pages.answer({ verb: method, path, query, header: (name) => [headers[name]].flat()[0] })
   if (response.destroyed) return
-  const bytes = bodyBytes(answer.body)
+  const { body = '' } = answer
+  const bytes = body instanceof Buffer ? body.length : Buffer.byteLength(String(body))
   budget.take(bytes)
   response.once('close', () => budget.give(bytes))
   response

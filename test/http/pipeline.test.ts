@@ -1,16 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { rootNamespace } from '../../src/core/namespaces/namespace.ts'
-import { CommonHeaders } from '../../src/http/common-headers.ts'
-import { failingEndpoint } from '../../src/http/endpoint.ts'
-import { mountRouter } from '../../src/http/mount-router.ts'
-import { RequestsInProgress } from '../../src/http/requests-in-progress.ts'
-import { Pipeline } from '../../src/http/pipeline.ts'
-import { systemRandom } from '../../src/lib/random.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../support/start-server.ts'
 import { Gate, oddType } from './odd-type.ts'
-import { type Answer, head, listen, openWire } from './wire.ts'
+import { type Answer, head, openWire } from './wire.ts'
 
 const root = 'X-Vault-Token: root'
 
@@ -517,12 +510,12 @@ test('pipelined requests are answered in order', async () => {
   ])
 })
 
-test('an answer that cannot be serialized ends its connection and nothing else', async () => {
+test('an answer that cannot be serialized is a 500 and nothing else', async () => {
   await using server = await oddServer()
   using wire = await openWire(server.url)
-  wire.send(head('GET', '/v1/odd/unwritable', [root]))
+  wire.send(head('GET', '/v1/odd/unwritable', [root, 'Connection: close']))
 
-  expect(await wire.untilClosed()).toEqual([])
+  expect(await wire.untilClosed()).toMatchObject([{ status: 500, body: '{"errors":["internal error"]}\n' }])
   await becomesUnderWay(server, 0)
   expect(server.lines.filter(({ msg }) => msg === 'a request failed')).toHaveLength(1)
   expect((await server.root.read('odd/plain')).status).toBe(200)
@@ -562,73 +555,3 @@ test.each<{ refused: string; settings?: Record<string, string>; headers?: string
     expect((await server.anonymous.read('/health/live')).status).toBe(200)
   },
 )
-
-describe('a bug before the endpoint is logged, and costs only its request', () => {
-  const bug = new Error('a bug')
-
-  /** A server whose mount table cannot be read, or whose prepared answers fail. */
-  async function brokenServer({ prepared = false }: { prepared?: boolean }) {
-    const bugs: unknown[] = []
-    const pipeline = new Pipeline({
-      inProgress: new RequestsInProgress(),
-      common: new CommonHeaders(),
-      limits: {
-        maxBodyBytes: 10,
-        maxOpenBodyBytes: 10,
-        maxBufferedBytes: 10,
-        places: { most: 10, waitMs: 10 },
-      },
-      prepared: {
-        find: () => {
-          if (prepared) throw bug
-          return undefined
-        },
-      },
-      audit: undefined,
-      limiter: undefined,
-      cors: () => undefined,
-      onBug: (error) => bugs.push(error),
-      afterRequest: () => {},
-      onAccess: undefined,
-      measure: undefined,
-      onOverload: () => {},
-    })
-    const route = mountRouter({
-      random: systemRandom,
-      namespaceOf: () => ({ namespace: rootNamespace, taken: 0 }),
-      resolve: () => {
-        throw bug
-      },
-      ui: false,
-      clientAddress: () => '127.0.0.1',
-    })
-    const endpoint = failingEndpoint(new Error('not reached'))
-    const server = await listen({}, (request, response) =>
-      pipeline.receive(request, response, () => {
-        route(request)
-        pipeline.serve(request, response, { params: {}, endpoint })
-      }),
-    )
-    return { server, bugs }
-  }
-
-  test('in the mount table: the response is 500', async () => {
-    const { server, bugs } = await brokenServer({})
-    await using _ = server
-    const wire = await server.open()
-    wire.send(head('GET', '/v1/a/b', ['Connection: close']))
-
-    expect(await wire.untilClosed()).toMatchObject([{ status: 500, body: '{"errors":["internal error"]}\n' }])
-    expect(bugs).toEqual([bug])
-  })
-
-  test('in a prepared answer: the connection closes', async () => {
-    const { server, bugs } = await brokenServer({ prepared: true })
-    await using _ = server
-    const wire = await server.open()
-    wire.send(head('GET', '/v1/a/b'))
-
-    expect(await wire.untilClosed()).toEqual([])
-    expect(bugs).toEqual([bug])
-  })
-})

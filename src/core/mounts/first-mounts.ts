@@ -48,10 +48,6 @@ const fixedMounts: readonly Fixed[] = [
   },
 ]
 
-/** The path that a fixed type has in every namespace; undefined for any other plugin. */
-export const fixedPathOf = (plugin: string): string | undefined =>
-  fixedMounts.find((fixed) => fixed.plugin === plugin)?.path
-
 export type FirstMounts = {
   readonly random: Random
   readonly system: SystemTtls

@@ -19,7 +19,10 @@ const help =
   'Credentials of the cloud that end with their lease: service principals, secrets of applications, access tokens.'
 
 /** The types `cloud` and `azure`: one engine, two sets of field names. docs/contract/cloud.md */
-export function cloudPlugins({ operator, times = {} }: CloudOptions): PluginDefinition[] {
+export function cloudPlugins({
+  operator,
+  times = {},
+}: CloudOptions): [cloud: PluginDefinition, azure: PluginDefinition] {
   // each unsealing opens another core
   const engines = new WeakMap<Core, CloudEngine>()
   const engineOver = (core: Core) => {

@@ -3,7 +3,7 @@ import type { Namespace } from '../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import type { Waits } from '../../core/waits.ts'
 import { refuse } from '../../errors.ts'
-import type { Exchange, Reply, WrittenReply } from '../../http/resource.ts'
+import type { Exchange, Reply } from '../../http/resource.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { namesTag } from '../../lib/entity-tag.ts'
 import { exactDurationField } from '../../lib/fields.ts'
@@ -99,10 +99,10 @@ function checkServed({ isSealed, namespaces }: PollParts, namespace: Namespace):
 }
 
 /** The response for each `Shown`, built once. */
-const replyBy = new WeakMap<Shown, WrittenReply>()
+const replyBy = new WeakMap<Shown, Reply>()
 
 /** The response to a poll. */
-export function replyOf(shown: Shown): WrittenReply {
+function replyOf(shown: Shown): Reply {
   const known = replyBy.get(shown)
   if (known !== undefined) return known
   const headers = {

@@ -7,7 +7,7 @@ import { fail, refuse } from '../../errors.ts'
 import { namespaceOf, type Resource, resource } from '../../http/resource.ts'
 import { formatTime } from '../../lib/time.ts'
 import { messageAnswers } from './answers.ts'
-import { answerPoll, polled, type PollParts, replyOf } from './front-end-polls.ts'
+import { answerPoll, polled, type PollParts } from './front-end-polls.ts'
 import { saying } from './message-routes.ts'
 
 export type FrontEndParts = PollParts & {
@@ -26,10 +26,6 @@ export function frontEndResources(parts: FrontEndParts): Resource[] {
 
   return [
     resource('/internal/ui/unauthenticated-messages', {
-      prepared: (namespace) => {
-        const shown = isOff ? nothingShown : shownMessages.readyBeforeLogin(namespace)
-        return shown && replyOf(shown)
-      },
       help: 'The active messages to show before login, of the namespace and of all above it.',
       open: true,
       read: {

@@ -24,7 +24,10 @@ export type KvOptions = {
 }
 
 /** The types `kv`, in two versions, and `generic`. Each version is a plugin of its own. docs/contract/kv.md */
-export function kvPlugins({ maxWaiters, metrics }: KvOptions): PluginDefinition[] {
+export function kvPlugins({
+  maxWaiters,
+  metrics,
+}: KvOptions): [version1: PluginDefinition, version2: PluginDefinition] {
   // each unsealing opens another core
   const openByCore = new WeakMap<Core, ReturnType<typeof open>>()
   const openOver = (core: Core) => {

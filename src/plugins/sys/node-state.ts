@@ -7,7 +7,6 @@ import { refuse } from '../../errors.ts'
 import {
   type Answer,
   jsonAnswer,
-  jsonText,
   type NodeExchange,
   type NodeResource,
   nodeResource,
@@ -127,7 +126,6 @@ export function nodeStateResources({ state, jsonLimits, checkSealer }: NodeState
       summary: 'Read the state of this node; the status code reflects it',
       query: healthQuery,
       answer: nodeAnswers.health,
-      prepared: preparedHealth(state),
       handle: ({ call }) => health(new URLSearchParams(call.query), state),
     }),
     nodeResource('/sys/seal-status', {
@@ -210,20 +208,6 @@ async function health(query: URLSearchParams, state: NodeState): Promise<Answer>
         ? codes.storagecode
         : codes.activecode
   return jsonAnswer(code, { ...nodeHealth(state, open), ...(isLost && { storage: 'unavailable' }) })
-}
-
-/** The response of an open server with usable storage, written once in a second. */
-function preparedHealth(state: NodeState): () => string | undefined {
-  let last: { readonly core: Core; readonly second: number; readonly body: string } | undefined
-  return () => {
-    const { core } = state.life
-    if (core === undefined || state.isSealed() || !state.isInitialized() || !state.wasStorageUp())
-      return undefined
-    const second = secondOf(state)
-    if (last?.core !== core || last.second !== second)
-      last = { core, second, body: jsonText(nodeHealth(state, true)) }
-    return last.body
-  }
 }
 
 const secondOf = (state: NodeState): number => Math.floor(state.now() / 1000)

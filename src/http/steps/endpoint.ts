@@ -1,0 +1,38 @@
+import type { FastifyRequest } from 'fastify'
+import { routeTemplate } from '../access-log.ts'
+import type { Call } from '../call.ts'
+import { noRoute } from '../mount-router.ts'
+
+/** What the steps of a request need to know about its route: the `config` of each route. */
+export type Endpoint = {
+  /** The route in metrics and in the access log. */
+  readonly label: string
+  /** Needs no token, or checks it itself: its bodies are limited by MAX_LOGIN_SIZE. */
+  isOpen(call: Call): boolean
+  /** Served under any load. docs/contract/http.md#limits */
+  isExempt(call: Call): boolean
+  /** Error texts are sent unchanged, without the list form of causes. docs/contract/http.md#errors */
+  showsBareCauses(call: Call): boolean
+  /** Refusals contain the request id. */
+  namesRequest(call: Call): boolean
+  /** Throws a refusal. Absent where nothing is checked before the handler. */
+  admit?(request: FastifyRequest, call: Call): Promise<void>
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    endpoint?: Endpoint
+  }
+}
+
+/** Paths that no route serves: reading their targets has failed. */
+const unknown: Endpoint = {
+  label: routeTemplate(noRoute),
+  isOpen: () => true,
+  isExempt: () => true,
+  showsBareCauses: () => false,
+  namesRequest: () => false,
+}
+
+export const endpointOf = ({ routeOptions }: FastifyRequest): Endpoint =>
+  routeOptions.config.endpoint ?? unknown

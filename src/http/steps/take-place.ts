@@ -1,0 +1,40 @@
+import type { IncomingMessage } from 'node:http'
+import type { preValidationAsyncHookHandler } from 'fastify'
+import { refuse } from '../../errors.ts'
+import { announcesBody } from '../body-reader.ts'
+import { type Call, callOf } from '../call.ts'
+import type { Capacity } from '../capacity.ts'
+import type { RateLimits } from '../rate-limits.ts'
+import { type Endpoint, endpointOf } from './endpoint.ts'
+
+export type PlaceParts = {
+  readonly capacity: Capacity
+  /** Undefined while the server is sealed. */
+  readonly limiter: Pick<RateLimits, 'decidesByRole'> | undefined
+}
+
+/**
+ * Takes a place among the requests that are handled at once. A login that its role may refuse takes it later, once its
+ * fields are read: what is over a limit must not wait.
+ */
+export const takePlace =
+  ({ capacity, limiter }: PlaceParts): preValidationAsyncHookHandler =>
+  async (request, reply) => {
+    const call = callOf(request.raw)
+    const endpoint = endpointOf(request)
+    const take = async () => {
+      const place = endpoint.isExempt(call) ? undefined : capacity.enter(call, reply.raw)
+      if (place === undefined && !announcesBody(request.raw)) return
+      await place
+      await request.raw.checkCopies?.(request.raw)
+      refuseOldCopies(request.raw, call, endpoint)
+    }
+    if (limiter?.decidesByRole(call) === true) call.takePlace = take
+    else await take()
+  }
+
+/** Throws if copies of what other servers write may be old. */
+export function refuseOldCopies(request: IncomingMessage, call: Call, endpoint: Endpoint): void {
+  if (request.hasOldCopies !== true || endpoint.isExempt(call)) return
+  throw refuse('unavailable', 'storage is unavailable', { reason: 'old_copies' })
+}

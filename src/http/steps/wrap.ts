@@ -1,0 +1,19 @@
+import { Readable } from 'node:stream'
+import type { onSendAsyncHookHandler } from 'fastify'
+import { callOf } from '../call.ts'
+import { type Host, wrappedText } from '../answer.ts'
+import { type Payload, removeOwnHeaders } from './answer.ts'
+
+/** Stores a response that its client wants wrapped, and sends a wrapping token instead. docs/contract/wrapping.md#wrapping */
+export const wrap =
+  (host: Pick<Host, 'wrap'>): onSendAsyncHookHandler<Payload> =>
+  async (request, reply, payload) => {
+    const call = callOf(request.raw)
+    const { wraps } = call
+    if (wraps === undefined || payload instanceof Readable) return payload
+    call.wraps = undefined
+    const status = reply.statusCode === 404 ? 404 : 200
+    removeOwnHeaders(reply)
+    reply.code(200).header('content-type', 'application/json')
+    return wrappedText(call, await host.wrap(call, { body: String(payload), status }, wraps), wraps)
+  }
