@@ -30,11 +30,12 @@ export const configResources = ({ method, policyExists }: Parts): Resource[] => 
       },
     },
     write: {
-      summary: 'Replace the configuration',
+      summary: 'Replace the configuration; warns of sources without a usable key',
+      statuses: [204, 200],
       input: configFields.meta({ examples: [{ jwt_validation_pubkeys: [examplePublicKey] }] }),
       handle: async ({ mount, input }) => {
-        await method.putConfig(mount, input)
-        return undefined
+        const warnings = await method.putConfig(mount, input)
+        return warnings.length === 0 ? undefined : { warnings }
       },
     },
   }),

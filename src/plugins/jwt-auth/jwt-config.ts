@@ -20,6 +20,7 @@ import { providerConfigProblem, withoutProviderSecrets } from './provider-config
 import { redactUrl } from './redact-url.ts'
 import { parsePublicKeyPem } from './public-key-pem.ts'
 import { fetchJwkSet, KeyFetchError, type KeySource } from './fetch-jwk-set.ts'
+import type { JwkSet } from './jwk-set.ts'
 
 /**
  * docs/contract/jwt.md#configuration. Fields keep their wire names in storage. A field that a write omits
@@ -104,7 +105,7 @@ export type ConfigLog = { readonly warn: LogLine }
 export async function checkConfig(
   config: ConfigInput,
   { outbound, log }: { outbound: OutboundClient; log: ConfigLog },
-): Promise<void> {
+): Promise<string[]> {
   checkSources(config)
   if (config.oidc_discovery_url !== '') await checkDiscovery(config, { outbound, log })
   if (config.oidc_client_id !== '' && config.oidc_discovery_url === '')
@@ -123,12 +124,21 @@ export async function checkConfig(
     config.jwks_url === ''
       ? jwksPairs(config.jwks_pairs)
       : [{ url: config.jwks_url, caPem: config.jwks_ca_pem }]
-  await checkJwks(sources, { outbound, log })
+  const warnings = await checkJwks(sources, { outbound, log })
   for (const pem of config.jwt_validation_pubkeys) {
     const parsed = parsePublicKeyPem(pem)
     if ('error' in parsed) throw refuse('invalid', `error parsing public key: ${parsed.error}`)
   }
   checkOptions(config)
+  return warnings
+}
+
+/** A key set is empty while its provider is set up, so that is no refusal. */
+function keyWarnings(set: JwkSet, url: string): string[] {
+  if (set.usable().length > 0) return []
+  const [skipped] = set.skipped()
+  const why = skipped === undefined ? 'it is empty' : skipped.problem
+  return [`no key of ${excerpt(redactUrl(url), 1024)} can be used (${why}): logins fail until it has one`]
 }
 
 function checkSources(config: ConfigInput): void {
@@ -193,15 +203,19 @@ function clientProblem({
 async function checkJwks(
   sources: readonly KeySource[],
   { outbound, log }: { outbound: OutboundClient; log: ConfigLog },
-): Promise<void> {
+): Promise<string[]> {
   for (const { url, caPem } of sources) {
     if (url === '') throw refuse('invalid', 'error checking jwks_ca_pem: jwks_url is missing')
     if (caPem !== '' && caCertificates(caPem).length === 0)
       throw refuse('invalid', 'error checking jwks_ca_pem: it holds no certificate')
   }
   const checks = await Promise.allSettled(sources.map((source) => fetchJwkSet(outbound, source)))
+  const warnings: string[] = []
   for (const [index, check] of checks.entries()) {
-    if (check.status === 'fulfilled') continue
+    if (check.status === 'fulfilled') {
+      warnings.push(...keyWarnings(check.value, sources[index]?.url ?? ''))
+      continue
+    }
     const cause: unknown = check.reason
     if (!(cause instanceof KeyFetchError)) throw cause
     log.warn({ err: cause, event: 'jwks_refused' }, 'a JWKS URL of a configuration cannot be used')
@@ -209,6 +223,7 @@ async function checkJwks(
     const why = withAdvice(cause.withoutBody, { name: 'jwks_url', url, caField: 'jwks_ca_pem', caPem })
     throw refuse('invalid', `error checking jwks URL ${excerpt(redactUrl(url), 1024)}: ${why}`, { cause })
   }
+  return warnings
 }
 
 const notPairs =

@@ -169,21 +169,23 @@ export class JwtMethod {
     }
   }
 
-  /** Replaces a mount's configuration after all its checks. docs/contract/jwt.md#configuration */
-  async putConfig(mount: Mount, input: ConfigInput): Promise<void> {
+  /** Replaces a mount's configuration after all its checks; returns the warnings. docs/contract/jwt.md#configuration */
+  async putConfig(mount: Mount, input: ConfigInput): Promise<string[]> {
     const place = this.#placeOf(mount)
-    await this.#checkedConfig(input, place)
+    const warnings = await this.#checkedConfig(input, place)
     const { state } = place
     await state.changeConfig((before) => replaced(input, before))
     // fetch now, so that the first login knows which set has which key
     if (input.jwks_pairs.length > 0) await (await state.findConfig())?.keyset.refresh()
+    return warnings
   }
 
   /** Keeps the reason for a refused configuration in the mount's status until one is accepted. */
-  async #checkedConfig(input: ConfigInput, place: Place): Promise<void> {
+  async #checkedConfig(input: ConfigInput, place: Place): Promise<string[]> {
     try {
-      await checkConfig(input, this.#parts)
+      const warnings = await checkConfig(input, this.#parts)
       place.refusedConfig = undefined
+      return warnings
     } catch (error) {
       if (error instanceof ServiceError)
         place.refusedConfig = { time: this.#parts.clock.now(), text: error.message }

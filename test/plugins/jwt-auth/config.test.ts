@@ -39,6 +39,35 @@ async function aProvider(tls?: typeof providerTls) {
   return provider
 }
 
+describe('a source without one usable key is stored with a warning', () => {
+  const server = shared(startTestServer)
+  const warned = (why: string) => ({
+    status: 200,
+    body: { data: null, warnings: [expect.stringMatching(why)] },
+  })
+
+  test.each([
+    { name: 'an empty JWK set', set: { keys: [] }, why: 'it is empty' },
+    { name: 'a set without keys', set: {}, why: 'it is empty' },
+    { name: 'symmetric keys only', set: { keys: [{ kty: 'oct', k: 'AAAA' }] }, why: '.' },
+  ])('$name', async ({ set, why }) => {
+    await using provider = await startProvider({ '/set': set })
+    const text = `^no key of ${provider.url}/set can be used \\(${why}`
+
+    for (const body of [
+      { jwks_url: `${provider.url}/set` },
+      { jwks_pairs: [{ jwks_url: `${provider.url}/set` }] },
+    ])
+      expect(await (await server()).root.write(path, body)).toMatchObject(warned(text))
+  })
+
+  test('one usable key among others is enough', async () => {
+    await using provider = await startProvider({ '/set': { keys: [{ kty: 'oct' }, signer.jwk] } })
+
+    expect((await (await server()).root.write(path, { jwks_url: `${provider.url}/set` })).status).toBe(204)
+  })
+})
+
 describe('what is refused', () => {
   const exactlyOne =
     "exactly one of 'jwt_validation_pubkeys', 'jwks_url', 'jwks_pairs' or 'oidc_discovery_url' must be set"
@@ -475,7 +504,7 @@ describe('what is fetched', () => {
 
   test.each([
     ['/certs', 204],
-    ['/empty', 204],
+    ['/empty', 200],
     ['/html', 400],
     ['/wrong', 400],
     ['/missing', 400],

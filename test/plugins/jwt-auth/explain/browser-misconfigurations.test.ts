@@ -500,10 +500,10 @@ const cases: readonly Case[] = [
   },
   {
     name: 'a time as a text',
-    claims: { iat: '1767225600' },
+    claims: { iat: '2026-01-01T00:00:00Z' },
     reason: 'claim_type_invalid',
     expected: ['a number'],
-    seen: '1767225600',
+    seen: '2026-01-01T00:00:00Z',
     hint: 'differs_in_type',
   },
   {
