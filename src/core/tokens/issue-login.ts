@@ -33,6 +33,8 @@ export type Lookalike = { readonly mount: Mount; readonly entityId: string; read
 /** An auth method's result of a successful login. Durations are seconds; 0 is unset. */
 export type LoginAuth = {
   readonly alias: { readonly name: string; readonly metadata: Readonly<Record<string, string>> | null }
+  /** The role's metadata for the alias; undefined if it was never set. */
+  readonly aliasMetadata?: Readonly<Record<string, string>> | null | undefined
   /** The metadata of the token, if it is not that of the alias. */
   readonly metadata?: Readonly<Record<string, string>>
   /** The method's name for the caller, without the mount. */
@@ -103,9 +105,14 @@ export async function planLogin(parts: LoginParts, request: LoginRequest): Promi
 const aliasOfLogin = ({ mount, auth }: LoginRequest): LoginAlias => ({
   namespace: mount.namespace,
   mountAccessor: mount.accessor,
-  ...auth.alias,
+  name: auth.alias.name,
+  metadata: aliasMetadataOf(auth),
   groupNames: auth.groupNames,
 })
+
+/** What the login says counts more than what its role says. */
+const aliasMetadataOf = ({ alias, aliasMetadata }: LoginAuth): LoginAlias['metadata'] =>
+  aliasMetadata === undefined ? alias.metadata : { ...aliasMetadata, ...alias.metadata }
 
 /** Undefined if another writer changed the entity in the meantime. */
 async function issue(

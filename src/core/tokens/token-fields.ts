@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { refuse } from '../../errors.ts'
 import { parseBoundCidr } from '../../lib/cidr.ts'
-import { boolField, commaListField, durationField, intField, stringField } from '../../lib/fields.ts'
+import { boolField, commaListField, durationField, intField, kvField, stringField } from '../../lib/fields.ts'
+import { metadataProblem } from '../identity/metadata.ts'
 import { quoted } from '../../lib/go/text.ts'
 import { sanitize } from './policy-names.ts'
 import type { RenewalTerms } from './renewal-terms.ts'
@@ -28,6 +29,9 @@ export const tokenFields = {
     .optional()
     .describe('`service`, `batch` or `default`')
     .meta({ examples: ['service', 'batch', 'default'] }),
+  alias_metadata: kvField
+    .optional()
+    .describe('Metadata of the entity alias; what the login itself says counts more'),
 }
 
 const instead = (name: string) => ({ description: `Use \`${name}\``, deprecated: true })
@@ -79,6 +83,8 @@ export function checkTokenFields(settings: TokenSettings): void {
   }
   if (token_max_ttl > 0 && token_ttl > token_max_ttl)
     throw refuse('invalid', "'token_ttl' cannot be greater than 'token_max_ttl'")
+  const problem = metadataProblem(settings.alias_metadata ?? {})
+  if (problem !== undefined) throw refuse('invalid', `invalid alias metadata: ${problem}`)
 }
 
 /**
@@ -132,6 +138,7 @@ export function shownTokenFields(record: TokenSettings): object {
     token_policies: record.token_policies ?? [],
     token_ttl: record.token_ttl ?? 0,
     token_type: record.token_type || 'default',
+    ...(record.alias_metadata !== undefined && { alias_metadata: record.alias_metadata ?? {} }),
     ...(policies.length > 0 && { policies }),
     ...(bound_cidrs.length > 0 && { bound_cidrs }),
     ...(num_uses > 0 && { num_uses }),
@@ -152,6 +159,7 @@ export const loginTerms = (settings: TokenSettings) => ({
   tokenType: settings.token_type ?? '',
   boundCidrs: settings.token_bound_cidrs ?? [],
   noDefaultPolicy: settings.token_no_default_policy ?? false,
+  aliasMetadata: settings.alias_metadata,
 })
 
 /** The terms on which a token of a login with these settings is renewed. */

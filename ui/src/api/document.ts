@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 9a2af07a3ac40db7e8615471afb338e0
+// made by `npm run ui:types` from the server's OpenAPI document 8317b81b0a10d61454c3e64b90a2b834
 
 export interface paths {
     "/health/live": {
@@ -3091,12 +3091,22 @@ export interface paths {
                 };
             };
             responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["cloud-config-post-answer"];
+                    };
+                };
                 204: {
                 };
             };
         };
         delete: {
             responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["cloud-config-delete-answer"];
+                    };
+                };
                 204: {
                 };
             };
@@ -3141,6 +3151,11 @@ export interface paths {
     "/{cloud_mount_path}/rotate-root": {
         post: {
             responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["cloud-rotate-root-post-answer"];
+                    };
+                };
                 204: {
                 };
             };
@@ -3384,12 +3399,22 @@ export interface paths {
                 };
             };
             responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["azure-config-post-answer"];
+                    };
+                };
                 204: {
                 };
             };
         };
         delete: {
             responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["azure-config-delete-answer"];
+                    };
+                };
                 204: {
                 };
             };
@@ -3434,6 +3459,11 @@ export interface paths {
     "/{azure_mount_path}/rotate-root": {
         post: {
             responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["azure-rotate-root-post-answer"];
+                    };
+                };
                 204: {
                 };
             };
@@ -9455,6 +9485,26 @@ export interface components {
             managed_identity_client_id?: string;
             root_application_object_id?: string;
         };
+        "cloud-config-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "cloud-config-delete-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
         "cloud-config-identity-get-data": {
             auth_type: string;
             issuer: string;
@@ -9516,6 +9566,16 @@ export interface components {
             renewable: boolean;
             lease_duration: number;
             data: components["schemas"]["cloud-config-certificate-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "cloud-rotate-root-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
             warnings: string[] | null;
             mount_type: string;
         } & {
@@ -9973,6 +10033,26 @@ export interface components {
             managed_identity_client_id?: string;
             root_application_object_id?: string;
         };
+        "azure-config-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-config-delete-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
         "azure-config-identity-get-data": {
             auth_type: string;
             issuer: string;
@@ -10034,6 +10114,16 @@ export interface components {
             renewable: boolean;
             lease_duration: number;
             data: components["schemas"]["azure-config-certificate-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-rotate-root-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
             warnings: string[] | null;
             mount_type: string;
         } & {
@@ -11007,6 +11097,9 @@ export interface components {
             token_no_default_policy?: boolean;
             token_num_uses?: number;
             token_type?: string;
+            alias_metadata?: {
+                [key: string]: string;
+            } | null;
             /** @deprecated */
             policies?: string[];
             /** @deprecated */
@@ -11066,6 +11159,9 @@ export interface components {
             token_no_default_policy?: boolean;
             token_num_uses?: number;
             token_type?: string;
+            alias_metadata?: {
+                [key: string]: string;
+            };
             /** @deprecated */
             policies?: string[];
             /** @deprecated */
@@ -11489,6 +11585,9 @@ export interface components {
             token_no_default_policy?: boolean;
             token_num_uses?: number;
             token_type?: string;
+            alias_metadata?: {
+                [key: string]: string;
+            } | null;
             /** @deprecated */
             policies?: string[];
             /** @deprecated */
@@ -11521,6 +11620,9 @@ export interface components {
             token_no_default_policy?: boolean;
             token_num_uses?: number;
             token_type?: string;
+            alias_metadata?: {
+                [key: string]: string;
+            };
             /** @deprecated */
             policies?: string[];
             /** @deprecated */
@@ -11586,6 +11688,9 @@ export interface components {
             token_no_default_policy?: boolean;
             token_num_uses?: number;
             token_type?: string;
+            alias_metadata?: {
+                [key: string]: string;
+            } | null;
             /** @deprecated */
             policies?: string[];
             /** @deprecated */
@@ -11622,6 +11727,9 @@ export interface components {
             token_no_default_policy?: boolean;
             token_num_uses?: number;
             token_type?: string;
+            alias_metadata?: {
+                [key: string]: string;
+            };
             /** @deprecated */
             policies?: string[];
             /** @deprecated */

@@ -56,8 +56,16 @@ export const readIdentity = defineCall(
     }),
   }),
 )
-export const writeConfig = defineCall('post', '/{cloud_mount_path}/config', v.undefined())
-export const rotateRoot = defineCall('post', '/{cloud_mount_path}/rotate-root', v.undefined())
+export const writeConfig = defineCall(
+  'post',
+  '/{cloud_mount_path}/config',
+  v.optional(v.object({ warnings: v.nullable(v.array(v.string())) })),
+)
+export const rotateRoot = defineCall(
+  'post',
+  '/{cloud_mount_path}/rotate-root',
+  v.optional(v.object({ warnings: v.nullable(v.array(v.string())) })),
+)
 
 const check = v.object({ name: v.string(), ok: v.boolean(), detail: v.string(), fix: v.string() })
 
