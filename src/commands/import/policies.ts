@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { eachOf } from './each.ts'
 import { accessorMap } from './mounts.ts'
 import { isPath, notAName } from './names.ts'
-import { RefusedRequest, type RemoteServer } from './remote-server.ts'
 import { importOne, listIfThere, noteOf, reporting, type Scope } from './scope.ts'
 
 const atOnce = 8
@@ -10,7 +9,11 @@ const atOnce = 8
 const kind = 'policy'
 /** They belong to the server. */
 const builtIn: ReadonlySet<string> = new Set(['root', 'response-wrapping', 'control-group'])
-const policyShape = z.object({ policy: z.string(), expiration: z.string().nullish() })
+const policyShape = z.object({
+  policy: z.string(),
+  expiration: z.string().nullish(),
+  cas_required: z.boolean().nullish(),
+})
 const nameShape = z.object({ name: z.string() })
 const idShape = z.object({ id: z.string() })
 
@@ -42,29 +45,28 @@ async function importPolicy(
   const theirs = policyShape.safeParse(await from.read(path)).data
   if (theirs === undefined) return
   const { text, unknown } = await translated(theirs.policy, accessors, scope)
-  // without its end it would allow for longer
-  const check = async () => {
-    if (theirs.expiration)
-      throw new RefusedRequest(0, `it ends at ${theirs.expiration}: this is not supported`)
-  }
+  const { expiration, cas_required } = theirs
   await importOne(scope, {
-    ...{ kind, path, check },
+    ...{ kind, path },
     exists: async () => {
-      const ours = await textOf(to, path)
+      const ours = policyShape.safeParse(await to.read(path)).data
       // each namespace has it from its beginning
       if (ours === undefined) return name === 'default'
-      return ours === text ? true : 'it differs, and stays as it is'
+      const endsAlike = Date.parse(ours.expiration ?? '') === Date.parse(expiration ?? '')
+      return ours.policy === text && (endsAlike || !(ours.expiration || expiration))
+        ? true
+        : 'it differs, and stays as it is'
     },
     write: async () => {
-      await check()
-      const { warnings } = await to.write(path, { policy: text })
+      const { warnings } = await to.write(path, {
+        policy: text,
+        ...(expiration && { expiration }),
+        ...(cas_required === true && { cas: 0, cas_required }),
+      })
       return noteOf([...warnings, ...unknown.map((id) => `its template names ${id}, unknown to the target`)])
     },
   })
 }
-
-const textOf = async (server: RemoteServer, path: string) =>
-  policyShape.safeParse(await server.read(path)).data?.policy
 
 const accessorInTemplate = /(identity\.entity\.aliases\.)([A-Za-z0-9_-]+)/g
 /** In a namespace, an id ends in that of the namespace. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { fail, refuse, ServiceError } from '../../errors.ts'
+import { refuse, ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { inTurns } from '../../lib/in-turns.ts'
 import { LongWork } from '../../lib/long-work.ts'
@@ -12,10 +12,24 @@ import { type Acl, type CompiledPolicies, compilePolicies, type PolicyRef, rootA
 import { BoundAcls } from './bound-acls.ts'
 import { defaultPolicyText, responseWrapping, responseWrappingText } from './builtin.ts'
 import { decodePolicyText, type ParsedPolicy, parsePolicy, policyBelow } from './policy.ts'
+import {
+  checkExpected,
+  endOf,
+  expirationOf,
+  livePolicy,
+  looseRecord,
+  type PolicyRecord,
+  type PolicyTerms,
+  readPolicyRecord,
+  unreadablePolicy,
+} from './policy-record.ts'
 import { beginningOf, type TemplateContext } from './templates.ts'
 
-/** `modified` is RFC 3339. */
-export type StoredPolicy = { readonly name: string; readonly text: string; readonly modified?: string }
+/** A stored policy, or one that is built in, which has no version. */
+export type StoredPolicy = Partial<Omit<PolicyRecord, 'policy'>> & {
+  readonly name: string
+  readonly text: string
+}
 
 export type PolicyStoreParts = {
   view: View
@@ -88,9 +102,10 @@ export class PolicyStore {
     const known = policyName(name)
     if (known === 'response-wrapping') return { name: known, text: responseWrappingText }
     if (known === 'root' && namespace === 'root') return { name: known, text: '' }
-    const stored = await this.#view.get(`${namespace}/${known}`)
-    const text = textOf(known, stored)
-    return text === undefined ? undefined : { name: known, text, ...modifiedOf(stored) }
+    const record = this.#live(known, await this.#view.get(`${namespace}/${known}`))
+    if (record === undefined) return undefined
+    const { policy, ...rest } = record
+    return { name: known, text: policy, ...rest }
   }
 
   async has(namespace: string, name: string): Promise<boolean> {
@@ -100,18 +115,26 @@ export class PolicyStore {
   /**
    * Creates or replaces a policy; the text may be base64. Returns warnings for the caller. Throws `invalid`.
    */
-  async put(namespace: string, name: string, text: string): Promise<string[]> {
+  async put(namespace: string, name: string, text: string, terms: PolicyTerms = {}): Promise<string[]> {
     const known = policyName(name)
     if (known === '') throw refuse('invalid', 'policy name missing')
     if (isFixed(known)) throw refuse('invalid', `cannot update "${known}" policy`)
     if (text === '') throw refuse('invalid', "'policy' parameter not supplied or empty")
+    const expiration = expirationOf(known, terms, this.#clock.now())
     const policy = decodePolicyText(text)
     const warnings = fillWarnings(parsePolicy(policy))
     try {
-      await this.#view.update(`${namespace}/${known}`, (current) => ({
-        ...recordOf(current),
-        ...this.#record(policy),
-      }))
+      await this.#view.update(`${namespace}/${known}`, (current) => {
+        const before = this.#live(known, current)
+        checkExpected(terms, before)
+        const { expiration: _, ...kept } = looseRecord(current)
+        return {
+          ...kept,
+          ...this.#record(policy, (before?.version ?? 0) + 1),
+          cas_required: terms.cas_required ?? false,
+          ...(expiration !== undefined && { expiration }),
+        }
+      })
     } finally {
       this.forget()
     }
@@ -134,8 +157,11 @@ export class PolicyStore {
   async list(namespace: string, folder = ''): Promise<string[]> {
     const below = withoutEndSlashes(policyName(folder))
     const prefix = `${namespace}/`
-    const keys = await this.#view.listKeys(below === '' ? prefix : `${prefix}${below}/`)
-    const names = keys.map((key) => key.slice(prefix.length))
+    const records = await this.#view.list(below === '' ? prefix : `${prefix}${below}/`)
+    const names = records
+      .map(({ key, value }) => ({ name: key.slice(prefix.length), value }))
+      .filter(({ name, value }) => this.#live(name, value) !== undefined)
+      .map(({ name }) => name)
     return namespace === 'root' && below === '' ? [...names, 'root'] : names
   }
 
@@ -196,8 +222,12 @@ export class PolicyStore {
     this.#compiled.clear()
   }
 
-  #record(policy: string) {
-    return { policy, modified: formatTime(this.#clock.now()) }
+  #record(policy: string, version = 1): PolicyRecord {
+    return { policy, modified: formatTime(this.#clock.now()), version, cas_required: false }
+  }
+
+  #live(name: string, stored: unknown): PolicyRecord | undefined {
+    return livePolicy(readPolicyRecord(name, stored), this.#clock.now())
   }
 
   /** Unambiguous whatever characters the names contain. */
@@ -276,9 +306,9 @@ export class PolicyStore {
     const cached = this.#parsed.get(key)
     if (cached !== undefined) return cached
     const generation = this.#generation
-    const text = textOf(name, await this.#view.get(key))
-    const parsed = text === undefined ? undefined : reparse(name, text)
-    const loaded = { parsed, weight: entryWeight + key.length + (text?.length ?? 0) }
+    const record = this.#live(name, await this.#view.get(key))
+    const parsed = record && endingWith(record, reparse(name, record.policy))
+    const loaded = { parsed, weight: entryWeight + key.length + (record?.policy.length ?? 0) }
     if (generation === this.#generation) this.#parsed.set(key, loaded, { size: loaded.weight })
     return loaded
   }
@@ -324,18 +354,15 @@ export function withoutEndSlashes(path: string): string {
 
 const isFixed = (name: string): boolean => name === 'root' || name === 'response-wrapping'
 
-const recordOf = (stored: unknown): object => (typeof stored === 'object' && stored !== null ? stored : {})
-
-const modifiedOf = (stored: unknown): { modified?: string } => {
-  const record = recordOf(stored)
-  return 'modified' in record && typeof record.modified === 'string' ? { modified: record.modified } : {}
-}
-
-function textOf(name: string, stored: unknown): string | undefined {
-  if (stored === undefined) return undefined
-  const record = recordOf(stored)
-  if ('policy' in record && typeof record.policy === 'string') return record.policy
-  throw unreadable(name)
+/** With stanzas that end with the policy, so that no cache outlives it. */
+function endingWith(record: PolicyRecord, parsed: ParsedPolicy): ParsedPolicy {
+  const end = endOf(record)
+  if (!Number.isFinite(end)) return parsed
+  const stanzas = parsed.stanzas.map((stanza) => ({
+    ...stanza,
+    expiresAt: Math.min(end, stanza.expiresAt ?? end),
+  }))
+  return { ...parsed, stanzas }
 }
 
 /** Parses a stored policy. Fails if it is unreadable: ignoring it could grant what it denies. */
@@ -343,9 +370,6 @@ function reparse(name: string, text: string): ParsedPolicy {
   try {
     return parsePolicy(text)
   } catch (cause) {
-    throw cause instanceof ServiceError ? unreadable(name, cause) : cause
+    throw cause instanceof ServiceError ? unreadablePolicy(name, cause) : cause
   }
 }
-
-const unreadable = (name: string, cause?: Error) =>
-  fail('internal', `policy ${JSON.stringify(name)} cannot be read`, { cause })

@@ -9,6 +9,14 @@ const time = z.iso.datetime()
 const texts = z.array(text)
 const notes = z.record(text, text)
 
+/** Of a policy; those built in have none of them. */
+const policyTerms = {
+  version: count.optional(),
+  modified: time.optional(),
+  cas_required: z.boolean().optional(),
+  expiration: time.optional(),
+}
+
 const mount = z.object({
   accessor: text,
   config: z.object({ default_lease_ttl: count, force_no_cache: z.boolean(), max_lease_ttl: count }).loose(),
@@ -133,11 +141,11 @@ export const answers = {
   unlockKey,
   maybeWarned,
   policy: {
-    output: z.object({ name: text, policy: text }),
+    output: z.object({ name: text, policy: text, ...policyTerms }),
     example: { name: 'deploy', policy: 'path "cloud/creds/deploy" { capabilities = ["read"] }' },
   },
   oldPolicy: {
-    output: z.object({ name: text, rules: text }),
+    output: z.object({ name: text, rules: text, ...policyTerms }),
     example: { name: 'deploy', rules: 'path "cloud/creds/deploy" { capabilities = ["read"] }' },
   },
   oldPolicies: {

@@ -1,7 +1,12 @@
 import { z } from 'zod'
-import { policyName, type PolicyStore, withoutEndSlashes } from '../../core/policies/policy-store.ts'
+import {
+  policyName,
+  type PolicyStore,
+  type StoredPolicy,
+  withoutEndSlashes,
+} from '../../core/policies/policy-store.ts'
 import { type Reply, type Resource, resource } from '../../http/resource.ts'
-import { stringField } from '../../lib/fields.ts'
+import { boolField, durationField, intField, stringField, timeField } from '../../lib/fields.ts'
 import { answers } from './answers.ts'
 
 const rules = 'path "cloud/creds/deploy" { capabilities = ["read"] }'
@@ -10,6 +15,12 @@ const newInput = z.object({
     .default('')
     .describe('The rules, as HCL or JSON, plain or base64')
     .meta({ examples: [rules] }),
+  ttl: durationField.optional().describe('Lifetime of the policy, from now; 0 is refused'),
+  expiration: timeField.optional().describe('When the policy ends, instead of `ttl`'),
+  cas: intField
+    .optional()
+    .describe('The version that the write replaces: 0 for none, -1 for a policy that does not exist'),
+  cas_required: boolField.default(false).describe('Later writes must send `cas`'),
 })
 const oldInput = newInput
   .extend({ rules: stringField.default('').describe('Old name of policy') })
@@ -46,7 +57,7 @@ export function policyResources({ policies }: { policies: PolicyStore }): Resour
         ...answers.policy,
         handle: async ({ mount, params }) => {
           const policy = await policies.get(mount.namespace, params.rest)
-          return policy === undefined ? undefined : { data: { name: policy.name, policy: policy.text } }
+          return policy && { data: shown(policy, 'policy') }
         },
       },
       write: {
@@ -55,7 +66,7 @@ export function policyResources({ policies }: { policies: PolicyStore }): Resour
         ...answers.maybeWarned,
         input: newInput,
         handle: async ({ mount, params, input }) =>
-          said(await policies.put(mount.namespace, params.rest, input.policy)),
+          said(await policies.put(mount.namespace, params.rest, input.policy, input)),
       },
       delete: {
         summary: 'Delete a policy',
@@ -89,7 +100,7 @@ export function policyResources({ policies }: { policies: PolicyStore }): Resour
         ...answers.oldPolicy,
         handle: async ({ mount, params }) => {
           const policy = await policies.get(mount.namespace, params.rest)
-          return policy === undefined ? undefined : { data: { name: policy.name, rules: policy.text } }
+          return policy && { data: shown(policy, 'rules') }
         },
       },
       write: {
@@ -98,7 +109,8 @@ export function policyResources({ policies }: { policies: PolicyStore }): Resour
         input: oldInput,
         handle: async ({ mount, params, input }) => {
           const old = input.policy === '' && input.rules !== ''
-          const warnings = await policies.put(mount.namespace, params.rest, old ? input.rules : input.policy)
+          const text = old ? input.rules : input.policy
+          const warnings = await policies.put(mount.namespace, params.rest, text, input)
           return said(old ? [...warnings, "'rules' is deprecated, please use 'policy' instead"] : warnings)
         },
       },
@@ -109,6 +121,12 @@ export function policyResources({ policies }: { policies: PolicyStore }): Resour
     }),
   ]
 }
+
+const shown = ({ name, text, ...rest }: StoredPolicy, key: 'policy' | 'rules') => ({
+  name,
+  [key]: text,
+  ...rest,
+})
 
 /** Without warnings the status is 204. */
 const said = (warnings: readonly string[]): Reply | undefined =>

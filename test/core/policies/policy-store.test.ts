@@ -84,7 +84,9 @@ test('a new store has the built-in policies, and later writes are visible', asyn
   expect(await store.list('root')).toEqual(['default', 'web', 'zoo', 'root'])
   expect(await store.get('root', 'root')).toEqual({ name: 'root', text: '' })
   expect(await store.get('root', 'none')).toBeUndefined()
-  expect(await store.get('root', 'web')).toEqual({ name: 'web', text, modified: '2026-01-02T03:04:05.25Z' })
+  expect(await store.get('root', 'web')).toEqual({
+    ...{ name: 'web', text, modified: '2026-01-02T03:04:05.25Z', version: 1, cas_required: false },
+  })
   expect((await store.get('root', 'response-wrapping'))?.text).toContain('cubbyhole/response')
 })
 
@@ -290,14 +292,15 @@ test('an ACL is built for its caller, though the policies are shared', async () 
 
 test('unknown fields of a record are kept', async () => {
   await using store = await openStore()
-  await store.core.view.putIfAbsent('root/web', { policy: text, version: 7 })
+  await store.core.view.putIfAbsent('root/web', { policy: text, later: 7 })
 
   await store.put('root', 'web', 'path "b" {}')
 
   expect(await store.core.view.get('root/web')).toEqual({
     policy: 'path "b" {}',
     modified: '2026-01-02T03:04:05.25Z',
-    version: 7,
+    ...{ version: 2, cas_required: false },
+    later: 7,
   })
 })
 

@@ -1,10 +1,87 @@
 import { describe, expect, test } from 'vitest'
+import type { Answer } from '../../support/client.ts'
 import { errors, errorText } from '../../support/error-bodies.ts'
-import { startTestServer } from '../../support/start-server.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+import { startTestServer, type TestServer } from '../../support/start-server.ts'
 
 const text = 'path "a" { capabilities = ["read"] }'
 const acl = 'sys/policies/acl'
 const old = 'sys/policy'
+
+const told = ({ status, body }: Answer): string => (status === 204 ? '204' : `${status} ${errorText(body)}`)
+
+describe.each([acl, old])('the end and the version of a policy at %s', (base) => {
+  const at = `${base}/p`
+  const write = async (server: TestServer, fields: object) =>
+    told(await server.root.write(at, { policy: text, ...fields }))
+
+  test('a policy ends at the moment that a write names, for its holders too', async () => {
+    const clock = new FakeClock()
+    await using server = await startTestServer({ clock })
+    await server.root.write(at, { policy: 'path "zz/a" { capabilities = ["list"] }', ttl: '60s' })
+    const { body } = await server.root.write('auth/token/create', { policies: ['p'] })
+    const holder = server.as(String(body.auth?.client_token))
+    const may = async () =>
+      (await holder.write('sys/capabilities-self', { paths: ['zz/a'] })).body.data?.['capabilities']
+
+    expect((await server.root.read(at)).body.data).toMatchObject({ version: 1, cas_required: false })
+    expect((await server.root.read(at)).body.data).toHaveProperty('expiration')
+    clock.advance(59.999)
+    expect((await server.root.read(at)).status).toBe(200)
+    const before = await may()
+    clock.advance(0.001)
+    expect((await server.root.read(at)).status).toBe(404)
+    expect((await server.root.list(base)).body.data?.keys).toEqual(['default', 'root'])
+    expect([before, await may()]).toEqual([['list'], ['deny']])
+    expect(await write(server, { cas: -1 })).toBe('204')
+    expect((await server.root.read(at)).body.data).toMatchObject({ version: 1 })
+  })
+
+  test.each([
+    [{ ttl: 0 }, 'refusing to update policy as expiration time has already elapsed'],
+    [
+      { expiration: '2001-01-01T00:00:00Z' },
+      'refusing to update policy as expiration time has already elapsed',
+    ],
+    [
+      { ttl: '1h', expiration: '2101-01-01T00:00:00Z' },
+      "cannot supply both 'expiration' and 'ttl' for policies",
+    ],
+    [{ cas: 99 }, 'check-and-set parameter 99 did not match the current version 0'],
+    [{ cas_required: true }, 'check-and-set parameter required for this call'],
+    [{ ttl: 0, policy: '{' }, 'refusing to update policy as expiration time has already elapsed'],
+  ])('%j is refused, and nothing is stored', async (fields, expected) => {
+    await using server = await startTestServer()
+
+    expect(await write(server, fields)).toBe(`400 ${expected}`)
+    expect((await server.root.read(at)).status).toBe(404)
+  })
+
+  test('a write may name the version that it replaces, and a policy may demand it', async () => {
+    await using server = await startTestServer()
+
+    expect(await write(server, { cas: -1, cas_required: true })).toBe('204')
+    expect(await write(server, { cas: -1 })).toMatch(/set to -1 on existing entry/)
+    expect(await write(server, {})).toMatch(/parameter required for this call/)
+    const both = await Promise.all([write(server, { cas: 1 }), write(server, { cas: 1 })])
+    expect(both.filter((answer) => answer === '204')).toHaveLength(1)
+    expect((await server.root.read(at)).body.data).toMatchObject({ version: 2, cas_required: false })
+    expect(await write(server, {})).toBe('204')
+    expect((await server.root.delete(`${at}?cas=99`)).status).toBe(204)
+  })
+
+  test('default cannot end, and a write without an end removes it', async () => {
+    await using server = await startTestServer()
+
+    expect(told(await server.root.write(`${base}/default`, { policy: text, ttl: '1h' }))).toBe(
+      '400 cannot set an expiration on the "default" policy',
+    )
+    expect(await write(server, { expiration: '2101-01-01T00:00:00Z' })).toBe('204')
+    expect((await server.root.read(at)).body.data).toMatchObject({ expiration: '2101-01-01T00:00:00Z' })
+    expect(await write(server, {})).toBe('204')
+    expect((await server.root.read(at)).body.data).not.toHaveProperty('expiration')
+  })
+})
 
 describe('sys/policies/acl and sys/policy', () => {
   test('policies are listed, in both forms', async () => {
@@ -183,7 +260,10 @@ describe('sys/policies/acl and sys/policy', () => {
     })
     expect((await server.root.write(`${old}/foo`, { policy: text, rules: 'no HCL' })).status).toBe(204)
     const { body } = await server.root.read(`${old}/foo`)
-    expect(body.data).toEqual({ name: 'foo', rules: text })
+    expect(body.data).toEqual({
+      ...{ name: 'foo', rules: text, version: 2, cas_required: false },
+      modified: expect.any(String),
+    })
     expect(body).toMatchObject({ name: 'foo', rules: text })
     expect((await server.root.write(`${acl}/foo`, { rules: text })).status).toBe(400)
     expect((await server.root.delete(`${old}/foo`)).status).toBe(204)

@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 8317b81b0a10d61454c3e64b90a2b834
+// made by `npm run ui:types` from the server's OpenAPI document 89d284ab9b91ba940f385d4864217f3c
 
 export interface paths {
     "/health/live": {
@@ -3982,6 +3982,11 @@ export interface paths {
                 };
             };
             responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["jwt-config-post-answer"];
+                    };
+                };
                 204: {
                 };
             };
@@ -5176,6 +5181,12 @@ export interface components {
         "system-policies-acl-path-get-data": {
             name: string;
             policy: string;
+            version?: number;
+            /** Format: date-time */
+            modified?: string;
+            cas_required?: boolean;
+            /** Format: date-time */
+            expiration?: string;
         } & {
             [key: string]: unknown;
         };
@@ -5208,6 +5219,11 @@ export interface components {
         };
         "system-policies-acl-path-post-input": {
             policy: string;
+            ttl?: string;
+            /** Format: date-time */
+            expiration?: string;
+            cas?: number;
+            cas_required?: boolean;
         };
         "system-policies-acl-path-post-answer": {
             request_id: string;
@@ -5256,6 +5272,12 @@ export interface components {
         "system-policy-path-get-data": {
             name: string;
             rules: string;
+            version?: number;
+            /** Format: date-time */
+            modified?: string;
+            cas_required?: boolean;
+            /** Format: date-time */
+            expiration?: string;
         } & {
             [key: string]: unknown;
         };
@@ -5289,6 +5311,11 @@ export interface components {
         };
         "system-policy-path-post-input": {
             policy?: string;
+            ttl?: string;
+            /** Format: date-time */
+            expiration?: string;
+            cas?: number;
+            cas_required?: boolean;
             rules?: string;
         };
         "system-policy-path-post-answer": {
@@ -11047,6 +11074,16 @@ export interface components {
             };
             namespace_in_state?: boolean;
             unsupported_critical_cert_extensions?: string[];
+        };
+        "jwt-config-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
         };
         "jwt-role-search-data": {
             keys: string[];

@@ -11,11 +11,15 @@ export const listPolicies = defineCall(
   '/sys/policies/acl',
   v.object({ data: v.object({ keys: names }) }),
 )
-export const readPolicy = defineCall(
-  'get',
-  '/sys/policies/acl/{path}',
-  v.object({ data: v.object({ name: v.string(), policy: v.string() }) }),
-)
+const policy = v.object({
+  name: v.string(),
+  policy: v.string(),
+  version: v.optional(v.number()),
+  cas_required: v.optional(v.boolean()),
+  expiration: v.optional(v.string()),
+})
+export type StoredPolicy = v.InferOutput<typeof policy>
+export const readPolicy = defineCall('get', '/sys/policies/acl/{path}', v.object({ data: policy }))
 export const writePolicy = defineCall('post', '/sys/policies/acl/{path}', warned)
 export const deletePolicy = defineCall('delete', '/sys/policies/acl/{path}', none)
 

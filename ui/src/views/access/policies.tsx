@@ -11,7 +11,7 @@ import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, useGo } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
-import { deletePolicy, listPolicies, readPolicy, writePolicy } from './calls.ts'
+import { deletePolicy, listPolicies, readPolicy, type StoredPolicy, writePolicy } from './calls.ts'
 
 const text = strings.access
 
@@ -114,21 +114,24 @@ function Policy({ name }: { readonly name: string }) {
     queryKey: ['policy', name],
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
-    queryFn: async ({ signal }) =>
-      (await dataOrNull(readPolicy({ params: { path: name } }, { signal })))?.policy ?? null,
+    queryFn: async ({ signal }) => await dataOrNull(readPolicy({ params: { path: name } }, { signal })),
   })
   const isNew = data === null
   const mayWrite = name !== 'root' && (can(path, 'update') || (isNew && can(path, 'create')))
   return (
     <>
       <ViewHeader title={name} requests={[readPolicy.request({ params: { path: name } })]}>
-        {typeof data === 'string' && can(path, 'delete') && !['root', 'default'].includes(name) && (
-          <DeletePolicy name={name} />
-        )}
+        {data && can(path, 'delete') && !['root', 'default'].includes(name) && <DeletePolicy name={name} />}
       </ViewHeader>
       <Failure error={error} />
       {data !== undefined && isKnown && (
-        <PolicyText key={String(isNew)} name={name} stored={data ?? ''} isNew={isNew} mayWrite={mayWrite} />
+        <PolicyText
+          key={String(isNew)}
+          name={name}
+          stored={data ?? undefined}
+          isNew={isNew}
+          mayWrite={mayWrite}
+        />
       )}
     </>
   )
@@ -155,22 +158,33 @@ function DeletePolicy({ name }: { readonly name: string }) {
 
 type TextProps = {
   readonly name: string
-  readonly stored: string
+  readonly stored: StoredPolicy | undefined
   readonly isNew: boolean
   readonly mayWrite: boolean
 }
 
 const start = 'path "secret/data/example/*" {\n  capabilities = ["read"]\n}\n'
 
+/** A write replaces everything, so it repeats the end and the demand for `cas` that the policy has. */
+const termsOf = (stored: StoredPolicy | undefined, version: number | undefined) => ({
+  ...(stored?.expiration !== undefined && { expiration: stored.expiration }),
+  ...(stored?.cas_required === true && { cas_required: true, cas: version }),
+})
+
 /** The editor of a policy. What the server says of a line stands at that line. */
 function PolicyText({ name, stored, isNew, mayWrite }: TextProps) {
   const client = useQueryClient()
-  const [policy, setPolicy] = useState(isNew ? start : stored)
+  const [policy, setPolicy] = useState(isNew ? start : (stored?.policy ?? ''))
+  const [version, setVersion] = useState(stored?.version)
   const [state, setState] = useState<{ error?: unknown; saved?: boolean; warnings?: readonly string[] }>({})
   const save = async (event: FormEvent) => {
     event.preventDefault()
     try {
-      const answer = await writePolicy({ params: { path: name }, body: { policy } })
+      const answer = await writePolicy({
+        params: { path: name },
+        body: { policy, ...termsOf(stored, version) },
+      })
+      setVersion(version === undefined ? undefined : version + 1)
       await client.invalidateQueries({ queryKey: ['policies'] })
       setState({ saved: true, warnings: answer?.warnings ?? [] })
     } catch (error) {
@@ -181,7 +195,7 @@ function PolicyText({ name, stored, isNew, mayWrite }: TextProps) {
   if (!mayWrite)
     return (
       <pre className="panel policy">
-        <code>{stored}</code>
+        <code>{stored?.policy}</code>
       </pre>
     )
   return (
