@@ -23,6 +23,10 @@ const untrusted: ReadonlySet<unknown> = new Set([
   ...['SELF_SIGNED_CERT_IN_CHAIN', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'CERT_SIGNATURE_FAILURE', 'INVALID_CA'],
 ])
 
+/** Whether the peer's certificate is from no authority that is trusted; nothing was sent then. */
+export const isUntrusted = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && untrusted.has(error.code)
+
 const notVerified = 'tls: failed to verify certificate: x509: '
 
 /** Why a request failed, in the words of Go's HTTP client. Names no address except that of a certificate. */
@@ -31,7 +35,7 @@ export function causeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors[0] instanceof Error) return causeOf(error.errors[0])
   const code = 'code' in error ? error.code : undefined
   // the rest of the message is advice about Node's command line
-  if (untrusted.has(code)) return `${notVerified}${unknownAuthority} (${error.message.split(';', 1)[0]})`
+  if (isUntrusted(error)) return `${notVerified}${unknownAuthority} (${error.message.split(';', 1)[0]})`
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `${notVerified}${otherName(error)}`
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
     return `${notVerified}certificate has expired or is not yet valid`

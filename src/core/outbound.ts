@@ -13,7 +13,7 @@ import type { SecureContext } from 'node:tls'
 import { createGunzip } from 'node:zlib'
 import { StartError } from '../errors.ts'
 import { contextsOf } from './authorities.ts'
-import { causeOf } from './outbound-cause.ts'
+import { causeOf, isUntrusted } from './outbound-cause.ts'
 import { type Address, parseAddress, reachableAddresses } from '../lib/address.ts'
 import { networkSet } from '../lib/cidr.ts'
 
@@ -306,8 +306,8 @@ export class OutboundClient {
   }
 
   /**
-   * If two authorities have the same name, a signature check may fail before anything is sent; then tries the
-   * others.
+   * If two certificates have the same name, the peer's may be compared with the wrong one and refused before
+   * anything is sent; then tries the others.
    */
   async #exchange(
     target: URL,
@@ -324,7 +324,7 @@ export class OutboundClient {
       try {
         return await this.#attempt(target, { ...options, ...choice }, body)
       } catch (error) {
-        if (!isWrongSignature(error) || index === choices.length - 1) throw error
+        if (!isUntrusted(error) || index === choices.length - 1) throw error
       }
     }
     throw new Error('there is always one choice')
@@ -427,6 +427,9 @@ type Trust = { readonly agent?: TlsAgent; readonly ca?: string[] | undefined }
 
 const maxChoices = 16
 
+/** A certificate's name, as OpenSSL compares names: RFC 5280 §7.1. */
+const nameIn = (pem: string): string => new X509Certificate(pem).subject.toLowerCase().replaceAll(/ +/g, ' ')
+
 /**
  * The sets of authorities to try in turn. The first set contains all. OpenSSL builds a chain by names and, if
  * present, key identifiers; without those, it takes the first authority with a name as the issuer. Therefore
@@ -435,7 +438,7 @@ const maxChoices = 16
  */
 function trustChoices(certificates: readonly string[]): string[][] {
   const all = [...new Set(certificates)]
-  const byName = [...Map.groupBy(all, (pem) => new X509Certificate(pem).subject).values()]
+  const byName = [...Map.groupBy(all, nameIn).values()]
   const combinations = byName.reduce((count, namesakes) => count * namesakes.length, 1)
   if (combinations === 1) return [all]
   const isFew = combinations <= maxChoices
@@ -450,9 +453,6 @@ function trustChoices(certificates: readonly string[]): string[][] {
   })
   return [all, ...choices]
 }
-
-const isWrongSignature = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'CERT_SIGNATURE_FAILURE'
 
 function isCertificate(block: string): boolean {
   try {

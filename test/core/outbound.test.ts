@@ -4,7 +4,12 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { caCertificates, OutboundClient, OutboundError } from '../../src/core/outbound.ts'
-import { providerTls, rotatedAuthority, strangerCertificate } from '../plugins/jwt-auth/certificates.ts'
+import {
+  providerTls,
+  rotatedAuthority,
+  selfSignedNamesakes,
+  strangerCertificate,
+} from '../plugins/jwt-auth/certificates.ts'
 import { startProvider } from '../plugins/jwt-auth/provider.ts'
 
 const open = new OutboundClient({ deny: [] })
@@ -306,6 +311,36 @@ test('reused connections also find the right one of two authorities with one nam
   await expect(open.exchange({ ...call, agent: open.connections(namesake) })).rejects.toThrow(
     /certificate signature failure/,
   )
+})
+
+describe('both orders work for', () => {
+  const { served, namesake } = selfSignedNamesakes
+  const [signer] = rotatedAuthority.authorities
+  const { otherCase, leaf } = rotatedAuthority
+
+  test.each([
+    {
+      name: 'two self-signed certificates with one name and one serial number',
+      tls: served,
+      right: served.cert,
+      wrong: namesake,
+    },
+    { name: 'two authorities whose names differ in case only', tls: leaf, right: signer, wrong: otherCase },
+  ])('$name', async ({ tls, right, wrong }) => {
+    await using provider = await startProvider({ '/': { ok: true } }, tls)
+
+    for (const caPem of [right + wrong, wrong + right]) {
+      await expect(open.get(provider.url, { caPem })).resolves.toMatchObject({ status: 200 })
+      const agent = open.connections(caPem)
+      await expect(
+        open.exchange({
+          ...{ service: 'login', method: 'GET', url: provider.url, headers: {}, agent },
+          ...{ timeoutMs: 5_000, maxBytes: 1_000 },
+        }),
+      ).resolves.toMatchObject({ status: 200 })
+    }
+    await expect(open.get(provider.url, { caPem: wrong })).rejects.toThrow(/unknown authority/)
+  })
 })
 
 test('a proxy that is not a URL ends the start', () => {
