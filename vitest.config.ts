@@ -77,8 +77,8 @@ export default defineConfig({
     maxWorkers: 3,
     // Node loads the tests itself: less work than through Vite, which no test needs
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    // servers of thousands of tests leave much garbage, most of which dies young
-    execArgv: ['--max-semi-space-size=64'],
+    // servers of thousands of tests leave much garbage, most of which dies young. Some tests collect it to see what is left.
+    execArgv: ['--max-semi-space-size=64', '--expose-gc'],
     globalSetup: ['test/support/bundle-of-the-run.ts', 'test/support/postgres-of-the-run.ts'],
     setupFiles: ['test/support/source-maps.ts', 'test/support/seed.ts', 'test/support/keys-of-the-file.ts'],
     testTimeout: 120_000,

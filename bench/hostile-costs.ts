@@ -281,7 +281,7 @@ const settleMs = 300
 
 /** Has a server collect garbage at SIGUSR2. */
 export const collectsAtSignal = {
-  NODE_OPTIONS: `--import=${new URL('./collect-at-signal.ts', import.meta.url).href}`,
+  NODE_OPTIONS: `--expose-gc --import=${new URL('./collect-at-signal.ts', import.meta.url).href}`,
 }
 
 async function figuresOf(pid: number) {

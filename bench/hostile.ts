@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import { type ServerProcess, startServerProcess } from '../simulators/server-process.ts'
 import { Authority } from '../test/support/certificates.ts'
 import { makeBenchFolder } from './bench-folder.ts'
-import { collectsAtSignal, type Cost, measureKept, measureProcessorTime } from './hostile-costs.ts'
+import { collected, collectsAtSignal, type Cost, measureKept, measureProcessorTime } from './hostile-costs.ts'
 import {
   type FloodFigures,
   measureFloods,
@@ -342,13 +342,13 @@ function showFlood(
   )
 }
 
-/** An idle server releases memory; the last part after ten seconds and two collections, later on a busy machine. */
-async function showRelease({ pid }: ServerProcess, memoryBefore: number): Promise<boolean> {
+/** An idle server keeps little: its garbage is collected at a signal, so that what is left is in use. */
+async function showRelease(server: ServerProcess, memoryBefore: number): Promise<boolean> {
   const end = performance.now() + 60_000
   let growth = Number.POSITIVE_INFINITY
   while (growth > maxGrowthBytes && performance.now() < end) {
     await wait(5_000)
-    growth = (await rss(pid)) - memoryBefore
+    growth = (await collected(server)) - memoryBefore
   }
   const isFlat = growth <= maxGrowthBytes
   console.log(

@@ -3,7 +3,6 @@ import { type Config, logSettings, readConfig, rereadConfig, SettingError } from
 import { StartError } from './errors.ts'
 import { systemRandom } from './lib/random.ts'
 import { changeLogLevel, type Log, logLevelsOf, openLog } from './log.ts'
-import { returnMemoryWhenIdle } from './memory-return.ts'
 import { aborted, exitCodes, exitNow, limitStop, logProcessWarnings } from './process-exit.ts'
 import { rootTokenTeller } from './root-token-teller.ts'
 import { tellReady } from './service-manager.ts'
@@ -66,7 +65,6 @@ async function serve(config: Config, reread: () => Config, log: Log, stopping: A
   })
   if (server === undefined) return 0
   if (config.dev) log.warn({ event: 'development' }, 'development mode: do not use it in production')
-  returnMemoryWhenIdle()
   process.on('SIGHUP', () => void server.reload(reread()))
   announceStart(log, server.urls, config)
   await aborted(stopping)

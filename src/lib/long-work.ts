@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { usedCiphers } from './garbage.ts'
 
 const longestTurnMs = 0.2
 
@@ -15,7 +14,6 @@ export class LongWork {
   /** Lets other work run. */
   async giveWay(): Promise<void> {
     await othersTurn()
-    if (usedCiphers.collectMany()) await othersTurn()
     this.#endsAt = performance.now() + longestTurnMs
   }
 }

@@ -1,7 +1,6 @@
 import { StartError } from '../errors.ts'
 import { systemRandom } from '../lib/random.ts'
 import { changeLogLevel, type Log, openLog } from '../log.ts'
-import { returnMemoryWhenIdle } from '../memory-return.ts'
 import { ofProcess } from '../metrics/metric-families.ts'
 import { shownFamilies } from '../metrics/shown-metrics.ts'
 import type { Metrics } from '../metrics/metrics.ts'
@@ -45,7 +44,6 @@ export async function runWorker(): Promise<void> {
   })
   try {
     server = await startWorkerServer(orders, { log, stopping: stopping.signal }, supervisor)
-    returnMemoryWhenIdle()
     supervisor.tell('serving')
     log.info({ event: 'worker_started', pid: process.pid }, 'this process serves requests')
     await aborted(stopping.signal)

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { FakeClock } from '../support/fake-clock.ts'
 import { startTestServer } from '../support/start-server.ts'
-import { collector } from '../../src/lib/garbage.ts'
+import { collect } from '../support/collect.ts'
 
 /** Serves a request and closes. The result tells whether a part of the server is still in memory. */
 async function aClosedServer(settings: Record<string, string>): Promise<WeakRef<FakeClock>> {
@@ -13,8 +13,6 @@ async function aClosedServer(settings: Record<string, string>): Promise<WeakRef<
 }
 
 test('a closed server leaves nothing in memory', async () => {
-  const collect = collector()
-
   const closed = await aClosedServer({ LISTEN: 'localhost:0', METRICS_LISTEN: '127.0.0.1:0' })
 
   const isGone = async () => {

@@ -8,7 +8,7 @@ import { Socket } from 'node:net'
 import { connect, type TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dropUnusedFields, headBytes } from '../../src/http/request-headers.ts'
-import { collector } from '../../src/lib/garbage.ts'
+import { collect } from '../support/collect.ts'
 import { Authority } from '../support/certificates.ts'
 import { frame, header, kinds, preface } from '../support/http2-frames.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
@@ -126,7 +126,6 @@ describe.each(transports)('over $transport', ({ ask, own, settings }) => {
   })
 })
 
-const collect = collector()
 const used = () => {
   collect()
   return process.memoryUsage().heapUsed

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ListServerOptions } from '../../src/http/list-verb.ts'
-import { collector } from '../../src/lib/garbage.ts'
+import { collect } from '../support/collect.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { type Answer, head, listen, openWire } from './wire.ts'
@@ -202,7 +202,6 @@ test('half a head after repeated requests is refused in time', async () => {
 })
 
 test('a connection keeps nothing of its requests while it waits for the next', async () => {
-  const collect = collector()
   const { server, other } = await aServer()
   await using _server = server
   const wire = await server.open()
@@ -239,7 +238,6 @@ test('no request after a response that closes the connection is served', async (
 })
 
 test('an idle connection keeps little, whatever the heads of its requests were', async () => {
-  const collect = collector()
   await using server = await startTestServer()
   const request = (kind: number) => {
     const fields = Array.from({ length: 120 }, (_, index) => `x-${kind}-${index}: ${'v'.repeat(16)}`)

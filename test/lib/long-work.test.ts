@@ -1,11 +1,7 @@
-import { Buffer } from 'node:buffer'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { MessageChannel } from 'node:worker_threads'
 import { expect, test } from 'vitest'
-import { openValue, sealValue } from '../../src/core/barrier/sealed-value.ts'
-import { usedCiphers } from '../../src/lib/garbage.ts'
 import { LongWork } from '../../src/lib/long-work.ts'
-import { systemRandom } from '../../src/lib/random.ts'
 
 test('the response to a request that came during a step of long work is written before the next step', async () => {
   const { port1, port2 } = new MessageChannel()
@@ -22,20 +18,4 @@ test('the response to a request that came during a step of long work is written 
 
   expect(order).toEqual(['response', 'next step'])
   port1.close()
-})
-
-test('long work collects the ciphers that it has used before there are thousands', async () => {
-  const key = systemRandom.bytes(32)
-  const sealed = sealValue({ term: 1, key, random: systemRandom }, 'place', Buffer.from('text'))
-  const openedUntilCollected = () => {
-    let opened = 0
-    do {
-      openValue(key, 'place', sealed)
-      opened += 1
-    } while (!usedCiphers.collectMany())
-    return opened
-  }
-  openedUntilCollected()
-
-  expect(openedUntilCollected()).toBe(300)
 })

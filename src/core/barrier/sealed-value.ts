@@ -1,6 +1,5 @@
 import { Buffer } from 'node:buffer'
 import { createCipheriv, createDecipheriv } from 'node:crypto'
-import { usedCiphers } from '../../lib/garbage.ts'
 import type { Random } from '../../lib/random.ts'
 
 const algorithm = 'aes-256-gcm'
@@ -28,7 +27,6 @@ export function sealValue(
 ): Buffer {
   const nonce = random.bytes(nonceBytes)
   const cipher = createCipheriv(algorithm, key, nonce)
-  usedCiphers.add()
   cipher.setAAD(Buffer.from(associatedData))
   const text = cipher.update(plain)
   cipher.final()
@@ -54,7 +52,6 @@ export function openValue(key: Uint8Array, associatedData: string, sealed: Uint8
   const decipher = createDecipheriv(algorithm, key, bytes.subarray(nonceAt, textAt), {
     authTagLength: tagBytes,
   })
-  usedCiphers.add()
   decipher.setAAD(Buffer.from(associatedData))
   decipher.setAuthTag(bytes.subarray(tagAt))
   const plain = decipher.update(bytes.subarray(textAt, tagAt))
