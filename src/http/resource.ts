@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Mount } from '../core/mounts/mount.ts'
 import type { Namespace } from '../core/namespaces/namespace.ts'
 import { fail, type ServiceError } from '../errors.ts'
 import { limitOf } from './answer.ts'
@@ -34,6 +35,14 @@ export function namespaceOf({ namespace }: Call): Namespace {
   if (namespace === undefined) throw new Error('a plugin was reached without a namespace')
   return namespace
 }
+
+/** Where a login is, and from where. */
+export const loginPlace = (mount: Mount, call: Call) => ({
+  mount,
+  namespacePath: namespaceOf(call).path,
+  path: call.path,
+  remoteAddress: call.remoteAddress,
+})
 
 const namePattern = '^\\w(?:[\\w.\\-]*\\w)?$'
 

@@ -456,7 +456,7 @@ test('what the target would not restrict as the source does is not imported', as
 
   expect(failed.map(({ path, reason }) => `${path}: ${reason}`)).toEqual([
     'auth/ci/config: a server never shows its oidc_client_secret: write it to the target',
-    'auth/ci/role/build: token_strictly_bind_ip true is not supported, callback_mode device is not supported',
+    'auth/ci/role/build: callback_mode device is not supported',
     'auth/ci/cel/role/rule: roles in CEL are not supported',
   ])
   expect(dry.failed).toEqual(failed)

@@ -45,7 +45,12 @@ async function openOne(url: string, replicaName: string, sealKey: Buffer, clock:
     /** Reads what other servers have written. */
     hear: () => storage.copies.confirm(),
     login: (auth: Partial<LoginAuth> = {}, at = mount('auth/jwt/')) =>
-      issueLogin(parts, { mount: at, path: 'auth/jwt/login', auth: aLogin(auth) }),
+      issueLogin(parts, {
+        mount: at,
+        path: 'auth/jwt/login',
+        remoteAddress: '127.0.0.1',
+        auth: aLogin(auth),
+      }),
     create: (input: Partial<typeof nothingAsked>, caller: Token) =>
       createToken(parts, {
         ...{ mount: mount('auth/token/'), caller, sudo: true, form: 'create' },

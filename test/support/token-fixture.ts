@@ -140,7 +140,7 @@ export async function openTokenFixture() {
   const renew = (token: Token, increment = 0, id = 'shown') =>
     renewToken({ ...parts, renewalTerms: async () => fixture.roleTerms }, { token, id, increment })
   const login = (auth: Partial<LoginAuth> = {}, mount = jwtMount) =>
-    issueLogin(parts, { mount, path: `${mount.path}login`, auth: aLogin(auth) })
+    issueLogin(parts, { mount, path: `${mount.path}login`, remoteAddress: '127.0.0.1', auth: aLogin(auth) })
   /** The same records seen by a server that has just started. */
   const restarted = async () => ({
     tokens: await TokenStore.open(storeParts),

@@ -162,7 +162,6 @@ async function importRoles(scope: Scope, at: string, written: RoleOf): Promise<v
 
 /** Fields of OpenBao's roles that the target does not have, with the values that change nothing. */
 const withoutEffect: ReadonlyMap<string, unknown> = new Map<string, unknown>([
-  ['token_strictly_bind_ip', false],
   ['token_policies_template_claims', false],
   ['callback_mode', 'client'],
 ])

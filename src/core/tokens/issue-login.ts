@@ -5,6 +5,7 @@ import { aliasOf } from '../identity/entity.ts'
 import type { IdentityStore, LoginAlias, LoginIdentity } from '../identity/identity-store.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { authBlock, type Issued } from './auth-block.ts'
+import { boundCidrs } from './token-fields.ts'
 import { loginTokenName } from './display-name.ts'
 import { lifetime, mountTtl, type TtlBounds } from './lifetime.ts'
 import { checkAssignable, sanitize } from './policy-names.ts'
@@ -49,6 +50,8 @@ export type LoginAuth = {
   /** The role's `token_type`. */
   readonly tokenType: string
   readonly boundCidrs: readonly string[]
+  /** The token is bound to the address of the login instead. */
+  readonly bindsAddress?: boolean
   readonly noDefaultPolicy: boolean
   /** Data that the method needs at renewal. */
   readonly internal: Readonly<Record<string, string>>
@@ -74,6 +77,7 @@ export type LoginRequest = {
   readonly namespacePath?: string
   /** Request path relative to the namespace: `auth/jwt/login`. */
   readonly path: string
+  readonly remoteAddress: string
   readonly auth: LoginAuth
 }
 
@@ -150,7 +154,7 @@ const alreadyUsed = () =>
 
 function loginDraft(
   parts: LoginParts,
-  { mount, namespacePath = '', path, auth }: LoginRequest,
+  { mount, namespacePath = '', path, remoteAddress, auth }: LoginRequest,
   { identity, groupAliases }: LoginIdentity,
 ): { draft: TokenDraft; warnings: string[] } {
   if (identity.entity.disabled) throw refuse('denied', 'permission denied', { reason: 'entity_disabled' })
@@ -173,7 +177,7 @@ function loginDraft(
     explicit_max_ttl: auth.explicitMaxTtl,
     period: auth.period,
     entity_id: identity.entity.id,
-    bound_cidrs: auth.boundCidrs,
+    bound_cidrs: auth.bindsAddress === true ? boundCidrs([remoteAddress]) : auth.boundCidrs,
     type,
     renewable: type === 'service',
     mount_accessor: mount.accessor,

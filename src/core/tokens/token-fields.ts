@@ -23,6 +23,9 @@ export const tokenFields = {
     .optional()
     .describe('Addresses that may log in and use the token')
     .meta({ examples: [['10.0.0.0/8']] }),
+  token_strictly_bind_ip: boolField
+    .optional()
+    .describe('Only the address that logs in may use the token; not beside `token_bound_cidrs`'),
   token_no_default_policy: boolField.optional().describe('Leave the `default` policy out'),
   token_num_uses: intField.optional().describe('Number of uses of a token; 0 is unlimited'),
   token_type: stringField
@@ -90,6 +93,7 @@ export function checkTokenFields(settings: TokenSettings): void {
 /**
  * The settings with each pair of names reconciled: if a write sends only the old name, both get its value; if
  * it sends both, the new name's value counts for both; if it sends only the new name, the old one is removed.
+ * Throws `invalid` if the addresses of a token are then bound twice.
  * `merged` is the stored record merged with the write, whose `token_bound_cidrs` is normalised already.
  */
 export function applyOldNames<Settings extends TokenSettings>(
@@ -98,7 +102,7 @@ export function applyOldNames<Settings extends TokenSettings>(
 ): Settings {
   const policies = sent.policies === undefined ? undefined : sanitize(sent.policies, false)
   const cidrs = sent.token_bound_cidrs === undefined ? sent.bound_cidrs : undefined
-  return {
+  const result = {
     ...merged,
     ...settled('policies', 'token_policies', policies, sent.token_policies),
     ...settled(
@@ -112,6 +116,9 @@ export function applyOldNames<Settings extends TokenSettings>(
     ...settled('max_ttl', 'token_max_ttl', sent.max_ttl, sent.token_max_ttl),
     ...settled('period', 'token_period', sent.period, sent.token_period),
   }
+  if (result.token_strictly_bind_ip === true && (result.token_bound_cidrs ?? []).length > 0)
+    throw refuse('invalid', "'token_strictly_bind_ip' conflicts with 'token_bound_cidrs'; set only one")
+  return result
 }
 
 function settled(
@@ -136,6 +143,7 @@ export function shownTokenFields(record: TokenSettings): object {
     token_num_uses: record.token_num_uses ?? 0,
     token_period: record.token_period ?? 0,
     token_policies: record.token_policies ?? [],
+    token_strictly_bind_ip: record.token_strictly_bind_ip ?? false,
     token_ttl: record.token_ttl ?? 0,
     token_type: record.token_type || 'default',
     ...(record.alias_metadata !== undefined && { alias_metadata: record.alias_metadata ?? {} }),
@@ -158,6 +166,7 @@ export const loginTerms = (settings: TokenSettings) => ({
   numUses: settings.token_num_uses ?? 0,
   tokenType: settings.token_type ?? '',
   boundCidrs: settings.token_bound_cidrs ?? [],
+  bindsAddress: settings.token_strictly_bind_ip ?? false,
   noDefaultPolicy: settings.token_no_default_policy ?? false,
   aliasMetadata: settings.alias_metadata,
 })

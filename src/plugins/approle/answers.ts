@@ -47,6 +47,7 @@ export const answers = {
       token_no_default_policy: false,
       token_num_uses: 0,
       token_period: 0,
+      token_strictly_bind_ip: false,
       token_policies: ['deploy'],
       token_ttl: 3600,
       token_type: 'default',

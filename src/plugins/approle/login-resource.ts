@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { LoginReports } from '../../core/tokens/login-reports.ts'
-import { namespaceOf, type Resource, resource } from '../../http/resource.ts'
+import { loginPlace, type Resource, resource } from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 import type { ApproleMethod } from './method.ts'
 
@@ -28,12 +28,10 @@ export const loginResource = ({ method, reports }: LoginResourceParts): Resource
       input: loginInput,
       handle: ({ call, mount, input }) => {
         let role = ''
-        const place = { mount, namespacePath: namespaceOf(call).path, path: call.path }
         return reports.watch({ call, mount, who: () => ({ role }) }, () =>
-          method.login(place, {
+          method.login(loginPlace(mount, call), {
             roleId: input.role_id,
             secretId: input.secret_id,
-            remoteAddress: call.remoteAddress,
             onRole: (name) => {
               role = name
             },

@@ -21,6 +21,9 @@ export function checkAddress({ record }: Role, secretId: SecretId | undefined, a
       throw unauthorized(address, `${how} CIDR restrictions on the secret ID`)
     }
   }
+  const own = secretId?.token_bound_cidrs ?? []
+  if (record.token_strictly_bind_ip === true && !addressMatches(own, address))
+    throw unauthorized(address, 'by CIDR restrictions on tokens of the secret ID')
   if (!addressMatches(ofRole, address)) throw unauthorized(address, 'by CIDR restrictions on the role')
 }
 

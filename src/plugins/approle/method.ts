@@ -38,25 +38,25 @@ export type ApproleParts = LoginParts & {
   readonly lockouts: Pick<Lockouts, 'check' | 'noteFailure' | 'noteLogin'>
 }
 
-/** What a login sends, and from where. */
+/** What a login sends. */
 export type LoginInput = {
   readonly roleId: string
   readonly secretId: string
-  readonly remoteAddress: string
   /** Called with the name of the role, once it is known. */
   onRole(name: string): void
 }
 
-/** Where a login is. */
+/** Where a login is, and from where. */
 export type LoginPlace = {
   readonly mount: Mount
   /** Full path of the mount's namespace. */
   readonly namespacePath: string
   /** Request path relative to the namespace. */
   readonly path: string
+  readonly remoteAddress: string
 }
 
-type GivenSecret = { readonly secret: string; readonly named: LoginName; readonly remoteAddress: string }
+type GivenSecret = { readonly secret: string; readonly named: LoginName }
 
 type Place = { readonly roles: RoleStore; readonly secretIds: SecretIdStore }
 
@@ -185,15 +185,15 @@ export class ApproleMethod {
     const role = await this.rolesOf(mount).findByRoleId(roleId)
     if (role === undefined) throw await this.#wrong(named, 'role_unknown')
     input.onRole(role.name)
-    const issued = await this.#loginTo(place, role, { secret, named, remoteAddress: input.remoteAddress })
+    const issued = await this.#loginTo(place, role, { secret, named })
     await lockouts.noteLogin(named)
     return issued
   }
 
   async #loginTo(place: LoginPlace, role: Role, given: GivenSecret): Promise<Issued> {
-    const { secret, remoteAddress } = given
+    const { secret } = given
     if (role.record.bind_secret_id === false) {
-      checkAddress(role, undefined, remoteAddress)
+      checkAddress(role, undefined, place.remoteAddress)
       return this.#issue(place, role, undefined)
     }
     if (secret === '') throw refuse('invalid', 'missing secret_id', { reason: 'secret_id_missing' })
@@ -209,16 +209,12 @@ export class ApproleMethod {
     return wrongPair(reason)
   }
 
-  async #loginWithSecret(
-    place: LoginPlace,
-    role: Role,
-    { secret, named, remoteAddress }: GivenSecret,
-  ): Promise<Issued> {
+  async #loginWithSecret(place: LoginPlace, role: Role, { secret, named }: GivenSecret): Promise<Issued> {
     const find = () => this.secretIdsOf(place.mount).find(role, secret)
     const first = await find()
     if (first === undefined) throw await this.#wrong(named, 'secret_id_unknown')
     this.#parts.lockouts.check(named)
-    checkAddress(role, first.secretId, remoteAddress)
+    checkAddress(role, first.secretId, place.remoteAddress)
     if (first.secretId.num_uses === 0) return this.#issue(place, role, first)
     const key = `${first.role}/${first.hash}`
     // what was read before an earlier login has ended is outdated

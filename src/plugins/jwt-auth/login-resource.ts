@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { namespaceOf, type Resource, resource } from '../../http/resource.ts'
+import { loginPlace, type Resource, resource } from '../../http/resource.ts'
 import { lowerStringField, stringField } from '../../lib/fields.ts'
 import { newAttempt } from './attempt.ts'
 import type { LoginReports } from './explain/login-reports.ts'
@@ -35,7 +35,7 @@ export const loginResource = ({ method, issue, reports }: Parts): Resource =>
           async () => {
             const auth = await method.login(mount, call.remoteAddress, input)
             return {
-              reply: await issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth }),
+              reply: await issue({ ...loginPlace(mount, call), auth }),
             }
           },
         ),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { LoginReports } from '../../core/tokens/login-reports.ts'
 import type { LoginRequest } from '../../core/tokens/issue-login.ts'
-import { namespaceOf, type Reply, type Resource, resource, unknownPaths } from '../../http/resource.ts'
+import { loginPlace, type Reply, type Resource, resource, unknownPaths } from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 import type { LoginAttempt, UserpassMethod } from './method.ts'
 import { shownUser, userFields } from './user.ts'
@@ -35,6 +35,7 @@ const exampleUser = {
   token_no_default_policy: false,
   token_num_uses: 0,
   token_period: 0,
+  token_strictly_bind_ip: false,
   token_policies: ['deploy'],
   token_ttl: 3600,
   token_type: 'default',
@@ -144,7 +145,7 @@ const loginResource = ({ method, reports, issue }: UserpassParts): Resource =>
         const who = () => (attempt.user === undefined ? {} : { user: place.name })
         return reports.watch({ call, mount, who }, async () => {
           const auth = await method.login(attempt)
-          const reply = await issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth })
+          const reply = await issue({ ...loginPlace(mount, call), auth })
           await method.noteLogin(attempt)
           await method.renewHash(attempt)
           return reply

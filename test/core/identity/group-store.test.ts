@@ -33,6 +33,7 @@ async function openGroups(fixture: Awaited<ReturnType<typeof openTokenFixture>>,
       {
         mount: jwtMount,
         path: 'auth/jwt/login',
+        remoteAddress: '127.0.0.1',
         auth: aLogin({ groupNames, alias: { name, metadata: { role: 'dev' } } }),
       },
     )
@@ -132,6 +133,7 @@ test('a login that cannot be written leaves no membership', async () => {
       {
         mount: jwtMount,
         path: 'auth/jwt/login',
+        remoteAddress: '127.0.0.1',
         auth: aLogin({ groupNames: ['eng'], policies: ['response-wrapping'] }),
       },
     ),

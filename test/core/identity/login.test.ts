@@ -30,7 +30,11 @@ const loginAt = (
   fixture: Fixture,
   { tokens, identity }: Pick<Fixture, 'tokens' | 'identity'>,
   auth = aLogin(),
-) => issueLogin({ ...fixture.parts, tokens, identity }, { mount: jwtMount, path: 'auth/jwt/login', auth })
+) =>
+  issueLogin(
+    { ...fixture.parts, tokens, identity },
+    { mount: jwtMount, path: 'auth/jwt/login', remoteAddress: '127.0.0.1', auth },
+  )
 
 test('the first login creates an entity with one alias, and an orphan token', async () => {
   await using fixture = await openTokenFixture()

@@ -87,7 +87,10 @@ test('concurrent logins of a name and writes of its alias leave one alias and on
     many(10, () => fixture.login()),
     many(5, () => anAlias(fixture, 'Alice', target)),
     many(5, () =>
-      issueLogin({ ...fixture.parts, ...other }, { mount: jwtMount, path: 'auth/jwt/login', auth: aLogin() }),
+      issueLogin(
+        { ...fixture.parts, ...other },
+        { mount: jwtMount, path: 'auth/jwt/login', remoteAddress: '127.0.0.1', auth: aLogin() },
+      ),
     ),
   ])
 

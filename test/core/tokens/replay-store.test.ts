@@ -54,7 +54,14 @@ test('a refused login spends nothing', async () => {
 test('a plan spends nothing, and knows which proofs are spent', async () => {
   await using fixture = await openTokenFixture()
   const plan = () =>
-    outcome(planLogin(fixture.parts, { mount: jwtMount, path: 'auth/jwt/login', auth: aLogin({ proof }) }))
+    outcome(
+      planLogin(fixture.parts, {
+        mount: jwtMount,
+        path: 'auth/jwt/login',
+        remoteAddress: '127.0.0.1',
+        auth: aLogin({ proof }),
+      }),
+    )
 
   expect(await plan()).toBe('ok')
   expect(await plan()).toBe('ok')
@@ -110,6 +117,7 @@ test('of two servers on one storage one wins, and both know after a restart', as
         issueLogin(all, {
           mount: jwtMount,
           path: 'auth/jwt/login',
+          remoteAddress: '127.0.0.1',
           auth: aLogin({ proof: { ...proof, of } }),
         }),
       )

@@ -55,8 +55,8 @@ async function openMethod() {
     },
     login: (roleId: string, secretId: string) =>
       method.login(
-        { mount, namespacePath: '', path: 'auth/machines/login' },
-        { roleId, secretId, remoteAddress: '127.0.0.1', onRole: () => {} },
+        { mount, namespacePath: '', path: 'auth/machines/login', remoteAddress: '127.0.0.1' },
+        { roleId, secretId, onRole: () => {} },
       ),
     sweep: () => method.sweep(new AbortController().signal),
     /** The numbers of records of secret ids, by kind. */

@@ -11,6 +11,7 @@ const fresh = {
   token_no_default_policy: false,
   token_num_uses: 0,
   token_period: 0,
+  token_strictly_bind_ip: false,
   token_policies: [],
   token_ttl: 0,
   token_type: 'default',

@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 89d284ab9b91ba940f385d4864217f3c
+// made by `npm run ui:types` from the server's OpenAPI document c7fa4adb3e79a99af2c454260d2a867c
 
 export interface paths {
     "/health/live": {
@@ -11131,6 +11131,7 @@ export interface components {
             token_period?: number;
             token_policies?: string[];
             token_bound_cidrs?: string[];
+            token_strictly_bind_ip?: boolean;
             token_no_default_policy?: boolean;
             token_num_uses?: number;
             token_type?: string;
@@ -11193,6 +11194,7 @@ export interface components {
             token_period?: string;
             token_policies?: string[];
             token_bound_cidrs?: string[];
+            token_strictly_bind_ip?: boolean;
             token_no_default_policy?: boolean;
             token_num_uses?: number;
             token_type?: string;
@@ -11619,6 +11621,7 @@ export interface components {
             token_period?: number;
             token_policies?: string[];
             token_bound_cidrs?: string[];
+            token_strictly_bind_ip?: boolean;
             token_no_default_policy?: boolean;
             token_num_uses?: number;
             token_type?: string;
@@ -11654,6 +11657,7 @@ export interface components {
             token_period?: string;
             token_policies?: string[];
             token_bound_cidrs?: string[];
+            token_strictly_bind_ip?: boolean;
             token_no_default_policy?: boolean;
             token_num_uses?: number;
             token_type?: string;
@@ -11722,6 +11726,7 @@ export interface components {
             token_period?: number;
             token_policies?: string[];
             token_bound_cidrs?: string[];
+            token_strictly_bind_ip?: boolean;
             token_no_default_policy?: boolean;
             token_num_uses?: number;
             token_type?: string;
@@ -11761,6 +11766,7 @@ export interface components {
             token_period?: string;
             token_policies?: string[];
             token_bound_cidrs?: string[];
+            token_strictly_bind_ip?: boolean;
             token_no_default_policy?: boolean;
             token_num_uses?: number;
             token_type?: string;

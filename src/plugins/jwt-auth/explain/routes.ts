@@ -6,6 +6,7 @@ import { refuse } from '../../../errors.ts'
 import {
   type Exchange,
   errorReply,
+  loginPlace,
   namespaceOf,
   type Reply,
   type Resource,
@@ -98,7 +99,12 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
           const explanation = await method.explain(mount, given, {
             remoteAddress: input.remote_address || call.remoteAddress,
             plan: (auth) =>
-              plan({ mount, namespacePath: namespaceOf(call).path, path: loginPathOf(mount), auth }),
+              plan({
+                ...loginPlace(mount, call),
+                path: loginPathOf(mount),
+                remoteAddress: input.remote_address || call.remoteAddress,
+                auth,
+              }),
           })
           return answerOf(exchange, shownExplanation(explanation, mount))
         },

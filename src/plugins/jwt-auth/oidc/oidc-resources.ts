@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Exchange, namespaceOf, type Resource, resource } from '../../../http/resource.ts'
+import { type Exchange, loginPlace, namespaceOf, type Resource, resource } from '../../../http/resource.ts'
 import { boolField, lowerStringField, stringField } from '../../../lib/fields.ts'
 import { answers } from '../answers.ts'
 import { newAttempt } from '../attempt.ts'
@@ -78,7 +78,7 @@ export const oidcResources = ({ method, issue, reports }: Parts): Resource[] => 
             method.finishLogin(mount, input, { ...returning, signal }),
           )
           return {
-            reply: await issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth }),
+            reply: await issue({ ...loginPlace(mount, call), auth }),
           }
         })
       },
