@@ -11,6 +11,7 @@ import { CacheUse, type CacheUses } from '../cache-use.ts'
 import { type Acl, type CompiledPolicies, compilePolicies, type PolicyRef, rootAcl } from './acl.ts'
 import { BoundAcls } from './bound-acls.ts'
 import { defaultPolicyText, responseWrapping, responseWrappingText } from './builtin.ts'
+import { parseNewPolicy } from './new-policy.ts'
 import { decodePolicyText, type ParsedPolicy, parsePolicy, policyBelow } from './policy.ts'
 import {
   checkExpected,
@@ -122,7 +123,7 @@ export class PolicyStore {
     if (text === '') throw refuse('invalid', "'policy' parameter not supplied or empty")
     const expiration = expirationOf(known, terms, this.#clock.now())
     const policy = decodePolicyText(text)
-    const warnings = fillWarnings(parsePolicy(policy))
+    const warnings = fillWarnings(parseNewPolicy(policy))
     try {
       await this.#view.update(`${namespace}/${known}`, (current) => {
         const before = this.#live(known, current)

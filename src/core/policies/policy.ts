@@ -26,6 +26,8 @@ export type PolicyStanza = {
   readonly grants: Grants
   /** Milliseconds since the epoch; the stanza is ignored from then on. */
   readonly expiresAt: number | undefined
+  /** Its keys that limit something in another server, and nothing here. */
+  readonly unbuiltLimits: readonly string[]
 }
 
 /** A parsed policy text. It does not depend on who holds the policy. */
@@ -96,6 +98,20 @@ const stanzaKeys: ReadonlySet<string> = new Set([
   'list_scan_response_keys_filter_path',
 ])
 
+/**
+ * Keys that limit what a stanza grants in Vault (`mfa_methods`: its Enterprise edition) or OpenBao (the others:
+ * its ACL policies since 2.2), and that a new policy cannot have.
+ */
+const unbuiltLimits: ReadonlySet<string> = new Set([
+  'mfa_methods',
+  'pagination_limit',
+  'list_scan_response_keys_filter_path',
+])
+
+const limitsNothing = (value: SyntaxNode): boolean =>
+  (value.kind === 'list' && value.items.length === 0) ||
+  ((value.kind === 'number' || value.kind === 'text') && ['', '0'].includes(value.value))
+
 function assertKnownKeys({ entries }: ObjectNode, known: ReadonlySet<string>, prefix: string): void {
   const causes = entries
     .map(({ keys }) => keys[0])
@@ -146,6 +162,9 @@ function stanzaOf({ keys, value: body }: SyntaxEntry): PolicyStanza {
     label: template === undefined ? { pattern: patternOf(path) } : { template },
     grants: bits === 'deny' ? denyGrants : { bits, isDeny: false, ...granted },
     expiresAt: expiration === undefined || expiration === '' ? undefined : instantOf(where, expiration),
+    unbuiltLimits: body.entries
+      .filter((entry) => unbuiltLimits.has(entry.keys[0].text) && !limitsNothing(entry.value))
+      .map((entry) => entry.keys[0].text),
   }
 }
 

@@ -83,6 +83,38 @@ describe.each([acl, old])('the end and the version of a policy at %s', (base) =>
   })
 })
 
+test.each([
+  ['path "a\0b" {}', 'At 1:8: literal not terminated'],
+  ['# \0', 'At 1:3: unexpected null character (0x00)'],
+  ['path "a" {}\n \0', 'At 2:2: unexpected null character (0x00)'],
+  ['{"path": {"a\0": {}}}', 'At 1:13: unexpected null character (0x00)'],
+  ['path "a\\u0000b" {}', 'path "a\\u0000b" contains a null character'],
+  ['{"path": {"a\\u0000b": {}}}', 'path "a\\u0000b" contains a null character'],
+  ...['mfa_methods = ["x"]', 'pagination_limit = 5', 'list_scan_response_keys_filter_path = "y"'].map(
+    (limit) => [
+      `path "a" { capabilities = ["list"] ${limit} }`,
+      `path "a": "${limit.split(' ')[0]}" would limit what it grants, and is not supported`,
+    ],
+  ),
+])('a policy %j is refused', async (policy, expected) => {
+  await using server = await startTestServer()
+
+  expect(told(await server.root.write(`${acl}/p`, { policy }))).toBe(
+    `400 failed to parse policy: ${expected}`,
+  )
+  expect((await server.root.write(`${acl}/q`, { policy: 'path "a" { mfa_methods = [] }' })).status).toBe(204)
+})
+
+test('a field that limits something in another server is refused where it would be dropped', async () => {
+  await using server = await startTestServer()
+  const write = async (path: string, fields: object) => told(await server.root.write(path, fields))
+
+  expect(await write('auth/token/roles/r', { token_strictly_bind_ip: true })).toMatch(
+    /^400 field "token_strictly_bind_ip" would limit/,
+  )
+  expect((await server.root.write('auth/token/roles/r', { unheard_of: true })).status).toBeLessThan(300)
+})
+
 describe('sys/policies/acl and sys/policy', () => {
   test('policies are listed, in both forms', async () => {
     await using server = await startTestServer()
