@@ -55,7 +55,7 @@ const commands: Readonly<Record<string, ListedCommand>> = {
   import: {
     usage:
       '--from URL --from-token-file FILE --to URL --to-token-file FILE ' +
-      '[--only policies,auth,identity,kv,messages,namespaces] [--dry-run] [--report FILE]',
+      '[--only policies,auth,identity,kv,messages,namespaces] [--dry-run] [--update] [--report FILE]',
     summary: 'Copy a running Vault, OpenBao or Gatehouse into a running Gatehouse',
     load: async () => (await import('./import.ts')).importCommand,
   },

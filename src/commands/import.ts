@@ -3,9 +3,9 @@ import { parseArgs } from 'node:util'
 import { systemCode, writePrivateFile } from '../lib/private-file.ts'
 import { type Command, CommandError, UsageError } from './command.ts'
 import { importServer } from './import/import-server.ts'
-import { isSection, type Section, sections } from './import/sections.ts'
 import { RemoteServer } from './import/remote-server.ts'
 import { ImportReport } from './import/report.ts'
+import { isSection, type Section, sections } from './import/sections.ts'
 
 /**
  * `gatehouse import --from URL --from-token-file FILE --to URL --to-token-file FILE` copies a running Vault,
@@ -13,7 +13,7 @@ import { ImportReport } from './import/report.ts'
  * could not be, 2 usage, 3 a server cannot be reached or rejects its token, 130 or 143 interrupted. docs/import.md
  */
 export const importCommand: Command = async (args) => {
-  const { from, to, only, isDryRun, reportFile } = await readArguments(args)
+  const { from, to, only, isDryRun, isUpdate, reportFile } = await readArguments(args)
   await from.check()
   await to.check()
   const report = new ImportReport()
@@ -22,7 +22,7 @@ export const importCommand: Command = async (args) => {
   const progress = (text: string) => void process.stderr.write(`${text}\n`)
   const reported = (complete: boolean) => {
     write(reportFile, { dry_run: isDryRun, complete, ...report.toJSON() })
-    progress(`${isDryRun ? 'dry run: ' : ''}${report.summary}`)
+    progress(`${isDryRun ? 'dry run: ' : ''}${report.summary()}`)
   }
   for (const [signal, code] of [
     ['SIGINT', 130],
@@ -34,7 +34,7 @@ export const importCommand: Command = async (args) => {
     })
   let failure: unknown
   try {
-    await importServer({ from, to, report, isDryRun, progress }, only)
+    await importServer({ from, to, report, isDryRun, isUpdate, progress }, only)
   } catch (error) {
     failure = error
   }
@@ -64,16 +64,19 @@ async function readArguments(args: string[]) {
     to: await serverOf('--to', values.to, values['to-token-file']),
     only: new Set<Section>(only.filter(isSection)),
     isDryRun: values['dry-run'],
+    isUpdate: values.update,
     reportFile: values.report,
   }
 }
 
 function parsed(args: string[]) {
   const text = { type: 'string' } as const
+  const flag = { type: 'boolean', default: false } as const
   const tokenFiles = { 'from-token-file': text, 'to-token-file': text }
   const options = {
     ...{ from: text, to: text, ...tokenFiles, only: text, report: text },
-    'dry-run': { type: 'boolean', default: false } as const,
+    'dry-run': flag,
+    update: flag,
   }
   try {
     return parseArgs({ args, options }).values

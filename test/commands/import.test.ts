@@ -8,8 +8,8 @@ import { importServer } from '../../src/commands/import/import-server.ts'
 import { RemoteServer } from '../../src/commands/import/remote-server.ts'
 import { ImportReport } from '../../src/commands/import/report.ts'
 import { isSection, sections } from '../../src/commands/import/sections.ts'
-import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { jwksOf, startProvider } from '../plugins/jwt-auth/provider.ts'
+import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { inside } from '../support/client.ts'
 import { runCommand } from '../support/process.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
@@ -17,16 +17,18 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 type Listed = { kind: string; namespace: string; path: string; note?: string; reason?: string }
 type Report = {
-  summary: { imported: number; existed: number; failed: number }
+  summary: { imported: number; updated: number; existed: number; differ: number; failed: number }
   imported: Listed[]
+  updated: Listed[]
   existed: Listed[]
   failed: Listed[]
+  never_carried: { kind: string; instead: string; found: string[] }[]
 }
 
 async function importAll(
   from: TestServer,
   to: TestServer,
-  options: { only?: string; dryRun?: boolean; token?: string } = {},
+  options: { only?: string; dryRun?: boolean; update?: boolean; token?: string } = {},
 ) {
   const report = new ImportReport()
   const server = (name: string, { url }: TestServer, token = 'root') =>
@@ -35,7 +37,7 @@ async function importAll(
   await importServer(
     {
       ...{ from: server('--from', from, options.token), to: server('--to', to), report },
-      ...{ isDryRun: options.dryRun ?? false, progress: () => {} },
+      ...{ isDryRun: options.dryRun ?? false, isUpdate: options.update ?? false, progress: () => {} },
     },
     only,
   )
@@ -564,7 +566,117 @@ describe('secrets', () => {
       ...{ current_version: 0, custom_metadata: { a: 'b' } },
     })
     const again = await importAll(from, to, { only: 'kv' })
-    expect(again).toMatchObject({ imported: [], failed: [] })
+    // what did not come over is no success of a second run either
+    expect(again).toMatchObject({ imported: [], updated: [], failed })
+    expect(again.failed).toHaveLength(1)
+  })
+
+  test('that are newer on the source are told by a second run, and brought over by an update', async () => {
+    await using servers = await twoServers()
+    const { from, to } = servers
+    for (const v of [1, 2, 3]) await put(from, 'a', { v })
+    await put(from, 'same', { v: 1 })
+    await importAll(from, to, { only: 'kv' })
+    await put(from, 'a', { v: 4 })
+    await from.root.write('kv2/delete/a', { versions: [2] })
+    await from.root.write('kv2/destroy/a', { versions: [1] })
+    await from.root.write('kv2/metadata/a', { custom_metadata: { owner: 'web' }, max_versions: 9 })
+
+    const second = await importAll(from, to, { only: 'kv' })
+    const dry = await importAll(from, to, { only: 'kv', update: true, dryRun: true })
+    const update = await importAll(from, to, { only: 'kv', update: true })
+    const last = await importAll(from, to, { only: 'kv' })
+
+    const differences =
+      'the source has version 4, the target 3; the source has deleted version 2; ' +
+      'the source has destroyed version 1; it differs in custom_metadata, max_versions'
+    const item = { kind: 'secret', namespace: '', path: 'kv2/a' }
+    expect(second.existed).toContainEqual({ ...item, note: `${differences}, and stays as it is` })
+    expect(second.summary).toMatchObject({ imported: 0, updated: 0, differ: 1, failed: 0 })
+    expect(dry.updated).toEqual([{ ...item, note: differences }])
+    expect(update).toMatchObject({ updated: dry.updated, failed: [], imported: [] })
+    expect(last.summary).toMatchObject({ differ: 0, failed: 0 })
+    expect((await to.root.read('kv2/data/a')).body['data']?.['data']).toEqual({ v: 4 })
+    expect((await to.root.read('kv2/metadata/a')).body['data']).toMatchObject({
+      ...{ current_version: 4, max_versions: 9, custom_metadata: { owner: 'web' } },
+      versions: { 1: { destroyed: true }, 2: { destroyed: false }, 3: { deletion_time: '' } },
+    })
+    // a version that the source only deleted can be restored on the target
+    await to.root.write('kv2/undelete/a', { versions: [2] })
+    expect((await to.root.read('kv2/data/a?version=2')).body['data']?.['data']).toEqual({ v: 2 })
+  })
+
+  test('whose update was interrupted continue, and keep what was complete', async () => {
+    await using servers = await twoServers()
+    const { from, to } = servers
+    for (const v of [1, 2]) await put(from, 'a', { v })
+    await importAll(from, to, { only: 'kv' })
+    for (const v of [3, 4]) await put(from, 'a', { v })
+    await from.root.write('kv2/delete/a', { versions: [1, 3] })
+    let left = 1
+    await using breaking = await startBreaking(
+      to,
+      (method, path) => method === 'POST' && path === '/v1/kv2/data/a' && left-- > 0,
+    )
+
+    const broken = await importAll(from, breaking.server, { only: 'kv', update: true })
+    const marked = (await to.root.read('kv2/metadata/a')).body['data']
+    const next = await importAll(from, to, { only: 'kv' })
+
+    expect(broken.failed).toMatchObject([{ kind: 'secret', path: 'kv2/a' }])
+    expect(marked?.['custom_metadata']).toEqual({ 'gatehouse-import': 'unfinished after 2' })
+    expect(pathsOf(next.imported, 'secret')).toEqual(['kv2/a'])
+    expect(next.failed).toMatchObject([{ kind: 'secret_version', path: 'kv2/a version 3' }])
+    expect((await to.root.read('kv2/metadata/a')).body['data']).toMatchObject({
+      ...{ current_version: 4, custom_metadata: null },
+      versions: { 1: { destroyed: false }, 3: { destroyed: true } },
+    })
+    await to.root.write('kv2/undelete/a', { versions: [1] })
+    expect((await to.root.read('kv2/data/a?version=1')).body['data']?.['data']).toEqual({ v: 1 })
+  })
+
+  test('that the target has written itself are never replaced', async () => {
+    await using servers = await twoServers()
+    const { from, to } = servers
+    for (const key of ['ahead', 'other', 'equal']) await put(from, key, { v: 1 })
+    await importAll(from, to, { only: 'kv' })
+    for (const key of ['ahead', 'other', 'equal']) await put(to, key, { v: 'ours' })
+    await put(to, 'ahead', { v: 'ours' })
+    for (const key of ['ahead', 'other', 'equal']) await put(from, key, { v: key === 'ahead' ? 'ours' : 2 })
+    await put(from, 'other', { v: 3 })
+
+    const { existed, updated, failed } = await importAll(from, to, { only: 'kv', update: true })
+
+    expect(updated).toEqual([])
+    const notes = existed.filter(({ note }) => note !== undefined).map(({ path, note }) => [path, note])
+    expect(Object.fromEntries(notes)).toEqual({
+      'kv2/ahead': 'the source has version 2, the target 3, and stays as it is',
+      'kv2/equal': 'version 2 has other data, and stays as it is',
+    })
+    expect(failed.map(({ path, reason }) => [path, reason])).toEqual([
+      [
+        'kv2/other',
+        'the source has version 3, the target 2; version 2 has other data: versions of the target are never replaced',
+      ],
+    ])
+  })
+
+  test('of version 1 that differ are told, and brought over by an update', async () => {
+    await using servers = await twoServers()
+    const { from, to } = servers
+    await from.root.write('sys/mounts/kv1', { type: 'kv' })
+    await from.root.write('kv1/a', { v: 1 })
+    await importAll(from, to, { only: 'kv' })
+    await from.root.write('kv1/a', { v: 2 })
+
+    const second = await importAll(from, to, { only: 'kv' })
+    const update = await importAll(from, to, { only: 'kv', update: true })
+
+    expect(second.existed).toContainEqual({
+      ...{ kind: 'secret', namespace: '', path: 'kv1/a', note: 'it differs, and stays as it is' },
+    })
+    expect(update.updated).toMatchObject([{ path: 'kv1/a', note: 'it differs' }])
+    expect((await to.root.read('kv1/a')).body['data']).toEqual({ v: 2 })
   })
 
   test('that end by themselves end on the target', async () => {
@@ -658,6 +770,146 @@ describe('secrets', () => {
     expect((await to.root.read('kv2/data/b')).body['data']?.['data']).toEqual({ v: 'theirs' })
     expect(failed).toMatchObject([{ path: 'kv1/', reason: 'the target has type kv version 2 here' }])
   })
+})
+
+describe('an object that differs', () => {
+  test('is told by a second run, field by field, and brought over by an update', async () => {
+    await using from = await startFilled()
+    await using to = await startTestServer()
+    await from.root.write('sys/auth/people', { type: 'userpass' })
+    await from.root.write('auth/people/users/bob', { password: 'theirs', token_policies: ['reader'] })
+    await from.root.write('sys/mounts/kv2', { type: 'kv', options: { version: '2' } })
+    await from.root.write('kv2/config', { max_versions: 5 })
+    await importAll(from, to)
+    await to.root.write('auth/people/users/bob', { password: 'ours-ours' })
+    await from.root.write('sys/policies/acl/reader', { policy: 'path "new" {}' })
+    await from.root.write('auth/ci/role/build', {
+      ...{ role_type: 'jwt', user_claim: 'sub', bound_audiences: ['a', 'b'], token_ttl: '20m' },
+    })
+    await from.root.write('auth/ci/config', {
+      bound_issuer: 'https://other',
+      jwt_validation_pubkeys: [aSigner().pem],
+    })
+    await from.root.write('auth/people/users/bob', { token_policies: ['other'] })
+    await from.root.write('identity/entity/name/alice', { metadata: { team: 'ops' } })
+    const eve = await from.root.write('identity/entity', { name: 'eve' })
+    const alice = await from.root.read('identity/entity/name/alice')
+    const members = [alice, eve].map(({ body }) => String(body['data']?.['id']))
+    await from.root.write('identity/group/name/inner', { member_entity_ids: members })
+    await from.root.write('sys/auth/ci/tune', { description: 'changed', default_lease_ttl: '2h' })
+    await from.root.write('kv2/config', { max_versions: 6 })
+
+    const second = await importAll(from, to)
+    const update = await importAll(from, to, { update: true })
+    const last = await importAll(from, to)
+
+    const notes = {
+      'auth/ci/': 'it differs in default_lease_ttl, description',
+      'auth/ci/config': 'it differs in bound_issuer, jwt_validation_pubkeys',
+      'auth/ci/role/build': 'it differs in bound_audiences, token_ttl',
+      'auth/people/users/bob': 'it differs in token_policies',
+      'identity/entity/name/alice': 'it differs in metadata',
+      'identity/group/name/inner': 'it differs in member_entity_ids',
+      'sys/policies/acl/reader': 'it differs',
+      'kv2/config': 'it differs in max_versions',
+    }
+    const noted = (items: Listed[]) =>
+      Object.fromEntries(items.flatMap(({ path, note }) => (note === undefined ? [] : [[path, note]])))
+    const staying = Object.entries(notes).map(([path, note]) => [path, `${note}, and stays as it is`])
+    expect(noted(second.existed)).toEqual(Object.fromEntries(staying))
+    expect(second).toMatchObject({ failed: [], updated: [], summary: { differ: staying.length } })
+    expect(noted(update.updated)).toEqual(notes)
+    expect(update.failed).toEqual([])
+    expect(last.summary).toMatchObject({ imported: 0, updated: 0, differ: 0, failed: 0 })
+    for (const path of ['auth/ci/config', 'auth/ci/role/build', 'kv2/config', 'auth/people/users/bob'])
+      expect((await to.root.read(path)).body['data'], path).toEqual((await from.root.read(path)).body['data'])
+    // the password is the target's
+    const login = await to.anonymous.write('auth/people/login/bob', { password: 'ours-ours' })
+    expect(login.status).toBe(200)
+  })
+
+  test('is not updated if it is somebody else of the same name', async () => {
+    await using from = await startTestServer()
+    await using to = await startTestServer()
+    for (const [server, policies] of [
+      [from, ['theirs']],
+      [to, ['ours']],
+    ] as const) {
+      const entity = await server.root.write('identity/entity', { name: 'alice', policies })
+      const accessor = String((await server.root.read('sys/auth')).body['data']?.['jwt/']?.['accessor'])
+      await server.root.write('identity/entity-alias', {
+        ...{ name: policies[0], mount_accessor: accessor, canonical_id: entity.body['data']?.['id'] },
+      })
+    }
+
+    const { updated, existed } = await importAll(from, to, { update: true })
+
+    expect(updated).toEqual([])
+    expect(existed).toContainEqual({ kind: 'entity', namespace: '', path: 'identity/entity/name/alice' })
+    expect((await to.root.read('identity/entity/name/alice')).body['data']).toMatchObject({
+      policies: ['ours'],
+    })
+  })
+})
+
+test.each(['a\nb', '..', 'x/\u0001'])('entities and groups may have the name %j', async (name) => {
+  await using from = await startTestServer()
+  await using to = await startTestServer()
+  const entity = await from.root.write('identity/entity', { name, policies: ['p'] })
+  await from.root.write('identity/group', { name, member_entity_ids: [entity.body['data']?.['id']] })
+
+  const first = await importAll(from, to)
+  const second = await importAll(from, to)
+
+  expect(first.failed).toEqual([])
+  expect(second).toMatchObject({ imported: [], failed: [] })
+  const ours = (await to.root.write('identity/lookup/entity', { name })).body['data']
+  expect(ours).toMatchObject({ name, policies: ['p'] })
+  expect((await to.root.write('identity/lookup/group', { name })).body['data']).toMatchObject({
+    ...{ name, member_entity_ids: [ours?.['id']] },
+  })
+})
+
+test('a refusal without a reason names the request', async () => {
+  await using from = await startFilled()
+  await using to = await startTestServer()
+  await using silent = await startBetween(from, async ({ url }, answer) =>
+    url.startsWith('/v1/auth/ci/role/build') ? { ...answer, status: 400, body: Buffer.from('{}') } : answer,
+  )
+
+  const { failed } = await importAll(silent.server, to, { only: 'auth,namespaces' })
+
+  expect(failed).toMatchObject([
+    {
+      path: 'auth/ci/role/build',
+      reason: 'HTTP 400: no reason is given for GET "auth/ci/role/build"',
+    },
+  ])
+})
+
+test('the report lists what no import carries, and where the source has it', async () => {
+  await using from = await startFilled()
+  await using to = await startTestServer()
+  await from.root.write('sys/quotas/rate-limit/all', { rate: 1000 })
+  await from.root.write('sys/config/cors', { allowed_origins: ['https://a'] })
+  await from.root.write('sys/config/auditing/request-headers/X-Team', { hmac: true })
+  await from.root.write('team/sys/auth/people', { type: 'userpass' })
+  await from.root.write('sys/auth/machines', { type: 'approle' })
+  await from.root.write('identity/oidc/role/web', { key: 'default' })
+
+  const { never_carried } = await importAll(from, to, { dryRun: true })
+
+  const found = Object.fromEntries(never_carried.map((left) => [left.kind, left.found]))
+  expect(found).toMatchObject({
+    quotas: ['sys/quotas/rate-limit/all'],
+    cors: ['sys/config/cors'],
+    audited_headers: [expect.stringMatching(/^sys\/config\/auditing\/request-headers\/x-team$/i)],
+    ...{ tokens: [], leases: [], audit_devices: [] },
+    secret_ids: ['auth/machines/'],
+    passwords: ['team/auth/people/'],
+    identity_tokens: expect.arrayContaining(['identity/oidc/role/web']),
+  })
+  expect(never_carried.every(({ instead }) => instead !== '')).toBe(true)
 })
 
 test('roles of approle keep their role ids, and users come without their passwords', async () => {

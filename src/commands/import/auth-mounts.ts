@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { eachOf } from './each.ts'
-import { type MountEntry, mountRequest, mountsAt } from './mounts.ts'
+import { importMount, type MountEntry, mountsAt } from './mounts.ts'
 import { isMountPath, isName, notAName } from './names.ts'
-import { type Body, givenFields, RefusedRequest } from './remote-server.ts'
-import { importOne, listIfThere, noteOf, type Scope } from './scope.ts'
+import { type Body, givenFields, RefusedRequest, type RemoteServer } from './remote-server.ts'
+import { importOne, likeness, listIfThere, noteOf, type Scope } from './scope.ts'
 
 const atOnce = 8
 
@@ -13,9 +13,9 @@ type Method = (scope: Scope, at: string) => Promise<void>
 const methods: Readonly<Record<string, Method>> = {
   jwt: importJwt,
   oidc: importJwt,
-  approle: (scope, at) => importRoles(scope, `${at}/role`, roleOfApprole),
+  approle: (scope, at) => importRoles(scope, `${at}/role`, approle),
   userpass: (scope, at) => importRoles(scope, `${at}/users`, user),
-  token: (scope, at) => importRoles(scope, `${at}/roles`, roleOfToken),
+  token: (scope, at) => importRoles(scope, `${at}/roles`, tokenRole),
 }
 /** Login methods of each namespace that need no mount. */
 const builtIn: ReadonlySet<string> = new Set(['token', 'ns_token'])
@@ -38,25 +38,18 @@ export async function importAuthMounts(scope: Scope): Promise<void> {
       continue
     }
     const same = ours.get(path)
-    const failed = report.counts.failed
+    const at = `auth/${path.replace(/\/$/, '')}`
+    const { failed } = report.counts
     if (same !== undefined && !builtIn.has(type) && same.type !== type)
       report.failed({ kind, namespace, path: `auth/${path}` }, `the target has type ${same.type} here`)
     else if (!builtIn.has(type)) {
-      await importOne(scope, {
-        ...{ kind, path: `auth/${path}` },
-        exists: async () => same !== undefined,
-        write: () => createMount(scope, path, entry),
-      })
+      const mount = { kind, path: `auth/${path}`, settings: `sys/${at}`, theirs: entry, ours: same } as const
+      const isThere = await importMount(scope, mount)
       scope.methods.add(entry.accessor)
-      if (report.counts.failed === failed) await importLockout(scope, path, entry, same)
+      if (isThere) await importLockout(scope, path, entry, same)
     }
-    if (report.counts.failed === failed) await method(scope, `auth/${path.replace(/\/$/, '')}`)
+    if (report.counts.failed === failed) await method(scope, at)
   }
-}
-
-async function createMount({ to }: Scope, path: string, entry: MountEntry): Promise<string | undefined> {
-  const { warnings } = await to.write(`sys/auth/${path.replace(/\/$/, '')}`, mountRequest(entry))
-  return noteOf(warnings)
 }
 
 /** A mount is created without it. */
@@ -71,7 +64,10 @@ async function importLockout(
   const tune = `sys/auth/${path}tune`
   await importOne(scope, {
     ...{ kind: 'auth_config', path: tune },
-    exists: async () => same !== undefined && lockoutOf(same) !== undefined,
+    exists: async () => {
+      const ours = same && lockoutOf(same)
+      return ours === undefined ? false : likeness(theirs, ours)
+    },
     write: async () => {
       const { warnings } = await scope.to.write(tune, { user_lockout_config: lockoutRequest(theirs) })
       return noteOf(warnings)
@@ -114,14 +110,17 @@ async function importJwt(scope: Scope, at: string): Promise<void> {
     }
     await importOne(scope, {
       ...{ kind: 'auth_config', path, check },
-      exists: async () => isConfigured(await to.read(path)),
+      exists: async () => {
+        const ours = (await to.read(path)) ?? {}
+        return isConfigured(ours) ? likeness(config, ours) : false
+      },
       write: async () => {
         await check()
         return noteOf((await to.write(path, givenFields(config))).warnings)
       },
     })
   }
-  await importRoles(scope, `${at}/role`, asItIs)
+  await importRoles(scope, `${at}/role`, jwtRole)
   for (const name of await listIfThere(from, `${at}/cel/role`))
     report.failed(
       { kind: 'auth_role', namespace, path: `${at}/cel/role/${name}` },
@@ -133,29 +132,45 @@ async function importJwt(scope: Scope, at: string): Promise<void> {
 const hasSecret = (config: Body) =>
   'oidc_client_id' in givenFields(config) && config['oidc_public_client'] !== true
 
-/** What is written to the target, and what the operator should know. */
-type Written = { readonly body: Body; readonly note?: string }
-type RoleOf = (role: Body, path: string, scope: Scope) => Promise<Written>
+type RoleKind = {
+  /** Of what a server shows, the fields that a role is written with. */
+  written(role: Body): Body
+  /** Reads more than the path of the role shows. */
+  shown?(server: RemoteServer, path: string): Promise<Body>
+  /** What only a new role gets. */
+  first?(): Body
+  /** What the operator should know about a new role. */
+  readonly note?: string
+}
 
-async function importRoles(scope: Scope, at: string, written: RoleOf): Promise<void> {
+async function importRoles(scope: Scope, at: string, roles: RoleKind): Promise<void> {
   const { from, to, report, namespace } = scope
   const kind = 'auth_role'
   await eachOf(await from.list(at), atOnce, async (name) => {
     const path = `${at}/${name}`
     if (!isName(name)) return report.failed({ kind, namespace, path }, notAName)
-    const role = async () => {
-      const shown = await from.read(path)
-      if (shown === undefined) throw new RefusedRequest(404, 'the role is gone')
-      return supported(withoutNull(shown))
+    const roleOn = async (server: RemoteServer): Promise<Body | undefined> => {
+      const shown = await server.read(path)
+      return shown && { ...roles.written(shown), ...(await roles.shown?.(server, path)) }
     }
+    let theirs: Body | undefined
+    const check = async () => {
+      if (theirs === undefined) throw new RefusedRequest(404, 'the role is gone')
+      return supported(withoutNull(theirs))
+    }
+    const put = async (more: Body = {}) => (await to.write(path, { ...(await check()), ...more })).warnings
     await importOne(scope, {
-      ...{ kind, path, check: role },
-      exists: async () => (await to.read(path)) !== undefined,
-      write: async () => {
-        const { body, note } = await written(await role(), path, scope)
-        const { warnings } = await to.write(path, body)
-        return noteOf(note === undefined ? warnings : [note, ...warnings])
+      ...{ kind, path, check },
+      exists: async () => {
+        const ours = await roleOn(to)
+        theirs = await roleOn(from)
+        return ours === undefined ? false : likeness(theirs ?? {}, ours)
       },
+      write: async () => {
+        const warnings = await put(roles.first?.())
+        return noteOf(roles.note === undefined ? warnings : [roles.note, ...warnings])
+      },
+      update: async () => noteOf(await put()),
     })
   })
 }
@@ -177,20 +192,24 @@ function supported(role: Body): Body {
 const withoutNull = (body: Body): Body =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
 
-const asItIs: RoleOf = async ({ name: _, ...body }) => ({ body })
+const jwtRole: RoleKind = { written: ({ name: _, ...role }) => role }
 
 /** A server shows two fields by their old names too. */
-const roleOfToken: RoleOf = async ({ name: _, period: __, explicit_max_ttl: ___, ...body }) => ({ body })
+const tokenRole: RoleKind = {
+  written: ({ name: _, period: __, explicit_max_ttl: ___, ...role }) => role,
+}
 
 const roleId = z.object({ role_id: z.string() })
 
-async function roleOfApprole(role: Body, path: string, { from }: Scope): Promise<Written> {
-  const { data } = roleId.safeParse(await from.read(`${path}/role-id`))
-  return { body: { ...role, ...data }, note: 'without its secret ids' }
+const approle: RoleKind = {
+  written: (role) => role,
+  shown: async (server, path) => roleId.safeParse(await server.read(`${path}/role-id`)).data ?? {},
+  note: 'without its secret ids',
 }
 
 /** Nobody knows the password: an operator sets one. */
-const user: RoleOf = async (role) => ({
-  body: { ...role, password: randomBytes(32).toString('base64url') },
+const user: RoleKind = {
+  written: (role) => role,
+  first: () => ({ password: randomBytes(32).toString('base64url') }),
   note: 'with a random password: set one',
-})
+}

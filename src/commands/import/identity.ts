@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { textMap } from '../../lib/text-map.ts'
 import { eachOf } from './each.ts'
 import { accessorMap } from './mounts.ts'
-import { type Body, RefusedRequest } from './remote-server.ts'
-import { importOne, noteOf, reporting, type Scope } from './scope.ts'
+import { type Body, RefusedRequest, type RemoteServer } from './remote-server.ts'
+import { importOne, likeness, noteOf, reporting, type Scope } from './scope.ts'
 
 const atOnce = 8
 
@@ -72,26 +72,30 @@ class EntityImport {
     const { to } = this.#scope
     const path = `identity/entity/name/${entity.name}`
     const aliases = entity.aliases ?? []
-    const sameName = entityShape.safeParse(await to.read(path)).data
-    const same = sameName ?? (await this.#withAliasOf(aliases))
+    // not by the path, which cannot have every name
+    const sameName = await to.find('identity/lookup/entity', { name: entity.name })
+    const same = entityShape.safeParse(sameName).data ?? (await this.#withAliasOf(aliases))
+    const isSamePerson =
+      same === undefined || (same.aliases ?? []).length === 0 || this.#shareAlias(entity, same)
+    const { name, metadata, policies, disabled } = entity
+    const fields = { metadata: metadata ?? {}, policies: policies ?? [], disabled }
     let id = same?.id
     const succeeded = await importOne(this.#scope, {
       ...{ kind: 'entity', path },
-      exists: async () => same !== undefined,
+      exists: async () => {
+        if (same === undefined) return false
+        return isSamePerson ? likeness(fields, same) : true
+      },
       write: async () => {
-        const { name, metadata, policies, disabled } = entity
-        const { data, warnings } = await to.write('identity/entity', {
-          ...{ name, metadata: metadata ?? {}, policies: policies ?? [], disabled },
-        })
+        const { data, warnings } = await to.write('identity/entity', { name, ...fields })
         id = idShape.safeParse(data).data?.id
         return noteOf(warnings)
       },
+      update: async () => noteOf((await to.write(`identity/entity/id/${id}`, fields)).warnings),
     })
     // without an entity, an alias would make one
     if (!succeeded) return false
     this.#places.set(entity.id, id)
-    const isSamePerson =
-      same === undefined || (same.aliases ?? []).length === 0 || this.#shareAlias(entity, same)
     for (const alias of aliases) await this.#importAlias(alias, id, isSamePerson)
     return true
   }
@@ -190,27 +194,30 @@ class GroupImport {
     const { to } = this.#scope
     const path = `identity/group/name/${group.name}`
     await reporting(this.#scope, 'group', path, async () => {
-      let id = idShape.safeParse(await to.read(path)).data?.id
+      const ours = await groupOn(to, group.name)
+      let id = ours?.id
+      const put = async (at: string, before?: Group) => {
+        const { body, missing, failed } = this.#requestOf(group, before)
+        // without --update, it stays as it is once it exists
+        if (failed) throw new RefusedRequest(0, 'some of its members are not imported yet')
+        const { data, warnings } = await to.write(at, body)
+        id ??= idShape.safeParse(data).data?.id
+        return noteOf(missing === 0 ? warnings : [...warnings, `${missing} members are not on the target`])
+      }
       const succeeded = await importOne(this.#scope, {
         ...{ kind: 'group', path },
-        exists: async () => id !== undefined,
-        write: async () => {
-          const { body, missing, failed } = this.#requestOf(group)
-          // once it exists, it stays as it is
-          if (failed) throw new RefusedRequest(0, 'some of its members are not imported yet')
-          const { data, warnings } = await to.write('identity/group', body)
-          id = idShape.safeParse(data).data?.id
-          return noteOf(missing === 0 ? warnings : [...warnings, `${missing} members are not on the target`])
-        },
+        exists: async () => ours !== undefined && likeness(this.#requestOf(group, ours).body, ours),
+        write: () => put('identity/group'),
+        update: () => put(`identity/group/id/${id}`, ours),
       })
       if (!succeeded) return
       this.#groups.set(group.id, id)
-      if (group.type === 'external') await this.#importAlias(group, path, id)
+      if (group.type === 'external') await this.#importAlias(group, id)
     })
   }
 
-  /** Logins decide who is in an external group. */
-  #requestOf({ name, type, metadata, policies, ...members }: Group) {
+  /** Logins decide who is in an external group. Members that the target has `before` stay. */
+  #requestOf({ name, type, metadata, policies, ...members }: Group, before?: Group) {
     const body: Body = { name, type, ...(metadata ? { metadata } : {}), policies: policies ?? [] }
     if (type === 'external') return { body, missing: 0, failed: false }
     const placesOf = (ids: readonly string[], places: Places) =>
@@ -219,7 +226,11 @@ class GroupImport {
     const groups = members.member_group_ids ?? []
     const [ourEntities, ourGroups] = [placesOf(entities, this.#entities), placesOf(groups, this.#groups)]
     return {
-      body: { ...body, member_entity_ids: ourEntities, member_group_ids: ourGroups },
+      body: {
+        ...body,
+        member_entity_ids: distinct(before?.member_entity_ids, ourEntities),
+        member_group_ids: distinct(before?.member_group_ids, ourGroups),
+      },
       missing: entities.length + groups.length - ourEntities.length - ourGroups.length,
       failed:
         entities.some((id) => this.#failed.has(id)) ||
@@ -227,7 +238,7 @@ class GroupImport {
     }
   }
 
-  async #importAlias(group: Group, path: string, id: string | undefined): Promise<void> {
+  async #importAlias(group: Group, id: string | undefined): Promise<void> {
     const { to, report, namespace, methods } = this.#scope
     const { name, mount_accessor: theirs } = group.alias ?? {}
     if (name === undefined || theirs === undefined) return
@@ -238,8 +249,9 @@ class GroupImport {
     await importOne(this.#scope, {
       ...item,
       exists: async () => {
-        const { data } = groupShape.safeParse(await to.read(path))
-        return data?.alias?.name !== undefined
+        const ours = (await groupOn(to, group.name))?.alias
+        if (ours?.name === undefined) return false
+        return ours.name === name && ours.mount_accessor === accessor ? true : 'it differs'
       },
       write: async () => {
         const body = { name, mount_accessor: accessor, canonical_id: id }
@@ -248,3 +260,10 @@ class GroupImport {
     })
   }
 }
+
+const groupOn = async (server: RemoteServer, name: string): Promise<Group | undefined> =>
+  groupShape.safeParse(await server.find('identity/lookup/group', { name })).data
+
+const distinct = (some: readonly string[] | null | undefined, more: readonly string[]): string[] => [
+  ...new Set([...(some ?? []), ...more]),
+]

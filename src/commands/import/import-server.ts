@@ -3,6 +3,7 @@ import { importIdentity } from './identity.ts'
 import { importKv } from './kv.ts'
 import { importMessages } from './messages.ts'
 import { childrenOf, hasNamespace, importNamespace, isChild } from './namespaces.ts'
+import { noteLeftOut } from './never-carried.ts'
 import { importPolicies } from './policies.ts'
 import { reporting, type Scope } from './scope.ts'
 import type { Section } from './sections.ts'
@@ -30,6 +31,7 @@ export async function importServer(
       from: root.from.in(at),
       to: root.to.in(at),
     }
+    await noteLeftOut(scope)
     for (const [section, run] of steps) if (only.has(section)) await runStep(scope, section, run)
     await reporting(scope, 'namespace', 'sys/namespaces', async () => {
       for (const name of await childrenOf(scope.from)) {
@@ -47,7 +49,5 @@ async function runStep(scope: Scope, section: Section, run: (scope: Scope) => Pr
   const { report, namespace, progress } = scope
   const before = report.counts
   await reporting(scope, section, section, () => run(scope))
-  const { imported, existed, failed } = report.counts
-  const counts = `${imported - before.imported} imported, ${existed - before.existed} existed`
-  progress(`${namespace}${section}: ${counts}, ${failed - before.failed} failed`)
+  progress(`${namespace}${section}: ${report.summary(before)}`)
 }

@@ -1,4 +1,18 @@
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
+import {
+  deletedThere,
+  deletedVersions,
+  endedVersions,
+  endsEarlier,
+  isLive,
+  type Loss,
+  type Metadata,
+  metadataShape,
+  missingVersions,
+  settingsOf,
+  stateDifferences,
+} from './kv-differences.ts'
 import { type Body, bodyShape, RefusedRequest } from './remote-server.ts'
 import type { Scope } from './scope.ts'
 
@@ -7,52 +21,71 @@ const mark = 'gatehouse-import'
 const markText = 'unfinished'
 const versionsPerRequest = 400
 
-const metadataShape = z.object({
-  current_version: z.number(),
-  max_versions: z.number().default(0),
-  cas_required: z.boolean().default(false),
-  metadata_cas_required: z.boolean().default(false),
-  delete_version_after: z.string().default('0s'),
-  custom_metadata: bodyShape.nullish(),
-  versions: z.record(z.string(), z.object({ deletion_time: z.string(), destroyed: z.boolean() })),
-})
-type Metadata = z.infer<typeof metadataShape>
 const dataShape = z.object({ data: bodyShape.nullable() })
 const writtenShape = z.object({ created_time: z.string(), deletion_time: z.string() })
 
 /**
  * Imports a key of version 2 with all versions and their numbers. Versions whose data the source does not have
  * or does not show become destroyed versions. The key is marked until all is written, and a marked key
- * continues where it stopped.
+ * continues where it stopped. A key that the target has is compared; an update brings over what is newer.
  */
 export async function importKey(scope: Scope, mount: string, key: string): Promise<void> {
-  const { from, to, report, namespace, isDryRun } = scope
+  const { from, to, report, namespace, isDryRun, isUpdate } = scope
   const item = { kind: 'secret', namespace, path: mount + key }
   const { data: ours } = metadataShape.safeParse(await to.read(`${mount}metadata/${key}`))
-  if (ours !== undefined && ours.custom_metadata?.[mark] !== markText) return report.existed(item)
   const { data: theirs } = metadataShape.safeParse(await from.read(`${mount}metadata/${key}`))
-  if (theirs === undefined) return report.failed(item, 'the secret is gone')
-  const run = new KeyImport(scope, mount, key, theirs)
-  if (!isDryRun) await run.run(ours?.current_version)
-  report.imported(item)
-  const lost = (version: number, reason: string) =>
-    report.failed({ kind: 'secret_version', namespace, path: `${mount}${key} version ${version}` }, reason)
-  for (const version of deletedVersions(theirs))
-    lost(version, 'it is deleted, so the source does not show it')
-  for (const version of run.vanished) lost(version, 'it was deleted while it was imported')
-  for (const version of run.shortened)
-    lost(version, 'the target deletes it earlier: delete_version_after of its mount is shorter')
+  if (theirs === undefined)
+    return ours === undefined ? report.failed(item, 'the secret is gone') : report.existed(item)
+  const told = (losses: readonly Loss[]) => {
+    for (const { version, reason } of losses)
+      report.failed({ ...item, kind: 'secret_version', path: `${item.path} version ${version}` }, reason)
+  }
+  const marked = baseOf(ours)
+  let difference: string | undefined
+  if (ours !== undefined && marked === undefined) {
+    told(missingVersions(theirs, ours, ours.current_version))
+    const { brought, left, isOwn } = await differences(scope, `${mount}data/${key}`, theirs, ours)
+    const text = [...brought, ...left].join('; ')
+    if (isUpdate && isOwn && theirs.current_version > ours.current_version)
+      throw new RefusedRequest(0, `${text}: versions of the target are never replaced`)
+    if (!isUpdate || brought.length === 0) return report.existed(item, text === '' ? undefined : text)
+    difference = brought.join('; ')
+  }
+  const base = marked ?? ours?.current_version ?? 0
+  const run = new KeyImport({ scope, mount, key, theirs, ours, base })
+  if (!isDryRun) await run.run()
+  if (difference === undefined) report.imported(item)
+  else report.updated(item, difference)
+  const deleted = deletedVersions(theirs).filter((version) => version > base)
+  told(deleted.map((version) => ({ version, reason: deletedThere })))
+  told(run.vanished.map((version) => ({ version, reason: 'it was deleted while it was imported' })))
+  told(run.shortened.map((version) => ({ version, reason: endsEarlier })))
 }
 
-type VersionInfo = Metadata['versions'][string]
+/** How many versions were complete before the import that a mark is of; undefined without a mark. */
+function baseOf(ours: Metadata | undefined): number | undefined {
+  const text = ours?.custom_metadata?.[mark]
+  const [, base] = typeof text === 'string' ? (/^unfinished(?: after ([1-9]\d{0,8}))?$/.exec(text) ?? []) : []
+  if (text === markText) return 0
+  return base === undefined ? undefined : Number(base)
+}
 
-/** Has a time in the past. */
-const isDeleted = ({ deletion_time: time }: VersionInfo) => time !== '' && Date.parse(time) <= Date.now()
-
-const deletedVersions = ({ versions }: Metadata): number[] =>
-  Object.entries(versions).flatMap(([version, info]) =>
-    isDeleted(info) && !info.destroyed ? [Number(version)] : [],
+/**
+ * How the target's key differs: what an update brings over, and what it leaves. An update changes nothing if the
+ * target has versions of its own.
+ */
+async function differences({ from, to }: Scope, path: string, theirs: Metadata, ours: Metadata) {
+  const { brought, left } = stateDifferences(theirs, ours)
+  const last = String(Math.min(theirs.current_version, ours.current_version))
+  const isShown = isLive(theirs.versions[last]) && isLive(ours.versions[last])
+  const [theirData, ourData] = await Promise.all(
+    (isShown ? [from, to] : []).map((server) => server.read(path, { version: last })),
   )
+  const isOther = !isDeepStrictEqual(dataShape.safeParse(theirData).data, dataShape.safeParse(ourData).data)
+  const isOwn = isOther || ours.current_version > theirs.current_version
+  const all = [...brought, ...left, ...(isOther ? [`version ${last} has other data`] : [])]
+  return isOwn ? { isOwn, brought: [], left: all } : { isOwn, brought, left }
+}
 
 /** Has one version, and nothing else to be written. */
 const isSimple = ({ current_version: current, versions, ...settings }: Metadata): boolean => {
@@ -65,6 +98,17 @@ const isSimple = ({ current_version: current, versions, ...settings }: Metadata)
   return current === 1 && isKept && isPlain && delete_version_after === '0s' && hasNoTexts
 }
 
+type KeyImportParts = {
+  readonly scope: Scope
+  readonly mount: string
+  readonly key: string
+  readonly theirs: Metadata
+  /** Undefined if the target has no such key. */
+  readonly ours: Metadata | undefined
+  /** The versions up to this one were complete before the import, and stay. */
+  readonly base: number
+}
+
 class KeyImport {
   /** Versions that the source no longer has. */
   readonly vanished: number[] = []
@@ -74,52 +118,62 @@ class KeyImport {
   readonly #mount: string
   readonly #key: string
   readonly #theirs: Metadata
+  readonly #ours: Metadata | undefined
+  readonly #base: number
   /** What the target deletes the next version after, in seconds; 0: never. */
   #deletesAfter = 0
 
-  constructor(scope: Scope, mount: string, key: string, theirs: Metadata) {
+  constructor({ scope, mount, key, theirs, ours, base }: KeyImportParts) {
     this.#scope = scope
     this.#mount = mount
     this.#key = key
     this.#theirs = theirs
+    this.#ours = ours
+    this.#base = base
   }
 
-  /** `written`: how many versions an earlier run wrote; undefined if the target has no such key. */
-  async run(written?: number): Promise<void> {
-    if (written === undefined && isSimple(this.#theirs)) {
+  async run(): Promise<void> {
+    if (this.#ours === undefined && isSimple(this.#theirs)) {
       const data = await this.#dataOf(1)
       // one write, after which nothing is unfinished
       if (data !== undefined) return this.#write(1, { data, ends: '' })
     }
-    await this.#runMarked(written ?? 0)
+    await this.#runMarked()
   }
 
-  async #runMarked(written: number): Promise<void> {
+  async #runMarked(): Promise<void> {
     const { current_version: current, versions } = this.#theirs
+    const written = this.#ours?.current_version ?? 0
     const kept = Math.max(1, ...Object.keys(versions).map((version) => current - Number(version) + 1))
-    const unfinished = { custom_metadata: { [mark]: markText }, max_versions: kept }
-    await this.#settings({ ...unfinished, delete_version_after: '0s' })
+    const text = this.#base === 0 ? markText : `${markText} after ${this.#base}`
+    const unfinished = { custom_metadata: { [mark]: text }, max_versions: kept }
+    // no later write of the settings names their version
+    const unguarded = this.#ours?.metadata_cas_required
+      ? { metadata_cas_required: false, metadata_cas: this.#ours.current_metadata_version }
+      : {}
+    await this.#settings({ ...unfinished, ...unguarded, delete_version_after: '0s' })
     const lost: number[] = []
-    for (let version = 1; version <= current; version += 1) {
+    for (let version = this.#base + 1; version <= current; version += 1) {
       const info = versions[version]
-      const isLost = info === undefined || info.destroyed || isDeleted(info)
+      const isLost = !isLive(info)
       if (isLost) lost.push(version)
       if (version <= written) continue
       const data = isLost ? undefined : await this.#dataOf(version)
       if (data === undefined && !isLost) this.vanished.push(version)
       await this.#write(version, data === undefined ? undefined : { data, ends: info?.deletion_time ?? '' })
     }
-    lost.push(...this.vanished)
-    for (let at = 0; at < lost.length; at += versionsPerRequest)
-      await this.#scope.to.write(`${this.#mount}destroy/${this.#key}`, {
-        versions: lost.slice(at, at + versionsPerRequest),
+    const ended = this.#ours && endedVersions(this.#theirs, this.#ours, this.#base)
+    await this.#end('delete', ended?.deleted ?? [])
+    await this.#end('destroy', [...(ended?.destroyed ?? []), ...lost, ...this.vanished])
+    const { metadata_cas_required, ...settings } = settingsOf(this.#theirs)
+    await this.#settings({ ...settings, ...(metadata_cas_required ? { metadata_cas_required } : {}) })
+  }
+
+  async #end(how: 'delete' | 'destroy', versions: readonly number[]): Promise<void> {
+    for (let at = 0; at < versions.length; at += versionsPerRequest)
+      await this.#scope.to.write(`${this.#mount}${how}/${this.#key}`, {
+        versions: versions.slice(at, at + versionsPerRequest),
       })
-    const { max_versions, cas_required, metadata_cas_required, delete_version_after } = this.#theirs
-    await this.#settings({
-      ...{ max_versions, cas_required, delete_version_after },
-      ...(metadata_cas_required ? { metadata_cas_required } : {}),
-      custom_metadata: this.#theirs.custom_metadata ?? {},
-    })
   }
 
   /** Undefined if it is gone since its metadata was read. */

@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import { eachOf } from './each.ts'
 import { importKey } from './kv-versions.ts'
-import { type MountEntry, mountRequest, mountsAt } from './mounts.ts'
+import { importMount, type MountEntry, mountsAt } from './mounts.ts'
 import { isMountPath, isName, isPath, notAName } from './names.ts'
 import { type Body, RefusedRequest, type RemoteServer } from './remote-server.ts'
-import { importOne, noteOf, reporting, type Scope } from './scope.ts'
+import { importOne, likeness, noteOf, reporting, type Scope } from './scope.ts'
 
 const atOnce = 16
 const keysPerProgress = 1_000
@@ -37,14 +38,9 @@ export async function importKv(scope: Scope): Promise<void> {
       report.failed(item, `the target has type ${same.type} version ${versionOf(same)} here`)
       continue
     }
-    const { failed } = report.counts
-    await importOne(scope, {
-      ...item,
-      exists: async () => same !== undefined,
-      write: async () =>
-        noteOf((await to.write(`sys/mounts/${path.replace(/\/$/, '')}`, mountRequest(entry))).warnings),
-    })
-    if (report.counts.failed > failed) continue
+    const settings = `sys/mounts/${path.replace(/\/$/, '')}`
+    const mount = { kind: 'secrets_mount', path, settings, theirs: entry, ours: same } as const
+    if (!(await importMount(scope, mount))) continue
     await reporting(scope, 'secrets_mount', path, () => importSecrets(scope, path, versionOf(entry)))
   }
 }
@@ -89,7 +85,11 @@ const isFolder = (name: string) => name.endsWith('/') && isName(name.slice(0, -1
 const importSecret = (scope: Scope, path: string) =>
   importOne(scope, {
     ...{ kind: 'secret', path },
-    exists: async () => (await scope.to.read(path)) !== undefined,
+    exists: async () => {
+      const [theirs, ours] = await Promise.all([scope.from.read(path), scope.to.read(path)])
+      if (ours === undefined) return false
+      return theirs === undefined || isDeepStrictEqual(theirs, ours) ? true : 'it differs'
+    },
     write: async () => {
       const value = await scope.from.read(path)
       if (value === undefined) throw new RefusedRequest(404, 'the secret is gone')
@@ -98,6 +98,7 @@ const importSecret = (scope: Scope, path: string) =>
   })
 
 const configFields = ['max_versions', 'cas_required', 'metadata_cas_required', 'delete_version_after']
+const noSettings = Object.fromEntries(configFields.map((name) => [name, null]))
 const unset: ReadonlySet<unknown> = new Set([undefined, null, 0, false, '0s'])
 
 /** What differs from the settings of a new mount. */
@@ -113,7 +114,10 @@ async function importConfig(scope: Scope, mount: string, failedKeys: number): Pr
   if (Object.keys(settings).length === 0) return
   await importOne(scope, {
     ...{ kind: 'kv_config', path },
-    exists: async () => Object.keys(settingsOf(await scope.to.read(path))).length > 0,
+    exists: async () => {
+      const ours = settingsOf(await scope.to.read(path))
+      return Object.keys(ours).length === 0 ? false : likeness(settings, { ...noSettings, ...ours })
+    },
     write: async () => {
       if (failedKeys > 0) throw new RefusedRequest(0, 'some of its secrets are not imported yet')
       return noteOf((await scope.to.write(path, settings)).warnings)

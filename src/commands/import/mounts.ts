@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type Body, bodyShape, givenFields, type RemoteServer } from './remote-server.ts'
+import { importOne, likeness, noteOf, type Scope } from './scope.ts'
 
 const mountTable = z.record(
   z.string(),
@@ -30,13 +31,43 @@ const configFields = [
   ...['passthrough_request_headers', 'allowed_response_headers'],
 ]
 
-/** The request that creates a mount like this one. */
-export function mountRequest({ type, description, config, options, local }: MountEntry): Body {
+function configOf({ config }: MountEntry): Body {
   const given = Object.entries(givenFields(config ?? {})).filter(
     ([name, value]) => configFields.includes(name) && value !== 0 && value !== 'default-service',
   )
-  return { type, description, config: Object.fromEntries(given), options: options ?? null, local }
+  return Object.fromEntries(given)
 }
+
+/** The request that creates a mount like this one. */
+const mountRequest = (entry: MountEntry): Body => {
+  const { type, description, options, local } = entry
+  return { type, description, config: configOf(entry), options: options ?? null, local }
+}
+
+/** What changes a mount that exists. */
+const tuneRequest = (entry: MountEntry): Body => ({ description: entry.description, ...configOf(entry) })
+
+export type ImportedMount = {
+  readonly kind: 'auth_mount' | 'secrets_mount'
+  /** As the report calls it. */
+  readonly path: string
+  /** Of its settings, without a trailing slash. */
+  readonly settings: string
+  readonly theirs: MountEntry
+  readonly ours: MountEntry | undefined
+}
+
+/** Imports a mount with its settings. Resolves with whether the target has it now, or would have it. */
+export const importMount = (scope: Scope, { kind, path, settings, theirs, ours }: ImportedMount) =>
+  importOne(scope, {
+    ...{ kind, path },
+    exists: async () =>
+      ours === undefined
+        ? false
+        : likeness(tuneRequest(theirs), { description: ours.description, ...ours.config }),
+    write: async () => noteOf((await scope.to.write(settings, mountRequest(theirs))).warnings),
+    update: async () => noteOf((await scope.to.write(`${settings}/tune`, tuneRequest(theirs))).warnings),
+  })
 
 /** Maps the accessors of one server's login methods to those of another at the same paths. */
 export async function accessorMap(

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { textMap } from '../../lib/text-map.ts'
 import { isName, notAName } from './names.ts'
 import { RefusedRequest, type RemoteServer } from './remote-server.ts'
-import { importOne, noteOf, type Scope } from './scope.ts'
+import { importOne, likeness, noteOf, type Scope } from './scope.ts'
 
 const kind = 'namespace'
 const shape = z.object({ custom_metadata: textMap.nullish() })
@@ -33,7 +33,10 @@ export async function importNamespace(scope: Scope, name: string): Promise<boole
   const before = report.counts.failed
   await importOne(scope, {
     ...{ kind, path },
-    exists: async () => (await to.read(path)) !== undefined,
+    exists: async () => {
+      const [theirs, ours] = await Promise.all([from.read(path), to.read(path)])
+      return ours === undefined ? false : likeness(shape.safeParse(theirs).data ?? {}, ours)
+    },
     write: async () => {
       const { data } = shape.safeParse(await from.read(path))
       return noteOf((await to.write(path, { custom_metadata: data?.custom_metadata ?? {} })).warnings)

@@ -13,6 +13,7 @@ const policyShape = z.object({
   policy: z.string(),
   expiration: z.string().nullish(),
   cas_required: z.boolean().nullish(),
+  version: z.number().nullish(),
 })
 const nameShape = z.object({ name: z.string() })
 const idShape = z.object({ id: z.string() })
@@ -46,22 +47,22 @@ async function importPolicy(
   if (theirs === undefined) return
   const { text, unknown } = await translated(theirs.policy, accessors, scope)
   const { expiration, cas_required } = theirs
+  let ours: z.infer<typeof policyShape> | undefined
   await importOne(scope, {
     ...{ kind, path },
     exists: async () => {
-      const ours = policyShape.safeParse(await to.read(path)).data
+      ours = policyShape.safeParse(await to.read(path)).data
       // each namespace has it from its beginning
       if (ours === undefined) return name === 'default'
-      const endsAlike = Date.parse(ours.expiration ?? '') === Date.parse(expiration ?? '')
-      return ours.policy === text && (endsAlike || !(ours.expiration || expiration))
-        ? true
-        : 'it differs, and stays as it is'
+      const endOf = (end: string | null | undefined) => (end ? Date.parse(end) : undefined)
+      return ours.policy === text && endOf(ours.expiration) === endOf(expiration) ? true : 'it differs'
     },
     write: async () => {
       const { warnings } = await to.write(path, {
         policy: text,
         ...(expiration && { expiration }),
-        ...(cas_required === true && { cas: 0, cas_required }),
+        ...(cas_required === true && { cas_required }),
+        ...((cas_required === true || ours?.cas_required === true) && { cas: ours?.version ?? 0 }),
       })
       return noteOf([...warnings, ...unknown.map((id) => `its template names ${id}, unknown to the target`)])
     },
@@ -77,7 +78,8 @@ async function translated(policy: string, accessors: ReadonlyMap<string, string>
   const groups = new Map<string, string>()
   for (const [, , id = ''] of policy.matchAll(groupInTemplate)) {
     const { data: theirs } = nameShape.safeParse(await from.read(`identity/group/id/${id}`))
-    const ours = theirs === undefined ? undefined : await to.read(`identity/group/name/${theirs.name}`)
+    const ours =
+      theirs === undefined ? undefined : await to.find('identity/lookup/group', { name: theirs.name })
     const { data } = idShape.safeParse(ours)
     if (data !== undefined) groups.set(id, data.id)
   }

@@ -38,6 +38,8 @@ type Sent = {
   readonly isRead?: boolean
 }
 
+type Received = { readonly status: number; readonly headers: Headers; readonly text: string }
+
 export type Answer = { readonly data: Body; readonly warnings: readonly string[] }
 
 /** An object as it is: a copy would lose the key `__proto__`. */
@@ -101,13 +103,13 @@ export class RemoteServer {
     return answer ?? { data: {}, warnings: [] }
   }
 
-  /** The `data` of a search, which takes a body and writes nothing. */
+  /** The `data` of a search, which takes a body and writes nothing; empty if nothing is found. */
   async find(path: string, body: Body): Promise<Body> {
     const sent = { body: JSON.stringify(body), isRead: true }
     return (await this.#request('POST', path, sent))?.data ?? {}
   }
 
-  /** Undefined for a 404 of a GET. */
+  /** Undefined for a 404 of a read. */
   async #request(
     method: 'GET' | 'POST',
     path: string,
@@ -130,9 +132,10 @@ export class RemoteServer {
       if (failure !== undefined && lost.has(systemCode(failure)) && !isRead)
         throw new RefusedRequest(0, `the connection was lost: ${systemCode(failure)}`)
       if (failure !== undefined) throw this.#unreachable(failure)
-      const reason = status < 300 ? '' : this.#reasonOf(status, headers, text)
+      const request = `${method} ${JSON.stringify(path)}`
+      const reason = status < 300 ? '' : this.#reasonOf(request, { status, headers, text })
       if (status === 503) throw this.#unusable(reason)
-      if (status === 404 && method === 'GET') return undefined
+      if (status === 404 && isRead) return undefined
       if (status >= 300) throw new RefusedRequest(status, reason)
       return this.#answerOf(text)
     }
@@ -169,12 +172,12 @@ export class RemoteServer {
   }
 
   /** Without the token, which a server may repeat, and without what would control a terminal. */
-  #reasonOf(status: number, headers: Headers, text: string): string {
+  #reasonOf(request: string, { status, headers, text }: Received): string {
     const said = errorBody.safeParse(parsed(text)).data?.errors.join('; ') ?? redirection(status, headers)
     const errors = this.#withoutToken(said)
       .replaceAll(/[\s\p{Cc}]+/gu, ' ')
       .trim()
-    const reason = errors === '' ? `HTTP ${status}` : `HTTP ${status}: ${errors}`
+    const reason = `HTTP ${status}: ${errors === '' ? `no reason is given for ${request}` : errors}`
     return reason.length > maxReasonLength ? `${reason.slice(0, maxReasonLength)}…` : reason
   }
 

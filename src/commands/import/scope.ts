@@ -1,5 +1,5 @@
+import { type Body, givenFields, RefusedRequest, type RemoteServer } from './remote-server.ts'
 import type { ImportReport } from './report.ts'
-import { RefusedRequest, type RemoteServer } from './remote-server.ts'
 
 /** The import of one namespace. */
 export type Scope = {
@@ -12,32 +12,42 @@ export type Scope = {
   readonly methods: Set<string>
   /** Only reads. */
   readonly isDryRun: boolean
+  /** What exists becomes like the source's. */
+  readonly isUpdate: boolean
   progress(text: string): void
 }
 
 export type Import = {
   readonly kind: string
   readonly path: string
-  /** Whether the target has it; a text is a note about what it has. */
+  /** Whether the target has it; a text says how it differs from the source's. */
   exists(): Promise<boolean | string>
   /** For a dry run: refuses what `write` would refuse before it writes. */
   check?(): Promise<unknown>
   /** Returns what the operator should know about it. */
   write(): Promise<string | undefined>
+  /** Makes what exists like the source's; without it, `write` does. */
+  update?(): Promise<string | undefined>
 }
 
 /**
- * Imports one object unless it exists. A refusal is reported, and ends nothing else. Resolves with whether there
- * was none.
+ * Imports one object unless it exists; an update also brings over what differs. A refusal is reported, and ends
+ * nothing else. Resolves with whether there was none.
  */
-export function importOne(scope: Scope, { kind, path, exists, check, write }: Import): Promise<boolean> {
+export function importOne(
+  scope: Scope,
+  { kind, path, exists, check, write, update = write }: Import,
+): Promise<boolean> {
   return reporting(scope, kind, path, async () => {
-    const { namespace, report, isDryRun } = scope
+    const { namespace, report, isDryRun, isUpdate } = scope
+    const item = { kind, namespace, path }
     const found = await exists()
-    if (found !== false) return report.existed({ kind, namespace, path }, found === true ? undefined : found)
-    if (!isDryRun) return report.imported({ kind, namespace, path }, await write())
-    await check?.()
-    report.imported({ kind, namespace, path })
+    if (found === true) return report.existed(item)
+    if (found !== false && !isUpdate) return report.existed(item, found)
+    if (isDryRun) await check?.()
+    const note = isDryRun ? undefined : await (found === false ? write() : update())
+    if (found === false) report.imported(item, note)
+    else report.updated(item, note === undefined ? found : `${found}. ${note}`)
   })
 }
 
@@ -70,4 +80,30 @@ export async function listIfThere(from: RemoteServer, path: string): Promise<rea
     if (error instanceof RefusedRequest) return []
     throw error
   }
+}
+
+/**
+ * Says in which of its fields an object of the source differs from the target's, for `exists`; true: in none. Of
+ * fields that the target does not show, nothing is known.
+ */
+export function likeness(theirs: Body, ours: Body): true | string {
+  const given = [givenFields(theirs), givenFields(ours)] as const
+  const fields = Object.keys(theirs)
+    .filter((name) => Object.hasOwn(ours, name) && comparable(given[0][name]) !== comparable(given[1][name]))
+    .toSorted()
+  return fields.length === 0 ? true : `it differs in ${fields.join(', ')}`
+}
+
+const unset: ReadonlySet<unknown> = new Set([undefined, 0, false, '0s', '{}'])
+
+/** The order of lists of texts means nothing, and neither does that of fields. */
+function comparable(value: unknown): unknown {
+  if (unset.has(value)) return undefined
+  const text = JSON.stringify(value, (_, inner: unknown) => {
+    if (Array.isArray(inner)) return inner.toSorted()
+    return typeof inner === 'object' && inner !== null && !JSON.isRawJSON(inner)
+      ? Object.fromEntries(Object.entries(inner).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+      : inner
+  })
+  return unset.has(text) ? undefined : text
 }
