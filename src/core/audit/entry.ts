@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { type JsonValue, parseLossless, stringifyJson } from '../../lib/json.ts'
 import { formatTime } from '../../lib/time.ts'
 import type { Caller } from '../access.ts'
@@ -6,6 +5,7 @@ import type { LeaseRef } from '../leases/lease.ts'
 import type { Mount } from '../mounts/mount.ts'
 import type { PolicyRef } from '../policies/acl.ts'
 import type { AuthBlock, IssuedToken } from '../tokens/auth-block.ts'
+import { clientIdOf } from '../tokens/client-id.ts'
 import { joined } from '../tokens/policy-names.ts'
 import type { WrapInfo } from '../wrapping/wrapper.ts'
 import {
@@ -127,7 +127,7 @@ export class Entries {
     const { id, operation, namespace, path, data, mount, ...rest } = this.#request
     const before = {
       id,
-      client_id: clientIdOf(rest.caller),
+      client_id: rest.caller && clientIdOf(rest.caller.token),
       operation,
       ...mountMembers(mount, 'mount_running_version', this.#version),
       client_token: hidden.id,
@@ -358,19 +358,4 @@ function withoutNames(data: object | null | undefined): object | null | undefine
     keys: Array.isArray(keys) ? keys.length : keys,
     key_info: typeof key_info === 'object' && key_info !== null ? Object.keys(key_info).length : key_info,
   }
-}
-
-/**
- * Which client a request counts for: the entity of the token, or a digest of the policies and the namespace
- * of one without an entity.
- */
-function clientIdOf(caller: Caller | undefined): string | undefined {
-  if (caller === undefined) return undefined
-  const { entity_id, policies, namespace } = caller.token
-  if (entity_id !== '') return entity_id
-  const text = `${[...policies]
-    .sort()
-    .map((name) => `${name}\x1f`)
-    .join('')}\x1e${namespace}`
-  return hash('sha256', text, 'base64')
 }

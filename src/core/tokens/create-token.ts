@@ -241,7 +241,7 @@ function decide({ mount, caller, sudo, form, role, input }: CreateRequest): Deci
   if (isFromParent) checkParentNamespace(input, sudo)
   const type = createdTokenType(role?.record, input.type)
   if (type === undefined) throw refuse('invalid', "invalid 'token_type' value")
-  if (type === 'batch') checkBatch(input)
+  if (type === 'batch') checkBatch(input, role?.record)
   if (input.num_uses < 0) throw refuse('invalid', 'number of uses cannot be negative')
   const entityAlias = input.entity_alias === '' ? undefined : entityAliasOf(role?.record, input.entity_alias)
   if (input.id !== '') checkMayChooseId(mount, sudo)
@@ -260,7 +260,7 @@ function decide({ mount, caller, sudo, form, role, input }: CreateRequest): Deci
     throw refuse('invalid', 'root or sudo privileges required to create periodic token')
   const orphan =
     role === undefined ? form === 'create-orphan' || input.no_parent : role.record.orphan === true
-  const numUses = type === 'batch' ? 0 : lesser(input.num_uses, role?.record.token_num_uses ?? 0)
+  const numUses = lesser(input.num_uses, role?.record.token_num_uses ?? 0)
   return {
     type,
     policies,
@@ -268,7 +268,7 @@ function decide({ mount, caller, sudo, form, role, input }: CreateRequest): Deci
     numUses,
     entityAlias,
     requested,
-    ...(type === 'batch' ? { effective: requested, warnings: [] } : combined(requested, role?.record)),
+    ...combined(requested, type === 'batch' ? batchTerms(role?.record) : role?.record),
   }
 }
 
@@ -312,13 +312,19 @@ function policiesOf({ role, input, caller, sudo, isFromParent }: PoliciesRequest
   return input.no_default_policy ? policies.filter((name) => name !== 'default') : policies
 }
 
-/** Refuses fields that batch tokens do not support. docs/contract/tokens-and-policies.md#batch-tokens */
-function checkBatch(input: CreateInput): void {
+/** Refuses what batch tokens do not support. docs/contract/tokens-and-policies.md#batch-tokens */
+function checkBatch(input: CreateInput, role: TokenRoleRecord | undefined): void {
   const cannot = (field: string) => refuse('invalid', `batch tokens cannot have "${field}" set`)
   if (batchDuration('explicit_max_ttl', input.explicit_max_ttl) !== 0) throw cannot('explicit_max_ttl')
-  if (input.num_uses !== 0) throw cannot('num_uses')
+  // otherwise whoever may choose the type would escape the role's limit
+  if (input.num_uses !== 0 || (role?.token_num_uses ?? 0) > 0) throw cannot('num_uses')
   if (batchDuration('period', input.period) !== 0) throw cannot('period')
 }
+
+/** What counts of a role for a batch token, which is never renewed: its end, as a limit of the TTL. */
+const batchTerms = ({ token_explicit_max_ttl = 0 }: TokenRoleRecord = {}): TokenRoleRecord => ({
+  token_explicit_max_ttl,
+})
 
 function batchDuration(field: string, text: string): number {
   const parsed = parseDuration(text, { signed: true })

@@ -11,7 +11,7 @@ import { lifetime, mountTtl, type TtlBounds } from './lifetime.ts'
 import { checkAssignable, sanitize } from './policy-names.ts'
 import type { OneTimeProof, ReplayStore } from './replay-store.ts'
 import type { TokenDraft, TokenStore } from './token-store.ts'
-import { loginTokenType } from './token-type.ts'
+import { loginTokenType, useLimitWarnings } from './token-type.ts'
 import { withLoginIdentity, writeWithIdentity } from './with-identity.ts'
 
 export type LoginParts = {
@@ -184,5 +184,8 @@ function loginDraft(
     internal: auth.internal,
     ...(groupAliases.length === 0 ? {} : { group_aliases: groupAliases }),
   }
-  return { draft, warnings: life.warnings }
+  const limited = useLimitWarnings(mount.config.token_type, {
+    ...{ token_type: auth.tokenType, token_num_uses: auth.numUses },
+  })
+  return { draft, warnings: [...life.warnings, ...limited] }
 }

@@ -180,6 +180,7 @@ function checkBatchRole({
   token_period = 0,
   renewable = true,
   token_explicit_max_ttl = 0,
+  token_num_uses = 0,
 }: TokenRoleRecord): void {
   const cannot = (tokens: string) =>
     refuse('invalid', `'token_type' cannot be 'batch' when role is set to generate ${tokens}`)
@@ -187,6 +188,7 @@ function checkBatchRole({
   if (token_period !== 0) throw cannot('periodic tokens')
   if (renewable) throw cannot('renewable tokens')
   if (token_explicit_max_ttl !== 0) throw cannot('tokens with an explicit max TTL')
+  if (token_num_uses !== 0) throw cannot('tokens with limited use count')
 }
 
 /** Warnings of an accepted write. docs/contract/tokens-and-policies.md#token-roles */

@@ -10,6 +10,7 @@ import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
 import { mountTtl } from '../../core/tokens/lifetime.ts'
 import type { RenewalTerms } from '../../core/tokens/renewal-terms.ts'
 import { renewalTermsOf } from '../../core/tokens/token-fields.ts'
+import { useLimitWarnings } from '../../core/tokens/token-type.ts'
 import type { Token } from '../../core/tokens/token.ts'
 import { fail, refuse, type ServiceError } from '../../errors.ts'
 import { toText } from '../../lib/coercion.ts'
@@ -135,7 +136,7 @@ export class ApproleMethod {
         isNew: before === undefined,
       }),
     )
-    return roleWarnings(record, sent, bounds)
+    return [...roleWarnings(record, sent, bounds), ...useLimitWarnings(mount.config.token_type, record)]
   }
 
   /**

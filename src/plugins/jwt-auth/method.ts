@@ -8,6 +8,7 @@ import { mountTtl, type TtlBounds } from '../../core/tokens/lifetime.ts'
 import type { RenewalTerms } from '../../core/tokens/renewal-terms.ts'
 import type { ReplayStore } from '../../core/tokens/replay-store.ts'
 import { renewalTermsOf } from '../../core/tokens/token-fields.ts'
+import { useLimitWarnings } from '../../core/tokens/token-type.ts'
 import type { Token } from '../../core/tokens/token.ts'
 import { ServiceError } from '../../errors.ts'
 import { Buckets } from '../../lib/buckets.ts'
@@ -202,7 +203,10 @@ export class JwtMethod {
       before = stored?.record
       return changedRole(before, sent, bounds)
     })
-    const warnings = roleWarnings(role.record, bounds)
+    const warnings = [
+      ...roleWarnings(role.record, bounds),
+      ...useLimitWarnings(mount.config.token_type, role.record),
+    ]
     if (mount.options?.['role_lint'] !== 'write') return warnings
     const ready = await state.findConfig()
     const findings = [

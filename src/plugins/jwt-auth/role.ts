@@ -113,6 +113,8 @@ export function changedRole(
   if (sent.token_bound_cidrs !== undefined) role.token_bound_cidrs = boundCidrs(sent.token_bound_cidrs)
   checkTokenFields(role)
   const merged = applyOldNames(role, sent)
+  const { token_type, token_num_uses, token_period } = merged
+  checkTokenFields({ token_type, token_num_uses, token_period })
   if ((merged.token_period ?? 0) > bounds.mountMaxTtl) {
     const [period, max] = [merged.token_period ?? 0, bounds.mountMaxTtl].map(
       (seconds) => `'"${goDuration(seconds)}"'`,

@@ -1,3 +1,4 @@
+import { clientIdOf } from '../../core/tokens/client-id.ts'
 import type { Exchange } from '../../http/resource.ts'
 import type { Actor } from './key-record.ts'
 
@@ -6,4 +7,5 @@ export const actorOf = ({ caller }: Exchange<unknown, unknown>, operation: strin
   actor: caller?.token.display_name ?? '',
   entity_id: caller?.token.entity_id ?? '',
   operation,
+  ...(caller !== undefined && { client_id: clientIdOf(caller.token) }),
 })

@@ -30,7 +30,7 @@ const exampleData = { username: 'shop', password: 'secret' }
 const actor = z.object({ actor: text, client_id: text, entity_id: text, operation: text })
 const exampleActor = {
   actor: 'jwt-ci',
-  client_id: '',
+  client_id: '4f0c7d52-98b1-4a5e-8a0d-2b6a7c1e9f34',
   entity_id: '4f0c7d52-98b1-4a5e-8a0d-2b6a7c1e9f34',
   operation: 'update',
 }

@@ -1,7 +1,13 @@
 import { z } from 'zod'
 import { fail } from '../../errors.ts'
 
-const actor = z.object({ actor: z.string(), entity_id: z.string(), operation: z.string() })
+const actor = z.object({
+  actor: z.string(),
+  /** Absent in records of earlier releases. */
+  client_id: z.string().exactOptional(),
+  entity_id: z.string(),
+  operation: z.string(),
+})
 
 /** Who did something to a key. */
 export type Actor = z.output<typeof actor>

@@ -203,8 +203,8 @@ const shownEntry = ({ created, deletion, destroyed, createdBy, deletedBy }: Vers
   destroyed,
 })
 
-const shownActor = ({ actor, entity_id, operation }: Actor) => ({
-  ...{ actor, client_id: '', entity_id, operation },
+const shownActor = ({ actor, client_id, entity_id, operation }: Actor) => ({
+  ...{ actor, client_id: client_id ?? entity_id, entity_id, operation },
 })
 
 /** What writes and reads show of a version. */

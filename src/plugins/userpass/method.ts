@@ -4,6 +4,7 @@ import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
 import type { LoginAuth } from '../../core/tokens/issue-login.ts'
 import type { RenewalTerms } from '../../core/tokens/renewal-terms.ts'
+import { useLimitWarnings } from '../../core/tokens/token-type.ts'
 import type { Token } from '../../core/tokens/token.ts'
 import { loginTerms, renewalTermsOf } from '../../core/tokens/token-fields.ts'
 import { refuse } from '../../errors.ts'
@@ -66,20 +67,21 @@ export class UserpassMethod {
     return this.usersOf(mount).find(name)
   }
 
-  /** Creates or changes a user. docs/contract/userpass.md#users */
-  async put(place: UserPlace, sent: UserSettings, password: NewPassword): Promise<void> {
+  /** Creates or changes a user; returns the warnings. docs/contract/userpass.md#users */
+  async put(place: UserPlace, sent: UserSettings, password: NewPassword): Promise<string[]> {
     if (Buffer.byteLength(place.name) > maxNameBytes)
       throw refuse('invalid', `username is longer than maximum of ${maxNameBytes} bytes`)
     const before = await this.find(place)
     if (before === undefined && password.password === '' && password.password_hash === '') throw noPassword()
     // before the work of hashing
-    changedSettings(before?.settings, sent)
+    const settings = changedSettings(before?.settings, sent)
     const hash = isGiven(password) ? await this.#parts.passwords.hash(password) : undefined
     await this.usersOf(place.mount).change(place.name, (stored) => {
       const passwordHash = hash ?? stored?.passwordHash
       if (passwordHash === undefined) throw noPassword()
       return { settings: changedSettings(stored?.settings, sent), passwordHash }
     })
+    return useLimitWarnings(place.mount.config.token_type, settings)
   }
 
   async setPassword(place: UserPlace, password: NewPassword): Promise<void> {

@@ -85,8 +85,8 @@ const userResources = ({ method }: UserpassParts): Resource[] => [
       input: userInput,
       handle: async (exchange) => {
         const { password, password_hash, ...settings } = exchange.input
-        await method.put(placeOf(exchange), settings, { password, password_hash })
-        return undefined
+        const warnings = await method.put(placeOf(exchange), settings, { password, password_hash })
+        return warnings.length === 0 ? undefined : { warnings }
       },
     },
     delete: {

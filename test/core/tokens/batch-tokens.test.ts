@@ -248,11 +248,11 @@ test.each<{ mount: string | undefined; role: string; type: TokenType }>([
   expect(loginTokenType(mount, role)).toBe(type)
 })
 
-test('a mount of type batch drops role fields that batch tokens cannot have', async () => {
+test('a mount of type batch drops role fields that batch tokens cannot have, and says so of limited uses', async () => {
   await using fixture = await openTokenFixture()
   const mount = aMount({ config: { ...aMount().config, token_type: 'batch' } })
 
-  const { auth } = await fixture.login({ tokenType: 'service', numUses: 3, period: 600 }, mount)
+  const { auth, warnings } = await fixture.login({ tokenType: 'service', numUses: 3, period: 600 }, mount)
 
   expect(auth).toMatchObject({
     token_type: 'batch',
@@ -261,6 +261,7 @@ test('a mount of type batch drops role fields that batch tokens cannot have', as
     orphan: true,
     accessor: '',
   })
+  expect(warnings).toEqual([expect.stringContaining('token_num_uses has no effect')])
   expect(await fixture.lookup(auth.client_token)).toMatchObject({
     num_uses: 0,
     period: 0,

@@ -93,22 +93,31 @@ test.each<{
   },
   {
     row: 'batch: the role, whatever is asked',
-    role: { token_type: 'batch', orphan: true, renewable: false, token_num_uses: 3 },
+    role: { token_type: 'batch', orphan: true, renewable: false },
     input: { type: 'service' },
     auth: { token_type: 'batch', orphan: true, num_uses: 0, renewable: false },
     data: { num_uses: 0, role: 'r' },
   },
   {
     row: 'default-batch, with service fields',
-    role: {
-      token_type: 'default-batch',
-      token_period: 3600,
-      token_explicit_max_ttl: 7200,
-      token_num_uses: 3,
-    },
+    role: { token_type: 'default-batch', token_period: 3600 },
     auth: { token_type: 'batch', lease_duration: defaultTtl, num_uses: 0 },
     data: { explicit_max_ttl: 0 },
     absent: ['period'],
+  },
+  {
+    row: 'default-batch, with an explicit maximum',
+    role: { token_type: 'default-batch', token_explicit_max_ttl: 7200 },
+    input: { ttl: '1h' },
+    auth: { token_type: 'batch', lease_duration: 3600 },
+  },
+  {
+    row: 'batch asked for, with an explicit maximum that is shorter',
+    role: { token_explicit_max_ttl: 1800 },
+    input: { type: 'batch', ttl: '1h' },
+    auth: { token_type: 'batch', lease_duration: 1800 },
+    data: { explicit_max_ttl: 0 },
+    warnings: ['TTL of "1h" exceeded the effective max_ttl of "30m"; TTL value is capped accordingly'],
   },
   {
     row: 'default-batch, service asked for',
@@ -135,6 +144,17 @@ test.each<{
     for (const key of absent) expect(shown).not.toHaveProperty(key)
   },
 )
+
+test.each([
+  { row: 'of type default-batch', role: { token_type: 'default-batch', token_num_uses: 3 } },
+  { row: 'that lets the caller choose batch', role: { token_num_uses: 3 }, input: { type: 'batch' } },
+])('no batch token escapes the use limit of a role $row', async ({ role, input = {} }) => {
+  await using fixture = await openTokenFixture()
+
+  const making = fixture.create({ policies: ['web'], ...input }, withRole(role))
+
+  await expect(making).rejects.toThrow('batch tokens cannot have "num_uses" set')
+})
 
 test('bound addresses of a role do not apply to a non-expiring root token', async () => {
   await using fixture = await openTokenFixture()

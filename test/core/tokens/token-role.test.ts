@@ -88,6 +88,11 @@ test.each<{ row: string; sent: TokenRoleRecord; text: string }>([
     text: `${cannotBeBatch} tokens with an explicit max TTL`,
   },
   {
+    row: 'batch with limited uses',
+    sent: { ...batchRole, token_num_uses: 3 },
+    text: `${cannotBeBatch} tokens with limited use count`,
+  },
+  {
     row: 'the suffix is checked first',
     sent: { path_suffix: 'a', token_type: 'x', token_num_uses: -1 },
     text: 'given role path suffix contains',
@@ -162,11 +167,6 @@ test.each<{ row: string; before?: TokenRoleRecord; sent: TokenRoleRecord; shown:
       sent: { token_period: 0, token_num_uses: 0 },
       shown: { token_period: 0 },
       absent: ['token_num_uses'],
-    },
-    {
-      row: 'a batch role may limit uses',
-      sent: { ...batchRole, token_num_uses: 3 },
-      shown: { token_type: 'batch', token_num_uses: 3 },
     },
     {
       row: 'default-batch takes all',

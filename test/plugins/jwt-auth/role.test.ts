@@ -168,6 +168,11 @@ describe('what is refused', () => {
       error: limited,
     },
     {
+      row: 'a batch token of limited use, by the old name',
+      body: { ...least, token_type: 'batch', num_uses: 1 },
+      error: limited,
+    },
+    {
       row: 'a TTL above the maximum',
       body: { ...least, token_ttl: '2h', token_max_ttl: '1h' },
       error: "'token_ttl' cannot be greater than 'token_max_ttl'",

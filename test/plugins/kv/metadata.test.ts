@@ -1,8 +1,9 @@
+import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { caused, errors } from '../../support/error-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
-import { newMount, patch, put } from './kv-fixture.ts'
+import { holder, newMount, patch, put } from './kv-fixture.ts'
 
 const clock = new FakeClock()
 let server: TestServer
@@ -84,18 +85,34 @@ describe('metadata', () => {
 
   test('who wrote and deleted is shown', async () => {
     const key = fresh()
+    const rootClient = hash('sha256', 'root\x1f\x1eroot', 'base64')
     await put(server.root, `${mount}/data/${key}`, { x: 1 })
     await server.root.delete(`${mount}/data/${key}`)
 
     expect(await shown(key)).toMatchObject({
-      last_updated_by: { actor: 'token', operation: 'create', entity_id: '', client_id: '' },
+      last_updated_by: { actor: 'token', operation: 'create', entity_id: '', client_id: rootClient },
       versions: {
         '1': {
-          created_by: { actor: 'token', operation: 'create', client_id: '' },
-          deleted_by: { actor: 'token', operation: 'delete' },
+          created_by: { actor: 'token', operation: 'create', client_id: rootClient },
+          deleted_by: { actor: 'token', operation: 'delete', client_id: rootClient },
         },
       },
     })
+  })
+
+  test('the client of a token without an entity is a hash of its policies, otherwise the entity', async () => {
+    const rights = { [`${mount}/data/*`]: 'create update' }
+    const clients = []
+    const holders = await Promise.all([holder(server, rights), holder(server, rights)])
+    for (const client of [...holders, holders[0]]) {
+      const key = fresh()
+      await client?.write(`${mount}/data/${key}`, { data: { x: 1 } })
+      clients.push((await shown(key))?.['last_updated_by'])
+    }
+
+    expect(clients).toMatchObject(Array(3).fill({ client_id: expect.stringMatching(/^[\w+/]{43}=$/) }))
+    expect(clients[2]).toEqual(clients[0])
+    expect(clients[1]).not.toEqual(clients[0])
   })
 
   test('updated_time is moved by writes of data and metadata alone', async () => {
