@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import sensible from '@fastify/sensible'
 import fastify, { type FastifyInstance, type FastifyPluginCallback } from 'fastify'
-import { refuse } from '../errors.ts'
 import type { Admit } from './admission.ts'
 import type { Host } from './answer.ts'
 import { callOf } from './call.ts'
@@ -16,6 +15,7 @@ import type { Plugin } from './plugin.ts'
 import { helpOnly, type Resource, unknownPaths } from './resource.ts'
 import { mountTypeRoutes } from './resource-routes.ts'
 import { addSteps, type StepParts } from './steps/steps.ts'
+import { Unserved } from './unserved.ts'
 import { WebUi } from './web-ui.ts'
 
 export type HttpParts = Omit<StepParts, 'capacity' | 'isClosing'> & {
@@ -74,9 +74,6 @@ export async function openHttp(parts: HttpParts): Promise<Http> {
   app.addHttpMethod('REPORT')
   await app.register(sensible)
   addSteps(app, { ...parts, capacity, isClosing: () => isClosing })
-  app.setNotFoundHandler(() => {
-    throw refuse('missing', '')
-  })
   registerPlugins(app, parts)
   await app.ready()
   return {
@@ -112,7 +109,18 @@ function registerPlugins(app: FastifyInstance, parts: HttpParts): void {
       own.flatMap(({ documented }) => documented().map((one) => ({ ...one, group: of(plugin) }))),
     ),
   ])
-  register(app, (plugin) => mountTypeRoutes(resources.get(plugin) ?? [], { admit, host, help }))
+  const groups = new Map(
+    [...Map.groupBy(plugins, of)].map(([name, group]) => [
+      name,
+      group.flatMap((plugin) => resources.get(plugin) ?? []),
+    ]),
+  )
+  const unserved = new Unserved(groups, { admit, help })
+  app.decorate('unserved', (call) => unserved.endpointOf(call))
+  app.setNotFoundHandler(unserved.handle)
+  register(app, (plugin) =>
+    mountTypeRoutes(resources.get(plugin) ?? [], groups.get(of(plugin)) ?? [], { admit, host }),
+  )
   const pagesOfPeople = [
     uiRoute(new WebUi()),
     ...(documents ? [explorerResource(app, () => documents.shown())] : []),

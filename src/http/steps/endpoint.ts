@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { routeTemplate } from '../access-log.ts'
-import type { Call } from '../call.ts'
+import { type Call, callOf } from '../call.ts'
 import { noRoute } from '../mount-router.ts'
 
 /** What the steps of a request need to know about its route: the `config` of each route. */
@@ -23,6 +23,10 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     endpoint?: Endpoint
   }
+  interface FastifyInstance {
+    /** What is checked of a request that no route serves. */
+    unserved(call: Call): Endpoint | undefined
+  }
 }
 
 /** Paths that no route serves: reading their targets has failed. */
@@ -34,5 +38,5 @@ const unknown: Endpoint = {
   namesRequest: () => false,
 }
 
-export const endpointOf = ({ routeOptions }: FastifyRequest): Endpoint =>
-  routeOptions.config.endpoint ?? unknown
+export const endpointOf = ({ routeOptions, server, raw }: FastifyRequest): Endpoint =>
+  routeOptions.config.endpoint ?? server.unserved(callOf(raw)) ?? unknown
