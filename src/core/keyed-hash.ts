@@ -1,11 +1,16 @@
 import { Buffer } from 'node:buffer'
+import { createHmac, createSecretKey } from 'node:crypto'
 import { fail } from '../errors.ts'
-import { type Hmac, hmacWith } from '../lib/hmac.ts'
 import type { Random } from '../lib/random.ts'
 import type { View } from './barrier/view.ts'
 
-/** HMAC-SHA256 under one key. */
-export type KeyedHash = Hmac
+/** HMAC-SHA-256 of a text under one key. */
+export type KeyedHash = (text: string, encoding: 'hex' | 'base64url' | 'latin1') => string
+
+export function keyedHash(key: Uint8Array): KeyedHash {
+  const secret = createSecretKey(key)
+  return (text, encoding) => createHmac('sha256', secret).update(text).digest(encoding)
+}
 
 const keyBytes = 32
 
@@ -23,7 +28,7 @@ export async function openKeyedHashes<Name extends string>(
   )
   await view.putIfAbsent(key, fresh)
   const stored = await view.get(key)
-  const hashes = names.map((name) => [name, hmacWith(secretOf(stored, name))] as const)
+  const hashes = names.map((name) => [name, keyedHash(secretOf(stored, name))] as const)
   // the type of fromEntries loses the names, which are exactly `names`
   return Object.fromEntries(hashes) as Record<Name, KeyedHash>
 }

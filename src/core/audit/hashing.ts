@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
-import { hmacWith } from '../../lib/hmac.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../lib/json.ts'
 import { parseTime } from '../../lib/time.ts'
+import { keyedHash } from '../keyed-hash.ts'
 
 /** The device options that decide what is hashed. docs/contract/audit.md#what-is-hashed */
 export type HashingOptions = {
@@ -17,7 +17,7 @@ export type Hashing = HashingOptions & {
 }
 
 export function hashingWith(salt: string, options: HashingOptions): Hashing {
-  const hmac = hmacWith(Buffer.from(salt))
+  const hmac = keyedHash(Buffer.from(salt))
   return { ...options, hash: (text) => `hmac-sha256:${hmac(text, 'hex')}` }
 }
 

@@ -73,8 +73,10 @@ export class KeyLists {
     const paths: string[] = []
     for await (const keys of paced(this.#pagesFrom(prefix, work)))
       for (const some of slicesOf(keys, decryptedAtOnce)) {
-        for (const path of this.#cipher.pathsOf(some))
+        for (const key of some) {
+          const path = this.#cipher.pathOf(key)
           if (path.startsWith(inner, folder.length - inner.length)) paths.push(path.slice(folder.length))
+        }
         if (work.isDue) await work.giveWay()
       }
     return sortedNames(paths, work)
@@ -134,7 +136,8 @@ export class KeyLists {
     const nameOf = new Map<string, string>()
     const names: string[] = []
     for (const some of slicesOf(components, decryptedAtOnce)) {
-      for (const [component, text] of this.#namesOf(prefix, some, known)) {
+      for (const component of some) {
+        const text = known.get(component) ?? this.#nameOf(prefix, component)
         nameOf.set(component, text)
         if (text.startsWith(inner)) names.push(firstSegment(text.slice(inner.length)))
       }
@@ -160,24 +163,9 @@ export class KeyLists {
   }
 
   #nameOf(prefix: string, component: string): string {
-    return this.#namesOf(prefix, [component], new Map())[0]?.[1] ?? ''
-  }
-
-  /** Components with their names. */
-  #namesOf(
-    prefix: string,
-    components: readonly string[],
-    known: ReadonlyMap<string, string>,
-  ): (readonly [string, string])[] {
-    const unknown = components.filter((component) => !known.has(component))
-    const sealed = unknown.map((component) => (component.endsWith('/') ? component.slice(0, -1) : component))
-    const texts = this.#cipher.textsOf(prefix, sealed).values()
-    return components.map((component) => {
-      const name = known.get(component)
-      if (name !== undefined) return [component, name]
-      const text = texts.next().value ?? ''
-      return [component, component.endsWith('/') ? `${text}/` : text]
-    })
+    return component.endsWith('/')
+      ? `${this.#cipher.textOf(prefix, component.slice(0, -1))}/`
+      : this.#cipher.textOf(prefix, component)
   }
 
   async *#pagesFrom(prefix: string, work: LongWork): AsyncGenerator<readonly string[], void, undefined> {

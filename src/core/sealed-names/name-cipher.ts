@@ -1,22 +1,19 @@
 import { Buffer } from 'node:buffer'
-import { createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { createCipheriv, createSecretKey, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { fail } from '../../errors.ts'
-import { type Hmac, hmacWith } from '../../lib/hmac.ts'
 import type { Random } from '../../lib/random.ts'
 import type { View } from '../barrier/view.ts'
-import { type CounterMode, counterMode, vectorBytes } from './counter-mode.ts'
+import { type KeyedHash, keyedHash } from '../keyed-hash.ts'
 
 /** Deeper segments share one component, which bounds the length of a key. */
 const ownComponents = 16
-const tagBytes = vectorBytes
+/** Those of an initialization vector. */
+const tagBytes = 16
 const keyBytes = 32
 const cachedFolders = 5_000
 /** Those of requests in progress. */
 const cachedKeys = 500
-/** Components that are decrypted together, and the tags that are compared; used by one call at a time. */
-const scratch = Buffer.alloc(8_192)
-const [ownTag, storedTag] = [Buffer.alloc(tagBytes), Buffer.alloc(tagBytes)]
 
 /** Where a folder is stored. */
 export type StoredFolder = {
@@ -27,7 +24,7 @@ export type StoredFolder = {
 }
 
 /** What the names of one owner are encrypted with. */
-export type NameKeys = { readonly tag: Hmac; readonly cipher: CounterMode }
+export type NameKeys = { readonly tag: KeyedHash; readonly key: KeyObject }
 
 /** The keys of names that are derived from the secret stored at `key`, which the first call creates. */
 export async function openNameKeys(view: View, random: Random, key: string): Promise<NameKeys> {
@@ -43,8 +40,8 @@ export function nameKeysOf(secret: Uint8Array): NameKeys {
   const derived = (purpose: string) =>
     new Uint8Array(hkdfSync('sha256', secret, new Uint8Array(), purpose, keyBytes))
   return {
-    tag: hmacWith(derived('kv name tag')),
-    cipher: counterMode(createSecretKey(derived('kv name encryption'))),
+    tag: keyedHash(derived('kv name tag')),
+    key: createSecretKey(derived('kv name encryption')),
   }
 }
 
@@ -55,8 +52,8 @@ export function nameKeysOf(secret: Uint8Array): NameKeys {
  * docs/contract/kv.md#storage
  */
 export class NameCipher {
-  readonly #tag: Hmac
-  readonly #cipher: CounterMode
+  readonly #tag: KeyedHash
+  readonly #key: KeyObject
   /** With `max`, the cache would allocate all its space at once, for each mount. */
   readonly #folders = new LRUCache<string, string>({ maxSize: cachedFolders, sizeCalculation: () => 1 })
   /** By path: a write needs its key several times. */
@@ -66,9 +63,9 @@ export class NameCipher {
   #last: { readonly prefix: string; readonly path: string }
 
   /** `base` is empty or ends in a slash. */
-  constructor({ tag, cipher }: NameKeys, base = '') {
+  constructor({ tag, key }: NameKeys, base = '') {
     this.#tag = tag
-    this.#cipher = cipher
+    this.#key = key
     this.#base = base
     this.#last = { prefix: base, path: '' }
   }
@@ -92,47 +89,20 @@ export class NameCipher {
     return { prefix: this.#prefixOf(shared), inner: path.slice(shared.length) }
   }
 
-  /** The texts of components behind one prefix. Throws `internal` if one was not encrypted here. */
-  textsOf(prefix: string, components: readonly string[]): string[] {
-    const space = components.reduce((sum, { length }) => sum + length, 0)
-    const bytes = space <= scratch.length ? scratch : Buffer.alloc(space)
-    const ends: number[] = []
-    for (const component of components) {
-      const start = ends.at(-1) ?? 0
-      const end = start + bytes.write(component, start, 'base64url')
-      if (end < start + tagBytes) throw unreadable()
-      ends.push(end)
-    }
-    this.#cipher.cryptAll(bytes, ends)
-    return ends.map((end, at) => {
-      const start = ends[at - 1] ?? 0
-      const text = bytes.toString('utf8', start + tagBytes, end)
-      ownTag.write(this.#tag(`${prefix}\n${text}`, 'latin1'), 'latin1')
-      bytes.copy(storedTag, 0, start, start + tagBytes)
-      if (!timingSafeEqual(ownTag, storedTag)) throw unreadable()
-      return text
-    })
+  /** The text of a component behind a prefix. Throws `internal` if it was not encrypted here. */
+  textOf(prefix: string, component: string): string {
+    const bytes = Buffer.from(component, 'base64url')
+    if (bytes.length < tagBytes) throw unreadable()
+    const tag = bytes.subarray(0, tagBytes)
+    const text = this.#crypt(tag, bytes.subarray(tagBytes)).toString()
+    if (!timingSafeEqual(this.#tagOf(prefix, text), tag)) throw unreadable()
+    return text
   }
 
   /** The path of a key. */
   pathOf(key: string): string {
-    return this.pathsOf([key])[0] ?? ''
-  }
-
-  /** The paths of keys; those with one prefix, that follow each other, are decrypted together. */
-  pathsOf(keys: readonly string[]): string[] {
-    const paths: string[] = []
-    for (let from = 0; from < keys.length; ) {
-      const prefix = prefixIn(keys[from] ?? '')
-      const components: string[] = []
-      for (let key = keys[from]; key !== undefined && prefixIn(key) === prefix; key = keys[from]) {
-        components.push(key.slice(prefix.length))
-        from += 1
-      }
-      const folder = this.#folderAt(prefix)
-      for (const text of this.textsOf(prefix, components)) paths.push(folder + text)
-    }
-    return paths
+    const prefix = prefixIn(key)
+    return this.#folderAt(prefix) + this.textOf(prefix, key.slice(prefix.length))
   }
 
   /** The path of the folder with this prefix. */
@@ -140,7 +110,7 @@ export class NameCipher {
     if (prefix === this.#base) return ''
     if (prefix === this.#last.prefix) return this.#last.path
     const above = prefixIn(prefix.slice(0, -1))
-    const path = `${this.#folderAt(above)}${this.textsOf(above, [prefix.slice(above.length, -1)])[0] ?? ''}/`
+    const path = `${this.#folderAt(above)}${this.textOf(above, prefix.slice(above.length, -1))}/`
     this.#last = { prefix, path }
     return path
   }
@@ -158,12 +128,17 @@ export class NameCipher {
 
   #sealed(prefix: string, text: string): string {
     const tag = this.#tagOf(prefix, text)
-    return Buffer.concat([tag, this.#cipher.crypt(tag, Buffer.from(text))]).toString('base64url')
+    return Buffer.concat([tag, this.#crypt(tag, Buffer.from(text))]).toString('base64url')
+  }
+
+  /** Encrypts or decrypts. The vector is the tag. */
+  #crypt(tag: Uint8Array, bytes: Uint8Array): Buffer {
+    return createCipheriv('aes-256-ctr', this.#key, tag).update(bytes)
   }
 
   /** No prefix contains a line break. */
   #tagOf(prefix: string, text: string): Buffer {
-    return Buffer.from(this.#tag(`${prefix}\n${text}`, 'latin1'), 'latin1').subarray(0, tagBytes)
+    return Buffer.from(this.#tag(`${prefix}\n${text}`, 'hex'), 'hex').subarray(0, tagBytes)
   }
 }
 

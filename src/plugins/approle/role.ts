@@ -18,7 +18,7 @@ import {
   stringField,
 } from '../../lib/fields.ts'
 import { goDuration } from '../../lib/go/duration.ts'
-import { hmacWith } from '../../lib/hmac.ts'
+import { keyedHash } from '../../core/keyed-hash.ts'
 import type { Random } from '../../lib/random.ts'
 import { checkBlocks } from './cidr-blocks.ts'
 
@@ -75,7 +75,7 @@ const storedParts = z.looseObject({
 export function readRole(name: string, stored: unknown): Role {
   const { role_id, uuid, secret_id_key, ...fields } = storedParts.parse(stored)
   const { bound_cidr_list: _, ...settings } = convertFields(roleFields, fields).values
-  const hmac = hmacWith(Buffer.from(secret_id_key, 'base64'))
+  const hmac = keyedHash(Buffer.from(secret_id_key, 'base64'))
   return {
     name,
     record: { ...settings, role_id, uuid, secret_id_key },

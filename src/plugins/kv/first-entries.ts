@@ -119,10 +119,9 @@ export class FirstEntries implements Disposable {
   /** A few entries. */
   async first(limit: number): Promise<StoredEntry[]> {
     const records = await this.#view.list(prefix, { limit })
-    const paths = this.#cipher.pathsOf(records.map(({ key }) => key.slice(prefix.length)))
-    return records.map(({ key, value, revision }, at) => ({
+    return records.map(({ key, value, revision }) => ({
       ...{ key, revision },
-      path: paths[at] ?? '',
+      path: this.#cipher.pathOf(key.slice(prefix.length)),
       entry: readEntry(value),
     }))
   }

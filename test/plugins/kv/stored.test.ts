@@ -23,6 +23,21 @@ describe('the names in storage', () => {
     },
   )
 
+  test.each([
+    { path: 'a', key: 'Orwa-6W271mviac59c6CXFg' },
+    {
+      path: 'app/db/password',
+      key: 'p5ITJ78JB_MHvmxDyZ5Msli6mQ/b6jDo3z2f3PTqciaXPg2Mwrn/eeMTdTBNsHhko4N3Days6DQy8Sd_c-WJ',
+    },
+    {
+      path: `é/${'k'.repeat(40)}`,
+      key: 'EMCaC35hmhNM0vR4gPPc2k_W/ZIZhPMn0Hks3xiSVHFPkKT1cT7Rd9Cpdb7K1JYiSSC32JSPaiz82uuEjT1_-5saVo_YV2FMv9LA',
+    },
+  ])('$path is where existing stores have it', ({ path, key }) => {
+    expect(cipher.keyOf(path)).toBe(key)
+    expect(cipher.pathOf(key)).toBe(path)
+  })
+
   test('the longest path with the most segments has a key that an index holds', () => {
     expect(cipher.keyOf('a/'.repeat(511) + 'ab').length).toBeLessThan(2_000)
   })
