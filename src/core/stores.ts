@@ -24,6 +24,7 @@ import type { MountTypeRegistry } from './mounts/mount-type-registry.ts'
 import { NamespaceStore } from './namespaces/namespace-store.ts'
 import { openRequired } from './open-required.ts'
 import type { OutboundClient } from './outbound.ts'
+import { PasswordPolicyStore } from './policies/password-policy-store.ts'
 import { PolicyStore } from './policies/policy-store.ts'
 import { openNameKeys } from './sealed-names/name-cipher.ts'
 import { ReplayStore } from './tokens/replay-store.ts'
@@ -204,6 +205,7 @@ async function openTokens(opened: Mounted) {
   )
   const spent = await openRequired('the keys of one-time logins', ReplayStore.open({ view, random, clock }))
   const policies = await PolicyStore.open({ view: root.view('policy/'), clock, caches, log })
+  const passwordPolicies = new PasswordPolicyStore(view, random)
   const cubbyholes = new Cubbyholes({
     names: await openRequired('the keys of cubbyholes', openNameKeys(view, random, 'cubbyhole-names')),
     mountOf: (namespace) => mounts.table.at(namespace, fixedPaths.cubbyhole),
@@ -255,7 +257,19 @@ async function openTokens(opened: Mounted) {
     endBatchLeases: (cutOffs) => leases.endCutOff(cutOffs),
   })
   const tokenRoles = new TokenRoleStore(view)
-  return { tokens, tokenRoles, spent, policies, cubbyholes, revoker, discard, wrapper, leases, tidy }
+  return {
+    tokens,
+    tokenRoles,
+    spent,
+    policies,
+    passwordPolicies,
+    cubbyholes,
+    revoker,
+    discard,
+    wrapper,
+    leases,
+    tidy,
+  }
 }
 
 /** The path of a mount, including that of its namespace; empty for none. */

@@ -152,6 +152,16 @@ export function base62(random: Random, length: number): string {
   return text
 }
 
+/** A number from 0 to `count` - 1, each as likely as any other. `count` is at most 256. */
+export function randomIndex(random: Random, count: number): number {
+  // greater bytes would favour the first numbers
+  const fair = 256 - (256 % count)
+  for (;;) {
+    const [byte = 0] = random.bytes(1)
+    if (byte < fair) return byte % count
+  }
+}
+
 /** A text of `length` lower-case hexadecimal digits. */
 export const hex = (random: Random, length: number): string =>
   Buffer.from(random.bytes(Math.ceil(length / 2)))

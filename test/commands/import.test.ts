@@ -73,6 +73,8 @@ async function startFilled(): Promise<TestServer> {
     `path "own/{{identity.entity.aliases.${accessor}.name}}" { capabilities = ["read"] }\n` +
     `path "team/{{identity.groups.ids.${innerId}.name}}" { capabilities = ["read"] }`
   await root.write('sys/policies/acl/reader', { policy: template })
+  const policy = 'length = 20 rule "charset" { charset = "abc" }'
+  await root.write('sys/policies/password/database', { policy })
   await root.write('sys/config/ui/custom-messages', {
     ...{ title: 'Maintenance', message: Buffer.from('tonight').toString('base64'), authenticated: false },
     ...{ start_time: '2020-01-01T00:00:00Z', end_time: '2100-01-01T00:00:00Z', link: { more: 'https://a' } },
@@ -93,6 +95,7 @@ test('all that another server holds is imported, and a second run changes nothin
   expect(first.failed).toEqual([])
   expect(pathsOf(first.imported, 'auth_mount')).toEqual(['auth/ci/'])
   expect(pathsOf(first.imported, 'auth_role')).toEqual(['auth/ci/role/build', 'auth/token/roles/nightly'])
+  expect(pathsOf(first.imported, 'password_policy')).toEqual(['sys/policies/password/database'])
   expect(pathsOf(first.imported, 'namespace')).toEqual(['sys/namespaces/team', 'team/sys/namespaces/child'])
   expect(pathsOf(first.imported, 'policy')).toEqual([
     'sys/policies/acl/reader',
@@ -101,7 +104,12 @@ test('all that another server holds is imported, and a second run changes nothin
   expect(second.imported).toEqual([])
   expect(second.failed).toEqual([])
   expect(second.summary.existed).toBeGreaterThanOrEqual(first.summary.imported)
-  for (const path of ['auth/ci/config', 'auth/ci/role/build', 'auth/token/roles/nightly'])
+  for (const path of [
+    'auth/ci/config',
+    'auth/ci/role/build',
+    'auth/token/roles/nightly',
+    'sys/policies/password/database',
+  ])
     expect((await to.root.read(path)).body['data'], path).toEqual((await from.root.read(path)).body['data'])
 })
 
@@ -150,7 +158,7 @@ test('only the sections that are asked for are imported', async () => {
 
   const { imported, failed } = await importAll(from, to, { only: 'policies,messages' })
 
-  expect(new Set(imported.map(({ kind }) => kind))).toEqual(new Set(['policy', 'message']))
+  expect(new Set(imported.map(({ kind }) => kind))).toEqual(new Set(['policy', 'password_policy', 'message']))
   expect(failed).toEqual([
     {
       ...{ kind: 'namespace', namespace: '', path: 'sys/namespaces/team' },
@@ -798,6 +806,9 @@ describe('an object that differs', () => {
     await from.root.write('identity/group/name/inner', { member_entity_ids: members })
     await from.root.write('sys/auth/ci/tune', { description: 'changed', default_lease_ttl: '2h' })
     await from.root.write('kv2/config', { max_versions: 6 })
+    await from.root.write('sys/policies/password/database', {
+      policy: 'length = 30 rule "charset" { charset = "abc" }',
+    })
 
     const second = await importAll(from, to)
     const update = await importAll(from, to, { update: true })
@@ -811,6 +822,7 @@ describe('an object that differs', () => {
       'identity/entity/name/alice': 'it differs in metadata',
       'identity/group/name/inner': 'it differs in member_entity_ids',
       'sys/policies/acl/reader': 'it differs',
+      'sys/policies/password/database': 'it differs',
       'kv2/config': 'it differs in max_versions',
     }
     const noted = (items: Listed[]) =>

@@ -196,7 +196,11 @@ const jwtRole: RoleKind = { written: ({ name: _, ...role }) => role }
 
 /** A server shows two fields by their old names too. */
 const tokenRole: RoleKind = {
-  written: ({ name: _, period: __, explicit_max_ttl: ___, ...role }) => role,
+  written: ({ name: _, period: __, explicit_max_ttl: ___, ...role }) => {
+    const { token_strictly_bind_ip: isBound, ...others } = role
+    // the target refuses the field, even with the value that changes nothing
+    return isBound === true ? role : others
+  },
 }
 
 const roleId = z.object({ role_id: z.string() })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { eachOf } from './each.ts'
 import { accessorMap } from './mounts.ts'
-import { isPath, notAName } from './names.ts'
+import { isName, isPath, notAName } from './names.ts'
 import { importOne, listIfThere, noteOf, reporting, type Scope } from './scope.ts'
 
 const atOnce = 8
@@ -31,7 +31,8 @@ export async function importPolicies(scope: Scope): Promise<void> {
     if (!builtIn.has(name))
       await reporting(scope, kind, path, () => importPolicy(scope, accessors, name, path))
   })
-  for (const other of ['rgp', 'egp', 'password'])
+  for (const name of await listIfThere(from, 'sys/policies/password')) await importPasswordPolicy(scope, name)
+  for (const other of ['rgp', 'egp'])
     for (const name of await listIfThere(from, `sys/policies/${other}`))
       report.failed({ kind, namespace, path: `sys/policies/${other}/${name}` }, 'this kind is not supported')
 }
@@ -66,6 +67,28 @@ async function importPolicy(
       })
       return noteOf([...warnings, ...unknown.map((id) => `its template names ${id}, unknown to the target`)])
     },
+  })
+}
+
+const passwordPolicyShape = z.object({ policy: z.string() })
+
+async function importPasswordPolicy(scope: Scope, name: string): Promise<void> {
+  const { from, to, report, namespace } = scope
+  const path = `sys/policies/password/${name}`
+  const item = { kind: 'password_policy', path }
+  if (!isName(name)) return report.failed({ ...item, namespace }, notAName)
+  await reporting(scope, item.kind, path, async () => {
+    const theirs = passwordPolicyShape.safeParse(await from.read(path)).data
+    if (theirs === undefined) return
+    await importOne(scope, {
+      ...item,
+      exists: async () => {
+        const ours = passwordPolicyShape.safeParse(await to.read(path)).data
+        if (ours === undefined) return false
+        return ours.policy === theirs.policy ? true : 'it differs'
+      },
+      write: async () => noteOf((await to.write(path, theirs)).warnings),
+    })
   })
 }
 

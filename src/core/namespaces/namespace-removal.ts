@@ -16,7 +16,7 @@ export function namespaceRemoval(stores: Stores): NamespaceLife {
     onRemoved: ({ id, path }) =>
       log.info({ event: 'namespace_removed', namespace: id, path }, 'a namespace was removed'),
   })
-  const { tokenRoles, identities, groups } = stores
+  const { tokenRoles, identities, groups, passwordPolicies } = stores
   life.addRemovalStep({ name: 'requests', phase: 'requests', remove: (id) => mounts.closeNamespace(id) })
   life.addRemovalStep({
     name: 'leases',
@@ -37,7 +37,13 @@ export function namespaceRemoval(stores: Stores): NamespaceLife {
     phase: 'data',
     remove: (id) => lockouts.removeMounts(mounts.table.of(id).map(({ uuid }) => uuid)),
   })
-  const data = { 'token roles': tokenRoles, identities, groups, policies }
+  const data = {
+    'token roles': tokenRoles,
+    identities,
+    groups,
+    policies,
+    'password policies': passwordPolicies,
+  }
   for (const [name, store] of Object.entries(data))
     life.addRemovalStep({ name, phase: 'data', remove: (id) => store.removeNamespace(id) })
   life.addRemovalStep({

@@ -34,7 +34,7 @@ function blocks(path: SyntaxKey, value: SyntaxNode): SyntaxEntry[] {
 }
 
 /** Reads JSON into a tree with positions and keeps duplicate keys. `JSON.parse` validates the scalars. */
-class JsonTreeReader {
+export class JsonTreeReader {
   readonly #text: string
   readonly #token = /[{}[\],:]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s{}[\],:"]+/y
   #at = 0

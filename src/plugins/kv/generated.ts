@@ -1,6 +1,6 @@
 import { refuse } from '../../errors.ts'
 import { isJsonNumber, type JsonObject, type JsonValue, numberText, stringifyJson } from '../../lib/json.ts'
-import type { Random } from '../../lib/random.ts'
+import { type Random, randomIndex } from '../../lib/random.ts'
 
 const letters = 'abcdefghijklmnopqrstuvwxyz'
 const digits = '0123456789'
@@ -69,16 +69,8 @@ export function addGenerated(
   return made
 }
 
-/** Each character is as likely as any other: bytes that would favour some are skipped. */
-function randomText(length: number, charset: string, random: Random): string {
-  const fair = 256 - (256 % charset.length)
-  let text = ''
-  while (text.length < length) {
-    for (const byte of random.bytes(length - text.length))
-      if (byte < fair) text += charset.charAt(byte % charset.length)
-  }
-  return text
-}
+const randomText = (length: number, charset: string, random: Random): string =>
+  Array.from({ length }, () => charset.charAt(randomIndex(random, charset.length))).join('')
 
 /** Whether two objects have the same fields with the same values. */
 export const isSame = (one: JsonObject, other: JsonObject | undefined): boolean =>

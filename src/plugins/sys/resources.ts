@@ -16,6 +16,7 @@ import { type LoggerParts, loggerResources } from './loggers.ts'
 import { type MonitorParts, monitorResources } from './monitor.ts'
 import { type MountRouteParts, mountResources } from './mounts.ts'
 import { type NamespaceRouteParts, namespaceResources } from './namespaces.ts'
+import { passwordPolicyResources } from './password-policies.ts'
 import { policyResources } from './policies.ts'
 import { type QuotaRouteParts, quotaResources } from './quotas.ts'
 import { type SnapshotParts, snapshotResources } from './snapshot.ts'
@@ -44,6 +45,7 @@ export type SysParts = MountRouteParts &
   QuotaRouteParts &
   Parameters<typeof corsResources>[0] &
   Parameters<typeof policyResources>[0] &
+  Parameters<typeof passwordPolicyResources>[0] &
   Parameters<typeof capabilityResources>[0] &
   Parameters<typeof keyResources>[0] &
   Parameters<typeof toolResources>[0] &
@@ -53,6 +55,7 @@ export type SysParts = MountRouteParts &
 export function sysResources(parts: SysParts): Resource[] {
   return [
     ...policyResources(parts),
+    ...passwordPolicyResources(parts),
     ...capabilityResources(parts),
     ...mountResources(parts),
     ...namespaceResources(parts),

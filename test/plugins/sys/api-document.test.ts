@@ -535,6 +535,7 @@ describe('operations', () => {
       'system-loggers-name-post-input': ['level'],
       'system-loggers-post-input': ['level'],
       'system-policies-acl-path-post-input': ['policy'],
+      'system-policies-password-name-post-input': ['policy'],
       'system-quotas-rate-limit-name-post-input': ['rate'],
       'system-remount-post-input': ['from', 'to'],
       'system-renew-post-input': ['lease_id'],

@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document c7fa4adb3e79a99af2c454260d2a867c
+// made by `npm run ui:types` from the server's OpenAPI document 7245b9c9ce1e688c5db230b52f54734e
 
 export interface paths {
     "/health/live": {
@@ -1058,6 +1058,56 @@ export interface paths {
                 200: {
                     content: {
                         "application/json": components["schemas"]["system-policy-path-search-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/policies/password": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-policies-password-search-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/policies/password/{name}": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-policies-password-name-get-answer"];
+                    };
+                };
+            };
+        };
+        post: {
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["system-policies-password-name-post-input"];
+                };
+            };
+            responses: {
+                204: {
+                };
+            };
+        };
+        delete: {
+            responses: {
+                204: {
+                };
+            };
+        };
+    };
+    "/sys/policies/password/{name}/generate": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-policies-password-name-generate-get-answer"];
                     };
                 };
             };
@@ -5323,6 +5373,57 @@ export interface components {
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-policies-password-search-data": {
+            keys: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        "system-policies-password-search-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-policies-password-search-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-policies-password-name-get-data": {
+            policy: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-policies-password-name-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-policies-password-name-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-policies-password-name-post-input": {
+            policy: string;
+        };
+        "system-policies-password-name-generate-get-data": {
+            password: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-policies-password-name-generate-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-policies-password-name-generate-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {

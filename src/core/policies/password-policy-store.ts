@@ -1,0 +1,62 @@
+import { refuse, fail } from '../../errors.ts'
+import type { Random } from '../../lib/random.ts'
+import type { View } from '../barrier/view.ts'
+import { generatePassword, parsePasswordPolicy } from './password-policy.ts'
+import { decodePolicyText } from './policy.ts'
+
+const root = 'password-policy/'
+const folder = (namespace: string): string => `${root}${namespace}/`
+
+/** The password policies of all namespaces. docs/contract/tokens-and-policies.md#password-policies */
+export class PasswordPolicyStore {
+  readonly #view: View
+  readonly #random: Random
+
+  /** `view` is the core's. */
+  constructor(view: View, random: Random) {
+    this.#view = view
+    this.#random = random
+  }
+
+  /** The text as it was written. */
+  async find(namespace: string, name: string): Promise<string | undefined> {
+    const stored = await this.#view.get(folder(namespace) + name)
+    if (stored === undefined) return undefined
+    if (
+      typeof stored === 'object' &&
+      stored !== null &&
+      'policy' in stored &&
+      typeof stored.policy === 'string'
+    )
+      return stored.policy
+    throw fail('internal', `password policy ${JSON.stringify(name)} cannot be read`)
+  }
+
+  /** Creates or replaces a policy; the text may be base64. Throws `invalid`. */
+  async put(namespace: string, name: string, text: string): Promise<void> {
+    if (text === '') throw refuse('invalid', 'missing policy')
+    const policy = decodePolicyText(text)
+    parsePasswordPolicy(policy)
+    await this.#view.write([{ key: folder(namespace) + name, value: { policy } }])
+  }
+
+  async remove(namespace: string, name: string): Promise<void> {
+    await this.#view.write([{ key: folder(namespace) + name, value: undefined }])
+  }
+
+  /** Sorted. */
+  async names(namespace: string): Promise<string[]> {
+    const keys = await this.#view.listKeys(folder(namespace))
+    return keys.map((key) => key.slice(folder(namespace).length))
+  }
+
+  /** A new password; undefined if there is no such policy. */
+  async generate(namespace: string, name: string): Promise<string | undefined> {
+    const text = await this.find(namespace, name)
+    return text === undefined ? undefined : generatePassword(parsePasswordPolicy(text), this.#random)
+  }
+
+  async removeNamespace(namespace: string): Promise<void> {
+    await this.#view.deletePrefix(folder(namespace))
+  }
+}
