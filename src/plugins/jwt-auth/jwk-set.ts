@@ -135,11 +135,7 @@ function importedKey(jwk: Record<string, string>, chain: unknown): ReadyKey {
       problem: jwk['kty'] === 'EC' ? `the EC point is not on ${jwk['crv']}` : 'the key cannot be read',
     }
   }
-  const problem =
-    keyProblem(key) ??
-    (chain === undefined || isKeyOfLeaf(chain, key)
-      ? undefined
-      : 'the first certificate of x5c has another key')
+  const problem = keyProblem(key) ?? leafProblem(chain, key)
   return problem === undefined ? { key } : { problem }
 }
 
@@ -147,12 +143,18 @@ function importedKey(jwk: Record<string, string>, chain: unknown): ReadyKey {
  * A key with a certificate chain must equal the leaf's; the chain itself is not verified.
  * docs/contract/jwt.md#keys
  */
-function isKeyOfLeaf(chain: unknown, key: KeyObject): boolean {
+function leafProblem(chain: unknown, key: KeyObject): string | undefined {
   const leaf: unknown = Array.isArray(chain) ? chain[0] : undefined
-  if (leaf === undefined) return true
+  if (leaf === undefined) return undefined
+  const certified = typeof leaf === 'string' ? keyOfCertificate(leaf) : undefined
+  if (certified === undefined) return 'the first element of x5c is no certificate'
+  return certified.equals(key) ? undefined : 'the first certificate of x5c has another key'
+}
+
+function keyOfCertificate(text: string): KeyObject | undefined {
   try {
-    return typeof leaf === 'string' && new X509Certificate(Buffer.from(leaf, 'base64')).publicKey.equals(key)
+    return new X509Certificate(Buffer.from(text, 'base64')).publicKey
   } catch {
-    return false
+    return undefined
   }
 }

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { decodeProtectedHeader } from 'jose/decode/protected_header'
 import { RecordCache } from '../../core/record-cache.ts'
+import { comparing, discreetRefusal, type Refusal } from './refusal.ts'
 import { parseStrictObject, type StrictObject } from './strict-json.ts'
 
 /**
@@ -129,6 +130,34 @@ export function parseClaims(payload: Buffer): StrictObject | undefined {
   const claims = parseJsonObject(payload)
   return claims === null ? {} : claims
 }
+
+/** The refusal of a payload without claims: only the operator is told what it is. */
+export function malformedPayload(payload: Buffer, text: string): Refusal {
+  const seen = kindOf(payload)
+  return comparing(discreetRefusal('token_malformed', { text, cause: `${text} (payload: ${seen})` }), {
+    expected: ['a JSON object in UTF-8'],
+    seen,
+    detail: 'payload',
+    hint: '',
+  })
+}
+
+/** By the beginning only, because a payload may be long. */
+function kindOf(payload: Buffer): string {
+  if (!isUtf8(payload)) return 'not UTF-8'
+  const start = payload.toString('utf8', 0, 64).replace(/^[\t\n\r ]+/, '')
+  return kinds.find(([begins]) => begins.test(start))?.[1] ?? 'not JSON'
+}
+
+const kinds: readonly (readonly [begins: RegExp, words: string])[] = [
+  [/^\uFEFF/, 'byte order mark'],
+  [/^$/, 'nothing'],
+  [/^\[/, 'an array'],
+  [/^"/, 'a text'],
+  [/^-?\d/, 'a number'],
+  [/^(?:true|false)/, 'a boolean'],
+  [/^\{/, 'an object that is not JSON, has a member twice, or holds too much'],
+]
 
 const parseJsonObject = (bytes: Buffer): StrictObject | null | undefined =>
   isUtf8(bytes) ? parseStrictObject(bytes.toString('utf8')) : undefined

@@ -4,7 +4,7 @@ import { excerpt, quoted } from '../../lib/go/text.ts'
 import { type Algorithm, isSupportedAlgorithm, supportedAlgorithms } from './algorithms.ts'
 import type { CheckQueue } from './check-queue.ts'
 import type { JwkSet, SkippedKey, UsableKey } from './jwk-set.ts'
-import { type Jws, type JwsLimits, parseClaims, parseJws } from './jws.ts'
+import { type Jws, type JwsLimits, malformedPayload, parseClaims, parseJws } from './jws.ts'
 import type { ParsedPublicKey } from './public-key-pem.ts'
 import { discreetRefusal, type Refusal, refusal, reworded } from './refusal.ts'
 import { KeyFetchError, type KeySource } from './fetch-jwk-set.ts'
@@ -287,7 +287,7 @@ type Reading = {
 /** The claims of a token with a valid signature. */
 function verified(jws: Jws, { algorithm, otherwise, history }: Reading): VerifiedToken | Refusal {
   const claims = parseClaims(jws.payload)
-  if (claims === undefined) return refusal('token_malformed', otherwise)
+  if (claims === undefined) return malformedPayload(jws.payload, otherwise)
   history.noteIssued(Object.hasOwn(claims, 'iat') ? claims['iat'] : undefined)
   return { claims, algorithm, signingInput: jws.signingInput }
 }

@@ -36,6 +36,7 @@ export function malformedToken(problem: string, token: string): Refusal {
 }
 
 const maxLooked = 4096
+const byteOrderMark = Buffer.from('\uFEFF').toString('base64url')
 
 type Shape = readonly [looksLike: (start: string, text: string) => boolean, words: string]
 
@@ -64,6 +65,10 @@ const likelyShapes: readonly Shape[] = [
   [
     (start) => /^hv[sbr]\.|^[sbr]\.[A-Za-z0-9]{24}$/.test(start),
     'it looks like a token of a secrets server, not like a JWT',
+  ],
+  [
+    (start, text) => partsOf(text) === 3 && start.startsWith(byteOrderMark),
+    'its header begins with a byte order mark',
   ],
   [
     (start, text) => partsOf(text) === 3 && headerOf(start) === undefined,

@@ -151,7 +151,10 @@ describe('static keys', () => {
     'a correctly signed payload %j is refused',
     async (payload) => {
       const signer = aSigner('ES256')
-      expect(await verdict(staticKeyset(signer.pem), signer.sign(payload))).toBe(noStaticKey)
+      expect(await staticKeyset(signer.pem).verify(signer.sign(payload), client)).toMatchObject({
+        reason: 'token_malformed',
+        text: noStaticKey,
+      })
     },
   )
 
@@ -382,13 +385,16 @@ describe('a JWKS URL', () => {
       privateKey: createPrivateKey(providerTls.key),
     }
     const signer = aSigner('ES256', { keys })
-    const withChain = (...chain: string[]) =>
-      new JwkSet(Buffer.from(JSON.stringify({ keys: [{ ...signer.jwk, x5c: chain }] }))).candidates('')
+    const problemsOf = (...chain: unknown[]) =>
+      new JwkSet(Buffer.from(JSON.stringify({ keys: [{ ...signer.jwk, x5c: chain }] })))
+        .skipped()
+        .map(({ problem }) => problem)
 
-    expect(withChain(der(providerTls.cert))).toHaveLength(1)
-    expect(withChain(der(strangerCertificate))).toHaveLength(0)
-    expect(withChain('AAAA')).toHaveLength(0)
-    expect(withChain()).toHaveLength(1)
+    expect(problemsOf(der(providerTls.cert))).toEqual([])
+    expect(problemsOf()).toEqual([])
+    expect(problemsOf(der(strangerCertificate))).toEqual(['the first certificate of x5c has another key'])
+    for (const none of ['AAAA', '', 'not base64', 7, null])
+      expect(problemsOf(none)).toEqual(['the first element of x5c is no certificate'])
   })
 
   test.each([

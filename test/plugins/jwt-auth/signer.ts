@@ -8,7 +8,7 @@ export type Signer = {
   readonly pem: string
   readonly jwk: Record<string, unknown>
   readonly privateKey: KeyObject
-  /** `header` members override alg, typ and kid; a `payload` text is used as it is. */
+  /** `header` members override alg, typ and kid; a payload of text or bytes is used as it is. */
   sign(claims: object | string, header?: Record<string, unknown>): string
 }
 
@@ -29,7 +29,8 @@ export function aSigner(
     privateKey: keys.privateKey,
     sign(claims, header = {}) {
       const head = { alg: algorithm, typ: 'JWT', ...(kid === undefined ? {} : { kid }), ...header }
-      const payload = typeof claims === 'string' ? claims : JSON.stringify(claims)
+      const isReady = typeof claims === 'string' || Buffer.isBuffer(claims)
+      const payload = isReady ? claims : JSON.stringify(claims)
       return signed(algorithm, keys.privateKey, JSON.stringify(head), payload)
     },
   }
@@ -43,10 +44,10 @@ export function newKeys(algorithm: string, bits = 2048, ofRsa = rsaKeys): KeyPai
   return namedCurve === undefined ? ofRsa(bits) : generateKeyPairSync('ec', { namedCurve })
 }
 
-const part = (text: string): string => Buffer.from(text).toString('base64url')
+const part = (text: string | Buffer): string => Buffer.from(text).toString('base64url')
 
 /** A token of exactly this header and payload text. */
-export function signed(algorithm: string, key: KeyObject, header: string, payload: string): string {
+export function signed(algorithm: string, key: KeyObject, header: string, payload: string | Buffer): string {
   const input = `${part(header)}.${part(payload)}`
   const digest = algorithm === 'EdDSA' ? null : `sha${algorithm.slice(2)}`
   const pss = algorithm.startsWith('PS')

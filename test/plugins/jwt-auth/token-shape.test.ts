@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { shapeOf } from '../../../src/plugins/jwt-auth/token-shape.ts'
 import { startTestServer } from '../../support/start-server.ts'
+import { jwksOf, startProvider } from './provider.ts'
 import { aSigner } from './signer.ts'
 
 const encoded = (value: unknown) =>
@@ -45,6 +46,11 @@ const likely: [name: string, token: string, words: string][] = [
   ['a byte of zero at its end', `${jwt}\0`, 'it has a character that no JWT has'],
   ['a password', 'correct horse', 'it looks opaque, like an access token that is no JWT'],
   ['five parts without a header', 'a.b.c.d.e', 'it looks opaque, like an access token that is no JWT'],
+  [
+    'a byte order mark',
+    `${encoded('\uFEFF{"alg":"ES256"}')}.e30.c2ln`,
+    'its header begins with a byte order mark',
+  ],
   ['a token of ours', 'hvs.CAESIJ', 'it looks like a token of a secrets server, not like a JWT'],
   ['a part of a JWT', jwt.slice(0, 40), 'it looks like a JWT that was cut off'],
   ['three parts of something else', 'not.a.jwt', 'it has three parts that are not the JSON of a JWT'],
@@ -98,4 +104,47 @@ describe('a value that is not a JWT is described by its shape', () => {
         expect(text).not.toContain(token.slice(0, 12))
     },
   )
+})
+
+describe('a signed payload without claims is called what it is', () => {
+  test.each([
+    { payload: Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), seen: 'not UTF-8' },
+    { payload: Buffer.from('\uFEFF{"sub":"bob"}', 'utf16le'), seen: 'not UTF-8' },
+    { payload: 'sub=bob', seen: 'not JSON' },
+    { payload: '\uFEFF{"sub":"bob"}', seen: 'byte order mark' },
+    { payload: ' [{"sub":"bob"}]', seen: 'an array' },
+    { payload: '"bob"', seen: 'a text' },
+    { payload: '-1', seen: 'a number' },
+    { payload: 'true', seen: 'a boolean' },
+    { payload: '', seen: 'nothing' },
+    { payload: '{"sub":"bob",', seen: 'an object that is not JSON, has a member twice, or holds too much' },
+  ])('$seen', async ({ payload, seen }) => {
+    await using server = await startTestServer()
+    await using provider = await startProvider({ '/keys': jwksOf(signer) })
+    await server.root.write('sys/auth/remote', { type: 'jwt' })
+    await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
+    await server.root.write('auth/remote/config', { jwks_url: `${provider.url}/keys` })
+    const jwt = signer.sign(payload)
+
+    for (const [mount, told] of [
+      ['jwt', 'no known key successfully validated the token signature'],
+      ['remote', 'oidc: malformed jwt: payload is not a JSON object'],
+    ]) {
+      await server.root.write(`auth/${mount}/role/ci`, {
+        ...{ role_type: 'jwt', user_claim: 'sub', bound_subject: 'bob' },
+      })
+      const error = `error validating token: error verifying token signature: ${told}`
+      const refused = await server.anonymous.write(`auth/${mount}/login`, { role: 'ci', jwt })
+      expect(refused).toMatchObject({ status: 400, body: { errors: [error] } })
+      const kept = { request_id: refused.body.request_id }
+      for (const asked of [{ role: 'ci', jwt }, kept]) {
+        const { data } = (await server.root.write(`auth/${mount}/explain`, asked)).body
+        expect(data).toMatchObject({ reason: 'token_malformed', cause: `${error} (payload: ${seen})` })
+        const check = { verdict: 'fail', expected: ['a JSON object in UTF-8'], seen, detail: 'payload' }
+        expect(data?.['checks']).toContainEqual(expect.objectContaining(check))
+      }
+      const failures = (await server.root.read(`auth/${mount}/failures`)).body.data?.['failures']
+      expect(failures?.['0']).toMatchObject({ cause: `${error} (payload: ${seen})` })
+    }
+  })
 })

@@ -1,6 +1,6 @@
 import type { ServiceError } from '../../../errors.ts'
 import type { Attempt } from '../attempt.ts'
-import { parseJws } from '../jws.ts'
+import { type JwsLimits, malformedPayload, parseJws } from '../jws.ts'
 import type { LoginContext } from '../login.ts'
 import type { MountState } from '../mount-state.ts'
 import { checkNamed, type Compared, type ReasonCode } from '../refusal.ts'
@@ -60,7 +60,7 @@ async function walkAgain(
           reason: reason as ReasonCode,
           text: error?.message ?? '',
           ...causeOf(error),
-          compared: shapeOfToken(attempt, reason),
+          compared: reason === 'token_malformed' ? shapeOfToken(attempt.token, context) : undefined,
         }
       : undefined
   const isChecked = !beforeSignature.has(check)
@@ -78,9 +78,12 @@ async function walkAgain(
   })
 }
 
-/** What a value that is not a JWT looks like. */
-const shapeOfToken = ({ token }: Attempt, reason: string): Compared | undefined =>
-  reason === 'token_malformed' ? malformedToken('', token).compared : undefined
+/** What a value that is not a JWT looks like, or the payload of one that has no claims. */
+function shapeOfToken(token: string, limits: JwsLimits): Compared | undefined {
+  const jws = parseJws(token, limits)
+  return ('malformed' in jws ? malformedToken('', token) : malformedPayload(jws.payload, '')).compared
+}
+
 const causeOf = (error: ServiceError | undefined) =>
   error?.operatorText === undefined ? {} : { cause: error.operatorText }
 const beforeSignature: ReadonlySet<string> = new Set(['config', 'role', 'token', 'address'])

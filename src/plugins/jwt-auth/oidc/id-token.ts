@@ -2,7 +2,7 @@ import { excerpt, goText, quoted } from '../../../lib/go/text.ts'
 import { type Algorithm, isSupportedAlgorithm } from '../algorithms.ts'
 import { type Config, flowAlgorithms } from '../jwt-config.ts'
 import { type JwksKeyset, unexpectedAlgorithm, type VerifiedToken } from '../keyset.ts'
-import { type JwsLimits, parseClaims, parseJws } from '../jws.ts'
+import { type JwsLimits, malformedPayload, parseClaims, parseJws } from '../jws.ts'
 import { type CheckName, type Refusal, refusal, reworded } from '../refusal.ts'
 import { redactUrl } from '../redact-url.ts'
 import type { StrictObject } from '../strict-json.ts'
@@ -58,7 +58,10 @@ async function verify(
     )
   const claims = parseClaims(jws.payload)
   if (claims === undefined)
-    return refusal('token_malformed', 'invalid id_token: oidc: malformed jwt: payload is not a JSON object')
+    return malformedPayload(
+      jws.payload,
+      'invalid id_token: oidc: malformed jwt: payload is not a JSON object',
+    )
   const typed = readClaims(claims)
   if ('reason' in typed) return typed
   const ofSources = checkSources(claims)
