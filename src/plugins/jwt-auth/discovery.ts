@@ -2,7 +2,7 @@ import type { OutboundClient, OutboundResponse } from '../../core/outbound.ts'
 import { quoted } from '../../lib/go/text.ts'
 import { redactUrl } from './redact-url.ts'
 import { answerKind, bodyStart, requestProblem, SourceError } from './source-error.ts'
-import type { ResponseDate } from './source-history.ts'
+import { dateOf, type ResponseDate } from './source-history.ts'
 
 /** The metadata we use of an OpenID provider; "" if the document does not say. */
 export type DiscoveryDocument = {
@@ -28,7 +28,7 @@ export async function discover(
     .catch((cause: unknown) => {
       throw new DiscoveryError(requestProblem(cause), { cause })
     })
-  if (note !== undefined) note.date = answer.headers.date
+  if (note !== undefined) note.date = dateOf(answer.headers)
   if (answer.status !== 200) {
     throw new DiscoveryError(`${answer.status} ${answer.statusText}: ${bodyStart(answer)}`, {
       withoutBody: answerKind(answer),

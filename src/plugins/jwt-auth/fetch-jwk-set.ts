@@ -2,7 +2,7 @@ import type { OutboundClient } from '../../core/outbound.ts'
 import { excerpt } from '../../lib/go/text.ts'
 import { JwkSet } from './jwk-set.ts'
 import { answerKind, bodyStart, requestProblem, SourceError } from './source-error.ts'
-import type { ResponseDate } from './source-history.ts'
+import { dateOf, type ResponseDate } from './source-history.ts'
 
 /** A URL to fetch, and the PEM roots to trust for the connection ("" for the system's). */
 export type KeySource = { readonly url: string; readonly caPem: string }
@@ -23,7 +23,7 @@ export async function fetchJwkSet(
     const problem = requestProblem(cause)
     throw new KeyFetchError(`get keys failed ${problem}`, { cause, withoutBody: problem })
   })
-  if (note !== undefined) note.date = answer.headers.date
+  if (note !== undefined) note.date = dateOf(answer.headers)
   if (answer.status !== 200) {
     const message = `get keys failed: ${answer.status} ${answer.statusText} ${bodyStart(answer)}`
     throw new KeyFetchError(message, { withoutBody: answerKind(answer) })

@@ -5,8 +5,10 @@ const maxKept = 16
 /** Tokens whose freshness differs by at most this many seconds count as equally fresh. */
 const agreementSeconds = 5
 const leastAgreeing = 3
-/** A token that is further off has a wrong `iat`, which says nothing about a clock. */
-const farthestSeconds = 86_400
+/** A token from further in the future has a wrong `iat`, which says nothing about a clock. */
+const farthestAheadSeconds = 86_400
+/** Nor does an older token: it has been used for a while, however slow a clock may be. */
+const oldestSeconds = 3_600
 
 type Issued = { readonly iat: number; readonly aheadSeconds: number; readonly at: number }
 
@@ -23,7 +25,7 @@ export class IssuedTimes {
   note(iat: unknown, now: number): void {
     if (typeof iat !== 'number' || this.#recent.at(-1)?.iat === iat) return
     const aheadSeconds = Math.ceil(iat - now / 1000) + 0
-    if (!(Math.abs(aheadSeconds) <= farthestSeconds)) return
+    if (!(aheadSeconds >= -oldestSeconds && aheadSeconds <= farthestAheadSeconds)) return
     this.#recent = [
       ...this.#recent.filter((one) => one.iat !== iat && now - one.at < keptMs).slice(1 - maxKept),
       { iat, aheadSeconds, at: now },

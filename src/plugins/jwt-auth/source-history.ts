@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { excerpt } from '../../lib/go/text.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { ClockOffset } from './clock-offset.ts'
@@ -5,6 +6,10 @@ import { IssuedTimes } from './issued-times.ts'
 
 /** The `Date` header of a response, filled in while the response is processed. */
 export type ResponseDate = { date: string | undefined }
+
+/** The `Date` of a response; undefined for one that a cache has kept, because its date is that of an old clock. */
+export const dateOf = ({ date, age }: IncomingHttpHeaders): string | undefined =>
+  Number(age ?? 0) > 0 ? undefined : date
 
 /** The history of the fetches from one URL. Times are milliseconds since the epoch. */
 export class SourceHistory {

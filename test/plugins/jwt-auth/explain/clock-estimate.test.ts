@@ -10,14 +10,16 @@ const signer = aSigner('ES256', { kid: 'a' })
 const role = { role_type: 'jwt', user_claim: 'sub', bound_subject: 'bob' }
 
 /** A mount whose provider sends no `Date`, or one with its own key. */
-async function startFixture({ hasKey = false, sendsDate = false } = {}) {
+async function startFixture({ hasKey = false, sendsDate = false, headers = {} } = {}) {
   await using opened = new AsyncDisposableStack()
   const clock = new FakeClock(Date.now())
   const provider = opened.use(
     await startProvider({
       '/keys': (answer) => {
         answer.sendDate = sendsDate
-        answer.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(jwksOf(signer)))
+        answer
+          .writeHead(200, { 'content-type': 'application/json', ...headers })
+          .end(JSON.stringify(jwksOf(signer)))
       },
     }),
   )
@@ -100,6 +102,38 @@ describe('the offset of a clock whose provider sends no Date', () => {
     await expectHint('clock_offset', { ahead: -3000 })
   })
 
+  test.each([
+    { name: 'that is still valid', lifetime: 2 * 86_400, status: 200 },
+    { name: 'that has expired', lifetime: 300, status: 400 },
+  ])('a token from yesterday $name is no measurement, nor are several', async ({ lifetime, status }) => {
+    await using fixture = await startFixture()
+
+    for (let count = 0; count < 3; count++) {
+      expect(await fixture.logIn({ age: 80_000, lifetime })).toBe(status)
+      fixture.clock.advance(1)
+    }
+
+    expect(await fixture.source()).toMatchObject({
+      clock_offset_seconds: null,
+      clock_offset_estimated: false,
+    })
+    const explained = await fixture.explain({ age: 80_000, lifetime })
+    expect(explained).toMatchObject({ clock: null, report: expect.not.stringMatching(/clock /) })
+  })
+
+  test('a Date that a cache has kept is no measurement', async () => {
+    await using fixture = await startFixture({
+      headers: { date: new Date(Date.now() - 86_400_000).toUTCString(), age: '86400' },
+    })
+
+    expect(await fixture.logIn({ age: 30 })).toBe(200)
+
+    expect(await fixture.source()).toMatchObject({
+      clock_offset_seconds: -30,
+      clock_offset_estimated: true,
+    })
+  })
+
   test('a Date header takes precedence over tokens', async () => {
     await using fixture = await startFixture({ sendsDate: true })
 
@@ -158,8 +192,8 @@ describe('the freshest token of the last ten minutes decides', () => {
     10n,
     1e300,
     -1e300,
-    100_000,
-    -100_000,
+    86_401,
+    -3_601,
   ])('an iat of %s is ignored', (iat) => {
     expect(noted({ iat })).toBeUndefined()
   })
