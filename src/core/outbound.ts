@@ -480,7 +480,8 @@ function redirectTarget(from: URL, location: string, verb: string): URL {
 
 const bareHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '')
 
-const named = (url: URL): string => `"${`${url.origin}${url.pathname}`.slice(0, maxNamed)}"`
+/** A URL as messages name it: without user information and query, which may hold secrets. */
+export const named = (url: URL): string => `"${`${url.origin}${url.pathname}`.slice(0, maxNamed)}"`
 const maxNamed = 1024
 
 /** Some services compress their answers although nothing asks for that. The size limit holds for what comes out. */

@@ -23,18 +23,18 @@ export async function discover(
   { url, caPem }: { url: string; caPem: string },
   note?: ResponseDate,
 ): Promise<DiscoveryDocument> {
-  const answer = await outbound
-    .get(`${url.replace(/\/$/, '')}/.well-known/openid-configuration`, { caPem, service: 'discovery' })
-    .catch((cause: unknown) => {
-      throw new DiscoveryError(requestProblem(cause), { cause })
-    })
+  const address = `${url.replace(/\/$/, '')}/.well-known/openid-configuration`
+  const answer = await outbound.get(address, { caPem, service: 'discovery' }).catch((cause: unknown) => {
+    throw new DiscoveryError(requestProblem(cause), { cause })
+  })
   if (note !== undefined) note.date = dateOf(answer.headers)
   if (answer.status !== 200) {
     throw new DiscoveryError(`${answer.status} ${answer.statusText}: ${bodyStart(answer)}`, {
+      url: address,
       withoutBody: answerKind(answer),
     })
   }
-  const document = parseDocument(answer)
+  const document = parseDocument(answer, address)
   if (document.issuer !== url) throw new DiscoveryError(otherIssuer(url, document.issuer))
   const text = (name: string): string => (typeof document[name] === 'string' ? document[name] : '')
   return {
@@ -53,14 +53,14 @@ function otherIssuer(url: string, issuer: unknown): string {
     : `${expected}, discovery names none`
 }
 
-function parseDocument(answer: OutboundResponse): Readonly<Record<string, unknown>> {
+function parseDocument(answer: OutboundResponse, url: string): Readonly<Record<string, unknown>> {
   const failed = 'oidc: failed to decode provider discovery object: '
   try {
     const document: unknown = JSON.parse(answer.body.toString('utf8'))
     // an object with unknown members; a list has none of the members we read
     if (typeof document === 'object' && document !== null) return document as Record<string, unknown>
   } catch (error) {
-    throw new DiscoveryError(`${failed}not JSON (${answerKind(answer)})`, { cause: error })
+    throw new DiscoveryError(`${failed}not JSON (${answerKind(answer)})`, { url, cause: error })
   }
-  throw new DiscoveryError(`${failed}not an object`)
+  throw new DiscoveryError(`${failed}not an object`, { url })
 }

@@ -26,7 +26,7 @@ export async function fetchJwkSet(
   if (note !== undefined) note.date = dateOf(answer.headers)
   if (answer.status !== 200) {
     const message = `get keys failed: ${answer.status} ${answer.statusText} ${bodyStart(answer)}`
-    throw new KeyFetchError(message, { withoutBody: answerKind(answer) })
+    throw new KeyFetchError(message, { url, withoutBody: answerKind(answer) })
   }
   try {
     return new JwkSet(answer.body)
@@ -36,6 +36,7 @@ export async function fetchJwkSet(
     const shape = cause instanceof SyntaxError ? 'not JSON' : problem
     throw new KeyFetchError(`failed to decode keys: ${problem} ${bodyStart(answer)}`, {
       cause,
+      url,
       withoutBody: `${answerKind(answer)}: ${shape}`,
     })
   }

@@ -185,12 +185,15 @@ export class MultiJwksKeyset implements Keyset {
   }
 
   async #verifyWithEach(jws: ReadableJws, client: string): Promise<VerifiedToken | Refusal> {
-    let last: VerifiedToken | Refusal = refusal('signature_invalid', signing + noRemoteKey)
+    let last = refusal('signature_invalid', signing + noRemoteKey)
+    const failures: string[] = []
     for (const pair of this.#pairs) {
-      last = signatureChecked(await verifyWithRemote(jws, pair, { queue: this.#parts.queue, client }))
-      if (!('reason' in last)) return last
+      const result = signatureChecked(await verifyWithRemote(jws, pair, { queue: this.#parts.queue, client }))
+      if (!('reason' in result)) return result
+      if (last.cause !== undefined) failures.push(last.cause)
+      last = result
     }
-    return last
+    return withCauses(last, failures)
   }
 
   #pairWith(keyId: string): RemoteKeys | undefined {
@@ -203,16 +206,19 @@ export class MultiJwksKeyset implements Keyset {
     const found = this.#pairWith(keyId)
     if (found !== undefined) return found
     const searching = `${validating}error searching for key set with kid ${excerpt(keyId)}: `
-    if (this.#pairs.every((pair) => pair.current === undefined || pair.current.isEmpty)) {
-      const text = `${searching}failed to refresh all ${this.#pairs.length} JWKS caches - check network connectivity and JWKS endpoints`
-      return discreetRefusal('keys_unavailable', {
-        text,
-        cause: [text, ...refreshes.flatMap(failureOf)].join('; '),
-      })
-    }
-    return refusal('key_unknown', `${searching}no key found with kid ${excerpt(keyId)} in any JWKS endpoint`)
+    const refused = this.#pairs.every((pair) => pair.current === undefined || pair.current.isEmpty)
+      ? refusal(
+          'keys_unavailable',
+          `${searching}failed to refresh all ${this.#pairs.length} JWKS caches - check network connectivity and JWKS endpoints`,
+        )
+      : refusal('key_unknown', `${searching}no key found with kid ${excerpt(keyId)} in any JWKS endpoint`)
+    return withCauses(refused, refreshes.flatMap(failureOf))
   }
 }
+
+/** A refusal that may be due to a URL that is down, although another one has answered. */
+const withCauses = (refused: Refusal, causes: readonly string[]): Refusal =>
+  causes.length === 0 ? refused : { ...refused, cause: [refused.cause ?? refused.text, ...causes].join('; ') }
 
 const failureOf = (refresh: PromiseSettledResult<unknown>): string[] =>
   refresh.status === 'rejected' && refresh.reason instanceof KeyFetchError ? [refresh.reason.message] : []

@@ -1,20 +1,30 @@
-import { OutboundError, type OutboundResponse } from '../../core/outbound.ts'
+import { named, OutboundError, type OutboundResponse } from '../../core/outbound.ts'
 import { excerpt } from '../../lib/go/text.ts'
 
-/** Why a document could not be fetched. The message may repeat the beginning of the response. */
+type SourceErrorOptions = {
+  readonly withoutBody?: string
+  /** If the problem does not name it. */
+  readonly url?: string
+}
+
+/**
+ * Why a document could not be fetched, and from where, for the operator. The message may repeat the beginning of
+ * the response.
+ */
 export class SourceError extends Error {
   override readonly name: string = 'SourceError'
   /**
-   * The same without the response's body, for callers who write configurations: a configured URL must not
-   * become a way to read what it points to.
+   * The same without the response's body and the address, for callers who write configurations: they know the
+   * address, and it must not become a way to read what it points to.
    */
   readonly withoutBody: string
 
   constructor(
-    message: string,
-    { withoutBody = message, ...options }: ErrorOptions & { withoutBody?: string } = {},
+    problem: string,
+    { withoutBody = problem, url = '', ...options }: ErrorOptions & SourceErrorOptions = {},
   ) {
-    super(message, options)
+    const address = URL.parse(url)
+    super(address === null ? problem : `Get ${named(address)}: ${problem}`, options)
     this.withoutBody = withoutBody
   }
 }

@@ -69,7 +69,7 @@ export class SourceHistory {
       this.#isReachable = false
       this.#lastError = {
         time: clock.now(),
-        text: excerpt(error instanceof Error ? error.message : 'failed'),
+        text: excerpt(error instanceof Error ? error.message : 'failed', longestError),
       }
       onFetch(false)
       throw error
@@ -78,6 +78,9 @@ export class SourceHistory {
     }
   }
 }
+
+/** With the address. */
+const longestError = 1024
 
 /**
  * A `Date` header is truncated to whole seconds, so the difference is rounded up. The response is assumed to

@@ -58,10 +58,18 @@ describe('a refused login does not reveal the internal network to strangers', ()
         answer.writeHead(503, { 'content-type': 'text/html' }).end(inside),
       )
       const ill = await logInOnce()
-      await expectDiscreet(ill, await operatorReads(ill), /503 Service Unavailable .*10\.11\.12\.13/)
+      await expectDiscreet(
+        ill,
+        await operatorReads(ill),
+        /Get "http:\/\/127\.0\.0\.1:\d+\/keys": get keys failed: 503 Service Unavailable .*10\.11\.12\.13/,
+      )
       provider.routes.set('/keys', inside)
       const page = await logInOnce()
-      await expectDiscreet(page, await operatorReads(page), /failed to decode keys: .*Traceback/)
+      await expectDiscreet(
+        page,
+        await operatorReads(page),
+        /Get "http:\/\/127\.0\.0\.1:\d+\/keys": failed to decode keys: .*Traceback/,
+      )
       await provider.stop()
       const gone = await logInOnce()
       await expectDiscreet(
@@ -90,7 +98,7 @@ describe('a refused login does not reveal the internal network to strangers', ()
     await expectDiscreet(
       refused,
       await operatorVerdict(server.root, 'auth/jwt', refused),
-      /keyset configuration error: 500 .*10\.11\.12\.13/,
+      /keyset configuration error: Get "http:.*\/openid-configuration": 500 .*10\.11\.12\.13/,
     )
     const explained = await server.root.write('auth/jwt/explain', { role: 'ci', jwt: aToken() })
     expect(explained.body.data).toMatchObject({
@@ -116,14 +124,14 @@ describe('a refused login does not reveal the internal network to strangers', ()
     await expectDiscreet(
       begun,
       await operatorVerdict(server.root, 'auth/oidc', begun),
-      /unable to create provider: 500 .*10\.11\.12\.13/,
+      /unable to create provider: Get "http:.*\/openid-configuration": 500 .*10\.11\.12\.13/,
     )
     const returned = await callback(server.anonymous, { state: login.get('state'), code: 'c' })
     expect(returned.status).toBe(500)
     await expectDiscreet(
       returned,
       await operatorVerdict(server.root, 'auth/oidc', returned),
-      /unable to create provider: 500 .*10\.11\.12\.13/,
+      /unable to create provider: Get "http:.*\/openid-configuration": 500 .*10\.11\.12\.13/,
     )
   })
 
@@ -168,7 +176,7 @@ describe('a refused login does not reveal the internal network to strangers', ()
     await expectDiscreet(
       refused,
       await operatorVerdict(server.root, 'auth/oidc', refused),
-      /fetching keys oidc: .*500 .*10\.11\.12\.13/,
+      /fetching keys oidc: Get \\"http:.*\/jwks\\": .*500 .*10\.11\.12\.13/,
     )
   })
 

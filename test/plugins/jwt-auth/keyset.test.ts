@@ -252,10 +252,12 @@ describe('a JWKS URL', () => {
     provider.routes.set('/k', (answer) => answer.writeHead(500).end('oops'))
     expect(await verdict(keyset, a.sign({}))).toBe('ok')
     expect(await verdict(keyset, b.sign({}))).toBe(
-      `${fetching}get keys failed: 500 Internal Server Error oops`,
+      `${fetching}Get "${provider.url}/k": get keys failed: 500 Internal Server Error oops`,
     )
     provider.routes.set('/k', 'no json')
-    expect(await verdict(keyset, b.sign({}))).toMatch(`${fetching}failed to decode keys: `)
+    expect(await verdict(keyset, b.sign({}))).toMatch(
+      `${fetching}Get "${provider.url}/k": failed to decode keys: `,
+    )
     provider.routes.set('/k', jwksOf(b))
     expect(await verdict(keyset, b.sign({}))).toBe('ok')
     await provider.stop()
@@ -331,7 +333,7 @@ describe('a JWKS URL', () => {
       expect(await keyset.verify(aSigner().sign({}), client)).toMatchObject({
         reason: 'keys_unavailable',
         text: 'error verifying token: keys of the provider are unavailable',
-        cause: `${signing}fetching keys oidc: get keys failed: 404 Not Found no`,
+        cause: `${signing}fetching keys oidc: Get "${provider.url}/k": get keys failed: 404 Not Found no`,
       })
     }
     expect(provider.hits).toHaveLength(10)
@@ -452,7 +454,9 @@ describe('discovery', () => {
     const keyset = new DiscoveredProvider({ url: provider.url, caPem: '' }, aFixture().parts)
     const configuring = 'error configuring token validator: keyset configuration error: '
 
-    expect(await verdict(keyset, signer.sign({}))).toBe(`${configuring}404 Not Found: no`)
+    expect(await verdict(keyset, signer.sign({}))).toBe(
+      `${configuring}Get "${provider.url}/.well-known/openid-configuration": 404 Not Found: no`,
+    )
     provider.routes.set('/.well-known/openid-configuration', {
       ...documentOf(provider.url),
       issuer: 'https://evil.example',

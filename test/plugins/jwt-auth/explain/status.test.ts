@@ -1,7 +1,10 @@
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { OutboundClient } from '../../../../src/core/outbound.ts'
 import { discover } from '../../../../src/plugins/jwt-auth/discovery.ts'
-import { startProvider } from '../provider.ts'
+import { startTestServer } from '../../../support/start-server.ts'
+import { jwksOf, startProvider } from '../provider.ts'
+import { aSigner } from '../signer.ts'
 import { openLoginFixture, type LoginFixture } from './fixture.ts'
 
 describe('status', () => {
@@ -160,5 +163,57 @@ describe('status', () => {
     await fixture.login(mount, { jwt: await fixture.sign() })
 
     expect(await status(mount)).toMatchObject({ last_login_at: expect.stringMatching(/Z$/) })
+  })
+})
+
+describe('the address of a source that fails', () => {
+  test('is in failures, status and the log, also of one key set among several', async () => {
+    await using provider = await startProvider({ '/a': { keys: [] }, '/b': { keys: [] } })
+    const lines: Readonly<Record<string, unknown>>[] = []
+    const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) })
+    await using server = await startTestServer({ log })
+    const urls = ['a', 'b'].map((name) => `${provider.url}/${name}`)
+    await server.root.write('auth/jwt/config', { jwks_pairs: urls.map((jwks_url) => ({ jwks_url })) })
+    await server.root.write('auth/jwt/role/ci', { role_type: 'jwt', user_claim: 'sub', bound_subject: 'bob' })
+    const known = aSigner('ES256', { kid: 'known' })
+    const other = aSigner('ES256', { kid: 'other' })
+    provider.routes.set('/a', (answer) => answer.writeHead(503).end('down'))
+    provider.routes.set('/b', jwksOf(known))
+    const logIn = (jwt: string) => server.anonymous.write('auth/jwt/login', { role: 'ci', jwt })
+
+    const byId = await logIn(other.sign({ sub: 'bob' }))
+    const without = await logIn(other.sign({ sub: 'bob' }, { kid: undefined }))
+
+    const failed = `Get "${urls[0]}": get keys failed: 503 Service Unavailable down`
+    for (const [answer, reason] of [
+      [byId, 'key_unknown'],
+      [without, 'signature_invalid'],
+    ] as const) {
+      const id = String(answer.body.request_id)
+      const { data } = (await server.root.read(`auth/jwt/failures?request_id=${id}`)).body
+      expect(data?.['failures']?.['0']).toMatchObject({ reason, cause: expect.stringContaining(failed) })
+      expect(answer.text).not.toContain(provider.url)
+      const line = lines.find((one) => one['event'] === 'login_refused' && one['request_id'] === id)
+      expect(line).toMatchObject({ cause: expect.stringContaining(failed) })
+    }
+    const { data } = (await server.root.read('auth/jwt/status')).body
+    expect(data?.['sources']).toMatchObject([{ last_error: { text: failed } }, { last_error: null }])
+  })
+
+  test('names the key set, if discovery has found it', async () => {
+    await using provider = await startProvider()
+    provider.routes.set('/.well-known/openid-configuration', {
+      issuer: provider.url,
+      jwks_uri: `${provider.url}/keys?token=hush`,
+    })
+    await using server = await startTestServer()
+    await server.root.write('auth/jwt/config', { oidc_discovery_url: provider.url })
+
+    const { data } = (await server.root.read('auth/jwt/status?refresh=true')).body
+
+    expect(data?.['sources']?.['0']).toMatchObject({
+      url: provider.url,
+      last_error: { text: `Get "${provider.url}/keys": get keys failed: 404 Not Found no` },
+    })
   })
 })

@@ -63,7 +63,9 @@ describe('refusals in order', () => {
       {
         reason: 'provider_unreachable',
         check: 'provider',
-        cause: expect.stringMatching(/unable to create provider: 404 Not Found: no$/),
+        cause: expect.stringMatching(
+          /unable to create provider: Get "http:.*\/openid-configuration": 404 Not Found: no$/,
+        ),
       },
     ])
   })

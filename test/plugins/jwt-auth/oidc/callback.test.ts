@@ -305,7 +305,7 @@ describe('state, code and client nonce', () => {
     })
     expect(unreachable.status).toBe(500)
     expect(await operatorVerdict(server.root, 'auth/oidc', unreachable)).toBe(
-      '500 error getting provider for login operation: error creating provider with given values: NewProvider: unable to create provider: 404 Not Found: no',
+      `500 error getting provider for login operation: error creating provider with given values: NewProvider: unable to create provider: Get "${provider.web.url}/.well-known/openid-configuration": 404 Not Found: no`,
     )
   })
 })
@@ -571,7 +571,7 @@ describe('keys', () => {
     provider.web.routes.delete('/jwks')
     await configure(server, provider)
     expect(cause(await operatorVerdict(server.root, 'auth/oidc', await logIn(server, provider)))).toMatch(
-      /failed to verify signature: fetching keys oidc: get keys failed: 404 Not Found no: invalid jwks$/,
+      /failed to verify signature: fetching keys oidc: Get "http:\/\/127\.0\.0\.1:\d+\/jwks": get keys failed: 404 Not Found no: invalid jwks$/,
     )
   })
 })
