@@ -266,7 +266,7 @@ describe('starting', () => {
     const logs = join(folder, 'broken')
     const settings = {
       ...{ AUDIT_DIRS: logs, SEAL_KEY: '08'.repeat(32) },
-      STORAGE: `sqlite:${join(folder, 'broken-database', 'gatehouse.db')}`,
+      STORAGE: `sqlite:${join(folder, 'broken.db')}`,
     }
     await using first = await startTestServer({ settings })
     const { path } = await enableAuditFile(first.root, join(logs, 'audit.log'))
@@ -322,7 +322,7 @@ test('after sealing, no response leaves unrecorded, and the chain continues once
   await using sealed = await startTestServer({
     settings: {
       ...{ AUDIT_DIRS: join(folder, 'sealed'), SEAL_KEY: key },
-      STORAGE: `sqlite:${join(folder, 'database', 'sealed.db')}`,
+      STORAGE: `sqlite:${join(folder, 'sealed.db')}`,
     },
     plugins: [held.type],
   })
