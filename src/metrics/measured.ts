@@ -28,8 +28,8 @@ const shownFromStart: Partial<Record<keyof typeof counters, readonly Labels[]>> 
   tls_reloads_total: [{ outcome: 'loaded' }, { outcome: 'failed' }],
 }
 
-/** Every route has buckets of its own, so they are few. Other histograms show what takes long. */
-const routeBounds = [0.005, 0.05, 0.5]
+/** Each operation has buckets of its own, so they are few. Other histograms show what takes long. */
+const routeBounds = [0.05, 0.5]
 
 type HistogramInfo = Pick<MetricInfo, 'help' | 'labels'> & { readonly bounds: readonly number[] }
 
