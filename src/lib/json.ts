@@ -59,7 +59,7 @@ export function parseJson(bytes: Uint8Array, limits: JsonLimits): JsonValue {
   // a limit on values stops the parser early enough
   const isCounted = limits.maxMemory > 0 && !limits.maxValues && bytes.length > countedFrom
   if (isCounted && minimumSize(bytes) > limits.maxMemory) throw estimateExceeded()
-  const reader = new JsonReader(bytes, limits)
+  const reader = new JsonReader(bytes, limits, true)
   const value = reader.value()
   while (!reader.atEnd()) reader.value()
   return value
@@ -152,15 +152,18 @@ class JsonReader {
   readonly #limits: JsonLimits
   #at = 0
   readonly #maxValues: number
+  /** Whether numbers that a double cannot hold are refused: readers that calculate would take them for infinite. */
+  readonly #isBounded: boolean
   #values = 0
   #strings = 0
   #memory = 0
 
-  constructor(bytes: Uint8Array, limits: JsonLimits) {
+  constructor(bytes: Uint8Array, limits: JsonLimits, isBounded = false) {
     this.#bytes = Buffer.isBuffer(bytes)
       ? bytes
       : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     this.#limits = limits
+    this.#isBounded = isBounded
     this.#maxValues = limits.maxValues || Number.POSITIVE_INFINITY
   }
 
@@ -303,7 +306,12 @@ class JsonReader {
       this.#digits('in exponent of numeric literal')
     }
     this.#count(this.#at - start)
-    return JSON.rawJSON(this.#bytes.toString('latin1', start, this.#at))
+    const text = this.#bytes.toString('latin1', start, this.#at)
+    if (this.#isBounded && !Number.isFinite(Number(text)))
+      throw new JsonSyntaxError(
+        `json: cannot unmarshal number ${text.slice(0, 32)} into Go value of type float64`,
+      )
+    return JSON.rawJSON(text)
   }
 
   #digits(where: string): void {

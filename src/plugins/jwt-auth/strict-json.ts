@@ -22,9 +22,8 @@ const needsCare = /\d{16}|\\u[dD][89a-fA-F]/
 
 /**
  * Parses a JSON object; null for the text `null`; undefined for anything else, for a duplicate member name in
- * any object, for nesting deeper than 128, and for more than 30,000 values or 5,000 members. Integers beyond 2^53 become
- * bigints, and such fractions their integer part (with more than 400 digits they stay infinite, which equals
- * nothing), so that two different numbers never compare equal. Lone surrogates become U+FFFD, as they would
+ * any object, for nesting deeper than 128, for more than 30,000 values or 5,000 members, and for a number beyond a
+ * double. Integers beyond 2^53 become bigints, and such fractions their integer part, so that two different numbers never compare equal. Lone surrogates become U+FFFD, as they would
  * on their way to storage. Time and memory grow linearly with the text.
  */
 export function parseStrictObject(text: string): StrictObject | null | undefined {
@@ -46,7 +45,7 @@ const isPlainObject = (value: unknown): value is StrictObject =>
 function carefully(_name: string, value: unknown, context: { source?: string }): unknown {
   if (typeof value === 'string') return value.toWellFormed()
   if (typeof value !== 'number' || Number.isSafeInteger(value) || context.source === undefined) return value
-  const [, whole, fraction] = /^(-?\d{1,400})(\.\d+)?$/.exec(context.source) ?? []
+  const [, whole, fraction] = /^(-?\d{1,309})(\.\d+)?$/.exec(context.source) ?? []
   // digits after the point exceed a number's precision
   return whole !== undefined && (fraction === undefined || Math.abs(value) > Number.MAX_SAFE_INTEGER)
     ? BigInt(whole)
@@ -96,14 +95,20 @@ function endOfString(text: string, at: number): number {
   return text.length
 }
 
-/** The number of members of all objects in the value. */
-function countMembers(value: StrictObject): number {
+const isInfinite = (value: unknown): boolean =>
+  (typeof value === 'number' || typeof value === 'bigint') && !Number.isFinite(Number(value))
+
+/** The number of members of all objects in the value; undefined if a number in it is beyond a double. */
+function countMembers(value: StrictObject): number | undefined {
   let members = 0
   const waiting: object[] = [value]
   for (let container = waiting.pop(); container !== undefined; container = waiting.pop()) {
     const values: unknown[] = Array.isArray(container) ? container : Object.values(container)
     if (values !== container) members += values.length
-    for (const item of values) if (typeof item === 'object' && item !== null) waiting.push(item)
+    for (const item of values) {
+      if (typeof item === 'object' && item !== null) waiting.push(item)
+      else if (isInfinite(item)) return undefined
+    }
   }
   return members
 }

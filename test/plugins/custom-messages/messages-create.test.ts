@@ -443,7 +443,7 @@ describe('creating a message: accepted', () => {
   })
 
   test('options keep every value, numbers their text', async () => {
-    const options = '{"a":{"b":[1,2.50,null,1e400]},"__proto__":{"x":true}}'
+    const options = '{"a":{"b":[1,2.50,null,1e300]},"__proto__":{"x":true}}'
     const raw = JSON.stringify(plain).replace(/}$/, `,"options":${options}}`)
 
     const created = await fixture.root.write(messagesPath, undefined, { raw })

