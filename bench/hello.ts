@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { parseArgs } from 'node:util'
-import { createListServer } from '../src/http/list-verb.ts'
+import { createListServer } from '../src/http/wire/list-verb.ts'
 
 /**
  * The lowest possible cost of a response, with Node's HTTP server or, with `--any-verb`, ours.

@@ -23,7 +23,7 @@ const toBrotli = promisify(brotliCompress)
 type BuiltFile = { readonly name: string; readonly content: Buffer }
 
 /**
- * Builds the web UI into `dist/ui`, with what src/http/web-ui.ts needs to serve it: a compressed form of each file
+ * Builds the web UI into `dist/ui`, with what src/http/document/web-ui.ts needs to serve it: a compressed form of each file
  * and a list. Does nothing if its sources are unchanged.
  */
 export async function buildUi(): Promise<void> {

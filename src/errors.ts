@@ -1,4 +1,4 @@
-/** Why a request failed. Only `http/error-reply.ts` maps kinds to HTTP statuses. */
+/** Why a request failed. Only `http/exchange/error-reply.ts` maps kinds to HTTP statuses. */
 export type ErrorKind =
   | 'invalid'
   | 'denied'

@@ -1,4 +1,4 @@
-import type { RefusedConnection } from './http/tls-sockets.ts'
+import type { RefusedConnection } from './http/wire/tls-sockets.ts'
 import { countedAddress } from './lib/address.ts'
 import { Buckets } from './lib/buckets.ts'
 import type { Clock } from './lib/clock.ts'

@@ -10,7 +10,7 @@ import { raiseSealEpoch, readSealEpoch, sealEpochKey } from './core/seal/seal-ep
 import { ShareProgress } from './core/seal/share-progress.ts'
 import { refuse, ServiceError, StartError } from './errors.ts'
 import type { Http } from './http/http.ts'
-import { needsNoStorage } from './http/mount-router.ts'
+import { needsNoStorage } from './http/exchange/mount-router.ts'
 import type { Clock } from './lib/clock.ts'
 import { KeyedMutex } from './lib/keyed-mutex.ts'
 import type { Random } from './lib/random.ts'

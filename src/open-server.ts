@@ -3,8 +3,13 @@ import type { Core } from './core/core.ts'
 import { MountTypeRegistry } from './core/mounts/mount-type-registry.ts'
 import { type Http, openHttp } from './http/http.ts'
 import { type HttpBase, httpParts } from './http/http-parts.ts'
-import type { ApiDocument } from './http/openapi.ts'
-import { openPlugins, type Plugin, type PluginDefinition, type RegisterMountTypes } from './http/plugin.ts'
+import type { ApiDocument } from './http/document/openapi.ts'
+import {
+  openPlugins,
+  type Plugin,
+  type PluginDefinition,
+  type RegisterMountTypes,
+} from './http/resource/plugin.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { coreGauges } from './server-gauges.ts'
 

@@ -1,10 +1,10 @@
 import { type Config, type Reloadable, tlsSettings } from './config.ts'
 import { StartError } from './errors.ts'
-import { CommonHeaders } from './http/common-headers.ts'
-import { CustomHeadersError, readCustomHeaders } from './http/custom-headers.ts'
-import { TlsFileError, type TlsSettings } from './http/tls-files.ts'
-import { TlsIdentity } from './http/tls-identity.ts'
-import type { TlsParts } from './http/web-server.ts'
+import { CommonHeaders } from './http/exchange/common-headers.ts'
+import { CustomHeadersError, readCustomHeaders } from './http/exchange/custom-headers.ts'
+import { TlsFileError, type TlsSettings } from './http/wire/tls-files.ts'
+import { TlsIdentity } from './http/wire/tls-identity.ts'
+import type { TlsParts } from './http/wire/web-server.ts'
 import type { Clock } from './lib/clock.ts'
 import { handshakeLog } from './handshake-log.ts'
 import type { Log } from './log.ts'
@@ -48,7 +48,7 @@ async function openTls(config: Config, { log, clock, metrics }: Given): Promise<
   const settings = tlsSettings(config)
   if (settings === undefined) return undefined
   const identity = await TlsIdentity.read(settings)
-  const http2 = config.http2 ? (await import('./http/http2-sessions.ts')).Http2Sessions : undefined
+  const http2 = config.http2 ? (await import('./http/wire/http2-sessions.ts')).Http2Sessions : undefined
   const logRefusal = handshakeLog(log, clock)
   return {
     ...{ identity, http2 },

@@ -1,5 +1,5 @@
 import type { Core } from './core/core.ts'
-import type { Plugin } from './http/plugin.ts'
+import type { Plugin } from './http/resource/plugin.ts'
 import { type Clock, MachineClock } from './lib/clock.ts'
 import { timeMilliseconds } from './lib/time.ts'
 import { droppedLines, type Log } from './log.ts'

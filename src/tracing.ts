@@ -28,7 +28,7 @@ import {
 } from '@opentelemetry/sdk-trace'
 import type { TracingSettings } from './config.ts'
 import type { OutboundTrace } from './core/outbound.ts'
-import type { RequestSpan, RequestTracing } from './http/request-span.ts'
+import type { RequestSpan, RequestTracing } from './http/exchange/request-span.ts'
 import type { Log } from './log.ts'
 
 /** How long a stop waits for spans that are not sent yet. */

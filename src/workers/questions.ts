@@ -1,6 +1,6 @@
 import type { Config, Reloadable } from '../config.ts'
 import type { StartError } from '../errors.ts'
-import type { SharedDoors } from '../http/shared-addresses.ts'
+import type { SharedDoors } from '../http/wire/shared-addresses.ts'
 import type { MetricFamily } from '../metrics/metric-families.ts'
 
 /** What a worker needs to start. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ChunkWalk } from '../../src/http/chunk-walk.ts'
+import { ChunkWalk } from '../../src/http/wire/chunk-walk.ts'
 
 const walked = (...parts: string[]) => {
   const walk = new ChunkWalk()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { fail, refuse } from '../../src/errors.ts'
-import { errorReply } from '../../src/http/error-reply.ts'
+import { errorReply } from '../../src/http/exchange/error-reply.ts'
 
 test.each([
   { name: 'what may pass says when', error: fail('overloaded', 'x'), retryAfter: '1' },

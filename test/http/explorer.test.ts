@@ -1,8 +1,8 @@
 import sensible from '@fastify/sensible'
 import { fastify } from 'fastify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { explorerResource } from '../../src/http/explorer.ts'
-import type { NodeExchange } from '../../src/http/node-resource.ts'
+import { explorerResource } from '../../src/http/document/explorer.ts'
+import type { NodeExchange } from '../../src/http/resource/node-resource.ts'
 import { productVersion } from '../support/product-version.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 

@@ -4,8 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import Fastify from 'fastify'
 import { describe, expect, test } from 'vitest'
-import { Connections, noLimits } from '../../src/http/connections.ts'
-import { createListServer } from '../../src/http/list-verb.ts'
+import { Connections, noLimits } from '../../src/http/wire/connections.ts'
+import { createListServer } from '../../src/http/wire/list-verb.ts'
 import { type Answer, chunked, echo, head, listen, type Seen, seenIn, WireServer } from './wire.ts'
 
 const seen = (method: string, url: string, body = ''): Seen => ({ method, url, body })

@@ -1,4 +1,4 @@
-import { reasonOf } from '../../src/http/listen-address.ts'
+import { reasonOf } from '../../src/http/wire/listen-address.ts'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, connect } from 'node:net'

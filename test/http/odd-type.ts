@@ -1,6 +1,6 @@
 import { refuse } from '../../src/errors.ts'
-import type { PluginDefinition } from '../../src/http/plugin.ts'
-import { resource } from '../../src/http/resource.ts'
+import type { PluginDefinition } from '../../src/http/resource/plugin.ts'
+import { resource } from '../../src/http/resource/resource.ts'
 
 /**
  * A mount type whose reads wait, fail, and respond in unusual ways; `gate` holds those of `wait` and

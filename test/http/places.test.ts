@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { Places } from '../../src/http/places.ts'
+import { Places } from '../../src/http/exchange/places.ts'
 
 const long = 60_000
 const stays = () => {}

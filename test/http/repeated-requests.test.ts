@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ListServerOptions } from '../../src/http/list-verb.ts'
+import type { ListServerOptions } from '../../src/http/wire/list-verb.ts'
 import { collect } from '../support/collect.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'

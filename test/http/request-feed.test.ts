@@ -1,9 +1,9 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { CommonHeaders } from '../../src/http/common-headers.ts'
-import { checkParser } from '../../src/http/parser-check.ts'
-import { RequestFeed } from '../../src/http/request-feed.ts'
+import { CommonHeaders } from '../../src/http/exchange/common-headers.ts'
+import { checkParser } from '../../src/http/wire/parser-check.ts'
+import { RequestFeed } from '../../src/http/wire/request-feed.ts'
 
 /**
  * A feed with a parser that the test implements: it gets the feed, a function that reports a request, and the

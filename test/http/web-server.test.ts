@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { expect, test } from 'vitest'
-import { WebServer } from '../../src/http/web-server.ts'
+import { WebServer } from '../../src/http/wire/web-server.ts'
 import { head } from './wire.ts'
 
 test('a server that closes lets its clients take their responses, and closes their connections then', async () => {

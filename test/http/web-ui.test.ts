@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { pathToFileURL } from 'node:url'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { WebUi } from '../../src/http/web-ui.ts'
+import { WebUi } from '../../src/http/document/web-ui.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 

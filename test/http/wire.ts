@@ -2,7 +2,7 @@ import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { connect } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createListServer, type ListServerOptions } from '../../src/http/list-verb.ts'
+import { createListServer, type ListServerOptions } from '../../src/http/wire/list-verb.ts'
 
 /** One response as received, with header names in lower case. */
 export type Answer = { status: number; headers: Record<string, string>; body: string }

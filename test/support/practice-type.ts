@@ -5,8 +5,8 @@ import type { Lease } from '../../src/core/leases/lease.ts'
 import type { LeaseBackend } from '../../src/core/leases/lease-backend.ts'
 import type { Mount } from '../../src/core/mounts/mount.ts'
 import { fail, refuse } from '../../src/errors.ts'
-import type { PluginDefinition } from '../../src/http/plugin.ts'
-import { type Reply, resource } from '../../src/http/resource.ts'
+import type { PluginDefinition } from '../../src/http/resource/plugin.ts'
+import { type Reply, resource } from '../../src/http/resource/resource.ts'
 import { durationField, stringField } from '../../src/lib/fields.ts'
 
 /** What a role grants; durations in seconds, 0 for the mount's. */

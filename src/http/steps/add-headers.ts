@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyReply, onSendAsyncHookHandler } from 'fastify'
-import { answerIsMade, type Call, callOf } from '../call.ts'
-import type { Capacity } from '../capacity.ts'
-import type { CommonHeaders } from '../common-headers.ts'
-import { forgetHead } from '../request-headers.ts'
+import { answerIsMade, type Call, callOf } from '../exchange/call.ts'
+import type { Capacity } from '../exchange/capacity.ts'
+import type { CommonHeaders } from '../exchange/common-headers.ts'
+import { forgetHead } from '../exchange/request-headers.ts'
 import { bytesOf, type Payload } from './answer.ts'
 
 export type HeadersParts = {

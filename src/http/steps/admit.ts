@@ -1,5 +1,5 @@
 import type { preValidationAsyncHookHandler } from 'fastify'
-import { callOf } from '../call.ts'
+import { callOf } from '../exchange/call.ts'
 import { endpointOf } from './endpoint.ts'
 import type { AuditParts } from './record-request.ts'
 

@@ -1,6 +1,6 @@
 import type { onSendHookHandler } from 'fastify'
-import { callOf } from '../call.ts'
-import type { RateLimits } from '../rate-limits.ts'
+import { callOf } from '../exchange/call.ts'
+import type { RateLimits } from '../exchange/rate-limits.ts'
 
 /** Counts a login that was refused, before its client can try again. docs/limits.md */
 export const countRefusedLogin =

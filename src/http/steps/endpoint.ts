@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
-import { routeTemplate } from '../access-log.ts'
-import { type Call, callOf } from '../call.ts'
-import { noRoute } from '../mount-router.ts'
+import { routeTemplate } from '../exchange/access-log.ts'
+import { type Call, callOf } from '../exchange/call.ts'
+import { noRoute } from '../exchange/mount-router.ts'
 
 /** What the steps of a request need to know about its route: the `config` of each route. */
 export type Endpoint = {

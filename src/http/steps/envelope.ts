@@ -1,6 +1,6 @@
 import type { FastifyReply, preSerializationHookHandler } from 'fastify'
-import { callOf } from '../call.ts'
-import { envelope, type Reply } from '../envelope.ts'
+import { callOf } from '../exchange/call.ts'
+import { envelope, type Reply } from '../exchange/envelope.ts'
 import type { Payload } from './answer.ts'
 
 /** A response in its envelope, as text. */

@@ -1,6 +1,6 @@
 import type { onSendHookHandler } from 'fastify'
-import { callOf } from '../call.ts'
-import type { Capacity } from '../capacity.ts'
+import { callOf } from '../exchange/call.ts'
+import type { Capacity } from '../exchange/capacity.ts'
 import { bytesOf, type Payload } from './answer.ts'
 
 /** Counts the bytes of every response until its client has received them. docs/limits.md#overload */

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { callOf } from '../call.ts'
-import type { Capacity } from '../capacity.ts'
+import { callOf } from '../exchange/call.ts'
+import type { Capacity } from '../exchange/capacity.ts'
 import { endpointOf } from './endpoint.ts'
 import type { AuditParts } from './record-request.ts'
 

@@ -1,5 +1,5 @@
 import type { onSendAsyncHookHandler } from 'fastify'
-import { callOf } from '../call.ts'
+import { callOf } from '../exchange/call.ts'
 import type { AuditParts } from './record-request.ts'
 
 /** Records the response of a handler: nothing is sent before. docs/contract/audit.md#what-is-logged */

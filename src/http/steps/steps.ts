@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Host } from '../answer.ts'
+import type { Host } from '../resource/answer.ts'
 import { addHeaders, type HeadersParts } from './add-headers.ts'
 import { admit } from './admit.ts'
 import { begin, type BeginParts } from './begin.ts'
@@ -13,7 +13,7 @@ import { recordResponse } from './record-response.ts'
 import { refuse, type RefusalParts } from './refuse.ts'
 import { type HeadParts, settleHead } from './settle-head.ts'
 import { type PlaceParts, takePlace } from './take-place.ts'
-import type { RateLimits } from '../rate-limits.ts'
+import type { RateLimits } from '../exchange/rate-limits.ts'
 import { wrap } from './wrap.ts'
 
 export type StepParts = BeginParts &

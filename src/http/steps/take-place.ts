@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { preValidationAsyncHookHandler } from 'fastify'
 import { refuse } from '../../errors.ts'
-import { announcesBody } from '../body-reader.ts'
-import { type Call, callOf } from '../call.ts'
-import type { Capacity } from '../capacity.ts'
-import type { RateLimits } from '../rate-limits.ts'
+import { announcesBody } from '../exchange/body-reader.ts'
+import { type Call, callOf } from '../exchange/call.ts'
+import type { Capacity } from '../exchange/capacity.ts'
+import type { RateLimits } from '../exchange/rate-limits.ts'
 import { type Endpoint, endpointOf } from './endpoint.ts'
 
 export type PlaceParts = {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { onSendAsyncHookHandler } from 'fastify'
-import { callOf } from '../call.ts'
-import { type Host, wrappedText } from '../answer.ts'
+import { callOf } from '../exchange/call.ts'
+import { type Host, wrappedText } from '../resource/answer.ts'
 import { type Payload, removeOwnHeaders } from './answer.ts'
 
 /** Stores a response that its client wants wrapped, and sends a wrapping token instead. docs/contract/wrapping.md#wrapping */

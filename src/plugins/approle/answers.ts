@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { DocumentedAnswer } from '../../http/resource.ts'
+import type { DocumentedAnswer } from '../../http/resource/resource.ts'
 import { roleFields } from './role.ts'
 
 const text = z.string()

@@ -1,7 +1,7 @@
 import { Periodic } from '../../core/background.ts'
 import { type LoginReportParts, LoginReports } from '../../core/tokens/login-reports.ts'
 import { lookalikeReports, type LookalikeReportParts } from '../../core/tokens/lookalike-reports.ts'
-import type { PluginDefinition } from '../../http/plugin.ts'
+import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import { fieldResources } from './field-resources.ts'
 import { loginResource } from './login-resource.ts'
 import { ApproleMethod } from './method.ts'

@@ -1,4 +1,4 @@
-import type { MountGauge } from '../../http/plugin.ts'
+import type { MountGauge } from '../../http/resource/plugin.ts'
 import type { CloudEngine } from './engine.ts'
 
 const staticGauges = [

@@ -1,5 +1,5 @@
 import type { Core } from '../../core/core.ts'
-import type { PluginDefinition } from '../../http/plugin.ts'
+import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import type { OperatorSettings } from './config/effective-settings.ts'
 import { CloudEngine, type CloudEngineParts } from './engine.ts'
 import { cloudGauges } from './gauges.ts'

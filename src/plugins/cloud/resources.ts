@@ -1,4 +1,4 @@
-import type { Resource } from '../../http/resource.ts'
+import type { Resource } from '../../http/resource/resource.ts'
 import { configResources } from './config/config-resources.ts'
 import { credentialResources } from './credentials/credential-resources.ts'
 import type { CloudEngine } from './engine.ts'

@@ -1,5 +1,5 @@
 import { LongLists } from '../../core/long-lists.ts'
-import type { PluginDefinition } from '../../http/plugin.ts'
+import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import { cubbyholeResources } from './resources.ts'
 
 /** The fixed mount `cubbyhole/`. docs/contract/wrapping.md#cubbyhole */

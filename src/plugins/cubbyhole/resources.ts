@@ -7,7 +7,7 @@ import type { TokenStore } from '../../core/tokens/token-store.ts'
 import type { Cubbyhole, Cubbyholes } from '../../core/wrapping/cubbyholes.ts'
 import { isWrapping } from '../../core/wrapping/wrapper.ts'
 import { refuse } from '../../errors.ts'
-import { type Exchange, limitOf, type Resource, resource } from '../../http/resource.ts'
+import { type Exchange, limitOf, type Resource, resource } from '../../http/resource/resource.ts'
 
 export type CubbyholeParts = {
   readonly cubbyholes: Cubbyholes

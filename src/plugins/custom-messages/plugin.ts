@@ -1,5 +1,5 @@
 import { Waits } from '../../core/waits.ts'
-import type { PluginDefinition } from '../../http/plugin.ts'
+import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import { frontEndResources } from './front-end-routes.ts'
 import { messageResources } from './message-routes.ts'
 import { MessageStore } from './message-store.ts'

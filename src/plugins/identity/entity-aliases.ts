@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { deleteAlias, putAlias } from '../../core/identity/alias-changes.ts'
 import { aliasesOf } from '../../core/identity/entity-lists.ts'
-import { type Reply, type Resource, resource } from '../../http/resource.ts'
+import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { kvField, stringField } from '../../lib/fields.ts'
 import { atMost } from '../../lib/async-iterables.ts'
 import { aliasListOutput, aliasOutput, writtenAlias } from './alias-output.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Reply, type Resource, resource } from '../../http/resource.ts'
+import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 import { atMost } from '../../lib/async-iterables.ts'
 import { aliasListOutput, aliasOutput, writtenAlias } from './alias-output.ts'

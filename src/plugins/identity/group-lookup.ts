@@ -1,5 +1,5 @@
 import type { Group } from '../../core/identity/group.ts'
-import { type Resource, resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource/resource.ts'
 import { examples } from './examples.ts'
 import { type GroupPluginParts, groupOutput, groupReply } from './groups.ts'
 import { lookupInput, lookUp } from './lookup.ts'

@@ -1,5 +1,5 @@
 import type { ListRange } from '../../core/identity/entity-lists.ts'
-import { limitOf } from '../../http/resource.ts'
+import { limitOf } from '../../http/resource/resource.ts'
 import type { JsonValue } from '../../lib/json.ts'
 
 /** The requested range of a list. docs/contract/http.md#verbs-and-paths */

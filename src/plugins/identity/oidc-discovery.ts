@@ -3,7 +3,13 @@ import { keysUrl } from '../../core/identity-tokens/issuer-url.ts'
 import type { KeySet } from '../../core/identity-tokens/published-keys.ts'
 import { signingAlgorithms } from '../../core/identity-tokens/signing-key.ts'
 import { causeList, fail } from '../../errors.ts'
-import { type Exchange, type Reply, type Resource, resource, unknownPaths } from '../../http/resource.ts'
+import {
+  type Exchange,
+  type Reply,
+  type Resource,
+  resource,
+  unknownPaths,
+} from '../../http/resource/resource.ts'
 import { examples } from './examples.ts'
 import { type IdentityTokenParts, issuerMountOf } from './oidc-place.ts'
 

@@ -1,7 +1,7 @@
 import type { IdentityTokens } from '../../core/identity-tokens/identity-tokens.ts'
 import type { IssuerMount } from '../../core/identity-tokens/issuer-url.ts'
 import type { MountTokens } from '../../core/identity-tokens/mount-tokens.ts'
-import type { Exchange } from '../../http/resource.ts'
+import type { Exchange } from '../../http/resource/resource.ts'
 
 export type IdentityTokenParts = {
   readonly identityTokens: IdentityTokens

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Resource, resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 import { examples } from './examples.ts'
 import { discoveryResources } from './oidc-discovery.ts'

@@ -1,5 +1,5 @@
 import { IdentityTidy } from '../../core/identity/identity-tidy.ts'
-import type { PluginDefinition } from '../../http/plugin.ts'
+import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import { identityResources } from './resources.ts'
 import { fixedPaths } from '../../core/mounts/mount-path.ts'
 

@@ -1,4 +1,4 @@
-import type { Resource } from '../../http/resource.ts'
+import type { Resource } from '../../http/resource/resource.ts'
 import { type EntityParts, entityResources } from './entities.ts'
 import { entityAliasResources } from './entity-aliases.ts'
 import { groupAliasResources } from './group-aliases.ts'

@@ -2,7 +2,7 @@ import type { IdentityStore } from '../../core/identity/identity-store.ts'
 import type { EntityCutOffs } from '../../core/tokens/entity-cut-offs.ts'
 import type { TokenTidy } from '../../core/tokens/token-tidy.ts'
 import { refuse } from '../../errors.ts'
-import { type Resource, resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource/resource.ts'
 
 export type RevokeTokensParts = {
   readonly identities: IdentityStore

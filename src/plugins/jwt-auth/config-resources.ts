@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Resource, resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource/resource.ts'
 import { answers } from './answers.ts'
 import { configFields, shownConfig } from './jwt-config.ts'
 import type { JwtMethod } from './method.ts'

@@ -1,4 +1,4 @@
-import type { MountGauge } from '../../http/plugin.ts'
+import type { MountGauge } from '../../http/resource/plugin.ts'
 import type { JwtMethod } from './method.ts'
 
 /** docs/monitoring.md#metrics */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { loginPlace, type Resource, resource } from '../../http/resource.ts'
+import { loginPlace, type Resource, resource } from '../../http/resource/resource.ts'
 import { lowerStringField, stringField } from '../../lib/fields.ts'
 import { newAttempt } from './attempt.ts'
 import type { LoginReports } from './explain/login-reports.ts'

@@ -1,7 +1,7 @@
 import { Periodic } from '../../core/background.ts'
 import { issueLogin, planLogin } from '../../core/tokens/issue-login.ts'
 import { lookalikeReports } from '../../core/tokens/lookalike-reports.ts'
-import type { PluginDefinition } from '../../http/plugin.ts'
+import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import type { LoginCounter } from './explain/login-reports.ts'
 import { jwtGauges } from './gauges.ts'
 import { JwtMethod } from './method.ts'

@@ -1,5 +1,5 @@
 import type { LoginPlan, LoginRequest } from '../../core/tokens/issue-login.ts'
-import type { Resource } from '../../http/resource.ts'
+import type { Resource } from '../../http/resource/resource.ts'
 import type { LogLine } from '../../lib/log-fields.ts'
 import { configResources } from './config-resources.ts'
 import { type LoginCounter, LoginReports } from './explain/login-reports.ts'

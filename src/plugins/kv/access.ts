@@ -1,6 +1,6 @@
 import { fail } from '../../errors.ts'
 import type { AclOperation } from '../../core/policies/acl.ts'
-import type { Exchange } from '../../http/resource.ts'
+import type { Exchange } from '../../http/resource/resource.ts'
 import type { JsonObject } from '../../lib/json.ts'
 
 /** A right to change a key, by whether it exists. */

@@ -1,5 +1,5 @@
 import { clientIdOf } from '../../core/tokens/client-id.ts'
-import type { Exchange } from '../../http/resource.ts'
+import type { Exchange } from '../../http/resource/resource.ts'
 import type { Actor } from './key-record.ts'
 
 /** The caller, as metadata shows who has done something. */

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../errors.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
-import type { Reply, Resource } from '../../http/resource.ts'
+import type { Reply, Resource } from '../../http/resource/resource.ts'
 
 /** An operation on secrets that has ended. */
 export type KvOperation = { readonly operation: string; readonly result: string }

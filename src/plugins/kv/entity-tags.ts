@@ -1,5 +1,5 @@
 import { refuse } from '../../errors.ts'
-import type { Exchange } from '../../http/resource.ts'
+import type { Exchange } from '../../http/resource/resource.ts'
 import { requiresTag } from '../../lib/entity-tag.ts'
 import type { Head } from './key-record.ts'
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { View } from '../../core/barrier/view.ts'
 import { CachedCount } from '../../core/cached-count.ts'
-import type { MountGauge } from '../../http/plugin.ts'
+import type { MountGauge } from '../../http/resource/plugin.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { firstPrefixes } from './first-entries.ts'
 import { barePrefix, headPrefix, versionPrefix } from './key-draft.ts'

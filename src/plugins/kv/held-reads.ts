@@ -4,7 +4,7 @@ import type { MountStore } from '../../core/mounts/mount-store.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import type { Waits } from '../../core/waits.ts'
 import { fail, refuse } from '../../errors.ts'
-import type { Exchange } from '../../http/resource.ts'
+import type { Exchange } from '../../http/resource/resource.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { plainReadings } from './access.ts'
 

@@ -1,4 +1,4 @@
-import type { Reply } from '../../http/resource.ts'
+import type { Reply } from '../../http/resource/resource.ts'
 
 /** 404 with what is known of something that is deleted. */
 export const missing = (data: object | null, warnings: readonly string[] = []): Reply => ({

@@ -1,6 +1,6 @@
 import { everyValue } from '../../core/audit/hashing.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
-import { type Resource, resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource/resource.ts'
 import type { KvMounts } from './kv-mounts.ts'
 import { missing } from './missing.ts'
 

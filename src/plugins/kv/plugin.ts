@@ -1,6 +1,6 @@
 import type { Core } from '../../core/core.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
-import type { PluginDefinition } from '../../http/plugin.ts'
+import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import { Waits } from '../../core/waits.ts'
 import { counted, type KvOperation } from './counted.ts'
 import { dataResources } from './data-resources.ts'

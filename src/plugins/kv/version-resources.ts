@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { refuse } from '../../errors.ts'
-import { type Exchange, type Resource, resource } from '../../http/resource.ts'
+import { type Exchange, type Resource, resource } from '../../http/resource/resource.ts'
 import { intListField } from '../../lib/fields.ts'
 import { inTurns, type Steps } from '../../lib/in-turns.ts'
 import { actorOf } from './actor.ts'

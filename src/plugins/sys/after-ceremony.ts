@@ -3,7 +3,7 @@ import type { Ceremonies } from '../../core/seal/ceremonies.ts'
 import { xor } from '../../core/seal/generate-root.ts'
 import type { Rekey } from '../../core/seal/rekey.ts'
 import { refuse } from '../../errors.ts'
-import { type Resource, resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 import { ceremonyAnswers } from './ceremony-answers.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { DocumentedAnswer } from '../../http/resource.ts'
+import type { DocumentedAnswer } from '../../http/resource/resource.ts'
 
 /** Schemas and examples of the responses of `sys/…`, for the OpenAPI document. docs/contract/mounts.md */
 

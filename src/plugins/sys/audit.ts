@@ -4,7 +4,7 @@ import type { AuditedHeaders } from '../../core/audit/audited-headers.ts'
 import type { AuditChainKeys } from '../../core/audit/chain-keys.ts'
 import type { DeviceDescription } from '../../core/audit/device-rules.ts'
 import { refuse } from '../../errors.ts'
-import { type Resource, resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource/resource.ts'
 import { boolField, kvField, stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go/text.ts'
 

@@ -11,7 +11,7 @@ import {
   type NodeResource,
   type NodeSpec,
   nodeResource,
-} from '../../http/node-resource.ts'
+} from '../../http/resource/node-resource.ts'
 import type { JsonLimits } from '../../lib/json.ts'
 import { ceremonyAnswers } from './ceremony-answers.ts'
 import { checkSudo } from './node-access.ts'

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type CorsSettings, listedHeaders } from '../../core/cors/cors-settings.ts'
 import type { CorsStore } from '../../core/cors/cors-store.ts'
 import { fail, refuse } from '../../errors.ts'
-import { type Resource, resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource/resource.ts'
 import { boolField, commaListField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go/text.ts'
 

@@ -1,6 +1,6 @@
 import type { StoredCounts } from '../../core/stored-counts.ts'
 import { refuse } from '../../errors.ts'
-import { type Resource, resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource/resource.ts'
 import { answers } from './answers.ts'
 
 export type CounterParts = { readonly counts: StoredCounts }

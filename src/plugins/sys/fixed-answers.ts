@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Resource, resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource/resource.ts'
 
 /** What `sys/config/state/sanitized` shows of the settings: nothing that is secret. */
 type ShownSettings = Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-import { type Resource, resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource/resource.ts'
 import { formatTime } from '../../lib/time.ts'
 import type { ServerList } from '../../core/server-list.ts'
 import { answers } from './answers.ts'

@@ -1,5 +1,5 @@
-import type { RequestInProgress, Resource } from '../../http/resource.ts'
-import { resource } from '../../http/resource.ts'
+import type { RequestInProgress, Resource } from '../../http/resource/resource.ts'
+import { resource } from '../../http/resource/resource.ts'
 import { formatTime } from '../../lib/time.ts'
 import { answers } from './answers.ts'
 

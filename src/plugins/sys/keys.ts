@@ -1,5 +1,5 @@
 import type { Barrier } from '../../core/barrier/barrier.ts'
-import { type Resource, resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource/resource.ts'
 import { z } from 'zod'
 import { defaultKeyLimits } from '../../core/barrier/keyring.ts'
 import type { RotationRules } from '../../core/barrier/keyring-record.ts'

@@ -4,7 +4,14 @@ import type { Mount } from '../../core/mounts/mount.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import { refuse } from '../../errors.ts'
 import { listedNames, type LongLists } from '../../core/long-lists.ts'
-import { type Call, followsField, limitOf, type Reply, type Resource, resource } from '../../http/resource.ts'
+import {
+  type Call,
+  followsField,
+  limitOf,
+  type Reply,
+  type Resource,
+  resource,
+} from '../../http/resource/resource.ts'
 import { boolField, durationField, stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go/text.ts'
 import type { JsonValue } from '../../lib/json.ts'

@@ -4,7 +4,7 @@ import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
-import { namespaceOf, type Resource, resource } from '../../http/resource.ts'
+import { namespaceOf, type Resource, resource } from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 
 export type LockedUserParts = {

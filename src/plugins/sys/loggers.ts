@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { refuse } from '../../errors.ts'
-import { type Resource, resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go/text.ts'
 import { answers } from './answers.ts'

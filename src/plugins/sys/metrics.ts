@@ -1,6 +1,11 @@
 import { z } from 'zod'
-import type { Call } from '../../http/resource.ts'
-import { jsonAnswer, type NodeExchange, type NodeResource, nodeResource } from '../../http/node-resource.ts'
+import type { Call } from '../../http/resource/resource.ts'
+import {
+  jsonAnswer,
+  type NodeExchange,
+  type NodeResource,
+  nodeResource,
+} from '../../http/resource/node-resource.ts'
 import { fixedPaths } from '../../core/mounts/mount-path.ts'
 
 /** The metrics of a running server, as Prometheus text and as JSON. */

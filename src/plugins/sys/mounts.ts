@@ -23,7 +23,7 @@ import {
   type Resource,
   resource,
   unknownPaths,
-} from '../../http/resource.ts'
+} from '../../http/resource/resource.ts'
 import { boolField, commaListField, kvField, mapField, stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go/text.ts'
 import { answers } from './answers.ts'

@@ -5,7 +5,13 @@ import type { Namespace, NamespaceRecord } from '../../core/namespaces/namespace
 import type { NamespaceLife } from '../../core/namespaces/namespace-life.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import { fail, refuse } from '../../errors.ts'
-import { type Exchange, namespaceOf, type Reply, type Resource, resource } from '../../http/resource.ts'
+import {
+  type Exchange,
+  namespaceOf,
+  type Reply,
+  type Resource,
+  resource,
+} from '../../http/resource/resource.ts'
 import { boolField, mapField, stringField } from '../../lib/fields.ts'
 import { answers } from './answers.ts'
 

@@ -1,6 +1,6 @@
 import type { Core } from '../../core/core.ts'
 import { fail, refuse } from '../../errors.ts'
-import type { NodeExchange } from '../../http/node-resource.ts'
+import type { NodeExchange } from '../../http/resource/node-resource.ts'
 import { metricsPath } from './metrics.ts'
 
 /** Throws unless the caller may read `sys/metrics`, by whichever path. docs/settings.md */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { DocumentedAnswer } from '../../http/resource.ts'
+import type { DocumentedAnswer } from '../../http/resource/resource.ts'
 
 /**
  * Schemas and examples of the responses of the node-level paths, for the OpenAPI document.

@@ -10,7 +10,7 @@ import {
   type NodeExchange,
   type NodeResource,
   nodeResource,
-} from '../../http/node-resource.ts'
+} from '../../http/resource/node-resource.ts'
 import { parseBool } from '../../lib/go/bool.ts'
 import type { JsonLimits } from '../../lib/json.ts'
 import { nodeAnswers } from './node-answers.ts'

@@ -1,4 +1,4 @@
-import type { NodeResource } from '../../http/node-resource.ts'
+import type { NodeResource } from '../../http/resource/node-resource.ts'
 import { type CeremonyRouteParts, ceremonyResources } from './ceremonies.ts'
 import { type InitParts, initResource } from './init.ts'
 import { type MetricsRouteParts, metricsResource } from './metrics.ts'

@@ -1,4 +1,4 @@
-import type { PluginDefinition } from '../../http/plugin.ts'
+import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import { Monitors } from './monitor.ts'
 import { type SysParts, sysResources } from './resources.ts'
 

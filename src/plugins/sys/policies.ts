@@ -5,7 +5,7 @@ import {
   type StoredPolicy,
   withoutEndSlashes,
 } from '../../core/policies/policy-store.ts'
-import { type Reply, type Resource, resource } from '../../http/resource.ts'
+import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { boolField, durationField, intField, stringField, timeField } from '../../lib/fields.ts'
 import { answers } from './answers.ts'
 

@@ -8,7 +8,7 @@ import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import { groupings, type Quota, type QuotaConfig } from '../../core/quotas/quota.ts'
 import type { QuotaStore } from '../../core/quotas/quota-store.ts'
 import { refuse } from '../../errors.ts'
-import { type Resource, resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource/resource.ts'
 import { boolField, durationField, numberField, stringField, stringListField } from '../../lib/fields.ts'
 import { excerpt, quoted } from '../../lib/go/text.ts'
 

@@ -1,4 +1,4 @@
-import type { Resource } from '../../http/resource.ts'
+import type { Resource } from '../../http/resource/resource.ts'
 import { afterCeremonyResources } from './after-ceremony.ts'
 import { type ApiDocumentParts, apiDocumentResources } from './api-document.ts'
 import { type AuditRouteParts, auditResources } from './audit.ts'

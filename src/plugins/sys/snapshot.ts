@@ -1,5 +1,5 @@
 import { refuse } from '../../errors.ts'
-import { type Resource, resource, type StreamedBody } from '../../http/resource.ts'
+import { type Resource, resource, type StreamedBody } from '../../http/resource/resource.ts'
 
 export type SnapshotParts = {
   readonly clusterId: string

@@ -1,5 +1,5 @@
 import { refuse } from '../../errors.ts'
-import { readFields } from '../../http/body.ts'
+import { readFields } from '../../http/exchange/body.ts'
 import { jsonTypeName } from '../../lib/go/type-names.ts'
 import { isJsonNumber, type JsonLimits, type JsonValue } from '../../lib/json.ts'
 

@@ -1,5 +1,5 @@
 import type { RekeyResult } from '../../core/seal/rekey-answers.ts'
-import type { NodeExchange } from '../../http/node-resource.ts'
+import type { NodeExchange } from '../../http/resource/node-resource.ts'
 
 /**
  * The result of a rekey, for the response to this call. Once the key was replaced, nobody has a copy of its

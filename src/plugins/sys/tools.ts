@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { refuse } from '../../errors.ts'
-import { type Reply, type Resource, resource } from '../../http/resource.ts'
+import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { isBase64 } from '../../lib/base64.ts'
 import { intField, stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go/text.ts'

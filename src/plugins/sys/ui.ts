@@ -1,4 +1,4 @@
-import { type Resource, resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource/resource.ts'
 import { answers } from './answers.ts'
 
 /** `sys/internal/ui/resultant-acl`. docs/contract/http.md#help-counters-tools */

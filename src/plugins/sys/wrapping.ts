@@ -10,7 +10,7 @@ import {
   type Resource,
   resource,
   type Follows,
-} from '../../http/resource.ts'
+} from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 import type { JsonValue } from '../../lib/json.ts'
 import { answers } from './answers.ts'

@@ -11,7 +11,7 @@ import {
   type Reply,
   type Resource,
   resource,
-} from '../../http/resource.ts'
+} from '../../http/resource/resource.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { answers } from './answers.ts'
 import { accessorInput, byAccessor, checkTokenText, signedIn, tokenInput, tokenOf } from './found-token.ts'

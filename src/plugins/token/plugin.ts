@@ -1,4 +1,4 @@
-import type { PluginDefinition } from '../../http/plugin.ts'
+import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import { tokenResources } from './resources.ts'
 
 /** The fixed mount `auth/token/`. docs/contract/tokens-and-policies.md#tokens */

@@ -1,7 +1,13 @@
 import { type RenewParts, renewToken } from '../../core/tokens/renew-token.ts'
 import type { Token } from '../../core/tokens/token.ts'
 import { refuse } from '../../errors.ts'
-import { followsCaller, followsField, type Reply, type Resource, resource } from '../../http/resource.ts'
+import {
+  followsCaller,
+  followsField,
+  type Reply,
+  type Resource,
+  resource,
+} from '../../http/resource/resource.ts'
 import { answers } from './answers.ts'
 import {
   accessorInput,

@@ -2,7 +2,7 @@ import type { Token } from '../../core/tokens/token.ts'
 import type { TokenRevoker } from '../../core/tokens/token-revoker.ts'
 import type { TokenStore } from '../../core/tokens/token-store.ts'
 import { fail, refuse } from '../../errors.ts'
-import { followsCaller, followsField, type Resource, resource } from '../../http/resource.ts'
+import { followsCaller, followsField, type Resource, resource } from '../../http/resource/resource.ts'
 import { answers } from './answers.ts'
 import { accessorInput, checkTokenText, signedIn, tokenInput, tokenOf } from './found-token.ts'
 

@@ -7,7 +7,7 @@ import {
 } from '../../core/tokens/token-role.ts'
 import { mountTtl, type TtlBounds } from '../../core/tokens/lifetime.ts'
 import { refuse } from '../../errors.ts'
-import { type Resource, resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource/resource.ts'
 import { answers } from './answers.ts'
 
 export type TokenRoleParts = { readonly roles: TokenRoleStore; readonly systemTtl: TtlBounds }

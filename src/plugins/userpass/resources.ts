@@ -1,7 +1,13 @@
 import { z } from 'zod'
 import type { LoginReports } from '../../core/tokens/login-reports.ts'
 import type { LoginRequest } from '../../core/tokens/issue-login.ts'
-import { loginPlace, type Reply, type Resource, resource, unknownPaths } from '../../http/resource.ts'
+import {
+  loginPlace,
+  type Reply,
+  type Resource,
+  resource,
+  unknownPaths,
+} from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 import type { LoginAttempt, UserpassMethod } from './method.ts'
 import { shownUser, userFields } from './user.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type DocumentedAnswer, type Resource, resource } from '../../../http/resource.ts'
+import { type DocumentedAnswer, type Resource, resource } from '../../../http/resource/resource.ts'
 import { durationField } from '../../../lib/fields.ts'
 import type { CloudEngine } from '../engine.ts'
 import type { FieldNames } from '../field-names.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Resource, resource } from '../../../http/resource.ts'
+import { type Resource, resource } from '../../../http/resource/resource.ts'
 import { boolField } from '../../../lib/fields.ts'
 import type { CloudEngine } from '../engine.ts'
 import { credentialFields, readinessOf } from './issue-credential.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Call } from '../../../http/resource.ts'
+import type { Call } from '../../../http/resource/resource.ts'
 import type { ViewEntry } from '../../../core/barrier/view.ts'
 import type { Caller } from '../../../core/access.ts'
 import type { LeasedSecret } from '../../../core/leases/lease.ts'

@@ -1,5 +1,10 @@
 import { z } from 'zod'
-import { type DocumentedAnswer, type Exchange, type Resource, resource } from '../../../http/resource.ts'
+import {
+  type DocumentedAnswer,
+  type Exchange,
+  type Resource,
+  resource,
+} from '../../../http/resource/resource.ts'
 import { type FederatedCredentials, type TokenRequest, tokenFields } from './federated-credentials.ts'
 
 /** An access token, as the login service returns it. */

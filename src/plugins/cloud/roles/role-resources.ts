@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type DocumentedAnswer, type Resource, resource } from '../../../http/resource.ts'
+import { type DocumentedAnswer, type Resource, resource } from '../../../http/resource/resource.ts'
 import { boolField } from '../../../lib/fields.ts'
 import { configIsNil } from '../config/config-record.ts'
 import type { CloudEngine } from '../engine.ts'

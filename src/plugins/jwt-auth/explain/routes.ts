@@ -11,7 +11,7 @@ import {
   type Reply,
   type Resource,
   resource,
-} from '../../../http/resource.ts'
+} from '../../../http/resource/resource.ts'
 import { boolField, intField, lowerStringField, mapField, stringField } from '../../../lib/fields.ts'
 import { formatTime } from '../../../lib/time.ts'
 import type { JwtMethod } from '../method.ts'

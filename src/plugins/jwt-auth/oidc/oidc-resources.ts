@@ -1,5 +1,11 @@
 import { z } from 'zod'
-import { type Exchange, loginPlace, namespaceOf, type Resource, resource } from '../../../http/resource.ts'
+import {
+  type Exchange,
+  loginPlace,
+  namespaceOf,
+  type Resource,
+  resource,
+} from '../../../http/resource/resource.ts'
 import { boolField, lowerStringField, stringField } from '../../../lib/fields.ts'
 import { answers } from '../answers.ts'
 import { newAttempt } from '../attempt.ts'

@@ -1,0 +1,73 @@
+import { readFile } from 'node:fs/promises'
+import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { z } from 'zod'
+import { systemReason } from '../../lib/private-file.ts'
+
+/** Headers by status: `default`, `4xx` or `404`; names are in lower case. */
+export type CustomHeaders = Readonly<Record<string, Readonly<Record<string, string>>>>
+
+/** The file of custom headers cannot be used; the message names the setting. */
+export class CustomHeadersError extends Error {
+  override readonly name = 'CustomHeadersError'
+}
+
+const setting = 'GATEHOUSE_CUSTOM_HEADERS_FILE'
+
+const fileFormat = z.record(
+  z.string().regex(/^(?:default|[1-5]xx|[1-5]\d\d)$/),
+  z.record(z.string(), z.string()),
+)
+
+/** What the server itself sets, or what would break the framing of messages. */
+const reserved =
+  /^(?:x-vault-.*|x-gatehouse-.*|cache-control|connection|content-length|content-type|date|keep-alive|te|trailer|transfer-encoding|upgrade)$/
+
+/** Clients disagree about the encoding of such characters (RFC 9110 §5.5). */
+const beyondAscii = /[^\x00-\x7f]/
+
+/** Reads the file. Throws a `CustomHeadersError`. docs/tls.md#custom-headers */
+export async function readCustomHeaders(file: string): Promise<CustomHeaders> {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new CustomHeadersError(`${setting}: cannot read ${file}: ${systemReason(cause)}`, { cause })
+  })
+  const parsed = fileFormat.safeParse(parsedJson(text))
+  if (!parsed.success)
+    throw new CustomHeadersError(
+      `${setting}: must be a JSON object of default, 4xx or 404 to an object of header names to texts`,
+    )
+  return Object.fromEntries(
+    Object.entries(parsed.data).map(([status, headers]) => [
+      status,
+      Object.fromEntries(Object.entries(headers).map(([name, value]) => [checkedName(name, value), value])),
+    ]),
+  )
+}
+
+/** The more specific one wins. */
+export const headersFor = (custom: CustomHeaders, status: number): Record<string, string> => ({
+  ...custom['default'],
+  ...custom[`${Math.floor(status / 100)}xx`],
+  ...custom[String(status)],
+})
+
+function checkedName(given: string, value: string): string {
+  const name = given.toLowerCase()
+  if (reserved.test(name)) throw new CustomHeadersError(`${setting}: the server sets ${given} itself`)
+  if (beyondAscii.test(value))
+    throw new CustomHeadersError(`${setting}: ${given} has a character beyond ASCII`)
+  try {
+    validateHeaderName(name)
+    validateHeaderValue(name, value)
+  } catch (cause) {
+    throw new CustomHeadersError(`${setting}: ${given} is not a valid header`, { cause })
+  }
+  return name
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,103 @@
+import type { IncomingMessage } from 'node:http'
+import type { z } from 'zod'
+import type { Caller } from '../../core/access.ts'
+import type { Secrets } from '../../core/audit/hashing.ts'
+import type { Mount } from '../../core/mounts/mount.ts'
+import type { Readings } from '../../core/policies/parameters.ts'
+import type { ServiceError } from '../../errors.ts'
+import type { JsonValue } from '../../lib/json.ts'
+import type { LongText } from '../../lib/long-text.ts'
+import type { Call } from './call.ts'
+import type { Reply, StreamedBody } from './envelope.ts'
+import type { Follows } from './follow.ts'
+import type { UsedField } from './request-headers.ts'
+
+export const verbs = ['read', 'write', 'list', 'scan', 'patch', 'delete'] as const
+export type VerbName = (typeof verbs)[number]
+
+/** What a handler gets. */
+export type Exchange<Input, Params> = {
+  readonly call: Call
+  /** The mount this request belongs to. */
+  readonly mount: Mount
+  readonly params: Params
+  /** The declared fields, converted. */
+  readonly input: Input
+  /** All fields as sent, including undeclared ones. */
+  readonly sent: Sent
+  /** Undefined on open paths, unless `sees` says otherwise. */
+  readonly caller: Caller | undefined
+  /** The token id of the request, valid or not; empty for none. */
+  presented(): string
+  /** The value of a request header; the first of several. */
+  header(name: UsedField): string | undefined
+  /**
+   * Calls `listener` when the client has disconnected, at once if it already has. Call the returned function
+   * to stop listening.
+   */
+  whenGone(listener: () => void): () => void
+  /** The same for a client that sends nothing more, whether it has disconnected or still reads. */
+  whenSilent(listener: () => void): () => void
+}
+
+/** Fields as sent; numbers keep their text (lib/json.ts). */
+export type Sent = Readonly<Record<string, JsonValue>>
+
+/** `presented` is the token id the request came with, valid or not; empty for none. */
+export type Precheck = (
+  sent: Sent,
+  request: { readonly call: Call; readonly presented: string },
+) => Promise<void> | void
+
+/** The result of a handler. */
+export type Outcome = Promise<Reply | undefined> | Reply | undefined
+
+/** What `admit` needs to know about the route of a request. */
+export type RouteRules = {
+  readonly open: boolean
+  readonly caller: 'none' | 'optional' | 'if-good' | 'required-inside'
+  readonly sudo: boolean
+  readonly precheck: Precheck | undefined
+  readonly follows: Follows | undefined
+  readonly refusedCaller: ((sent: Sent, presented: string) => ServiceError | undefined) | undefined
+  readonly exists: ((exchange: Exchange<unknown, unknown>) => Promise<boolean> | boolean) | undefined
+  readonly canonical: ((below: string) => string) | undefined
+  readonly dropsSlash: boolean
+  readonly namesRequest: boolean
+  /** Audit entries hash all strings, whatever the device says. */
+  readonly isCeremony: boolean
+  /** What is secret in its data. */
+  secrets(): Secrets
+  readonly whileRemoved: boolean
+  readonly wrapsWithoutToken: boolean
+  /** How it reads its fields. */
+  readonly readings: Readings
+  /** The schema of the fields; without any for a verb that is not served. */
+  readonly schema: z.ZodObject
+  /** The fields as sent, without those that the path names. */
+  fieldsOf(call: Call): Readonly<Record<string, JsonValue>>
+  /** About fields that were sent, but do not count. docs/contract/http.md#answers */
+  warnings(call: Call): string[]
+  exchange(request: RoutedRequest): Exchange<unknown, unknown>
+}
+
+/** The response to a request. Header names are in lower case. */
+export type Answer = {
+  readonly status: number
+  readonly contentType?: string
+  /** In addition to the common headers, or instead of them. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly body?: string | Buffer | LongText
+  /** A body that is sent as it is read, instead of `body`. */
+  readonly stream?: StreamedBody | undefined
+}
+
+/** A request and the captures of its route. */
+export type RoutedRequest = { readonly raw: IncomingMessage; readonly params: unknown }
+
+/** One verb of a route. */
+export type Served = {
+  readonly operation: VerbName
+  readonly rules: RouteRules
+  readonly handle: (exchange: Exchange<unknown, unknown>) => Outcome
+}

@@ -1,0 +1,84 @@
+import type { LeaseStore } from '../../core/leases/lease-store.ts'
+import type { MountStore } from '../../core/mounts/mount-store.ts'
+import type { Wrapper } from '../../core/wrapping/wrapper.ts'
+import { refuse } from '../../errors.ts'
+import { countedAddress } from '../../lib/address.ts'
+import { Buckets } from '../../lib/buckets.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { LogLine } from '../../lib/log-fields.ts'
+import { taintedRefusal } from '../steps/admission.ts'
+import type { Host } from '../resource/answer.ts'
+import type { Call } from './call.ts'
+import type { MadeByCall } from './audit-trail.ts'
+import { fixedPaths } from '../../core/mounts/mount-path.ts'
+
+export type HostParts = {
+  readonly mounts: Pick<MountStore, 'enter' | 'enterRemoved'>
+  readonly leases: Pick<LeaseStore, 'issue' | 'revoke'>
+  readonly wrapper: Pick<Wrapper, 'wrap'>
+  readonly clock: Clock
+  /** Revokes, in the background, a token that nobody will use. */
+  discard(accessor: string): void
+  readonly log: { readonly error: LogLine }
+}
+
+/** Paths whose response carries a new token; others of the token mount return one that exists. */
+const tokenCreation = `${fixedPaths.token}create`
+
+/** The core's part around a handler: it enters the mount, gives a secret a lease, and wraps a response. */
+export function coreHost({ mounts, leases, wrapper, clock, discard, log }: HostParts): Host {
+  /** Responses wrapped for clients without a token, by address. */
+  const wrapsOfStrangers = new Buckets(clock, { capacity: 10, refillMs: 6000 })
+
+  async function takeBack(
+    call: Call,
+    { accessor = '', leaseId, wrappingAccessor }: MadeByCall,
+  ): Promise<void> {
+    if (wrappingAccessor !== undefined) discard(wrappingAccessor)
+    const isNew = call.caller === undefined || call.path.startsWith(tokenCreation)
+    if (isNew && accessor !== '') discard(accessor)
+    if (leaseId === undefined) return
+    await leases
+      .revoke({ namespace: namespaceOf(call), id: leaseId }, { sync: true })
+      .catch((err: unknown) =>
+        log.error(
+          { event: 'secret_undelivered', err },
+          'an undelivered secret remains valid until its lease ends',
+        ),
+      )
+  }
+
+  return {
+    takeBack,
+    enter: (call) => {
+      const { mount } = call
+      // a mount that is being removed only gets the requests that it still serves
+      const leave = mount?.tainted === true ? mounts.enterRemoved(mount) : mount && mounts.enter(mount)
+      if (leave === undefined) throw taintedRefusal(call)
+      return leave
+    },
+    lease: ({ caller, mount, path }, secret) => {
+      if (caller === undefined || mount === undefined) throw new Error('a secret was made without a caller')
+      return leases.issue({ caller, mount, path, secret })
+    },
+    wrap: async (call, response, made) => {
+      // a login costs a credential; looking at a wrapped response does not
+      const isFree = call.wrapsForStranger && made.accessor === undefined
+      if (isFree && !wrapsOfStrangers.take(countedAddress(call.remoteAddress)))
+        throw refuse('throttled', 'too many responses were wrapped for a client without a token')
+      const { path, wrapTtl: ttl } = call
+      const wrapped = {
+        ...{ namespace: namespaceOf(call), path, ttl, ...response },
+        wrappedAccessor: made.accessor ?? made.secretAccessor ?? '',
+      }
+      try {
+        return await wrapper.wrap(wrapped)
+      } catch (error) {
+        await takeBack(call, made)
+        throw error
+      }
+    },
+  }
+}
+
+const namespaceOf = ({ namespace }: Call): string => namespace?.id ?? 'root'

@@ -1,0 +1,130 @@
+import type { IncomingMessage } from 'node:http'
+import { refuse } from '../../errors.ts'
+import { parseDuration } from '../../lib/go/duration.ts'
+import { headerText } from '../../lib/header-text.ts'
+
+/** The fields that may be read after a request's head alone has been looked at. */
+const usedFields = [
+  ...(['accept', 'accept-encoding', 'authorization', 'content-length', 'content-type'] as const),
+  ...(['if-match', 'if-none-match', 'transfer-encoding', 'x-vault-mfa'] as const),
+  ...(['x-vault-namespace', 'x-vault-token', 'x-vault-wrap-ttl'] as const),
+] as const
+export type UsedField = (typeof usedFields)[number]
+
+/**
+ * Drops all other fields of a request that waits, but those that `isKept` names, in lower case. Returns the bytes that
+ * this frees.
+ */
+export function dropUnusedFields(request: IncomingMessage, isKept: (name: string) => boolean): number {
+  const before = headBytes(request)
+  const used = new Set<string>(usedFields)
+  keepFields(request, used, isKept)
+  return before - headBytes(request)
+}
+
+/** Drops all fields of a request that has its response. */
+export const forgetHead = (request: IncomingMessage): void => keepFields(request, none, () => false)
+
+const none: ReadonlySet<string> = new Set()
+
+/** In place: Node's messages of HTTP/2 hold both lists themselves, and read their method from one. */
+function keepFields(
+  { headers, rawHeaders }: IncomingMessage,
+  used: ReadonlySet<string>,
+  isShown: (name: string) => boolean,
+): void {
+  const kept: string[] = []
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(index, index + 2)
+    const lower = name.toLowerCase()
+    if (used.has(lower) || isShown(lower)) kept.push(name, value)
+  }
+  rawHeaders.splice(0, rawHeaders.length, ...kept)
+  for (const name of Object.keys(headers)) if (!name.startsWith(':') && !used.has(name)) delete headers[name]
+}
+
+/** What Node.js keeps beside the text of a field: its places in a list and in an object. In bytes. */
+const fieldBytes = 200
+
+/** The memory that the head of a request takes, about. */
+export const headBytes = ({ rawHeaders, url = '' }: IncomingMessage): number =>
+  url.length + textBytes(rawHeaders) + (rawHeaders.length / 2) * fieldBytes
+
+/** Node.js decodes each byte of a header as one character. */
+export function textBytes(rawHeaders: readonly string[]): number {
+  let bytes = 0
+  for (const text of rawHeaders) bytes += text.length
+  return bytes
+}
+
+/** Values of every header of that name as sent; `name` in lower case. Node joins or drops repeated ones. */
+function valuesOf(request: IncomingMessage, name: string): string[] {
+  const values: string[] = []
+  for (let index = 0; index < request.rawHeaders.length; index += 2) {
+    if (request.rawHeaders[index]?.toLowerCase() === name) values.push(request.rawHeaders[index + 1] ?? '')
+  }
+  return values
+}
+
+/**
+ * The first value of a header that should occur once, as sent; empty if absent. Some clients, and proxies
+ * before them, send one twice.
+ */
+export function firstValueOf(request: IncomingMessage, name: string): string {
+  const sent = request.headers[name]
+  if (sent === undefined) return ''
+  return sent.includes(',') ? (valuesOf(request, name)[0] ?? '') : String(sent)
+}
+
+/**
+ * The token of a request: `X-Vault-Token`, else the first `Authorization: Bearer`; empty if neither.
+ * docs/contract/http.md#headers
+ */
+export function tokenOf(request: IncomingMessage): string {
+  const token = headerText(firstValueOf(request, 'x-vault-token')).trim()
+  if (token !== '') return token
+  const authorization = request.headers.authorization
+  if (authorization === undefined) return ''
+  const bearer = authorization.startsWith('Bearer ')
+    ? authorization
+    : valuesOf(request, 'authorization').find((value) => value.startsWith('Bearer '))
+  return bearer === undefined ? '' : headerText(bearer.slice(7)).trim()
+}
+
+/**
+ * The wrapping TTL requested with `X-Vault-Wrap-TTL` in seconds; 0 for none. docs/contract/http.md#headers
+ */
+export function wrapTtlOf(request: IncomingMessage): number {
+  const sent = headerText(firstValueOf(request, 'x-vault-wrap-ttl'))
+  if (sent === '') return 0
+  const ttl = parseDuration(sent, { signed: true })
+  if ('error' in ttl) throw refuse('invalid', `error parsing X-Vault-Wrap-TTL header: ${ttl.error}`)
+  if (ttl.seconds < 0)
+    throw refuse('invalid', 'error parsing X-Vault-Wrap-TTL header: requested wrap ttl cannot be negative')
+  // a fraction of a second counts too
+  return ttl.seconds === 0 && /[1-9]/.test(sent) ? 0.001 : ttl.seconds
+}
+
+/**
+ * Checks the form of `X-Vault-MFA`; no method that it could serve is configured. Returns true if it was sent.
+ */
+export function checkMfaHeader(request: IncomingMessage): boolean {
+  if (request.headers['x-vault-mfa'] === undefined) return false
+  for (const value of valuesOf(request, 'x-vault-mfa')) {
+    if (value === '') continue
+    const colon = value.indexOf(':')
+    const method = colon < 0 ? value : value.slice(0, colon)
+    if (method === '')
+      throw refuse(
+        'invalid',
+        'failed to parse X-Vault-MFA header: invalid data in header "X-Vault-MFA"; missing method name or ID',
+      )
+    if (colon >= 0 && colon === value.length - 1) {
+      throw refuse(
+        'invalid',
+        'failed to parse X-Vault-MFA header: invalid data in header "X-Vault-MFA"; missing method value',
+      )
+    }
+  }
+  return true
+}

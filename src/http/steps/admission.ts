@@ -1,0 +1,297 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyRequest } from 'fastify'
+import type { Access, Caller } from '../../core/access.ts'
+import type { Mount } from '../../core/mounts/mount.ts'
+import { belowMount } from '../../core/mounts/spellings.ts'
+import type { Namespace } from '../../core/namespaces/namespace.ts'
+import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
+import type { AclRequest } from '../../core/policies/acl.ts'
+import { isWrapping } from '../../core/wrapping/wrapper.ts'
+import { fail, refuse, ServiceError } from '../../errors.ts'
+import { FieldError } from '../../lib/fields.ts'
+import type { JsonLimits, JsonValue } from '../../lib/json.ts'
+import { queryFields, readFields, readPatchFields } from '../exchange/body.ts'
+import { type Call, callOf } from '../exchange/call.ts'
+import type { RoutedRequest, RouteRules } from '../exchange/exchange.ts'
+import { aclOperationOf, partOf } from '../exchange/operation.ts'
+import { checkMfaHeader, tokenOf, wrapTtlOf } from '../exchange/request-headers.ts'
+import { ConvertedFields } from './convert-fields.ts'
+import { isRelative } from '../exchange/target.ts'
+
+export type AdmissionParts = {
+  access: Access
+  namespaces: Pick<NamespaceStore, 'isRootOnly' | 'byId' | 'isLive' | 'lockRefusal'>
+  /** The mount that a path of a namespace belongs to. */
+  resolve(namespace: string, path: string): { mount: Mount } | undefined
+  jsonLimits: JsonLimits
+  /** Limits on paths that need no token. */
+  openJsonLimits: JsonLimits
+  isSealed(): boolean
+  /** Whether clients are told a version of Vault Enterprise, whose words they then expect. */
+  readonly reportsEnterprise: boolean
+  /** Checks the rate limit of a login that waited for its role; throws `limited`. docs/contract/quotas.md */
+  limitLogin(call: Call): Promise<void> | undefined
+  /** Maximum TTL of tokens and leases of the mount, in seconds. */
+  maxTtlOf(mount: Mount): number
+}
+
+const rootOnly =
+  /^sys\/(?:audit|audit-hash|audit-chain|config\/(?:auditing|cors|reload|state|ui\/headers)|generate-recovery-token|generate-root|generate-root-token|health|host-info|in-flight-req|init|internal\/counters\/(?:activity|config)|internal\/inspect\/router|loggers|metrics|mfa\/method|monitor|pprof|quotas\/(?:config|lease-count|rate-limit)|raw|rekey|rekey-recovery-key|replication\/(?:merkle-check|recover|reindex|status)|rotate|seal|sealwrap\/rewrap|step-down|storage|sync\/config|unseal)(?:\/|$)/
+
+/** A request whose body, if it has one, is read as bytes. Its fields take the place of the body or the query. */
+type UnreadRequest = Pick<FastifyRequest, 'raw' | 'params' | 'body' | 'query'>
+
+/** Admits a request to a route with these rules, or throws a refusal. */
+export type Admit = (request: UnreadRequest, rules: RouteRules) => Promise<void>
+
+/**
+ * Runs the checks between routing and the handler, in the order of
+ * docs/contract/http.md#the-order-of-refusals: the first refusal wins. Afterwards the call has its fields and
+ * its caller.
+ */
+export function admission(parts: AdmissionParts): Admit {
+  const { access, namespaces, resolve, isSealed, maxTtlOf } = parts
+  return async (request, rules) => {
+    const call = callOf(request.raw)
+    const body = bytesOf(request)
+    const isOfStranger = !rules.open && isLarge(body) && !(await isKnown(request.raw, call))
+    try {
+      readRequest(request, call, {
+        limits: rules.open ? parts.openJsonLimits : parts.jsonLimits,
+        body: isOfStranger ? undefined : body,
+      })
+    } finally {
+      // a login that cannot be read counts too
+      const limited = parts.limitLogin(call)
+      if (limited !== undefined) await limited
+    }
+    if (call.takePlace !== undefined) await call.takePlace()
+    if (isSealed()) throw sealedRefusal()
+    if (call.namespace === undefined) throw refuse('missing', unknownNamespace(request.raw, call, parts))
+    if (call.namespace.id !== 'root') {
+      checkServed(call, call.namespace)
+      if (rootOnly.test(call.path)) throw refuse('invalid', 'operation only available in root namespace')
+    }
+    if (rules.dropsSlash && call.path.endsWith('/')) {
+      call.path = call.path.slice(0, -1)
+      call.below = call.below.slice(0, -1)
+    }
+    if ((call.operation === 'write' || call.operation === 'patch') && call.path.endsWith('/')) {
+      throw refuse('invalid', "cannot write to a path ending in '/'")
+    }
+    if (call.operation === 'preflight')
+      throw refuse('invalid', 'cannot handle internal-only request operation')
+    if (rules.follows !== undefined && !namespaces.isRootOnly)
+      follow(call, rules.follows(call.sent, tokenOf(request.raw)))
+    const checked = rules.precheck?.(call.sent, { call, presented: tokenOf(request.raw) })
+    if (checked !== undefined) await checked
+    request[partOf(call.operation)] = rules.fieldsOf(call)
+    if (call.trail !== undefined) {
+      call.trail.isReached = true
+      call.trail.isCeremony = rules.isCeremony
+      call.trail.secrets = rules.secrets()
+    }
+    if (rules.open) await admitOpen(call, rules, request, access)
+    else await admitCaller(call, rules, request, access)
+    // the token became valid since; its fields were not read, so nothing may act on them
+    if (isOfStranger) throw refuse('denied', 'permission denied')
+    if (call.trail !== undefined) call.trail.isAllowed = true
+    if (call.wrapTtl > 0 && call.operation !== 'help') await admitWrapping(call, rules, request)
+    if (call.mount?.tainted === true && !rules.whileRemoved) throw taintedRefusal(call)
+  }
+
+  /**
+   * A caller with a token is known, and stored responses are attributed to it. Without one, or with a
+   * wrapping token alone, only a login or a lookup of a wrapping token is wrapped, for no longer than a token
+   * of the mount may live. docs/contract/wrapping.md#wrapping
+   */
+  async function admitWrapping(call: Call, rules: RouteRules, request: RoutedRequest): Promise<void> {
+    const token = tokenOf(request.raw)
+    const caller =
+      call.caller ??
+      (token === '' ? undefined : await access.findCaller(token, call.remoteAddress, call.namespace))
+    if (caller !== undefined && !isWrapping(caller.token)) return
+    if (caller === undefined && !rules.wrapsWithoutToken) throw refuse('invalid', 'wrapping needs a token')
+    call.wrapsForStranger = caller === undefined
+    if (call.mount !== undefined) call.wrapTtl = Math.min(call.wrapTtl, maxTtlOf(call.mount))
+  }
+
+  /**
+   * Whether the caller has a valid token. Parsing a large body takes time, so it is not parsed for callers
+   * who will be refused.
+   */
+  async function isKnown(raw: IncomingMessage, { remoteAddress, namespace }: Call): Promise<boolean> {
+    return !isSealed() && (await access.findCaller(tokenOf(raw), remoteAddress, namespace)) !== undefined
+  }
+
+  /** Unlock requests are served in a locked namespace. docs/contract/namespaces.md#locked-namespaces */
+  function checkServed(call: Call, namespace: Namespace): void {
+    if (!namespaces.isLive(namespace.id)) throw taintedRefusal(call)
+    const isUnlocking = call.operation === 'write' && unlockPath.test(call.path)
+    const refusal = isUnlocking ? undefined : namespaces.lockRefusal(namespace)
+    if (refusal !== undefined) throw refusal
+  }
+
+  /**
+   * Moves the call to the namespace of this id, if it exists; the path has the same fixed mount there.
+   * docs/contract/namespaces.md#calls-that-follow-an-id
+   */
+  function follow(call: Call, id: string | undefined): void {
+    const namespace = id === undefined || id === call.namespace?.id ? undefined : namespaces.byId(id)
+    const mount = namespace && resolve(namespace.id, call.path)?.mount
+    if (namespace === undefined || mount === undefined) return
+    call.namespace = namespace
+    call.mount = mount
+    if (namespace.id !== 'root') checkServed(call, namespace)
+  }
+}
+
+/** The namespace in the header does not exist. docs/contract/namespaces.md#the-namespace-of-a-request */
+function unknownNamespace(
+  raw: IncomingMessage,
+  { path }: Call,
+  { reportsEnterprise }: Pick<AdmissionParts, 'reportsEnterprise'>,
+): string {
+  if (!reportsEnterprise) return 'namespace not found'
+  const name = String(raw.headers['x-vault-namespace']).replaceAll(/^\/|\/$/g, '')
+  return `no handler for route "${name}/${path}". route entry not found.`
+}
+
+/** Admits nobody, because the server is sealed. What `admission` checks before that, it checks too. */
+export const closedAdmission =
+  (limits: JsonLimits): Admit =>
+  async (request) => {
+    const body = bytesOf(request)
+    readRequest(request, callOf(request.raw), { limits, body: isLarge(body) ? undefined : body })
+    throw sealedRefusal()
+  }
+
+const sealedRefusal = () => refuse('sealed', 'Vault is sealed')
+
+const bytesOf = ({ body }: UnreadRequest): Uint8Array | undefined =>
+  body instanceof Uint8Array ? body : undefined
+
+/** Reads fields and headers. A large body of a stranger is not parsed: it is not given here. */
+function readRequest(
+  request: UnreadRequest,
+  call: Call,
+  { limits, body }: { limits: JsonLimits; body: Uint8Array | undefined },
+): void {
+  call.sent = fieldsOf(call, body, limits)
+  request.body = undefined
+  call.wrapTtl = wrapTtlOf(request.raw)
+  checkMfaHeader(request.raw)
+  if (isRelative(call.path)) throw refuse('invalid', 'relative paths not supported')
+}
+
+const isLarge = (body: Uint8Array | undefined): boolean => body !== undefined && body.length > 64 * 1024
+
+const unlockPath = /^sys\/namespaces\/api-lock\/unlock(?:\/|$)/
+
+/** The refusal of a mount or namespace that is being removed. docs/contract/http.md#errors */
+export const taintedRefusal = (call: Call) =>
+  refuse(
+    'missing',
+    `no handler for route "${call.path}" on namespace "${call.namespace?.path ?? ''}". route entry or namespace is tainted.`,
+  )
+
+/**
+ * The source of an operation's fields. docs/contract/http.md#verbs-and-paths, docs/contract/http.md#bodies
+ */
+function fieldsOf(call: Call, body: Uint8Array | undefined, limits: JsonLimits): Record<string, JsonValue> {
+  if (call.operation === undefined)
+    throw new ServiceError(call.refusedStatus === 400 ? 'invalid' : 'unsupported', '')
+  if (call.operation === 'write') return readFields(body, call.contentType, limits)
+  if (call.operation === 'patch') return readPatchFields(body, call.contentType, limits)
+  if (call.query === '') return {}
+  const fields = queryFields(call.query)
+  // GET ?list=true is a list; `list` itself is not a field
+  if (call.verb === 'GET') {
+    if (call.operation === 'list') delete fields['list']
+    if (call.operation === 'scan') delete fields['scan']
+  }
+  return fields
+}
+
+async function admitOpen(
+  call: Call,
+  rules: RouteRules,
+  request: RoutedRequest,
+  access: Access,
+): Promise<void> {
+  if (rules.caller === 'none') return
+  const token = tokenOf(request.raw)
+  if (token === '' && rules.caller !== 'required-inside') return
+  call.caller =
+    rules.caller === 'if-good'
+      ? await access.findCaller(token, call.remoteAddress, call.namespace)
+      : await access.recognize(token, call.remoteAddress, call.namespace)
+}
+
+async function admitCaller(
+  call: Call,
+  rules: RouteRules,
+  request: UnreadRequest,
+  access: Access,
+): Promise<void> {
+  const caller = await authenticated(call, rules, tokenOf(request.raw), access)
+  call.caller = caller
+  if (rules.exists !== undefined) await lookForTarget(call, rules, rules.exists, request, caller)
+  if (call.operation === 'help') return
+  const verdict = caller.acl.decide({
+    operation: aclOperationOf(call),
+    path: call.path,
+    canonicalize: canonicalizerOf(call, rules),
+    fields: call.sent,
+    readings: rules.readings,
+    wrapTtlSeconds: call.wrapTtl,
+  })
+  if (!verdict.allowed || (rules.sudo && !verdict.sudo)) throw fail('denied', 'permission denied')
+}
+
+async function authenticated(
+  call: Call,
+  { refusedCaller }: RouteRules,
+  presented: string,
+  access: Access,
+): Promise<Caller> {
+  try {
+    return await access.authenticate(presented, call.remoteAddress, call.namespace)
+  } catch (error) {
+    if (error instanceof ServiceError && error.kind === 'denied')
+      throw refusedCaller?.(call.sent, presented) ?? error
+    throw error
+  }
+}
+
+/**
+ * Policy paths match byte for byte, but some names have several spellings: a rule that denies one spelling
+ * must deny all of them.
+ */
+function canonicalizerOf({ path, below }: Call, { canonical }: RouteRules): AclRequest['canonicalize'] {
+  if (canonical === undefined) return undefined
+  return belowMount(path.slice(0, path.length - below.length), canonical)
+}
+
+/**
+ * Conversion and the existence check come before the policies, but not for a caller who may not write there
+ * at all. docs/contract/http.md#the-order-of-refusals
+ */
+async function lookForTarget(
+  call: Call,
+  rules: RouteRules,
+  exists: NonNullable<RouteRules['exists']>,
+  request: UnreadRequest,
+  caller: Caller,
+): Promise<void> {
+  const rights = caller.acl.capabilities(call.path)
+  if (!rights.some((right) => right === 'root' || right === 'create' || right === 'update'))
+    throw fail('denied', 'permission denied')
+  try {
+    call.converted = new ConvertedFields(rules.schema, rules.fieldsOf(call))
+  } catch (error) {
+    throw error instanceof FieldError ? refuse('invalid', error.text) : error
+  }
+  request.body = call.converted
+  call.creates = !(await exists(rules.exchange(request)))
+}

@@ -1,0 +1,158 @@
+import type { NonSharedBuffer } from 'node:buffer'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import type { Socket } from 'node:net'
+import { CommonHeaders } from '../exchange/common-headers.ts'
+import { type Connection, Connections, noLimits } from './connections.ts'
+import { checkParser } from './parser-check.ts'
+import { type RawStatus, statusOfParserError } from './raw-errors.ts'
+import { type FeedRules, RequestFeed } from './request-feed.ts'
+
+/** The connection settings. docs/settings.md */
+export type ListServerOptions = {
+  /** From the first byte of a request to the end of its head. */
+  headerTimeoutMs?: number
+  /** From the first byte of a request to the end of its body. */
+  bodyTimeoutMs?: number
+  /** How long a connection may wait for its next request. Go's clients keep one for 90 s. */
+  idleTimeoutMs?: number
+  /** Interval at which the first two timeouts are checked. */
+  timeoutCheckMs?: number
+  /** Limits the heads of requests. */
+  head?: HeadLimits
+  /** Limits the number of connections. */
+  connections?: Connections
+  /** The headers of refusals. */
+  common?: CommonHeaders
+  /** Called for each request that is refused before a handler sees it. */
+  onRefused?: (status: RawStatus) => void
+}
+
+export const defaultTimeouts = { headerMs: 10_000, bodyMs: 30_000, idleMs: 300_000 } as const
+
+/** Of the head of one request. A request with more gets 431; none of it is silently dropped. */
+export type HeadLimits = {
+  /** Request line and header fields. */
+  readonly maxBytes: number
+  readonly maxFields: number
+}
+
+export const defaultHeadLimits: HeadLimits = { maxBytes: 32 * 1024, maxFields: 128 }
+
+/** The request target; more is 414. */
+export const maxTargetBytes = 64 * 1024
+
+/**
+ * An HTTP server whose handler sees every method token as the client sent it: `LIST`, which Node's parser
+ * refuses, and any other token of up to 32 bytes that RFC 9110 §9.1 allows. Requests that cannot reach a
+ * handler get `E[]` here. docs/contract/http.md#verbs-and-paths, docs/decisions/0001-list-verb.md. Throws
+ * `StartError` on an unsupported Node.js.
+ */
+export function createListServer(options: ListServerOptions, handler: RequestListener): Server {
+  checkParser()
+  const bodyTimeoutMs = options.bodyTimeoutMs ?? defaultTimeouts.bodyMs
+  const { maxBytes, maxFields } = options.head ?? defaultHeadLimits
+  const serverOptions = {
+    // Node.js requires this one to be the shorter one
+    headersTimeout: Math.min(options.headerTimeoutMs ?? defaultTimeouts.headerMs, bodyTimeoutMs),
+    requestTimeout: bodyTimeoutMs,
+    keepAliveTimeout: options.idleTimeoutMs ?? defaultTimeouts.idleMs,
+    connectionsCheckingInterval: options.timeoutCheckMs ?? 1_000,
+    maxHeaderSize: maxBytes,
+    requireHostHeader: false,
+    // most requests have no body: they need no stream
+    optimizeEmptyRequests: true,
+  }
+  const server = createServer(serverOptions)
+  server.maxHeadersCount = maxFields + 1
+  // undocumented: a client that has closed its sending side still gets its pending responses
+  Object.assign(server, { httpAllowHalfOpen: true })
+
+  const connections = options.connections ?? new Connections(noLimits)
+  const lineBySocket = new WeakMap<Socket, Line>()
+  const feeds = new Set<RequestFeed>()
+  // Node's own also closes connections whose clients have not taken the last response yet
+  server.closeIdleConnections = () => {
+    for (const feed of feeds) feed.closeIfIdle()
+  }
+
+  function receive(request: IncomingMessage, response: ServerResponse): void {
+    const line = lineBySocket.get(request.socket)
+    if (line?.feed.accept(request, response) !== true) return
+    connections.begin(line.connection, request, response)
+    const refusal = headRefusal(request, maxFields)
+    if (refusal === undefined) handler(request, response)
+    else line.feed.refuse(refusal)
+  }
+
+  server.on('connection', (socket: Socket) => {
+    const connection = connections.of(socket) ?? connections.open(socket)
+    if (connection === undefined) return
+    const feed = feedOf(socket, {
+      headerTimeoutMs: serverOptions.headersTimeout,
+      onRefused: options.onRefused ?? (() => {}),
+      common: options.common ?? new CommonHeaders(),
+      onBytes: () => connections.heard(connection),
+    })
+    lineBySocket.set(socket, { connection, feed })
+    feeds.add(feed)
+    socket.once('close', () => feeds.delete(feed))
+  })
+  server.on('request', receive)
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    const feed = lineBySocket.get(request.socket)?.feed
+    if (feed?.accept(request, response) === true) feed.refuse(417)
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const feed = lineBySocket.get(socket)?.feed
+    if (error.code === 'ECONNRESET' || feed === undefined) socket.destroy()
+    else if (error.code === 'HPE_CLOSED_CONNECTION') feed.stop()
+    else feed.refuse(statusOfParserError(error.code))
+  })
+  return server
+}
+
+/** The objects between a socket and the handler. */
+type Line = { readonly connection: Connection; readonly feed: RequestFeed }
+
+type FeedOptions = FeedRules & { onBytes(): void }
+
+/** Inserts a feed between the socket and the listener with which the server just attached its parser. */
+function feedOf(socket: Socket, { onBytes, ...rules }: FeedOptions): RequestFeed {
+  const [parse] = socket.listeners('data')
+  if (parse === undefined) throw new Error('the HTTP server did not attach a parser to its connection')
+  const feed = new RequestFeed(socket, (bytes) => parse.call(socket, bytes), rules)
+  socket.removeAllListeners('data')
+  socket.on('data', (bytes: NonSharedBuffer) => {
+    onBytes()
+    feed.take(bytes)
+  })
+  return feed
+}
+
+/** What is wrong with a head that the parser accepted. */
+function headRefusal(request: IncomingMessage, maxFields: number): RawStatus | undefined {
+  if (request.rawHeaders.length > 2 * maxFields) return 431
+  if ((request.url ?? '').length > maxTargetBytes) return 414
+  const current = request.httpVersion === '1.1'
+  if (!current && request.httpVersion !== '1.0') return 400
+  const hosts = countHosts(request.rawHeaders)
+  if (hosts > 1 || (hosts === 0 && current)) return 400
+  const coding = request.headers['transfer-encoding']
+  if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || !current)) return 400
+  return undefined
+}
+
+function countHosts(rawHeaders: readonly string[]): number {
+  let hosts = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  return hosts
+}
