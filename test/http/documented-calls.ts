@@ -136,6 +136,24 @@ const system: DocumentedCall[] = [
   { ask: 'get /sys/policy/{path}/', name: 'as a list', params: { path: 'team' }, query: '?list=true' },
   { ask: 'delete /sys/policy/{path}', params: { path: 'old' }, status: 204 },
   { ask: 'delete /sys/policies/acl/{path}', params: { path: 'team/ops' }, status: 204 },
+  {
+    ask: 'post /sys/policies/password/{name}',
+    params: { name: 'short' },
+    body: { policy: 'length = 12\nrule "charset" { charset = "abcdef" }\n' },
+    status: 204,
+  },
+  {
+    ask: 'post /sys/policies/password/{name}',
+    name: 'of nothing',
+    params: { name: 'none' },
+    body: {},
+    status: 400,
+  },
+  { ask: 'get /sys/policies/password', query: '?list=true' },
+  { ask: 'get /sys/policies/password/{name}', params: { name: 'short' } },
+  { ask: 'get /sys/policies/password/{name}', name: 'of none', params: { name: 'none' }, status: 404 },
+  { ask: 'get /sys/policies/password/{name}/generate', params: { name: 'short' } },
+  { ask: 'delete /sys/policies/password/{name}', params: { name: 'short' }, status: 204 },
   { ask: 'post /sys/capabilities-self', body: { paths: ['sys/auth', 'x'] } },
   { ask: 'post /sys/capabilities', body: { paths: 'x', token: 'root' } },
   { ask: 'get /auth/token/lookup-self', keep: { rootAccessor: 'data.accessor' } },
@@ -930,6 +948,7 @@ const cloud: DocumentedCall[] = [
   { ask: 'post /cloud/rotate-role/{name}', name: 'of no role', params: { name: 'none' }, status: 400 },
   { ask: 'delete /cloud/static-roles/{name}', params: { name: 'billing' }, status: 204 },
   { ask: 'delete /cloud/roles/{name}', params: { name: 'kept' }, status: 204 },
+  { ask: 'delete /cloud/config', name: 'with a rotation in progress' },
   { ask: 'delete /cloud/config', status: 204 },
 ]
 
