@@ -1,11 +1,7 @@
 import { PrefixIndex } from '../../lib/prefix-index.ts'
-import { ClientWindows } from './client-windows.ts'
-import type { Quota } from './quota.ts'
+import type { QuotaPlace } from './quota.ts'
 
-/** A rule with its counters. */
-export type Rule = { readonly quota: Quota; readonly windows: ClientWindows }
-
-export const freshRule = (quota: Quota): Rule => ({ quota, windows: new ClientWindows(quota) })
+type AnyRule = { readonly quota: QuotaPlace }
 
 /** What a request asks for. */
 export type QuotaTarget = {
@@ -19,7 +15,7 @@ export type QuotaTarget = {
   readonly role: string | undefined
 }
 
-type RulesOfMount = {
+type RulesOfMount<Rule> = {
   readonly whole: Rule | undefined
   readonly byRole: ReadonlyMap<string, Rule>
   readonly byPath: ReadonlyMap<string, Rule>
@@ -27,8 +23,8 @@ type RulesOfMount = {
 }
 
 /** An immutable index of all rules: finds the most specific one for a request. docs/contract/quotas.md */
-export class QuotaIndex {
-  readonly #ofMount = new Map<string, RulesOfMount>()
+export class QuotaIndex<Rule extends AnyRule> {
+  readonly #ofMount = new Map<string, RulesOfMount<Rule>>()
   readonly #ofNamespace = new Map<string, Rule>()
 
   constructor(rules: readonly Rule[]) {
@@ -55,8 +51,8 @@ export class QuotaIndex {
   }
 }
 
-const rulesOfMount = (rules: readonly Rule[]): RulesOfMount => {
-  const keyed = (part: readonly Rule[], keyOf: (quota: Quota) => string) =>
+const rulesOfMount = <Rule extends AnyRule>(rules: readonly Rule[]): RulesOfMount<Rule> => {
+  const keyed = (part: readonly Rule[], keyOf: (quota: QuotaPlace) => string) =>
     part.map((rule) => [keyOf(rule.quota), rule] as const)
   const [ofRoles, others] = split(rules, ({ role }) => role !== '')
   const [globs, paths] = split(others, ({ suffix }) => suffix.endsWith('*'))
@@ -68,12 +64,19 @@ const rulesOfMount = (rules: readonly Rule[]): RulesOfMount => {
   }
 }
 
-const split = (rules: readonly Rule[], isFirst: (quota: Quota) => boolean): [Rule[], Rule[]] => [
+const split = <Rule extends AnyRule>(
+  rules: readonly Rule[],
+  isFirst: (quota: QuotaPlace) => boolean,
+): [Rule[], Rule[]] => [
   rules.filter(({ quota }) => isFirst(quota)),
   rules.filter(({ quota }) => !isFirst(quota)),
 ]
 
-const ofPath = ({ byRole, byPath, globs, whole }: RulesOfMount, below: string, role: string | undefined) =>
+const ofPath = <Rule>(
+  { byRole, byPath, globs, whole }: RulesOfMount<Rule>,
+  below: string,
+  role: string | undefined,
+): Rule | undefined =>
   (role === undefined ? undefined : byRole.get(role.toLowerCase())) ??
   byPath.get(withoutSlash(below)) ??
   globs.longest(below) ??
