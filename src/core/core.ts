@@ -9,11 +9,15 @@ import { CorsStore } from './cors/cors-store.ts'
 import { openStore, type StoreParts, type StoreSettings } from './first-store.ts'
 import { Jobs, type JobsParts } from './jobs.ts'
 import type { LockoutTerms } from './lockout/lockout-terms.ts'
+import { countedLease } from './leases/lease.ts'
+import type { CountedLease } from './leases/lease-limit.ts'
 import { LongLists } from './long-lists.ts'
 import type { Mount } from './mounts/mount.ts'
+import type { MountStore } from './mounts/mount-store.ts'
 import type { NamespaceLife } from './namespaces/namespace-life.ts'
 import { namespaceRemoval } from './namespaces/namespace-removal.ts'
 import type { OutboundClient } from './outbound.ts'
+import { LeaseQuotas } from './quotas/lease-quotas.ts'
 import { QuotaStore } from './quotas/quota-store.ts'
 import { completeRestoration } from './restoration.ts'
 import { openCeremonies } from './seal/ceremonies.ts'
@@ -21,6 +25,7 @@ import { Servers } from './servers.ts'
 import { type OwnServer, ServerList } from './server-list.ts'
 import { storedCounts } from './stored-counts.ts'
 import { fullPathOf, openStores, type Stores } from './stores.ts'
+import { countedToken } from './tokens/token.ts'
 import { storeRootToken } from './tokens/root-token.ts'
 import { noteVersion } from './version-history.ts'
 
@@ -84,6 +89,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     )
   const cors = await CorsStore.open({ view, onFailure })
   const quotas = await openQuotas(stores, namespaceLife)
+  const leaseQuotas = await openLeaseQuotas(stores, namespaceLife)
   const clusterId = await clusterIdOf(root)
   const serverList = new ServerList({ view, shared, own: settings.server })
   if (settings.server !== undefined) await noteVersion(view, settings.server.product, clock)
@@ -124,7 +130,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
         rechecks.recheck()
       }
     },
-    ...{ namespaceLife, cors, quotas, clusterId, ceremonies, audit },
+    ...{ namespaceLife, cors, quotas, leaseQuotas, clusterId, ceremonies, audit },
     access: new Access({ tokens, identities, policies, namespaces, clock }),
     longLists: new LongLists(settings.mostListBytes),
     counts: storedCounts(stores),
@@ -164,16 +170,52 @@ async function openQuotas(
     onFailure: (err) =>
       log.error({ event: 'record_unreadable', err }, 'could not read a rate limit: it does not apply'),
   })
-  mounts.onRemoval((mount) => quotas.removeRulesOn([mount.uuid]))
+  removeWithPlaces('quotas', quotas, { mounts, life })
+  return quotas
+}
+
+/** Opens the limits on the number of leases and tokens. A rule is deleted with its mount or namespace. */
+async function openLeaseQuotas(stores: Stores, life: NamespaceLife): Promise<LeaseQuotas> {
+  const { view, shared, log, namespaces, mounts, leases, tokens } = stores
+  const quotas = await LeaseQuotas.open({
+    ...{ view, shared, namespaces, mounts, stored: () => countedLeases(stores) },
+    onFailure: (err) =>
+      log.error({ event: 'record_unreadable', err }, 'could not read a lease count quota: it does not apply'),
+  })
+  removeWithPlaces('lease-quotas', quotas, { mounts, life })
+  tokens.limitBy(quotas)
+  leases.limitBy(quotas)
+  return quotas
+}
+
+/** Live leases and usable tokens that count, in pages. */
+async function* countedLeases({ leases, tokens }: Stores): AsyncGenerator<readonly CountedLease[]> {
+  for await (const page of leases.live()) yield page.map(countedLease)
+  for (let after: string | undefined; ; ) {
+    const page = await tokens.scan({ limit: 200, ...(after === undefined ? {} : { after }) })
+    after = page.at(-1)?.hash
+    if (after === undefined) return
+    const usable = page.filter(({ token }) => tokens.isUsable(token))
+    yield usable.flatMap(({ hash, token }) => countedToken(token, hash) ?? [])
+  }
+}
+
+type Removable = { removeRulesOn(mounts: readonly string[], namespace?: string): Promise<void> }
+
+function removeWithPlaces(
+  name: string,
+  rules: Removable,
+  { mounts, life }: { mounts: MountStore; life: NamespaceLife },
+): void {
+  mounts.onRemoval((mount) => rules.removeRulesOn([mount.uuid]))
   life.addRemovalStep({
-    ...{ name: 'quotas', phase: 'data' },
+    ...{ name, phase: 'data' },
     remove: (id) =>
-      quotas.removeRulesOn(
+      rules.removeRulesOn(
         mounts.table.of(id).map(({ uuid }) => uuid),
         id,
       ),
   })
-  return quotas
 }
 
 /** Long polls must repeat their checks when the server is sealed or the clock is set. */

@@ -277,6 +277,15 @@ const system: DocumentedCall[] = [
   { ask: 'get /sys/quotas/rate-limit/{name}', params: { name: 'probe' } },
   { ask: 'get /sys/quotas/rate-limit', query: '?list=true' },
   { ask: 'delete /sys/quotas/rate-limit/{name}', params: { name: 'probe' }, status: 204 },
+  {
+    ask: 'post /sys/quotas/lease-count/{name}',
+    params: { name: 'probe' },
+    body: { path: 'cubbyhole', max_leases: 1000 },
+    status: 204,
+  },
+  { ask: 'get /sys/quotas/lease-count/{name}', params: { name: 'probe' } },
+  { ask: 'get /sys/quotas/lease-count', query: '?list=true' },
+  { ask: 'delete /sys/quotas/lease-count/{name}', params: { name: 'probe' }, status: 204 },
 ]
 
 const header = { header: 'X-Request-Source' }

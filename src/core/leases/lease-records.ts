@@ -1,11 +1,13 @@
 import { fail } from '../../errors.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
-import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
+import { isUnreadable, pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
 import { isIrrevocable, type Lease, type LeaseRef, readLease } from './lease.ts'
-import { leaseKey, ownerKeys, scheduledAt, scheduleKey } from './lease-keys.ts'
+import { leaseKey, leasePrefix, ownerKeys, scheduledAt, scheduleKey } from './lease-keys.ts'
 
 /** A lease and the revision of its record. */
 export type StoredLease = { readonly lease: Lease; readonly revision: number }
+
+const pageSize = 200
 
 /** Receives changes once they are durable. */
 export type LeaseWatch = {
@@ -35,6 +37,28 @@ export class LeaseRecords {
   async read(ref: LeaseRef): Promise<StoredLease | undefined> {
     const stored = await this.#view.read(leaseKey(ref))
     return stored && { lease: readLease(stored.value), revision: stored.revision }
+  }
+
+  /** All leases, in pages. Skips records that cannot be read. */
+  async *pages(): AsyncGenerator<Lease[]> {
+    for (let after: string | undefined; ; ) {
+      const range = { limit: pageSize, ...(after === undefined ? {} : { after }) }
+      const keys = await this.#view.listKeys(leasePrefix, range)
+      after = keys.at(-1)
+      if (after === undefined) return
+      const read = await Promise.all(keys.map((key) => this.#readable(key)))
+      yield read.filter((lease) => lease !== undefined)
+    }
+  }
+
+  async #readable(key: string): Promise<Lease | undefined> {
+    try {
+      const value = await this.#view.get(key)
+      return value === undefined ? undefined : readLease(value)
+    } catch (error) {
+      if (!isUnreadable(error)) throw error
+      return undefined
+    }
   }
 
   /** Stores a new lease, with `alongside` in the same write. */

@@ -1,4 +1,4 @@
-import { fail, invalidToken, refuse } from '../../errors.ts'
+import { fail, invalidToken, refuse, ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { LogLine } from '../../lib/log-fields.ts'
 import type { Random } from '../../lib/random.ts'
@@ -11,9 +11,10 @@ import type { Token } from '../tokens/token.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
 import { type IrrevocableLease, irrevocableLeases } from './irrevocable.ts'
 import { newLease, ownerOf } from './issue-lease.ts'
-import type { Lease, LeasedSecret, LeaseRef } from './lease.ts'
+import { countedLease, hasEnded, type Lease, type LeasedSecret, type LeaseRef } from './lease.ts'
 import { failureText, type LeaseBackend } from './lease-backend.ts'
 import { LeaseCount } from './lease-count.ts'
+import { type LeaseLimit, noLeaseLimit } from './lease-limit.ts'
 import { LeaseExpiry } from './lease-expiry.ts'
 import { leaseLagMs } from './lease-lag.ts'
 import { entityOwner } from './lease-keys.ts'
@@ -100,6 +101,7 @@ export class LeaseStore implements AsyncDisposable {
   readonly #prefixes: PrefixRevocation
   readonly #owners: LeaseOwners
   readonly #stopped = new AbortController()
+  #limit: LeaseLimit = noLeaseLimit
 
   constructor(parts: LeaseStoreParts) {
     const { view, clock, random, tokens, log } = parts
@@ -137,6 +139,23 @@ export class LeaseStore implements AsyncDisposable {
     })
   }
 
+  /** From now on, `limit` decides whether there may be another lease. */
+  limitBy(limit: LeaseLimit): void {
+    this.#limit = limit
+  }
+
+  /** Throws `throttled` if a secret could not get a lease now. docs/contract/quotas.md#leases */
+  async checkRoom(mount: Mount, path: string): Promise<void> {
+    const { namespace, accessor: mountAccessor } = mount
+    await this.#limit.check({ namespace, mountAccessor, path, role: undefined })
+  }
+
+  /** All leases that have not ended, in pages. Skips unreadable records: the log names them. */
+  async *live(): AsyncGenerator<readonly Lease[]> {
+    const now = this.#parts.clock.now()
+    for await (const page of this.#records.pages()) yield page.filter((lease) => !hasEnded(lease, now))
+  }
+
   /** Starts the background work: expiry, the count, and sweeps. */
   start(): void {
     this.#parts.job.begin(async (held) => {
@@ -164,7 +183,7 @@ export class LeaseStore implements AsyncDisposable {
   }
 
   /**
-   * Stores the lease of a new secret. If that fails, or the caller's token has ended in the meantime or with
+   * Stores the lease of a new secret. If that fails, or there are too many leases, or the caller's token has ended in the meantime or with
    * this request, revokes the secret and throws. docs/contract/tokens-and-policies.md#creating-a-token,
    * docs/contract/leases.md#lifetime-and-renewal
    */
@@ -178,13 +197,17 @@ export class LeaseStore implements AsyncDisposable {
     const lease = newLease({ mount, path, secret, token, owner, life, now, random })
     const ends = token.num_uses < 0
     try {
-      await this.#records.add(
-        ends ? { ...lease, expire_time: now, ended: true } : lease,
-        secret.alongside?.(lease),
-      )
+      await this.#limit.within(countedLease(lease), async () => {
+        await this.#records.add(
+          ends ? { ...lease, expire_time: now, ended: true } : lease,
+          secret.alongside?.(lease),
+        )
+        return true
+      })
     } catch (cause) {
       await this.#revokeUnstored(lease)
       secret.abandoned?.()
+      if (cause instanceof ServiceError && cause.kind === 'throttled') throw cause
       throw fail('internal', 'internal error', { cause })
     }
     if (ends) {

@@ -1,5 +1,6 @@
 import { fail } from '../../errors.ts'
 import type { ViewEntry } from '../barrier/view.ts'
+import type { CountedLease } from './lease-limit.ts'
 
 /**
  * The lease terms of a secret that an engine returns. Durations are seconds; 0 is unset.
@@ -63,6 +64,11 @@ export type Lease = {
 export type LeaseRef = Pick<Lease, 'namespace' | 'id'>
 
 export const isIrrevocable = (lease: Lease): boolean => lease.revoke_error !== undefined
+
+/** The lease as rules on the number of leases see it. docs/contract/quotas.md#leases */
+export const countedLease = ({ namespace, id, mount_accessor, path }: Lease): CountedLease => ({
+  ...{ ref: `${namespace}/${id}`, namespace, mountAccessor: mount_accessor, path, role: undefined },
+})
 
 export const hasEnded = (lease: Lease, now: number): boolean =>
   lease.ended === true || lease.expire_time <= now

@@ -10,11 +10,12 @@ import { fixedPaths } from '../mounts/mount-path.ts'
 import { suffixOf } from '../namespaces/suffix.ts'
 import type { CacheUses } from '../cache-use.ts'
 import type { CoreEvents, TokenSource } from '../core-events.ts'
+import { type LeaseLimit, noLeaseLimit } from '../leases/lease-limit.ts'
 import { RecordCache } from '../record-cache.ts'
 import { isUnreadable, pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
 import { batchToken, BatchTokens, isBatchId, type Sealer } from './batch-tokens.ts'
 import { EntityCutOffs } from './entity-cut-offs.ts'
-import { readToken, type Token } from './token.ts'
+import { countedToken, readToken, type Token, wrappingPolicy } from './token.ts'
 import {
   childKey,
   childPrefix,
@@ -65,6 +66,8 @@ export type Minted = {
   readonly entries: readonly ViewEntry[]
   /** Number of reports about tokens until now. */
   readonly reports: number
+  /** Runs the write of the entries, which says whether they were stored. Throws `throttled` for too many tokens. */
+  within(write: () => Promise<boolean>): Promise<boolean>
 }
 
 /**
@@ -107,6 +110,7 @@ export class TokenStore {
   /** By hash. Tokens with limited uses are not cached: their record changes with every request. */
   readonly #cache = new RecordCache<Token>(cacheLimit, maxCachedText)
   #reports = 0
+  #limit: LeaseLimit = noLeaseLimit
   /** By hash. Spending a use waits for pending changes, so that frequent use cannot starve them. */
   readonly #mutex = new KeyedMutex()
 
@@ -133,6 +137,11 @@ export class TokenStore {
       await TokenKeys.open(parts.view, parts.random),
       await EntityCutOffs.open(parts.view),
     )
+  }
+
+  /** From now on, `limit` decides whether there may be another token. */
+  limitBy(limit: LeaseLimit): void {
+    this.#limit = limit
   }
 
   /**
@@ -333,7 +342,11 @@ export class TokenStore {
       entries.push({ key: childKey(this.keys.hashOf(token.parent), hash), value: true, ...uncopied })
     for (const key of namespaceTokenKeys(token.namespace, hash))
       entries.push({ key, value: true, ...uncopied })
-    return { id: own, token, entries, reports: this.#reports }
+    const counted = countedToken(token, hash)
+    return {
+      ...{ id: own, token, entries, reports: this.#reports },
+      within: (write) => (counted === undefined ? write() : this.#limit.within(counted, write)),
+    }
   }
 
   /**
@@ -376,7 +389,8 @@ export class TokenStore {
       creation_time: this.#clock.now(),
     }
     const id = await this.#batch.seal(record)
-    return { id, token: batchToken(record), entries: [], reports: this.#reports }
+    const within: Minted['within'] = (write) => write()
+    return { id, token: batchToken(record), entries: [], reports: this.#reports, within }
   }
 
   #mountMovesOf({ mount_accessor }: TokenDraft): Pick<Token, 'mount_moves'> {
@@ -405,7 +419,7 @@ export class TokenStore {
   }
 
   #sourceOf({ mount_accessor, path, policies }: Token): TokenSource {
-    if (policies[0] === 'response-wrapping') return 'wrapping'
+    if (policies[0] === wrappingPolicy) return 'wrapping'
     if (this.#mountOf(mount_accessor)?.type !== 'token') return 'login'
     return path === `${fixedPaths.token}root` ? 'root' : 'token'
   }

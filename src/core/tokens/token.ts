@@ -1,4 +1,5 @@
 import { fail } from '../../errors.ts'
+import type { CountedLease } from '../leases/lease-limit.ts'
 
 export type TokenType = 'service' | 'batch'
 
@@ -105,5 +106,18 @@ function looksLikeToken(value: unknown): value is Token {
     Array.isArray(token.bound_cidrs)
   )
 }
+
+/**
+ * The token as a lease of its login; undefined for one that does not count: a root token, a batch token, or one that
+ * only holds a wrapped response. docs/contract/quotas.md#leases
+ */
+export function countedToken(token: Token, ref: string): CountedLease | undefined {
+  const { namespace, mount_accessor: mountAccessor, path, type, internal } = token
+  if (type === 'batch' || isRoot(token) || token.policies[0] === wrappingPolicy) return undefined
+  return { ref, namespace, mountAccessor, path, role: internal['role'] }
+}
+
+/** The only policy of a token that holds a wrapped response. */
+export const wrappingPolicy = 'response-wrapping'
 
 export const isRoot = (token: Token): boolean => token.policies.includes('root')

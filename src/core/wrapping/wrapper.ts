@@ -5,7 +5,7 @@ import { formatTime } from '../../lib/time.ts'
 import { inCore, type View, type ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { writeAttempts } from '../stored-record.ts'
-import type { Token } from '../tokens/token.ts'
+import { type Token, wrappingPolicy } from '../tokens/token.ts'
 import type { Minted, TokenStore } from '../tokens/token-store.ts'
 import type { Cubbyholes } from './cubbyholes.ts'
 
@@ -53,7 +53,6 @@ export type WrapInfo = {
 /** The information about a wrapped response that its token's holder can look up. */
 export type WrapOrigin = Pick<WrapInfo, 'creation_time' | 'creation_path'> & { creation_ttl: number }
 
-const policy = 'response-wrapping'
 const responseEntry = 'response'
 const originEntry = 'wrapinfo'
 
@@ -167,7 +166,7 @@ export class Wrapper {
     const minted = tokens.mint({
       parent: '',
       namespace,
-      policies: [policy],
+      policies: [wrappingPolicy],
       path,
       meta: null,
       display_name: '',
@@ -216,7 +215,8 @@ export class Wrapper {
  * Whether a token is a wrapping token: no other token can have this policy.
  * docs/contract/tokens-and-policies.md#built-in-policies
  */
-export const isWrapping = ({ policies }: Token): boolean => policies.length === 1 && policies[0] === policy
+export const isWrapping = ({ policies }: Token): boolean =>
+  policies.length === 1 && policies[0] === wrappingPolicy
 
 function isOrigin(value: unknown): value is WrapOrigin {
   return (

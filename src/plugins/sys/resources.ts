@@ -18,7 +18,8 @@ import { type MountRouteParts, mountResources } from './mounts.ts'
 import { type NamespaceRouteParts, namespaceResources } from './namespaces.ts'
 import { passwordPolicyResources } from './password-policies.ts'
 import { policyResources } from './policies.ts'
-import { type QuotaRouteParts, quotaResources } from './quotas.ts'
+import { type LeaseCountParts, leaseCountResources } from './quotas/lease-counts.ts'
+import { type RateLimitParts, rateLimitResources } from './quotas/rate-limits.ts'
 import { type SnapshotParts, snapshotResources } from './snapshot.ts'
 import { toolResources } from './tools.ts'
 import { uiResources } from './ui.ts'
@@ -42,7 +43,8 @@ export type SysParts = MountRouteParts &
   VersionHistoryParts &
   ApiDocumentParts &
   AuditRouteParts &
-  QuotaRouteParts &
+  RateLimitParts &
+  LeaseCountParts &
   Parameters<typeof corsResources>[0] &
   Parameters<typeof policyResources>[0] &
   Parameters<typeof passwordPolicyResources>[0] &
@@ -78,7 +80,8 @@ export function sysResources(parts: SysParts): Resource[] {
     ...versionHistoryResources(parts),
     ...corsResources(parts),
     ...auditResources(parts),
-    ...quotaResources(parts),
+    ...rateLimitResources(parts),
+    ...leaseCountResources(parts),
     ...apiDocumentResources(parts),
   ]
 }

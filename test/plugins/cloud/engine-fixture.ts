@@ -120,7 +120,11 @@ export async function openEngineFixture({
         signingKeyOf: async () => ({ name: 'default', id: 'key', rotationPeriod: 86_400 }),
         sign: async () => ({ token: 'a.b.c', expiresAt: clock.now() + 3_600_000 }),
       },
-      leases: { find: async () => undefined, revoke: async () => undefined },
+      leases: {
+        find: async () => undefined,
+        revoke: async () => undefined,
+        checkRoom: async () => undefined,
+      },
       systemTtl: { defaultTtl: 2_764_800, maxTtl: 2_764_800 },
       fullPathOf: ({ path }) => path,
       operator: {

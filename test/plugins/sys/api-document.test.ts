@@ -536,6 +536,7 @@ describe('operations', () => {
       'system-loggers-post-input': ['level'],
       'system-policies-acl-path-post-input': ['policy'],
       'system-policies-password-name-post-input': ['policy'],
+      'system-quotas-lease-count-name-post-input': ['max_leases'],
       'system-quotas-rate-limit-name-post-input': ['rate'],
       'system-remount-post-input': ['from', 'to'],
       'system-renew-post-input': ['lease_id'],

@@ -1,4 +1,5 @@
 import type { Lease } from '../../../core/leases/lease.ts'
+import type { LeaseStore } from '../../../core/leases/lease-store.ts'
 import type { Dropping, LeaseBackend, Renewal } from '../../../core/leases/lease-backend.ts'
 import { Periodic } from '../../../core/background.ts'
 import type { Jobs } from '../../../core/jobs.ts'
@@ -43,7 +44,7 @@ export type CloudCredentialsParts = {
   mountOf(accessor: string): Mount | undefined
   stateOf(mount: Mount): MountState
   enter(mount: Mount): (() => void) | undefined
-  readonly leases: LeaseLookup
+  readonly leases: LeaseLookup & Pick<LeaseStore, 'checkRoom'>
   /** TTLs of a mount that sets none. */
   readonly systemTtl: TtlBounds
   readonly clock: Clock
@@ -147,7 +148,9 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   }
 
   async make(request: CredentialRequest): Promise<CredentialReply> {
-    const { clock, random, log, systemTtl, servers } = this.#parts
+    const { clock, random, log, systemTtl, servers, leases } = this.#parts
+    // nothing is created upstream that could not be kept
+    await leases.checkRoom(request.mount, request.call.path)
     const state = this.#parts.stateOf(request.mount)
     const { creations } = this.#limitsOf(state)
     const parts = {

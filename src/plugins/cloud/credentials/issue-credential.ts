@@ -43,7 +43,7 @@ export type CredentialParts = Omit<ReadyParts, 'upstream' | 'call'> & {
 }
 
 export type CredentialRequest = {
-  readonly call: Pick<Call, 'requestId'>
+  readonly call: Pick<Call, 'requestId' | 'path'>
   readonly mount: Mount
   readonly caller: Caller | undefined
   /** As in the request's path, in any case. */

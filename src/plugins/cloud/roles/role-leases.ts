@@ -1,4 +1,5 @@
 import type { LeaseRef } from '../../../core/leases/lease.ts'
+import type { Mount } from '../../../core/mounts/mount.ts'
 import { refuse, ServiceError } from '../../../errors.ts'
 import { credentialRecords, leaseOf, type LeaseLookup } from '../credentials/credential-record.ts'
 import type { MountState } from '../mount-state.ts'
@@ -8,6 +9,7 @@ import { forEachOf } from '../upstream-work.ts'
 /** Where the leases of a role are looked up and revoked. */
 export type RoleLeases = LeaseLookup & {
   revoke(ref: LeaseRef, how: { readonly sync: boolean }): Promise<void>
+  checkRoom(mount: Mount, path: string): Promise<void>
 }
 
 /** The existing leases of this role's credentials. `name` is lower-case. */

@@ -10,7 +10,7 @@ import { until } from '../credential-steps.ts'
 import { PausingClock } from '../upstream/aimed.ts'
 
 const correlationId = '9c1d8f30-0000-4000-8000-000000000001'
-const call = { requestId: correlationId }
+const call = { requestId: correlationId, path: 'cloud/creds/ci' }
 
 /** Two engines, of two servers, with one mount and one stand-in for the cloud. */
 async function openEngines(pauseOfOne?: (ms: number) => Promise<void>) {

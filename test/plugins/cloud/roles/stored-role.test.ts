@@ -12,7 +12,7 @@ test('a role that an earlier version stored without a scope issues nothing', asy
   directory.journal.clear()
 
   const issued = engine.credentials.make({
-    call: { requestId: 'c0ffee00-0000-4000-8000-000000000001' },
+    call: { requestId: 'c0ffee00-0000-4000-8000-000000000001', path: 'cloud/creds/ci' },
     ...{ mount, caller: undefined, role: 'wide', input: {} },
     whenGone: () => () => undefined,
   })

@@ -1,26 +1,17 @@
 import { z } from 'zod'
-import type { MountStore } from '../../core/mounts/mount-store.ts'
-import type { MountTypeRegistry } from '../../core/mounts/mount-type-registry.ts'
-import type { Mount } from '../../core/mounts/mount.ts'
-import { withSlash } from '../../core/mounts/mount-path.ts'
-import { rootNamespace } from '../../core/namespaces/namespace.ts'
-import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
-import { groupings, type Quota, type QuotaConfig } from '../../core/quotas/quota.ts'
-import type { QuotaStore } from '../../core/quotas/quota-store.ts'
-import { refuse } from '../../errors.ts'
-import { type Resource, resource } from '../../http/resource/resource.ts'
-import { boolField, durationField, numberField, stringField, stringListField } from '../../lib/fields.ts'
-import { excerpt, quoted } from '../../lib/go/text.ts'
+import { groupings, type Quota, type QuotaConfig } from '../../../core/quotas/quota.ts'
+import type { QuotaStore } from '../../../core/quotas/quota-store.ts'
+import { refuse } from '../../../errors.ts'
+import { type Resource, resource } from '../../../http/resource/resource.ts'
+import { boolField, durationField, numberField, stringField, stringListField } from '../../../lib/fields.ts'
+import { excerpt } from '../../../lib/go/text.ts'
+import { checkName, mostPath, pathOf, type PlaceParts, placeOf, withoutLeadingSlash } from './places.ts'
 
-export type QuotaRouteParts = {
+export type RateLimitParts = PlaceParts & {
   readonly quotas: Pick<QuotaStore, 'config' | 'configure' | 'names' | 'get' | 'put' | 'delete'>
-  readonly namespaces: Pick<NamespaceStore, 'resolve' | 'byId' | 'isLive'>
-  readonly mounts: Pick<MountStore, 'table'>
-  readonly mountTypes: Pick<MountTypeRegistry, 'hasLoginRoles'>
-  fullPathOf(mount: Mount): string
 }
 
-const most = { name: 256, path: 2048, exemptPaths: 1000 }
+const mostExemptPaths = 1000
 
 const config = z.object({
   rate_limit_exempt_paths: z.array(z.string()),
@@ -72,7 +63,7 @@ const ruleInput = z.object({
 })
 
 /** `sys/quotas`: rate limits. docs/contract/quotas.md */
-export function quotaResources(parts: QuotaRouteParts): Resource[] {
+export function rateLimitResources(parts: RateLimitParts): Resource[] {
   const { quotas } = parts
   return [
     resource('/quotas/config', {
@@ -132,7 +123,7 @@ export function quotaResources(parts: QuotaRouteParts): Resource[] {
         required: ['rate'],
         input: ruleInput.meta({ examples: [{ path: 'auth/jwt', rate: 100 }] }),
         handle: async ({ params: { name }, input }) => {
-          if (name.length > most.name) throw refuse('invalid', `name is longer than ${most.name} characters`)
+          checkName(name)
           await quotas.put(() => quotaOf(name, input, parts))
           return undefined
         },
@@ -159,19 +150,10 @@ type ExemptPaths = 'rate_limit_exempt_paths' | 'absolute_rate_limit_exempt_paths
 
 function exemptPathsOf(field: ExemptPaths, input: z.output<typeof configInput>): string[] {
   const paths = input[field].map(withoutLeadingSlash).filter((path) => path !== '')
-  if (paths.length > most.exemptPaths) throw refuse('invalid', `${field}: more than ${most.exemptPaths}`)
-  if (paths.some((path) => path.length > most.path))
-    throw refuse('invalid', `${field}: one is longer than ${most.path} characters`)
+  if (paths.length > mostExemptPaths) throw refuse('invalid', `${field}: more than ${mostExemptPaths}`)
+  if (paths.some((path) => path.length > mostPath))
+    throw refuse('invalid', `${field}: one is longer than ${mostPath} characters`)
   return paths
-}
-
-const withoutLeadingSlash = (path: string): string => path.replace(/^\/+/, '')
-
-/** The full path that a rule limits; undefined if its mount or namespace is gone. */
-function pathOf(quota: Quota, { mounts, namespaces, fullPathOf }: QuotaRouteParts): string | undefined {
-  if (quota.mount === '') return namespaces.byId(quota.namespace)?.path
-  const mount = mounts.table.byUuid(quota.mount)
-  return mount && fullPathOf(mount) + quota.suffix
 }
 
 const shown = ({ name, role, rate, interval, blockInterval, inheritable, groupBy }: Quota, path: string) => ({
@@ -181,8 +163,8 @@ const shown = ({ name, role, rate, interval, blockInterval, inheritable, groupBy
 })
 
 /** Throws `invalid` for a rule that cannot be. */
-function quotaOf(name: string, input: z.output<typeof ruleInput>, parts: QuotaRouteParts): Quota {
-  const { rate, role, secondary_rate } = input
+function quotaOf(name: string, input: z.output<typeof ruleInput>, parts: RateLimitParts): Quota {
+  const { rate, secondary_rate } = input
   if (rate <= 0 || rate > Number.MAX_SAFE_INTEGER) throw refuse('invalid', "'rate' is invalid")
   const groupBy = groupings.find((one) => one === (input.group_by || 'ip'))
   if (groupBy === undefined)
@@ -192,58 +174,8 @@ function quotaOf(name: string, input: z.output<typeof ruleInput>, parts: QuotaRo
     )
   if (secondary_rate !== 0)
     throw refuse('invalid', "'secondary_rate' is invalid: there are no groups by entity")
-  const place = placeOf(input.path, parts)
-  if (role !== '') checkRole(place, parts)
   return {
-    ...{ name, role, rate, groupBy, interval: input.interval || 1, blockInterval: input.block_interval },
-    namespace: place.mount === undefined ? place.namespace : '',
-    mount: place.mount?.uuid ?? '',
-    suffix: place.suffix,
-    inheritable: inheritableOf(input.inheritable, place),
+    ...placeOf(name, input, parts),
+    ...{ rate, groupBy, interval: input.interval || 1, blockInterval: input.block_interval },
   }
-}
-
-type Place = { readonly namespace: string; readonly mount: Mount | undefined; readonly suffix: string }
-
-function placeOf(sent: string, { namespaces, mounts }: QuotaRouteParts): Place {
-  if (sent.length > most.path) throw refuse('invalid', `path is longer than ${most.path} characters`)
-  const full = withoutLeadingSlash(sent.trim())
-  if (full === '') return { namespace: rootNamespace.id, mount: undefined, suffix: '' }
-  const slashed = withSlash(full)
-  const { namespace, taken } = namespaces.resolve(undefined, slashed) ?? {
-    namespace: rootNamespace,
-    taken: 0,
-  }
-  const path = slashed.slice(taken)
-  if (path === '' && namespaces.isLive(namespace.id))
-    return { namespace: namespace.id, mount: undefined, suffix: '' }
-  const found = mounts.table.resolve(namespace.id, path)
-  if (found === undefined || found.mount.tainted || !namespaces.isLive(namespace.id))
-    throw refuse('invalid', `invalid mount path ${quoted(path)}`)
-  return { namespace: namespace.id, mount: found.mount, suffix: found.below.replace(/\/$/, '') }
-}
-
-function checkRole({ mount, suffix }: Place, { mountTypes }: QuotaRouteParts): void {
-  if (suffix !== '')
-    throw refuse(
-      'invalid',
-      'Quotas cannot contain both a path suffix and a role. If a role is provided, path must be a valid mount with a concept of roles',
-    )
-  const path = quoted(mount?.path ?? '')
-  if (mount?.table !== 'auth')
-    throw refuse(
-      'invalid',
-      `Mount path ${path} is not a valid auth method and therefore unsuitable for use with role-based quotas`,
-    )
-  if (!mountTypes.hasLoginRoles(mount.plugin))
-    throw refuse('invalid', `Mount path ${path} does not support use with role-based quotas`)
-}
-
-/** A rule on the root namespace without a mount limits every request. */
-function inheritableOf(sent: boolean | undefined, { namespace, mount }: Place): boolean {
-  const isGlobal = mount === undefined && namespace === rootNamespace.id
-  if (sent === true && mount !== undefined)
-    throw refuse('invalid', 'only namespace quotas can be configured as inheritable')
-  if (sent === false && isGlobal) throw refuse('invalid', 'all global quotas must be inheritable')
-  return sent ?? isGlobal
 }
