@@ -50,10 +50,12 @@ export class PasswordPolicyStore {
     return keys.map((key) => key.slice(folder(namespace).length))
   }
 
-  /** A new password; undefined if there is no such policy. */
-  async generate(namespace: string, name: string): Promise<string | undefined> {
+  /** Makes passwords by a policy; undefined if there is none of this name. */
+  async generator(namespace: string, name: string): Promise<(() => string) | undefined> {
     const text = await this.find(namespace, name)
-    return text === undefined ? undefined : generatePassword(parsePasswordPolicy(text), this.#random)
+    if (text === undefined) return undefined
+    const policy = parsePasswordPolicy(text)
+    return () => generatePassword(policy, this.#random)
   }
 
   async removeNamespace(namespace: string): Promise<void> {

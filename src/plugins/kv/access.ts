@@ -45,3 +45,11 @@ export const mayElsewhere = (
 export function checkMayElsewhere(...asked: Parameters<typeof mayElsewhere>): void {
   if (!mayElsewhere(...asked)) throw fail('denied', 'permission denied')
 }
+
+/** Throws unless the caller may also make passwords by this policy of the mount's namespace. */
+export function checkMayGenerate({ call, caller, mount }: Exchange<unknown, unknown>, policy: string): void {
+  const namespace = call.path.slice(0, call.path.length - call.below.length - mount.path.length)
+  const path = `${namespace}sys/policies/password/${policy}/generate`
+  const asked = { operation: 'read', path, fields: {}, readings: plainReadings } as const
+  if (caller?.acl.decide(asked).allowed !== true) throw fail('denied', 'permission denied')
+}

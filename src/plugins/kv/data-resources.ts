@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Random } from '../../lib/random.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { PasswordPolicyStore } from '../../core/policies/password-policy-store.ts'
 import { refuse } from '../../errors.ts'
 import { type Exchange, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { namesTag } from '../../lib/entity-tag.ts'
@@ -8,7 +9,7 @@ import { exactDurationField, intField, mapField } from '../../lib/fields.ts'
 import { atOnce } from '../../lib/in-turns.ts'
 import { isJsonNumber, type JsonObject, parseLossless } from '../../lib/json.ts'
 import { mergePatched } from '../../lib/merge-patch.ts'
-import { checkMayWrite, mayElsewhere } from './access.ts'
+import { checkMayGenerate, checkMayWrite, mayElsewhere } from './access.ts'
 import { actorOf } from './actor.ts'
 import { kvAnswers } from './answers.ts'
 import { checkIfMatch, tagOf } from './entity-tags.ts'
@@ -29,6 +30,7 @@ export type DataParts = HeldParts & {
   readonly kvMounts: KvMounts
   readonly clock: Clock
   readonly random: Random
+  readonly passwordPolicies: PasswordPolicyStore
 }
 
 const readInput = z.object({
@@ -59,7 +61,7 @@ const writeInput = readInput.extend({
   options: mapField
     .optional()
     .describe(
-      '`cas`: the write is refused unless the current version has this number, 0 for a new key. `generate`: fields whose values the server makes, by name: `length`, `charset`, `keep`',
+      '`cas`: the write is refused unless the current version has this number, 0 for a new key. `generate`: fields whose values the server makes, by name: `length` and `charset`, or `policy`; `keep`',
     )
     .meta({ examples: [{ cas: 3 }] }),
 })
@@ -75,7 +77,7 @@ type Found = {
 
 /** The data of secrets. docs/contract/kv.md#data */
 export function dataResources(parts: DataParts): Resource[] {
-  const { kvMounts, clock, random } = parts
+  const { kvMounts, clock, random, passwordPolicies } = parts
   const find = async ({
     mount,
     params,
@@ -99,7 +101,12 @@ export function dataResources(parts: DataParts): Resource[] {
   ): Promise<Reply> => {
     const { mount, params, input } = exchange
     const { options } = input
-    const wishes = wishesIn(options)
+    const wishes = await wishesIn(options, async (policy) => {
+      checkMayGenerate(exchange, policy)
+      const generate = await passwordPolicies.generator(mount.namespace, policy)
+      if (generate === undefined) throw refuse('invalid', 'policy of a generated field does not exist')
+      return generate
+    })
     const data = input.data === undefined && wishes.length > 0 ? {} : input.data
     if (data === undefined) throw refuse('invalid', 'no data provided')
     checkSecretPath(params.path)

@@ -18,29 +18,52 @@ const [shortest, longest, usual] = [8, 1024, 32]
 /** A field whose value the server makes. */
 type Wish = {
   readonly name: string
-  readonly length: number
-  readonly charset: string
+  make(random: Random): string
   /** Keep the value that the current version has. */
   readonly keep: boolean
 }
 
+/** Finds what makes passwords by the policy of this name, or throws a refusal. */
+type ByPolicy = (policy: string) => Promise<() => string>
+
 /** The values that `options.generate` asks for. Throws a refusal. docs/contract/kv.md#generated-values */
-export function wishesIn(options: Readonly<Record<string, JsonValue>> | null | undefined): Wish[] {
+export async function wishesIn(
+  options: Readonly<Record<string, JsonValue>> | null | undefined,
+  byPolicy: ByPolicy,
+): Promise<Wish[]> {
   const sent = options?.['generate']
   if (sent === undefined || sent === null) return []
-  return Object.entries(objectOf(sent, 'generate')).map(([name, wish]) => wishOf(name, wish))
+  const wishes: Wish[] = []
+  const known = new Map<string, Promise<() => string>>()
+  const once: ByPolicy = (policy) => {
+    const maker = known.get(policy) ?? byPolicy(policy)
+    known.set(policy, maker)
+    return maker
+  }
+  for (const [name, wish] of Object.entries(objectOf(sent, 'generate')))
+    wishes.push(await wishOf(name, objectOf(wish, name), once))
+  return wishes
 }
 
-function wishOf(name: string, sent: JsonValue): Wish {
-  const { length, charset = 'alnum', keep = false } = objectOf(sent, name)
+async function wishOf(name: string, sent: JsonObject, byPolicy: ByPolicy): Promise<Wish> {
+  const { keep = false, policy } = sent
+  if (typeof keep !== 'boolean') throw refuse('invalid', 'keep of a generated field must be true or false')
+  if (policy === undefined) return { name, keep, make: makerOf(sent) }
+  if (typeof policy !== 'string' || policy === '')
+    throw refuse('invalid', 'policy of a generated field must be the name of a password policy')
+  if (sent['length'] !== undefined || sent['charset'] !== undefined)
+    throw refuse('invalid', 'a generated field has a policy, or a length and a charset')
+  return { name, keep, make: await byPolicy(policy) }
+}
+
+function makerOf({ length, charset = 'alnum' }: JsonObject): Wish['make'] {
   const count = length === undefined ? usual : Number(isJsonNumber(length) ? numberText(length) : length)
   if (!Number.isInteger(count) || count < shortest || count > longest)
     throw refuse('invalid', `length of a generated field must be between ${shortest} and ${longest}`)
   const characters = typeof charset === 'string' ? charsets.get(charset) : undefined
   if (characters === undefined)
     throw refuse('invalid', `charset of a generated field must be one of ${[...charsets.keys()].join(', ')}`)
-  if (typeof keep !== 'boolean') throw refuse('invalid', 'keep of a generated field must be true or false')
-  return { name, length: count, charset: characters, keep }
+  return (random) => randomText(count, characters, random)
 }
 
 function objectOf(sent: JsonValue, name: string): JsonObject {
@@ -61,9 +84,9 @@ export function addGenerated(
   { before, random }: { readonly before: JsonObject | undefined; readonly random: Random },
 ): string[] {
   const made: string[] = []
-  for (const { name, length, charset, keep } of wishes) {
+  for (const { name, make, keep } of wishes) {
     const kept = keep && before !== undefined && Object.hasOwn(before, name) ? before[name] : undefined
-    data[name] = kept === undefined ? randomText(length, charset, random) : kept
+    data[name] = kept === undefined ? make(random) : kept
     if (kept === undefined) made.push(name)
   }
   return made

@@ -66,9 +66,9 @@ export function passwordPolicyResources({
         output: z.object({ password: z.string() }),
         example: { password: 'hcbjeadgifcjhbgaedif' },
         handle: async ({ mount, params }) => {
-          const password = await policies.generate(mount.namespace, params.name)
-          if (password === undefined) throw missing()
-          return { data: { password } }
+          const generate = await policies.generator(mount.namespace, params.name)
+          if (generate === undefined) throw missing()
+          return { data: { password: generate() } }
         },
       },
     }),

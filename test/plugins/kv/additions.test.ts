@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { errors, notAllowed } from '../../support/error-bodies.ts'
+import { errors, errorText, notAllowed } from '../../support/error-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { testOfOneServer } from '../../support/of-one-server.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
@@ -248,6 +248,36 @@ describe('metrics', () => {
 })
 
 describe('generated values', () => {
+  test('follow a password policy that the caller may generate by, in the namespace of the mount', async () => {
+    const { root } = server
+    const policy = 'length = 9 rule "charset" { charset = "xyz" }'
+    expect((await root.write('sys/namespaces/pw', {})).status).toBe(200)
+    await root.write('pw/sys/mounts/vault', { type: 'kv-v2' })
+    await root.write('pw/sys/policies/password/strong', { policy })
+    const allowed = 'path "pw/vault/data/*" { capabilities = ["create", "update"] }\n'
+    const generating = 'path "pw/sys/policies/password/strong/generate" { capabilities = ["read"] }'
+    await root.write('sys/policies/acl/pw-writer', { policy: allowed })
+    await root.write('sys/policies/acl/pw-generator', { policy: allowed + generating })
+    const holderOf = async (name: string) => {
+      const { body } = await root.write('auth/token/create', { policies: [name] })
+      return server.as(String(body.auth?.client_token))
+    }
+    const options = { generate: { password: { policy: 'strong' } } }
+
+    const made = await (await holderOf('pw-generator')).write('pw/vault/data/a', { options })
+    const refused = await (await holderOf('pw-writer')).write('pw/vault/data/b', { options })
+    const absent = await root.write('pw/vault/data/b', { options: { generate: { a: { policy: 'none' } } } })
+
+    expect([made.status, refused.status]).toEqual([200, 403])
+    expect([absent.status, errorText(absent.body)]).toEqual([
+      400,
+      'policy of a generated field does not exist',
+    ])
+    expect((await root.read('pw/vault/data/b')).status).toBe(404)
+    const { data } = (await root.read('pw/vault/data/a')).body.data ?? {}
+    expect(data).toEqual({ password: expect.stringMatching(/^[xyz]{9}$/) })
+  })
+
   test.each([
     ['alnum', /^[a-zA-Z0-9]{32}$/],
     ['hex', /^[0-9a-f]{32}$/],
@@ -298,6 +328,8 @@ describe('generated values', () => {
     [{ options: { generate: { x: { length: 1025 } } } }, /^length of a generated field/],
     [{ options: { generate: { x: { charset: 'emoji' } } } }, /^charset of a generated field/],
     [{ options: { generate: { x: { keep: 'yes' } } } }, /^keep of a generated field/],
+    [{ options: { generate: { x: { policy: 7 } } } }, /^policy of a generated field/],
+    [{ options: { generate: { x: { policy: 'p', length: 9 } } } }, /^a generated field has a policy, or/],
     [{ options: { generate: 'x' } }, '"generate" must be an object'],
     [{ options: { generate: {} } }, 'no data provided'],
   ])('%j is refused', async (body, text) => {
