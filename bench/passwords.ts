@@ -163,7 +163,7 @@ export async function measurePasswordTimes({ options }: { readonly options: Benc
   const line = async (mount: string, names: readonly string[]) => {
     const times = names.map((name) => [name, [] as number[]] as const)
     for (let refusal = 0; refusal < refusals; refusal += 1) {
-      // in any order: the rest after one refusal may delay the next one
+      // in any order: one refusal may delay the next one
       for (const [name, taken] of shuffled(times)) {
         const startedAt = performance.now()
         const path = `auth/${mount}/login/${name}`

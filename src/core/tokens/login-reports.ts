@@ -1,6 +1,5 @@
 import { type ErrorKind, ServiceError } from '../../errors.ts'
 import type { LogLine } from '../../lib/log-fields.ts'
-import { Pace } from '../../lib/pace.ts'
 import type { Mount } from '../mounts/mount.ts'
 
 export type LoginReportParts = {
@@ -32,8 +31,6 @@ export type ReportedLogin = {
     readonly remoteAddress: string
     reason: string
     isRefusedLogin: boolean
-    /** Stops counting the request as one that is handled, until the returned function is called. */
-    readonly setAside: (() => () => void) | undefined
   }
   /**
    * Who logs in, for the log, as far as that is known to exist: people type passwords into fields for names.
@@ -51,17 +48,9 @@ const ourFaults: ReadonlySet<ErrorKind> = new Set([
   'overloaded',
 ])
 
-/**
- * Refusals that cost the client's time only, not the server's: a flood of them must not take the time of others.
- * docs/limits.md#passwords
- */
-const cheapRefusals: ReadonlySet<string | undefined> = new Set(['user_locked', 'too_many_logins'])
-const paceOfCheap = { burst: 20, everyMs: 5, together: 5, longestMs: 10_000 }
-
 /** Reports how each login of a method ends: with the request, in the log and in the counters. docs/userpass.md#what-is-reported */
 export class LoginReports {
   readonly #parts: LoginReportParts
-  readonly #pace = new Pace(paceOfCheap)
 
   constructor(parts: LoginReportParts) {
     this.#parts = parts
@@ -81,17 +70,8 @@ export class LoginReports {
       return result
     } catch (error) {
       this.#failed(login, started, error)
-      if (error instanceof ServiceError && cheapRefusals.has(error.reason)) await this.#wait(login)
       throw error
     }
-  }
-
-  async #wait({ call }: ReportedLogin): Promise<void> {
-    const turn = this.#pace.turn(performance.now())
-    if (turn === undefined) return
-    const resume = call.setAside?.()
-    await turn
-    resume?.()
   }
 
   #failed(login: ReportedLogin, started: number, error: unknown): void {

@@ -3,7 +3,6 @@ import { issueLogin } from '../../core/tokens/issue-login.ts'
 import { LoginReports, type LoginReportParts } from '../../core/tokens/login-reports.ts'
 import { lookalikeReports, type LookalikeReportParts } from '../../core/tokens/lookalike-reports.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
-import { busyPace } from '../../lib/busy-pace.ts'
 import { UserpassMethod } from './method.ts'
 import { type Argon2Cost, productCost } from './passwords/argon2.ts'
 import { type HashingLimits, HashingQueue } from './passwords/hashing-queue.ts'
@@ -19,9 +18,6 @@ export type UserpassOptions = {
 }
 
 export type { Argon2Cost }
-
-/** A hash displaces the caches of all processors: a tenth of the time takes less than a tenth from other work. */
-const restWhileBusy = { timesWork: 9, longestMs: 500 }
 
 /** Each process has its part, and at least one. docs/limits.md#passwords */
 function hashingLimits(processes: number): HashingLimits {
@@ -47,7 +43,7 @@ export const userpassPlugin = ({
   locksUsers: true,
   open: (core) => {
     const { log, random, clock, fullPathOf } = core
-    const queue = new HashingQueue({ limits: hashingLimits(processes), pace: busyPace(restWhileBusy), clock })
+    const queue = new HashingQueue({ limits: hashingLimits(processes), clock })
     const passwords = new Passwords({ queue, cost: passwordCost, random })
     const method = new UserpassMethod({ ...core, passwords })
     const onLookalike = lookalikeReports({ log, counter: metrics, fullPathOf })

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { HashingQueue } from '../../../src/plugins/userpass/passwords/hashing-queue.ts'
 
@@ -6,11 +6,10 @@ const aClient = (address: string, name = 'x') => ({ address, name, whenSilent: (
 const busy = { kind: 'throttled', message: 'too many logins are waiting', retryAfterSeconds: 1 }
 
 /** A queue whose hashes end when the test says so. */
-function aQueue(limits = {}, pauseMs = 0) {
+function aQueue(limits = {}) {
   const clock = new FakeClock()
   const queue = new HashingQueue({
     limits: { atOnce: 1, waiting: 4, reserved: 0, waitingOfClient: 2, ...limits },
-    pace: () => () => pauseMs,
     clock,
   })
   const started: string[] = []
@@ -159,7 +158,6 @@ test('a password that is set waits, but is never refused', async () => {
 test('a hash that fails gives its place back', async () => {
   const queue = new HashingQueue({
     limits: { atOnce: 1, waiting: 1, reserved: 0, waitingOfClient: 1 },
-    pace: () => () => 0,
     clock: new FakeClock(),
   })
 
@@ -185,21 +183,4 @@ test('a client that disconnects gives its place to others, and no hash is comput
   }
 
   expect(await Promise.all([first, other, again])).toEqual(order)
-})
-
-test('while the server is busy, a pause follows each hash, but not its response', async () => {
-  vi.useFakeTimers()
-  onTestFinished(() => void vi.useRealTimers())
-  const { started, login, end } = aQueue({}, 50)
-  const [first, second] = [login('a', '192.0.2.1'), login('b', '192.0.2.2')]
-
-  end('a')
-  expect(await first).toBe('a')
-
-  await vi.advanceTimersByTimeAsync(49)
-  expect(started).toEqual(['a'])
-  await vi.advanceTimersByTimeAsync(1)
-  expect(started).toEqual(['a', 'b'])
-  end('b')
-  expect(await second).toBe('b')
 })

@@ -49,7 +49,7 @@ test('clients that disconnect leave the queue before their passwords are hashed'
 
 test('a name that was locked while a login waited costs no hash', async () => {
   const limits = { atOnce: 1, waiting: 1, reserved: 0, waitingOfClient: 1 }
-  const queue = new HashingQueue({ limits, pace: () => () => 0, clock: new FakeClock() })
+  const queue = new HashingQueue({ limits, clock: new FakeClock() })
   const passwords = new Passwords({ queue, cost: dearHashes, random: systemRandom })
   const client = { address: '192.0.2.1', name: 'bob', whenSilent: () => () => undefined }
   const checkAgain = () => {

@@ -1,14 +1,7 @@
 import { Worker } from 'node:worker_threads'
-import { busyPace } from '../../../lib/busy-pace.ts'
 import { Limiter } from '../../../lib/limiter.ts'
 import type { ClientCertificate } from './client-certificate.ts'
 import type { CertificateContent } from './self-signed.ts'
-
-/**
- * A key takes a tenth of a second of a processor, and what is done with its certificate, a good hundredth of the event
- * loop.
- */
-const pace = busyPace({ timesWork: 3, longestMs: 1000 })
 
 /**
  * A thread that makes keys and certificates (certificate-worker.ts), one after the other. It starts with the first
@@ -20,11 +13,10 @@ class CertificateThread {
 
   async make(content: CertificateContent): Promise<ClientCertificate> {
     const leave = await this.#turns.enter()
-    const ended = pace()
     try {
       return await this.#makeNow(content)
     } finally {
-      setTimeout(leave, ended()).unref()
+      leave()
     }
   }
 

@@ -1,7 +1,6 @@
 import { RecordCache } from '../../../core/record-cache.ts'
 import { refuse } from '../../../errors.ts'
 import { countedAddress } from '../../../lib/address.ts'
-import type { Pace } from '../../../lib/busy-pace.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { Turns } from '../../../lib/turns.ts'
 
@@ -18,7 +17,6 @@ export type HashingLimits = {
 
 export type HashingQueueParts = {
   readonly limits: HashingLimits
-  readonly pace: Pace
   readonly clock: Clock
 }
 
@@ -143,13 +141,10 @@ export class HashingQueue {
   }
 
   async #run<T>(work: () => Promise<T>): Promise<T> {
-    const ended = this.#parts.pace()
     try {
       return await work()
     } finally {
-      const pauseMs = ended()
-      if (pauseMs > 0) setTimeout(() => this.#leave(), pauseMs).unref()
-      else this.#leave()
+      this.#leave()
     }
   }
 
