@@ -29,7 +29,7 @@ export const polled = z.object({
     ),
 })
 
-type Load = () => Shown | Promise<Shown>
+type Load = () => Promise<Shown>
 
 /** A front end's request for messages. */
 export type Poll = {
@@ -44,21 +44,16 @@ export type Poll = {
  * Answers a poll. Ignores If-None-Match if the response is to be wrapped, because each wrapped response has
  * its own token. RFC 9110 §13.1.2
  */
-export function answerPoll(parts: PollParts, poll: Poll): Reply | Promise<Reply> {
+export async function answerPoll(parts: PollParts, poll: Poll): Promise<Reply> {
   const { exchange, namespace, load, reload = load } = poll
   const { call, input, header } = exchange
   const known = call.wrapTtl > 0 ? undefined : header('if-none-match')
   const waitMs = Math.min(input.wait, longestWaitSeconds) * 1000
-  const answer = (shown: Shown): Reply | Promise<Reply> => {
-    if (!namesTag(known, shown.etag)) return replyOf(shown)
-    return waitMs > 0 ? held(shown) : notModified(shown)
-  }
-  const held = async (first: Shown): Promise<Reply> => {
-    const last = await nextShown(parts, { first, waitMs, exchange, namespace, load: reload })
-    return namesTag(known, last.etag) ? notModified(last) : replyOf(last)
-  }
-  const shown = load()
-  return shown instanceof Promise ? shown.then(answer) : answer(shown)
+  const first = await load()
+  if (!namesTag(known, first.etag)) return replyOf(first)
+  if (waitMs <= 0) return notModified(first)
+  const last = await nextShown(parts, { first, waitMs, exchange, namespace, load: reload })
+  return namesTag(known, last.etag) ? notModified(last) : replyOf(last)
 }
 
 /** Holds a request until the messages change or the wait ends. docs/contract/messages.md#waiting */

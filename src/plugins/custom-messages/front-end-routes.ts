@@ -34,7 +34,8 @@ export function frontEndResources(parts: FrontEndParts): Resource[] {
         input: polled,
         handle: (exchange) => {
           const namespace = namespaceOf(exchange.call)
-          const load = () => (isOff ? nothingShown : retrieved(shownMessages.beforeLogin(namespace)))
+          const load = async () =>
+            isOff ? nothingShown : retrieved(() => shownMessages.beforeLogin(namespace))
           return answerPoll(parts, { exchange, namespace, load })
         },
       },
@@ -48,10 +49,10 @@ export function frontEndResources(parts: FrontEndParts): Resource[] {
         input: polled,
         handle: (exchange) => {
           const namespace = namespaceOf(exchange.call)
-          const shownTo = (caller: Caller | undefined) =>
+          const shownTo = async (caller: Caller | undefined) =>
             caller === undefined || isOff
               ? nothingShown
-              : retrieved(shownMessages.afterLogin(namespace, () => viewerBehind(caller)))
+              : retrieved(() => shownMessages.afterLogin(namespace, () => viewerBehind(caller)))
           // the token may have expired or been revoked while its request was held
           const reload = async () =>
             shownTo(await access.findCaller(exchange.presented(), exchange.call.remoteAddress, namespace))
@@ -90,5 +91,5 @@ export function frontEndResources(parts: FrontEndParts): Resource[] {
   }
 }
 
-const retrieved = (shown: Shown | Promise<Shown>): Shown | Promise<Shown> =>
-  shown instanceof Promise ? saying('failed to retrieve custom messages', () => shown) : shown
+const retrieved = (load: () => Promise<Shown>): Promise<Shown> =>
+  saying('failed to retrieve custom messages', load)

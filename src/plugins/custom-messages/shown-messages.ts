@@ -81,15 +81,11 @@ export class ShownMessages {
     this.#parts = parts
   }
 
-  /** The messages before login, the same for everyone. Returns a promise only if they are not cached. */
-  beforeLogin(namespace: Namespace): Shown | Promise<Shown> {
-    return this.readyBeforeLogin(namespace) ?? this.#take(this.#beforeLogin, namespace).then(forEveryone)
-  }
-
-  /** The messages before login, if cached. */
-  readyBeforeLogin(namespace: Namespace): Shown | undefined {
-    const snapshot = this.#cached(this.#beforeLogin, namespace)
-    return snapshot && forEveryone(snapshot)
+  /** The messages before login, the same for everyone. */
+  async beforeLogin(namespace: Namespace): Promise<Shown> {
+    const snapshot =
+      this.#cached(this.#beforeLogin, namespace) ?? (await this.#take(this.#beforeLogin, namespace))
+    return forEveryone(snapshot)
   }
 
   /** The messages after login. Calls `findViewer` only if a message has an audience. */

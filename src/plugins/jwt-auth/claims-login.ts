@@ -19,15 +19,14 @@ export type ClaimsContext = Omit<ProviderAccess, 'caPem' | 'userClaim'> & {
 
 /**
  * Decides from verified claims what the token may do: first who it is, then whether the role accepts it. JWT
- * logins and browser logins share it. Returns undefined if a check refused and the trace continues. It awaits
- * only what a provider must be asked for. docs/contract/jwt.md#login-in-this-order,
- * docs/contract/oidc.md#the-callback-in-this-order
+ * logins and browser logins share it. Returns undefined if a check refused and the trace continues.
+ * docs/contract/jwt.md#login-in-this-order, docs/contract/oidc.md#the-callback-in-this-order
  */
-export function loginByClaims(
+export async function loginByClaims(
   claims: StrictObject,
   role: Role,
   context: ClaimsContext,
-): LoginAuth | undefined | Promise<LoginAuth | undefined> {
+): Promise<LoginAuth | undefined> {
   const { record } = role
   const { config, trace } = context
   const access = { ...context, caPem: config.oidc_discovery_ca_pem, userClaim: record.user_claim ?? '' }
@@ -35,27 +34,17 @@ export function loginByClaims(
     'user_claim',
     readUserClaim(claims, record.user_claim ?? '', record.user_claim_json_pointer ?? false),
   )
-  const informed = providerRefusal(config) ?? addUserInfo(claims, config, access)
-  const finish = (
-    mapped: { readonly metadata: Record<string, string> } | undefined,
-    named: readonly string[] | Refusal,
-  ): LoginAuth | undefined => {
-    const groups = trace.value('groups', named)
-    // the groups claim now has the form that bound claims expect
-    for (const bound of role.boundClaims)
-      trace.check('bound_claims', validating(checkBoundClaim(claims, bound)))
-    if (name === undefined || mapped === undefined || groups === undefined) return undefined
-    return grant(role, { name, metadata: mapped.metadata, groups })
-  }
-  const goOn = (refused: Refusal | undefined) => {
-    trace.check('provider', refused)
-    const mapped = trace.value('metadata', readMetadata(claims, record.claim_mappings ?? null, role.name))
-    const groupsClaim = record.groups_claim ?? ''
-    const claim = { name: groupsClaim, isOptional: record.groups_claim_optional === true }
-    const groups = groupsClaim === '' ? [] : groupsThroughProvider(claims, claim, config, access)
-    return groups instanceof Promise ? groups.then((late) => finish(mapped, late)) : finish(mapped, groups)
-  }
-  return informed instanceof Promise ? informed.then(goOn) : goOn(informed)
+  trace.check('provider', providerRefusal(config) ?? (await addUserInfo(claims, config, access)))
+  const mapped = trace.value('metadata', readMetadata(claims, record.claim_mappings ?? null, role.name))
+  const groupsClaim = record.groups_claim ?? ''
+  const claim = { name: groupsClaim, isOptional: record.groups_claim_optional === true }
+  const named = groupsClaim === '' ? [] : await groupsThroughProvider(claims, claim, config, access)
+  const groups = trace.value('groups', named)
+  // the groups claim now has the form that bound claims expect
+  for (const bound of role.boundClaims)
+    trace.check('bound_claims', validating(checkBoundClaim(claims, bound)))
+  if (name === undefined || mapped === undefined || groups === undefined) return undefined
+  return grant(role, { name, metadata: mapped.metadata, groups })
 }
 
 function providerRefusal({ provider_config, oidc_discovery_url }: Config): Refusal | undefined {

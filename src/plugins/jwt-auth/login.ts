@@ -64,7 +64,7 @@ export async function examineJwt(
   checkVerified(token, { role, config: ready.config, nowMs: context.now() }, trace)
   const { config } = ready
   const accessToken = input.distributed_claim_access_token
-  const auth = loginByClaims(token.claims, role, {
+  const auth = await loginByClaims(token.claims, role, {
     config,
     trace,
     outbound: context.outbound,
@@ -72,7 +72,7 @@ export async function examineJwt(
     signal: undefined,
     now: context.now,
   })
-  return role.record.token_replay_protection === true ? usableOnce(await auth, token) : auth
+  return role.record.token_replay_protection === true ? usableOnce(auth, token) : auth
 }
 
 /** docs/contract/jwt.md#once-only */

@@ -16,18 +16,15 @@ export type ProviderSettings = {
   readonly oidc_discovery_url: string
 }
 
-/** A result that is a promise only if a provider must be asked. */
-type Soon<T> = T | Promise<T>
-
 /**
  * Adds the claims that the provider's directory has; or returns why they could not be fetched.
  * docs/contract/jwt.md#login-in-this-order, docs/contract/login-providers.md#gsuite
  */
-export function addUserInfo(
+export async function addUserInfo(
   claims: StrictObject,
   { provider_config: config }: ProviderSettings,
   access: ProviderAccess,
-): Soon<Refusal | undefined> {
+): Promise<Refusal | undefined> {
   if (providerName(config) !== 'gsuite') return undefined
   const { text, flag } = optionsOf(config)
   if (!flag('fetch_user_info') || text('user_custom_schemas') === '') return undefined
@@ -46,16 +43,13 @@ const setOwn = (claims: StrictObject, name: string, value: unknown): void =>
  * The groups of a token, as the mount's provider supplies them. Leaves the claim in the form that
  * `bound_claims` expects. docs/contract/jwt.md#login-in-this-order, docs/contract/login-providers.md
  */
-export function groupsThroughProvider(
+export async function groupsThroughProvider(
   claims: StrictObject,
   claim: GroupsClaim,
   settings: ProviderSettings,
   access: ProviderAccess,
-): Soon<string[] | Refusal> {
-  const found = providerGroups(claims, claim, settings, access)
-  return found instanceof Promise
-    ? found.then((late) => namesOf(late, claims, claim))
-    : namesOf(found, claims, claim)
+): Promise<string[] | Refusal> {
+  return namesOf(await providerGroups(claims, claim, settings, access), claims, claim)
 }
 
 /** The `groups_claim` of a role, and whether tokens may lack it. */
@@ -93,12 +87,12 @@ export const areElsewhere = (claims: StrictObject, groupsClaim: string): boolean
   lookupClaim(claims, `/_claim_names/${groupsClaim}`) !== undefined ||
   saysTrue.has(lookupClaim(claims, 'hasgroups'))
 
-function providerGroups(
+async function providerGroups(
   claims: StrictObject,
   claim: GroupsClaim,
   settings: ProviderSettings,
   access: ProviderAccess,
-): Soon<Groups | Refusal> {
+): Promise<Groups | Refusal> {
   const groupsClaim = claim.name
   const { provider_config: config } = settings
   const groups = lookupClaim(claims, groupsClaim)
@@ -133,11 +127,11 @@ const none: Groups = { groups: undefined }
 type HookParts = { readonly claims: StrictObject; readonly options: Options; readonly access: ProviderAccess }
 
 /** docs/contract/login-providers.md#azure */
-function azureGroups(
+async function azureGroups(
   groups: unknown,
   { name, isOptional }: GroupsClaim,
   { claims, options, access }: HookParts,
-): Soon<Groups | Refusal> {
+): Promise<Groups | Refusal> {
   if (options.flag('fetch_groups')) return fetchOwnGroups(access)
   if (groups !== undefined || (isOptional && !areElsewhere(claims, name))) return { groups }
   return fetchGroupsElsewhere(claims, name, access)
@@ -150,22 +144,23 @@ const usualGroupsCap = 100
  * Okta limits the groups in a token: that many may be all, or only the first ones.
  * docs/contract/login-providers.md#okta
  */
-function oktaGroups(
+async function oktaGroups(
   groups: unknown,
   { claims, options, access, discoveryUrl }: HookParts & { readonly discoveryUrl: string },
-): Soon<Groups | Refusal> {
+): Promise<Groups | Refusal> {
   const { text, flag, count } = options
   const filtered = (all: unknown) => ({ groups: filteredGroups(all, text('groups_filter')) })
   if (!flag('fetch_groups')) return groups === undefined ? none : filtered(groups)
   const listed = asList(groups)
   if (listed !== undefined && listed.length < (count('groups_cap') || usualGroupsCap)) return filtered(groups)
-  return orRefused('groups_unavailable', async () => {
+  const fetched = await orRefused('groups_unavailable', async () => {
     const { origin } = new URL(text('org_url') || discoveryUrl)
     const found = { origin, apiToken: text('api_token'), userIdClaim: text('user_id_claim') }
     return { ...filtered(await fetchOktaGroups(claims, found, access)), isFetched: true as const }
-  }).then((result) =>
-    'reason' in result ? reworded(result, (why) => `unable to fetch groups from Okta API: ${why}`) : result,
-  )
+  })
+  return 'reason' in fetched
+    ? reworded(fetched, (why) => `unable to fetch groups from Okta API: ${why}`)
+    : fetched
 }
 
 /** Names that match the filter; a value that is not a list stays unchanged. */

@@ -163,7 +163,7 @@ describe('what is shown', () => {
     })
 
     const first = await here.shown.beforeLogin(child)
-    const second = here.shown.beforeLogin(child)
+    const second = await here.shown.beforeLogin(child)
 
     expect(second).toBe(first)
   })
