@@ -11,7 +11,7 @@ import { GuardedChanges } from '../guarded-changes.ts'
 import { type AuditDevice, closedDevice } from './device.ts'
 import { checkNewTarget, type DeviceLimits, sinkTarget } from './device-options.ts'
 import { checkSizes, type DeviceDescription, entryOptions } from './device-rules.ts'
-import { Entries, type Soon } from './entry.ts'
+import { Entries } from './entry.ts'
 import { realFile } from './file-sink.ts'
 import { type Hashing, hashingWith, noSecrets } from './hashing.ts'
 import type { SinkTarget } from './sink.ts'
@@ -131,7 +131,7 @@ export class AuditLog implements AsyncDisposable {
    * Writes an entry to all devices, and resolves once one of them has written it. Throws if none can, and
    * `sealed` once the log is closed.
    */
-  async write(line: (hashing: Hashing, now: number) => Soon<string>): Promise<void> {
+  async write(line: (hashing: Hashing, now: number) => Promise<string>): Promise<void> {
     const enabled = this.#enabled
     if (enabled.length === 0) return
     if (this.#isClosed) throw refuse('sealed', 'Vault is sealed')

@@ -85,7 +85,7 @@ export type EntryParts = {
 export class Entries {
   readonly #request: AuditedRequest
   readonly #version: string
-  readonly #shared = new Map<Hashing, Soon<Shared>>()
+  readonly #shared = new Map<Hashing, Promise<Shared>>()
 
   constructor(request: AuditedRequest, { version }: EntryParts) {
     this.#request = request
@@ -93,37 +93,36 @@ export class Entries {
   }
 
   /** The line of the request entry. `now` is milliseconds since the epoch; `error` is empty without one. */
-  requestLine(hashing: Hashing, now: number, error: string): Soon<string> {
-    return after(
-      this.#sharedOf(hashing),
-      ({ auth, request }) =>
-        `${head(now, 'request')},"auth":${auth},"request":${request}${member('error', error)}}`,
-    )
+  async requestLine(hashing: Hashing, now: number, error: string): Promise<string> {
+    const { auth, request } = await this.#sharedOf(hashing)
+    return `${head(now, 'request')},"auth":${auth},"request":${request}${member('error', error)}}`
   }
 
-  responseLine(hashing: Hashing, now: number, { reply, error, reason }: Ending): Soon<string> {
+  async responseLine(hashing: Hashing, now: number, { reply, error, reason }: Ending): Promise<string> {
+    const { auth, request, hidden } = await this.#sharedOf(hashing)
+    // rare
+    const isFirst = reply.issued?.entityCreated === true
+    const shownAuth = isFirst ? JSON.stringify(authOf(this.#request, hidden, true)) : auth
+    const start = `${head(now, 'response')},"auth":${shownAuth},"request":${request}`
+    const response = await this.#response(reply, hashing)
     const ends =
       member('error', error) + member('reason', reason) + member('correlation_id', reply.correlationId ?? '')
-    return after(this.#sharedOf(hashing), ({ auth, request, hidden }) => {
-      // rare
-      const isFirst = reply.issued?.entityCreated === true
-      const shownAuth = isFirst ? JSON.stringify(authOf(this.#request, hidden, true)) : auth
-      const start = `${head(now, 'response')},"auth":${shownAuth},"request":${request}`
-      return after(this.#response(reply, hashing), (response) => `${start},"response":${response}${ends}}`)
-    })
+    return `${start},"response":${response}${ends}}`
   }
 
-  #sharedOf(hashing: Hashing): Soon<Shared> {
-    const known = this.#shared.get(hashing)
-    if (known !== undefined) return known
-    const hidden = tokenHashes(this.#request, hashing)
-    const auth = JSON.stringify(authOf(this.#request, hidden, false))
-    const made = after(this.#requestText(hidden, hashing), (request) => ({ hidden, auth, request }))
+  #sharedOf(hashing: Hashing): Promise<Shared> {
+    const made = this.#shared.get(hashing) ?? this.#makeShared(hashing)
     this.#shared.set(hashing, made)
     return made
   }
 
-  #requestText(hidden: TokenHashes, hashing: Hashing): Soon<string> {
+  async #makeShared(hashing: Hashing): Promise<Shared> {
+    const hidden = tokenHashes(this.#request, hashing)
+    const auth = JSON.stringify(authOf(this.#request, hidden, false))
+    return { hidden, auth, request: await this.#requestText(hidden, hashing) }
+  }
+
+  async #requestText(hidden: TokenHashes, hashing: Hashing): Promise<string> {
     const { id, operation, namespace, path, data, mount, ...rest } = this.#request
     const before = {
       id,
@@ -143,14 +142,14 @@ export class Entries {
       client_certificate_serial_number: rest.clientCertificateSerialNumber,
     }
     const shownData = hashing.logRaw ? data : withSecretTexts(data, rest.secrets.fields)
-    const text = this.#dataText(shownData, hashing, {
+    const text = await this.#dataText(shownData, hashing, {
       clear: mount?.config.audit_non_hmac_request_keys,
       isSecretIn: rest.secrets.values?.request,
     })
-    return after(text, (data) => withData(before, data, behind))
+    return withData(before, text, behind)
   }
 
-  #response(reply: AuditedReply, hashing: Hashing): Soon<string> {
+  async #response(reply: AuditedReply, hashing: Hashing): Promise<string> {
     const { mount, operation, secrets } = this.#request
     const before = {
       auth: reply.auth && issuedAuthOf(reply.auth, reply.issued, hashing),
@@ -163,22 +162,22 @@ export class Entries {
     }
     const data = reply.data ?? (reply.dataText === undefined ? undefined : parsed(reply.dataText))
     const elided = hashing.elideListResponses && operation === 'list' ? withoutNames(data) : data
-    const text = this.#dataText(elided, hashing, {
+    const text = await this.#dataText(elided, hashing, {
       clear: mount?.config.audit_non_hmac_response_keys,
       isSecretIn: secrets.values?.response,
     })
-    return after(text, (data) => withData(before, data, behind))
+    return withData(before, text, behind)
   }
 
   /** The text of `data`; empty if there is none. */
-  #dataText(
+  async #dataText(
     data: object | null | undefined,
     hashing: Hashing,
     {
       clear = [],
       isSecretIn,
     }: Pick<Hiding, 'isSecretIn'> & { readonly clear: readonly string[] | undefined },
-  ): Soon<string> {
+  ): Promise<string> {
     if (isEmpty(data)) return ''
     const { alwaysHashed, secrets } = this.#request
     const { fields: secret } = secrets
@@ -196,12 +195,6 @@ export class Entries {
 /** Data with more values is hashed in several turns of the event loop. */
 const mostValuesAtOnce = 2_000
 const nothing: FieldNames = new Set()
-
-/** A value that is nearly always there at once. */
-export type Soon<T> = T | Promise<T>
-
-const after = <T, R>(value: Soon<T>, use: (value: T) => Soon<R>): Soon<R> =>
-  value instanceof Promise ? value.then(use) : use(value)
 
 /** The text of an object with `data` between other members. */
 function withData(before: object, data: string, behind: object): string {

@@ -74,13 +74,13 @@ const request =
   '"remote_port":51324,"wrap_ttl":60,"headers":{"x-foo":["a","b"]},' +
   '"client_certificate_serial_number":"4711"}'
 
-test('a request entry has all members in their order', () => {
-  expect(entries.requestLine(raw, now, 'refused')).toBe(
+test('a request entry has all members in their order', async () => {
+  expect(await entries.requestLine(raw, now, 'refused')).toBe(
     `{"time":"2026-11-21T06:11:24.123Z","type":"request","auth":${auth},"request":${request},"error":"refused"}`,
   )
 })
 
-test('a response entry has all members in their order', () => {
+test('a response entry has all members in their order', async () => {
   const reply = {
     ...{ leaseId: 'cloud/roles/dev/l1', data: { a: 1 }, warnings: ['w'], correlationId: 'r1' },
     auth: {
@@ -110,13 +110,13 @@ test('a response entry has all members in their order', () => {
     '"wrap_info":{"ttl":60,"token":"hvs.w","accessor":"acc3","creation_time":"2026-01-01T00:00:00Z",' +
     '"creation_path":"a/b","wrapped_accessor":"acc2"}}'
 
-  expect(entries.responseLine(raw, now, { reply, error: 'e', reason: 'role_unknown' })).toBe(
+  expect(await entries.responseLine(raw, now, { reply, error: 'e', reason: 'role_unknown' })).toBe(
     `{"time":"2026-11-21T06:11:24.123Z","type":"response","auth":${auth},"request":${request},` +
       `"response":${response},"error":"e","reason":"role_unknown","correlation_id":"r1"}`,
   )
 })
 
-test('members without a value are omitted', () => {
+test('members without a value are omitted', async () => {
   const nothing = new Entries(
     {
       ...{
@@ -140,7 +140,7 @@ test('members without a value are omitted', () => {
     { version: '1.16.3' },
   )
 
-  expect(nothing.responseLine(raw, now, { reply: {}, error: '', reason: '' })).toBe(
+  expect(await nothing.responseLine(raw, now, { reply: {}, error: '', reason: '' })).toBe(
     '{"time":"2026-11-21T06:11:24.123Z","type":"response","auth":{"policy_results":{"allowed":false},' +
       '"token_type":"default"},"request":{"id":"r2","operation":"read","namespace":{"id":"root"},' +
       '"path":"none/x"},"response":{}}',

@@ -23,7 +23,7 @@ async function openServers(folders: (root: string) => readonly [string, string] 
 const described = (path: string, file_path: string) => ({
   ...{ path, type: 'file', description: '', options: { file_path }, local: false },
 })
-const write = ({ audit }: SharedCore) => audit.log.write(() => '{"time":"x"}')
+const write = ({ audit }: SharedCore) => audit.log.write(async () => '{"time":"x"}')
 const paths = ({ audit }: SharedCore) => audit.log.devices.map(({ description: { path } }) => path)
 const lines = async (file: string) => (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '')
 
