@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 7245b9c9ce1e688c5db230b52f54734e
+// made by `npm run ui:types` from the server's OpenAPI document 4598728b05eeea89ad65d9f4cc138271
 
 export interface paths {
     "/health/live": {
@@ -2680,6 +2680,45 @@ export interface paths {
             requestBody: {
                 content: {
                     "application/json": components["schemas"]["system-quotas-rate-limit-name-post-input"];
+                };
+            };
+            responses: {
+                204: {
+                };
+            };
+        };
+        delete: {
+            responses: {
+                204: {
+                };
+            };
+        };
+    };
+    "/sys/quotas/lease-count": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-quotas-lease-count-search-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/quotas/lease-count/{name}": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-quotas-lease-count-name-get-answer"];
+                    };
+                };
+            };
+        };
+        post: {
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["system-quotas-lease-count-name-post-input"];
                 };
             };
             responses: {
@@ -7698,6 +7737,50 @@ export interface components {
             block_interval?: string;
             group_by?: string;
             secondary_rate?: number;
+            inheritable?: boolean;
+        };
+        "system-quotas-lease-count-search-data": {
+            keys: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        "system-quotas-lease-count-search-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-quotas-lease-count-search-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-quotas-lease-count-name-get-data": {
+            type: string;
+            name: string;
+            path: string;
+            role: string;
+            max_leases: number;
+            counter: number;
+            inheritable: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-quotas-lease-count-name-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-quotas-lease-count-name-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-quotas-lease-count-name-post-input": {
+            path?: string;
+            role?: string;
+            max_leases: number;
             inheritable?: boolean;
         };
         "system-internal-specs-openapi-get-data": {
