@@ -57,6 +57,10 @@ export interface Acl {
    * docs/contract/tokens-and-policies.md#parameters-wrapping-expiration
    */
   decide(request: AclRequest): Decision
+  /**
+   * Whether the rule that decides on a request also covers this path. False if no rule decides.
+   */
+  covers(request: Pick<AclRequest, 'operation' | 'path'>, path: string): boolean
   /** The policies whose rules grant an allowed operation, for the audit log. */
   granting(request: Pick<AclRequest, 'operation' | 'path'>): readonly PolicyRef[]
   /**
@@ -95,6 +99,7 @@ const rootPolicies: readonly PolicyRef[] = [{ name: 'root', namespace: 'root' }]
 /** Policy `root`: everything on every path. docs/contract/tokens-and-policies.md#built-in-policies */
 export const rootAcl: Acl = {
   decide: () => allowedWithSudo,
+  covers: () => true,
   granting: () => rootPolicies,
   capabilities: () => ['root'],
   resultant: () => ({ root: true }),
@@ -221,6 +226,13 @@ class RuleAcl implements Acl {
       return decision
     const { allowed, sudo } = verdict(other.grants, operation, request)
     return { allowed: decision.allowed && allowed, sudo: decision.sudo && sudo }
+  }
+
+  covers({ operation, path }: Pick<AclRequest, 'operation' | 'path'>, other: string): boolean {
+    if (this.#isClosed(path, undefined) || this.#isClosed(other, undefined)) return true
+    const pattern = this.#ruleFor(operation, path)?.pattern
+    if (pattern === undefined) return false
+    return matches(pattern, other) || (isListing(operation) && matches(pattern, other.replace(/\/$/, '')))
   }
 
   granting({ operation, path }: Pick<AclRequest, 'operation' | 'path'>): readonly PolicyRef[] {

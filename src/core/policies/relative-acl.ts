@@ -7,6 +7,7 @@ import type { Acl, AclRequest, Canonicalize, Decision, PolicyRef } from './acl.t
  */
 export const noRights: Acl = {
   decide: ({ operation }) => ({ allowed: operation === 'help', sudo: false }),
+  covers: () => true,
   granting: () => [],
   capabilities: () => ['deny'],
   resultant: () => ({ root: false, exact_paths: {}, glob_paths: {} }),
@@ -45,6 +46,10 @@ export class RelativeAcl implements Acl {
       canonicalPath: canonicalPath === undefined ? undefined : prefix + canonicalPath,
       canonicalize: canonicalize && this.#below(canonicalize),
     })
+  }
+
+  covers({ operation, path }: Pick<AclRequest, 'operation' | 'path'>, other: string): boolean {
+    return this.#acl.covers({ operation, path: this.#prefix + path }, this.#prefix + other)
   }
 
   /** For paths that begin above the prefix. */

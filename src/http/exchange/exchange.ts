@@ -3,11 +3,14 @@ import type { z } from 'zod'
 import type { Caller } from '../../core/access.ts'
 import type { Secrets } from '../../core/audit/hashing.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
+import { belowMount } from '../../core/mounts/spellings.ts'
+import type { AclOperation } from '../../core/policies/acl.ts'
 import type { Readings } from '../../core/policies/parameters.ts'
-import type { ServiceError } from '../../errors.ts'
+import { fail, type ServiceError } from '../../errors.ts'
 import type { JsonValue } from '../../lib/json.ts'
 import type { LongText } from '../../lib/long-text.ts'
 import type { Call } from './call.ts'
+import { aclOperationOf } from './operation.ts'
 import type { Reply, StreamedBody } from './envelope.ts'
 import type { Follows } from './follow.ts'
 import type { UsedField } from './request-headers.ts'
@@ -100,4 +103,55 @@ export type Served = {
   readonly operation: VerbName
   readonly rules: RouteRules
   readonly handle: (exchange: Exchange<unknown, unknown>) => Outcome
+}
+
+/** A call to a path below the mount of another call. */
+export type OtherCall = {
+  readonly operation: AclOperation
+  readonly path: string
+  readonly fields?: Sent
+  readonly readings?: Readings
+  /** The canonical spelling of a path below the mount. */
+  readonly canonical?: (below: string) => string
+}
+
+type Asking = Pick<Exchange<unknown, unknown>, 'call' | 'caller'>
+
+const mountPathOf = ({ path, below }: Call): string => path.slice(0, path.length - below.length)
+
+/** Whether the caller may also send this call. */
+export const maySend = (
+  { call, caller }: Asking,
+  { operation, path, fields = {}, readings, canonical }: OtherCall,
+): boolean =>
+  caller?.acl.decide({
+    ...{ operation, fields, readings },
+    path: mountPathOf(call) + path,
+    canonicalize: canonical && belowMount(mountPathOf(call), canonical),
+  }).allowed === true
+
+/**
+ * Whether the caller may also send a call that every server has, and that shows or does the same; or else has
+ * a right to this call by a rule that does not cover the other one. A rule that covers both may be older than
+ * this call. docs/contract/tokens-and-policies.md#calls-of-our-own
+ */
+export const mayReach = (asking: Asking, other: OtherCall): boolean => {
+  const { call, caller } = asking
+  if (maySend(asking, other)) return true
+  const own = { operation: aclOperationOf(call), path: call.path }
+  return caller !== undefined && !caller.acl.covers(own, mountPathOf(call) + other.path)
+}
+
+/** Throws unless the caller may reach what the other call would show or do. */
+export function checkMayReach(asking: Asking, other: OtherCall): void {
+  if (!mayReach(asking, other)) throw fail('denied', 'permission denied')
+}
+
+/** Whether the caller may list this folder, which ends in `/`, or no rule says anything about it. */
+export function maySeeFolder(asking: Asking, path: string): boolean {
+  const { call, caller } = asking
+  if (maySend(asking, { operation: 'list', path }) || maySend(asking, { operation: 'scan', path }))
+    return true
+  const folder = mountPathOf(call) + path
+  return caller !== undefined && !caller.acl.covers({ operation: 'list', path: folder }, folder)
 }

@@ -13,7 +13,11 @@ import {
 import type { Reply, StreamedBody } from '../exchange/envelope.ts'
 import { errorReply } from '../exchange/error-reply.ts'
 import {
+  checkMayReach,
   type Exchange,
+  mayReach,
+  maySeeFolder,
+  maySend,
   type Precheck,
   type RouteRules,
   type Served,
@@ -28,6 +32,7 @@ import { rulesOf } from './route-rules.ts'
 
 export type { Call, DocumentedAnswer, Exchange, Follows, Precheck, Reply, StreamedBody }
 export type { RequestInProgress } from '../exchange/requests-in-progress.ts'
+export { checkMayReach, mayReach, maySeeFolder, maySend }
 export { errorReply, followsCaller, followsField, followsFieldOrCaller, limitOf }
 
 /** The namespace of a call that has reached a handler. */

@@ -14,7 +14,7 @@ import type { MessageStore } from './message-store.ts'
 import { createdView, itemView, listEntry, shownEntry } from './message-view.ts'
 import { isActive } from './active-window.ts'
 import { fail, refuse, ServiceError } from '../../errors.ts'
-import { limitOf, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
+import { checkMayReach, limitOf, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { boolField, convertFields, stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go/text.ts'
@@ -108,7 +108,9 @@ export function messageResources({ messages, clock }: MessageRouteParts): Resour
       list: {
         summary: 'List acknowledgements',
         ...messageAnswers.acknowledgements,
-        handle: async ({ mount, params, sent }) => {
+        handle: async (exchange) => {
+          const { mount, params, sent } = exchange
+          checkMayReach(exchange, { operation: 'read', path: `${base.slice(1)}/${params.id}` })
           const limit = limitOf(sent['limit'])
           const range = {
             after: typeof sent['after'] === 'string' ? sent['after'] : '',

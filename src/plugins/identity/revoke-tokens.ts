@@ -2,7 +2,7 @@ import type { IdentityStore } from '../../core/identity/identity-store.ts'
 import type { EntityCutOffs } from '../../core/tokens/entity-cut-offs.ts'
 import type { TokenTidy } from '../../core/tokens/token-tidy.ts'
 import { refuse } from '../../errors.ts'
-import { type Resource, resource } from '../../http/resource/resource.ts'
+import { checkMayReach, type Resource, resource } from '../../http/resource/resource.ts'
 
 export type RevokeTokensParts = {
   readonly identities: IdentityStore
@@ -27,7 +27,10 @@ export function revokeTokensResources({ identities, cutOffs, tidy }: RevokeToken
       sudo: true,
       write: {
         summary: 'Revoke all tokens of an entity',
-        handle: async ({ mount, params }) => {
+        handle: async (exchange) => {
+          const { mount, params } = exchange
+          // which could disable the entity
+          checkMayReach(exchange, { operation: 'update', path: `entity/id/${params.id}` })
           const done = new Set<string>()
           // repeated: another entity may have been merged into it in the meantime
           for (let left = await idsOf(params.id, mount.namespace); left.length > 0; ) {

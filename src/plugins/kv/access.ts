@@ -1,6 +1,7 @@
 import { fail } from '../../errors.ts'
 import type { AclOperation } from '../../core/policies/acl.ts'
-import type { Exchange } from '../../http/resource/resource.ts'
+import { type Exchange, maySeeFolder, maySend } from '../../http/resource/resource.ts'
+import { LongWork } from '../../lib/long-work.ts'
 import type { JsonObject } from '../../lib/json.ts'
 
 /** A right to change a key, by whether it exists. */
@@ -30,16 +31,11 @@ export function checkMayWrite(exchange: Exchange<unknown, unknown>, exists: bool
 
 /** Whether the caller may also send this call, by a path below the same mount: for policies that know only that one. */
 export const mayElsewhere = (
-  { call, caller }: Exchange<unknown, unknown>,
+  exchange: Exchange<unknown, unknown>,
   operation: AclOperation,
   path: string,
   fields: JsonObject = {},
-): boolean =>
-  caller?.acl.decide({
-    operation,
-    path: call.path.slice(0, call.path.length - call.below.length) + path,
-    ...{ fields, readings: plainReadings },
-  }).allowed === true
+): boolean => maySend(exchange, { operation, path, fields, readings: plainReadings })
 
 /** Throws unless the caller may also send this call. */
 export function checkMayElsewhere(...asked: Parameters<typeof mayElsewhere>): void {
@@ -52,4 +48,25 @@ export function checkMayGenerate({ call, caller, mount }: Exchange<unknown, unkn
   const path = `${namespace}sys/policies/password/${policy}/generate`
   const asked = { operation: 'read', path, fields: {}, readings: plainReadings } as const
   if (caller?.acl.decide(asked).allowed !== true) throw fail('denied', 'permission denied')
+}
+
+/**
+ * Of the paths below a folder those in folders that the caller may see. The folder is a path below the mount.
+ */
+export async function pathsToSee(
+  exchange: Exchange<unknown, unknown>,
+  folder: string,
+  paths: readonly string[],
+): Promise<readonly string[]> {
+  const seen = new Map<string, boolean>([['', true]])
+  const kept: string[] = []
+  const work = new LongWork()
+  for (const path of paths) {
+    if (work.isDue) await work.giveWay()
+    const inner = path.slice(0, path.lastIndexOf('/') + 1)
+    const isSeen = seen.get(inner) ?? maySeeFolder(exchange, folder + inner)
+    seen.set(inner, isSeen)
+    if (isSeen) kept.push(path)
+  }
+  return kept
 }

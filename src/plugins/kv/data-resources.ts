@@ -3,13 +3,19 @@ import type { Random } from '../../lib/random.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { PasswordPolicyStore } from '../../core/policies/password-policy-store.ts'
 import { refuse } from '../../errors.ts'
-import { type Exchange, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
+import {
+  checkMayReach,
+  type Exchange,
+  type Reply,
+  type Resource,
+  resource,
+} from '../../http/resource/resource.ts'
 import { namesTag } from '../../lib/entity-tag.ts'
 import { exactDurationField, intField, mapField } from '../../lib/fields.ts'
 import { atOnce } from '../../lib/in-turns.ts'
 import { isJsonNumber, type JsonObject, parseLossless } from '../../lib/json.ts'
 import { mergePatched } from '../../lib/merge-patch.ts'
-import { checkMayGenerate, checkMayWrite, mayElsewhere } from './access.ts'
+import { checkMayGenerate, checkMayWrite, mayElsewhere, plainReadings } from './access.ts'
 import { actorOf } from './actor.ts'
 import { kvAnswers } from './answers.ts'
 import { checkIfMatch, tagOf } from './entity-tags.ts'
@@ -141,19 +147,14 @@ export function dataResources(parts: DataParts): Resource[] {
                 operation === 'patch' ? (data ?? {}) : {},
               )
         if (whole !== null && operation !== 'patch') Object.assign(whole, data)
-        const generated = whole === null ? [] : addGenerated(whole, wishes, { before, random })
-        if (
-          wishes.length > 0 &&
-          generated.length === 0 &&
-          head !== undefined &&
-          whole &&
-          // otherwise whoever may only write could test guesses
-          mayElsewhere(exchange, 'read', `data/${params.path}`) &&
-          isSame(whole, before)
-        )
+        const made = whole === null ? [] : addGenerated(whole, wishes, { before, random })
+        // otherwise whoever may only write could test guesses, and learn which fields there are
+        const isReader = wishes.length > 0 && mayElsewhere(exchange, 'read', `data/${params.path}`)
+        const generated = isReader ? made : wishes.map(({ name }) => name)
+        if (isReader && made.length === 0 && head !== undefined && whole && isSame(whole, before))
           return withNames(shown(head), generated)
-        const made = shown(append(draft, { data: dataTextOf(whole), by, config, id }))
-        return wishes.length > 0 ? withNames(made, generated) : made
+        const added = shown(append(draft, { data: dataTextOf(whole), by, config, id }))
+        return wishes.length > 0 ? withNames(added, generated) : added
       },
     })
   }
@@ -256,6 +257,11 @@ export function dataResources(parts: DataParts): Resource[] {
         ...kvAnswers.subkeys,
         input: subkeysInput,
         handle: async (exchange) => {
+          const { params, sent } = exchange
+          const { version: named } = sent
+          const fields: JsonObject = named === undefined ? {} : { version: named }
+          const read = { operation: 'read', path: `data/${params.path}` } as const
+          checkMayReach(exchange, { ...read, fields, readings: plainReadings })
           const found = await find(exchange)
           if (found === undefined) return undefined
           const { stored, number, version } = found

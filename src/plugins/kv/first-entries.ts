@@ -108,12 +108,8 @@ export class FirstEntries implements Disposable {
   }
 
   /** The paths below a folder, in byte order. */
-  async pathsBelow(
-    folder: string,
-    range: ListRange,
-    paced: Paced<readonly string[]>,
-  ): Promise<readonly string[]> {
-    return pageOf(await this.#lists.pathsBelow(folder, paced), range)
+  pathsBelow(folder: string, paced: Paced<readonly string[]>): Promise<readonly string[]> {
+    return this.#lists.pathsBelow(folder, paced)
   }
 
   /** A few entries. */

@@ -6,10 +6,11 @@ import { refuse } from '../../errors.ts'
 import { type Exchange, type Resource, resource } from '../../http/resource/resource.ts'
 import { parseDuration } from '../../lib/go/duration.ts'
 import type { JsonValue } from '../../lib/json.ts'
-import { checkMayWrite } from './access.ts'
+import { checkMayWrite, pathsToSee } from './access.ts'
 import { kvAnswers } from './answers.ts'
 import type { Entry } from './first-entries.ts'
 import type { KvMounts } from './kv-mounts.ts'
+import { pageOf } from '../../core/sealed-names/sorted-names.ts'
 import { listInput } from './pages.ts'
 import { dataTextOf } from './secret-data.ts'
 import { checkSecretPath, isFolderPath, isSecretPath } from './secret-path.ts'
@@ -88,9 +89,10 @@ export function firstVersionResources({ kvMounts, systemTtl, longLists }: FirstV
           const { params, input } = exchange
           const paced = (pages: AsyncIterable<readonly string[]>) =>
             longLists.paced(pages, exchange, ({ length }) => length)
-          const keys = isFolderPath(params.rest)
-            ? await (await entriesOf(exchange)).pathsBelow(params.rest, input, paced)
+          const paths = isFolderPath(params.rest)
+            ? await (await entriesOf(exchange)).pathsBelow(params.rest, paced)
             : []
+          const keys = pageOf(await pathsToSee(exchange, params.rest, paths), input)
           return keys.length === 0
             ? { data: {}, paged: true }
             : { ...(await listedNames(keys, longLists)), paged: true }

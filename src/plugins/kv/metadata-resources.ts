@@ -2,9 +2,16 @@ import type { z } from 'zod'
 import type { Clock } from '../../lib/clock.ts'
 import { listedDetails, listedNames, type LongLists } from '../../core/long-lists.ts'
 import type { Random } from '../../lib/random.ts'
-import { type Exchange, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
+import {
+  checkMayReach,
+  type Exchange,
+  mayReach,
+  type Reply,
+  type Resource,
+  resource,
+} from '../../http/resource/resource.ts'
 import { boolField } from '../../lib/fields.ts'
-import { checkMayElsewhere, checkMayWrite, mayElsewhere } from './access.ts'
+import { checkMayWrite, pathsToSee } from './access.ts'
 import { LongText } from '../../lib/long-text.ts'
 import { LongWork } from '../../lib/long-work.ts'
 import { actorOf } from './actor.ts'
@@ -55,9 +62,11 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
     const { mount, params } = exchange
     const { lists } = await kvMounts.keysOf(mount)
     if (!isFolderPath(params.path)) return []
-    return isDeep
-      ? lists.pathsBelow(params.path, (pages) => longLists.paced(pages, exchange, ({ length }) => length))
-      : lists.namesIn(params.path, pacedBy(exchange))
+    if (!isDeep) return lists.namesIn(params.path, pacedBy(exchange))
+    const paths = await lists.pathsBelow(params.path, (pages) =>
+      longLists.paced(pages, exchange, ({ length }) => length),
+    )
+    return pathsToSee(exchange, `metadata/${params.path}`, paths)
   }
 
   const namesOf = async (exchange: Listing, isDeep: boolean): Promise<readonly string[]> => {
@@ -88,7 +97,8 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
     const keys = await kvMounts.keysOf(exchange.mount)
     for (const name of names) {
       const path = exchange.params.path + name
-      const isShownEmpty = name.endsWith('/') || !mayElsewhere(exchange, 'read', `metadata/${path}`)
+      const isShownEmpty =
+        name.endsWith('/') || !mayReach(exchange, { operation: 'read', path: `metadata/${path}` })
       const found = isShownEmpty ? undefined : await keys.described(path, exchange)
       if (isShownEmpty) yield [name, {}]
       // otherwise deleted since it was listed
@@ -97,7 +107,8 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
   }
 
   const detailed = async (exchange: At<ListRange>, isDeep: boolean): Promise<Reply> => {
-    checkMayElsewhere(exchange, isDeep ? 'scan' : 'list', `metadata/${exchange.params.path}`)
+    const operation = isDeep ? 'scan' : 'list'
+    checkMayReach(exchange, { operation, path: `metadata/${exchange.params.path}` })
     const details = longLists.paced(detailsOf(exchange, isDeep), exchange)
     return { ...(await listedDetails(details, longLists)), paged: true }
   }

@@ -86,13 +86,15 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
     last && { data: shownVersion(head, current, last) }
 
   /**
-   * Whether the caller could read this version at its source, by its number: a deleted one after an undelete.
+   * Whether the caller, who may read the current one, could read this version at its source, by its number: a
+   * deleted one after an undelete.
    */
   const mayCarry = (
     exchange: At<unknown>,
-    { from, number, version }: { from: string; number: number; version: Version },
+    { from, number, version, current }: { from: string; number: number; version: Version; current: number },
   ): boolean =>
     version.destroyed ||
+    (number === current && !isGone(version, clock.now())) ||
     (mayElsewhere(exchange, 'read', `data/${from}`, { version: String(number) }) &&
       (!isGone(version, clock.now()) ||
         mayElsewhere(exchange, 'update', `undelete/${from}`, { versions: [jsonNumber(String(number))] })))
@@ -135,9 +137,12 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
       const whole: Copied | undefined = await keys.whole(from)
       if (whole === undefined || whole.head.changes !== source.head.changes) return false
       checkMaySet(exchange, whole.head)
-      const carried = (number: number, version: Version): Version =>
-        mayCarry(exchange, { from, number, version }) ? version : withoutData(version)
       const { last, current } = whole.head
+      const carried = (number: number, version: Version): Version => {
+        if (!mayCarry(exchange, { from, number, version, current })) return withoutData(version)
+        checkMayTake(exchange, version.data)
+        return version
+      }
       let made: Head = {
         ...{ ...whole.head, id: newKeyId(random) },
         ...(last !== undefined && { last: carried(current, last) }),
@@ -171,7 +176,9 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
           if (input.version <= 0) throw refuse('invalid', 'No version number provided')
           checkSecretPath(params.path)
           const number = String(input.version)
-          checkMayElsewhere(exchange, 'update', `data/${params.path}`, { data: {} })
+          const { options } = input
+          const sentOptions: JsonObject = options === undefined ? {} : { options }
+          checkMayElsewhere(exchange, 'update', `data/${params.path}`, { data: {}, ...sentOptions })
           checkMayElsewhere(exchange, 'read', `data/${params.path}`, { version: number })
           const keys = await kvMounts.keysOf(mount)
           const config = await kvMounts.of(mount).config()
@@ -182,11 +189,11 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
               const { head } = draft
               const version = draft.find(input.version)
               if (head === undefined || version === undefined) throw refuse('missing', '')
-              checkCas(head, input.options, config)
+              checkCas(head, options, config)
               if (isGone(version, draft.now))
                 return missing({ data: null, metadata: shownVersion(head, input.version, version) })
               checkMayElsewhere(exchange, 'update', `data/${params.path}`, {
-                data: parseLossless(version.data ?? 'null'),
+                ...{ data: parseLossless(version.data ?? 'null'), ...sentOptions },
               })
               const by = actorOf(exchange, 'restore')
               const made = append(draft, { data: version.data ?? 'null', by, config, id })
@@ -233,7 +240,8 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
             checkMayTake(exchange, head.last?.data)
             checkMaySet(exchange, head)
             for (const [number, version] of whole.versions)
-              if (!mayCarry(exchange, { from, number, version })) throw fail('denied', 'permission denied')
+              if (!mayCarry(exchange, { from, number, version, current: head.current }))
+                throw fail('denied', 'permission denied')
             const heads = [
               { path: exchange.params.path, head, expect: 'absent' as const },
               { path: from, head: undefined, expect: revision },

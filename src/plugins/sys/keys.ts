@@ -1,5 +1,5 @@
 import type { Barrier } from '../../core/barrier/barrier.ts'
-import { type Resource, resource } from '../../http/resource/resource.ts'
+import { checkMayReach, type Exchange, type Resource, resource } from '../../http/resource/resource.ts'
 import { z } from 'zod'
 import { defaultKeyLimits } from '../../core/barrier/keyring.ts'
 import type { RotationRules } from '../../core/barrier/keyring-record.ts'
@@ -48,7 +48,8 @@ export function keyResources({ barrier, log, staticKey }: KeyParts): Resource[] 
         sudo: true,
         write: {
           summary: 'Rotate the data key',
-          handle: async () => {
+          handle: async (exchange) => {
+            checkMayRotate(exchange)
             await barrier.rotate()
             return undefined
           },
@@ -60,7 +61,8 @@ export function keyResources({ barrier, log, staticKey }: KeyParts): Resource[] 
       sudo: true,
       write: {
         summary: 'Rotate the root key',
-        handle: async () => {
+        handle: async (exchange) => {
+          checkMayRotate(exchange)
           await rotateRoot(barrier, await readSealKey(staticKey))
           log.info({ event: 'key_rotated' }, 'the root key was replaced')
           return undefined
@@ -87,6 +89,10 @@ export function keyResources({ barrier, log, staticKey }: KeyParts): Resource[] 
     ),
   ]
 }
+
+/** Other servers have this path alone. */
+const checkMayRotate = (exchange: Exchange<unknown, unknown>): void =>
+  checkMayReach(exchange, { operation: 'update', path: 'rotate' })
 
 async function readSealKey(staticKey: KeyParts['staticKey']): Promise<Uint8Array> {
   const key = await staticKey().catch((cause: unknown) => {

@@ -1,5 +1,5 @@
 import { refuse } from '../../errors.ts'
-import { type Resource, resource, type StreamedBody } from '../../http/resource/resource.ts'
+import { checkMayReach, type Resource, resource, type StreamedBody } from '../../http/resource/resource.ts'
 
 export type SnapshotParts = {
   readonly clusterId: string
@@ -15,7 +15,9 @@ export const snapshotResources = ({ clusterId, takeSnapshot }: SnapshotParts): R
     read: {
       summary: 'Make a backup',
       form: 'file',
-      handle: async ({ whenGone }) => {
+      handle: async (exchange) => {
+        const { whenGone } = exchange
+        checkMayReach(exchange, { operation: 'read', path: 'storage/raft/snapshot' })
         if (takeSnapshot === undefined) throw refuse('invalid', 'storage in memory has no snapshot')
         const leaving = new AbortController()
         const stopListening = whenGone(() => leaving.abort())

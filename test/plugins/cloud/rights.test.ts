@@ -11,12 +11,15 @@ afterAll(() => fixture[Symbol.asyncDispose]())
 const foo = { cloud_groups: '[{"group_name":"foo"}]' }
 
 /** A client with these capabilities on everything below `cloud/`. */
-async function withCapabilities(...capabilities: string[]) {
-  const name = capabilities.join('-')
-  const rules = capabilities.map((capability) => `"${capability}"`).join(', ')
-  await fixture.root.write(`sys/policies/acl/${name}`, {
-    policy: `path "cloud/*" { capabilities = [${rules}] }`,
-  })
+const withCapabilities = (...capabilities: string[]) => withRules({ 'cloud/*': capabilities })
+
+let made = 0
+async function withRules(rules: Readonly<Record<string, readonly string[]>>) {
+  const name = `p${++made}`
+  const policy = Object.entries(rules)
+    .map(([path, capabilities]) => `path "${path}" { capabilities = ${JSON.stringify(capabilities)} }`)
+    .join('\n')
+  await fixture.root.write(`sys/policies/acl/${name}`, { policy })
   const { body } = await fixture.root.write('auth/token/create', {
     policies: [name],
     no_default_policy: true,
@@ -52,8 +55,29 @@ test('certificates and tokens are made with update, and read with read', async (
     expect([path, (await reader.write(`cloud/${path}`, {})).status]).toEqual([path, 403])
   for (const path of paths) {
     expect([path, (await reader.read(`cloud/${path}`)).status]).not.toEqual([path, 403])
-    expect([path, (await updater.write(`cloud/${path}`, {})).status]).not.toEqual([path, 403])
+    const maker = await withRules({ [`cloud/${path}`]: ['update'] })
+    expect([path, (await maker.write(`cloud/${path}`, {})).status]).not.toEqual([path, 403])
   }
+})
+
+test('a rule that also covers the credentials of a role opens no token that a narrower rule closes', async () => {
+  const everything = ['create', 'read', 'update', 'delete', 'list']
+  const denied = ['config', 'creds/Prod', 'static-creds/prod', 'static-roles/prod'].map(
+    (path) => [`cloud/${path}`, ['deny']] as const,
+  )
+  const client = await withRules({ 'cloud/*': everything, ...Object.fromEntries(denied) })
+
+  const refused = await Promise.all([
+    ...['token/prod', 'config/identity', 'config/check', 'config/certificate'].map((path) =>
+      client.read(`cloud/${path}`),
+    ),
+    ...['token/PROD', 'config/certificate', 'static-creds/prod/token', 'static-roles/prod/import'].map(
+      (path) => client.write(`cloud/${path}`, {}),
+    ),
+  ])
+
+  expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 403))
+  expect((await client.read('cloud/token/other')).status).not.toBe(403)
 })
 
 test.each([

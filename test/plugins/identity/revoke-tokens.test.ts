@@ -134,3 +134,28 @@ test('revoked tokens stay refused after a kill', async () => {
 
   expect(await isAccepted(server, token)).toBe(false)
 })
+
+test('a rule that also covers the entity revokes nothing where a narrower rule closes the entity', async () => {
+  await using server = await startTestServer()
+  const bob = await aPerson(server)
+  const capabilities = 'capabilities = ["update", "read", "sudo"]'
+  await server.root.write('sys/policies/acl/operator', {
+    policy: `path "identity/*" { ${capabilities} }
+      path "identity/entity/id/${bob.entityId}" { capabilities = ["read"] }
+      path "sys/*" { ${capabilities} }
+      path "sys/rotate" { capabilities = ["deny"] }
+      path "sys/storage/raft/snapshot" { capabilities = ["deny"] }`,
+  })
+  const made = await server.root.write('auth/token/create', { policies: ['operator'] })
+  const operator = server.as(String(made.body.auth?.client_token))
+
+  const statuses = await Promise.all([
+    operator.write(`identity/entity/id/${bob.entityId}/revoke-tokens`),
+    operator.write('sys/rotate/keyring'),
+    operator.write('sys/rotate/root'),
+    operator.read('sys/storage/snapshot'),
+  ])
+
+  expect(statuses.map(({ status }) => status)).toEqual([403, 403, 403, 403])
+  expect(await isAccepted(server, bob.token)).toBe(true)
+})

@@ -191,6 +191,72 @@ describe('copy and move', () => {
     const right = await writer.write(`${own}/data/a`, { data: { pin: '1' }, options })
     const wrong = await writer.write(`${own}/data/a`, { data: { pin: '2' }, options })
     expect([right.body.data?.['version'], wrong.body.data?.['version']]).toEqual([2, 3])
+    expect(right.body.data?.['generated']).toEqual(['password'])
+  })
+
+  test('a rule that covers both paths opens no subkeys and no scanned folder that a narrower one closes', async () => {
+    const own = await newMount(server, 2)
+    await put(server.root, `${own}/data/prod/db`, { password: 1 })
+    await put(server.root, `${own}/data/a`, { x: 1 })
+    const narrowed = { [`${own}/data/prod/*`]: 'deny', [`${own}/metadata/prod/*`]: 'read' }
+    const broad = await holder(server, { [`${own}/*`]: 'read list scan', ...narrowed })
+    const meant = await holder(server, {
+      ...{
+        [`${own}/subkeys/*`]: 'read',
+        [`${own}/metadata/`]: 'scan',
+        [`${own}/detailed-metadata/*`]: 'list',
+      },
+    })
+
+    expect((await broad.read(`${own}/subkeys/prod/db`)).body).toEqual(notAllowed)
+    expect((await broad.read(`${own}/subkeys/a`)).status).toBe(200)
+    expect((await broad.call('SCAN', `${own}/metadata/`)).body.data).toEqual({ keys: ['a'] })
+    expect((await broad.call('SCAN', `${own}/detailed-metadata/`)).text).not.toContain('prod/db')
+    expect((await meant.read(`${own}/subkeys/prod/db`)).status).toBe(200)
+    expect((await meant.call('SCAN', `${own}/metadata/`)).body.data).toEqual({ keys: ['a', 'prod/db'] })
+    expect((await meant.list(`${own}/detailed-metadata/`)).text).toContain('created_time')
+  })
+
+  test('a scan of version 1 leaves out folders that may not be listed', async () => {
+    const own = await newMount(server, 1)
+    for (const path of ['a', 'prod/db', 'prod/x/y']) await server.root.write(`${own}/${path}`, { x: 1 })
+    const caller = await holder(server, { [`${own}/*`]: 'list scan', [`${own}/prod/*`]: 'deny' })
+
+    expect((await caller.call('SCAN', `${own}/`)).body.data).toEqual({ keys: ['a'] })
+    expect((await server.root.call('SCAN', `${own}/?limit=2`)).body.data).toEqual({ keys: ['a', 'prod/db'] })
+  })
+
+  test('a caller who may name no version copies the current one', async () => {
+    const own = await newMount(server, 2)
+    await put(server.root, `${own}/data/a`, { x: 1 }, { x: 2 })
+    const policy = `
+      path "${own}/data/a" { capabilities = ["read"] denied_parameters = { "version" = [] } }
+      path "${own}/metadata/a" { capabilities = ["read"] }
+      path "${own}/+/mine" { capabilities = ["create", "read", "update"] }`
+    await server.root.write('sys/policies/acl/no-version', { policy })
+    const made = await server.root.write('auth/token/create', { policies: ['no-version'] })
+    const caller = server.as(String(made.body.auth?.client_token))
+
+    expect((await caller.write(`${own}/copy/mine`, { from: 'a', versions: 'all' })).status).toBe(200)
+
+    expect((await caller.read(`${own}/data/mine`)).body.data?.['data']).toEqual({ x: 2 })
+    expect((await caller.read(`${own}/data/mine?version=1`)).status).toBe(404)
+  })
+
+  test('a restore obeys rules about options', async () => {
+    const own = await newMount(server, 2)
+    await put(server.root, `${own}/data/a`, { x: 1 }, { x: 2 })
+    const rules = { [`${own}/data/a`]: 'read update', [`${own}/restore/a`]: 'update' }
+    const policy = Object.keys(rules).map((path) => `path "${path}" { capabilities = ["read", "update"]`)
+    await server.root.write('sys/policies/acl/no-options', {
+      policy: `${policy[0]} denied_parameters = { "options" = [] } }\n${policy[1]} }`,
+    })
+    const made = await server.root.write('auth/token/create', { policies: ['no-options'] })
+    const restorer = server.as(String(made.body.auth?.client_token))
+
+    const body = { version: 1, options: { cas: 2 } }
+    expect((await restorer.write(`${own}/restore/a`, body)).body).toEqual(notAllowed)
+    expect((await restorer.write(`${own}/restore/a`, { version: 1 })).status).toBe(200)
   })
 
   test('of many moves of one secret, one succeeds', async () => {

@@ -1,5 +1,10 @@
 import { z } from 'zod'
-import { type DocumentedAnswer, type Resource, resource } from '../../../http/resource/resource.ts'
+import {
+  checkMayReach,
+  type DocumentedAnswer,
+  type Resource,
+  resource,
+} from '../../../http/resource/resource.ts'
 import { durationField } from '../../../lib/fields.ts'
 import type { CloudEngine } from '../engine.ts'
 import type { FieldNames } from '../field-names.ts'
@@ -33,7 +38,10 @@ export const configResources = (engine: CloudEngine, names: FieldNames): Resourc
     read: {
       summary: 'Read how the engine signs in, with the commands that set it up',
       ...identityAnswer,
-      handle: async ({ mount }) => ({ data: await engine.rootIdentity(mount) }),
+      handle: async (exchange) => {
+        checkMayReach(exchange, { operation: 'read', path: 'config' })
+        return { data: await engine.rootIdentity(exchange.mount) }
+      },
     },
   }),
   resource('/config/certificate', {
@@ -41,7 +49,10 @@ export const configResources = (engine: CloudEngine, names: FieldNames): Resourc
     read: {
       summary: 'Read the certificate that is to be uploaded, else the one in use',
       ...certificateAnswer,
-      handle: async ({ mount }) => ({ data: await engine.rootCertificate(mount) }),
+      handle: async (exchange) => {
+        checkMayReach(exchange, { operation: 'read', path: 'config' })
+        return { data: await engine.rootCertificate(exchange.mount) }
+      },
     },
     write: {
       summary: 'Make a certificate, whose key never leaves the server',
@@ -49,7 +60,11 @@ export const configResources = (engine: CloudEngine, names: FieldNames): Resourc
         ttl: durationField.optional().describe('Lifetime; 0: root_password_ttl'),
       }),
       ...certificateAnswer,
-      handle: async ({ mount, input }) => ({ data: await engine.makeRootCertificate(mount, input.ttl ?? 0) }),
+      handle: async (exchange) => {
+        const { mount, input } = exchange
+        checkMayReach(exchange, { operation: 'update', path: 'config' })
+        return { data: await engine.makeRootCertificate(mount, input.ttl ?? 0) }
+      },
     },
   }),
   resource('/rotate-root', {

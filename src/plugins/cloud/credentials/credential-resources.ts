@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Resource, resource } from '../../../http/resource/resource.ts'
+import { checkMayReach, type Resource, resource } from '../../../http/resource/resource.ts'
 import { boolField } from '../../../lib/fields.ts'
 import type { CloudEngine } from '../engine.ts'
 import { credentialFields, readinessOf } from './issue-credential.ts'
@@ -107,7 +107,10 @@ export function credentialResources({ credentials, federated }: CloudEngine): Re
       read: {
         summary: 'Check the root credential: permissions, end of its secret, clock, quota',
         ...checkAnswer,
-        handle: async ({ call, mount }) => ({ data: await credentials.preflight(mount, call.requestId) }),
+        handle: async (exchange) => {
+          checkMayReach(exchange, { operation: 'read', path: 'config' })
+          return { data: await credentials.preflight(exchange.mount, exchange.call.requestId) }
+        },
       },
     }),
     resource('/whois/:client_id', {

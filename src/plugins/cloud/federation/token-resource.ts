@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import {
+  checkMayReach,
   type DocumentedAnswer,
   type Exchange,
   type Resource,
@@ -23,14 +24,18 @@ export const accessTokenAnswer = {
   },
 } satisfies DocumentedAnswer
 
+const canonical = (below: string): string => below.toLowerCase()
+
 /** docs/contract/cloud.md#access-tokens */
 export function tokenResource(federated: FederatedCredentials): Resource {
-  const handle = async ({ call, mount, params, input }: Exchange<TokenRequest, { name: string }>) => ({
-    dataText: await federated.token(mount, params.name, input, call.requestId),
-  })
+  const handle = async (exchange: Exchange<TokenRequest, { name: string }>) => {
+    const { call, mount, params, input } = exchange
+    checkMayReach(exchange, { operation: 'read', path: `creds/${params.name}`, canonical })
+    return { dataText: await federated.token(mount, params.name, input, call.requestId) }
+  }
   return resource('/token/:name', {
     help: 'An access token of a federated role, which ends by itself.',
-    canonical: (below) => below.toLowerCase(),
+    canonical,
     read: { summary: 'Get an access token', input: tokenFields, ...accessTokenAnswer, handle },
     write: {
       summary: 'Get an access token; `scope` in the body',

@@ -1,5 +1,10 @@
 import { z } from 'zod'
-import { type DocumentedAnswer, type Resource, resource } from '../../../http/resource/resource.ts'
+import {
+  checkMayReach,
+  type DocumentedAnswer,
+  type Resource,
+  resource,
+} from '../../../http/resource/resource.ts'
 import type { Caller } from '../../../core/access.ts'
 import { boolField, kvField } from '../../../lib/fields.ts'
 import type { Call } from '../../../http/resource/resource.ts'
@@ -142,7 +147,13 @@ export const staticRoleResources = (engine: CloudEngine): Resource[] => [
     write: {
       summary: 'Make a static role of an existing password, and rotate it',
       input: staticRoleFields,
-      handle: async ({ mount, params, input, call, caller }) => {
+      handle: async (exchange) => {
+        const { mount, params, input, call, caller, sent } = exchange
+        const isThere = (await engine.stateOf(mount).staticRoles.find(roleName(params))) !== undefined
+        checkMayReach(exchange, {
+          ...{ operation: isThere ? 'update' : 'create', path: `static-roles/${params.name}` },
+          ...{ fields: sent, canonical: lowerCase },
+        })
         await engine.staticRoles.import(mount, roleName(params), input, requested(call, caller))
         return undefined
       },
@@ -166,9 +177,13 @@ export const staticRoleResources = (engine: CloudEngine): Resource[] => [
       summary: 'Get an access token by the password of a static role',
       input: tokenFields,
       ...accessTokenAnswer,
-      handle: async ({ mount, params, input, call }) => ({
-        dataText: await engine.staticRoles.token(mount, roleName(params), input, call.requestId),
-      }),
+      handle: async (exchange) => {
+        const { mount, params, input, call } = exchange
+        checkMayReach(exchange, {
+          ...{ operation: 'read', path: `static-creds/${params.name}`, canonical: lowerCase },
+        })
+        return { dataText: await engine.staticRoles.token(mount, roleName(params), input, call.requestId) }
+      },
     },
   }),
   resource('/rotate-role/:name', {

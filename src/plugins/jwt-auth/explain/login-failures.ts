@@ -70,6 +70,8 @@ export type FailureFilter = {
   readonly reason: string
   readonly role: string
   readonly request_id: string
+  /** Whether failures of this role are listed. */
+  readonly isSeen?: (role: string) => boolean
 }
 
 const maxClaims = 32
@@ -129,13 +131,14 @@ export class LoginFailures {
   }
 
   /** Newest first. */
-  list({ limit, reason, role, request_id }: FailureFilter): object {
+  list({ limit, reason, role, request_id, isSeen = () => true }: FailureFilter): object {
     const { kept } = this.#parts
     const failures = (kept === 0 ? [] : this.#failures.slice(-kept))
       .map(({ failure }) => failure)
       .reverse()
       .filter((one) => (reason === '' || one.reason === reason) && (role === '' || one.role === role))
       .filter((one) => request_id === '' || one.request_id === request_id)
+      .filter((one) => isSeen(one.role))
       .slice(0, limit)
     return { kept, dropped: Math.max(0, this.#added - kept), since: formatTime(this.#since), failures }
   }

@@ -2,10 +2,12 @@ import { z } from 'zod'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import type { LoginAuth, LoginPlan, LoginRequest } from '../../../core/tokens/issue-login.ts'
 import { joined } from '../../../core/tokens/policy-names.ts'
-import { refuse } from '../../../errors.ts'
+import { fail, refuse } from '../../../errors.ts'
 import {
+  checkMayReach,
   type Exchange,
   errorReply,
+  mayReach,
   loginPlace,
   namespaceOf,
   type Reply,
@@ -55,8 +57,28 @@ const hashInput = z.object({
 const statusInput = z.object({ refresh: boolField.describe('Fetch discovery document and keys now') })
 const lintInput = z.object({ role: lowerStringField.describe('Only this role') })
 
+type Asking = Exchange<unknown, unknown>
+
+/** Whether the caller may learn what this role expects. */
+const maySeeRole = (exchange: Asking, role: string): boolean =>
+  role === '' || mayReach(exchange, { operation: 'read', path: `role/${role}`, canonical: toLower })
+
+const toLower = (below: string): string => below.toLowerCase()
+
+const maySeeConfig = (exchange: Asking): boolean => mayReach(exchange, { operation: 'read', path: 'config' })
+
+/** What is explained quotes the role and the configuration. */
+function checkMaySee(exchange: Asking, role: string): void {
+  if (!maySeeRole(exchange, role) || !maySeeConfig(exchange)) throw fail('denied', 'permission denied')
+}
+
 /** How the logins of a mount explain themselves. docs/explain.md */
 export function explainResources({ method, plan, policyExists }: ExplainRouteParts): Resource[] {
+  const seenFailure = (exchange: Asking, requestId: string): Explained => {
+    const explained = explainedFailure(method.failuresOf(exchange.mount), requestId)
+    checkMaySee(exchange, explained.role)
+    return explained
+  }
   return [
     resource('/explain', {
       help: 'The outcome of a login, check by check, with reasons.',
@@ -65,12 +87,12 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
         ...explainAnswers.explanation,
         input: failureInput,
         handle: (exchange) => {
-          const { mount, input, sent } = exchange
+          const { input, sent } = exchange
           const secret = ['jwt', 'claims'].find((name) => Object.hasOwn(sent, name))
           // it would appear in the log of every proxy on the way
           if (secret !== undefined)
             throw refuse('invalid', `'${secret}' does not belong in a URL: send it in the body of a POST`)
-          return answerOf(exchange, explainedFailure(method.failuresOf(mount), input.request_id))
+          return answerOf(exchange, seenFailure(exchange, input.request_id))
         },
       },
       write: {
@@ -87,7 +109,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
                 'invalid',
                 "'request_id' stands in place of 'jwt' and 'claims': set only one of them",
               )
-            return answerOf(exchange, explainedFailure(method.failuresOf(mount), input.request_id))
+            return answerOf(exchange, seenFailure(exchange, input.request_id))
           }
           if (isSent('jwt') === isSent('claims'))
             throw refuse('invalid', "exactly one of 'jwt' and 'claims' must be set")
@@ -96,6 +118,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
             jwt: isSent('jwt') ? input.jwt : undefined,
             claims: input.claims ?? undefined,
           }
+          checkMaySee(exchange, await method.loginRole(mount, input.role))
           const explanation = await method.explain(mount, given, {
             remoteAddress: input.remote_address || call.remoteAddress,
             plan: (auth) =>
@@ -116,9 +139,13 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
         summary: 'List refused logins',
         ...explainAnswers.failures,
         input: failuresInput,
-        handle: ({ mount, input }) => ({
-          data: method.failuresOf(mount).list({ ...input, limit: Math.max(0, input.limit) }),
-        }),
+        handle: (exchange) => {
+          const { mount, input } = exchange
+          checkMayReach(exchange, { operation: 'read', path: 'config' })
+          const isSeen = (role: string) => maySeeRole(exchange, role)
+          const filter = { ...input, limit: Math.max(0, input.limit), isSeen }
+          return { data: method.failuresOf(mount).list(filter) }
+        },
       },
       delete: {
         summary: 'Forget refused logins',
@@ -145,7 +172,10 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
         summary: 'Read the state of the method',
         ...explainAnswers.status,
         input: statusInput,
-        handle: async ({ mount, input }) => ({ data: await method.status(mount, input.refresh) }),
+        handle: async (exchange) => {
+          checkMayReach(exchange, { operation: 'read', path: 'config' })
+          return { data: await method.status(exchange.mount, exchange.input.refresh) }
+        },
       },
     }),
     resource('/lint', {
@@ -154,10 +184,12 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
         summary: 'Look for mistakes in roles',
         ...explainAnswers.findings,
         input: lintInput,
-        handle: async ({ mount, input }) => {
+        handle: async (exchange) => {
+          const { mount, input } = exchange
           const exists = (name: string) => policyExists(name, mount.namespace)
+          if (input.role !== '') checkMaySee(exchange, input.role)
           const findings = await method.lint(mount, input.role, exists)
-          return findings && { data: { findings } }
+          return findings && { data: { findings: findings.filter(({ role }) => maySeeRole(exchange, role)) } }
         },
       },
     }),
