@@ -30,6 +30,40 @@ const wrappedLogin = async (issuer: Awaited<ReturnType<typeof startIssuer>>, ttl
 /** Everything except the request id. */
 const withoutRequestId = (text: string) => text.replace(/"request_id":"[0-9a-f-]{36}"/, '"request_id":""')
 
+describe('a wrapping token as a JWT is not offered', () => {
+  const inFormat = (format: string): CallOptions => ({
+    headers: { 'X-Vault-Wrap-TTL': '60', 'X-Vault-Wrap-Format': format },
+  })
+  const told = ['X-Vault-Wrap-Format "jwt" is not supported; the token is an ordinary one']
+
+  test('its caller gets an ordinary one and a warning, and what comes out is as without', async () => {
+    const wrapped = await server.root.read('auth/token/lookup-self', inFormat('jwt'))
+    const token = String(wrapped.body.wrap_info?.token)
+    const rewrapped = await server.root.write('sys/wrapping/rewrap', { token }, inFormat('jwt'))
+
+    for (const { body } of [wrapped, rewrapped])
+      expect(body).toMatchObject({ wrap_info: { token: expect.stringMatching(/^hvs\./) }, warnings: told })
+    expect((await unwrapped(rewrapped)).body).toMatchObject({
+      data: { path: 'auth/token/create' },
+      warnings: null,
+    })
+  })
+
+  test.each(['JWT', 'jws', ''])('the format %j has no effect', async (format) => {
+    const { body } = await server.root.read('auth/token/lookup-self', inFormat(format))
+
+    expect(body).toMatchObject({ wrap_info: { token: expect.any(String) }, warnings: null })
+  })
+
+  test('a response that is not wrapped has no warning', async () => {
+    const { body } = await server.root.read('auth/token/lookup-self', {
+      headers: { 'X-Vault-Wrap-Format': 'jwt' },
+    })
+
+    expect(body).toMatchObject({ data: { path: 'auth/token/create' }, warnings: null })
+  })
+})
+
 describe('what is wrapped', () => {
   test.each(['60', '1m', '500ms', '60.5s', Buffer.from('60000000µs').toString('latin1')])(
     'a wrap TTL of %s never returns the plain response',

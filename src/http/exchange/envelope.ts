@@ -122,9 +122,10 @@ const leaseText = ({ id, renewable, duration }: ShownLease): string =>
 const noLease = '"lease_id":"","renewable":false,"lease_duration":0'
 
 /** The response that replaces a wrapped one. docs/contract/wrapping.md#wrapping */
-export function wrappedEnvelope(info: WrapInfo): string {
+export function wrappedEnvelope(info: WrapInfo, warnings: readonly string[]): string {
   const head = `"request_id":"",${noLease},"data":null`
-  return `{${head},"wrap_info":${JSON.stringify(info)},"warnings":null,"auth":null,"mount_type":""}\n`
+  const told = warnings.length === 0 ? 'null' : JSON.stringify(warnings)
+  return `{${head},"wrap_info":${JSON.stringify(info)},"warnings":${told},"auth":null,"mount_type":""}\n`
 }
 
 const ownKeys = new Set(

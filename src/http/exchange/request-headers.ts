@@ -7,7 +7,7 @@ import { headerText } from '../../lib/header-text.ts'
 const usedFields = [
   ...(['accept', 'accept-encoding', 'authorization', 'content-length', 'content-type'] as const),
   ...(['if-match', 'if-none-match', 'transfer-encoding', 'x-vault-mfa'] as const),
-  ...(['x-vault-namespace', 'x-vault-token', 'x-vault-wrap-ttl'] as const),
+  ...(['x-vault-namespace', 'x-vault-token', 'x-vault-wrap-format', 'x-vault-wrap-ttl'] as const),
 ] as const
 export type UsedField = (typeof usedFields)[number]
 
@@ -104,6 +104,12 @@ export function wrapTtlOf(request: IncomingMessage): number {
   // a fraction of a second counts too
   return ttl.seconds === 0 && /[1-9]/.test(sent) ? 0.001 : ttl.seconds
 }
+
+/** What comes with a wrapping token, if its caller asked for a JWT. docs/contract/wrapping.md#wrapping */
+export const wrapFormatWarnings = (request: IncomingMessage): string[] =>
+  firstValueOf(request, 'x-vault-wrap-format') === 'jwt'
+    ? ['X-Vault-Wrap-Format "jwt" is not supported; the token is an ordinary one']
+    : []
 
 /**
  * Checks the form of `X-Vault-MFA`; no method that it could serve is configured. Returns true if it was sent.

@@ -10,6 +10,7 @@ import { madeBy, note, noteRaw } from '../steps/audited-reply.ts'
 import { type Call, callOf } from '../exchange/call.ts'
 import { longEnvelope, type Reply, wrappedEnvelope } from '../exchange/envelope.ts'
 import type { Outcome, Served } from '../exchange/exchange.ts'
+import { wrapFormatWarnings } from '../exchange/request-headers.ts'
 import { type Payload, put } from '../steps/answer.ts'
 import { ConvertedFields } from '../steps/convert-fields.ts'
 
@@ -39,7 +40,7 @@ export const handlerOf =
     const result = await insideMount(host, call, () => handle(rules.exchange(request)))
     if (result?.raw !== undefined) return rawAnswer(reply, call, result.raw)
     reply.header('content-type', 'application/json')
-    if (result?.wrapInfo !== undefined) return wrappedText(call, result.wrapInfo, {})
+    if (result?.wrapInfo !== undefined) return wrappedText(request, result.wrapInfo, {})
     const isMissing = result?.status === 404
     const isList = operation === 'list' && !isMissing
     if (result === undefined && !isList) {
@@ -153,12 +154,13 @@ export function limitOf(sent: JsonValue | undefined): number {
  * What is sent instead of a wrapped response. The audit log shows neither content nor lease of that one.
  * docs/contract/wrapping.md#wrapping
  */
-export function wrappedText({ trail }: Call, wrapInfo: WrapInfo, made: MadeByCall): string {
+export function wrappedText({ raw }: FastifyRequest, wrapInfo: WrapInfo, made: MadeByCall): string {
+  const { trail } = callOf(raw)
   if (trail !== undefined) {
     trail.reply = { wrapInfo, ...(trail.reply.warnings && { warnings: trail.reply.warnings }) }
     trail.made = { ...made, wrappingAccessor: wrapInfo.accessor }
   }
-  return wrappedEnvelope(wrapInfo)
+  return wrappedEnvelope(wrapInfo, wrapFormatWarnings(raw))
 }
 
 /** A JSON document with status 200 or 404 is wrapped like any response; other raw responses cannot be. */

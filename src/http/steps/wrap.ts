@@ -15,5 +15,5 @@ export const wrap =
     const status = reply.statusCode === 404 ? 404 : 200
     removeOwnHeaders(reply)
     reply.code(200).header('content-type', 'application/json')
-    return wrappedText(call, await host.wrap(call, { body: String(payload), status }, wraps), wraps)
+    return wrappedText(request, await host.wrap(call, { body: String(payload), status }, wraps), wraps)
   }
