@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { aPgpHolder, openedBy } from '../support/ceremonies.ts'
@@ -18,8 +18,14 @@ const shamir = { dev: false, settings: { SEAL: 'shamir' } }
 
 type Printed = { fingerprint: string; byPgp: string; tokenHash: string; keys: string[] }
 
-const isOnPath = (program: string): boolean =>
-  (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)))
+const offline = { ...process.env, GOFLAGS: '-mod=readonly', GOPROXY: 'off', GOWORK: 'off' }
+
+/** Whether Go is there, with the modules of the program: it loads none during a test. */
+const goIsReady = (): Promise<boolean> =>
+  run('go', ['list', '-deps', '.'], { cwd: programs, env: offline }).then(
+    () => true,
+    () => false,
+  )
 /** With CI=true, nothing may be missing. */
 const isSkipped = (isThere: boolean): boolean => !isThere && process.env['CI'] !== 'true'
 const hint = 'run test/clients/suites/generated/install.sh'
@@ -28,13 +34,12 @@ test(
   'the Go clients of OpenBao and Vault initialize, unseal, audit, rekey and generate root tokens',
   patience,
   async ({ skip }) => {
-    skip(isSkipped(isOnPath('go')), hint)
+    skip(isSkipped(await goIsReady()), hint)
     await using folder = await temporaryFolder()
     const file = folder.file('audit.log')
     const settings = { ...shamir.settings, AUDIT_DIRS: folder.path }
     await using server = await startTestServer({ ...shamir, settings })
     const holder = await aPgpHolder()
-    const offline = { ...process.env, GOFLAGS: '-mod=readonly', GOPROXY: 'off', GOWORK: 'off' }
 
     const args = ['run', '.', server.url, holder.text, file]
     const { stdout } = await run('go', args, { cwd: programs, env: offline })
