@@ -58,6 +58,14 @@ const closingMs = 500
 /** Memory of one connection: heads and unsent responses, in MB. More requests are then refused. */
 const sessionMemory = 32
 
+/** A request of HTTP/2 whose head has arrived. */
+type Arrived = {
+  readonly session: Session
+  readonly frames: Http2Session
+  readonly headers: IncomingHttpHeaders
+  readonly rawHeaders: readonly string[]
+}
+
 /** One connection. */
 type Session = {
   readonly http2: Http2Session
@@ -161,6 +169,19 @@ export class Http2Sessions {
     stream.on('error', () => {})
     // a streamed body alone has as many as Node.js expects
     stream.setMaxListeners(0)
+    session.streams += 1
+    stream.once('close', () => {
+      session.streams -= 1
+      session.idle.refresh()
+      cutOffIfIdle(session)
+    })
+    // requests that their client gives up in the same packet cost nothing more
+    setImmediate(() => {
+      if (!stream.closed && !stream.destroyed) this.#begin(stream, { session, frames, headers, rawHeaders })
+    })
+  }
+
+  #begin(stream: ServerHttp2Stream, { session, frames, headers, rawHeaders }: Arrived): void {
     const [request, response] = messagesOf(stream, { headers, rawHeaders, socket: session.socket })
     this.#follow(session, stream, response)
     const line = { destroy: () => stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM) }
@@ -180,7 +201,6 @@ export class Http2Sessions {
 
   /** Keeps the time limits of connection and request. */
   #follow(session: Session, stream: ServerHttp2Stream, response: ServerResponse): void {
-    session.streams += 1
     const limit = stream.endAfterHeaders
       ? undefined
       : setTimeout(() => this.#refuse(stream, response, 408), this.#options.bodyTimeoutMs)
@@ -191,10 +211,7 @@ export class Http2Sessions {
     })
     response.once('close', () => {
       clearTimeout(limit)
-      session.streams -= 1
-      session.idle.refresh()
       if (!response.shouldKeepAlive) session.http2.close()
-      cutOffIfIdle(session)
     })
   }
 
