@@ -1,13 +1,13 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { isEmpty } from './core/barrier/barrier.ts'
 import { rootKeyKey } from './core/barrier/root-key.ts'
-import type { CorsSettings } from './core/cors/cors-settings.ts'
 import type { NewSeal } from './core/first-store.ts'
 import { firstStart, onceAmongServers } from './core/once-among-servers.ts'
 import { alreadyInitialized } from './core/seal/init-request.ts'
 import { readSealConfig, type SealConfig, sealConfigKey } from './core/seal/seal-config.ts'
 import { raiseSealEpoch, readSealEpoch, sealEpochKey } from './core/seal/seal-epoch.ts'
 import { ShareProgress } from './core/seal/share-progress.ts'
+import { currentOf, type PageSettings } from './core/settings/page-settings.ts'
 import { refuse, ServiceError, StartError } from './errors.ts'
 import type { Http } from './http/http.ts'
 import { needsNoStorage } from './http/exchange/mount-router.ts'
@@ -56,7 +56,7 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
   #seal: SealConfig | undefined
   #closed: Http | undefined
   #open: OpenServer | undefined
-  #lastCors: CorsSettings | undefined
+  #lastPageSettings: PageSettings | undefined
   #isStopping = false
   /** The seal epoch that this server was unsealed under, and the latest one. */
   #openEpoch = 0
@@ -82,9 +82,9 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
     return this.#seal
   }
 
-  /** The CORS settings, also those from before the server was sealed: they are no secret. */
-  get corsSettings(): CorsSettings | undefined {
-    return this.#open === undefined ? this.#lastCors : this.#open.core.cors.current
+  /** Also those from before the server was sealed: they are no secret. */
+  get pageSettings(): PageSettings | undefined {
+    return this.#open === undefined ? this.#lastPageSettings : currentOf(this.#open.core)
   }
 
   get core(): OpenServer['core'] | undefined {
@@ -228,7 +228,7 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
     const open = this.#open
     if (open === undefined) return
     await this.prepareSealed()
-    this.#lastCors = open.core.cors.current
+    this.#lastPageSettings = currentOf(open.core)
     this.#open = undefined
     await open.core.seal()
     this.#parts.log.warn({ event: 'sealed' }, 'sealed: no data can be read until the server is unsealed')

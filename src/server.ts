@@ -270,7 +270,7 @@ async function openLife(given: LifeParts): Promise<LifeCycle> {
   const life = new LifeCycle({
     ...{ storage, log, seal, clock, random, onOpened: given.worker?.opened },
     openClosed: (life) =>
-      openHttp(closedHttpParts({ ...baseOf(life), random, log, corsSettings: () => life.corsSettings })),
+      openHttp(closedHttpParts({ ...baseOf(life), random, log, pageSettings: () => life.pageSettings })),
     staticKeys: async () => staticKeys(config, { mayCreate: await mayCreateKey(storage), log }),
     checkDelivery: () => {
       if (!config.dev) given.rootToken.check?.()

@@ -1,11 +1,11 @@
 import { Access } from './access.ts'
 import type { AuditLogParts } from './audit/audit-log.ts'
 import { type AuditSettings, openAudit } from './audit/open-audit.ts'
+
 import { backgroundJobs } from './background-jobs.ts'
 import type { View } from './barrier/view.ts'
 import { CacheUses } from './cache-use.ts'
 import type { CoreEvents } from './core-events.ts'
-import { CorsStore } from './cors/cors-store.ts'
 import { openStore, type StoreParts, type StoreSettings } from './first-store.ts'
 import { Jobs, type JobsParts } from './jobs.ts'
 import type { LockoutTerms } from './lockout/lockout-terms.ts'
@@ -22,6 +22,7 @@ import { QuotaStore } from './quotas/quota-store.ts'
 import { completeRestoration } from './restoration.ts'
 import { openCeremonies } from './seal/ceremonies.ts'
 import { Servers } from './servers.ts'
+import { openPageSettings } from './settings/page-settings.ts'
 import { type OwnServer, ServerList } from './server-list.ts'
 import { storedCounts } from './stored-counts.ts'
 import { fullPathOf, openStores, type Stores } from './stores.ts'
@@ -82,12 +83,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   await storeRootToken({ storage, tokens, view, mounts, barrier, rootToken, log }, devRootToken)
   const namespaceLife = namespaceRemoval(stores)
   const background = backgroundJobs(stores)
-  const onFailure = (err: unknown) =>
-    log.error(
-      { event: 'record_unreadable', err },
-      'could not read the CORS settings; no origin is allowed until they are written again',
-    )
-  const cors = await CorsStore.open({ view, onFailure })
+  const pageSettings = await openPageSettings(view, log)
   const quotas = await openQuotas(stores, namespaceLife)
   const leaseQuotas = await openLeaseQuotas(stores, namespaceLife)
   const clusterId = await clusterIdOf(root)
@@ -130,7 +126,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
         rechecks.recheck()
       }
     },
-    ...{ namespaceLife, cors, quotas, leaseQuotas, clusterId, ceremonies, audit },
+    ...{ namespaceLife, ...pageSettings, quotas, leaseQuotas, clusterId, ceremonies, audit },
     access: new Access({ tokens, identities, policies, namespaces, clock }),
     longLists: new LongLists(settings.mostListBytes),
     counts: storedCounts(stores),

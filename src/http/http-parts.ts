@@ -1,5 +1,6 @@
 import type { Core } from '../core/core.ts'
-import type { CorsSettings } from '../core/cors/cors-settings.ts'
+import type { PageSettings } from '../core/settings/page-settings.ts'
+import { sentHeaders } from '../core/settings/ui-headers.ts'
 import { effectiveMaxTtl } from '../core/mounts/mount-info.ts'
 import { type LoginFailureLimit, LoginThrottle } from '../core/quotas/login-throttle.ts'
 import type { JsonLimits } from '../lib/json.ts'
@@ -101,6 +102,7 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
     audit: auditing(core, host.takeBack),
     limiter,
     cors: corsReader(() => core.cors.current),
+    uiHeaders: () => sentHeaders(core.uiHeaders.current),
     afterRequest: (call) => {
       const spent = call.caller?.token
       if (spent?.num_uses === -1) core.discard(spent.accessor)
@@ -120,12 +122,12 @@ const proxiesOf = (settings: HttpSettings) => ({
 
 type ClosedHttp = HttpBase &
   Pick<Core, 'random' | 'log'> & {
-    /** The CORS settings from before the server was sealed, if it was open. */
-    corsSettings(): CorsSettings | undefined
+    /** Those from before the server was sealed, if it was open. */
+    pageSettings(): PageSettings | undefined
   }
 
 /** What HTTP serves while the server is sealed: node-level paths, and a refusal of all others. */
-export function closedHttpParts({ random, log, corsSettings, ...given }: ClosedHttp): HttpParts {
+export function closedHttpParts({ random, log, pageSettings, ...given }: ClosedHttp): HttpParts {
   const { settings, node } = given
   const clientAddress = clientAddressReader(proxiesOf(settings))
   const nothing = () => undefined
@@ -140,7 +142,9 @@ export function closedHttpParts({ random, log, corsSettings, ...given }: ClosedH
     admit: closedAdmission(jsonLimits(settings).withToken),
     host: { enter: unreachable, lease: unreachable, wrap: unreachable, takeBack: unreachable },
     ...commonParts(log, given),
-    ...{ audit: undefined, limiter: undefined, cors: corsReader(corsSettings), afterRequest: nothing },
+    ...{ audit: undefined, limiter: undefined, afterRequest: nothing },
+    cors: corsReader(() => pageSettings()?.cors),
+    uiHeaders: () => sentHeaders(pageSettings()?.uiHeaders),
     onClosing: nothing,
   }
 }

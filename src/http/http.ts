@@ -29,6 +29,8 @@ export type HttpParts = Omit<StepParts, 'capacity' | 'isClosing'> & {
   readonly admit: Admit
   readonly host: Host
   readonly limits: CapacityLimits
+  /** What operators have set for responses of the web UI. docs/contract/http.md#headers-of-the-web-ui */
+  uiHeaders(): Readonly<Record<string, string>>
   /** Called when it begins to close: waiting requests must end. */
   onClosing(): void
   /** The API document, and what `/docs` shows of it. Absent: neither is served. */
@@ -122,15 +124,16 @@ function registerPlugins(app: FastifyInstance, parts: HttpParts): void {
     mountTypeRoutes(resources.get(plugin) ?? [], groups.get(of(plugin)) ?? [], { admit, host }),
   )
   const pagesOfPeople = [
-    uiRoute(new WebUi()),
+    uiRoute(new WebUi(), parts.uiHeaders),
     ...(documents ? [explorerResource(app, () => documents.shown())] : []),
   ]
   app.register(nodeRoutes([...node, ...pagesOfPeople], admit), { prefix: rootPrefix })
 }
 
-const uiRoute = (ui: WebUi): NodeRoute => ({
+const uiRoute = (ui: WebUi, added: HttpParts['uiHeaders']): NodeRoute => ({
   url: uiUrl,
-  handle: ({ call: { verb, path, query }, header }) => ui.answer({ verb, path, query, header }),
+  handle: ({ call: { verb, path, query }, header }) =>
+    ui.answer({ verb, path, query, header, added: added() }),
 })
 
 /**

@@ -266,6 +266,20 @@ const system: DocumentedCall[] = [
   { ask: 'post /sys/config/cors', body: { allowed_origins: '*' }, status: 204 },
   { ask: 'get /sys/config/cors', name: 'when on' },
   { ask: 'delete /sys/config/cors', status: 204 },
+  {
+    ask: 'post /sys/config/ui/headers/{header}',
+    params: { header: 'X-Probe' },
+    body: { values: ['a'] },
+  },
+  { ask: 'get /sys/config/ui/headers/{header}', params: { header: 'X-Probe' } },
+  {
+    ask: 'get /sys/config/ui/headers/{header}',
+    name: 'all values',
+    params: { header: 'X-Probe' },
+    query: '?multivalue=true',
+  },
+  { ask: 'get /sys/config/ui/headers', query: '?list=true' },
+  { ask: 'delete /sys/config/ui/headers/{header}', params: { header: 'X-Probe' }, status: 204 },
   { ask: 'get /sys/quotas/config' },
   { ask: 'post /sys/quotas/config', body: { rate_limit_exempt_paths: ['sys/health'] }, status: 204 },
   {

@@ -232,7 +232,7 @@ describe('a build that is replaced while the server runs', () => {
     const listener = createServer((request, response) => {
       const { method: verb = '', url: path = '', headers } = request
       void ui
-        .answer({ verb, path, query: '', header: (name) => headers[name]?.toString() })
+        .answer({ verb, path, query: '', header: (name) => headers[name]?.toString(), added: {} })
         .then(({ status, body }) => response.writeHead(status).end(body))
     })
     await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import type { ProtectiveHeader } from '../../core/settings/ui-headers.ts'
 import { namesTag } from '../../lib/entity-tag.ts'
 import type { Answer } from '../exchange/exchange.ts'
 import type { UsedField } from '../exchange/request-headers.ts'
@@ -25,6 +26,8 @@ export type UiRequest = {
   /** Without its question mark. */
   readonly query: string
   header(name: UsedField): string | undefined
+  /** Headers that operators have set, names in lower case: in addition to those of the UI, or instead of them. */
+  readonly added: Readonly<Record<string, string>>
 }
 
 const policy = [
@@ -49,7 +52,7 @@ const powers = [
   ...['storage-access', 'usb', 'window-management', 'xr-spatial-tracking'],
 ]
 
-const pageHeaders = {
+const pageHeaders: Record<ProtectiveHeader, string> = {
   'content-security-policy': policy,
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -88,6 +91,11 @@ export class WebUi {
 
   /** Serves `/ui` and everything below it. */
   async answer(request: UiRequest): Promise<Answer> {
+    const answer = await this.#answer(request)
+    return { ...answer, headers: { ...answer.headers, ...request.added } }
+  }
+
+  async #answer(request: UiRequest): Promise<Answer> {
     if (request.verb !== 'GET' && request.verb !== 'HEAD') return errors(405)
     const below = request.path.replace(/^\/?ui/, '')
     if (below === '') return { status: 307, headers: { location: withQuery('/ui/', request.query) } }
@@ -168,7 +176,11 @@ function page(build: Build, name: string, request: UiRequest): Answer {
   const { hash = '', encodings = [] } = build.files[pageName] ?? {}
   // it is compressed as it was built
   const encoding = depth === 0 ? chosenEncoding(request.header('accept-encoding'), encodings) : undefined
-  const tag = createHash('sha256').update(`${hash} ${depth} ${encoding}`).digest('base64url').slice(0, 22)
+  // a browser that gets 304 keeps some headers that it has, such as the Content-Security-Policy
+  const tag = createHash('sha256')
+    .update(JSON.stringify([hash, depth, encoding, request.added]))
+    .digest('base64url')
+    .slice(0, 22)
   const headers = {
     ...pageHeaders,
     'cache-control': 'no-cache',

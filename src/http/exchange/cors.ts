@@ -1,4 +1,4 @@
-import { allowedHeaders, type CorsSettings } from '../../core/cors/cors-settings.ts'
+import { allowedHeaders, type CorsSettings } from '../../core/settings/cors-settings.ts'
 import type { Call } from './call.ts'
 import type { Answer } from './exchange.ts'
 import { errorBody } from './error-reply.ts'

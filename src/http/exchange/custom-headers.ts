@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { z } from 'zod'
+import { headerFault } from '../../lib/operator-header.ts'
 import { systemReason } from '../../lib/private-file.ts'
 
 /** Headers by status: `default`, `4xx` or `404`; names are in lower case. */
@@ -17,13 +17,6 @@ const fileFormat = z.record(
   z.string().regex(/^(?:default|[1-5]xx|[1-5]\d\d)$/),
   z.record(z.string(), z.string()),
 )
-
-/** What the server itself sets, or what would break the framing of messages. */
-const reserved =
-  /^(?:x-vault-.*|x-gatehouse-.*|cache-control|connection|content-length|content-type|date|keep-alive|te|trailer|transfer-encoding|upgrade)$/
-
-/** Clients disagree about the encoding of such characters (RFC 9110 §5.5). */
-const beyondAscii = /[^\x00-\x7f]/
 
 /** Reads the file. Throws a `CustomHeadersError`. docs/tls.md#custom-headers */
 export async function readCustomHeaders(file: string): Promise<CustomHeaders> {
@@ -51,17 +44,9 @@ export const headersFor = (custom: CustomHeaders, status: number): Record<string
 })
 
 function checkedName(given: string, value: string): string {
-  const name = given.toLowerCase()
-  if (reserved.test(name)) throw new CustomHeadersError(`${setting}: the server sets ${given} itself`)
-  if (beyondAscii.test(value))
-    throw new CustomHeadersError(`${setting}: ${given} has a character beyond ASCII`)
-  try {
-    validateHeaderName(name)
-    validateHeaderValue(name, value)
-  } catch (cause) {
-    throw new CustomHeadersError(`${setting}: ${given} is not a valid header`, { cause })
-  }
-  return name
+  const fault = headerFault(given, value)
+  if (fault !== undefined) throw new CustomHeadersError(`${setting}: ${fault}`)
+  return given.toLowerCase()
 }
 
 function parsedJson(text: string): unknown {

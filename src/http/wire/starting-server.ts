@@ -45,7 +45,10 @@ async function sendPage(
   const answer =
     path === '/'
       ? { status: 307, headers: { location: withQuery('/ui/', query) } }
-      : await pages.answer({ verb: method, path, query, header: (name) => [headers[name]].flat()[0] })
+      : await pages.answer({
+          ...{ verb: method, path, query, added: {} },
+          header: (name) => [headers[name]].flat()[0],
+        })
   if (response.destroyed) return
   const { body = '' } = answer
   const bytes = body instanceof Buffer ? body.length : Buffer.byteLength(String(body))

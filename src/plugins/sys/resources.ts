@@ -23,6 +23,7 @@ import { type RateLimitParts, rateLimitResources } from './quotas/rate-limits.ts
 import { type SnapshotParts, snapshotResources } from './snapshot.ts'
 import { toolResources } from './tools.ts'
 import { uiResources } from './ui.ts'
+import { uiHeaderResources } from './ui-headers.ts'
 import { type VersionHistoryParts, versionHistoryResources } from './version-history.ts'
 import { wrappedCeremonyResources } from './wrapped-ceremonies.ts'
 import { type WrappingParts, wrappingResources } from './wrapping.ts'
@@ -46,6 +47,7 @@ export type SysParts = MountRouteParts &
   RateLimitParts &
   LeaseCountParts &
   Parameters<typeof corsResources>[0] &
+  Parameters<typeof uiHeaderResources>[0] &
   Parameters<typeof policyResources>[0] &
   Parameters<typeof passwordPolicyResources>[0] &
   Parameters<typeof capabilityResources>[0] &
@@ -79,6 +81,7 @@ export function sysResources(parts: SysParts): Resource[] {
     ...monitorResources(parts),
     ...versionHistoryResources(parts),
     ...corsResources(parts),
+    ...uiHeaderResources(parts),
     ...auditResources(parts),
     ...rateLimitResources(parts),
     ...leaseCountResources(parts),

@@ -112,6 +112,21 @@ test('CORS settings apply on every server', async () => {
   expect(one.cors.current).toBeUndefined()
 })
 
+test('headers of the web UI apply on every server, and servers that write at the same time lose none', async () => {
+  await using servers = await openSharedCores()
+  const { one, other } = servers
+
+  await Promise.all([
+    one.uiHeaders.change((headers) => ({ ...headers, 'X-One': ['1'] })),
+    other.uiHeaders.change((headers) => ({ ...headers, 'X-Other': ['2'] })),
+  ])
+  await one.hear()
+  await other.hear()
+
+  const both = { 'X-One': ['1'], 'X-Other': ['2'] }
+  expect([one.uiHeaders.current, other.uiHeaders.current]).toEqual([both, both])
+})
+
 test('a policy that another server has changed is compiled again', async () => {
   await using servers = await openSharedCores()
   const { one, other } = servers

@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 4598728b05eeea89ad65d9f4cc138271
+// made by `npm run ui:types` from the server's OpenAPI document f16b280053523f0498c0ba12282ef5a7
 
 export interface paths {
     "/health/live": {
@@ -2519,6 +2519,48 @@ export interface paths {
             };
             responses: {
                 204: {
+                };
+            };
+        };
+        delete: {
+            responses: {
+                204: {
+                };
+            };
+        };
+    };
+    "/sys/config/ui/headers": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-config-ui-headers-search-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/config/ui/headers/{header}": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-config-ui-headers-header-get-answer"];
+                    };
+                };
+            };
+        };
+        post: {
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["system-config-ui-headers-header-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-config-ui-headers-header-post-answer"];
+                    };
                 };
             };
         };
@@ -7534,6 +7576,52 @@ export interface components {
             allowed_origins: string[];
             allowed_headers?: string[];
             allow_credentials?: boolean;
+        };
+        "system-config-ui-headers-search-data": {
+            keys: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        "system-config-ui-headers-search-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-config-ui-headers-search-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-config-ui-headers-header-get-data": {
+            value?: string;
+            values?: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        "system-config-ui-headers-header-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-config-ui-headers-header-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-config-ui-headers-header-post-input": {
+            values: string[];
+        };
+        "system-config-ui-headers-header-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
         };
         "system-audit-chain-get-data": {
             keys: ({

@@ -1,13 +1,16 @@
 import { expect, test } from 'vitest'
-import { allowedHeaders } from '../../../src/core/cors/cors-settings.ts'
-import { CorsStore } from '../../../src/core/cors/cors-store.ts'
+import { allowedHeaders, readCorsSettings } from '../../../src/core/settings/cors-settings.ts'
+import { KeptSetting } from '../../../src/core/settings/kept-setting.ts'
 import { openCoreView } from '../../support/core-view.ts'
 
 const settings = { origins: ['https://a.example'], headers: ['X-Mine'], credentials: true }
 
 async function openStore(fixture: Awaited<ReturnType<typeof openCoreView>>) {
   const failures: unknown[] = []
-  const store = await CorsStore.open({ view: fixture.view, onFailure: (error) => failures.push(error) })
+  const store = await KeptSetting.open({
+    ...{ view: fixture.view, key: 'cors', parse: readCorsSettings },
+    onFailure: (error) => failures.push(error),
+  })
   return { store, failures }
 }
 
