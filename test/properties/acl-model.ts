@@ -14,6 +14,8 @@ export type Stanza = {
   readonly min: number
   readonly max: number
   readonly ended: boolean
+  /** The path is the text before a template that could not be filled: everything that begins so is refused. */
+  readonly closes?: boolean
 }
 
 /** Parameter name to the values it names; an empty list means any value. */
@@ -46,6 +48,7 @@ export function modelDecision(
   if (question.operation === 'help') return { allowed: true, sudo: false }
   const listing = isListing(question.operation)
   const path = listing && !question.path.endsWith('/') ? `${question.path}/` : question.path
+  if (isClosed(stanzas, path)) return { allowed: false, sudo: false }
   const rule = decidingRule(tableOf(stanzas), path, listing)
   if (rule === undefined) return { allowed: false, sudo: false }
   const allowed =
@@ -58,6 +61,7 @@ export function modelDecision(
  * docs/contract/tokens-and-policies.md#asking-for-capabilities
  */
 export function modelCapabilities(stanzas: readonly Stanza[], path: string): string[] {
+  if (isClosed(stanzas, path)) return ['deny']
   const capabilities = [...(decidingRule(tableOf(stanzas), path, true)?.capabilities ?? [])]
     .filter((word) => !newerWords.includes(word))
     .sort()
@@ -88,15 +92,33 @@ function capabilitiesOf(stanza: Stanza): ReadonlySet<string> {
   return all.has('deny') ? new Set(['deny']) : all
 }
 
+/** Whether a stanza without a value for its template withholds something, and nothing else. */
+export function grantsNothing(stanza: Stanza): boolean {
+  return [...capabilitiesOf(stanza)].every((word) => word === 'deny' || newerWords.includes(word))
+}
+
 // docs/contract/tokens-and-policies.md#paths-in-rules: one table of rules, keyed by kind and path
 
 function tableOf(stanzas: readonly Stanza[]): Rule[] {
   const groups = new Map<string, Stanza[]>()
-  for (const stanza of stanzas.filter(({ ended }) => !ended)) {
-    const path = stanza.path.startsWith('/') ? stanza.path.slice(1) : stanza.path
+  for (const stanza of stanzas.filter(({ ended, closes }) => !ended && closes !== true)) {
+    const path = relativePath(stanza)
     groups.set(path, [...(groups.get(path) ?? []), stanza])
   }
   return [...groups].map(([path, same]) => merged(path, same))
+}
+
+function relativePath({ path }: Stanza): string {
+  return path.startsWith('/') ? path.slice(1) : path
+}
+
+function isClosed(stanzas: readonly Stanza[], path: string): boolean {
+  return stanzas
+    .filter(({ ended, closes }) => !ended && closes === true)
+    .map(relativePath)
+    .some((start) =>
+      kindOf(start) === 'segment' ? segmentsMatch(`${start}*`, path) : path.startsWith(start),
+    )
 }
 
 function kindOf(path: string): Rule['kind'] {

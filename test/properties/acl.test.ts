@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { parseLossless } from '../../src/lib/json.ts'
 import type { Acl, AclOperation } from '../../src/core/policies/acl.ts'
 import { parsePolicy } from '../../src/core/policies/policy.ts'
-import { modelCapabilities, modelDecision, type Question, type Stanza } from './acl-model.ts'
+import { grantsNothing, modelCapabilities, modelDecision, type Question, type Stanza } from './acl-model.ts'
 import { policyText } from './policy-text.ts'
 import { buildAcl } from '../core/policies/build-acl.ts'
 import { rounds } from '../support/rounds.ts'
@@ -320,12 +320,20 @@ type Written = readonly (readonly [readonly Stanza[], 'hcl' | 'json'])[]
 function bothOf(written: Written, name: string | undefined): { acl: Acl; stanzas: Stanza[] } {
   const entity = name === undefined ? undefined : { id: 'e', name, metadata: null, aliases: [] }
   const parsed = written.map(([stanzas, form]) => parsePolicy(policyText(stanzas, form)))
-  const fits = name !== undefined && name !== '' && !/[*+/]/.test(name)
-  const stanzas = written.flatMap(([all]) => all).filter(({ path }) => fits || !path.includes(template))
   return {
     acl: buildAcl(parsed, { entity, groups: [], now: Date.UTC(2026, 0, 1) }),
-    stanzas: stanzas.map((one) => ({ ...one, path: one.path.replaceAll(template, name ?? '') })),
+    stanzas: written.flatMap(([all]) => all).flatMap((one) => filled(one, name)),
   }
+}
+
+/** A value that would change what the path means leaves nothing of a grant, and closes where a denial begins. */
+function filled(one: Stanza, name: string | undefined): Stanza[] {
+  const [beginning = '', ...rest] = one.path.split(template)
+  if (rest.length === 0) return [one]
+  if (name === undefined || name === '') return []
+  const path = one.path.replaceAll(template, name)
+  if (!/[*+/]/.test(name) && !path.split('/').includes('..')) return [{ ...one, path }]
+  return grantsNothing(one) ? [{ ...one, path: beginning, closes: true }] : []
 }
 
 const isExact = (path: string) => !/[+*]/.test(path)
