@@ -183,6 +183,7 @@ describe('a restoration', () => {
     const used = (await before.take('b'))?.revision ?? 0
     const kept = (await before.get('a'))?.revision
     await backUp(folder.file('b'), { source: path, given })
+    await mkdir(folder.file('new'))
 
     const target = folder.file('new/a.db')
     await restoreBackup({ ...restoration, backup: folder.file('b'), path: target })

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { noSimulatedDisk, seededRandom, simulateDisk } from '../support/disk/simulated-disk.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -53,6 +53,7 @@ const scenarios: Record<Scenario, Run> = {
     return contradictions(path, await writeUntil(path, ({ length }) => length === enough, options))
   },
   'lost thread': async (folder, program) => {
+    await mkdir(folder)
     const path = `${folder}/gatehouse.db`
     const crash = { point: 'storage.before-commit', failure: 'end-thread', skip: 5 } as const
     return contradictions(
