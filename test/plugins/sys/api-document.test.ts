@@ -526,6 +526,7 @@ describe('operations', () => {
       'system-capabilities-accessor-post-input': ['accessor'],
       'system-capabilities-post-input': ['token'],
       'system-config-cors-post-input': ['allowed_origins'],
+      'system-config-ui-headers-header-post-input': ['values'],
       'system-config-ui-custom-messages-id-post-input': ['title', 'message', 'start_time'],
       'system-config-ui-custom-messages-post-input': ['title', 'message', 'start_time'],
       'system-config-ui-custom-messages-preview-post-input': ['title', 'message', 'start_time'],

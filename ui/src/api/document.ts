@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document f16b280053523f0498c0ba12282ef5a7
+// made by `npm run ui:types` from the server's OpenAPI document ea4be434fa9a7f02743c9fca380bb470
 
 export interface paths {
     "/health/live": {
@@ -9925,6 +9925,9 @@ export interface components {
             persist_app: boolean;
             sign_in_audience: string;
             tags: string[] | null;
+            metadata?: {
+                [key: string]: string;
+            } | null;
             ttl: number;
             credential_type?: string;
             federated_client_id?: string;
@@ -9952,6 +9955,9 @@ export interface components {
             permanently_delete?: boolean;
             sign_in_audience?: string;
             tags?: string[];
+            metadata?: {
+                [key: string]: string;
+            };
             credential_type?: string;
             federated_client_id?: string;
             allowed_scopes?: string[];
@@ -10473,6 +10479,9 @@ export interface components {
             persist_app: boolean;
             sign_in_audience: string;
             tags: string[] | null;
+            metadata?: {
+                [key: string]: string;
+            } | null;
             ttl: number;
             credential_type?: string;
             federated_client_id?: string;
@@ -10500,6 +10509,9 @@ export interface components {
             permanently_delete?: boolean;
             sign_in_audience?: string;
             tags?: string[];
+            metadata?: {
+                [key: string]: string;
+            };
             credential_type?: string;
             federated_client_id?: string;
             allowed_scopes?: string[];

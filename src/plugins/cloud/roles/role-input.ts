@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { refuse } from '../../../errors.ts'
-import { boolField, commaListField, durationField, stringField } from '../../../lib/fields.ts'
+import { checkRecordSize } from '../../../core/stored-record.ts'
+import { boolField, commaListField, durationField, kvField, stringField } from '../../../lib/fields.ts'
 import { excerpt } from '../../../lib/go/text.ts'
 import {
   isJsonNumber,
@@ -42,6 +43,7 @@ const sharedFields = z.object({
   permanently_delete: boolField.optional().describe('Delete applications upstream permanently'),
   sign_in_audience: stringField.optional().describe('Who may sign in to the created application'),
   tags: commaListField.optional().describe('Tags of the created application'),
+  metadata: kvField.optional().describe('Notes about the role: text by key'),
   credential_type: stringField
     .optional()
     .describe(
@@ -102,6 +104,7 @@ export function changedTerms(before: RoleRecord | undefined, sent: RoleInput, na
     permanently_delete: sent.permanently_delete ?? stored.permanently_delete,
     sign_in_audience: sent.sign_in_audience ?? stored.sign_in_audience,
     tags: sent.tags === undefined ? stored.tags : checkedTags(sent.tags),
+    ...(sent.metadata === undefined ? {} : { metadata: checkedMetadata(sent.metadata) }),
     ...changedIssued(stored, sent),
     ...target(stored, sent),
   }
@@ -117,6 +120,12 @@ function checkTtls({
     throw refuse('invalid', 'ttl cannot be greater than explicit_max_ttl')
   if (explicit_max_ttl !== 0 && max_ttl > explicit_max_ttl)
     throw refuse('invalid', 'max_ttl cannot be greater than explicit_max_ttl')
+}
+
+function checkedMetadata(sent: Readonly<Record<string, string>> | null): Record<string, string> | null {
+  const metadata = sent && { ...sent }
+  checkRecordSize(metadata)
+  return metadata
 }
 
 /** docs/contract/cloud.md#tags */
@@ -239,6 +248,7 @@ export function shownRole(role: RoleRecord, names: FieldNames): object {
     persist_app: role.persist_app,
     sign_in_audience: role.sign_in_audience,
     tags: role.tags,
+    ...(role.metadata === undefined ? {} : { metadata: role.metadata }),
     ttl: role.ttl,
     ...shownIssued(role),
   }

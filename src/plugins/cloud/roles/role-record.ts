@@ -76,6 +76,8 @@ const storedRole = z.object({
   /** As written; empty means unset. */
   sign_in_audience: z.string(),
   tags: z.array(z.string()).nullable(),
+  /** An operator's notes. Absent: never set. */
+  metadata: z.record(z.string(), z.string()).nullable().exactOptional(),
   managed: managedApplication.exactOptional(),
   /** Absent: `password`. */
   credential_type: z.enum(credentialTypes).exactOptional(),

@@ -82,6 +82,7 @@ const roleAnswer = (names: FieldNames) =>
       persist_app: z.boolean(),
       sign_in_audience: text,
       tags: z.array(text).nullable(),
+      metadata: z.record(text, text).nullable().optional(),
       ttl: seconds,
       credential_type: text.optional(),
       federated_client_id: text.optional(),

@@ -186,6 +186,20 @@ describe('a role is read as written', () => {
     })
   })
 
+  test('metadata is kept and shown once it was written, and null clears it', async () => {
+    const name = newName()
+    await write(name, { cloud_roles: granted(owner()) })
+    expect(await read(name)).not.toHaveProperty('metadata')
+
+    await write(name, { metadata: { team: 'billing', cost_centre: '7' } })
+    await write(name, { ttl: 60 })
+    expect(await read(name)).toMatchObject({ metadata: { team: 'billing', cost_centre: '7' }, ttl: 60 })
+
+    await write(name, { metadata: null })
+    expect(await read(name)).toMatchObject({ metadata: null })
+    expect((await write(name, { metadata: [1] })).status).toBe(400)
+  })
+
   test('a role name with an apostrophe and an ampersand is found', async () => {
     const roleName = "Bob's R&D #1 + 100 %"
     const { id } = fixture.directory.admin.addRoleDefinition({ roleName })
