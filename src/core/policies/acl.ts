@@ -207,6 +207,7 @@ class RuleAcl implements Acl {
     const rule = this.#ruleFor(operation, path)
     if (rule === undefined) return deniedPlain
     const canonicalPath = request.canonicalPath ?? canonicalize?.(path)
+    if (canonicalPath !== undefined && this.#isClosed(canonicalPath, undefined)) return deniedPlain
     if (
       canonicalPath !== undefined &&
       canonicalize !== undefined &&

@@ -243,3 +243,14 @@ test('a stanza no longer counts from the instant of its expiration', () => {
   expect(aclOf(text, { now: end - 1 }).capabilities('a')).toEqual(['read'])
   expect(aclOf(text, { now: end }).capabilities('a')).toEqual(['deny'])
 })
+
+test('a denial that cannot be filled also closes the canonical spelling alone', () => {
+  const entity = { ...bob, name: 'b*b' }
+  const acl = aclOf(
+    `path "*" { capabilities = ["read"] } path "own/{{identity.entity.name}}/*" { capabilities = ["deny"] }`,
+    { entity },
+  )
+
+  expect(acl.decide({ operation: 'read', path: 'other/x', canonicalPath: 'own/x' }).allowed).toBe(false)
+  expect(acl.decide({ operation: 'read', path: 'other/x' }).allowed).toBe(true)
+})
