@@ -253,6 +253,15 @@ describe('a connection', () => {
   })
 })
 
+test('an empty frame of data is a body without fields', async () => {
+  using session = await open(server)
+  const stream = session.request({ ':method': 'POST', ':path': '/v1/auth/jwt/login' }, { endStream: false })
+  const answer = answerOf(stream)
+  stream.end()
+
+  expect((await answer).status).toBe(400)
+})
+
 describe('limits', () => {
   test('an announced body over the limit is 413 before it is sent', async () => {
     using session = await open()

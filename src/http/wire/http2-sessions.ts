@@ -175,10 +175,12 @@ export class Http2Sessions {
       session.idle.refresh()
       cutOffIfIdle(session)
     })
-    // requests that their client gives up in the same packet cost nothing more
-    setImmediate(() => {
+    const begin = () => {
       if (!stream.closed && !stream.destroyed) this.#begin(stream, { session, frames, headers, rawHeaders })
-    })
+    }
+    // requests that their client gives up in the packet that brings them cost nothing more; a body must find its reader
+    if (stream.endAfterHeaders) setImmediate(begin)
+    else begin()
   }
 
   #begin(stream: ServerHttp2Stream, { session, frames, headers, rawHeaders }: Arrived): void {

@@ -107,7 +107,7 @@ export async function checkConfig(
   { outbound, log }: { outbound: OutboundClient; log: ConfigLog },
 ): Promise<string[]> {
   checkSources(config)
-  if (config.oidc_discovery_url !== '') await checkDiscovery(config, { outbound, log })
+  const discovered = config.oidc_discovery_url === '' ? [] : await checkDiscovery(config, { outbound, log })
   if (config.oidc_client_id !== '' && config.oidc_discovery_url === '')
     throw refuse('invalid', "'oidc_discovery_url' must be set for OIDC")
   if (config.jwks_pairs.length > 0) {
@@ -130,7 +130,7 @@ export async function checkConfig(
     if ('error' in parsed) throw refuse('invalid', `error parsing public key: ${parsed.error}`)
   }
   checkOptions(config)
-  return warnings
+  return [...discovered, ...warnings]
 }
 
 /** A key set is empty while its provider is set up, so that is no refusal. */
@@ -166,13 +166,14 @@ function checkSources(config: ConfigInput): void {
 async function checkDiscovery(
   config: ConfigInput,
   { outbound, log }: { outbound: OutboundClient; log: ConfigLog },
-): Promise<void> {
+): Promise<string[]> {
   const { oidc_discovery_url: url, oidc_discovery_ca_pem: caPem } = config
   const checking = 'error checking oidc discovery URL: '
   const problem = config.oidc_client_id === '' ? undefined : clientProblem(config)
   if (problem !== undefined) throw refuse('invalid', checking + problem)
   try {
-    await discover(outbound, { url, caPem })
+    const { jwks_uri } = await discover(outbound, { url, caPem })
+    return await discoveredWarnings(outbound, { url: jwks_uri, caPem })
   } catch (error) {
     if (!(error instanceof DiscoveryError)) throw error
     log.warn(
@@ -181,6 +182,16 @@ async function checkDiscovery(
     )
     const field = { name: 'oidc_discovery_url', url, caField: 'oidc_discovery_ca_pem', caPem } as const
     throw refuse('invalid', checking + withAdvice(error.withoutBody, field), { cause: error })
+  }
+}
+
+/** Keys that cannot be fetched are no refusal, as the document alone says where they will be. */
+async function discoveredWarnings(outbound: OutboundClient, source: KeySource): Promise<string[]> {
+  try {
+    return keyWarnings(await fetchJwkSet(outbound, source), source.url)
+  } catch (error) {
+    if (error instanceof KeyFetchError) return []
+    throw error
   }
 }
 

@@ -54,9 +54,15 @@ describe('a source without one usable key is stored with a warning', () => {
     await using provider = await startProvider({ '/set': set })
     const text = `^no key of ${provider.url}/set can be used \\(${why}`
 
+    provider.routes.set('/.well-known/openid-configuration', {
+      issuer: provider.url,
+      jwks_uri: `${provider.url}/set`,
+    })
+
     for (const body of [
       { jwks_url: `${provider.url}/set` },
       { jwks_pairs: [{ jwks_url: `${provider.url}/set` }] },
+      { oidc_discovery_url: provider.url },
     ])
       expect(await (await server()).root.write(path, body)).toMatchObject(warned(text))
   })
@@ -561,7 +567,7 @@ describe('what is fetched', () => {
     expect(await check(provider.url)).toBe(400)
     expect(await check(`${provider.url}/`)).toBe(204)
     expect(await check('ftp://127.0.0.1')).toBe(400)
-    expect(provider.hits.every((hit) => hit === '/.well-known/openid-configuration')).toBe(true)
+    expect(new Set(provider.hits)).toEqual(new Set(['/.well-known/openid-configuration', '/certs']))
   })
 
   test('with a client, algorithms and OIDs are part of the discovery check', async () => {
