@@ -542,7 +542,8 @@ describe('keys', () => {
     expect(
       verdict(await callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login) })),
     ).toBe('ok')
-    expect(provider.web.hits.filter((hit) => hit === '/jwks')).toHaveLength(2)
+    // once for the configuration
+    expect(provider.web.hits.filter((hit) => hit === '/jwks')).toHaveLength(3)
   })
 
   test('a second login requests only the tokens and the userinfo', async () => {

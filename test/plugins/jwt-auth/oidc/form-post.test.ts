@@ -191,6 +191,8 @@ describe('an ID token instead of a code', () => {
   test("the ID token is stored, and verified by the GET, which requests only the provider's keys", async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config, role })
+    // the configuration has fetched them too
+    provider.web.hits.length = 0
     const login = await begin(server.anonymous, { redirect_uri: page })
     const state = login.get('state')
 
