@@ -10,8 +10,8 @@ import { lookupSelfCases } from './lookup-self.ts'
 import { measureCase } from './measure.ts'
 import { startOtherServer } from './other-server.ts'
 import { configureLogins } from './pipeline-logins.ts'
-import { renderTable } from './table.ts'
 import { roleReadCases } from './role-read.ts'
+import { renderTable } from './table.ts'
 
 export type AgainstInput = {
   /** Starts the other server: `OtherServerInput`. */
@@ -34,7 +34,9 @@ export async function measureAgainst({ command, generator, options }: AgainstInp
   await using other = await startOtherServer({ command, folder: theirs.path })
   const setups = [gatehouse, other].map(
     ({ url, rootToken }): BenchSetup => ({
-      ...{ url, rootToken, issuer },
+      url,
+      rootToken,
+      issuer,
       options: { ...options, connections: [usualConnections] },
     }),
   )

@@ -39,12 +39,7 @@ export type BenchOptions = {
 }
 
 /** The input of a workload: a configured server and an issuer that it trusts. */
-export type BenchSetup = {
-  url: string
-  rootToken: string
-  issuer: Issuer
-  options: BenchOptions
-}
+export type BenchSetup = { url: string; rootToken: string; issuer: Issuer; options: BenchOptions }
 
 /** The opponent's requests for every read. */
 export const bareRequests: Requests = { method: 'GET', path: '/', variants: [{}] }

@@ -34,15 +34,19 @@ export async function measureBesideSecrets({ generator, options }: BesideSecrets
   const common = { generator, options, turns }
   return [
     await besideWork(server, {
-      ...{ ...common, name: `a folder of ${listed} is listed` },
+      ...common,
+      name: `a folder of ${listed} is listed`,
       work: () => keys(server, 'secret/metadata/f/?list=true'),
     }),
     await besideWork(server, {
-      ...{ ...common, name: `a folder of ${listed} is scanned` },
+      ...common,
+      name: `a folder of ${listed} is scanned`,
       work: () => keys(server, 'secret/metadata/f/?scan=true'),
     }),
     await besideWork(server, {
-      ...{ ...common, name: 'a mount is upgraded', isOnce: true },
+      ...common,
+      name: 'a mount is upgraded',
+      isOnce: true,
       work: (run) => upgrade(server, `old-${run}`),
     }),
     ...(await besideWaits(server, common)),
@@ -53,7 +57,10 @@ async function prepare(folder: string, mounts: number): Promise<void> {
   const server = await startServerProcess({ folder })
   const mount = (path: string, type: string) =>
     sendSuccessfully(server.url, {
-      ...{ method: 'POST', path: `sys/mounts/${path}`, token: server.rootToken, body: { type } },
+      method: 'POST',
+      path: `sys/mounts/${path}`,
+      token: server.rootToken,
+      body: { type },
     })
   await mount('secret', 'kv-v2')
   for (let one = 0; one < mounts; one += 1) await mount(`old-${one}`, 'kv-v1')

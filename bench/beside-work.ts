@@ -30,7 +30,9 @@ export async function besideWork(
   const reads = jobOf({
     contender: server,
     requests: { method: 'GET', path: '/v1/auth/token/lookup-self', variants: [{ token }] },
-    ...{ connections: 1, forMs: options.seconds * 1000, perSecond: besides },
+    connections: 1,
+    forMs: options.seconds * 1000,
+    perSecond: besides,
   })
   await generator.run([reads])
   const rounds: { alone: LoadResult; beside: LoadResult }[] = []

@@ -205,9 +205,7 @@ async function roots({ world, things }: Books): Promise<string[]> {
   const problems: string[] = []
   for (const mount of mounts) {
     const { body } = await world.call({ method: 'GET', path: `${mount}/config/check` })
-    const { checks = [] } = (body?.data ?? {}) as {
-      checks?: { name: string; ok: boolean; detail: string }[]
-    }
+    const { checks = [] } = (body?.data ?? {}) as { checks?: { name: string; ok: boolean; detail: string }[] }
     const signIn = checks.find(({ name }) => name === 'sign_in')
     if (signIn?.ok !== true) problems.push(`the root of ${mount} does not sign in: ${signIn?.detail}`)
   }

@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Answer } from '../simulators/operator.ts'
 import { accounts, type Held } from './chaos-accounts.ts'
 import {
-  calm,
   type ChaosWorld,
+  calm,
   dynamicRoles,
   mountOf,
   mounts,
@@ -150,7 +150,9 @@ class Run {
     const dice = this.#random()
     if (dice < 0.3)
       await this.#ask('role_changed', 'POST', 'cloud/roles/persisted', {
-        ...{ cloud_roles, cloud_groups, cloud_app_roles },
+        cloud_roles,
+        cloud_groups,
+        cloud_app_roles,
       })
     else if (dice < 0.5)
       await this.#ask('role_changed', 'POST', 'cloud/roles/plain', {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Directory } from '../simulators/directory/directory.ts'
-import { startDirectory } from '../simulators/directory/start-directory.ts'
 import type { SettingsInput } from '../simulators/directory/settings.ts'
+import { startDirectory } from '../simulators/directory/start-directory.ts'
 import { type Answer, type Call, send, sendSuccessfully } from '../simulators/operator.ts'
 import { type ServerProcess, startServerProcess } from '../simulators/server-process.ts'
 
@@ -125,13 +125,17 @@ export async function startChaosWorld(folder: string, entry = cloudServer): Prom
   await configure({ url: server.url, token: rootToken }, directory, theirs.id)
   for (const name of ['minutely', 'hasty'] as const)
     await sendSuccessfully(server.url, {
-      ...{ method: 'POST', path: `cloud/static-roles/${name}`, token: rootToken },
+      method: 'POST',
+      path: `cloud/static-roles/${name}`,
+      token: rootToken,
       body: { application_object_id: rotated.get(name)?.id, ...staticTerms[name] },
     })
   const held = stack.move()
   return {
     directory,
-    ...{ theirs, trusting, rotated },
+    theirs,
+    trusting,
+    rotated,
     call: async (call) => {
       const { url } = await up
       return send(url, { ...call, token: rootToken }).catch((cause: unknown) => {

@@ -16,7 +16,9 @@ exitOnSignals()
 await using folder = await makeBenchFolder()
 const begun = performance.now()
 const { problems, counts } = await runChaos({
-  ...{ operations: Number(values.operations), seed: Number(values.seed), folder: folder.path },
+  operations: Number(values.operations),
+  seed: Number(values.seed),
+  folder: folder.path,
   say: (line) => process.stdout.write(`${line}\n`),
 })
 process.stdout.write(

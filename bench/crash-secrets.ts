@@ -23,13 +23,12 @@ const steps: readonly Step[] = [
   write(2, '1:1 2:2 | '),
   write(3, '1:1 2:2 3:3 | '),
   write(4, '2:2 3:3 4:4 | '),
-  {
-    ...{ method: 'PUT', at: (name) => `destroy/${name}`, body: { versions: [2] } },
-    left: '2:destroyed 3:3 4:4 | ',
-  },
+  { method: 'PUT', at: (name) => `destroy/${name}`, body: { versions: [2] }, left: '2:destroyed 3:3 4:4 | ' },
   { method: 'DELETE', at: data, left: '2:destroyed 3:3 4:deleted | ' },
   {
-    ...{ method: 'PUT', at: (name) => `undelete/${name}`, body: { versions: [4] } },
+    method: 'PUT',
+    at: (name) => `undelete/${name}`,
+    body: { versions: [4] },
     left: '2:destroyed 3:3 4:4 | ',
   },
   { method: 'PATCH', at: data, body: { data: { n: 5 } }, left: '3:3 4:4 5:5 | ' },
@@ -85,7 +84,9 @@ const take = (
   { method, at, body }: Step,
 ): Promise<Answer | undefined> =>
   send(url, {
-    ...{ method, path: `${mountPath}/${at(name)}`, token },
+    method,
+    path: `${mountPath}/${at(name)}`,
+    token,
     ...(body !== undefined && { body: { from: name, ...Object(body) } }),
     ...(method === 'PATCH' && { headers: { 'Content-Type': 'application/merge-patch+json' } }),
   }).catch(() => undefined)

@@ -8,7 +8,7 @@ import { type BenchCase, type BenchOptions, type Requests, usualConnections } fr
 import { makeBenchFolder } from './bench-folder.ts'
 import { aimedAt } from './cloud.ts'
 import type { Generator } from './generator.ts'
-import { measureCase, type MeasuredCase } from './measure.ts'
+import { type MeasuredCase, measureCase } from './measure.ts'
 import { configureLogins, logIn, roleName, signLogins } from './pipeline-logins.ts'
 import { renderTable, verdict } from './table.ts'
 
@@ -46,7 +46,10 @@ export async function measureFederated({ generator, options }: FederatedInput): 
     variants: [{ ...(token !== undefined && { token }) }],
   })
   const against = (name: string, path: string, aim: number): BenchCase => ({
-    ...{ name, aim, connections: usualConnections, ours: get(path) },
+    name,
+    aim,
+    connections: usualConnections,
+    ours: get(path),
     against: { contender: 'itself', requests: get(`auth/jwt/role/${roleName}`), name: 'role read' },
   })
   const contender = { port: Number(new URL(server.url).port), pid: server.pid }

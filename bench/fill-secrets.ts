@@ -1,11 +1,11 @@
 import { systemClock } from '../src/lib/clock.ts'
 import { Limiter } from '../src/lib/limiter.ts'
 import { systemRandom } from '../src/lib/random.ts'
-import { newKeyId } from '../src/plugins/kv/key-id.ts'
 import { KeyDraft } from '../src/plugins/kv/key-draft.ts'
+import { newKeyId } from '../src/plugins/kv/key-id.ts'
 import { readKvConfig } from '../src/plugins/kv/kv-config.ts'
-import { firstPlugin } from '../src/plugins/kv/kv-versions.ts'
 import { KvMount } from '../src/plugins/kv/kv-mount.ts'
+import { firstPlugin } from '../src/plugins/kv/kv-versions.ts'
 import { append } from '../src/plugins/kv/version-changes.ts'
 import { openStoppedStore } from './stopped-store.ts'
 
@@ -35,7 +35,9 @@ export async function fillSecrets({ folder, mount, count, pathOf }: FillSecretsI
   if (found === undefined) throw new Error(`there is no mount ${mount}`)
   const view = core.mounts.viewOf(found)
   using stored = new KvMount(view, {
-    ...{ clock: systemClock, random: systemRandom, large: new Limiter(1) },
+    clock: systemClock,
+    random: systemRandom,
+    large: new Limiter(1),
     onFailure: (error) => {
       throw error
     },
@@ -45,7 +47,10 @@ export async function fillSecrets({ folder, mount, count, pathOf }: FillSecretsI
   const config = readKvConfig(undefined)
   const head = (data: string) =>
     append(new KeyDraft(undefined, new Map(), systemClock.now()), {
-      ...{ data, by, config, id: newKeyId(systemRandom) },
+      data,
+      by,
+      config,
+      id: newKeyId(systemRandom),
     })
   for (let done = 0; done < count; done += atOnce) {
     const batch = Array.from({ length: Math.min(atOnce, count - done) }, (_, index) => ({

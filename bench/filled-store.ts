@@ -46,7 +46,9 @@ export async function measureFilledStore(input: FilledStoreInput): Promise<strin
   const lines: string[] = []
   const began = performance.now()
   await fillTokens({
-    ...{ folder: fullFolder.path, like, count: tokens },
+    folder: fullFolder.path,
+    like,
+    count: tokens,
     onProgress: (done) => process.stderr.write(`\r${done} tokens`),
   })
   process.stderr.write('\n')
@@ -69,7 +71,10 @@ export async function measureFilledStore(input: FilledStoreInput): Promise<strin
   const requests = { method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) }
   const logins = await measureCase(
     {
-      ...{ name: 'login ES256, full store', connections: usualConnections, ours: requests, aim: 0.9 },
+      name: 'login ES256, full store',
+      connections: usualConnections,
+      ours: requests,
+      aim: 0.9,
       against: { contender: 'empty', requests },
     },
     { gatehouse: fullServer, empty: emptyServer },

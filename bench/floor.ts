@@ -56,25 +56,27 @@ async function toPostgres(url: string): Promise<(rows: Row[]) => Promise<unknown
     const keys = rows.map(({ key }) => key)
     const sealed = rows.map(({ value }) => value)
     return client.query({
-      ...{ name: 'insert', text },
+      name: 'insert',
+      text,
       values: [randomUUID(), arrayParameter('text', keys), arrayParameter('bytea', sealed)],
     })
   }
 }
 
-type Login = {
-  readonly accessor: string
-  readonly subject: string
-  readonly meta: { readonly role: string }
-}
+type Login = { readonly accessor: string; readonly subject: string; readonly meta: { readonly role: string } }
 
 const policies = ['bench', 'default']
 
 function twoRows(hash: string, { accessor, subject, meta }: Login): Row[] {
   const now = Date.now()
   const token = {
-    ...{ accessor, display_name: `jwt-${subject}`, policies, meta },
-    ...{ ttl: 900, created: now, expires: now + 900_000 },
+    accessor,
+    display_name: `jwt-${subject}`,
+    policies,
+    meta,
+    ttl: 900,
+    created: now,
+    expires: now + 900_000,
   }
   return [seal(`token/${hash}`, token), seal(`accessor/${accessor}`, { hash })]
 }
@@ -94,17 +96,29 @@ function sameRows(hash: string, { accessor, subject, meta }: Login): Row[] {
   const now = Date.now()
   const expires = now + 900_000
   const token = {
-    ...{ accessor, parent: '', namespace: 'root', policies, path: 'auth/jwt/login', meta },
-    ...{ display_name: `jwt-${subject}`, num_uses: 0, ttl: 900, explicit_max_ttl: 0, period: 0 },
-    ...{
-      entity_id: entity,
-      bound_cidrs: [],
-      type: 'service',
-      renewable: true,
-      mount_accessor: mountAccessor,
-    },
-    ...{ internal: meta, cubbyhole_id: randomBytes(18).toString('base64url'), granted_uses: 0 },
-    ...{ granted_ttl: 900, creation_time: now, issue_time: now, expire_time: expires },
+    accessor,
+    parent: '',
+    namespace: 'root',
+    policies,
+    path: 'auth/jwt/login',
+    meta,
+    display_name: `jwt-${subject}`,
+    num_uses: 0,
+    ttl: 900,
+    explicit_max_ttl: 0,
+    period: 0,
+    entity_id: entity,
+    bound_cidrs: [],
+    type: 'service',
+    renewable: true,
+    mount_accessor: mountAccessor,
+    internal: meta,
+    cubbyhole_id: randomBytes(18).toString('base64url'),
+    granted_uses: 0,
+    granted_ttl: 900,
+    creation_time: now,
+    issue_time: now,
+    expire_time: expires,
   }
   rows.push(seal(`core/token/${hash}`, token))
   rows.push(seal(`core/expire/${String(expires).padStart(16, '0')}/${hash}`, true))
@@ -118,12 +132,27 @@ function entityRows(id: string, subject: string, metadata: Login['meta']): Row[]
   const name = `entity_${randomBytes(4).toString('hex')}`
   const times = { creation_time: new Date().toISOString(), last_update_time: new Date().toISOString() }
   const alias = {
-    ...{ id: randomUUID(), canonical_id: id, mount_accessor: mountAccessor, name: subject, metadata },
-    ...{ custom_metadata: null, merged_from_canonical_ids: null, local: false, ...times },
+    id: randomUUID(),
+    canonical_id: id,
+    mount_accessor: mountAccessor,
+    name: subject,
+    metadata,
+    custom_metadata: null,
+    merged_from_canonical_ids: null,
+    local: false,
+    ...times,
   }
   const entity = {
-    ...{ id, name, namespace_id: 'root', metadata: null, policies: [], disabled: false },
-    ...{ merged_entity_ids: null, aliases: [alias], ...times, made_by_login: true },
+    id,
+    name,
+    namespace_id: 'root',
+    metadata: null,
+    policies: [],
+    disabled: false,
+    merged_entity_ids: null,
+    aliases: [alias],
+    ...times,
+    made_by_login: true,
   }
   return [
     seal(`core/entity/root/${id}`, entity),

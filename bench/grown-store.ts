@@ -44,7 +44,9 @@ export async function measureGrownStore({
     measured.push(
       await measureCase(
         {
-          ...{ name, connections: usualConnections, ours },
+          name,
+          connections: usualConnections,
+          ours,
           against: { contender: 'empty', requests: theirs, name: 'few' },
         },
         { gatehouse: many, empty: few },

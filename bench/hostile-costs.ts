@@ -69,7 +69,10 @@ const held: readonly Held[] = [
   { name: 'a connection', verb: 'GET', path: '/v1/sys/health', leaves: 'connection' },
   {
     name: 'a connection after 120 header fields',
-    ...{ verb: 'GET', path: '/v1/sys/health', fields: fields(120, 'y'.repeat(200)), leaves: 'connection' },
+    verb: 'GET',
+    path: '/v1/sys/health',
+    fields: fields(120, 'y'.repeat(200)),
+    leaves: 'connection',
   },
   { name: 'a login without its body', ...login, fields: fields(120, 'y'.repeat(200)), leaves: 'body' },
   {
@@ -180,7 +183,8 @@ function textOf({ verb, path, fields: sent = [], body = '' }: Asked, withoutBody
 function openSession(port: number, index: number, initialWindowSize: number): ClientHttp2Session {
   const at = { port, host: '127.0.0.1', localAddress: addressOf(index), rejectUnauthorized: false }
   const session = connectHttp2(`https://127.0.0.1:${port}`, {
-    ...{ maxSendHeaderBlockLength: 1024 * 1024, settings: { initialWindowSize } },
+    maxSendHeaderBlockLength: 1024 * 1024,
+    settings: { initialWindowSize },
     createConnection: () => connectTls({ ...at, ALPNProtocols: ['h2'] }),
   })
   session.on('error', () => {})
@@ -207,11 +211,7 @@ function statusOf(
   })
 }
 
-export type Cost = {
-  readonly name: string
-  readonly perRequest: number
-  readonly limit: number
-}
+export type Cost = { readonly name: string; readonly perRequest: number; readonly limit: number }
 
 /** What a request without a token may keep, in bytes. */
 const mostKept = 64 * 1024

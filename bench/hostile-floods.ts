@@ -56,7 +56,8 @@ const http2Floods: readonly (readonly [string, (count: number) => Buffer])[] = [
 
 const floods: readonly Flood[] = [
   ...http2Floods.map(([name, next]) => ({
-    ...{ name, clients: fewConnections },
+    name,
+    clients: fewConnections,
     attack: (port: number, isOver: () => boolean) => sendFrames(port, next, isOver),
   })),
   {

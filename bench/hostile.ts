@@ -1,12 +1,12 @@
-import { connect } from 'node:net'
-import { setTimeout as wait } from 'node:timers/promises'
 import { get as getPlain } from 'node:http'
 import { get as getSecure } from 'node:https'
+import { connect } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { type ServerProcess, startServerProcess } from '../simulators/server-process.ts'
 import { Authority } from '../test/support/certificates.ts'
 import { makeBenchFolder } from './bench-folder.ts'
-import { collected, collectsAtSignal, type Cost, measureKept, measureProcessorTime } from './hostile-costs.ts'
+import { type Cost, collected, collectsAtSignal, measureKept, measureProcessorTime } from './hostile-costs.ts'
 import {
   type FloodFigures,
   measureFloods,

@@ -18,12 +18,7 @@ import { jobOf } from './measure.ts'
 import { configureLogins, loginPath, signLogins } from './pipeline-logins.ts'
 import { megabytes, verdict } from './table.ts'
 
-export type LeasesInput = {
-  leases: number
-  idleSeconds: number
-  generator: Generator
-  options: BenchOptions
-}
+export type LeasesInput = { leases: number; idleSeconds: number; generator: Generator; options: BenchOptions }
 
 const program = 'test/support/practice-server.ts'
 
@@ -76,7 +71,12 @@ export async function measureLeases(input: LeasesInput): Promise<string> {
   const filled = `${leases - together} leases written in ${((performance.now() - began) / 1000).toFixed(1)} s, database ${megabytes(size)} MB`
   const logins = { method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) }
   const grown = await measureGrownStore({
-    ...{ large: folder.path, small: smallFolder.path, entry, idleSeconds, generator, options },
+    large: folder.path,
+    small: smallFolder.path,
+    entry,
+    idleSeconds,
+    generator,
+    options,
     requests: async ({ rootToken }, path) => {
       const ids = kept.get(path) ?? []
       const asked = Array.from(
@@ -85,7 +85,8 @@ export async function measureLeases(input: LeasesInput): Promise<string> {
       )
       return {
         'lease lookup': {
-          ...{ method: 'POST', path: '/v1/sys/leases/lookup' },
+          method: 'POST',
+          path: '/v1/sys/leases/lookup',
           variants: asked.map((id) => ({ token: rootToken, body: JSON.stringify({ lease_id: id }) })),
         },
         'login ES256': logins,

@@ -82,10 +82,7 @@ function summarise(latencies: number[]): Omit<LoadResult, 'seconds' | 'failures'
   return { requests: sorted.length, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) }
 }
 
-type Work = {
-  takeRequest(at: number): Buffer | undefined
-  record(latencyMs: number, status: number): void
-}
+type Work = { takeRequest(at: number): Buffer | undefined; record(latencyMs: number, status: number): void }
 
 /** `paceMs`: the shortest time from one request to the next. */
 function runConnection(

@@ -46,12 +46,16 @@ export async function measureManySecrets(input: ManySecretsInput): Promise<strin
   await using many = await startServerProcess({ folder: manyFolder.path, environment: turns.environment })
   const cases: BenchCase[] = [
     {
-      ...{ name: `reads of ${asked} secrets`, connections: usualConnections, aim: aims.reads },
+      name: `reads of ${asked} secrets`,
+      connections: usualConnections,
+      aim: aims.reads,
       ours: readsOf(many, secrets),
       against: { contender: 'empty', name: 'few secrets', requests: readsOf(few, Math.min(asked, secrets)) },
     },
     {
-      ...{ name: 'LIST 100 of a folder', connections: usualConnections, aim: aims.listed },
+      name: 'LIST 100 of a folder',
+      connections: usualConnections,
+      aim: aims.listed,
       ours: listOf(many),
       against: { contender: 'empty', name: 'few secrets', requests: listOf(few) },
     },
@@ -86,14 +90,18 @@ async function fill(folder: string, count: number): Promise<void> {
 
 /** The same number of reads, spread over so many secrets. */
 const readsOf = ({ rootToken: token }: ServerProcess, among: number): Requests => ({
-  ...{ method: 'GET', path: '/v1/secret/data' },
+  method: 'GET',
+  path: '/v1/secret/data',
   variants: Array.from({ length: asked }, (_, index) => ({
-    ...{ token, path: `/v1/secret/data/${pathOf(Math.floor((index * among) / asked))}` },
+    token,
+    path: `/v1/secret/data/${pathOf(Math.floor((index * among) / asked))}`,
   })),
 })
 
 const listOf = ({ rootToken: token }: ServerProcess): Requests => ({
-  ...{ method: 'LIST', path: '/v1/secret/metadata/team-7?limit=100', variants: [{ token }] },
+  method: 'LIST',
+  path: '/v1/secret/metadata/team-7?limit=100',
+  variants: [{ token }],
 })
 
 /** How many keys this server names. */

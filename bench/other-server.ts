@@ -81,7 +81,8 @@ async function open(
   const status = await healthOf(url, [200, 429, 472, 473, 501], startedAt)
   if (status !== 501) return { rootToken: chosenToken, readyAfterMs: performance.now() - startedAt }
   const { body } = await sendSuccessfully(url, {
-    ...{ method: 'POST', path: 'sys/init' },
+    method: 'POST',
+    path: 'sys/init',
     body: { secret_shares: 1, secret_threshold: 1 },
   })
   const { keys, root_token: rootToken } = body as { keys: [string]; root_token: string }

@@ -62,7 +62,8 @@ export async function measureOverload({
   return report({
     capacity: median([before, after].map(({ result }) => acceptedPerSecond(result))),
     rssBytes: before.watched.rssBytes,
-    ...{ crowded, sealing },
+    crowded,
+    sealing,
   })
 }
 

@@ -97,7 +97,9 @@ export async function measurePasswords({ generator, options }: BenchInput): Prom
       const [both, asked] = await generator.run([work, beside])
       if (alone === undefined || both === undefined || asked === undefined) throw new Error('no result')
       rounds.push({
-        ...{ alone: rateOf(alone), beside: rateOf(both), asked: rateOf(asked) },
+        alone: rateOf(alone),
+        beside: rateOf(both),
+        asked: rateOf(asked),
         served: successesOf(asked) / asked.seconds,
       })
     }
@@ -121,8 +123,11 @@ export async function measurePasswords({ generator, options }: BenchInput): Prom
     if (alone === undefined || flooded === undefined || floodResult === undefined || others === undefined)
       throw new Error('no result')
     p99s.push({
-      ...{ idle: alone.p99Ms, flooded: flooded.p99Ms, flood: rateOf(floodResult) },
-      ...{ served: successesOf(others), asked: others.requests },
+      idle: alone.p99Ms,
+      flooded: flooded.p99Ms,
+      flood: rateOf(floodResult),
+      served: successesOf(others),
+      asked: others.requests,
     })
   }
   const ofP99 = (key: 'idle' | 'flooded' | 'flood' | 'served' | 'asked') =>

@@ -62,12 +62,13 @@ export async function measurePostgres({
     const logins = await loginRequests(issuer, options, 'floor')
     const cases = [
       ...logins.map(({ name, requests }) => ({
-        ...{ name, connections: usualConnections, ours: requests, aim: 0.6 },
+        name,
+        connections: usualConnections,
+        ours: requests,
+        aim: 0.6,
         against: { contender: 'floor' as const, requests },
       })),
-      ...(await lookupSelfCases({
-        ...{ url: gatehouse.url, rootToken: gatehouse.rootToken, issuer, options },
-      })),
+      ...(await lookupSelfCases({ url: gatehouse.url, rootToken: gatehouse.rootToken, issuer, options })),
     ]
     const measured = []
     for (const one of cases)
@@ -78,7 +79,9 @@ export async function measurePostgres({
     await createDatabase(postgres, 'other')
     await using files = await makeBenchFolder()
     await using other = await startOtherServer({
-      ...{ command, folder: files.path, database: postgres.url('other') },
+      command,
+      folder: files.path,
+      database: postgres.url('other'),
     })
     await configureLogins(other.url, other.rootToken, issuer)
     const measured = []
@@ -117,10 +120,7 @@ export async function measurePostgres({
   }
   lines.push(
     await constantLoad(all, alone, (servers) =>
-      measureTogether(servers, known, generator, {
-        perSecond: constantRate,
-        seconds: constantSeconds,
-      }),
+      measureTogether(servers, known, generator, { perSecond: constantRate, seconds: constantSeconds }),
     ),
   )
   return lines.join('\n')
@@ -173,7 +173,10 @@ async function measureTogether(
 ): Promise<Together> {
   const jobs = servers.map((contender) =>
     jobOf({
-      ...{ contender, requests, connections: usualConnections / servers.length, forMs: seconds * 1000 },
+      contender,
+      requests,
+      connections: usualConnections / servers.length,
+      forMs: seconds * 1000,
       ...(perSecond !== undefined && { perSecond }),
     }),
   )
@@ -203,7 +206,8 @@ async function constantLoad(
   measure: (servers: readonly ServerProcess[]) => Promise<Together>,
 ): Promise<string> {
   const costs = [1, 2, sharing.length].map((count) => ({
-    ...{ count, micros: [] as number[] },
+    count,
+    micros: [] as number[],
     servers: [...sharing.slice(0, count), ...alone.slice(0, sharing.length - count)],
   }))
   for (let round = 0; round < 5; round++)

@@ -83,7 +83,9 @@ async function fill(
     return logIn(server.url, bodies.slice(0, 1))
   })
   await fillTokens({
-    ...{ folder, like, count: Math.ceil(records / recordsPerToken) },
+    folder,
+    like,
+    count: Math.ceil(records / recordsPerToken),
     onProgress: (done) => process.stderr.write(`\r${done * recordsPerToken} records`),
   })
   process.stderr.write('\n')

@@ -11,9 +11,8 @@ import type { BenchCase, BenchOptions, BenchSetup } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import { measureBesideSecrets } from './beside-secrets.ts'
 import { measureCloud } from './cloud.ts'
-import { measureStaticRoles } from './static-roles.ts'
-import { measureFederated } from './federated.ts'
 import { checkRatios, recordRatios } from './expected.ts'
+import { measureFederated } from './federated.ts'
 import { measureFilledStore } from './filled-store.ts'
 import { measureForgedLogins } from './forged-logins.ts'
 import { startGenerator } from './generator.ts'
@@ -23,18 +22,16 @@ import { listRolesCases } from './list-roles.ts'
 import { loginCases } from './login.ts'
 import { lookupSelfCases, lookupSelfInGroupsCases } from './lookup-self.ts'
 import { measureManyEntities } from './many-entities.ts'
-import { measureStoredPolicies } from './stored-policies.ts'
 import { measureManySecrets } from './many-secrets.ts'
 import { type MeasuredCase, measureCase } from './measure.ts'
 import { messageCreateCases } from './message-creates.ts'
 import { messageCases } from './messages.ts'
 import { measureOpenId } from './openid.ts'
+import { measureOverload } from './overload.ts'
 import { measurePasswords, measurePasswordTimes } from './passwords.ts'
 import { configureLogins } from './pipeline-logins.ts'
-import { measureOverload } from './overload.ts'
 import { measurePostgres } from './postgres.ts'
 import { startProgram } from './program.ts'
-import { measureTransports } from './transports.ts'
 import { roleReadCases } from './role-read.ts'
 import { measureRotation } from './rotation.ts'
 import { measureScrapes } from './scrapes.ts'
@@ -43,7 +40,10 @@ import { measureSecrets } from './secrets.ts'
 import { measureSilentNames } from './silent-names.ts'
 import { measureSlowCommits } from './slow-commits.ts'
 import { measureStart } from './start.ts'
+import { measureStaticRoles } from './static-roles.ts'
+import { measureStoredPolicies } from './stored-policies.ts'
 import { megabytes, missed, renderTable, verdict } from './table.ts'
+import { measureTransports } from './transports.ts'
 import { measureUnreadLog } from './unread-log.ts'
 import { measureWebUi } from './web-ui.ts'
 import { writeCases } from './writes.ts'
@@ -164,10 +164,7 @@ async function runAll(): Promise<number> {
   }
   if (values['secret-ids'] !== undefined) {
     print(
-      await measureSecretIds({
-        secretIds: Number(values['secret-ids']),
-        ...{ idleSeconds, generator, options },
-      }),
+      await measureSecretIds({ secretIds: Number(values['secret-ids']), idleSeconds, generator, options }),
     )
     return 0
   }

@@ -1,6 +1,6 @@
-import { ApproleMethod } from '../src/plugins/approle/method.ts'
 import { sendSuccessfully, textIn } from '../simulators/operator.ts'
 import { type ServerProcess, startServerProcess } from '../simulators/server-process.ts'
+import { ApproleMethod } from '../src/plugins/approle/method.ts'
 import { type BenchOptions, usualConnections } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import { besideWork } from './beside-work.ts'
@@ -89,12 +89,19 @@ export async function measureSecretIds(input: SecretIdsInput): Promise<string> {
     logins,
     generated,
     await besideWork(manyServer, {
-      ...{ generator, options, turns, name: 'all secret ids are listed' },
+      generator,
+      options,
+      turns,
+      name: 'all secret ids are listed',
       work: () => listAll(manyServer),
     }),
     await besideWork(manyServer, {
-      ...{ generator, options, turns, name: 'the secret ids of a deleted role are removed' },
-      ...{ isOnce: true, work: () => removeAll(manyServer, secretIds) },
+      generator,
+      options,
+      turns,
+      name: 'the secret ids of a deleted role are removed',
+      isOnce: true,
+      work: () => removeAll(manyServer, secretIds),
     }),
   ].join('\n')
 }

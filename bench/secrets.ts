@@ -62,7 +62,8 @@ async function secretCases(
   options: BenchOptions,
 ): Promise<BenchCase[]> {
   const logins = await signLogins(issuer, {
-    ...{ algorithm: 'ES256', count: 256 },
+    algorithm: 'ES256',
+    count: 256,
     subject: () => 'repo:acme/shop:ref:refs/heads/main',
   })
   const [token = ''] = await logIn(url, logins.slice(0, 1))
@@ -90,14 +91,17 @@ async function secretCases(
   ).headers.get('etag')
 
   const get = (path: string, ifNoneMatch?: string | null): Requests => ({
-    ...{ method: 'GET', path: `/v1/${path}` },
+    method: 'GET',
+    path: `/v1/${path}`,
     variants: [{ token, ...(ifNoneMatch ? { ifNoneMatch } : {}) }],
   })
   const body = JSON.stringify({ data: secretOf(1) })
   const writes = (path: string, count: number): Requests => ({
-    ...{ method: 'POST', path: `/v1/secret/data/${path}` },
+    method: 'POST',
+    path: `/v1/secret/data/${path}`,
     variants: Array.from({ length: count }, (_, key) => ({
-      ...{ token, body },
+      token,
+      body,
       ...(count > 1 && { path: `/v1/secret/data/${path}/${key}` }),
     })),
   })
@@ -106,13 +110,16 @@ async function secretCases(
   const read = get('secret/data/one')
   const ownRead = against('read', read)
   const login = against('login ES256', {
-    ...{ method: 'POST', path: loginPath },
+    method: 'POST',
+    path: loginPath,
     variants: logins.map((text) => ({ body: text })),
   })
   const list = (path: string): Requests => ({ ...get(path), method: 'LIST' })
   const few = list('secret/metadata/few')
   const of = (name: string, ours: Requests, rest: Pick<BenchCase, 'against' | 'aim' | 'aimP99Ratio'>) => ({
-    ...{ name, ours, connections: usualConnections },
+    name,
+    ours,
+    connections: usualConnections,
     ...rest,
   })
   return [
@@ -129,19 +136,25 @@ async function secretCases(
     }),
     of('write, one hot key', writes('hot', 1), { against: login, aim: 0.5 }),
     of('write, window full', writes('full', writtenKeys), {
-      ...{ against: against('write, none dropped', writes('wide', writtenKeys)), aim: 0.8 },
+      against: against('write, none dropped', writes('wide', writtenKeys)),
+      aim: 0.8,
     }),
     of(`LIST ${fewListed} of ${fewListed}`, few, { against: roleRead, aim: 0.5 }),
     of(`LIST ${fewListed} of ${manyListed}`, list(`secret/metadata/many?limit=${fewListed}`), {
-      ...{ against: against(`LIST ${fewListed} of ${fewListed}`, few), aim: 1 / 3 },
+      against: against(`LIST ${fewListed} of ${fewListed}`, few),
+      aim: 1 / 3,
     }),
   ]
 }
 
 /** Each writes a key of its own. */
 const freshWrites = (token: string, body: string, count: number): Requests => ({
-  ...{ method: 'POST', path: '/v1/secret/data/new', once: true },
+  method: 'POST',
+  path: '/v1/secret/data/new',
+  once: true,
   variants: Array.from({ length: count }, (_, index) => ({
-    ...{ token, body, path: `/v1/secret/data/new/${index % 1000}/${index}` },
+    token,
+    body,
+    path: `/v1/secret/data/new/${index % 1000}/${index}`,
   })),
 })

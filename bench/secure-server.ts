@@ -9,10 +9,7 @@ export async function startSecure(
   {
     configure,
     environment = {},
-  }: {
-    configure?(url: string, rootToken: string): Promise<void>
-    environment?: Record<string, string>
-  } = {},
+  }: { configure?(url: string, rootToken: string): Promise<void>; environment?: Record<string, string> } = {},
 ): Promise<ServerProcess> {
   const first = await startServerProcess({ folder })
   await configure?.(first.url, first.rootToken)
@@ -26,10 +23,7 @@ export async function startSecure(
   try {
     return await startServerProcess({
       folder,
-      environment: {
-        ...environment,
-        ...{ GATEHOUSE_TLS_CERT_FILE: certFile, GATEHOUSE_TLS_KEY_FILE: keyFile },
-      },
+      environment: { ...environment, GATEHOUSE_TLS_CERT_FILE: certFile, GATEHOUSE_TLS_KEY_FILE: keyFile },
     })
   } finally {
     delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']

@@ -1,5 +1,5 @@
-import { send } from '../simulators/operator.ts'
 import { startIssuer } from '../simulators/ci-issuer/issuer.ts'
+import { send } from '../simulators/operator.ts'
 import { startServerProcess } from '../simulators/server-process.ts'
 import { fakeSystem, noFakedSystem } from '../test/support/system/faked-system.ts'
 import { type BenchOptions, usualConnections } from './bench-case.ts'

@@ -107,7 +107,9 @@ async function writeRoles(
   const work = async () => {
     for (let at = begun++; at < roles; at = begun++)
       await sendSuccessfully(url, {
-        ...{ method: 'POST', path: `cloud/static-roles/role-${at}`, token },
+        method: 'POST',
+        path: `cloud/static-roles/role-${at}`,
+        token,
         body: bodyOf(at),
       })
   }

@@ -21,10 +21,15 @@ export async function openStoppedStore(folder: string): Promise<Core> {
       {
         sealKey: await readSealKeyFile(join(folder, 'seal.key')),
         systemTtl: { defaultTtl: monthSeconds, maxTtl: monthSeconds },
-        ...{ defaultMounts: [], apiAddr: '', background: false },
+        defaultMounts: [],
+        apiAddr: '',
+        background: false,
       },
       {
-        ...{ storage, clock: systemClock, random: systemRandom, outbound: new OutboundClient({ deny: [] }) },
+        storage,
+        clock: systemClock,
+        random: systemRandom,
+        outbound: new OutboundClient({ deny: [] }),
         log: { debug: () => {}, info: () => {}, warn: toStandardError, error: toStandardError },
         mountTypes: new MountTypeRegistry([
           { table: 'auth', names: ['jwt', 'oidc'] },

@@ -33,7 +33,8 @@ export async function measureStoredPolicies(input: StoredPoliciesInput): Promise
   const { size } = await stat(join(largeFolder.path, 'gatehouse.db'))
   const filledIn = ((performance.now() - began) / 1000).toFixed(1)
   const measured = await measureGrownStore({
-    ...{ large: largeFolder.path, small: smallFolder.path },
+    large: largeFolder.path,
+    small: smallFolder.path,
     ...rest,
     requests: (server, folder) => requests(server, folder === largeFolder.path ? policies : inSmallStore),
   })
@@ -55,7 +56,10 @@ async function requests({ url, rootToken }: ServerProcess, count: number): Promi
         spread(caller * held + index, callers * held),
       )
       const { body } = await sendSuccessfully(url, {
-        ...{ method: 'POST', path: 'auth/token/create', token: rootToken, body: { policies } },
+        method: 'POST',
+        path: 'auth/token/create',
+        token: rootToken,
+        body: { policies },
       })
       const auth = body?.auth
       if (typeof auth === 'object' && auth !== null && 'client_token' in auth)
@@ -66,11 +70,13 @@ async function requests({ url, rootToken }: ServerProcess, count: number): Promi
   const get = (path: string, token: string) => ({ method: 'GET', path, variants: [{ token }] })
   return {
     'lookup-self, 10 policies': {
-      ...{ method: 'GET', path: '/v1/auth/token/lookup-self' },
+      method: 'GET',
+      path: '/v1/auth/token/lookup-self',
       variants: tokens.map((token) => ({ token })),
     },
     'capabilities-self, 10 policies': {
-      ...{ method: 'POST', path: '/v1/sys/capabilities-self' },
+      method: 'POST',
+      path: '/v1/sys/capabilities-self',
       variants: tokens.flatMap((token) =>
         Array.from({ length: asked / callers }, (_, index) => ({
           token,

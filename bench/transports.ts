@@ -7,10 +7,10 @@ import { type ServerProcess, startServerProcess } from '../simulators/server-pro
 import { Authority } from '../test/support/certificates.ts'
 import { type BenchOptions, usualConnections } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
-import { median } from './measure.ts'
-import { readProcessFigures } from './process-figures.ts'
 import { hasH2load, postsPerSecond } from './h2load.ts'
+import { median } from './measure.ts'
 import { configureLogins, loginPath, signLogins } from './pipeline-logins.ts'
+import { readProcessFigures } from './process-figures.ts'
 import { startSecure } from './secure-server.ts'
 import { SlowClients, slowClients } from './slow-clients.ts'
 import { megabytes, verdict } from './table.ts'
@@ -33,7 +33,9 @@ export async function measureTransports({ options }: { options: BenchOptions }):
   using authority = new Authority()
   await using issuer = await startIssuer({ algorithms: ['ES256'] })
   const bodies = await signLogins(issuer, {
-    ...{ algorithm: 'ES256', count: knownJwts, subject: () => 'repo:acme/shop:ref:refs/heads/main' },
+    algorithm: 'ES256',
+    count: knownJwts,
+    subject: () => 'repo:acme/shop:ref:refs/heads/main',
   })
   await using plainFolder = await makeBenchFolder()
   await using plain = await startServerProcess({ folder: plainFolder.path })

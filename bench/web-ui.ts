@@ -97,7 +97,9 @@ async function startFilled(folder: string): Promise<ServerProcess> {
   const { body } = await sendSuccessfully(url, { method: 'GET', path: 'sys/mounts/practice', token })
   await first.stop()
   await fillLeases({
-    ...{ folder, mountAccessor: String(body?.['accessor']), later: listed },
+    folder,
+    mountAccessor: String(body?.['accessor']),
+    later: listed,
     together: { count: 0, at: Date.now },
     onProgress: () => {},
   })

@@ -29,10 +29,7 @@ const kinds: readonly Kind[] = [
     name: 'approle role, one field',
     of: (n) => ({ path: `auth/approle/role/bench-${n}/token-ttl`, body: { token_ttl: 600 } }),
   },
-  {
-    name: 'approle role, the same',
-    of: () => ({ path: 'auth/approle/role/bench', body: approleRole }),
-  },
+  { name: 'approle role, the same', of: () => ({ path: 'auth/approle/role/bench', body: approleRole }) },
   { name: 'approle role, delete', method: 'DELETE', of: (n) => ({ path: `auth/approle/role/bench-${n}` }) },
   {
     name: 'userpass policies',
@@ -61,10 +58,7 @@ const kinds: readonly Kind[] = [
   { name: 'kv metadata, delete', method: 'DELETE', of: (n) => ({ path: `kv/metadata/bench/${n}` }) },
   { name: 'oidc role', of: (n) => ({ path: `identity/oidc/role/bench-${n}`, body: oidcRole }) },
   { name: 'oidc role, delete', method: 'DELETE', of: (n) => ({ path: `identity/oidc/role/bench-${n}` }) },
-  {
-    name: 'oidc key',
-    of: (n) => ({ path: `identity/oidc/key/bench-${n}`, body: { algorithm: 'ES256' } }),
-  },
+  { name: 'oidc key', of: (n) => ({ path: `identity/oidc/key/bench-${n}`, body: { algorithm: 'ES256' } }) },
   {
     name: 'oidc key, change',
     of: (n) => ({ path: `identity/oidc/key/bench-${n}`, body: { verification_ttl: '2h' } }),
@@ -88,10 +82,7 @@ const kinds: readonly Kind[] = [
   },
   { name: 'entity, delete', method: 'DELETE', of: (n) => ({ path: `identity/entity/name/bench-${n}` }) },
   { name: 'mount', of: (n) => ({ path: `sys/mounts/bench-${n}`, body: { type: 'kv' } }) },
-  {
-    name: 'tune',
-    of: (n) => ({ path: `sys/mounts/bench-${n}/tune`, body: { description: `mount ${n}` } }),
-  },
+  { name: 'tune', of: (n) => ({ path: `sys/mounts/bench-${n}/tune`, body: { description: `mount ${n}` } }) },
   { name: 'unmount', method: 'DELETE', of: (n) => ({ path: `sys/mounts/bench-${n}` }) },
   { name: 'auth mount', of: (n) => ({ path: `sys/auth/bench-${n}`, body: { type: 'approle' } }) },
   {
@@ -137,13 +128,19 @@ export async function writeCases({ url, rootToken: token, options }: BenchSetup)
     )
   }
   const floor = {
-    ...{ method: 'POST', path: '/v1/sys/config/ui/custom-messages', once: true },
+    method: 'POST',
+    path: '/v1/sys/config/ui/custom-messages',
+    once: true,
     variants: Array.from({ length: count }, (_, index) => ({ body: JSON.stringify(aMessage(index)) })),
   }
   return wanted.map(({ name, method = 'POST', of }) => ({
-    ...{ name, connections: usualConnections, against: { contender: 'floor', requests: floor } },
+    name,
+    connections: usualConnections,
+    against: { contender: 'floor', requests: floor },
     ours: {
-      ...{ method, path: '/', once: true },
+      method,
+      path: '/',
+      once: true,
       variants: Array.from({ length: count }, (_, index) => {
         const { path, body } = of(index)
         return { token, path: `/v1/${path}`, ...(body && { body: JSON.stringify(body) }) }

@@ -4,8 +4,8 @@ import { join, relative, resolve } from 'node:path'
 import { type OutputOptions, rolldown } from 'rolldown'
 import { builtins } from './builtins.ts'
 import { locations } from './locations.ts'
-import { whenCalled } from './when-called.ts'
 import { isCurrent, sourcesFile, stateOf } from './sources.ts'
+import { whenCalled } from './when-called.ts'
 
 const root = join(import.meta.dirname, '..')
 

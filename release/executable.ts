@@ -87,7 +87,9 @@ async function writeExecutable(work: string, { platform, path }: Target, all: As
 const run = promisify(execFile)
 
 const seaOptions = {
-  ...{ mainFormat: 'module', useVfs: true, disableExperimentalSEAWarning: true },
+  mainFormat: 'module',
+  useVfs: true,
+  disableExperimentalSEAWarning: true,
   // node:ffi and the file system of the executable are experimental. No code cache: it would fit one platform only
   execArgv: [...nodeOptions, '--disable-warning=ExperimentalWarning'],
 }

@@ -36,12 +36,14 @@ export async function buildUi(): Promise<void> {
     build: { write: false },
   })
   if (!Array.isArray(made) && !('output' in made)) throw new Error('the build of the UI only watches')
-  const files = [made].flat().flatMap(({ output }) =>
-    output.map((file) => ({
-      name: file.fileName,
-      content: Buffer.from(file.type === 'chunk' ? file.code : file.source),
-    })),
-  )
+  const files = [made]
+    .flat()
+    .flatMap(({ output }) =>
+      output.map((file) => ({
+        name: file.fileName,
+        content: Buffer.from(file.type === 'chunk' ? file.code : file.source),
+      })),
+    )
   const fresh = `${uiFolder}.${randomUUID()}`
   const list = await Promise.all(files.map((file) => writeFiles(fresh, file)))
   await writeFile(join(fresh, 'files.json'), JSON.stringify(Object.fromEntries(list)))

@@ -10,8 +10,8 @@ import { startServerProcess } from './server-process.ts'
 import { cloudCredential, cloudEnvironment, cloudRevocation, slowToAgree } from './tour/credentials.ts'
 import { bannerForFrontEnds } from './tour/messages.ts'
 import { personLogin } from './tour/people.ts'
-import { rotatedPassword, tokenWithoutSecret } from './tour/without-secrets.ts'
 import { explainedLogin, pipelineLogins } from './tour/pipelines.ts'
+import { rotatedPassword, tokenWithoutSecret } from './tour/without-secrets.ts'
 
 /**
  * `npm run demo`: a server with sample data for its web UI, then an offline tour of another one, request by

@@ -4,7 +4,8 @@ import { type Answer, type Call, clientTokenOf, send } from './operator.ts'
 
 /** A login with a fresh JWT, for the role `ci`. */
 export const pipelineLogin = async (issuer: Issuer): Promise<Call> => ({
-  ...{ method: 'POST', path: 'auth/jwt/login' },
+  method: 'POST',
+  path: 'auth/jwt/login',
   body: { role: 'ci', jwt: await issuer.signPipeline('github', { aud: 'gatehouse' }) },
 })
 

@@ -7,7 +7,7 @@ import { type Issuer, startIssuer } from './ci-issuer/issuer.ts'
 import { exitOnSignals, makeTemporaryFolder } from './exit.ts'
 import { narrate } from './narration.ts'
 import { clientTokenOf, send, sendSuccessfully } from './operator.ts'
-import { pipelineLogin, Pipelines } from './pipelines.ts'
+import { Pipelines, pipelineLogin } from './pipelines.ts'
 import { PostgresInstallation } from './postgres-server.ts'
 import { startServerProcess } from './server-process.ts'
 
@@ -107,11 +107,15 @@ async function runDemo(): Promise<void> {
 
 async function trustIssuer(root: { url: string; token: string }, issuer: Issuer): Promise<void> {
   await sendSuccessfully(root.url, {
-    ...{ method: 'POST', path: 'auth/jwt/config', token: root.token },
+    method: 'POST',
+    path: 'auth/jwt/config',
+    token: root.token,
     body: { jwks_url: issuer.jwksUrl, bound_issuer: issuer.url },
   })
   await sendSuccessfully(root.url, {
-    ...{ method: 'POST', path: 'auth/jwt/role/ci', token: root.token },
+    method: 'POST',
+    path: 'auth/jwt/role/ci',
+    token: root.token,
     body: { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gatehouse', token_ttl: '15m' },
   })
 }

@@ -74,7 +74,12 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
     const readyAfterMs = performance.now() - startedAt
     const rootToken = (await readFile(join(folder, 'root-token'), 'utf8')).trim()
     return {
-      ...{ url, port: Number(new URL(url).port), pid: pidOf(child), rootToken, readyAfterMs, stop },
+      url,
+      port: Number(new URL(url).port),
+      pid: pidOf(child),
+      rootToken,
+      readyAfterMs,
+      stop,
       leaveLog: log.leave,
       ended: ended.then(() => {}),
       [Symbol.asyncDispose]: stop,

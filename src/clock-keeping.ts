@@ -29,7 +29,9 @@ export async function keepTime(core: Core, metrics: Metrics): Promise<TimeKeeper
   const whose = core.jobs.isShared ? 'the database' : 'this machine'
   if (!(clock instanceof MachineClock)) return undefined
   return TimeKeeper.start({
-    ...{ clock, view, settle },
+    clock,
+    view,
+    settle,
     onStep: ({ before, after }: ClockStep) => {
       const direction = after < before ? 'back' : 'forward'
       metrics.clockStepped(direction)

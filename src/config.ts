@@ -252,13 +252,7 @@ const setting = <Schema extends z.ZodType, Fallback extends string | undefined>(
   fallback: Fallback,
   about: string,
   secret = false,
-) => ({
-  name,
-  fallback,
-  secret,
-  about,
-  schema,
-})
+) => ({ name, fallback, secret, about, schema })
 
 /**
  * All settings. The environment variable is `GATEHOUSE_<name>`. Values of `secret` settings are never
@@ -1030,7 +1024,9 @@ export function tlsSettings(config: Config) {
   const { tls, tlsCertFile: certFile, tlsKeyFile: keyFile, tlsClientCaFile: clientCaFile } = config
   if (tls === 'off' || certFile === undefined || keyFile === undefined) return undefined
   return {
-    ...{ certFile, keyFile, clientCaFile },
+    certFile,
+    keyFile,
+    clientCaFile,
     minVersion: config.tlsMinVersion === '1.3' ? ('TLSv1.3' as const) : ('TLSv1.2' as const),
     requiresClientCertificate: config.tlsClientAuth === 'require',
   }
@@ -1073,7 +1069,10 @@ export function postgresConnection(config: Config) {
   const { storage, storagePassword: password, storagePasswordFile: passwordFile } = config
   if (storage.kind !== 'postgres') return undefined
   return {
-    ...{ address: storage, password, passwordFile, caFile: config.storageCaFile },
+    address: storage,
+    password,
+    passwordFile,
+    caFile: config.storageCaFile,
     statementTimeoutMs: config.postgresStatementTimeoutMs,
     prepares: config.postgresPrepare,
   }

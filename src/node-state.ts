@@ -59,7 +59,11 @@ export class ProcessState {
     const { version, storageType, sealType, clock } = this.#parts
     const { life } = served
     return {
-      ...{ version, gatehouseVersion, storageType, sealType, life },
+      version,
+      gatehouseVersion,
+      storageType,
+      sealType,
+      life,
       isInitialized: () => life.seal !== undefined,
       isSealed: () => life.core?.barrier.isSealed() !== false,
       isStorageUp: () => this.#isStorageUp(served),

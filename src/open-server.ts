@@ -1,9 +1,9 @@
 import { keepTime } from './clock-keeping.ts'
 import type { Core } from './core/core.ts'
 import { MountTypeRegistry } from './core/mounts/mount-type-registry.ts'
+import type { ApiDocument } from './http/document/openapi.ts'
 import { type Http, openHttp } from './http/http.ts'
 import { type HttpBase, httpParts } from './http/http-parts.ts'
-import type { ApiDocument } from './http/document/openapi.ts'
 import {
   openPlugins,
   type Plugin,

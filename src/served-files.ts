@@ -1,12 +1,12 @@
 import { type Config, type Reloadable, tlsSettings } from './config.ts'
 import { StartError } from './errors.ts'
+import { handshakeLog } from './handshake-log.ts'
 import { CommonHeaders } from './http/exchange/common-headers.ts'
 import { CustomHeadersError, readCustomHeaders } from './http/exchange/custom-headers.ts'
 import { TlsFileError, type TlsSettings } from './http/wire/tls-files.ts'
 import { TlsIdentity } from './http/wire/tls-identity.ts'
 import type { TlsParts } from './http/wire/web-server.ts'
 import type { Clock } from './lib/clock.ts'
-import { handshakeLog } from './handshake-log.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics/metrics.ts'
 
@@ -33,7 +33,8 @@ export async function openServedFiles(config: Config, given: Given): Promise<Ser
   if (tls !== undefined && tls.identity.expiresAt <= Date.now())
     given.log.warn({ event: 'certificate_expired' }, 'the certificate of the server has expired')
   return {
-    ...{ tls, common },
+    tls,
+    common,
     reload: async (settings) => {
       const { customHeadersFile } = settings
       await reloadTls(tls?.identity, tlsSettings({ ...config, ...settings }), given)
@@ -51,7 +52,8 @@ async function openTls(config: Config, { log, clock, metrics }: Given): Promise<
   const http2 = config.http2 ? (await import('./http/wire/http2-sessions.ts')).Http2Sessions : undefined
   const logRefusal = handshakeLog(log, clock)
   return {
-    ...{ identity, http2 },
+    identity,
+    http2,
     onRefused: (refused) => {
       metrics.refused('handshake')
       logRefusal(refused)

@@ -56,11 +56,7 @@ export async function openStorage(
     faults,
     stopping,
     steady,
-  }: {
-    readonly faults?: StorageFaults
-    readonly stopping?: AbortSignal
-    readonly steady?: () => number
-  },
+  }: { readonly faults?: StorageFaults; readonly stopping?: AbortSignal; readonly steady?: () => number },
 ): Promise<ServerStorage> {
   const { storage, allowNetworkDisk } = config
   if (storage.kind === 'memory') return await openMemory({ faults, events })
@@ -74,7 +70,9 @@ export async function openStorage(
     notifies: config.postgresNotify,
     pollMs: config.postgresPollMs,
     replicaName: config.replicaName ?? hostname(),
-    ...{ events, stopping, ...(steady && { steady }) },
+    events,
+    stopping,
+    ...(steady && { steady }),
   })
 }
 

@@ -5,10 +5,10 @@ import { timeMilliseconds } from './lib/time.ts'
 import { droppedLines, type Log } from './log.ts'
 import type { ReadGauge } from './metrics/instruments.ts'
 import type { Metrics } from './metrics/metrics.ts'
-import { mountGauge, combined } from './metrics/mount-gauges.ts'
+import { combined, mountGauge } from './metrics/mount-gauges.ts'
 import { serverGauges, storeGauges } from './metrics/server-gauges.ts'
-import type { ServerStorage } from './server-core.ts'
 import type { NodeState } from './plugins/sys/plugin.ts'
+import type { ServerStorage } from './server-core.ts'
 import { lastBackup } from './storage/last-backup.ts'
 
 export type ProcessGaugeParts = {
@@ -86,10 +86,13 @@ export function coreGauges(
     keyStatus: () => barrier.keyStatus(),
     resealRemaining,
     jobs: () =>
-      jobs.status().map(({ kind: job, isHeld, lastSuccess }) => ({
-        ...{ job, isHeld },
-        lastSuccess: lastSuccess && lastSuccess / 1000,
-      })),
+      jobs
+        .status()
+        .map(({ kind: job, isHeld, lastSuccess }) => ({
+          job,
+          isHeld,
+          lastSuccess: lastSuccess && lastSuccess / 1000,
+        })),
     tokens: () => counts.tokenRecords.total(),
     leases: async () => byMount(await counts.leases.byName()),
     irrevocableLeases: async () => byMount(await counts.irrevocableLeases.byName()),
@@ -112,10 +115,7 @@ export function coreGauges(
       mountGauge({
         ...gauge,
         read: async () =>
-          (await read()).map(({ mount, value }) => ({
-            label: metrics.mountLabel(fullPathOf(mount)),
-            value,
-          })),
+          (await read()).map(({ mount, value }) => ({ label: metrics.mountLabel(fullPathOf(mount)), value })),
       }),
     ),
   )

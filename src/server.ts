@@ -2,22 +2,22 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { followDatabase } from './clock-keeping.ts'
 import { type Config, listenAddresses, type Reloadable, tlsSettings } from './config.ts'
 import type { RootTokenTeller } from './core/tokens/root-token.ts'
+import { ApiDocument } from './http/document/openapi.ts'
 import type { CommonHeaders } from './http/exchange/common-headers.ts'
+import { RequestsInProgress } from './http/exchange/requests-in-progress.ts'
 import { openHttp } from './http/http.ts'
 import { closedHttpParts, type HttpBase, jsonLimits, webServerOptions } from './http/http-parts.ts'
-import { publicUrl } from './http/wire/listen-address.ts'
-import { ApiDocument } from './http/document/openapi.ts'
 import type { PluginDefinition, RegisterMountTypes } from './http/resource/plugin.ts'
+import { publicUrl } from './http/wire/listen-address.ts'
 import type { SharedDoors } from './http/wire/shared-addresses.ts'
 import { WebServer } from './http/wire/web-server.ts'
-import { RequestsInProgress } from './http/exchange/requests-in-progress.ts'
 import { type Clock, machineClock } from './lib/clock.ts'
 import { type Random, systemRandom } from './lib/random.ts'
 import { LifeCycle } from './life-cycle.ts'
 import { type Log, logLevelsOf, recentLines, watchLog } from './log.ts'
 import type { MetricFamily } from './metrics/metric-families.ts'
-import type { ShownMetrics } from './metrics/shown-metrics.ts'
 import { Metrics } from './metrics/metrics.ts'
+import type { ShownMetrics } from './metrics/shown-metrics.ts'
 import { ProcessState } from './node-state.ts'
 import { openServer } from './open-server.ts'
 import { overloadLog } from './overload-log.ts'
@@ -31,6 +31,8 @@ import { kvPlugins } from './plugins/kv/plugin.ts'
 import { nodeResources, sysPlugin } from './plugins/sys/plugin.ts'
 import { tokenPlugin } from './plugins/token/plugin.ts'
 import { type Argon2Cost, userpassPlugin } from './plugins/userpass/plugin.ts'
+import { rootTokenRequests } from './root-token-requests.ts'
+import { openServedFiles } from './served-files.ts'
 import {
   checkDefaultMounts,
   createServerStore,
@@ -44,12 +46,10 @@ import {
   staticKeys,
   storedSeal,
 } from './server-core.ts'
-import { rootTokenRequests } from './root-token-requests.ts'
 import { processGauges } from './server-gauges.ts'
-import { openServedFiles } from './served-files.ts'
 import { bindListeners, sharedListener } from './server-listeners.ts'
-import type { StorageFaults } from './storage/faults.ts'
 import { snapshotTaker } from './snapshot-taker.ts'
+import type { StorageFaults } from './storage/faults.ts'
 import { StorageWatch } from './storage-watch.ts'
 import type { Tracing } from './tracing.ts'
 import { gatehouseVersion } from './version.ts'
@@ -147,7 +147,9 @@ function mountTypesOf(config: Config, given: Built) {
   const [kv, kvVersion2] = kvPlugins({ maxWaiters: config.messageWaiters, metrics: given.metrics })
   return {
     system: sysPlugin({
-      ...{ document: given.document, version: config.reportedVersion, shownSettings: shownSettings(config) },
+      document: given.document,
+      version: config.reportedVersion,
+      shownSettings: shownSettings(config),
       takeSnapshot: snapshotTaker(config, given.clock),
       staticKey: () => staticKey(config, given.log),
       databasePath: config.storage.kind === 'sqlite' ? config.storage.path : undefined,
@@ -160,7 +162,10 @@ function mountTypesOf(config: Config, given: Built) {
     token: tokenPlugin,
     identity: identityPlugin,
     cubbyhole: cubbyholePlugin,
-    ...{ cloud, azure, kv, kvVersion2 },
+    cloud,
+    azure,
+    kv,
+    kvVersion2,
     jwtAuth: jwtPlugin({
       maxJwtSize: config.maxJwtSize,
       failuresKept: config.loginFailuresKept,
@@ -233,7 +238,13 @@ async function build(config: Config, parts: ServerParts) {
   const measure = config.metrics === 'off' && config.metricsListen === undefined ? undefined : metrics
   const version = config.reportedVersion
   return {
-    ...{ ...parts, clock, random, watch, metrics, measure, onOverload: overloadLog(log) },
+    ...parts,
+    clock,
+    random,
+    watch,
+    metrics,
+    measure,
+    onOverload: overloadLog(log),
     inProgress: new RequestsInProgress(),
     tracing,
     logins: tracing === undefined ? metrics : tracedLogins(metrics, tracing),
@@ -259,16 +270,28 @@ async function openLife(given: LifeParts): Promise<LifeCycle> {
   const { inProgress, tracing, common, onOverload } = given
   const seal = await storedSeal(config, storage)
   const baseOf = (life: LifeCycle): HttpBase => ({
-    ...{ settings: config, measure, onOverload, inProgress, tracing, common },
+    settings: config,
+    measure,
+    onOverload,
+    inProgress,
+    tracing,
+    common,
     node: nodeResources({
-      ...{ state: state.of({ life, storage }), metricsAccess: config.metrics },
+      state: state.of({ life, storage }),
+      metricsAccess: config.metrics,
       metrics: given.worker?.metricsOfAll(metrics) ?? metrics,
       jsonLimits: jsonLimits(config).open,
-      ...{ openCeremonies: config.openCeremonies, random },
+      openCeremonies: config.openCeremonies,
+      random,
     }),
   })
   const life = new LifeCycle({
-    ...{ storage, log, seal, clock, random, onOpened: given.worker?.opened },
+    storage,
+    log,
+    seal,
+    clock,
+    random,
+    onOpened: given.worker?.opened,
     openClosed: (life) =>
       openHttp(closedHttpParts({ ...baseOf(life), random, log, pageSettings: () => life.pageSettings })),
     staticKeys: async () => staticKeys(config, { mayCreate: await mayCreateKey(storage), log }),
@@ -277,7 +300,10 @@ async function openLife(given: LifeParts): Promise<LifeCycle> {
     },
     open: (life, keys) =>
       openServer({
-        ...{ ...baseOf(life), definitions, document, metrics },
+        ...baseOf(life),
+        definitions,
+        document,
+        metrics,
         register: registerMountTypes(types),
         openCore: (mountTypes) =>
           openServerCore(keys, { ...given, mountTypes, keysLost: () => life.keysLost() }),

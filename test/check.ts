@@ -3,7 +3,11 @@ import { spawnSync } from 'node:child_process'
 type Stage = { readonly name: string; readonly finds: string; readonly command: string }
 
 const staticStages: readonly Stage[] = [
-  { name: 'format', finds: 'the format of all files', command: 'biome format' },
+  {
+    name: 'format',
+    finds: 'the format of all files, the order of imports',
+    command: 'biome check --linter-enabled=false --enforce-assist=true',
+  },
   { name: 'lint', finds: 'lint rules, import cycles', command: 'biome lint --error-on-warnings' },
   { name: 'types', finds: 'types', command: 'tsc --noEmit && tsc -p ui' },
   { name: 'unused', finds: 'files, exports and packages that nothing uses', command: 'knip' },

@@ -322,7 +322,10 @@ describe('audit devices', () => {
   const devices = '[{"path":"file","type":"file","options":{"file_path":"data/audit/a.log"}}]'
   const read = [
     {
-      ...{ path: 'file/', type: 'file', description: '', local: false },
+      path: 'file/',
+      type: 'file',
+      description: '',
+      local: false,
       options: { file_path: 'data/audit/a.log' },
     },
   ]

@@ -83,10 +83,7 @@ export class Cluster implements AsyncDisposable {
     const name = `replica-${replica}-${this.#starts++}`
     const server = await startServerProcess({
       folder: this.#folder,
-      environment: {
-        GATEHOUSE_STORAGE: this.postgres.url(),
-        GATEHOUSE_REPLICA_NAME: name,
-      },
+      environment: { GATEHOUSE_STORAGE: this.postgres.url(), GATEHOUSE_REPLICA_NAME: name },
     })
     this.#servers[replica] = server
     this.#names[replica] = name
@@ -94,11 +91,7 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
-type KillOptions = {
-  readonly load: Promise<unknown>
-  readonly rounds?: number
-  random(): number
-}
+type KillOptions = { readonly load: Promise<unknown>; readonly rounds?: number; random(): number }
 
 /**
  * Kills the servers and PostgreSQL in turn until `load` has ended, each at most `rounds` times. Returns the

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { seededRandom } from '../../test/support/disk/simulated-disk.ts'
 import { aSigner } from '../../test/plugins/jwt-auth/signer.ts'
+import { seededRandom } from '../../test/support/disk/simulated-disk.ts'
 import { ask, insist, type Replicas, type World } from './play.ts'
 import { type Made, pausedServer, scenes, someClaims } from './scenes.ts'
 

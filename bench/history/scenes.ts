@@ -33,7 +33,10 @@ const limitedToken: Scene = async (world, { name }) => {
     },
   }
   await play(world, {
-    ...{ name: `${name}: a token with ${uses} uses`, model, clients: 4, calls: 3 },
+    name: `${name}: a token with ${uses} uses`,
+    model,
+    clients: 4,
+    calls: 3,
     choose: (random) => (random() < 0.05 ? 'revoke' : 'use'),
     // each use is a write
     isRead: () => false,
@@ -64,7 +67,10 @@ const revokedParent: Scene = async (world, { name }) => {
   }
   const seenDead = new Map<number, number>()
   await play(world, {
-    ...{ name: `${name}: a parent and its child`, model, clients: 5, calls: 6 },
+    name: `${name}: a parent and its child`,
+    model,
+    clients: 5,
+    calls: 6,
     choose: (random) =>
       random() < 0.05 ? 'revoke' : pick<Input>(random, 'parent', 'child', 'child', 'renew'),
     isRead: (input) => input === 'parent' || input === 'child',
@@ -156,7 +162,10 @@ const wrapped: Scene = async (world, { name }) => {
   })
   const token = textIn(wrapping, 'wrap_info', 'token')
   await play(world, {
-    ...{ name: `${name}: a wrapping token`, model: takenOnce, clients: 4, calls: 2 },
+    name: `${name}: a wrapping token`,
+    model: takenOnce,
+    clients: 4,
+    calls: 2,
     choose: () => 'take',
     isRead: () => false,
     perform: async (_, replica) => {
@@ -169,7 +178,10 @@ const wrapped: Scene = async (world, { name }) => {
 const oneTimeJwt: Scene = async (world, { name, signer }) => {
   const jwt = signer.sign(someClaims({ sub: 'once', jti: name }))
   await play(world, {
-    ...{ name: `${name}: a one-time JWT`, model: takenOnce, clients: 4, calls: 2 },
+    name: `${name}: a one-time JWT`,
+    model: takenOnce,
+    clients: 4,
+    calls: 2,
     choose: () => 'take',
     isRead: () => false,
     perform: async (_, replica) => {
@@ -191,7 +203,10 @@ const newSubject: Scene = async (world, { name, signer, made }) => {
     },
   }
   await play(world, {
-    ...{ name: `${name}: a new subject`, model, clients: 4, calls: 2 },
+    name: `${name}: a new subject`,
+    model,
+    clients: 4,
+    calls: 2,
     choose: () => 'log in',
     isRead: () => false,
     perform: async (_, replica) => {
@@ -221,7 +236,10 @@ const twoFields: Scene = async (world, { name }) => {
   }
   let written = 0
   await play(world, {
-    ...{ name: `${name}: two fields of an entity`, model, clients: 4, calls: 4 },
+    name: `${name}: two fields of an entity`,
+    model,
+    clients: 4,
+    calls: 4,
     choose: (random) => {
       const to = `p${++written}`
       return pick<Input>(random, { to: '' }, { field: 'metadata', to }, { field: 'policies', to })
@@ -278,7 +296,10 @@ const registerOf = (
   },
 ) =>
   play(world, {
-    ...{ name: given.name, model: register, clients: 4, calls: 4 },
+    name: given.name,
+    model: register,
+    clients: 4,
+    calls: 4,
     choose: chooseOfRegister(given.text),
     isRead: (input) => given.isCopied && input === 'read',
     perform: async (input, replica) => {
@@ -308,13 +329,11 @@ async function mustSucceed(world: World, replica: number, call: Call): Promise<A
 const policy: Scene = async (world, { name }) => {
   const { rootToken: token } = world.replicas
   await registerOf(world, {
-    ...{
-      name: `${name}: a policy`,
-      path: `sys/policies/acl/${name}`,
-      member: 'policy',
-      token,
-      isCopied: true,
-    },
+    name: `${name}: a policy`,
+    path: `sys/policies/acl/${name}`,
+    member: 'policy',
+    token,
+    isCopied: true,
     text: (written) => `path "secret/${written}" { capabilities = ["read"] }`,
   })
 }
@@ -322,13 +341,11 @@ const policy: Scene = async (world, { name }) => {
 const jwtRole: Scene = async (world, { name }) => {
   const { rootToken: token } = world.replicas
   await registerOf(world, {
-    ...{
-      name: `${name}: a role`,
-      path: `auth/jwt/role/${name}`,
-      member: 'user_claim',
-      token,
-      isCopied: true,
-    },
+    name: `${name}: a role`,
+    path: `auth/jwt/role/${name}`,
+    member: 'user_claim',
+    token,
+    isCopied: true,
     text: (written) => `claim${written}`,
     others: { role_type: 'jwt', bound_audiences: 'gate' },
   })
@@ -337,7 +354,11 @@ const jwtRole: Scene = async (world, { name }) => {
 const cubbyhole: Scene = async (world, { name }) => {
   const token = clientTokenOf(await insist(world, post('auth/token/create', { ttl: '1h' })))
   await registerOf(world, {
-    ...{ name: `${name}: a cubbyhole`, path: 'cubbyhole/one', member: 'text', token, isCopied: false },
+    name: `${name}: a cubbyhole`,
+    path: 'cubbyhole/one',
+    member: 'text',
+    token,
+    isCopied: false,
     text: (written) => `text ${written}`,
   })
 }
@@ -357,7 +378,10 @@ const newTokens: Scene = async (world, { made }) => {
 
 const nowInSeconds = () => Math.floor(Date.now() / 1000)
 export const someClaims = (given: object) => ({
-  ...{ iss: 'https://ci', aud: 'gate', iat: nowInSeconds() - 60, exp: nowInSeconds() + 3600 },
+  iss: 'https://ci',
+  aud: 'gate',
+  iat: nowInSeconds() - 60,
+  exp: nowInSeconds() + 3600,
   ...given,
 })
 

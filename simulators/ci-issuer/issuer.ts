@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTlsServer } from 'node:https'
 import { CompactSign } from 'jose'
 import { host, listen, stop } from '../loopback.ts'
-import { answerControl } from './controls.ts'
 import type { Claims } from './claims.ts'
+import { answerControl } from './controls.ts'
 import { claimsOf, type Provider } from './providers.ts'
 import {
   type Algorithm,

@@ -1,6 +1,6 @@
 import { ApiError } from './api-error.ts'
-import { covers } from './scope.ts'
 import type { Call } from './call.ts'
+import { covers } from './scope.ts'
 import type { RoleDefinition, Tenant } from './tenant.ts'
 
 type Permission = RoleDefinition['permissions'][number]

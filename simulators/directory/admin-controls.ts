@@ -1,7 +1,7 @@
 import { liveKeys, makeKeyCredential } from './key-credentials.ts'
 import { livePasswords, makePassword } from './passwords.ts'
-import { liveTrusts, makeTrust } from './trusts.ts'
 import type { Application, GroupKind, Holder, Tenant } from './tenant.ts'
+import { liveTrusts, makeTrust } from './trusts.ts'
 
 /** Direct changes by a test or through the control port, which bypass the API. */
 export type AdminControls = {

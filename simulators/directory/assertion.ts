@@ -1,11 +1,7 @@
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, type ProtectedHeaderParameters } from 'jose'
 
 /** A signed assertion, before its signature is verified. */
-export type Assertion = {
-  text: string
-  header: ProtectedHeaderParameters
-  claims: JWTPayload
-}
+export type Assertion = { text: string; header: ProtectedHeaderParameters; claims: JWTPayload }
 
 /** Undefined if the text is not a signed JWT with an issuer and a subject. */
 export function readAssertion(text: string): Assertion | undefined {

@@ -1,6 +1,6 @@
 import { ApiError } from './api-error.ts'
-import type { Operation } from './operations.ts'
 import type { Call } from './call.ts'
+import type { Operation } from './operations.ts'
 
 /**
  * Detects concurrent changes of an application's passwords, from a request's arrival to the end of its

@@ -36,11 +36,7 @@ const trustFields = z.strictObject({
   audience: text.optional(),
   name: text.optional(),
 })
-const certificateFields = z.strictObject({
-  application_id: text,
-  certificate: text,
-  name: text.optional(),
-})
+const certificateFields = z.strictObject({ application_id: text, certificate: text, name: text.optional() })
 const idFields = z.strictObject({ id: text })
 const outage = z.strictObject({ service: z.enum(services).optional() })
 

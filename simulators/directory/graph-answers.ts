@@ -1,8 +1,8 @@
 import { ApiError } from './api-error.ts'
+import type { Call, Reply } from './call.ts'
 import { isSeen, type Lived } from './consistency.ts'
 import { readFilter } from './filter.ts'
 import { pageOf } from './paging.ts'
-import type { Call, Reply } from './call.ts'
 
 const guid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 

@@ -1,10 +1,10 @@
 import { ApiError } from './api-error.ts'
 import type { ApiParts } from './api-parts.ts'
 import { makeAppRoleAssignment } from './app-roles.ts'
+import type { Call, Reply, Route } from './call.ts'
 import { hasHeard } from './consistency.ts'
 import { mayCaller } from './directory-permissions.ts'
 import { entityReply, getSeen, listReply, readId, resourceMissing } from './graph-answers.ts'
-import type { Call, Reply, Route } from './call.ts'
 import type { AppRoleAssignment, Principal, Tenant } from './tenant.ts'
 
 /** The role that stands for access without a certain role. */

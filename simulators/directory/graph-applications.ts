@@ -1,12 +1,12 @@
 import { ApiError } from './api-error.ts'
 import type { ApiParts } from './api-parts.ts'
+import type { Call, Reply, Route } from './call.ts'
 import { deletionSeen, isSeen, seenOf, type View } from './consistency.ts'
 import { mayCaller } from './directory-permissions.ts'
 import { entityReply, getSeen, listReply, readId, resourceMissing } from './graph-answers.ts'
 import { readKeys } from './graph-keys.ts'
 import { liveKeys, showKey } from './key-credentials.ts'
 import { addPassword, removePassword, showPassword } from './passwords.ts'
-import type { Call, Reply, Route } from './call.ts'
 import type { Delays, Settings } from './settings.ts'
 import type { Application } from './tenant.ts'
 
@@ -75,7 +75,10 @@ export function applicationRoutes(parts: ApiParts): Route[] {
         const { ownerIds } = getSeen(call, tenant.applications, readId(call.params.id))
         const items = ownerIds.map((id, index) => ({ id, seq: index + 1 }))
         return listReply<(typeof items)[number]>(call, {
-          ...{ context: 'directoryObjects', items, names: ['id'], pageSize: settings().pageSize },
+          context: 'directoryObjects',
+          items,
+          names: ['id'],
+          pageSize: settings().pageSize,
           properties: ({ id }) => ({ id }),
           show: ({ id }) => ({ '@odata.type': '#microsoft.graph.servicePrincipal', id }),
         })

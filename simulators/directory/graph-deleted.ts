@@ -1,10 +1,10 @@
 import type { ApiParts } from './api-parts.ts'
+import type { Call, Route } from './call.ts'
 import { hasHeard } from './consistency.ts'
 import { mayCaller } from './directory-permissions.ts'
 import { entityReply, listReply, readId, resourceMissing } from './graph-answers.ts'
 import { applicationNames, applicationProperties, showApplication } from './graph-applications.ts'
 import { principalNames, principalProperties, showPrincipal } from './graph-service-principals.ts'
-import type { Call, Route } from './call.ts'
 import type { Application, Holder, Principal } from './tenant.ts'
 
 /** Deleted objects, which can still be purged. simulators/directory/README.md */

@@ -1,10 +1,10 @@
 import { ApiError } from './api-error.ts'
 import type { ApiParts } from './api-parts.ts'
+import type { Call, Reply, Route } from './call.ts'
 import { hasHeard, isSeen } from './consistency.ts'
 import { mayCaller } from './directory-permissions.ts'
 import { entityReply, listReply, readId, resourceMissing } from './graph-answers.ts'
 import { principalNames, principalProperties, showPrincipal } from './graph-service-principals.ts'
-import type { Call, Reply, Route } from './call.ts'
 import type { Group } from './tenant.ts'
 
 /** Groups, their members, and the organization's quota. simulators/directory/README.md */

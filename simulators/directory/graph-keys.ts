@@ -2,11 +2,11 @@ import { compactVerify } from 'jose'
 import { ApiError } from './api-error.ts'
 import type { ApiParts } from './api-parts.ts'
 import { audiencesOf, isInTime, readAssertion } from './assertion.ts'
+import type { Call, Route } from './call.ts'
 import { mayCaller } from './directory-permissions.ts'
 import { entityReply, getSeen, readId, resourceMissing } from './graph-answers.ts'
 import { isNamedBy, type KeyCredential, liveKeys, makeKeyCredential, showKey } from './key-credentials.ts'
 import { policyRefusal } from './passwords.ts'
-import type { Call, Route } from './call.ts'
 import type { Settings } from './settings.ts'
 import type { Application } from './tenant.ts'
 
@@ -73,7 +73,8 @@ function readKey(requested: unknown, now: number, settings: Settings): KeyCreden
   if (typeof key !== 'string') throw invalidValue('key')
   if (displayName !== null && typeof displayName !== 'string') throw invalidValue('displayName')
   const made = parsed(Buffer.from(key, 'base64'), {
-    ...{ displayName, createdAt: now },
+    displayName,
+    createdAt: now,
     startsAt: readTime(startDateTime),
     endsAt: readTime(endDateTime),
   })

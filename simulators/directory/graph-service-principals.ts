@@ -1,11 +1,11 @@
 import { ApiError } from './api-error.ts'
 import type { ApiParts } from './api-parts.ts'
+import type { Call, Reply, Route } from './call.ts'
 import { deletionSeen, hasHeard, isSeen, seenOf, type View } from './consistency.ts'
 import { mayCaller, mayMakePrincipalFor } from './directory-permissions.ts'
 import { entityReply, getSeen, listReply, readId, resourceMissing } from './graph-answers.ts'
 import { checkQuota } from './graph-applications.ts'
 import { addPassword, removePassword, showPassword } from './passwords.ts'
-import type { Call, Reply, Route } from './call.ts'
 import type { Delays } from './settings.ts'
 import type { Principal } from './tenant.ts'
 

@@ -1,11 +1,11 @@
 import { ApiError } from './api-error.ts'
 import type { ApiParts } from './api-parts.ts'
+import type { Call, Reply, Route } from './call.ts'
 import { seenOf } from './consistency.ts'
 import { mayCaller } from './directory-permissions.ts'
 import { entityReply, listReply, readId, resourceMissing } from './graph-answers.ts'
-import { liveTrusts, makeTrust, type Trust } from './trusts.ts'
-import type { Call, Reply, Route } from './call.ts'
 import type { Application, Tenant } from './tenant.ts'
+import { liveTrusts, makeTrust, type Trust } from './trusts.ts'
 
 const mostTrusts = 20
 const longestText = 600

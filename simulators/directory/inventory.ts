@@ -1,8 +1,8 @@
 import { fingerprintOf, liveKeys } from './key-credentials.ts'
 import { livePasswords } from './passwords.ts'
 import { assignmentId } from './role-assignments.ts'
-import { liveTrusts } from './trusts.ts'
 import type { Application, AppRoleAssignment, Assignment, Holder, Principal, Tenant } from './tenant.ts'
+import { liveTrusts } from './trusts.ts'
 
 /** An existing object. Does not include fixtures, but objects that were added to them through the API. */
 export type Thing = {
@@ -114,14 +114,21 @@ const credentialThings = (application: Application): Thing[] => {
     ...liveKeys(application)
       .filter(({ fixture }) => !fixture)
       .map((key) => ({
-        ...{ kind: 'certificate' as const, id: key.keyId, name: key.displayName ?? '' },
-        ...{ ...holder, createdAt: at(key.createdAt), thumbprint: fingerprintOf(key) },
+        kind: 'certificate' as const,
+        id: key.keyId,
+        name: key.displayName ?? '',
+        ...holder,
+        createdAt: at(key.createdAt),
+        thumbprint: fingerprintOf(key),
       })),
     ...liveTrusts(application)
       .filter(({ fixture }) => !fixture)
       .map(({ id, name, createdAt }) => ({
-        ...{ kind: 'federated-credential' as const, id, name },
-        ...{ ...holder, createdAt: at(createdAt) },
+        kind: 'federated-credential' as const,
+        id,
+        name,
+        ...holder,
+        createdAt: at(createdAt),
       })),
   ]
 }

@@ -1,6 +1,6 @@
+import type { IncomingMessage } from 'node:http'
 import { get as getPlain } from 'node:http'
 import { get as getOverTls } from 'node:https'
-import type { IncomingMessage } from 'node:http'
 import { loginError } from './login-errors.ts'
 import type { Settings } from './settings.ts'
 

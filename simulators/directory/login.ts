@@ -1,12 +1,12 @@
+import type { ApiError } from './api-error.ts'
+import type { Call, Reply, Route } from './call.ts'
 import { type AssertionParts, checkAssertion } from './client-assertions.ts'
 import { hasHeard } from './consistency.ts'
 import { loginError, missingParameter } from './login-errors.ts'
 import { secretVerdict } from './passwords.ts'
-import { accessClaims } from './tokens.ts'
-import type { ApiError } from './api-error.ts'
-import type { Call, Reply, Route } from './call.ts'
 import type { Service } from './service.ts'
 import type { Application, Principal, Tenant } from './tenant.ts'
+import { accessClaims } from './tokens.ts'
 
 export type LoginParts = AssertionParts & {
   /** Whether the resource of a scope is one of the stand-in's services or `orders`. */
@@ -135,7 +135,9 @@ async function token(parts: LoginParts, call: Call): Promise<Reply> {
   const { tokenLifetimeSeconds } = settings()
   const issuedAt = Math.floor(call.view.now / 1000)
   const claims = accessClaims(tenant, principal, {
-    ...{ audience, issuedAt, tokenLifetimeSeconds },
+    audience,
+    issuedAt,
+    tokenLifetimeSeconds,
     roles: parts.rolesAt(principal, audience),
   })
   const body = {

@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto'
 import { ApiError } from './api-error.ts'
-import { accessClaims, type TokenBook } from './tokens.ts'
 import type { Call, Reply, Route } from './call.ts'
 import type { Service } from './service.ts'
 import type { Settings } from './settings.ts'
 import type { ManagedIdentity, Principal, Tenant } from './tenant.ts'
+import { accessClaims, type TokenBook } from './tokens.ts'
 
 export type MetadataParts = {
   tenant: Tenant
@@ -131,7 +131,9 @@ function findToken(
           token: tokens.issue(
             {
               ...accessClaims(tenant, principal, {
-                ...{ audience: resource, issuedAt: now, tokenLifetimeSeconds },
+                audience: resource,
+                issuedAt: now,
+                tokenLifetimeSeconds,
                 roles: rolesAt(principal, resource),
               }),
               ...(isExchange && { iss: exchangeIssuer() }),

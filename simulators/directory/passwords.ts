@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { ApiError } from './api-error.ts'
-import { hasHeard, type View } from './consistency.ts'
 import type { Call } from './call.ts'
+import { hasHeard, type View } from './consistency.ts'
 import type { Settings } from './settings.ts'
 import type { Holder, Password } from './tenant.ts'
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { ApiError } from './api-error.ts'
+import type { Reply } from './call.ts'
 import type { Fault } from './fault-fields.ts'
 import type { FaultBox } from './faults.ts'
-import type { Reply } from './call.ts'
 
 /** Sends a complete response; a string body is sent unchanged. */
 export function sendReply(response: ServerResponse, { status, body, headers = {} }: Reply): void {

@@ -1,6 +1,6 @@
+import type { Call, Reply } from './call.ts'
 import { readFilter } from './filter.ts'
 import { pageOf } from './paging.ts'
-import type { Call, Reply } from './call.ts'
 
 /** The pattern of a path of the resource manager: case-insensitive, with literal dots. */
 export const arm = (path: string): RegExp =>

@@ -1,13 +1,13 @@
 import { permissionsAt } from './access.ts'
 import { ApiError } from './api-error.ts'
 import type { ApiParts } from './api-parts.ts'
+import type { Call, Reply } from './call.ts'
 import { arm, listOf } from './resource-manager-answers.ts'
 import { assignmentRoutes } from './role-assignments.ts'
 import { definitionRoutes } from './role-definitions.ts'
-import { subscriptionRoutes } from './subscriptions.ts'
 import { checkScope, tidyScope } from './scope.ts'
-import type { Call, Reply } from './call.ts'
 import type { Service } from './service.ts'
+import { subscriptionRoutes } from './subscriptions.ts'
 import type { TokenClaims } from './tokens.ts'
 
 const versions = [

@@ -1,11 +1,11 @@
 import { checkAccess } from './access.ts'
 import { ApiError } from './api-error.ts'
 import type { ApiParts } from './api-parts.ts'
+import type { Call, Reply, Route } from './call.ts'
 import { hasHeard } from './consistency.ts'
 import { arm, listOf } from './resource-manager-answers.ts'
 import { getDefinition } from './role-definitions.ts'
 import { checkScope, covers, tidyScope } from './scope.ts'
-import type { Call, Reply, Route } from './call.ts'
 import type { Assignment, Principal, RoleDefinition, Tenant } from './tenant.ts'
 
 const provider = '/providers/Microsoft.Authorization/roleAssignments'

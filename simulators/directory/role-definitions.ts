@@ -1,9 +1,9 @@
 import { checkAccess } from './access.ts'
 import { ApiError } from './api-error.ts'
 import type { ApiParts } from './api-parts.ts'
+import type { Route } from './call.ts'
 import { arm, listOf } from './resource-manager-answers.ts'
 import { checkScope, tidyScope } from './scope.ts'
-import type { Route } from './call.ts'
 import type { RoleDefinition, Tenant } from './tenant.ts'
 
 const provider = '/providers/Microsoft.Authorization/roleDefinitions'

@@ -3,7 +3,9 @@ import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeTemporaryFolder } from '../exit.ts'
+import { adminControlsOf } from './admin-controls.ts'
 import { addResources, assignedRoles, directoryAppId } from './app-roles.ts'
+import type { Call } from './call.ts'
 import { certificatesOfProcess } from './certificates.ts'
 import { makeConcurrencyGuard } from './concurrency.ts'
 import type { View } from './consistency.ts'
@@ -21,10 +23,8 @@ import { metadataService } from './metadata.ts'
 import type { ServiceName } from './operations.ts'
 import { makeRateMeter } from './rate-meter.ts'
 import { resourceManagerService } from './resource-manager.ts'
-import type { Call } from './call.ts'
-import { type RunningService, startService, type ServiceContext } from './service.ts'
+import { type RunningService, type ServiceContext, startService } from './service.ts'
 import { changeSettings, settingsFields } from './settings.ts'
-import { adminControlsOf } from './admin-controls.ts'
 import { type ManagedIdentity, type Principal, Tenant } from './tenant.ts'
 import { makeTokenBook, type TokenClaims } from './tokens.ts'
 
@@ -96,7 +96,11 @@ export async function startDirectory(options: DirectoryOptions = {}): Promise<Di
   const login = stack.use(
     await startService(
       loginService({
-        ...{ tenant, tokens, settings: settingsNow, isResource, rolesAt },
+        tenant,
+        tokens,
+        settings: settingsNow,
+        isResource,
+        rolesAt,
         issuerKeys: makeIssuerKeys(() => settings.issuers, now),
       }),
       context,
@@ -120,7 +124,12 @@ export async function startDirectory(options: DirectoryOptions = {}): Promise<Di
   const metadata = stack.use(
     await startService(
       metadataService({
-        ...{ tenant, tokens, settings: settingsNow, isResource, rolesAt, identityHeader },
+        tenant,
+        tokens,
+        settings: settingsNow,
+        isResource,
+        rolesAt,
+        identityHeader,
         exchangeIssuer: () => `${login.url}/${tenant.tenantId}/v2.0`,
       }),
       context,

@@ -1,8 +1,8 @@
-import type { ApiParts } from './api-parts.ts'
 import { checkAccess } from './access.ts'
+import type { ApiParts } from './api-parts.ts'
+import type { Call, Route } from './call.ts'
 import { arm, listOf } from './resource-manager-answers.ts'
 import { checkScope, tidyScope } from './scope.ts'
-import type { Call, Route } from './call.ts'
 
 /** The subscription and its resource groups, with which tests check the permissions of a new credential. */
 export function subscriptionRoutes({ tenant, settings }: ApiParts): Route[] {

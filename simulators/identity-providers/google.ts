@@ -40,13 +40,11 @@ export class Google {
   /** The key file of the service account. */
   get keyFile(): string {
     return JSON.stringify({
-      ...{
-        type: 'service_account',
-        project_id: 'stand-in',
-        private_key_id: this.keyId,
-        client_email: this.email,
-        client_id: '1',
-      },
+      type: 'service_account',
+      project_id: 'stand-in',
+      private_key_id: this.keyId,
+      client_email: this.email,
+      client_id: '1',
       private_key: keys.privateKey.export({ format: 'pem', type: 'pkcs8' }),
       token_uri: 'https://oauth2.googleapis.com/token',
     })

@@ -18,11 +18,13 @@ export class Okta {
     if (groups === undefined) return failure(404, 'E0000007', `Not found: Resource not found: ${id} (User)`)
     const start = Number(url.searchParams.get('after') ?? 0)
     const end = start + this.pageSize
-    const page = groups.slice(start, end).map((name, at) => ({
-      id: `00g${start + at}`,
-      type: 'OKTA_GROUP',
-      profile: { name, description: null },
-    }))
+    const page = groups
+      .slice(start, end)
+      .map((name, at) => ({
+        id: `00g${start + at}`,
+        type: 'OKTA_GROUP',
+        profile: { name, description: null },
+      }))
     const next = new URL(url)
     next.searchParams.set('after', String(end))
     const links = [

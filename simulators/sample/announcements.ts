@@ -1,6 +1,6 @@
 import { textIn } from '../operator.ts'
-import type { Person } from './people.ts'
 import type { Operator } from './operator.ts'
+import type { Person } from './people.ts'
 
 const hourMs = 3_600_000
 const inHours = (hours: number): string => new Date(Date.now() + hours * hourMs).toISOString()

@@ -13,10 +13,7 @@ const versions: readonly (readonly [path: string, data: object])[] = [
 
 /** A mount of secrets, some with several versions, in a namespace (`acme/`, or empty). */
 export async function sampleSecrets({ write }: Operator, namespace: string): Promise<void> {
-  await write(`${namespace}sys/mounts/team`, {
-    type: 'kv-v2',
-    description: 'Secrets of the teams',
-  })
+  await write(`${namespace}sys/mounts/team`, { type: 'kv-v2', description: 'Secrets of the teams' })
   for (const [path, data] of versions) await write(`${namespace}team/data/${path}`, { data })
   await write(`${namespace}team/metadata/shop/database`, {
     custom_metadata: { owner: 'shop', ticket: 'OPS-812' },

@@ -1,5 +1,5 @@
-import { samplePassword } from './people.ts'
 import type { Operator } from './operator.ts'
+import { samplePassword } from './people.ts'
 import { sampleSecrets } from './secrets.ts'
 
 /** Each tenant is a namespace with its own secrets, people, jobs and announcements. */

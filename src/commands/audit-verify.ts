@@ -23,7 +23,14 @@ type FileReport = {
 const keyList = z.object({ keys: z.array(z.object({ key_id: z.string(), public_key: z.string() })) })
 
 const emptyReport: ChainReport = {
-  ...{ id: undefined, lines: 0, firstSeq: 0, lastSeq: 0, checkpoints: 0, unsigned: 0, torn: 0, gaps: 0 },
+  id: undefined,
+  lines: 0,
+  firstSeq: 0,
+  lastSeq: 0,
+  checkpoints: 0,
+  unsigned: 0,
+  torn: 0,
+  gaps: 0,
 }
 
 /**
@@ -125,16 +132,14 @@ function countsOf(chain: ChainReport): string {
 
 function jsonOf({ file, chains, broken }: FileReport) {
   const listed = chains.map(({ id, lines, firstSeq, lastSeq, checkpoints, unsigned, torn, gaps }) => ({
-    ...{
-      id,
-      lines,
-      first_seq: firstSeq,
-      last_seq: lastSeq,
-      checkpoints,
-      unsigned_tail: unsigned,
-      torn,
-      gaps,
-    },
+    id,
+    lines,
+    first_seq: firstSeq,
+    last_seq: lastSeq,
+    checkpoints,
+    unsigned_tail: unsigned,
+    torn,
+    gaps,
   }))
   return { file, chains: listed, broken: broken ?? null }
 }

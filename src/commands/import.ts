@@ -74,7 +74,11 @@ function parsed(args: string[]) {
   const flag = { type: 'boolean', default: false } as const
   const tokenFiles = { 'from-token-file': text, 'to-token-file': text }
   const options = {
-    ...{ from: text, to: text, ...tokenFiles, only: text, report: text },
+    from: text,
+    to: text,
+    ...tokenFiles,
+    only: text,
+    report: text,
     'dry-run': flag,
     update: flag,
   }

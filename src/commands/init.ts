@@ -25,7 +25,11 @@ export const init: Command = async (args) => {
     throw new UsageError(`${out} is a database file or a seal key file`)
   checkOutput(out)
   const response = await askOwnServer(apiAddress(config), {
-    ...{ method: 'POST', path: '/v1/sys/init', body: {}, waitMs, certificate: config.tlsCertFile },
+    method: 'POST',
+    path: '/v1/sys/init',
+    body: {},
+    waitMs,
+    certificate: config.tlsCertFile,
   })
   if (response.status !== 200) throw new CommandError(refusalIn(response.body))
   outputToken(answer.parse(JSON.parse(response.body)).root_token, out)

@@ -70,7 +70,10 @@ function responseOf(
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const options = {
     ...at,
-    ...{ path, method, agent: false, signal: AbortSignal.timeout(waitMs) },
+    path,
+    method,
+    agent: false,
+    signal: AbortSignal.timeout(waitMs),
     headers: { ...(token !== undefined && { 'X-Vault-Token': token }) },
     // the certificate is for the name that clients use
     rejectUnauthorized: false,

@@ -17,7 +17,9 @@ export const restore: Command = async (args) => {
   if (isStoreFile(config, backup)) throw new UsageError(`${backup} is a database file or a seal key file`)
   const now = new Date().toISOString()
   const options: Omit<RestoreOptions, 'path'> = {
-    ...{ backup, force, stamp: now.replaceAll(':', '-') },
+    backup,
+    force,
+    stamp: now.replaceAll(':', '-'),
     noteOf: ({ created_time }) =>
       restorationNote({ backup_time: created_time, restored_time: now, revoke_tokens: revokeTokens }),
   }

@@ -50,7 +50,8 @@ function placeOf(storage: string): Place {
   if (connection !== undefined) {
     const name = postgresName(connection.address)
     return {
-      ...{ name, path: undefined },
+      name,
+      path: undefined,
       open: () => openPostgresEnd(connection, name),
       sum: async () => {
         await using reading = await PostgresReading.open(connection)

@@ -1,4 +1,4 @@
-import { openSync, readSync, closeSync, fstatSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { stat, writeFile } from 'node:fs/promises'
 import { arch, platform, release, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'

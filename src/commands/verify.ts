@@ -3,7 +3,7 @@ import type { StoredKeys } from '../core/barrier/stored-keys.ts'
 import { PostgresReading } from '../storage/postgres/reading.ts'
 import { asBroken, BrokenDatabase, type Verified, verifyDatabase } from '../storage/verify.ts'
 import { type Command, CommandError, commandFailure, UsageError } from './command.ts'
-import { keysOf, openForReading, settingsOf, sourceOf, type StoreSource } from './stored-database.ts'
+import { keysOf, openForReading, type StoreSource, settingsOf, sourceOf } from './stored-database.ts'
 
 /**
  * `gatehouse verify [FILE]` checks a backup, or without FILE the database that the settings name: structure,

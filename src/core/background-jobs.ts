@@ -30,26 +30,35 @@ export function backgroundJobs({
   const resealer = stack.use(barrier.resealing(log, (outcome) => resealing.ran(outcome)))
   const dataKeys = stack.use(
     rotationSchedule({
-      ...{ barrier, clock, job: jobs.job('data-key-rotation'), intervalMs: dataKeyCheckMs },
+      barrier,
+      clock,
+      job: jobs.job('data-key-rotation'),
+      intervalMs: dataKeyCheckMs,
       onError: (err) => log.error({ event: 'work_failed', err }, 'could not rotate the data key'),
     }),
   )
   const sweeper = stack.use(
     tokenSweeper({
-      ...{ revoker, job: jobs.job('token-sweep'), intervalMs: sweepIntervalMs },
+      revoker,
+      job: jobs.job('token-sweep'),
+      intervalMs: sweepIntervalMs,
       onError: (err) => log.error({ event: 'work_failed', err }, 'could not remove expired tokens'),
     }),
   )
   const identityKeys = stack.use(
     keyRotator({
-      ...{ root, clock, keys: identityTokens.keys, job: jobs.job('identity-keys') },
+      root,
+      clock,
+      keys: identityTokens.keys,
+      job: jobs.job('identity-keys'),
       intervalMs: sweepIntervalMs,
       onError: (err) => log.error({ event: 'work_failed', err }, 'could not rotate a key of identity tokens'),
     }),
   )
   const groupRemovals = stack.use(
     new Periodic({
-      ...{ job: jobs.job('group-removals'), intervalMs: groupCheckMs },
+      job: jobs.job('group-removals'),
+      intervalMs: groupCheckMs,
       run: () => groups.completeRemovals(),
       onError: (err) =>
         log.error({ event: 'work_failed', err }, 'could not remove the members of a deleted group'),
@@ -57,7 +66,8 @@ export function backgroundJobs({
   )
   const locks = stack.use(
     new Periodic({
-      ...{ job: jobs.job('lock-sweep'), intervalMs: lockSweepMs },
+      job: jobs.job('lock-sweep'),
+      intervalMs: lockSweepMs,
       run: () => lockouts.sweep(),
       onError: (err) =>
         log.error({ event: 'work_failed', err }, 'could not remove the locks of users that have ended'),

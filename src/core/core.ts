@@ -8,9 +8,9 @@ import { CacheUses } from './cache-use.ts'
 import type { CoreEvents } from './core-events.ts'
 import { openStore, type StoreParts, type StoreSettings } from './first-store.ts'
 import { Jobs, type JobsParts } from './jobs.ts'
-import type { LockoutTerms } from './lockout/lockout-terms.ts'
 import { countedLease } from './leases/lease.ts'
 import type { CountedLease } from './leases/lease-limit.ts'
+import type { LockoutTerms } from './lockout/lockout-terms.ts'
 import { LongLists } from './long-lists.ts'
 import type { Mount } from './mounts/mount.ts'
 import type { MountStore } from './mounts/mount-store.ts'
@@ -21,13 +21,13 @@ import { LeaseQuotas } from './quotas/lease-quotas.ts'
 import { QuotaStore } from './quotas/quota-store.ts'
 import { completeRestoration } from './restoration.ts'
 import { openCeremonies } from './seal/ceremonies.ts'
+import { type OwnServer, ServerList } from './server-list.ts'
 import { Servers } from './servers.ts'
 import { openPageSettings } from './settings/page-settings.ts'
-import { type OwnServer, ServerList } from './server-list.ts'
 import { storedCounts } from './stored-counts.ts'
 import { fullPathOf, openStores, type Stores } from './stores.ts'
-import { countedToken } from './tokens/token.ts'
 import { storeRootToken } from './tokens/root-token.ts'
+import { countedToken } from './tokens/token.ts'
 import { noteVersion } from './version-history.ts'
 
 export type CoreSettings = StoreSettings & {
@@ -74,8 +74,20 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   const jobs = opened.use(new Jobs({ shared, clock, log, onRun, ...(times && { times }) }))
   const servers = new Servers(shared, random)
   const base = {
-    ...{ barrier, clock, random, log, jobs, shared, servers, outbound, mountTypes, systemTtl, apiAddr },
-    ...{ caches: new CacheUses(), events: parts.events, userLockout: settings.userLockout },
+    barrier,
+    clock,
+    random,
+    log,
+    jobs,
+    shared,
+    servers,
+    outbound,
+    mountTypes,
+    systemTtl,
+    apiAddr,
+    caches: new CacheUses(),
+    events: parts.events,
+    userLockout: settings.userLockout,
   }
   const stores = await openStores(base)
   const { root, view, namespaces, mounts, tokens, identities, policies } = stores
@@ -126,7 +138,13 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
         rechecks.recheck()
       }
     },
-    ...{ namespaceLife, ...pageSettings, quotas, leaseQuotas, clusterId, ceremonies, audit },
+    namespaceLife,
+    ...pageSettings,
+    quotas,
+    leaseQuotas,
+    clusterId,
+    ceremonies,
+    audit,
     access: new Access({ tokens, identities, policies, namespaces, clock }),
     longLists: new LongLists(settings.mostListBytes),
     counts: storedCounts(stores),
@@ -162,7 +180,9 @@ async function openQuotas(
   life: NamespaceLife,
 ): Promise<QuotaStore> {
   const quotas = await QuotaStore.open({
-    ...{ view, shared, clock },
+    view,
+    shared,
+    clock,
     onFailure: (err) =>
       log.error({ event: 'record_unreadable', err }, 'could not read a rate limit: it does not apply'),
   })
@@ -174,7 +194,11 @@ async function openQuotas(
 async function openLeaseQuotas(stores: Stores, life: NamespaceLife): Promise<LeaseQuotas> {
   const { view, shared, log, namespaces, mounts, leases, tokens } = stores
   const quotas = await LeaseQuotas.open({
-    ...{ view, shared, namespaces, mounts, stored: () => countedLeases(stores) },
+    view,
+    shared,
+    namespaces,
+    mounts,
+    stored: () => countedLeases(stores),
     onFailure: (err) =>
       log.error({ event: 'record_unreadable', err }, 'could not read a lease count quota: it does not apply'),
   })
@@ -205,7 +229,8 @@ function removeWithPlaces(
 ): void {
   mounts.onRemoval((mount) => rules.removeRulesOn([mount.uuid]))
   life.addRemovalStep({
-    ...{ name, phase: 'data' },
+    name,
+    phase: 'data',
     remove: (id) =>
       rules.removeRulesOn(
         mounts.table.of(id).map(({ uuid }) => uuid),
@@ -220,10 +245,7 @@ function rechecking() {
   const recheck = () => {
     for (const listener of listeners) listener()
   }
-  return {
-    onRecheck: (listener: () => void) => void listeners.push(listener),
-    recheck,
-  }
+  return { onRecheck: (listener: () => void) => void listeners.push(listener), recheck }
 }
 
 const unknownCluster = '00000000-0000-0000-0000-000000000000'

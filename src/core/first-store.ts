@@ -53,7 +53,10 @@ export async function openStore(settings: StoreSettings, parts: StoreParts): Pro
   const { storage, staging, clock, random, log } = parts
   const { sealKey, previousSealKey } = settings
   const barrier = await openBarrier({
-    ...{ storage, clock, random, sealKey },
+    storage,
+    clock,
+    random,
+    sealKey,
     ...(previousSealKey === undefined ? {} : { previousSealKey }),
     sealKeyChanged: () =>
       log.info(
@@ -63,10 +66,7 @@ export async function openStore(settings: StoreSettings, parts: StoreParts): Pro
     newTerm: (term) =>
       log.info({ event: 'key_rotated', term }, 'new records are encrypted with a new data key'),
     keysLost: () => parts.keysLost?.(),
-    log: {
-      error: (fields, text) => log.error(fields, text),
-      recordUnreadable: () => parts.onUnreadable?.(),
-    },
+    log: { error: (fields, text) => log.error(fields, text), recordUnreadable: () => parts.onUnreadable?.() },
     first: staging && {
       staging,
       plain: settings.seal === undefined ? [] : [sealConfigRecord(settings.seal.config)],

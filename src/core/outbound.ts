@@ -6,16 +6,16 @@ import {
   type RequestOptions,
   request as requestPlain,
 } from 'node:http'
-import { Agent as TlsAgent, request as requestTls } from 'node:https'
+import { request as requestTls, Agent as TlsAgent } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
 import type { SecureContext } from 'node:tls'
 import { createGunzip } from 'node:zlib'
 import { StartError } from '../errors.ts'
-import { contextsOf } from './authorities.ts'
-import { causeOf, isUntrusted } from './outbound-cause.ts'
 import { type Address, parseAddress, reachableAddresses } from '../lib/address.ts'
 import { networkSet } from '../lib/cidr.ts'
+import { contextsOf } from './authorities.ts'
+import { causeOf, isUntrusted } from './outbound-cause.ts'
 
 export type OutboundOptions = {
   /** PEM certificates that replace the system's roots for this request. */

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Storage } from '../storage/storage.ts'
-import { findRestoration, restorationKey } from './restoration-note.ts'
 import { onceAmongServers } from './once-among-servers.ts'
+import { findRestoration, restorationKey } from './restoration-note.ts'
 import type { Stores } from './stores.ts'
 import type { Token } from './tokens/token.ts'
 

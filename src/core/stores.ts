@@ -14,8 +14,8 @@ import { KeyMounts } from './identity-tokens/key-mounts.ts'
 import { MountTokens } from './identity-tokens/mount-tokens.ts'
 import type { Jobs } from './jobs.ts'
 import { LeaseStore } from './leases/lease-store.ts'
-import { Lockouts } from './lockout/lockouts.ts'
 import type { LockoutTerms } from './lockout/lockout-terms.ts'
+import { Lockouts } from './lockout/lockouts.ts'
 import type { Mount } from './mounts/mount.ts'
 import type { SystemTtls } from './mounts/mount-config.ts'
 import { fixedPaths } from './mounts/mount-path.ts'
@@ -27,8 +27,8 @@ import type { OutboundClient } from './outbound.ts'
 import { PasswordPolicyStore } from './policies/password-policy-store.ts'
 import { PolicyStore } from './policies/policy-store.ts'
 import { openNameKeys } from './sealed-names/name-cipher.ts'
-import { ReplayStore } from './tokens/replay-store.ts'
 import type { Servers } from './servers.ts'
+import { ReplayStore } from './tokens/replay-store.ts'
 import { TokenRevoker } from './tokens/token-revoker.ts'
 import { TokenRoleStore } from './tokens/token-role-store.ts'
 import { TokenStore } from './tokens/token-store.ts'
@@ -78,7 +78,13 @@ async function openMounts(opened: StoreBase) {
   const mounts = await openRequired(
     'the mount table',
     MountStore.open({
-      ...{ view: root, shared, random, clock, namespaces, jobs, onUnreadable },
+      view: root,
+      shared,
+      random,
+      clock,
+      namespaces,
+      jobs,
+      onUnreadable,
       system: systemTtl,
       types: mountTypes,
       onFailure: (mount, error) =>
@@ -91,13 +97,7 @@ async function openMounts(opened: StoreBase) {
   mounts.onMoveEnd(({ migration_id, migration_info }) =>
     log.info({ event: 'mount_moved', migration_id, ...migration_info }, 'a mount move has ended'),
   )
-  return {
-    root,
-    view,
-    namespaces,
-    mounts,
-    mountOf: (accessor: string) => mounts.table.byAccessor(accessor),
-  }
+  return { root, view, namespaces, mounts, mountOf: (accessor: string) => mounts.table.byAccessor(accessor) }
 }
 
 type Mounted = StoreBase & Awaited<ReturnType<typeof openMounts>>
@@ -112,7 +112,11 @@ async function openLockouts({
   userLockout: terms,
 }: Mounted): Promise<Lockouts> {
   const lockouts = await Lockouts.open({
-    ...{ view, shared, clock, random, terms },
+    view,
+    shared,
+    clock,
+    random,
+    terms,
     mountOf: (uuid) => mounts.table.byUuid(uuid),
     onLock: ({ mount, name }) =>
       log.warn(
@@ -172,7 +176,9 @@ async function openIdentity({
   groups.onChange((change) => identities.groupsChanged(change))
   const keyMounts = new KeyMounts({ mounts, namespaces })
   const identityTokens = new IdentityTokens({
-    ...{ root, clock, random },
+    root,
+    clock,
+    random,
     apiAddr,
     identityOf: (entityId) => identities.identityOf(entityId),
     keyMounts,
@@ -199,7 +205,13 @@ async function openTokens(opened: Mounted) {
   const tokens = await openRequired(
     'the keys of tokens',
     TokenStore.open({
-      ...{ view, clock, random, sealer: barrier, copies: shared?.copies, mountOf: liveMountOf, caches },
+      view,
+      clock,
+      random,
+      sealer: barrier,
+      copies: shared?.copies,
+      mountOf: liveMountOf,
+      caches,
       ...(events && { onCreated: events.tokenCreated }),
     }),
   )
@@ -212,10 +224,7 @@ async function openTokens(opened: Mounted) {
     viewOf: (mount) => mounts.viewOf(mount).view('', { isUncopied: true }),
   })
   await openRequired('the paths of cubbyholes', encryptCubbyholes(opened, cubbyholes))
-  const revoker = new TokenRevoker({
-    ...{ tokens, view, clock },
-    ...(events && { onDeleted: events.tokenDeleted }),
-  })
+  const revoker = new TokenRevoker({ tokens, view, clock, ...(events && { onDeleted: events.tokenDeleted }) })
   const discard = (accessor: string) => {
     revoker.revoke(accessor).catch((err: unknown) => {
       // the token that sealed the server: it is swept once the server is unsealed
@@ -223,20 +232,22 @@ async function openTokens(opened: Mounted) {
     })
   }
   const wrapper = new Wrapper({
-    ...{ tokens, cubbyholes, root, clock, discard },
+    tokens,
+    cubbyholes,
+    root,
+    clock,
+    discard,
     tokenMountOf: (namespace) => mounts.table.at(namespace, fixedPaths.token),
   })
   const leases = new LeaseStore({
-    ...{
-      view: uncopied,
-      clock,
-      random,
-      tokens,
-      log,
-      mountOf,
-      systemTtl: opened.systemTtl,
-      job: jobs.job('leases'),
-    },
+    view: uncopied,
+    clock,
+    random,
+    tokens,
+    log,
+    mountOf,
+    systemTtl: opened.systemTtl,
+    job: jobs.job('leases'),
     backendOf: (plugin) => mountTypes.leaseBackend(plugin),
     revokeToken: (accessor) => revoker.revoke(accessor),
     onRevoked: ({ mount_accessor }, outcome) =>
@@ -253,7 +264,11 @@ async function openTokens(opened: Mounted) {
       )
   })
   const tidy = new TokenTidy({
-    ...{ tokens, revoker, view, log, job: jobs.job('token-tidy') },
+    tokens,
+    revoker,
+    view,
+    log,
+    job: jobs.job('token-tidy'),
     endBatchLeases: (cutOffs) => leases.endCutOff(cutOffs),
   })
   const tokenRoles = new TokenRoleStore(view)

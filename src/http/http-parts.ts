@@ -1,22 +1,22 @@
 import type { Core } from '../core/core.ts'
-import type { PageSettings } from '../core/settings/page-settings.ts'
-import { sentHeaders } from '../core/settings/ui-headers.ts'
 import { effectiveMaxTtl } from '../core/mounts/mount-info.ts'
 import { type LoginFailureLimit, LoginThrottle } from '../core/quotas/login-throttle.ts'
+import type { PageSettings } from '../core/settings/page-settings.ts'
+import { sentHeaders } from '../core/settings/ui-headers.ts'
 import type { JsonLimits } from '../lib/json.ts'
-import type { AccessLine } from './exchange/access-log.ts'
-import { admission, closedAdmission } from './steps/admission.ts'
-import type { Host } from './resource/answer.ts'
-import { Auditing } from './steps/auditing.ts'
-import { clientAddressReader, connectionCounting } from './wire/client-address.ts'
-import { corsReader } from './exchange/cors.ts'
-import { coreHost } from './exchange/host.ts'
-import type { HttpParts } from './http.ts'
-import { mountRouter } from './exchange/mount-router.ts'
 import type { ApiDocument } from './document/openapi.ts'
 import { genericPlaces } from './document/openapi-places.ts'
-import type { Plugin } from './resource/plugin.ts'
+import type { AccessLine } from './exchange/access-log.ts'
+import { corsReader } from './exchange/cors.ts'
+import { coreHost } from './exchange/host.ts'
+import { mountRouter } from './exchange/mount-router.ts'
 import { RateLimits } from './exchange/rate-limits.ts'
+import type { HttpParts } from './http.ts'
+import type { Host } from './resource/answer.ts'
+import type { Plugin } from './resource/plugin.ts'
+import { admission, closedAdmission } from './steps/admission.ts'
+import { Auditing } from './steps/auditing.ts'
+import { clientAddressReader, connectionCounting } from './wire/client-address.ts'
 import type { RawStatus } from './wire/raw-errors.ts'
 import type { WebServerOptions } from './wire/web-server.ts'
 
@@ -78,7 +78,10 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
   const json = jsonLimits(settings)
   const host = coreHost(core)
   const limiter = new RateLimits({
-    ...{ namespaces, resolve, mountTypes: core.mountTypes, quotas: core.quotas },
+    namespaces,
+    resolve,
+    mountTypes: core.mountTypes,
+    quotas: core.quotas,
     throttle: settings.loginFailures && new LoginThrottle(settings.loginFailures, core.clock),
     onRefused: (quota) => given.measure?.rateLimited(quota),
   })
@@ -86,11 +89,17 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
     plugins,
     node,
     route: mountRouter({
-      ...{ random, resolve, clientAddress, ui: settings.ui },
+      random,
+      resolve,
+      clientAddress,
+      ui: settings.ui,
       namespaceOf: (header, path) => namespaces.resolve(header, path),
     }),
     admit: admission({
-      ...{ access, namespaces, resolve, isSealed },
+      access,
+      namespaces,
+      resolve,
+      isSealed,
       reportsEnterprise: settings.reportedVersion.endsWith('+ent'),
       limitLogin: (call) => limiter.checkLogin(call),
       jsonLimits: json.withToken,
@@ -135,14 +144,16 @@ export function closedHttpParts({ random, log, pageSettings, ...given }: ClosedH
     throw new Error('a sealed server has no mounts')
   }
   return {
-    ...{ plugins: [], node, register: nothing },
-    route: mountRouter({
-      ...{ random, clientAddress, resolve: nothing, namespaceOf: nothing, ui: settings.ui },
-    }),
+    plugins: [],
+    node,
+    register: nothing,
+    route: mountRouter({ random, clientAddress, resolve: nothing, namespaceOf: nothing, ui: settings.ui }),
     admit: closedAdmission(jsonLimits(settings).withToken),
     host: { enter: unreachable, lease: unreachable, wrap: unreachable, takeBack: unreachable },
     ...commonParts(log, given),
-    ...{ audit: undefined, limiter: undefined, afterRequest: nothing },
+    audit: undefined,
+    limiter: undefined,
+    afterRequest: nothing,
     cors: corsReader(() => pageSettings()?.cors),
     uiHeaders: () => sentHeaders(pageSettings()?.uiHeaders),
     onClosing: nothing,
@@ -158,7 +169,10 @@ export function webServerOptions({
 }: Pick<HttpBase, 'settings' | 'measure' | 'onOverload' | 'common'>): WebServerOptions {
   const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs, maxConnections, maxConnectionShare } = settings
   return {
-    ...{ headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs, common },
+    headerTimeoutMs,
+    bodyTimeoutMs,
+    idleTimeoutMs,
+    common,
     head: { maxBytes: settings.maxHeadSize, maxFields: settings.maxHeadFields },
     limits: {
       most: maxConnections,
@@ -175,13 +189,20 @@ export function webServerOptions({
 
 /** Metric label of requests that are refused before a handler sees them. */
 const refusedReason: Record<RawStatus, 'size' | 'timeout' | 'malformed'> = {
-  ...{ 400: 'malformed', 405: 'malformed', 417: 'malformed', 408: 'timeout' },
-  ...{ 413: 'size', 414: 'size', 431: 'size' },
+  400: 'malformed',
+  405: 'malformed',
+  417: 'malformed',
+  408: 'timeout',
+  413: 'size',
+  414: 'size',
+  431: 'size',
 }
 
 const auditing = ({ audit, namespaces }: Core, takeBack: Host['takeBack']) =>
   new Auditing({
-    ...{ log: audit.log, headers: audit.headers, takeBack },
+    log: audit.log,
+    headers: audit.headers,
+    takeBack,
     namespacePathOf: (id) => namespaces.byId(id)?.path ?? '',
   })
 
@@ -202,6 +223,10 @@ function commonParts(
     onAccess: settings.accessLog
       ? (line: AccessLine) => log.info({ event: 'request', ...line }, 'request')
       : undefined,
-    ...{ measure, onOverload, inProgress, tracing, common },
+    measure,
+    onOverload,
+    inProgress,
+    tracing,
+    common,
   }
 }

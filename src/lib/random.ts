@@ -2,10 +2,7 @@ import { randomFillSync } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
 /** A source of randomness, passed in so that tests can replace it. */
-export type Random = {
-  bytes(count: number): Uint8Array
-  uuid(): string
-}
+export type Random = { bytes(count: number): Uint8Array; uuid(): string }
 
 /** What a pool is filled from, and the clocks that tell its age, in milliseconds. */
 export type RandomSource = {

@@ -1,5 +1,5 @@
-import type { Counter as PrometheusCounter, Gauge, Metric, Registry } from 'prom-client'
-import type { Counter, Labels, Histogram } from './counters.ts'
+import type { Gauge, Metric, Counter as PrometheusCounter, Registry } from 'prom-client'
+import type { Counter, Histogram, Labels } from './counters.ts'
 
 /** prom-client, loaded on first use. */
 export type Library = typeof import('prom-client')
@@ -8,7 +8,10 @@ export type Library = typeof import('prom-client')
 export type MetricInfo = { readonly name: string; readonly help: string; readonly labels: readonly string[] }
 
 const configurationOf = ({ name, help, labels }: MetricInfo, registry: Registry) => ({
-  ...{ name: `gatehouse_${name}`, help, labelNames: [...labels], registers: [registry] },
+  name: `gatehouse_${name}`,
+  help,
+  labelNames: [...labels],
+  registers: [registry],
 })
 
 export function registerCounter(

@@ -39,11 +39,7 @@ const histograms = {
     labels: ['method', 'route'],
     bounds: routeBounds,
   },
-  login_duration_seconds: {
-    help: 'Duration of logins',
-    labels: ['mount', 'method'],
-    bounds: durationBounds,
-  },
+  login_duration_seconds: { help: 'Duration of logins', labels: ['mount', 'method'], bounds: durationBounds },
   upstream_request_duration_seconds: {
     help: 'Time until a service has answered or the request has failed',
     labels: ['service'],

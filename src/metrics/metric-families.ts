@@ -19,9 +19,12 @@ export type MetricFamily = {
 export async function familiesOf(registry: Registry): Promise<MetricFamily[]> {
   const families = await registry.getMetricsAsJSON()
   return families.map(({ name, help, type, values }) => ({
-    ...{ name, help, type: String(type) },
+    name,
+    help,
+    type: String(type),
     values: values.map((sample) => ({
-      ...{ labels: { ...sample.labels }, value: sample.value },
+      labels: { ...sample.labels },
+      value: sample.value,
       ...('metricName' in sample && { metricName: String(sample.metricName) }),
     })),
   }))

@@ -10,7 +10,9 @@ export type LabelledGauge = {
 }
 
 export const mountGauge = ({ name, help, combine, read }: LabelledGauge): ReadGauge => ({
-  ...{ name, help, labels: ['mount'] },
+  name,
+  help,
+  labels: ['mount'],
   read: async () => combined(await read(), combine),
 })
 

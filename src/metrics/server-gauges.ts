@@ -246,11 +246,6 @@ export function storeGauges(sources: StoreSources): ReadGauge[] {
       labels: [],
       read: async () => one(await sources.leaseLag()),
     },
-    {
-      name: 'entities',
-      help: 'Entities',
-      labels: [],
-      read: async () => one(await sources.entities()),
-    },
+    { name: 'entities', help: 'Entities', labels: [], read: async () => one(await sources.entities()) },
   ]
 }

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
-import { type Library, registerCounter, registerHistogram } from './instruments.ts'
 import { Counter, durationBounds, Histogram } from './counters.ts'
+import { type Library, registerCounter, registerHistogram } from './instruments.ts'
 
 /** A group has at most 256 steps. */
 const stepBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256]

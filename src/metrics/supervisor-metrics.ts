@@ -1,8 +1,8 @@
 import type { Registry } from 'prom-client'
-import { droppedLinesMetric } from './server-gauges.ts'
 import { type Reading, registerGauge } from './instruments.ts'
 import { familiesOf, type MetricFamily } from './metric-families.ts'
 import { registerRuntimeMetrics } from './runtime.ts'
+import { droppedLinesMetric } from './server-gauges.ts'
 
 type WorkerState = { readonly name: string; readonly isServing: boolean; readonly restarts: number }
 

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import { type BackupFacts, type GivenFacts, writeFacts } from './backup-facts.ts'
 import { migrate, readMeta } from './migrate.ts'
 import type { ConnectionSettings } from './postgres/session.ts'
-import { readRecords, type RecordSum } from './record-digest.ts'
+import { type RecordSum, readRecords } from './record-digest.ts'
 import { engineCode } from './storage-error.ts'
 
 /** The path of a SQLite database, or how to connect to PostgreSQL. */

@@ -1,5 +1,5 @@
-import { stat } from 'node:fs/promises'
 import { statSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { engineCode } from './storage-error.ts'
 

@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors.ts'
 import { inTurns } from '../lib/in-turns.ts'
-import { decide, type Decided, type RowWrite, type Step, type Waiting, waitingStep } from './group.ts'
+import { type Decided, decide, type RowWrite, type Step, type Waiting, waitingStep } from './group.ts'
 import type { StoredRecord } from './storage.ts'
 
 /** The engine: reads see only committed rows; `commit` is atomic and resolves once durable. */

@@ -1,4 +1,4 @@
-import { statfs, stat, unlink } from 'node:fs/promises'
+import { stat, statfs, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Readable } from 'node:stream'
 import { ServiceError } from '../errors.ts'

@@ -4,7 +4,7 @@ import { marksOf } from './copy-marks.ts'
 import { prepareFile } from './database-file.ts'
 import { holdLock } from './lock-file.ts'
 import { migrate } from './migrate.ts'
-import { readPages, type ReadRow, type RecordSum, readRecords } from './record-digest.ts'
+import { type ReadRow, type RecordSum, readPages, readRecords } from './record-digest.ts'
 import { giveToOwner } from './restore.ts'
 import type { CopyEnd } from './store-copy.ts'
 

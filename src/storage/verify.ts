@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 import { type BackupFacts, readFacts } from './backup-facts.ts'
 import { checkLogSize } from './log-size.ts'
 import { newestSchema, readMeta } from './migrate.ts'
-import { type ReadRecord, readRecords, type RecordSum } from './record-digest.ts'
+import { type ReadRecord, type RecordSum, readRecords } from './record-digest.ts'
 import { engineCode } from './storage-error.ts'
 
 export type Verified = RecordSum & { readonly facts: BackupFacts | undefined }

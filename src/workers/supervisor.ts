@@ -6,7 +6,7 @@ import { publicUrl } from '../http/wire/listen-address.ts'
 import { startMetricsListener } from '../http/wire/metrics-listener.ts'
 import { SharedAddresses } from '../http/wire/shared-addresses.ts'
 import { droppedLines, type Log } from '../log.ts'
-import { merged, type MetricFamily, ofProcess } from '../metrics/metric-families.ts'
+import { type MetricFamily, merged, ofProcess } from '../metrics/metric-families.ts'
 import { shownFamilies } from '../metrics/shown-metrics.ts'
 import { SupervisorMetrics } from '../metrics/supervisor-metrics.ts'
 import { exitCodes } from '../process-exit.ts'
@@ -118,10 +118,12 @@ class Supervisor {
   #startWorker(number: number): void {
     const name = `${this.#name}-${number}`
     const worker = new WorkerProcess({
-      ...{ name, log: this.#log },
+      name,
+      log: this.#log,
       orders: () => ({
         config: workerConfig(this.#config, { name, number, url: publicUrl(this.urls) }),
-        ...{ urls: this.urls, doors: this.#addresses.doors },
+        urls: this.urls,
+        doors: this.#addresses.doors,
         isFirst: !this.#isServed,
       }),
       answers: {
@@ -152,7 +154,10 @@ function workerConfig(
   const part = (limit: number) => Math.ceil(limit / processes)
   return {
     ...config,
-    ...{ replicaName: name, worker: number, processes, apiAddr: config.apiAddr ?? url },
+    replicaName: name,
+    worker: number,
+    processes,
+    apiAddr: config.apiAddr ?? url,
     maxConnections: part(config.maxConnections),
     maxInFlight: part(config.maxInFlight),
     maxBuffered: part(config.maxBuffered),

@@ -12,13 +12,22 @@ const register: Model<number, Input, number> = {
   },
 }
 const write = (start: number, end: number, value: number): Operation<Input, number> => ({
-  ...{ start, end, input: value, output: value },
+  start,
+  end,
+  input: value,
+  output: value,
 })
 const lostWrite = (start: number, value: number): Operation<Input, number> => ({
-  ...{ start, end: start, input: value, output: undefined },
+  start,
+  end: start,
+  input: value,
+  output: undefined,
 })
 const read = (start: number, end: number, output: number): Operation<Input, number> => ({
-  ...{ start, end, input: 'read', output },
+  start,
+  end,
+  input: 'read',
+  output,
 })
 
 test.each<{ name: string; history: Operation<Input, number>[] }>([

@@ -9,7 +9,7 @@ import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { filesOf, prepare, Scene, sendSecrets, signInEachWay } from './scene.ts'
 import { canariesIn, type Place, placeOf, sightings } from './search.ts'
-import { type Callers, CanaryBook, type Operation, nodeLevel, operationsOf, walk } from './walk.ts'
+import { type Callers, CanaryBook, nodeLevel, type Operation, operationsOf, walk } from './walk.ts'
 
 type Exception = { readonly place: RegExp; readonly what: RegExp; readonly because: string }
 

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { exportPKCS8, exportSPKI, generateKeyPair, SignJWT } from 'jose'
 import type { Directory } from '../../simulators/directory/directory.ts'
+import { systemRandom } from '../../src/lib/random.ts'
+import { makeCertificate } from '../../src/plugins/cloud/certificates/make-certificate.ts'
 import { calls, type DocumentedCall } from '../http/documented-calls.ts'
 import type { Answer, Client, Json } from '../support/client.ts'
 import type { ServerProcess } from '../support/process.ts'
-import { systemRandom } from '../../src/lib/random.ts'
-import { makeCertificate } from '../../src/plugins/cloud/certificates/make-certificate.ts'
 import { type Place, placeOf } from './search.ts'
 
 /** A secret with characters that most encodings change. */

@@ -49,7 +49,8 @@ export function sightings(secrets: ReadonlyMap<string, string>, places: readonly
   const forms = [...secrets].flatMap(([name, secret]) =>
     // most forms of a plain token are the same text; it keeps the last name
     [...new Map(formsOf(secret).map(([form, text]) => [text, form]))].map(([text, form]) => ({
-      ...{ name, form },
+      name,
+      form,
       text: Buffer.from(text).toString('latin1'),
     })),
   )

@@ -138,9 +138,7 @@ export async function walk(
   }
   await send(as(hidden('token')), undefined)
   await send(anonymous, undefined, { headers: { Authorization: `Bearer ${hidden('bearer')}` } })
-  await send(await root(), undefined, {
-    query: `${path.includes('?') ? '&' : '?'}note=${hidden('query')}`,
-  })
+  await send(await root(), undefined, { query: `${path.includes('?') ? '&' : '?'}note=${hidden('query')}` })
   await send(await root(), undefined, {
     headers: { 'X-Vault-Wrap-TTL': book.next({ what: `${name} (wrap header)`, isSecret: false }) },
   })

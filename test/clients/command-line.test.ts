@@ -15,12 +15,10 @@ async function withRole(provider: OpenIdProvider, config: object = {}): Promise<
   const server = await startTestServer()
   await server.root.write('sys/auth/oidc', { type: 'oidc' })
   await server.root.write('auth/oidc/config', {
-    ...{
-      oidc_discovery_url: provider.url,
-      oidc_client_id: client.client_id,
-      oidc_client_secret: client.client_secret,
-      default_role: 'people',
-    },
+    oidc_discovery_url: provider.url,
+    oidc_client_id: client.client_id,
+    oidc_client_secret: client.client_secret,
+    default_role: 'people',
     ...config,
   })
   await server.root.write('auth/oidc/role/people', {

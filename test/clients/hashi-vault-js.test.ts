@@ -89,10 +89,7 @@ test('hashi-vault-js reports a 404, a 403 and a refused login as it does with Va
   })
   await expect(
     vault.loginWithK8s('ci', await server.jwt({ iss: 'https://other.example' })),
-  ).rejects.toMatchObject({
-    isVaultError: true,
-    response: { status: 400 },
-  })
+  ).rejects.toMatchObject({ isVaultError: true, response: { status: 400 } })
 })
 
 test('hashi-vault-js reads the state of the server and creates tokens', async () => {

@@ -52,7 +52,8 @@ test('hvac mounts a key-value store', async () => {
 
   expect(answer?.status).toBe(204)
   expect((await server.root.read('sys/mounts')).body['data']?.['other/']).toMatchObject({
-    ...{ type: 'kv', options: { version: '2' } },
+    type: 'kv',
+    options: { version: '2' },
   })
 })
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Json } from '../support/client.ts'
 import { type CloudFixture, startCloudFixture } from '../plugins/cloud/cloud-fixture.ts'
+import type { Json } from '../support/client.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 /*
@@ -339,9 +339,7 @@ test('vault_approle_auth_backend_role_secret_id with a wrapping TTL keeps only t
     'PUT',
     'auth/approle/role/wrapped/secret-id',
     {},
-    {
-      headers: { 'X-Vault-Wrap-TTL': '60s' },
-    },
+    { headers: { 'X-Vault-Wrap-TTL': '60s' } },
   )
 
   const secret_id_accessor = body.wrap_info?.['wrapped_accessor']
@@ -387,10 +385,7 @@ describe('secrets', () => {
 
     const read = (await server.root.read(at)).body.data
     expect(read).toMatchObject({ data: { n: 1, s: 'x' }, metadata: { version: 1, destroyed: false } })
-    expect((await server.root.read(metadata)).body.data).toMatchObject({
-      ...own,
-      delete_version_after: '0s',
-    })
+    expect((await server.root.read(metadata)).body.data).toMatchObject({ ...own, delete_version_after: '0s' })
     expect((await server.root.delete(at)).status).toBe(204)
     // Go's library returns the body of such a 404, and the provider then compares `data`
     expect((await server.root.read(at)).body.data?.['data']).toBeNull()
@@ -411,7 +406,9 @@ describe('secrets', () => {
     expect((await version('old/shop'))?.['options']?.['version']).toBeUndefined()
     await put('old/shop', { data_json: 'x', ttl: '1h' })
     expect((await server.root.read('old/shop')).body).toMatchObject({
-      ...{ data: { data_json: 'x', ttl: '1h' }, lease_duration: 3600, lease_id: '' },
+      data: { data_json: 'x', ttl: '1h' },
+      lease_duration: 3600,
+      lease_id: '',
     })
   })
 })
@@ -462,8 +459,12 @@ describe('the cloud engine', () => {
     const role = {
       azure_roles: JSON.stringify([{ role_id: '', role_name: 'Reader', scope: fixture.scope() }]),
       azure_groups: JSON.stringify([{ group_name: 'foo', object_id: '' }]),
-      ...{ permanently_delete: false, ttl: '3600', max_ttl: '7200', explicit_max_ttl: '86400' },
-      ...{ sign_in_audience: 'AzureADMyOrg', tags: ['a', 'b'] },
+      permanently_delete: false,
+      ttl: '3600',
+      max_ttl: '7200',
+      explicit_max_ttl: '86400',
+      sign_in_audience: 'AzureADMyOrg',
+      tags: ['a', 'b'],
     }
 
     expect((await write('azure/roles/deploy', role)).status).toBe(204)
@@ -471,13 +472,14 @@ describe('the cloud engine', () => {
     expect(await dataOf('azure/roles/deploy')).toMatchObject({
       azure_roles: [{ role_name: 'Reader', scope: fixture.scope(), role_id: expect.stringContaining('/') }],
       azure_groups: [{ group_name: 'foo', object_id: expect.any(String) }],
-      ...{ permanently_delete: false, ttl: 3600, max_ttl: 7200, explicit_max_ttl: 86_400 },
-      ...{
-        sign_in_audience: 'AzureADMyOrg',
-        tags: ['a', 'b'],
-        persist_app: false,
-        application_object_id: '',
-      },
+      permanently_delete: false,
+      ttl: 3600,
+      max_ttl: 7200,
+      explicit_max_ttl: 86_400,
+      sign_in_audience: 'AzureADMyOrg',
+      tags: ['a', 'b'],
+      persist_app: false,
+      application_object_id: '',
     })
   })
 

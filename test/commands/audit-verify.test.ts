@@ -75,8 +75,14 @@ test('audit:verify --json prints one object', async () => {
         file: 'audit.log',
         chains: [
           {
-            ...{ id: expect.stringMatching(/^[0-9a-f]{32}$/), lines: 5, first_seq: 5, last_seq: 9 },
-            ...{ checkpoints: 1, unsigned_tail: 0, torn: 0, gaps: 0 },
+            id: expect.stringMatching(/^[0-9a-f]{32}$/),
+            lines: 5,
+            first_seq: 5,
+            last_seq: 9,
+            checkpoints: 1,
+            unsigned_tail: 0,
+            torn: 0,
+            gaps: 0,
           },
         ],
         broken: { line: 5, reason: 'head missing' },

@@ -3,14 +3,6 @@ import { once } from 'node:events'
 import { copyFile, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { damage } from '../support/damage.ts'
-import { damagePageOf } from '../support/damaged-page.ts'
-import { type FolderServer, startInFolder } from '../support/folder-server.ts'
-import { logLines } from '../support/log-lines.ts'
-import { programFile } from '../support/bundled.ts'
-import { runCommand, startProcess } from '../support/process.ts'
-import { stoppedServer } from '../support/stopped-server.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 import {
   begin,
   callback,
@@ -19,6 +11,14 @@ import {
   startSmallProvider,
   verdict,
 } from '../plugins/jwt-auth/oidc/small-provider.ts'
+import { programFile } from '../support/bundled.ts'
+import { damage } from '../support/damage.ts'
+import { damagePageOf } from '../support/damaged-page.ts'
+import { type FolderServer, startInFolder } from '../support/folder-server.ts'
+import { logLines } from '../support/log-lines.ts'
+import { runCommand, startProcess } from '../support/process.ts'
+import { stoppedServer } from '../support/stopped-server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const policy = { policy: 'path "a" { capabilities = ["read"] }' }
 const run =

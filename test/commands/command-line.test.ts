@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { productVersion } from '../support/product-version.ts'
 import { runProcess } from '../support/process.ts'
+import { productVersion } from '../support/product-version.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 type Case = { args: string[]; code: number; stdout?: unknown; stderr?: string }
@@ -21,9 +21,7 @@ test.each<Case>([
     ['backup', '-h'],
     ['help', 'backup'],
     ['--help', 'backup'],
-  ].map((args) => ({
-    ...{ args, code: 0, stdout: 'usage: gatehouse backup FILE\n' },
-  })),
+  ].map((args) => ({ args, code: 0, stdout: 'usage: gatehouse backup FILE\n' })),
   { args: ['help', 'bakcup'], code: 2, stderr: 'unknown command bakcup; gatehouse --help lists them\n' },
   { args: ['bakcup'], code: 2, stderr: 'unknown command bakcup; gatehouse --help lists them\n' },
 ])('gatehouse $args ends with $code', async ({ args, code, stdout = '', stderr = '' }) => {

@@ -36,8 +36,12 @@ async function importAll(
   const only = new Set((options.only?.split(',') ?? [...sections]).filter(isSection))
   await importServer(
     {
-      ...{ from: server('--from', from, options.token), to: server('--to', to), report },
-      ...{ isDryRun: options.dryRun ?? false, isUpdate: options.update ?? false, progress: () => {} },
+      from: server('--from', from, options.token),
+      to: server('--to', to),
+      report,
+      isDryRun: options.dryRun ?? false,
+      isUpdate: options.update ?? false,
+      progress: () => {},
     },
     only,
   )
@@ -76,8 +80,12 @@ async function startFilled(): Promise<TestServer> {
   const policy = 'length = 20 rule "charset" { charset = "abc" }'
   await root.write('sys/policies/password/database', { policy })
   await root.write('sys/config/ui/custom-messages', {
-    ...{ title: 'Maintenance', message: Buffer.from('tonight').toString('base64'), authenticated: false },
-    ...{ start_time: '2020-01-01T00:00:00Z', end_time: '2100-01-01T00:00:00Z', link: { more: 'https://a' } },
+    title: 'Maintenance',
+    message: Buffer.from('tonight').toString('base64'),
+    authenticated: false,
+    start_time: '2020-01-01T00:00:00Z',
+    end_time: '2100-01-01T00:00:00Z',
+    link: { more: 'https://a' },
   })
   await root.write('sys/namespaces/team', { custom_metadata: { owner: 'web' } })
   await root.write('sys/namespaces/child', {}, inside('team'))
@@ -123,15 +131,18 @@ test('imported policies, aliases and groups name what the target calls them', as
   const alice = (await to.root.read('identity/entity/name/alice')).body['data']
   const inner = (await to.root.read('identity/group/name/inner')).body['data']
   expect(alice).toMatchObject({
-    ...{ metadata: { team: 'web' }, aliases: [{ name: 'sub-1', mount_accessor: accessor }] },
+    metadata: { team: 'web' },
+    aliases: [{ name: 'sub-1', mount_accessor: accessor }],
     group_ids: expect.arrayContaining([inner?.['id']]),
   })
   expect(inner).toMatchObject({ member_entity_ids: [alice?.['id']] })
   expect((await to.root.read('identity/group/name/all')).body['data']).toMatchObject({
-    ...{ member_group_ids: [inner?.['id']], policies: ['reader'] },
+    member_group_ids: [inner?.['id']],
+    policies: ['reader'],
   })
   expect((await to.root.read('identity/group/name/people')).body['data']).toMatchObject({
-    ...{ type: 'external', alias: { name: 'g', mount_accessor: accessor } },
+    type: 'external',
+    alias: { name: 'g', mount_accessor: accessor },
   })
   const { policy } = (await to.root.read('sys/policies/acl/reader')).body['data'] ?? {}
   expect(policy).toContain(`aliases.${accessor}.name`)
@@ -161,7 +172,9 @@ test('only the sections that are asked for are imported', async () => {
   expect(new Set(imported.map(({ kind }) => kind))).toEqual(new Set(['policy', 'password_policy', 'message']))
   expect(failed).toEqual([
     {
-      ...{ kind: 'namespace', namespace: '', path: 'sys/namespaces/team' },
+      kind: 'namespace',
+      namespace: '',
+      path: 'sys/namespaces/team',
       reason: 'the target has no such namespace',
     },
   ])
@@ -177,7 +190,9 @@ describe('what is on the target', () => {
     const { existed, imported } = await importAll(from, to)
 
     expect(existed).toContainEqual({
-      ...{ kind: 'policy', namespace: '', path: 'sys/policies/acl/reader' },
+      kind: 'policy',
+      namespace: '',
+      path: 'sys/policies/acl/reader',
       note: 'it differs, and stays as it is',
     })
     expect(pathsOf(existed, 'auth_mount')).toEqual(['auth/ci/', 'auth/jwt/'])
@@ -194,7 +209,9 @@ describe('what is on the target', () => {
     const { failed } = await importAll(from, to, { only: 'auth' })
 
     expect(failed).toContainEqual({
-      ...{ kind: 'auth_mount', namespace: '', path: 'auth/ci/' },
+      kind: 'auth_mount',
+      namespace: '',
+      path: 'auth/ci/',
       reason: 'the target has type oidc here',
     })
   })
@@ -297,7 +314,8 @@ async function passOn({ url: origin }: TestServer, { method, url, headers, body 
     ([name]) => name.startsWith('x-vault-') || name === 'content-type',
   )
   const answer = await fetch(origin + url, {
-    ...{ method, headers: Object.fromEntries(kept) as Record<string, string> },
+    method,
+    headers: Object.fromEntries(kept) as Record<string, string>,
     body: method === 'GET' ? null : body,
   })
   const type = answer.headers.get('content-type') ?? 'text/plain'
@@ -319,7 +337,9 @@ test('what breaks on the way is reported, holds back what depends on it, and is 
   const reasons = Object.fromEntries(first.failed.map(({ kind, reason }) => [kind, reason]))
   const lost = 'the connection was lost: UND_ERR_SOCKET'
   expect(reasons).toEqual({
-    ...{ entity: lost, group: 'some of its members are not imported yet', secret: lost },
+    entity: lost,
+    group: 'some of its members are not imported yet',
+    secret: lost,
     kv_config: 'some of its secrets are not imported yet',
   })
   expect(second.failed).toEqual([])
@@ -423,7 +443,8 @@ test('a source cannot make the import write elsewhere by the names that it lists
   expect(pathsOf(report.imported, 'secret')).toEqual(['kv1/c'])
   expect((await to.root.read('sys/policies/acl/evil')).status).toBe(404)
   expect((await to.root.read('sys/mounts')).body['data']?.['ours/']).toMatchObject({
-    ...{ description: '', options: {} },
+    description: '',
+    options: {},
   })
 })
 
@@ -436,7 +457,8 @@ test('what a source says about a request neither shows the token nor controls a 
   })
   await using moved = await startBetween(from, async (_, answer) => ({
     ...answer,
-    ...{ status: 308, location: `https://vault.example.com/x?${'y'.repeat(9)}` },
+    status: 308,
+    location: `https://vault.example.com/x?${'y'.repeat(9)}`,
   }))
 
   const { failed } = await importAll(telling.server, to, { token: 'hvs.canary-token' })
@@ -471,7 +493,9 @@ test('what the target would not restrict as the source does is not imported', as
   ])
   expect(dry.failed).toEqual(failed)
   expect(imported.find(({ path }) => path === 'auth/token/roles/nightly')).toEqual({
-    ...{ kind: 'auth_role', namespace: '', path: 'auth/token/roles/nightly' },
+    kind: 'auth_role',
+    namespace: '',
+    path: 'auth/token/roles/nightly',
   })
   expect((await to.root.read('auth/ci/role/build')).status).toBe(404)
   expect((await to.root.read('sys/policies/acl/reader')).body.data).toMatchObject({ ...terms, version: 1 })
@@ -495,7 +519,9 @@ test('how a login method locks users is imported', async () => {
   await using to = await startTestServer()
   await from.root.write('sys/auth/people', { type: 'userpass' })
   const user_lockout_config = {
-    ...{ lockout_threshold: '7', lockout_duration: '10m', lockout_counter_reset_duration: '5m' },
+    lockout_threshold: '7',
+    lockout_duration: '10m',
+    lockout_counter_reset_duration: '5m',
   }
   await from.root.write('sys/auth/people/tune', { user_lockout_config })
 
@@ -538,7 +564,8 @@ describe('secrets', () => {
     expect(pathsOf(imported, 'secret')).toEqual(['kv1/deep/down/100% ? +'])
     expect((await to.root.read(key)).text).toContain(`"data":${raw}`)
     expect((await to.root.read('sys/mounts')).body['data']?.['kv1/']).toMatchObject({
-      ...{ type: 'kv', config: { default_lease_ttl: 3600 } },
+      type: 'kv',
+      config: { default_lease_ttl: 3600 },
     })
   })
 
@@ -571,7 +598,8 @@ describe('secrets', () => {
     expect((await to.root.read('kv2/data/gone?version=1')).body['data']?.['data']).toEqual({ a: 1 })
     expect((await to.root.read('kv2/data/gone')).status).toBe(404)
     expect((await to.root.read('kv2/metadata/only')).body['data']).toMatchObject({
-      ...{ current_version: 0, custom_metadata: { a: 'b' } },
+      current_version: 0,
+      custom_metadata: { a: 'b' },
     })
     const again = await importAll(from, to, { only: 'kv' })
     // what did not come over is no success of a second run either
@@ -606,7 +634,9 @@ describe('secrets', () => {
     expect(last.summary).toMatchObject({ differ: 0, failed: 0 })
     expect((await to.root.read('kv2/data/a')).body['data']?.['data']).toEqual({ v: 4 })
     expect((await to.root.read('kv2/metadata/a')).body['data']).toMatchObject({
-      ...{ current_version: 4, max_versions: 9, custom_metadata: { owner: 'web' } },
+      current_version: 4,
+      max_versions: 9,
+      custom_metadata: { owner: 'web' },
       versions: { 1: { destroyed: true }, 2: { destroyed: false }, 3: { deletion_time: '' } },
     })
     // a version that the source only deleted can be restored on the target
@@ -636,7 +666,8 @@ describe('secrets', () => {
     expect(pathsOf(next.imported, 'secret')).toEqual(['kv2/a'])
     expect(next.failed).toMatchObject([{ kind: 'secret_version', path: 'kv2/a version 3' }])
     expect((await to.root.read('kv2/metadata/a')).body['data']).toMatchObject({
-      ...{ current_version: 4, custom_metadata: null },
+      current_version: 4,
+      custom_metadata: null,
       versions: { 1: { destroyed: false }, 3: { destroyed: true } },
     })
     await to.root.write('kv2/undelete/a', { versions: [1] })
@@ -681,7 +712,10 @@ describe('secrets', () => {
     const update = await importAll(from, to, { only: 'kv', update: true })
 
     expect(second.existed).toContainEqual({
-      ...{ kind: 'secret', namespace: '', path: 'kv1/a', note: 'it differs, and stays as it is' },
+      kind: 'secret',
+      namespace: '',
+      path: 'kv1/a',
+      note: 'it differs, and stays as it is',
     })
     expect(update.updated).toMatchObject([{ path: 'kv1/a', note: 'it differs' }])
     expect((await to.root.read('kv1/a')).body['data']).toEqual({ v: 2 })
@@ -736,7 +770,8 @@ describe('secrets', () => {
         v: version,
       })
     expect((await to.root.read('kv2/metadata/a')).body['data']).toMatchObject({
-      ...{ current_version: 3, custom_metadata: null },
+      current_version: 3,
+      custom_metadata: null,
     })
   })
 
@@ -757,7 +792,9 @@ describe('secrets', () => {
     expect(failed).toMatchObject([{ kind: 'secret_version', path: 'kv2/a version 2' }])
     expect((await to.root.read('kv2/data/a?version=2')).status).toBe(404)
     expect((await to.root.read('kv2/metadata/a')).body['data']?.['versions']).toMatchObject({
-      ...{ 1: { destroyed: false }, 2: { destroyed: true }, 3: { destroyed: false } },
+      1: { destroyed: false },
+      2: { destroyed: true },
+      3: { destroyed: false },
     })
   })
 
@@ -792,7 +829,10 @@ describe('an object that differs', () => {
     await to.root.write('auth/people/users/bob', { password: 'ours-ours' })
     await from.root.write('sys/policies/acl/reader', { policy: 'path "new" {}' })
     await from.root.write('auth/ci/role/build', {
-      ...{ role_type: 'jwt', user_claim: 'sub', bound_audiences: ['a', 'b'], token_ttl: '20m' },
+      role_type: 'jwt',
+      user_claim: 'sub',
+      bound_audiences: ['a', 'b'],
+      token_ttl: '20m',
     })
     await from.root.write('auth/ci/config', {
       bound_issuer: 'https://other',
@@ -850,7 +890,9 @@ describe('an object that differs', () => {
       const entity = await server.root.write('identity/entity', { name: 'alice', policies })
       const accessor = String((await server.root.read('sys/auth')).body['data']?.['jwt/']?.['accessor'])
       await server.root.write('identity/entity-alias', {
-        ...{ name: policies[0], mount_accessor: accessor, canonical_id: entity.body['data']?.['id'] },
+        name: policies[0],
+        mount_accessor: accessor,
+        canonical_id: entity.body['data']?.['id'],
       })
     }
 
@@ -878,7 +920,8 @@ test.each(['a\nb', '..', 'x/\u0001'])('entities and groups may have the name %j'
   const ours = (await to.root.write('identity/lookup/entity', { name })).body['data']
   expect(ours).toMatchObject({ name, policies: ['p'] })
   expect((await to.root.write('identity/lookup/group', { name })).body['data']).toMatchObject({
-    ...{ name, member_entity_ids: [ours?.['id']] },
+    name,
+    member_entity_ids: [ours?.['id']],
   })
 })
 
@@ -892,10 +935,7 @@ test('a refusal without a reason names the request', async () => {
   const { failed } = await importAll(silent.server, to, { only: 'auth,namespaces' })
 
   expect(failed).toMatchObject([
-    {
-      path: 'auth/ci/role/build',
-      reason: 'HTTP 400: no reason is given for GET "auth/ci/role/build"',
-    },
+    { path: 'auth/ci/role/build', reason: 'HTTP 400: no reason is given for GET "auth/ci/role/build"' },
   ])
 })
 
@@ -916,7 +956,9 @@ test('the report lists what no import carries, and where the source has it', asy
     quotas: ['sys/quotas/rate-limit/all'],
     cors: ['sys/config/cors'],
     audited_headers: [expect.stringMatching(/^sys\/config\/auditing\/request-headers\/x-team$/i)],
-    ...{ tokens: [], leases: [], audit_devices: [] },
+    tokens: [],
+    leases: [],
+    audit_devices: [],
     secret_ids: ['auth/machines/'],
     passwords: ['team/auth/people/'],
     identity_tokens: expect.arrayContaining(['identity/oidc/role/web']),
@@ -936,7 +978,9 @@ test('roles of approle keep their role ids, and users come without their passwor
 
   expect(failed).toEqual([])
   expect(imported).toContainEqual({
-    ...{ kind: 'auth_role', namespace: '', path: 'auth/people/users/bob' },
+    kind: 'auth_role',
+    namespace: '',
+    path: 'auth/people/users/bob',
     note: 'with a random password: set one',
   })
   for (const path of ['role/ci', 'role/ci/role-id'].map((role) => `auth/machines/${role}`))
@@ -958,7 +1002,8 @@ describe('the command', () => {
     const tokens = ['--from-token-file', 'token', '--to-token-file', 'token']
 
     const run = await runCommand('import', {
-      ...{ folder: folder.path, args: [...servers, ...tokens, '--report', 'report.json'] },
+      folder: folder.path,
+      args: [...servers, ...tokens, '--report', 'report.json'],
     })
 
     expect(run).toMatchObject({ code: 0, stdout: '' })
@@ -995,10 +1040,7 @@ describe('the command', () => {
     ])
 
     expect(rejected).toMatchObject({ code: 3, stderr: `--from ${server.url} rejects the token\n` })
-    expect(absent).toMatchObject({
-      code: 3,
-      stderr: `--from ${gone.url} cannot be reached: ECONNREFUSED\n`,
-    })
+    expect(absent).toMatchObject({ code: 3, stderr: `--from ${gone.url} cannot be reached: ECONNREFUSED\n` })
     expect(unknown.code).toBe(2)
     // before anything is imported
     expect(unwritten).toMatchObject({ code: 1, stderr: 'cannot write nowhere/report.json: ENOENT\n' })

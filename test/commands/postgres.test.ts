@@ -11,10 +11,7 @@ const policy = { policy: 'path "a" { capabilities = ["read"] }' }
 
 /** Runs a command with the settings of a database. */
 const run = (name: string, folder: string, database: string, args: string[] = []) =>
-  runCommand(name, {
-    ...{ folder, args },
-    settings: { STORAGE: database, SEAL_KEY: sealKey },
-  })
+  runCommand(name, { folder, args, settings: { STORAGE: database, SEAL_KEY: sealKey } })
 
 /** A server on a database, with its first root token and its log. */
 async function startOn(database: string, name = 'one') {
@@ -141,11 +138,7 @@ test('a database that cannot be reached is a failure of the command, without its
     ['verify', []],
     ['root-token', []],
   ] as const) {
-    const { code, stdout, stderr } = await runCommand(name, {
-      folder: folder.path,
-      args,
-      settings,
-    })
+    const { code, stdout, stderr } = await runCommand(name, { folder: folder.path, args, settings })
 
     expect([code, stdout], name).toEqual([1, ''])
     expect(stderr, name).toMatch(/^cannot .*postgres:\/\/gatehouse@127\.0\.0\.1:1\/none.*ECONNREFUSED/)

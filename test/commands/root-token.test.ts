@@ -122,11 +122,7 @@ test('a running server makes no root token while it is sealed, or if others can 
   await chmod(folder.file('data'), 0o770)
   const open = await rootToken(folder.path)
 
-  expect(sealed).toEqual({
-    code: 1,
-    stdout: '',
-    stderr: 'the server made no root token: Vault is sealed\n',
-  })
+  expect(sealed).toEqual({ code: 1, stdout: '', stderr: 'the server made no root token: Vault is sealed\n' })
   expect(unwritable).toEqual({ code: 1, stdout: '', stderr: 'cannot write no/folder/token: ENOENT\n' })
   expect([open.code, open.stderr]).toEqual([
     1,

@@ -94,7 +94,9 @@ test('support asks a server with TLS only if it has the certificate of the setti
   const LISTEN = new URL(server.url).host
   const asked = async (name: string) => {
     const outcome = await runCommand('support', {
-      ...{ folder: folder.path, args: ['--out', `${name}.gz`], settings: { LISTEN, ...tls(name) } },
+      folder: folder.path,
+      args: ['--out', `${name}.gz`],
+      settings: { LISTEN, ...tls(name) },
       environment: { VAULT_TOKEN: 'root' },
     })
     expect(outcome.code).toBe(0)
@@ -102,9 +104,7 @@ test('support asks a server with TLS only if it has the certificate of the setti
   }
 
   expect(await asked('gate')).toMatchObject({ status: 200 })
-  expect(await asked('other')).toEqual({
-    error: `no response from ${LISTEN}: it has another certificate`,
-  })
+  expect(await asked('other')).toEqual({ error: `no response from ${LISTEN}: it has another certificate` })
 })
 
 test.each([[[]], [['a', 'b']], [['a', '--out', 'b']], [['--what']]])('support %j: usage', async (args) => {

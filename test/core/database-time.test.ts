@@ -30,7 +30,10 @@ function aMachine({ ahead = 0 } = {}) {
     },
   })
   return {
-    ...{ clock, database, events, time },
+    clock,
+    database,
+    events,
+    time,
     pass: (ms: number) => {
       passed += ms
     },

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { listedDetails, listedNames, LongLists } from '../../src/core/long-lists.ts'
+import { LongLists, listedDetails, listedNames } from '../../src/core/long-lists.ts'
 import { LongText } from '../../src/lib/long-text.ts'
 import { enableAuditFile } from '../support/audit-file.ts'
 import type { Answer } from '../support/client.ts'

@@ -30,9 +30,7 @@ test('a response is returned whole, whatever its status', async () => {
 
 describe('a compressed answer', () => {
   const encoded = (encoding: string, body: Buffer) =>
-    startProvider({
-      '/x': (answer) => answer.writeHead(200, { 'content-encoding': encoding }).end(body),
-    })
+    startProvider({ '/x': (answer) => answer.writeHead(200, { 'content-encoding': encoding }).end(body) })
 
   test.each(['gzip', 'X-GZIP'])('is decoded: %s', async (encoding) => {
     await using provider = await encoded(encoding, gzipSync('{"keys":[]}'))
@@ -60,8 +58,12 @@ describe('a compressed answer', () => {
     await using provider = await encoded('gzip', gzipSync(JSON.stringify({ keys: [] })))
 
     const { body } = await open.direct({
-      ...{ service: 'metadata', url: `${provider.url}/x`, headers: {} },
-      ...{ connectMs: 5000, timeoutMs: 5000, maxBytes: 1024 },
+      service: 'metadata',
+      url: `${provider.url}/x`,
+      headers: {},
+      connectMs: 5000,
+      timeoutMs: 5000,
+      maxBytes: 1024,
     })
 
     expect(body.toString()).toBe('{"keys":[]}')
@@ -334,8 +336,13 @@ describe('both orders work for', () => {
       const agent = open.connections(caPem)
       await expect(
         open.exchange({
-          ...{ service: 'login', method: 'GET', url: provider.url, headers: {}, agent },
-          ...{ timeoutMs: 5_000, maxBytes: 1_000 },
+          service: 'login',
+          method: 'GET',
+          url: provider.url,
+          headers: {},
+          agent,
+          timeoutMs: 5_000,
+          maxBytes: 1_000,
         }),
       ).resolves.toMatchObject({ status: 200 })
     }

@@ -122,10 +122,7 @@ describe('a locked namespace', () => {
       'team/inner%2Fsys/auth',
       'team/nope',
       'team/',
-    ].map((path) => ({
-      verb: 'GET',
-      path,
-    })),
+    ].map((path) => ({ verb: 'GET', path })),
     { verb: 'GET', path: 'inner/sys/auth', namespace: 'team' },
     { verb: 'LIST', path: 'team/sys/policies/acl' },
     { verb: 'SCAN', path: 'team/sys/namespaces' },

@@ -223,10 +223,7 @@ function sendUnnoted({
     verb ?? method.toUpperCase(),
     `${isRoot ? '' : '/v1'}${path}${filled(query)}`,
     body === undefined ? undefined : filled(body),
-    {
-      headers: wanted,
-      ...(raw === undefined ? {} : { raw }),
-    },
+    { headers: wanted, ...(raw === undefined ? {} : { raw }) },
   )
 }
 
@@ -260,10 +257,7 @@ describe('responses match the API document', () => {
           valid: validate(answer.body),
           errors: validate.errors,
           ...(validate.errors ? { body: answer.body } : {}),
-        }).toEqual({
-          valid: true,
-          errors: null,
-        })
+        }).toEqual({ valid: true, errors: null })
       }
       const named = propertiesAt(place)
       const silent = ['data', 'auth', 'wrap_info'].filter(

@@ -5,25 +5,20 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { enableAuditFile } from '../support/audit-file.ts'
-import type { Json } from '../support/client.ts'
 import type { PluginDefinition } from '../../src/http/resource/plugin.ts'
 import { resource } from '../../src/http/resource/resource.ts'
+import { enableAuditFile } from '../support/audit-file.ts'
+import type { Json } from '../support/client.ts'
 import { type CredentialProvider, startCredentialProvider } from '../support/credential-provider.ts'
+import { testOfOneServer } from '../support/of-one-server.ts'
 import { practiceType } from '../support/practice-type.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { testOfOneServer } from '../support/of-one-server.ts'
 
 /** A collector that refuses what `refuses` says. */
 async function startCollector() {
   const lines: Json[] = []
-  const collector = {
-    lines,
-    refuses: (_line: Json): boolean => false,
-    headers: new Set<unknown>(),
-    host: '',
-  }
+  const collector = { lines, refuses: (_line: Json): boolean => false, headers: new Set<unknown>(), host: '' }
   const server = createServer(async (request, response) => {
     const text = (await request.toArray()).join('')
     const line: Json = JSON.parse(text)
@@ -89,7 +84,10 @@ describe('a device of the settings', () => {
 
     expect(listed.body['data']).toEqual({
       'http/': {
-        ...{ path: 'http/', type: 'http', description: '', local: false },
+        path: 'http/',
+        type: 'http',
+        description: '',
+        local: false,
         options: { uri: `http://${collector.host}/lines` },
       },
     })
@@ -265,7 +263,8 @@ describe('starting', () => {
   test('with another device makes it possible to disable one that can never write again', async () => {
     const logs = join(folder, 'broken')
     const settings = {
-      ...{ AUDIT_DIRS: logs, SEAL_KEY: '08'.repeat(32) },
+      AUDIT_DIRS: logs,
+      SEAL_KEY: '08'.repeat(32),
       STORAGE: `sqlite:${join(folder, 'broken.db')}`,
     }
     await using first = await startTestServer({ settings })
@@ -321,7 +320,8 @@ test('after sealing, no response leaves unrecorded, and the chain continues once
   const held = heldType()
   await using sealed = await startTestServer({
     settings: {
-      ...{ AUDIT_DIRS: join(folder, 'sealed'), SEAL_KEY: key },
+      AUDIT_DIRS: join(folder, 'sealed'),
+      SEAL_KEY: key,
       STORAGE: `sqlite:${join(folder, 'sealed.db')}`,
     },
     plugins: [held.type],

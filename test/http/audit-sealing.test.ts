@@ -17,7 +17,8 @@ function heldType() {
     return { data: { text: 'secret' } }
   }
   const definition: PluginDefinition = {
-    ...{ table: 'secret', names: ['held'] },
+    table: 'secret',
+    names: ['held'],
     open: () => ({
       resources: [resource('/text', { help: 'A text.', read: { summary: 'Read the text', handle } })],
     }),

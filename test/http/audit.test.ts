@@ -256,8 +256,11 @@ describe('entries', () => {
     await server.root.write('sys/mounts/second', { type: 'kv', options: { version: '2' } })
     const raw = '{"pin":4711.50,"on":true,"none":null,"at":"2026-01-02T03:04:05Z","in":[{"deep":[7]}]}'
     const hashed = {
-      ...{ pin: await hashOf('4711.50'), on: await hashOf('true'), none: null },
-      ...{ at: await hashOf('2026-01-02T03:04:05Z'), in: [{ deep: [await hashOf('7')] }] },
+      pin: await hashOf('4711.50'),
+      on: await hashOf('true'),
+      none: null,
+      at: await hashOf('2026-01-02T03:04:05Z'),
+      in: [{ deep: [await hashOf('7')] }],
     }
     const shown = async (act: () => Promise<unknown>) => {
       const [request, response] = await file.during(async () => void (await act()))
@@ -274,9 +277,7 @@ describe('entries', () => {
     const [stray] = await shown(() => root.call('POST', 'second/a', undefined, { raw }))
     const headers = { 'x-vault-wrap-ttl': '60' }
     const [wrap] = await shown(() => root.call('POST', 'sys/wrapping/wrap', undefined, { raw, headers }))
-    const wrapped = await root.call('GET', 'second/data/a', undefined, {
-      headers,
-    })
+    const wrapped = await root.call('GET', 'second/data/a', undefined, { headers })
     const token = wrapped.body.wrap_info?.token
     const [, unwrapped] = await shown(() => root.write('sys/wrapping/unwrap', { token }))
 

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { collect } from '../support/collect.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { startTestServer } from '../support/start-server.ts'
-import { collect } from '../support/collect.ts'
 
 /** Serves a request and closes. The result tells whether a part of the server is still in memory. */
 async function aClosedServer(settings: Record<string, string>): Promise<WeakRef<FakeClock>> {

@@ -62,11 +62,7 @@ const wrappedCeremonies: DocumentedCall[] = [
     keep: { nonce: 'data.nonce' },
   },
   { ask: 'get /sys/rotate/recovery/init' },
-  {
-    ask: `${rotated}/update`,
-    body: { key: '$share', nonce: '$nonce' },
-    keep: { share: 'data.keys.0' },
-  },
+  { ask: `${rotated}/update`, body: { key: '$share', nonce: '$nonce' }, keep: { share: 'data.keys.0' } },
   { ask: 'get /sys/rotate/recovery/verify' },
   { ask: 'delete /sys/rotate/recovery/verify', keep: { nonce: 'data.nonce' } },
   { ask: `${rotated}/verify`, body: { key: '$share', nonce: '$nonce' } },
@@ -87,11 +83,7 @@ const ceremonies: DocumentedCall[] = [
     keep: { encoded: 'encoded_token' },
   },
   { ask: 'post /sys/decode-token', body: { encoded_token: '$encoded', otp: '$otp' }, token: '' },
-  {
-    ask: `${recovery}/init`,
-    body: { ...oneShare, require_verification: true },
-    keep: { nonce: 'nonce' },
-  },
+  { ask: `${recovery}/init`, body: { ...oneShare, require_verification: true }, keep: { nonce: 'nonce' } },
   {
     ask: `${recovery}/update`,
     body: { key: '$share', nonce: '$nonce' },
@@ -266,11 +258,7 @@ const system: DocumentedCall[] = [
   { ask: 'post /sys/config/cors', body: { allowed_origins: '*' }, status: 204 },
   { ask: 'get /sys/config/cors', name: 'when on' },
   { ask: 'delete /sys/config/cors', status: 204 },
-  {
-    ask: 'post /sys/config/ui/headers/{header}',
-    params: { header: 'X-Probe' },
-    body: { values: ['a'] },
-  },
+  { ask: 'post /sys/config/ui/headers/{header}', params: { header: 'X-Probe' }, body: { values: ['a'] } },
   { ask: 'get /sys/config/ui/headers/{header}', params: { header: 'X-Probe' } },
   {
     ask: 'get /sys/config/ui/headers/{header}',
@@ -752,11 +740,7 @@ const approles: DocumentedCall[] = [
     body: { secret_id: 'chosen-secret-of-a-test' },
   },
   { ask: `get /${approle}/secret-id`, params: machine, query: '?list=true' },
-  {
-    ask: 'post /auth/approle/login',
-    body: { role_id: 'machine-7', secret_id: '$secretId' },
-    token: '',
-  },
+  { ask: 'post /auth/approle/login', body: { role_id: 'machine-7', secret_id: '$secretId' }, token: '' },
   {
     ask: 'post /auth/approle/login',
     name: 'that fails',

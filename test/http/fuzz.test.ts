@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
+import { rounds } from '../support/rounds.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { openWire } from './wire.ts'
-import { rounds } from '../support/rounds.ts'
 
 const verbs = [
   'GET',

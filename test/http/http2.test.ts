@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo, Socket } from 'node:net'
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -9,6 +8,7 @@ import {
   type OutgoingHttpHeaders,
   type Settings,
 } from 'node:http2'
+import { type AddressInfo, createServer, Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import { pino } from 'pino'
@@ -30,7 +30,9 @@ const tlsServer = (settings: Record<string, string> = {}, options: TestServerOpt
   startTestServer({
     ...options,
     settings: {
-      ...{ TLS_CERT_FILE: folder.file('cert.pem'), TLS_KEY_FILE: folder.file('key.pem'), METRICS: 'open' },
+      TLS_CERT_FILE: folder.file('cert.pem'),
+      TLS_KEY_FILE: folder.file('key.pem'),
+      METRICS: 'open',
       ...settings,
     },
   })
@@ -111,7 +113,9 @@ describe('a connection', () => {
   test('a body that its client gives up is not served, even if the client reports no error', async () => {
     using session = await open()
     const stream = session.request({
-      ...{ ':method': 'POST', ':path': '/v1/cubbyhole/given-up', 'x-vault-token': 'root' },
+      ':method': 'POST',
+      ':path': '/v1/cubbyhole/given-up',
+      'x-vault-token': 'root',
     })
     const closed = once(stream, 'close')
     stream.write('{"a":1}')
@@ -388,8 +392,11 @@ describe('hostile clients', () => {
 
 async function startingTls() {
   const identity = await TlsIdentity.read({
-    ...{ certFile: folder.file('cert.pem'), keyFile: folder.file('key.pem'), minVersion: 'TLSv1.2' },
-    ...{ clientCaFile: undefined, requiresClientCertificate: false },
+    certFile: folder.file('cert.pem'),
+    keyFile: folder.file('key.pem'),
+    minVersion: 'TLSv1.2',
+    clientCaFile: undefined,
+    requiresClientCertificate: false,
   })
   return { identity, http2: Http2Sessions, onRefused: () => {} }
 }
@@ -400,7 +407,9 @@ test.each([
   ['/', 307, ''],
 ])('a server that is starting answers %s with %i', async (path, status, text) => {
   const starting = startingServer(() => 'storage', {
-    ...{ tls: await startingTls(), common: new CommonHeaders(), ui: true },
+    tls: await startingTls(),
+    common: new CommonHeaders(),
+    ui: true,
   })
   const listener = createServer((socket) => starting.take(socket, 'network')).listen(0, '127.0.0.1')
   await once(listener, 'listening')
@@ -415,7 +424,9 @@ test.each([
 
 test('a server that is starting says so while too many bytes of the web UI wait for their clients', async () => {
   const starting = startingServer(() => 'starting', {
-    ...{ tls: await startingTls(), common: new CommonHeaders(), ui: true },
+    tls: await startingTls(),
+    common: new CommonHeaders(),
+    ui: true,
   })
   const listener = createServer((socket) => starting.take(socket, 'network')).listen(0, '127.0.0.1')
   await once(listener, 'listening')

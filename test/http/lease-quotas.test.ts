@@ -213,8 +213,13 @@ describe('the calls', () => {
     await limit('a', { max_leases: 100_000 })
 
     expect((await server.root.read(`${rules}/b`)).body.data).toEqual({
-      ...{ type: 'lease-count', name: 'b', path: `${mount}/`, role: 'r' },
-      ...{ max_leases: 5, counter: 0, inheritable: false },
+      type: 'lease-count',
+      name: 'b',
+      path: `${mount}/`,
+      role: 'r',
+      max_leases: 5,
+      counter: 0,
+      inheritable: false,
     })
     expect((await server.root.read(`${rules}/a`)).body.data).toMatchObject({ path: '', inheritable: true })
     expect((await server.root.list(rules)).body.data).toEqual({ keys: ['a', 'b'] })
@@ -234,10 +239,7 @@ describe('the calls', () => {
       rule: { max_leases: 1, path: 'auth/jwt', inheritable: true },
       text: 'only namespace quotas can be configured as inheritable',
     },
-    {
-      rule: { max_leases: 1, inheritable: false },
-      text: 'all global quotas must be inheritable',
-    },
+    { rule: { max_leases: 1, inheritable: false }, text: 'all global quotas must be inheritable' },
   ])('$rule is refused', async ({ rule, text }) => {
     expect(await server.root.write(`${rules}/a`, rule)).toMatchObject({ status: 400, body: errors(text) })
   })
@@ -246,7 +248,8 @@ describe('the calls', () => {
     await limit('a', { path: 'cubbyhole', max_leases: 1 })
 
     expect(await server.root.write(`${rules}/b`, { path: 'cubbyhole', max_leases: 1 })).toMatchObject({
-      ...{ status: 400, body: errors('quota rule with similar properties exists under the name "a"') },
+      status: 400,
+      body: errors('quota rule with similar properties exists under the name "a"'),
     })
     const rate = await server.root.write('sys/quotas/rate-limit/a', { path: 'cubbyhole', rate: 1000 })
     expect(rate.status).toBe(204)

@@ -129,11 +129,7 @@ describe('one connection', () => {
       'SEARCH',
       'REPORT',
       'GET',
-    ].map((method, index) => ({
-      method,
-      url: `/${index}`,
-      body: index % 3 === 1 ? `body ${index}` : '',
-    }))
+    ].map((method, index) => ({ method, url: `/${index}`, body: index % 3 === 1 ? `body ${index}` : '' }))
 
     for (const { method, url, body } of [...requests, ...requests]) {
       wire.send(head(method, url, [], body === '' ? undefined : body))
@@ -845,9 +841,7 @@ describe('any input', () => {
         '\xff',
         '"',
       ),
-      {
-        maxLength: 8,
-      },
+      { maxLength: 8 },
     )
     .map((parts) => parts.join(''))
   const request = fc.record({

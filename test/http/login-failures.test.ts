@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { startProvider } from '../plugins/jwt-auth/provider.ts'
+import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { enableAuditFile } from '../support/audit-file.ts'
 import { errors } from '../support/error-bodies.ts'
 import { FakeClock } from '../support/fake-clock.ts'
@@ -24,7 +24,9 @@ beforeAll(async () => {
   for (const mount of ['jwt', 'other']) {
     await server.root.write(`auth/${mount}/config`, { jwt_validation_pubkeys: [signer.pem] })
     await server.root.write(`auth/${mount}/role/r`, {
-      ...{ role_type: 'jwt', user_claim: 'sub', bound_audiences: 'a' },
+      role_type: 'jwt',
+      user_claim: 'sub',
+      bound_audiences: 'a',
     })
   }
 })
@@ -41,10 +43,7 @@ const aJwt = (claims: object = {}) =>
 const login = (jwt: string, mount = 'jwt', at = from()) =>
   server.anonymous.write(`auth/${mount}/login`, { role: 'r', jwt }, at)
 const fail = (mount = 'jwt') => login(aJwt({ aud: 'b' }), mount)
-const limited = {
-  status: 429,
-  body: errors('request path "auth/jwt/login": rate limit quota exceeded'),
-}
+const limited = { status: 429, body: errors('request path "auth/jwt/login": rate limit quota exceeded') }
 
 async function failThrice(): Promise<void> {
   for (let count = 0; count < 3; count += 1) expect((await fail()).status).toBe(400)

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { DocumentedRoute } from '../../src/http/resource/documented-route.ts'
 import { ApiDocument } from '../../src/http/document/openapi.ts'
 import { buildTemplate } from '../../src/http/document/openapi-template.ts'
+import type { DocumentedRoute } from '../../src/http/resource/documented-route.ts'
 
 const aRoute = (changes: Partial<DocumentedRoute> = {}): DocumentedRoute => ({
   group: 'jwt',

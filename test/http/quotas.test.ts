@@ -277,12 +277,22 @@ describe('a rule', () => {
     await limit('a', { path: '/auth/jwt', rate: 0.5, interval: '1m', block_interval: '2m' })
 
     expect((await server.root.read(`${rules}/a`)).body['data']).toEqual({
-      ...{ type: 'rate-limit', name: 'a', path: 'auth/jwt/', role: '', rate: 0.5 },
-      ...{ interval: 60, block_interval: 120, inheritable: false, group_by: 'ip', secondary_rate: 0 },
+      type: 'rate-limit',
+      name: 'a',
+      path: 'auth/jwt/',
+      role: '',
+      rate: 0.5,
+      interval: 60,
+      block_interval: 120,
+      inheritable: false,
+      group_by: 'ip',
+      secondary_rate: 0,
     })
     await limit('b', { path: 'auth/jwt/login/', rate: 1 })
     expect((await server.root.read(`${rules}/b`)).body['data']).toMatchObject({
-      ...{ path: 'auth/jwt/login', interval: 1, block_interval: 0 },
+      path: 'auth/jwt/login',
+      interval: 1,
+      block_interval: 0,
     })
     expect((await server.root.list(rules)).body['data']).toEqual({ keys: ['a', 'b'] })
   })

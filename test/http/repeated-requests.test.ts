@@ -76,7 +76,11 @@ describe('a request that its connection repeats', () => {
   afterAll(() => server[Symbol.asyncDispose]())
 
   const message = (title: string, more: object = {}) => ({
-    ...{ title, message: 'w6k=', start_time: '2026-01-01T00:00:00Z', authenticated: false, ...more },
+    title,
+    message: 'w6k=',
+    start_time: '2026-01-01T00:00:00Z',
+    authenticated: false,
+    ...more,
   })
 
   const namespace = { 'X-Vault-Namespace': 'a' }
@@ -97,11 +101,7 @@ describe('a request that its connection repeats', () => {
       make: () => server.root.write(config, message('third', { end_time: '2026-01-02T13:00:00Z' })),
       seen: ['"second"', '"third"'],
     },
-    {
-      change: 'a message ends',
-      make: async () => clock.advance(3601),
-      seen: ['"third"', '"second"'],
-    },
+    { change: 'a message ends', make: async () => clock.advance(3601), seen: ['"third"', '"second"'] },
     {
       change: 'the message is deleted',
       make: () => server.root.delete(`${config}/${id}`),

@@ -17,9 +17,7 @@ const sources: Readonly<Record<string, string>> = {
   unlock_key: 'unlock_key',
 }
 /** Of parameters in paths: these paths are about what others create. */
-const elsewhere: Readonly<Record<string, string>> = {
-  'sys/audit-hash:path': 'sys/audit:path',
-}
+const elsewhere: Readonly<Record<string, string>> = { 'sys/audit-hash:path': 'sys/audit:path' }
 const mostOfOne = 8
 
 /** The values of the server's responses that later requests may refer to, as a client would. */

@@ -1,9 +1,9 @@
-import { EventEmitter, once } from 'node:events'
 import { X509Certificate } from 'node:crypto'
+import { EventEmitter, once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect as connectHttp2, constants } from 'node:http2'
 import { connect as connectPlain } from 'node:net'
-import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
+import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Authority } from '../support/certificates.ts'
@@ -344,7 +344,8 @@ test.each([
 
 test('a client of HTTP/2 whose certificate is refused gets GOAWAY with the reason', async () => {
   await using server = await startTls({
-    ...{ TLS_CLIENT_CA_FILE: folder.file('ca.pem'), TLS_CLIENT_AUTH: 'require' },
+    TLS_CLIENT_CA_FILE: folder.file('ca.pem'),
+    TLS_CLIENT_AUTH: 'require',
   })
   const session = connectHttp2(server.url, { ca: authority.cert })
   session.on('error', () => {})
@@ -381,11 +382,9 @@ test.each(['TLSv1.2', 'TLSv1.3'] as const)(
   async (version) => {
     writeFileSync(folder.file('clients.pem'), `${authority.cert}${strangers.cert}`)
     await using server = await startTls({
-      ...{
-        TLS_CLIENT_CA_FILE: folder.file('clients.pem'),
-        TLS_CLIENT_AUTH: 'require',
-        TLS_MIN_VERSION: '1.2',
-      },
+      TLS_CLIENT_CA_FILE: folder.file('clients.pem'),
+      TLS_CLIENT_AUTH: 'require',
+      TLS_MIN_VERSION: '1.2',
     })
     const client = { ...strangers.sign('client'), maxVersion: version }
     const first = await shake(server, client)

@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebUi } from '../../src/http/document/web-ui.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 let server: TestServer
 let without: TestServer

@@ -4,8 +4,8 @@ import { startIssuer } from '../../simulators/ci-issuer/issuer.ts'
 import type { Answer, CallOptions } from '../support/client.ts'
 import { caused, errors, notAllowed } from '../support/error-bodies.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { testOfOneServer } from '../support/of-one-server.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 let server: TestServer
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { atOnce, inTurns, startedInTurns, type Steps } from '../../src/lib/in-turns.ts'
+import { atOnce, inTurns, type Steps, startedInTurns } from '../../src/lib/in-turns.ts'
 
 /** Keeps the processor for longer than a turn may take. */
 function aLongStep(): void {

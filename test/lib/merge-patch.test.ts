@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseLossless, stringifyJson, type JsonObject } from '../../src/lib/json.ts'
+import { type JsonObject, parseLossless, stringifyJson } from '../../src/lib/json.ts'
 import { mergePatched } from '../../src/lib/merge-patch.ts'
 
 // documents of our own JSON reader, which are objects here

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { readQuery } from './promql.ts'
 import { addedLabels, alerts, isAboutWorkers, missingFor, ownLabel, queries } from './queries.ts'
 import { documentedMetrics, familyOf, readScrape, type Scrape } from './series.ts'
-import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { startUsedCloud, startUsedReplica, startUsedServer } from './used-server.ts'
 
 const stack = new AsyncDisposableStack()

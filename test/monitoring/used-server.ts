@@ -1,14 +1,14 @@
+import { rename, writeFile } from 'node:fs/promises'
 import { systemRandom } from '../../src/lib/random.ts'
 import { makeCertificate } from '../../src/plugins/cloud/certificates/make-certificate.ts'
-import { rename, writeFile } from 'node:fs/promises'
 import { StorageFaults } from '../../src/storage/faults.ts'
 import { startCloudFixture } from '../plugins/cloud/cloud-fixture.ts'
 import { startProvider } from '../plugins/jwt-auth/provider.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { enableAuditFile } from '../support/audit-file.ts'
+import { Authority } from '../support/certificates.ts'
 import { type CredentialProvider, startCredentialProvider } from '../support/credential-provider.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { Authority } from '../support/certificates.ts'
 import { reachedAt, startOneServer } from '../support/one-server.ts'
 import { emptyDatabase } from '../support/postgres.ts'
 import { practiceType } from '../support/practice-type.ts'
@@ -30,7 +30,9 @@ export async function startUsedServer() {
       faults,
       plugins: [practiceType({ roles, providerUrl: provider.url })],
       settings: {
-        ...{ METRICS: 'open', AUDIT_DIRS: audit.path, MAX_REQUEST_SIZE: '100KiB' },
+        METRICS: 'open',
+        AUDIT_DIRS: audit.path,
+        MAX_REQUEST_SIZE: '100KiB',
         STORAGE: `sqlite:${folder.file('gatehouse.db')}`,
         SEAL_KEY_FILE: folder.file('seal.key'),
       },
@@ -60,9 +62,12 @@ export async function startUsedReplica() {
   const started = opened.use(
     await startOneServer({
       settings: {
-        ...{ METRICS: 'open', STORAGE: database.url, SEAL_KEY: '5e'.repeat(32) },
+        METRICS: 'open',
+        STORAGE: database.url,
+        SEAL_KEY: '5e'.repeat(32),
         LISTEN: `127.0.0.1:0,${socket}`,
-        ...{ TLS_CERT_FILE: folder.file('cert.pem'), TLS_KEY_FILE: folder.file('key.pem') },
+        TLS_CERT_FILE: folder.file('cert.pem'),
+        TLS_KEY_FILE: folder.file('key.pem'),
       },
     }),
   )
@@ -78,7 +83,10 @@ export async function startUsedReplica() {
 export async function startUsedCloud() {
   const fixture = await startCloudFixture({ settings: { METRICS: 'open' } })
   const made = await makeCertificate({
-    ...{ commonName: 'root', now: fixture.clock.now(), seconds: 86_400, random: systemRandom },
+    commonName: 'root',
+    now: fixture.clock.now(),
+    seconds: 86_400,
+    random: systemRandom,
   })
   const client_certificate = made.private_key + made.certificate
   await fixture.root.write('azure/config', { client_secret: '', client_certificate })

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:https'
 import type { ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Issuer, startIssuer } from '../../simulators/ci-issuer/issuer.ts'
 import { makeCertificates } from '../../simulators/directory/certificates.ts'
@@ -49,11 +49,17 @@ beforeAll(async () => {
   directory.change({ issuers: { ca: front.ca, cacheSeconds: 0 }, metadata: { systemAssigned: false } })
   administrator = stack.use(await startAdministrator(directory, { clusterIssuer: cluster.url }))
   Object.assign(shell.variables, {
-    ...{ VAULT_ADDR: server.url, VAULT_TOKEN: 'root', AZ_URL: administrator.url },
-    ...{ CLIENT_ID: directory.rootClientId, CLIENT_SECRET: directory.rootClientSecret },
+    VAULT_ADDR: server.url,
+    VAULT_TOKEN: 'root',
+    AZ_URL: administrator.url,
+    CLIENT_ID: directory.rootClientId,
+    CLIENT_SECRET: directory.rootClientSecret,
     KEY_ID: directory.rootSecretKeyId,
-    ...{ TENANT_ID: directory.tenantId, SUBSCRIPTION_ID: directory.subscriptionId },
-    ...{ GROUP: 'production', CLUSTER: 'main', MACHINE: 'gatehouse' },
+    TENANT_ID: directory.tenantId,
+    SUBSCRIPTION_ID: directory.subscriptionId,
+    GROUP: 'production',
+    CLUSTER: 'main',
+    MACHINE: 'gatehouse',
     IDENTITY_CLIENT_ID: directory.userAssignedIdentities[0].clientId,
     NODE_EXTRA_CA_CERTS: authorities,
   })
@@ -99,7 +105,10 @@ async function startFront(): Promise<Front> {
       })
   })
   const opened: Front = {
-    ...{ url: `https://localhost:${await listen(server, 0)}`, ca, answer: undefined, keeps: false },
+    url: `https://localhost:${await listen(server, 0)}`,
+    ca,
+    answer: undefined,
+    keeps: false,
     [Symbol.asyncDispose]: () => stop(server),
   }
   return opened
@@ -186,19 +195,23 @@ const wrongTrusts: readonly {
   readonly wrong: (right: Trust) => Partial<Trust>
 }[] = [
   {
-    ...{ code: 'AADSTS700211', cause: 'the issuer is not trusted' },
+    code: 'AADSTS700211',
+    cause: 'the issuer is not trusted',
     wrong: ({ issuer }) => ({ issuer: `${issuer}/` }),
   },
   {
-    ...{ code: 'AADSTS700213', cause: 'the subject is not trusted' },
+    code: 'AADSTS700213',
+    cause: 'the subject is not trusted',
     wrong: ({ subject }) => ({ subject: `${subject}0` }),
   },
   {
-    ...{ code: 'AADSTS700212', cause: 'the audience is not trusted' },
+    code: 'AADSTS700212',
+    cause: 'the audience is not trusted',
     wrong: () => ({ audience: 'api://gatehouse' }),
   },
   {
-    ...{ code: 'AADSTS7002138', cause: 'the trust differs in upper and lower case' },
+    code: 'AADSTS7002138',
+    cause: 'the trust differs in upper and lower case',
     wrong: ({ subject }) => ({ subject: subject.toUpperCase() }),
   },
 ]
@@ -219,7 +232,10 @@ async function mistrust(
 
 /** What the root application is to trust. */
 const trustOfRoot = (issuer: string, subject: string): Meant => ({
-  ...{ issuer, subject, audience, clientId: house.directory.rootClientId },
+  issuer,
+  subject,
+  audience,
+  clientId: house.directory.rootClientId,
 })
 
 const identityOfMount = async () =>
@@ -228,15 +244,13 @@ const identityOfMount = async () =>
   >
 
 const clock: Fault = {
-  ...{ code: 'AADSTS700024', cause: 'the assertion is outside its time' },
+  code: 'AADSTS700024',
+  cause: 'the assertion is outside its time',
   make: () => house.directory.change({ clockOffsetSeconds: 7200 }),
   fix: () =>
     'set the clock of this server, which is 7200 s behind that of the cloud; see clock_offset in config/check',
   repair: async () => {
-    expect((await checked())['clock_offset']).toMatchObject({
-      ok: false,
-      detail: 'upstream is 7200 s ahead',
-    })
+    expect((await checked())['clock_offset']).toMatchObject({ ok: false, detail: 'upstream is 7200 s ahead' })
     house.directory.change({ clockOffsetSeconds: 0 })
     house.clock.advance(7200)
   },
@@ -322,7 +336,8 @@ describe('with an identity token of the mount', () => {
     front.keeps = true
     let begun = 0
     await breakAndRepair({
-      ...{ code: 'AADSTS7000272', cause: 'the key that signed is not among the published ones' },
+      code: 'AADSTS7000272',
+      cause: 'the key that signed is not among the published ones',
       make: async () => {
         await checked()
         for (let times = 0; times < 2; times++) await house.root.write('identity/oidc/key/default/rotate', {})
@@ -351,7 +366,8 @@ const removeCertificates = () => {
 }
 
 const missing: Fault = {
-  ...{ code: 'AADSTS700027', cause: 'the certificate is not on the application' },
+  code: 'AADSTS700027',
+  cause: 'the certificate is not on the application',
   make: removeCertificates,
   repair: async (fix) => {
     await shell.run('vault read -field=certificate cloud/config/certificate > gatehouse-root.pem')
@@ -380,7 +396,8 @@ describe('with a certificate', () => {
     const { body } = await house.root.read('cloud/config/certificate')
     const expiration = String(body.data?.['expiration'])
     await breakAndRepair({
-      ...{ code: 'AADSTS700027', cause: `the certificate ended ${expiration}` },
+      code: 'AADSTS700027',
+      cause: `the certificate ended ${expiration}`,
       make: () => house.clock.advance((Date.parse(expiration) - house.clock.now()) / 1000),
       repair: async (fix) => {
         expect(fix).toMatch(
@@ -411,7 +428,9 @@ describe('with a Kubernetes service account', () => {
   })
 
   const unacceptable = (code: string, make: () => Promise<void>): Fault => ({
-    ...{ code, cause: 'the login service does not accept such tokens', make },
+    code,
+    cause: 'the login service does not accept such tokens',
+    make,
     fix: () =>
       `the platform that issues the assertion of ${cluster.url} must sign it with RS256 and name its key`,
     repair: () => renewToken(),
@@ -426,7 +445,8 @@ describe('with a Kubernetes service account', () => {
     unreachable('AADSTS501661', () => cluster.misbehave({ kind: 'status', status: 403 })),
     unreachable('AADSTS90061', () => cluster.misbehave({ kind: 'html' })),
     {
-      ...{ code: 'AADSTS7000272', cause: 'the key that signed is not among the published ones' },
+      code: 'AADSTS7000272',
+      cause: 'the key that signed is not among the published ones',
       make: async () => {
         await cluster.rotate({ keepOld: false })
         await renewToken({}, { previousKey: true })
@@ -436,7 +456,8 @@ describe('with a Kubernetes service account', () => {
     unacceptable('AADSTS50027', () => renewToken({ sub: undefined })),
     unacceptable('AADSTS5002738', () => renewToken({}, { algorithm: 'RS512' })),
     {
-      ...{ code: 'AADSTS50013', cause: 'the signature of the assertion does not verify' },
+      code: 'AADSTS50013',
+      cause: 'the signature of the assertion does not verify',
       make: () => {
         const signed = readFileSync(tokenFile, 'utf8')
         const forged = Buffer.alloc(256, 1).toString('base64url')
@@ -450,7 +471,8 @@ describe('with a Kubernetes service account', () => {
     const ended = Math.floor(house.clock.now() / 1000) - 600
     await renewToken({ exp: ended })
     await breakAndRepair({
-      ...{ code: 'AADSTS700024', cause: `the assertion ended ${new Date(ended * 1000).toISOString()}` },
+      code: 'AADSTS700024',
+      cause: `the assertion ended ${new Date(ended * 1000).toISOString()}`,
       make: () => {},
       fix: () => 'the platform that issues it must renew it in time',
       repair: () => renewToken(),
@@ -531,7 +553,8 @@ describe('with a managed identity that an application trusts', () => {
       },
     })),
     {
-      ...{ code: 'AADSTS700222', cause: 'tokens of this identity are not accepted as assertions' },
+      code: 'AADSTS700222',
+      cause: 'tokens of this identity are not accepted as assertions',
       make: async () => {
         house.directory.change({ metadata: { systemAssigned: true } })
         const { clientId } = house.directory.systemAssignedIdentity
@@ -570,7 +593,9 @@ describe('a federated role', () => {
         fix: /(?<command>az ad app federated-credential .*)$/,
       },
       {
-        ...{ ...fault, role: 'made', how: 'by another write' },
+        ...fault,
+        role: 'made',
+        how: 'by another write',
         fix: /^write the role again, which renews the trust: (?<command>vault write -f .*)$/,
       },
     ]),

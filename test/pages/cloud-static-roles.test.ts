@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CloudFixture } from '../plugins/cloud/cloud-fixture.ts'
 import { until, works } from '../plugins/cloud/credential-steps.ts'
 import {
-  anApplication,
   type Application,
+  anApplication,
   day,
   keysOn,
   passwordOf,

@@ -199,7 +199,9 @@ function blocksOf(wanted: string, index?: number): string {
 }
 
 const sections = () =>
-  page.split(/^(?=#{2,} )/m).map((section) => ({
-    heading: /^#+ (.*)$/m.exec(section)?.[1] ?? '',
-    blocks: [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block),
-  }))
+  page
+    .split(/^(?=#{2,} )/m)
+    .map((section) => ({
+      heading: /^#+ (.*)$/m.exec(section)?.[1] ?? '',
+      blocks: [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block),
+    }))

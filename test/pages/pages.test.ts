@@ -99,7 +99,9 @@ test(
     expect(refused(secrets.requests)).toEqual(['304 GET /v1/team/data/shop/mail?wait=1s'])
     expect(refused([...machines.requests, ...logins.requests])).toEqual([])
     expect((await server.root.read('team/data/store/mail?version=3')).body['data']?.['data']).toEqual({
-      ...{ username: 'shop', password: 'n3w', host: 'smtp.example.com' },
+      username: 'shop',
+      password: 'n3w',
+      host: 'smtp.example.com',
     })
     expect(machines.output).toContain('"policies":["default","shop"]')
     expect(logins.output).toContain('"policies":["default","deploy"]')

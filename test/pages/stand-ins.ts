@@ -84,7 +84,8 @@ export async function openStandIns(programs: Readonly<Record<string, StandIn>>):
         (one) => one !== '',
       )
       const { stdout: output } = await run('/bin/sh', ['-euc', script], {
-        ...{ cwd, timeout: 60_000 },
+        cwd,
+        timeout: 60_000,
         env: { ...env, PATH: path.join(':'), SHELL_ID: id },
       })
       return { requests, output }

@@ -17,7 +17,10 @@ async function openServer() {
   expect((await root.write('sys/mounts/practice', { type: 'practice' })).status).toBe(204)
   const held = opened.move()
   return {
-    ...{ provider, root, clock, expired: expired.promise },
+    provider,
+    root,
+    clock,
+    expired: expired.promise,
     /** Resolves when a removal or move in the background is over. */
     until: async (path: string, isOver: (answer: Awaited<ReturnType<typeof root.read>>) => boolean) => {
       while (!isOver(await root.read(path)));

@@ -31,7 +31,9 @@ test.each(roles.flatMap((row) => ['service', 'batch'].map((token_type) => ({ ...
     const from = (address: string) => ({ headers: { 'X-Forwarded-For': address } })
     expect((await root.write(role, { ...more, token_type, token_strictly_bind_ip: true })).status).toBe(204)
     const sent = {
-      ...{ role: 'r', jwt, password: 'p' },
+      role: 'r',
+      jwt,
+      password: 'p',
       role_id: (await root.read(`${role}/role-id`)).body.data?.['role_id'],
       secret_id: (await root.write(`${role}/secret-id`)).body.data?.['secret_id'],
     }

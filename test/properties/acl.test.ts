@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseLossless } from '../../src/lib/json.ts'
 import type { Acl, AclOperation } from '../../src/core/policies/acl.ts'
 import { parsePolicy } from '../../src/core/policies/policy.ts'
-import { grantsNothing, modelCapabilities, modelDecision, type Question, type Stanza } from './acl-model.ts'
-import { policyText } from './policy-text.ts'
+import { parseLossless } from '../../src/lib/json.ts'
 import { buildAcl } from '../core/policies/build-acl.ts'
 import { rounds } from '../support/rounds.ts'
+import { grantsNothing, modelCapabilities, modelDecision, type Question, type Stanza } from './acl-model.ts'
+import { policyText } from './policy-text.ts'
 
 // Few words, so that rules meet each other and the question all the time.
 
@@ -22,10 +22,7 @@ const label = fc
         { weight: 3, arbitrary: fc.constant('+') },
         { weight: 1, arbitrary: fc.constant(template) },
       ),
-      {
-        minLength: 1,
-        maxLength: 4,
-      },
+      { minLength: 1, maxLength: 4 },
     ),
     fc.boolean(),
   )
@@ -110,10 +107,7 @@ const stanza: fc.Arbitrary<Stanza> = fc
 
 const policies = fc.array(
   fc.tuple(fc.array(stanza, { maxLength: 5 }), fc.constantFrom('hcl' as const, 'json' as const)),
-  {
-    minLength: 1,
-    maxLength: 4,
-  },
+  { minLength: 1, maxLength: 4 },
 )
 
 type PathFor = (stanzas: readonly Stanza[]) => string
@@ -141,10 +135,7 @@ const question = fc.record({
   fields: fc.dictionary(
     fc.constantFrom('one', 'ONE', 'two', 'three', '*', '__proto__'),
     fc.oneof(value, fc.constant(null)),
-    {
-      maxKeys: 3,
-      noNullPrototype: true,
-    },
+    { maxKeys: 3, noNullPrototype: true },
   ),
   wrapTtl: fc.constantFrom(undefined, undefined, 50, 100, 150, 200, 300),
 })
@@ -170,10 +161,7 @@ test('the ACL and the model agree with hundreds of rules', () => {
       fc.array(stanza, { minLength: 30, maxLength: 60 }),
       fc.constantFrom('hcl' as const, 'json' as const),
     ),
-    {
-      minLength: 2,
-      maxLength: 4,
-    },
+    { minLength: 2, maxLength: 4 },
   )
   fc.assert(
     fc.property(

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Json } from '../support/client.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { checksOf, listed } from '../plugins/jwt-auth/explain/checks.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
+import type { Json } from '../support/client.ts'
+import { FakeClock } from '../support/fake-clock.ts'
 import { rounds } from '../support/rounds.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 const runs = 100 * rounds
 const signer = aSigner('ES256')

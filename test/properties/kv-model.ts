@@ -270,9 +270,18 @@ export class KvModel {
 
   #newKey(by: string): Key {
     return {
-      ...{ created: this.now, updated: this.now, updatedBy: by, current: 0, oldest: 0, metadataVersion: 0 },
-      ...{ maxVersions: 0, casRequired: false, metadataCasRequired: false, deleteVersionAfter: 0 },
-      ...{ customMetadata: {}, versions: new Map() },
+      created: this.now,
+      updated: this.now,
+      updatedBy: by,
+      current: 0,
+      oldest: 0,
+      metadataVersion: 0,
+      maxVersions: 0,
+      casRequired: false,
+      metadataCasRequired: false,
+      deleteVersionAfter: 0,
+      customMetadata: {},
+      versions: new Map(),
     }
   }
 
@@ -283,8 +292,12 @@ export class KvModel {
     key.updated = this.now
     key.updatedBy = by
     const version: Version = {
-      ...{ data, created: this.now, createdBy: by },
-      ...{ deletion: this.#deletionOf(key), deletedBy: null, destroyed: false },
+      data,
+      created: this.now,
+      createdBy: by,
+      deletion: this.#deletionOf(key),
+      deletedBy: null,
+      destroyed: false,
     }
     key.versions.set(key.current, version)
     const kept = Math.max(key.maxVersions, this.config.max_versions) || 10
@@ -368,7 +381,10 @@ export class KvModel {
 
   #shown(key: Key, number: number, { created, deletion, destroyed }: Version) {
     return {
-      ...{ version: number, created_time: time(created), deletion_time: time(deletion), destroyed },
+      version: number,
+      created_time: time(created),
+      deletion_time: time(deletion),
+      destroyed,
       custom_metadata: pairsOrNull(key.customMetadata),
     }
   }

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { newMount } from '../plugins/kv/kv-fixture.ts'
 import type { Answer, Client, Json } from '../support/client.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { sealKey } from '../support/replicas.ts'
+import { rounds } from '../support/rounds.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { newMount } from '../plugins/kv/kv-fixture.ts'
-import { rounds } from '../support/rounds.ts'
-import { type Expected, knownLifetimes, KvModel } from './kv-model.ts'
+import { type Expected, KvModel, knownLifetimes } from './kv-model.ts'
 
 const paths = ['a', 'a/b', 'a/b/c', 'B', 'é'] as const
 const aPath = fc.constantFrom(...paths)

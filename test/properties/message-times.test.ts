@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isActive, nextChange } from '../../src/plugins/custom-messages/active-window.ts'
 import { formatInstant, hasFourDigitYear, parseTime, timeNanoseconds } from '../../src/lib/time.ts'
+import { isActive, nextChange } from '../../src/plugins/custom-messages/active-window.ts'
 
 const secondNs = 1_000_000_000n
 const firstSecond = BigInt(Date.UTC(0, 0, 1)) / 1000n
@@ -71,10 +71,7 @@ const moment = fc.bigInt({ min: 0n, max: 12n })
 const windows = fc.array(
   fc
     .record({ start: moment, length: fc.option(fc.bigInt({ min: 2n, max: 6n }), { nil: undefined }) })
-    .map(({ start, length }) => ({
-      start,
-      end: length === undefined ? undefined : start + length,
-    })),
+    .map(({ start, length }) => ({ start, end: length === undefined ? undefined : start + length })),
   { maxLength: 6 },
 )
 

@@ -388,9 +388,7 @@ test('no sequence of calls in one namespace reads or changes anything of another
           method,
           target,
           method === 'GET' || method === 'LIST' || method === 'SCAN' ? undefined : payload,
-          {
-            headers,
-          },
+          { headers },
         )
         if (answer.status < 300) inOwn++
         const asked = JSON.stringify(request)

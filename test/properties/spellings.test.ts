@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Client } from '../support/client.ts'
-import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { rounds } from '../support/rounds.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 // Someone who may do everything but with the things named here asks for each of them in any spelling that
 // might mean it.

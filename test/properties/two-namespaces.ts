@@ -1,5 +1,5 @@
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
-import { type Answer, type Client, type Json, inside } from '../support/client.ts'
+import { type Answer, type Client, inside, type Json } from '../support/client.ts'
 import type { TestServer } from '../support/start-server.ts'
 
 /** Part of every name in the other namespace; others may have the same name. */

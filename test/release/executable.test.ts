@@ -109,7 +109,8 @@ test('the executable says which version it is', async () => {
   await using cwd = await temporaryFolder()
 
   expect(await started(cwd.path, ['--version']).ended).toEqual({
-    ...{ code: 0, stderr: '' },
+    code: 0,
+    stderr: '',
     stdout: `Gatehouse ${productVersion} (Node ${process.versions.node})\n`,
   })
 })

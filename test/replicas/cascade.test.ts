@@ -18,11 +18,18 @@ async function addTokensLike(database: string, accessor: string): Promise<string
   const { tokens, view } = opened.use(
     await openCore(
       {
-        ...{ sealKey: Buffer.from(sealKey, 'hex'), systemTtl: { defaultTtl: 3600, maxTtl: 3600 } },
-        ...{ apiAddr: '', defaultMounts: [], background: false },
+        sealKey: Buffer.from(sealKey, 'hex'),
+        systemTtl: { defaultTtl: 3600, maxTtl: 3600 },
+        apiAddr: '',
+        defaultMounts: [],
+        background: false,
       },
       {
-        ...{ storage, clock: systemClock, random: systemRandom, log: quietLog, mountTypes: someMountTypes() },
+        storage,
+        clock: systemClock,
+        random: systemRandom,
+        log: quietLog,
+        mountTypes: someMountTypes(),
         rootToken: { keep: () => {}, tell: () => {} },
         outbound: new OutboundClient({ deny: [] }),
       },

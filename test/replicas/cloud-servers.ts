@@ -2,10 +2,7 @@ import { type CloudFixture, startCloudFixture } from '../plugins/cloud/cloud-fix
 import { emptyDatabase } from '../support/postgres.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
-export type CloudServers = AsyncDisposable & {
-  readonly fixture: CloudFixture
-  readonly other: TestServer
-}
+export type CloudServers = AsyncDisposable & { readonly fixture: CloudFixture; readonly other: TestServer }
 
 /** Two servers with one stand-in for the cloud, which refuses concurrent changes of passwords. */
 export async function startCloudServers(): Promise<CloudServers> {
@@ -23,7 +20,8 @@ export async function startCloudServers(): Promise<CloudServers> {
   const { directory, clock } = fixture
   const other = started.use(
     await startTestServer({
-      ...{ clock, cloudTimes: { pause: clock.pause, ...times } },
+      clock,
+      cloudTimes: { pause: clock.pause, ...times },
       settings: { ...common, REPLICA_NAME: 'other' },
       environment: {
         CLOUD_AUTHORITY_HOST: directory.authorityUrl,

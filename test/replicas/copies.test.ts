@@ -25,7 +25,8 @@ async function startWithOldCopies() {
   const [one, other] = replicas.servers
   if (one === undefined || other === undefined) throw new Error('a test needs two servers')
   return {
-    ...{ one, other },
+    one,
+    other,
     ageCopies: () => {
       time = 1000
     },

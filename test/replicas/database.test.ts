@@ -95,21 +95,26 @@ const setting = async (postgres: PostgresServer, statement: string) => {
 const gone = { error: 'storage is unavailable', retryAfter: '1' }
 const faults: Fault[] = [
   {
-    ...{ name: 'stopped', ...gone },
+    name: 'stopped',
+    ...gone,
     begin: async (postgres) => {
       await postgres.stop()
       return () => postgres.start()
     },
   },
   {
-    ...{ name: 'killed', ...gone },
+    name: 'killed',
+    ...gone,
     begin: async (postgres) => {
       await postgres.kill()
       return () => postgres.start()
     },
   },
   {
-    ...{ name: 'read-only', error: 'storage is read-only', retryAfter: '10', servesReads: true },
+    name: 'read-only',
+    error: 'storage is read-only',
+    retryAfter: '10',
+    servesReads: true,
     begin: async (postgres) => {
       await setting(postgres, 'ALTER SYSTEM SET default_transaction_read_only = on')
       // the open ones notice at their next transaction
@@ -124,19 +129,21 @@ const faults: Fault[] = [
     },
   },
   {
-    ...{ name: 'slower than the time limit of a statement', ...gone },
+    name: 'slower than the time limit of a statement',
+    ...gone,
     begin: (postgres) => locked(postgres, 'LOCK TABLE records IN ACCESS EXCLUSIVE MODE'),
   },
-  { ...{ name: 'out of connections', ...gone }, begin: takeConnections },
+  { name: 'out of connections', ...gone, begin: takeConnections },
   {
-    ...{ name: 'closed to the connection for changes', ...gone },
+    name: 'closed to the connection for changes',
+    ...gone,
     begin: async (postgres) => {
       await query(postgres.url(), `ALTER ROLE ${role} NOLOGIN`)
       await query(postgres.url(), `${cutAll} AND query LIKE 'SELECT v.version%'`)
       return () => query(postgres.url(), `ALTER ROLE ${role} LOGIN`)
     },
   },
-  { ...{ name: 'paused', ...gone }, begin: pause },
+  { name: 'paused', ...gone, begin: pause },
 ]
 
 describe('while the database is', () => {
@@ -149,11 +156,13 @@ describe('while the database is', () => {
       try {
         const isSeenBy = async ({ root, anonymous }: (typeof servers)[number]) => {
           const write = () => root.write('identity/entity', { name: entity, metadata: { at: name } })
-          await expect.poll(write).toMatchObject({
-            status: 503,
-            headers: { 'retry-after': retryAfter },
-            body: { errors: [expect.stringContaining(error)] },
-          })
+          await expect
+            .poll(write)
+            .toMatchObject({
+              status: 503,
+              headers: { 'retry-after': retryAfter },
+              body: { errors: [expect.stringContaining(error)] },
+            })
           const health = async () => [
             (await anonymous.read('/health/ready')).status,
             (await anonymous.read('sys/health')).status,

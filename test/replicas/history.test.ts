@@ -24,7 +24,9 @@ test.each([
     const urls = servers.map(({ url }) => url)
 
     const counts = await runHistory({
-      ...{ replicas: { urls, rootToken: 'root' }, seed, times: 1 },
+      replicas: { urls, rootToken: 'root' },
+      seed,
+      times: 1,
       copiesMs: 1000 / pace,
     })
 

@@ -5,8 +5,8 @@ import { expect, test } from 'vitest'
 import { type Held, Jobs } from '../../src/core/jobs.ts'
 import { ServiceError } from '../../src/errors.ts'
 import { untilAborted } from '../../src/lib/wait.ts'
-import { type Fence, fenced } from '../../src/storage/shared-storage.ts'
 import type { PostgresStorage } from '../../src/storage/postgres/postgres.ts'
+import { type Fence, fenced } from '../../src/storage/shared-storage.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { newDatabase, query } from '../support/postgres.ts'
@@ -41,7 +41,9 @@ async function twoStorages() {
   )
   if (one === undefined || other === undefined) throw new Error('not reached')
   return {
-    ...{ database, one, other },
+    database,
+    one,
+    other,
     [Symbol.asyncDispose]: async () => {
       await one[Symbol.asyncDispose]()
       await other[Symbol.asyncDispose]()

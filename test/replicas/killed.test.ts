@@ -12,7 +12,10 @@ test('what a killed server was creating in a cloud is undone, and the mount that
   await using directory = await startDirectory()
   await using folder = await temporaryFolder()
   const settings = (REPLICA_NAME: string) => ({
-    ...{ STORAGE: database.url, SEAL_KEY: sealKey, POSTGRES_POOL: '3', REPLICA_NAME },
+    STORAGE: database.url,
+    SEAL_KEY: sealKey,
+    POSTGRES_POOL: '3',
+    REPLICA_NAME,
     DEFAULT_MOUNTS: 'cloud=cloud,ending=cloud',
   })
   const environment = {
@@ -31,8 +34,10 @@ test('what a killed server was creating in a cloud is undone, and the mount that
   }
   for (const mount of ['cloud', 'ending']) {
     await there.write(`${mount}/config`, {
-      ...{ subscription_id: directory.subscriptionId, tenant_id: directory.tenantId },
-      ...{ client_id: directory.rootClientId, client_secret: directory.rootClientSecret },
+      subscription_id: directory.subscriptionId,
+      tenant_id: directory.tenantId,
+      client_id: directory.rootClientId,
+      client_secret: directory.rootClientSecret,
     })
     const written = await there.write(`${mount}/roles/ci`, { cloud_roles: JSON.stringify([role]) })
     expect(written.status).toBe(204)

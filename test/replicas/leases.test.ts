@@ -39,7 +39,11 @@ async function twoServers() {
   await holder.root.write('sys/mounts/engine', { type: 'practice' })
   const other = await start('other')
   return {
-    ...{ provider, database, clock, holder, other },
+    provider,
+    database,
+    clock,
+    holder,
+    other,
     issue: async (server: TestServer, role = 'ci') => {
       const { body } = await server.root.read(`engine/creds/${role}`)
       return { id: String(body.lease_id), credential: String(body.data?.['credential']) }

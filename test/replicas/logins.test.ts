@@ -47,7 +47,9 @@ test('a login that began at one server finishes at the other, and only one of se
     { user_claim: 'sub', allowed_redirect_uris: [redirectUri] },
   )
   const begun = await servers.one.anonymous.write('auth/oidc/oidc/auth_url', {
-    ...{ role: 'r', redirect_uri: redirectUri, client_nonce: 'mine' },
+    role: 'r',
+    redirect_uri: redirectUri,
+    client_nonce: 'mine',
   })
   const { url } = await new Browser().visit(String(begun.body.data?.['auth_url']), {
     login: 'ada',

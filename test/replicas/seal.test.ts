@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest'
 import { StartError } from '../../src/errors.ts'
 import { offer, textsOf } from '../support/ceremonies.ts'
 import { newDatabase, query } from '../support/postgres.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../support/start-server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const sealKey = '5e'.repeat(32)
 
@@ -23,7 +23,9 @@ async function start(
   const server = await startTestServer({
     dev: false,
     settings: {
-      ...{ STORAGE: database, REPLICA_NAME: `server-${number}`, POSTGRES_POOL: '4' },
+      STORAGE: database,
+      REPLICA_NAME: `server-${number}`,
+      POSTGRES_POOL: '4',
       ...('SEAL_KEY_FILE' in settings ? {} : { SEAL_KEY: sealKey }),
       ...settings,
     },

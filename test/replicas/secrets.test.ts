@@ -42,9 +42,7 @@ test('two servers give no version number twice, and lose no write and no merge',
       'PATCH',
       `${mount}/data/a`,
       { data: { [`n${number}`]: number } },
-      {
-        headers: { 'Content-Type': 'application/merge-patch+json' },
-      },
+      { headers: { 'Content-Type': 'application/merge-patch+json' } },
     ),
   )
 
@@ -215,7 +213,9 @@ test('an upgrade while both servers are written to loses nothing', async () => {
 test('an upgrade whose server is killed is completed by another one, and no entry is lost or doubled', async () => {
   await using folder = await temporaryFolder()
   const settings = {
-    ...{ STORAGE: servers.database, SEAL_KEY: sealKey, POSTGRES_POOL: '3' },
+    STORAGE: servers.database,
+    SEAL_KEY: sealKey,
+    POSTGRES_POOL: '3',
     REPLICA_NAME: 'killed',
   }
   const mount = await sharedMount(1)

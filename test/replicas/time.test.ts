@@ -85,7 +85,9 @@ async function aKeeper(database: string, replicaName: string, stepped = 0) {
   const clock = new MachineClock({ wall: () => begin + passed + set, steady: () => passed })
   let noticed = Promise.withResolvers<void>()
   const keeper = await TimeKeeper.start({
-    ...{ clock, view: core.view, settle: async () => {} },
+    clock,
+    view: core.view,
+    settle: async () => {},
     onStep: () => noticed.resolve(),
     onError: () => {},
   })

@@ -1,5 +1,5 @@
-import { createServer } from 'node:net'
 import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { Client } from '../support/client.ts'
 import { messagesOf } from '../support/log-lines.ts'

@@ -1,5 +1,5 @@
-import { copyFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
+import { copyFile } from 'node:fs/promises'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { StorageFaults } from '../../src/storage/faults.ts'
@@ -66,11 +66,7 @@ const calls: Call[] = [
     run: (root, round) => root.write('sys/policies/acl/one', { policy: `# ${round}\n${policy.policy}` }),
     see: (root) => root.read('sys/policies/acl/one'),
   },
-  {
-    name: 'a new token',
-    run: (root) => root.write('auth/token/create', { ttl: '1h' }),
-    see: accessors,
-  },
+  { name: 'a new token', run: (root) => root.write('auth/token/create', { ttl: '1h' }), see: accessors },
   {
     name: 'the renewal of a token',
     prepare: (root) => newToken(root),
@@ -136,7 +132,9 @@ const calls: Call[] = [
     name: 'a message',
     run: (root, round) =>
       root.write('sys/config/ui/custom-messages', {
-        ...{ title: `t${round}`, message: 'aGVsbG8=', authenticated: false },
+        title: `t${round}`,
+        message: 'aGVsbG8=',
+        authenticated: false,
         start_time: '2026-01-01T00:00:00Z',
       }),
     see: (root) => root.read('sys/internal/ui/unauthenticated-messages'),
@@ -175,11 +173,7 @@ describe('with a fault at each statement', () => {
   let copy: string
   let round = 0
 
-  const settingsOf = (path: string) => ({
-    STORAGE: `sqlite:${path}`,
-    SEAL_KEY: key,
-    BACKGROUND: 'off',
-  })
+  const settingsOf = (path: string) => ({ STORAGE: `sqlite:${path}`, SEAL_KEY: key, BACKGROUND: 'off' })
   beforeAll(async () => {
     const folder = opened.use(await temporaryFolder())
     file = folder.file('gatehouse.db')

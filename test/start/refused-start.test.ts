@@ -4,8 +4,8 @@ import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'no
 import { createServer } from 'node:net'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { endOf, logLines, messagesOf } from '../support/log-lines.ts'
 import { refusedStart, startInFolder } from '../support/folder-server.ts'
+import { endOf, logLines, messagesOf } from '../support/log-lines.ts'
 import { runServer, type ServerProcess, startProcess } from '../support/process.ts'
 import { stoppedServer } from '../support/stopped-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -71,10 +71,7 @@ test.each([
 test('a database that cannot be created ends the start with one line', async () => {
   await using folder = await temporaryFolder()
 
-  const refused = await refusedStart({
-    folder: folder.path,
-    settings: { STORAGE: 'sqlite:/proc/g.db' },
-  })
+  const refused = await refusedStart({ folder: folder.path, settings: { STORAGE: 'sqlite:/proc/g.db' } })
 
   expect(refused).toMatchObject({ code: 2, message: 'cannot open /proc/g.db: ENOENT' })
 })

@@ -13,8 +13,11 @@ test('what the process was given otherwise has precedence over the file, also wh
   writeFileSync(path, 'IN_FILE=2\nADDED="two words"\nIN_BOTH=changed\nOWN=changed')
 
   expect(file?.read()).toEqual({
-    ...{ IN_FILE: '2', REMOVED: undefined, ADDED: 'two words' },
-    ...{ IN_BOTH: 'process', OWN: 'process' },
+    IN_FILE: '2',
+    REMOVED: undefined,
+    ADDED: 'two words',
+    IN_BOTH: 'process',
+    OWN: 'process',
   })
 })
 

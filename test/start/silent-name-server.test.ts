@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { startProvider } from '../plugins/jwt-auth/provider.ts'
+import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { startProcess } from '../support/process.ts'
 import { fakeSystem, noFakedSystem } from '../support/system/faked-system.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'

@@ -1,19 +1,19 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, constants, existsSync, openSync, writeFileSync } from 'node:fs'
+import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { Socket } from 'node:net'
 import { join } from 'node:path'
-import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { connect as connectTls } from 'node:tls'
 import { afterAll, describe, expect, test } from 'vitest'
-import { Authority } from '../support/certificates.ts'
-import { noSimulatedDisk, simulateDisk } from '../support/disk/simulated-disk.ts'
 import { freePort } from '../../simulators/free-port.ts'
+import { programFile } from '../support/bundled.ts'
+import { Authority } from '../support/certificates.ts'
+import { Client } from '../support/client.ts'
+import { noSimulatedDisk, simulateDisk } from '../support/disk/simulated-disk.ts'
 import { startInFolder } from '../support/folder-server.ts'
 import { frame, head, kinds, preface } from '../support/http2-frames.ts'
 import { logLines } from '../support/log-lines.ts'
-import { Client } from '../support/client.ts'
-import { programFile } from '../support/bundled.ts'
 import { type ServerProcess, startProcess } from '../support/process.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -242,7 +242,9 @@ describe('a connection whose client only keeps it open does not delay a clean st
       folder: folder.path,
       args: ['--dev'],
       settings: {
-        ...{ STOP_TIMEOUT: '6s', HEADER_TIMEOUT: '60s', METRICS_LISTEN: `127.0.0.1:${metrics}` },
+        STOP_TIMEOUT: '6s',
+        HEADER_TIMEOUT: '60s',
+        METRICS_LISTEN: `127.0.0.1:${metrics}`,
         ...(tls && { TLS_CERT_FILE: folder.file('cert.pem'), TLS_KEY_FILE: folder.file('key.pem') }),
       },
     })

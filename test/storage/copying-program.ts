@@ -10,4 +10,4 @@ faults.arm(point, 'kill')
 const given = { product_version: '1.0.0', cluster_id: 'c', created_time: 'now', seal_type: 'static' }
 const note = { key: 'note', value: Buffer.from('{}') }
 if (what === 'backup') await backUp(backup, { source: path, given }, faults)
-else await restoreBackup({ ...{ backup, path, faults, force: true, stamp: 'killed' }, noteOf: () => note })
+else await restoreBackup({ backup, path, faults, force: true, stamp: 'killed', noteOf: () => note })

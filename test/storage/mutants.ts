@@ -22,43 +22,45 @@ const half = { sign: ' half of a write' }
 export const mutants: readonly Mutant[] = [
   {
     name: '`synchronous = OFF`',
-    ...{ file: writer, edits: [['synchronous = FULL', 'synchronous = OFF']] },
-    ...{ scenario: 'power cut', ...lost },
+    file: writer,
+    edits: [['synchronous = FULL', 'synchronous = OFF']],
+    scenario: 'power cut',
+    ...lost,
   },
   {
     name: '`synchronous = NORMAL`',
-    ...{ file: writer, edits: [['synchronous = FULL', 'synchronous = NORMAL']] },
-    ...{ scenario: 'power cut', ...lost },
+    file: writer,
+    edits: [['synchronous = FULL', 'synchronous = NORMAL']],
+    scenario: 'power cut',
+    ...lost,
   },
   {
     name: 'the recovery does nothing',
-    ...{ file: writer, edits: [['this.#recoveries.run()', '']] },
-    ...{ scenario: 'failed sync', ...back },
+    file: writer,
+    edits: [['this.#recoveries.run()', '']],
+    scenario: 'failed sync',
+    ...back,
   },
   {
     name: 'the recovery waits for the next write',
-    ...{ file: writer, edits: [['this.close()\n    this.tryClean()', 'this.close()']] },
-    ...{ scenario: 'failed sync', ...back },
+    file: writer,
+    edits: [['this.close()\n    this.tryClean()', 'this.close()']],
+    scenario: 'failed sync',
+    ...back,
   },
   {
     name: 'a failed commit is answered as a success',
-    ...{
-      file: groups,
-      edits: [
-        ['for (const step of decided) step.reject(cause)', 'for (const step of decided) step.settle()'],
-      ],
-    },
-    ...{ scenario: 'failed sync', ...lost },
+    file: groups,
+    edits: [['for (const step of decided) step.reject(cause)', 'for (const step of decided) step.settle()']],
+    scenario: 'failed sync',
+    ...lost,
   },
   {
     name: 'a write is answered before its commit',
-    ...{
-      file: groups,
-      edits: [
-        ['this.#engine.commit(', 'for (const step of decided) step.settle()\n    this.#engine.commit('],
-      ],
-    },
-    ...{ scenario: 'power cut at a sync', ...lost },
+    file: groups,
+    edits: [['this.#engine.commit(', 'for (const step of decided) step.settle()\n    this.#engine.commit(']],
+    scenario: 'power cut at a sync',
+    ...lost,
   },
   {
     name: 'each row is a transaction of its own',
@@ -67,12 +69,15 @@ export const mutants: readonly Mutant[] = [
       ['this.#begin.run()', ''],
       ['this.#commit.run()', ''],
     ],
-    ...{ scenario: 'power cut at a sync', ...half },
+    scenario: 'power cut at a sync',
+    ...half,
   },
   {
     name: 'a lost thread counts as a success',
-    ...{ file: 'src/storage/database-file.ts', edits: [['isLost && rows.every(', 'isLost || rows.every(']] },
-    ...{ scenario: 'lost thread', ...lost },
+    file: 'src/storage/database-file.ts',
+    edits: [['isLost && rows.every(', 'isLost || rows.every(']],
+    scenario: 'lost thread',
+    ...lost,
   },
 ]
 

@@ -4,8 +4,8 @@ import { PassThrough } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import type { PostgresServer } from '../../simulators/postgres-server.ts'
 import { makeCertificates } from '../../simulators/directory/certificates.ts'
+import type { PostgresServer } from '../../simulators/postgres-server.ts'
 import { parsePostgresUrl } from '../../src/lib/postgres-url.ts'
 import { type ConnectionSettings, openSession } from '../../src/storage/postgres/session.ts'
 import { strangerCertificate } from '../plugins/jwt-auth/certificates.ts'
@@ -61,9 +61,14 @@ async function settingsFor(
   const address = parsePostgresUrl(url)
   if (typeof address === 'string') throw new Error(address)
   return {
-    ...{ address, password: undefined, passwordFile: undefined, ...secret },
+    address,
+    password: undefined,
+    passwordFile: undefined,
+    ...secret,
     caFile: caFile === undefined ? undefined : (await world()).folder.file(caFile),
-    ...{ statementTimeoutMs: 2_000, prepares: true, applicationName: 'test' },
+    statementTimeoutMs: 2_000,
+    prepares: true,
+    applicationName: 'test',
   }
 }
 
@@ -181,11 +186,13 @@ test('a server waits for the right password, follows a change of it, and shows n
       server.root.write('sys/policies/acl/mine', { policy: 'path "x" { capabilities = ["read"] }' })
     await setPassword(postgres, laterPassword)
     await query(postgres.url(), cut)
-    await expect.poll(write).toMatchObject({
-      status: 503,
-      headers: { 'retry-after': '1' },
-      body: { errors: ['storage is unavailable'] },
-    })
+    await expect
+      .poll(write)
+      .toMatchObject({
+        status: 503,
+        headers: { 'retry-after': '1' },
+        body: { errors: ['storage is unavailable'] },
+      })
     shown.push(JSON.stringify((await server.anonymous.read('/health/ready')).body))
     const isRefusedAgain = () => log.split('"storage_back"')[1]?.includes('password authentication failed')
     await expect.poll(isRefusedAgain).toBe(true)

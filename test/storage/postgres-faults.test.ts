@@ -1,5 +1,5 @@
-import { Client } from 'pg'
 import { setTimeout as pause } from 'node:timers/promises'
+import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
 import type { PostgresStorage } from '../../src/storage/postgres/postgres.ts'
 import { noEvents } from '../../src/storage/storage-events.ts'
@@ -230,7 +230,10 @@ describe.concurrent('a conflict with another server', () => {
     await storage.putIfAbsent('a', bytes('a'))
     await using proxy = await startCuttingProxy(Number(new URL(url).port))
     await using paused = await openPostgresAt(url.replace(/:\d+\//, `:${proxy.port}/`), {
-      ...{ replicaName: 'paused', pollMs: never, notifies: false, ...oneConnection },
+      replicaName: 'paused',
+      pollMs: never,
+      notifies: false,
+      ...oneConnection,
     })
     await paused.update('z', () => bytes('z'))
     // it locks the row, and never hears of it

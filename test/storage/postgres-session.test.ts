@@ -11,8 +11,13 @@ function settingsOf(url: string, statementTimeoutMs = 30_000): ConnectionSetting
   const address = parsePostgresUrl(url)
   if (typeof address === 'string') throw new Error(address)
   return {
-    ...{ address, password: undefined, passwordFile: undefined, caFile: undefined },
-    ...{ statementTimeoutMs, prepares: true, applicationName: 'test' },
+    address,
+    password: undefined,
+    passwordFile: undefined,
+    caFile: undefined,
+    statementTimeoutMs,
+    prepares: true,
+    applicationName: 'test',
   }
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { PostgresStorage } from '../../src/storage/postgres/postgres.ts'
-import { noEvents } from '../../src/storage/storage-events.ts'
 import { fenced } from '../../src/storage/shared-storage.ts'
 import type { Storage } from '../../src/storage/storage.ts'
+import { noEvents } from '../../src/storage/storage-events.ts'
 import { emptyDatabase, newDatabase, query } from '../support/postgres.ts'
 import { openPostgresAt } from '../support/postgres-storage.ts'
 
@@ -30,7 +30,9 @@ async function openTwo(): Promise<Shared> {
   const one = opened.use(await openPostgresAt(url, { replicaName: 'one' }))
   const two = opened.use(
     await openPostgresAt(url, {
-      ...{ replicaName: 'two', notifies: false, pollMs: never },
+      replicaName: 'two',
+      notifies: false,
+      pollMs: never,
       steady: () => clock.now,
     }),
   )
@@ -187,7 +189,10 @@ describe('copies', () => {
     const writesFail = (reason: string | undefined) => void failures.push(reason)
     const url = await newDatabase()
     await using storage = await openPostgresAt(url, {
-      ...{ notifies: false, pollMs: never, listenerMs: 50, events: { ...noEvents, writesFail } },
+      notifies: false,
+      pollMs: never,
+      listenerMs: 50,
+      events: { ...noEvents, writesFail },
     })
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const heard: unknown[] = []

@@ -31,8 +31,12 @@ const cloudPause = async (milliseconds: number, signal?: AbortSignal) => {
 }
 const byId = Number(patienceMs)
 const hastyRotation = {
-  ...{ lookMs: 200, checkAgainMs: 300, rotateAgainMs: 1_000 },
-  ...{ leastAgeMs: 500, givenUpMs: 10_000, overlapMs: 2_000 },
+  lookMs: 200,
+  checkAgainMs: 300,
+  rotateAgainMs: 1_000,
+  leastAgeMs: 500,
+  givenUpMs: 10_000,
+  overlapMs: 2_000,
 }
 const cloudTimes = {
   pause: cloudPause,

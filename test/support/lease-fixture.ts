@@ -1,25 +1,19 @@
+import { Jobs } from '../../src/core/jobs.ts'
 import type { Lease } from '../../src/core/leases/lease.ts'
 import type { LeaseBackend } from '../../src/core/leases/lease-backend.ts'
 import { irrevocablePrefix, leasePrefix } from '../../src/core/leases/lease-keys.ts'
-import { Jobs } from '../../src/core/jobs.ts'
 import { LeaseStore } from '../../src/core/leases/lease-store.ts'
 import type { Mount } from '../../src/core/mounts/mount.ts'
 import type { Token } from '../../src/core/tokens/token.ts'
 import { TokenRevoker } from '../../src/core/tokens/token-revoker.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import { startCredentialProvider } from './credential-provider.ts'
-import { quietLog } from './start-server.ts'
 import { type PracticeRole, practiceBackend } from './practice-type.ts'
+import { quietLog } from './start-server.ts'
 import { aMount, defaultTtl, openTokenFixture } from './token-fixture.ts'
 
 const practiceMount = (name: string): Mount =>
-  aMount({
-    table: 'secret',
-    path: `${name}/`,
-    accessor: `${name}_1`,
-    type: 'practice',
-    plugin: 'practice',
-  })
+  aMount({ table: 'secret', path: `${name}/`, accessor: `${name}_1`, type: 'practice', plugin: 'practice' })
 
 export type LeaseFixtureOptions = { callLimitMs?: number; sweepRetryMs?: number }
 

@@ -59,7 +59,9 @@ export const reachedAnew = (url: string, server: Server): TestServer => reachedW
 function reachedWith(url: string, server: Server, agent: Agent | false): TestServer {
   const anonymous = new Client(url, undefined, agent)
   return {
-    ...{ url, server, anonymous },
+    url,
+    server,
+    anonymous,
     root: anonymous.with('root'),
     as: (token) => anonymous.with(token),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),

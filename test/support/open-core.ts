@@ -38,12 +38,21 @@ export async function openTestCore({
   const core = opened.use(
     await openCore(
       {
-        ...{ sealKey: randomBytes(32), systemTtl: { defaultTtl: 3600, maxTtl: 3600 }, apiAddr: '' },
-        ...{ defaultMounts: [], devRootToken: 'root', background: false },
+        sealKey: randomBytes(32),
+        systemTtl: { defaultTtl: 3600, maxTtl: 3600 },
+        apiAddr: '',
+        defaultMounts: [],
+        devRootToken: 'root',
+        background: false,
         ...settings,
       },
       {
-        ...{ storage, staging, clock, mountTypes, random: systemRandom, log },
+        storage,
+        staging,
+        clock,
+        mountTypes,
+        random: systemRandom,
+        log,
         rootToken: { keep: () => {}, tell: () => {} },
         outbound: new OutboundClient({ deny: [] }),
         ...(jobTimes && { jobTimes }),

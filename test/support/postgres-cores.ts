@@ -16,10 +16,7 @@ const systemTtl = { defaultTtl: 3600, maxTtl: 3600 }
 const never = 2 ** 31 - 1
 
 /** A lease engine without an upstream. */
-const leases: LeaseBackend = {
-  renew: async () => ({ ttl: 600, maxTtl: 3600 }),
-  revoke: async () => {},
-}
+const leases: LeaseBackend = { renew: async () => ({ ttl: 600, maxTtl: 3600 }), revoke: async () => {} }
 
 export type SharedCore = Awaited<ReturnType<typeof openOne>>
 
@@ -53,7 +50,10 @@ async function openOne(url: string, replicaName: string, sealKey: Buffer, clock:
       }),
     create: (input: Partial<typeof nothingAsked>, caller: Token) =>
       createToken(parts, {
-        ...{ mount: mount('auth/token/'), caller, sudo: true, form: 'create' },
+        mount: mount('auth/token/'),
+        caller,
+        sudo: true,
+        form: 'create',
         input: { ...nothingAsked, ...input },
       }),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
@@ -75,7 +75,9 @@ export async function openPostgresCores() {
   const other = opened.use(await openOne(url, 'other', sealKey, clock))
   const held = opened.move()
   return {
-    ...{ one, other, clock },
+    one,
+    other,
+    clock,
     /** Raised by each write that other servers must hear of. */
     version: async () => (await query(url, 'SELECT version FROM cache_version'))[0]?.version,
     [Symbol.asyncDispose]: () => held.disposeAsync(),

@@ -17,8 +17,11 @@ export type PostgresOfTheRun = { readonly installation: string; readonly port: n
 
 /** Many pools at once. No database is used for long enough to need its dead rows removed. */
 const settings = {
-  ...{ max_connections: 400, shared_buffers: '64MB', max_wal_size: '256MB' },
-  ...{ autovacuum: 'off', io_method: 'sync' },
+  max_connections: 400,
+  shared_buffers: '64MB',
+  max_wal_size: '256MB',
+  autovacuum: 'off',
+  io_method: 'sync',
 }
 
 type Running = { readonly installation: PostgresInstallation; readonly server: PostgresServer }

@@ -20,11 +20,11 @@ export function openPostgresAt(
   const address = parsePostgresUrl(url)
   if (typeof address === 'string') throw new Error(address)
   return openPostgres({
-    connection: {
-      ...{ address, prepares, statementTimeoutMs },
-      ...{ password: undefined, passwordFile, caFile },
-    },
-    ...{ pool: 5, notifies: true, pollMs: 250, replicaName: 'one' },
+    connection: { address, prepares, statementTimeoutMs, password: undefined, passwordFile, caFile },
+    pool: 5,
+    notifies: true,
+    pollMs: 250,
+    replicaName: 'one',
     ...options,
   })
 }

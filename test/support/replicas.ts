@@ -1,5 +1,5 @@
-import { emptyDatabase } from './postgres.ts'
 import { reachedAnew, startOneServer, type TestServer, type TestServerOptions } from './one-server.ts'
+import { emptyDatabase } from './postgres.ts'
 import { TcpProxy } from './tcp-proxy.ts'
 
 /** Servers need the same one. */
@@ -14,10 +14,7 @@ type ReplicasOptions = Omit<TestServerOptions, 'settings'> & {
   of?(replica: number): Partial<TestServerOptions>
 }
 
-type Replicas = AsyncDisposable & {
-  readonly database: string
-  readonly servers: readonly TestServer[]
-}
+type Replicas = AsyncDisposable & { readonly database: string; readonly servers: readonly TestServer[] }
 
 /** Development servers in this process that share one database. */
 export async function startReplicas({

@@ -8,10 +8,7 @@ const mount = (folder: string, size: string) =>
 
 const unmount = (folder: string) => void spawnSync('umount', ['--lazy', folder])
 
-export type SmallDisk = Disposable & {
-  readonly path: string
-  setReadOnly(isReadOnly: boolean): void
-}
+export type SmallDisk = Disposable & { readonly path: string; setReadOnly(isReadOnly: boolean): void }
 
 /** A file system of its own, in memory; undefined where mounting is not allowed. Unmounted when disposed. */
 export function mountSmallDisk(size: string): SmallDisk | undefined {

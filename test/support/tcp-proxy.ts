@@ -2,10 +2,7 @@ import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
 /** One connection through a proxy. */
-export type ProxiedConnection = {
-  readonly client: Socket
-  readonly server: Socket
-}
+export type ProxiedConnection = { readonly client: Socket; readonly server: Socket }
 
 export type TcpProxyParts = {
   /** The port of 127.0.0.1 that a new connection leads to. */
@@ -35,8 +32,11 @@ export class TcpProxy implements AsyncDisposable {
     const listener = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
       // servers see the address that the client has chosen
       const server = connect({
-        ...{ port: target(), host: '127.0.0.1', localAddress: client.remoteAddress },
-        ...{ allowHalfOpen: true, noDelay: true },
+        port: target(),
+        host: '127.0.0.1',
+        localAddress: client.remoteAddress,
+        allowHalfOpen: true,
+        noDelay: true,
       })
       const connection = { client, server }
       connections.add(connection)

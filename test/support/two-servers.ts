@@ -13,7 +13,9 @@ export async function startTwoServers(options: TestServerOptions = {}): Promise<
   const [one, other] = replicas.servers
   if (one === undefined || other === undefined) throw new Error('there are not two servers')
   return {
-    ...{ database: replicas.database, one, other },
+    database: replicas.database,
+    one,
+    other,
     [Symbol.asyncDispose]: () => replicas[Symbol.asyncDispose](),
   }
 }

@@ -17,7 +17,8 @@ export async function typedDocument(): Promise<object> {
   const { openapi, info, paths, components } = body as unknown as Document
   const kept = Object.entries(paths).map(([path, item]) => [path, methodsOf(item)] as const)
   return {
-    ...{ openapi, info: { title: String(info['title']), version: '' } },
+    openapi,
+    info: { title: String(info['title']), version: '' },
     paths: Object.fromEntries(kept),
     components: withoutTexts({ schemas: components['schemas'] }),
   }

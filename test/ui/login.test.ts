@@ -90,7 +90,9 @@ test('a machine’s role id and secret id, and a pasted JWT, log in as well', as
   await server.root.write('sys/auth/ci', { type: 'jwt' })
   await server.root.write('auth/ci/config', { oidc_discovery_url: issuer.url })
   await server.root.write('auth/ci/role/deploy', {
-    ...{ role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gatehouse' },
+    role_type: 'jwt',
+    user_claim: 'sub',
+    bound_audiences: 'gatehouse',
   })
   const jwt = await issuer.signPipeline('github', { aud: 'gatehouse', sub: 'build-7' })
   const logins = [

@@ -81,16 +81,23 @@ test('a login through a provider stays in the tab, and keeps namespace and desti
 test('a provider that posts a form instead leads back to the same tab', async () => {
   const posted = `${server.url}/v1/auth/posting/oidc/callback`
   const native = {
-    ...{ application_type: 'native', scope: 'openid', redirect_uris: [posted] },
-    ...{ response_types: ['id_token'], grant_types: ['implicit'] },
+    application_type: 'native',
+    scope: 'openid',
+    redirect_uris: [posted],
+    response_types: ['id_token'],
+    grant_types: ['implicit'],
   }
   await using posting = await startOpenIdProvider({
     clients: [{ client_id: 'gatehouse', client_secret: 'hush', ...native }],
   })
   await server.root.write('sys/auth/posting', { type: 'oidc' })
   await server.root.write('auth/posting/config', {
-    ...{ oidc_discovery_url: posting.url, oidc_client_id: 'gatehouse', oidc_client_secret: 'hush' },
-    ...{ default_role: 'people', oidc_response_mode: 'form_post', oidc_response_types: ['id_token'] },
+    oidc_discovery_url: posting.url,
+    oidc_client_id: 'gatehouse',
+    oidc_client_secret: 'hush',
+    default_role: 'people',
+    oidc_response_mode: 'form_post',
+    oidc_response_types: ['id_token'],
   })
   await server.root.write('auth/posting/role/people', {
     user_claim: 'sub',

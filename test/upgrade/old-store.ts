@@ -24,12 +24,24 @@ const factFields = z.looseObject({
   sealKey: z.string(),
   /** PKCS #8, base64: signs JWTs for the role `ci`. */
   signingKey: z.string(),
-  ...{ root: z.string(), login: z.string(), entity: z.string(), parent: z.string(), maker: z.string() },
-  ...{ child: z.string(), counted: z.string(), periodic: z.string(), revoked: z.string() },
+  root: z.string(),
+  login: z.string(),
+  entity: z.string(),
+  parent: z.string(),
+  maker: z.string(),
+  child: z.string(),
+  counted: z.string(),
+  periodic: z.string(),
+  revoked: z.string(),
 })
 const laterFields = factFields.extend({
-  ...{ group: z.string(), inner: z.string(), batch: z.string(), wrapping: z.string(), lease: z.string() },
-  ...{ cluster: z.string(), subscription: z.string() },
+  group: z.string(),
+  inner: z.string(),
+  batch: z.string(),
+  wrapping: z.string(),
+  lease: z.string(),
+  cluster: z.string(),
+  subscription: z.string(),
 })
 export type Facts = z.output<typeof factFields>
 export type LaterFacts = z.output<typeof laterFields>
@@ -78,14 +90,19 @@ export async function upgraded(version: OldVersion) {
   }
   const start = async () =>
     startServer(readConfig(settings, { dev: false, warn: () => {} }), {
-      ...{ log, clock },
+      log,
+      clock,
       rootToken: { keep: () => {}, tell: () => {} },
     })
   let server = await start()
   opened.defer(() => server[Symbol.asyncDispose]())
   const held = opened.move()
   return {
-    ...{ facts, folder: path, lines, clock, database },
+    facts,
+    folder: path,
+    lines,
+    clock,
+    database,
     as: (token: string) => new Client(server.url, token),
     anonymous: () => new Client(server.url),
     /** A JWT of the issuer that the role `ci` knows. */

@@ -30,7 +30,8 @@ export async function unpackOlderCode(): Promise<Awaited<ReturnType<typeof tempo
 export async function startCodeIn(code: string, settings: Record<string, string>) {
   const folder = await mkdtemp(join(code, 'server-'))
   const child = new StartedProcess(relative(project, join(code, 'src/main.ts')), {
-    ...{ folder, settings },
+    folder,
+    settings,
     // nothing in the cache of this project's code could be used again
     environment: { NODE_COMPILE_CACHE: join(code, 'compiled') },
   })

@@ -1,8 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { openBarrier } from '../../src/core/barrier/barrier.ts'
-import { parsePostgresUrl } from '../../src/lib/postgres-url.ts'
 import { systemClock } from '../../src/lib/clock.ts'
+import { parsePostgresUrl } from '../../src/lib/postgres-url.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import { openPostgres } from '../../src/storage/postgres/postgres.ts'
 import { newDatabase, query } from '../support/postgres.ts'
@@ -17,7 +17,10 @@ const sealKey = '5e'.repeat(32)
 const policy = { policy: 'path "a" { capabilities = ["read"] }' }
 
 const settingsOf = (database: string, name: string) => ({
-  ...{ STORAGE: database, SEAL_KEY: sealKey, REPLICA_NAME: name, POSTGRES_POOL: '3' },
+  STORAGE: database,
+  SEAL_KEY: sealKey,
+  REPLICA_NAME: name,
+  POSTGRES_POOL: '3',
 })
 
 /** A server of this version, in the test's process. */
@@ -30,13 +33,23 @@ async function addFields(database: string, prefix: string): Promise<string[]> {
   if (typeof address === 'string') throw new Error(address)
   await using storage = await openPostgres({
     connection: {
-      ...{ address, password: undefined, passwordFile: undefined, caFile: undefined },
-      ...{ statementTimeoutMs: 5_000, prepares: true },
+      address,
+      password: undefined,
+      passwordFile: undefined,
+      caFile: undefined,
+      statementTimeoutMs: 5_000,
+      prepares: true,
     },
-    ...{ pool: 2, notifies: true, pollMs: 250, replicaName: 'later' },
+    pool: 2,
+    notifies: true,
+    pollMs: 250,
+    replicaName: 'later',
   })
   const barrier = await openBarrier({
-    ...{ storage, clock: systemClock, random: systemRandom, log: { error: () => {} } },
+    storage,
+    clock: systemClock,
+    random: systemRandom,
+    log: { error: () => {} },
     sealKey: Buffer.from(sealKey, 'hex'),
   })
   const view = barrier.view('', { numbers: 'plain' })

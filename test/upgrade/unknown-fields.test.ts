@@ -10,7 +10,10 @@ import { laterFactsOf, upgraded } from './old-store.ts'
 async function withRecords<T>(path: string, sealKey: string, work: (view: View) => Promise<T>): Promise<T> {
   await using storage = await openSqlite({ path })
   const barrier = await openBarrier({
-    ...{ storage, clock: systemClock, random: systemRandom, log: { error: () => {} } },
+    storage,
+    clock: systemClock,
+    random: systemRandom,
+    log: { error: () => {} },
     sealKey: Buffer.from(sealKey, 'hex'),
   })
   try {

@@ -39,10 +39,9 @@ describe.each(['first', '0.2.0'] as const)('on the store of version %s', (versio
     await using store = await upgraded(version)
 
     const login = await store.anonymous().write('auth/jwt/login', { role: 'ci', jwt: store.jwt() })
-    const refused = await store.anonymous().write('auth/jwt/login', {
-      role: 'ci',
-      jwt: store.jwt({ ref: 'other' }),
-    })
+    const refused = await store
+      .anonymous()
+      .write('auth/jwt/login', { role: 'ci', jwt: store.jwt({ ref: 'other' }) })
 
     expect(login.status).toBe(200)
     expect(login.body.auth).toMatchObject({ entity_id: store.facts.entity, policies: ['default', 'team'] })
@@ -96,9 +95,9 @@ describe('on the store of version 0.2.0', () => {
     const group = await root.read('identity/group/name/Builders')
     const self = await store.as(facts.login).read('auth/token/lookup-self')
     const messages = await store.as(facts.login).read('sys/internal/ui/authenticated-messages')
-    const inner = await store.as(facts.inner).read('auth/token/lookup-self', {
-      headers: { 'X-Vault-Namespace': 'team' },
-    })
+    const inner = await store
+      .as(facts.inner)
+      .read('auth/token/lookup-self', { headers: { 'X-Vault-Namespace': 'team' } })
     const tokenRole = await root.read('auth/token/roles/deploy')
     const key = await root.read('identity/oidc/key/signing')
     const cors = await root.read('sys/config/cors')

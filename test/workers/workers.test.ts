@@ -23,7 +23,11 @@ let rootToken: string
 
 /** Settings of two workers, which are the replicas `gate-1` and `gate-2` unless another name is given. */
 const settingsOf = (settings: Record<string, string> = {}) => ({
-  ...{ STORAGE: database, SEAL_KEY: sealKey, WORKERS: '2', REPLICA_NAME: 'gate', METRICS: 'open' },
+  STORAGE: database,
+  SEAL_KEY: sealKey,
+  WORKERS: '2',
+  REPLICA_NAME: 'gate',
+  METRICS: 'open',
   ...settings,
 })
 

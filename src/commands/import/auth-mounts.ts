@@ -63,7 +63,8 @@ async function importLockout(
   if (theirs === undefined || !lockable.has(entry.type)) return
   const tune = `sys/auth/${path}tune`
   await importOne(scope, {
-    ...{ kind: 'auth_config', path: tune },
+    kind: 'auth_config',
+    path: tune,
     exists: async () => {
       const ours = same && lockoutOf(same)
       return ours === undefined ? false : likeness(theirs, ours)
@@ -109,7 +110,9 @@ async function importJwt(scope: Scope, at: string): Promise<void> {
         throw new RefusedRequest(0, 'a server never shows its oidc_client_secret: write it to the target')
     }
     await importOne(scope, {
-      ...{ kind: 'auth_config', path, check },
+      kind: 'auth_config',
+      path,
+      check,
       exists: async () => {
         const ours = (await to.read(path)) ?? {}
         return isConfigured(ours) ? likeness(config, ours) : false
@@ -160,7 +163,9 @@ async function importRoles(scope: Scope, at: string, roles: RoleKind): Promise<v
     }
     const put = async (more: Body = {}) => (await to.write(path, { ...(await check()), ...more })).warnings
     await importOne(scope, {
-      ...{ kind, path, check },
+      kind,
+      path,
+      check,
       exists: async () => {
         const ours = await roleOn(to)
         theirs = await roleOn(from)

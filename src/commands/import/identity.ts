@@ -81,7 +81,8 @@ class EntityImport {
     const fields = { metadata: metadata ?? {}, policies: policies ?? [], disabled }
     let id = same?.id
     const succeeded = await importOne(this.#scope, {
-      ...{ kind: 'entity', path },
+      kind: 'entity',
+      path,
       exists: async () => {
         if (same === undefined) return false
         return isSamePerson ? likeness(fields, same) : true
@@ -205,7 +206,8 @@ class GroupImport {
         return noteOf(missing === 0 ? warnings : [...warnings, `${missing} members are not on the target`])
       }
       const succeeded = await importOne(this.#scope, {
-        ...{ kind: 'group', path },
+        kind: 'group',
+        path,
         exists: async () => ours !== undefined && likeness(this.#requestOf(group, ours).body, ours),
         write: () => put('identity/group'),
         update: () => put(`identity/group/id/${id}`, ours),

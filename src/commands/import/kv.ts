@@ -84,7 +84,8 @@ const isFolder = (name: string) => name.endsWith('/') && isName(name.slice(0, -1
 
 const importSecret = (scope: Scope, path: string) =>
   importOne(scope, {
-    ...{ kind: 'secret', path },
+    kind: 'secret',
+    path,
     exists: async () => {
       const [theirs, ours] = await Promise.all([scope.from.read(path), scope.to.read(path)])
       if (ours === undefined) return false
@@ -113,7 +114,8 @@ async function importConfig(scope: Scope, mount: string, failedKeys: number): Pr
   const settings = settingsOf(await scope.from.read(path))
   if (Object.keys(settings).length === 0) return
   await importOne(scope, {
-    ...{ kind: 'kv_config', path },
+    kind: 'kv_config',
+    path,
     exists: async () => {
       const ours = settingsOf(await scope.to.read(path))
       return Object.keys(ours).length === 0 ? false : likeness(settings, { ...noSettings, ...ours })

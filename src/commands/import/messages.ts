@@ -23,7 +23,8 @@ export async function importMessages(scope: Scope): Promise<void> {
   const ours = new Set([...(await messagesOf(scope.to)).values()].map(identityOf))
   for (const [id, message] of theirs)
     await importOne(scope, {
-      ...{ kind: 'message', path: `${root}/${id}` },
+      kind: 'message',
+      path: `${root}/${id}`,
       exists: async () => ours.has(identityOf(message)),
       write: async () => {
         const given = Object.entries(message).filter(([, value]) => value !== null && value !== undefined)

@@ -60,7 +60,8 @@ export type ImportedMount = {
 /** Imports a mount with its settings. Resolves with whether the target has it now, or would have it. */
 export const importMount = (scope: Scope, { kind, path, settings, theirs, ours }: ImportedMount) =>
   importOne(scope, {
-    ...{ kind, path },
+    kind,
+    path,
     exists: async () =>
       ours === undefined
         ? false

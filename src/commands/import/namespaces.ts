@@ -32,7 +32,8 @@ export async function importNamespace(scope: Scope, name: string): Promise<boole
   const path = pathOf(name)
   const before = report.counts.failed
   await importOne(scope, {
-    ...{ kind, path },
+    kind,
+    path,
     exists: async () => {
       const [theirs, ours] = await Promise.all([from.read(path), to.read(path)])
       return ours === undefined ? false : likeness(shape.safeParse(theirs).data ?? {}, ours)

@@ -26,7 +26,8 @@ const all: readonly Left[] = [
   { kind: 'audit_devices', instead: byHand, isGlobal: true, found: auditDevices },
   { kind: 'ui_headers', instead: byHand, isGlobal: true, found: below('sys/config/ui', 'headers') },
   {
-    ...{ kind: 'identity_tokens', instead: `${byHand}; keys are new` },
+    kind: 'identity_tokens',
+    instead: `${byHand}; keys are new`,
     found: below('identity/oidc', 'key', 'role', 'client', 'scope', 'assignment', 'provider'),
   },
   { kind: 'tokens', instead: 'clients log in again, or get a new token' },

@@ -50,7 +50,8 @@ async function importPolicy(
   const { expiration, cas_required } = theirs
   let ours: z.infer<typeof policyShape> | undefined
   await importOne(scope, {
-    ...{ kind, path },
+    kind,
+    path,
     exists: async () => {
       ours = policyShape.safeParse(await to.read(path)).data
       // each namespace has it from its beginning

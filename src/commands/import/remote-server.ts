@@ -46,10 +46,7 @@ export type Answer = { readonly data: Body; readonly warnings: readonly string[]
 export const bodyShape = z.custom<Body>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
 )
-const envelope = z.object({
-  data: bodyShape.nullish(),
-  warnings: z.array(z.string()).nullish(),
-})
+const envelope = z.object({ data: bodyShape.nullish(), warnings: z.array(z.string()).nullish() })
 const listed = z.object({ keys: z.array(z.string()) })
 const errorBody = z.object({ errors: z.array(z.string()) })
 

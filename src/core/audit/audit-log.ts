@@ -95,7 +95,9 @@ export class AuditLog implements AsyncDisposable {
     const { view, shared, onUnreadable } = parts
     this.#parts = parts
     this.#followed = new FollowedRecords({
-      ...{ view, prefix: devices, onFailure: onUnreadable },
+      view,
+      prefix: devices,
+      onFailure: onUnreadable,
       known: () => this.#enabled.map(({ description }) => devices + description.path),
       apply: (records, gone) => this.#follow(records, gone),
     })
@@ -317,12 +319,22 @@ export class AuditLog implements AsyncDisposable {
   #testEntry(): Entries {
     return new Entries(
       {
-        ...{ id: this.#parts.random.uuid(), operation: 'update', path: 'sys/audit/test', data: {} },
-        ...{ namespace: { id: 'root', path: '' }, mount: undefined, alwaysHashed: false },
+        id: this.#parts.random.uuid(),
+        operation: 'update',
+        path: 'sys/audit/test',
+        data: {},
+        namespace: { id: 'root', path: '' },
+        mount: undefined,
+        alwaysHashed: false,
         secrets: noSecrets,
-        ...{ remoteAddress: '', remotePort: undefined, wrapTtl: 0, headers: [] },
+        remoteAddress: '',
+        remotePort: undefined,
+        wrapTtl: 0,
+        headers: [],
         clientCertificateSerialNumber: undefined,
-        ...{ tokenId: '', caller: undefined, verdict: undefined },
+        tokenId: '',
+        caller: undefined,
+        verdict: undefined,
       },
       this.#parts,
     )

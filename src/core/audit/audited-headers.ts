@@ -36,7 +36,10 @@ export class AuditedHeaders {
   private constructor({ view, onUnreadable }: HeaderParts) {
     this.#view = view
     this.#followed = new FollowedRecords({
-      ...{ view, prefix: key, known: () => [key], onFailure: onUnreadable },
+      view,
+      prefix: key,
+      known: () => [key],
+      onFailure: onUnreadable,
       apply: ([record]) => {
         this.#headers = headersOf(record?.value)
       },

@@ -47,11 +47,7 @@ export type CheckOptions = {
 }
 
 const specialRecord = z.discriminatedUnion('type', [
-  z.object({
-    type: z.literal('chain'),
-    event: z.string(),
-    torn_bytes: z.number().optional(),
-  }),
+  z.object({ type: z.literal('chain'), event: z.string(), torn_bytes: z.number().optional() }),
   z.object({
     type: z.literal('checkpoint'),
     time: z.string(),
@@ -242,14 +238,7 @@ export class ChainCheck {
 
 const nameOf = ({ id, seq, hash }: ChainHead): string => `${id}:${seq}:${hash}`
 
-const noCounts = (): ChainCounts => ({
-  lines: 0,
-  firstSeq: 0,
-  lastSeq: 0,
-  checkpoints: 0,
-  torn: 0,
-  gaps: 0,
-})
+const noCounts = (): ChainCounts => ({ lines: 0, firstSeq: 0, lastSeq: 0, checkpoints: 0, torn: 0, gaps: 0 })
 
 /** A record about the chain; undefined for an audit entry. */
 function specialOf(line: Buffer): SpecialRecord | undefined {

@@ -51,7 +51,10 @@ export class AuditChainKeys {
     this.#heads = view.view('', { isUncopied: true })
     this.#clock = clock
     this.#followed = new FollowedRecords({
-      ...{ view, prefix: keysKey, known: () => [keysKey], onFailure: onUnreadable },
+      view,
+      prefix: keysKey,
+      known: () => [keysKey],
+      onFailure: onUnreadable,
       apply: (records) => {
         try {
           for (const { value } of records) this.#use(value)

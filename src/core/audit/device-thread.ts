@@ -65,6 +65,8 @@ export class DeviceThread {
 }
 
 const lost = (message: string): WorkerReply => ({
-  ...{ written: 0, checkpoint: undefined, head: undefined },
+  written: 0,
+  checkpoint: undefined,
+  head: undefined,
   failure: { code: threadLost, message },
 })

@@ -259,7 +259,11 @@ class ThreadDevice implements AuditDevice {
     this.#startDeadline(Math.max(deadlineMs / 2, deadlineMs - elapsedMs))
     const isSynced = checkpoint !== undefined || end !== undefined
     const reply = await this.#thread.ask({
-      ...{ time, isCheck, checkpoint, isSynced, end },
+      time,
+      isCheck,
+      checkpoint,
+      isSynced,
+      end,
       records: records.join('\n'),
     })
     clearTimeout(this.#deadline)

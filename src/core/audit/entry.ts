@@ -10,10 +10,10 @@ import { joined } from '../tokens/policy-names.ts'
 import type { WrapInfo } from '../wrapping/wrapper.ts'
 import {
   type FieldNames,
-  hiddenCopy,
-  hidingBut,
   type Hashing,
   type Hiding,
+  hiddenCopy,
+  hidingBut,
   type Secrets,
   withSecretTexts,
 } from './hashing.ts'
@@ -44,11 +44,7 @@ export type AuditedRequest = {
   readonly verdict: Verdict | undefined
 }
 
-type AuditedHeader = {
-  readonly name: string
-  readonly values: readonly string[]
-  readonly hmac: boolean
-}
+type AuditedHeader = { readonly name: string; readonly values: readonly string[]; readonly hmac: boolean }
 
 /** `granting`: the policies that allow the request, with the path of their namespace. */
 export type Verdict = {

@@ -11,12 +11,12 @@ import {
   realpathSync,
   type Stats,
 } from 'node:fs'
-import { promisify } from 'node:util'
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { makePrivateFolder, systemCode } from '../../lib/private-file.ts'
+import type { AuditFaults } from './audit-faults.ts'
 import { type ChainHead, linkOf, maxMemberBytes } from './chain.ts'
 import { FdWriter } from './fd-writer.ts'
-import type { AuditFaults } from './audit-faults.ts'
 import type { Sink, SinkEnd, SinkTarget } from './sink.ts'
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_WRONLY } = constants

@@ -1,5 +1,5 @@
-import { Agent as PlainAgent, type IncomingMessage, request as requestPlain } from 'node:http'
-import { Agent as TlsAgent, request as requestTls } from 'node:https'
+import { type IncomingMessage, Agent as PlainAgent, request as requestPlain } from 'node:http'
+import { request as requestTls, Agent as TlsAgent } from 'node:https'
 import { systemCode } from '../../lib/private-file.ts'
 import { type Sink, type SinkEnd, SinkError, type SinkTarget } from './sink.ts'
 

@@ -21,7 +21,11 @@ type Parts = Pick<AuditLogParts, 'onWrite' | 'shared'> & {
 
 /** Without settings no device can be enabled. */
 const closed: AuditSettings = {
-  ...{ fixed: [], isOpenToApi: false, version: '', sync: 'interval', replica: '' },
+  fixed: [],
+  isOpenToApi: false,
+  version: '',
+  sync: 'interval',
+  replica: '',
   limits: { directories: [], hosts: [] },
 }
 
@@ -41,13 +45,18 @@ export async function openAudit(settings: AuditSettings = closed, parts: Parts) 
   const headers = await AuditedHeaders.open({ view, onUnreadable })
   const chains = await AuditChainKeys.open({ view, clock, onUnreadable })
   const partsOf = async (path: string) => ({
-    ...{ replica, clock, log: coreLog },
+    replica,
+    clock,
+    log: coreLog,
     sign: (text: string) => chains.sign(text),
     chainHead: await chains.headOf(path, replica),
     storeHead: (head: StoredHead) => chains.storeHead(path, replica, head),
   })
   const log = await AuditLog.open({
-    ...{ ...settings, ...parts, view, onUnreadable },
+    ...settings,
+    ...parts,
+    view,
+    onUnreadable,
     forget: (path) => chains.forget(path),
     forgetOwn: (path) => chains.forgetOne(path, replica),
     open: async ({ path, target }) => openDevice({ path, target, sync }, await partsOf(path)),

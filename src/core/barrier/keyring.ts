@@ -6,9 +6,9 @@ import { unfenced } from '../../storage/shared-storage.ts'
 import type { StoredRecord } from '../../storage/storage.ts'
 import { keyringKey, type Ring, type RotationRules, sealRing, type Term, wipe } from './keyring-record.ts'
 import { KeyringStore, type KeyringStoreParts, sealedError } from './keyring-store.ts'
-import { newKey } from './root-key.ts'
 import { openingThread } from './opening-thread.ts'
 import type { OpenedPage, PagePlace } from './opening-worker.ts'
+import { newKey } from './root-key.ts'
 import { openValue, type SealingKey, sealValue, termOf } from './sealed-value.ts'
 
 export type KeyLimits = {

@@ -6,10 +6,7 @@ import type { BackgroundJob, Held } from '../jobs.ts'
 import type { Keyring } from './keyring.ts'
 import { termOf } from './sealed-value.ts'
 
-export type ResealerLog = {
-  readonly info: LogLine
-  readonly error: LogLine
-}
+export type ResealerLog = { readonly info: LogLine; readonly error: LogLine }
 
 export type ResealerParts = {
   readonly storage: Storage

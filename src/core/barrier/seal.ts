@@ -45,9 +45,7 @@ export async function readSealKeyFile(
       isMissing(cause)
         ? `seal key file ${path} is missing`
         : `seal key file ${path} cannot be read: ${systemReason(cause)}`,
-      {
-        cause,
-      },
+      { cause },
     )
   })
   if (mode.open !== 0 && !allowOpen) {

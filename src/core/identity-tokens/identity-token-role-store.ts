@@ -1,14 +1,11 @@
 import { fail } from '../../errors.ts'
 import { quoted } from '../../lib/go/text.ts'
-import type { View, ViewRecord } from '../barrier/view.ts'
 import type { Random } from '../../lib/random.ts'
-import { RecordCache } from '../record-cache.ts'
-import type { JoinedEntry } from '../joined-entries.ts'
-import { JoinedChanges, type JoinedWrite } from '../joined-changes.ts'
 import type { SharedLocks } from '../../lib/shared-locks.ts'
-import { roleKey, roleOfKeyKey } from './issuer-keys.ts'
-import { defaultKeyName, readNamedKey } from './named-key.ts'
-import type { NamedKeyStore } from './named-key-store.ts'
+import type { View, ViewRecord } from '../barrier/view.ts'
+import { JoinedChanges, type JoinedWrite } from '../joined-changes.ts'
+import type { JoinedEntry } from '../joined-entries.ts'
+import { RecordCache } from '../record-cache.ts'
 import {
   changedRole,
   checkAgainstKey,
@@ -16,6 +13,9 @@ import {
   readIdentityTokenRole,
   type SentIdentityTokenRole,
 } from './identity-token-role.ts'
+import { roleKey, roleOfKeyKey } from './issuer-keys.ts'
+import { defaultKeyName, readNamedKey } from './named-key.ts'
+import type { NamedKeyStore } from './named-key-store.ts'
 
 export type IdentityTokenRoleStoreParts = {
   /** The storage root, with plain numbers. */
@@ -137,6 +137,8 @@ export class IdentityTokenRoleStore {
 
 /** Roles of one key can be written together: none of them changes the key. */
 const unchanged = ({ key, value, revision }: ViewRecord): JoinedEntry => ({
-  ...{ key, value, expect: revision },
+  key,
+  value,
+  expect: revision,
   commutes: true,
 })

@@ -61,7 +61,8 @@ export class IdentityTokens {
     this.roles = new IdentityTokenRoleStore({ view: this.#view, random, locks, keys: this.keys, onChange })
     this.published = new PublishedKeys({ clock, keysOf: (mount) => this.keys.used(mount) })
     this.publishedForMounts = new PublishedKeys({
-      ...{ clock, mostKeys: mostKeysForMounts },
+      clock,
+      mostKeys: mostKeysForMounts,
       keysOf: (mount) => Promise.all(keyMounts.keyNames(mount).map((name) => this.keys.ready(mount, name))),
     })
     this.#view.watch(mountsPrefix, (written) => this.#follow(written))

@@ -4,9 +4,9 @@ import { quoted } from '../../lib/go/text.ts'
 import { stringifyJson } from '../../lib/json.ts'
 import { type Identity, identityIn } from '../identity/identity-store.ts'
 import { fillClaims } from './claim-template.ts'
+import type { ReadyRole } from './identity-token-role.ts'
 import { allowsClient } from './named-key.ts'
 import type { ReadyKey } from './named-key-store.ts'
-import type { ReadyRole } from './identity-token-role.ts'
 
 /** The response to a request for an identity token. */
 export type IssuedIdentityToken = { readonly token: string; readonly client_id: string; readonly ttl: number }

@@ -19,10 +19,7 @@ const duePage = 100
  * rotations while the server was stopped is rotated once, and its next period begins then.
  */
 export const keyRotator = (parts: KeyRotatorParts): Periodic<number> =>
-  new Periodic({
-    ...parts,
-    run: (stopping) => rotateDue(parts, stopping),
-  })
+  new Periodic({ ...parts, run: (stopping) => rotateDue(parts, stopping) })
 
 async function rotateDue(
   { root, keys, clock, onError }: KeyRotatorParts,

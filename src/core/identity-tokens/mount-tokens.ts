@@ -5,7 +5,7 @@ import type { Mount } from '../mounts/mount.ts'
 import type { IdentityTokenUse } from '../mounts/mount-type.ts'
 import type { IdentityTokens } from './identity-tokens.ts'
 import { type IssuerMount, keysUrl, mountIssuerUrl } from './issuer-url.ts'
-import { keyNameOf, type KeyMounts } from './key-mounts.ts'
+import { type KeyMounts, keyNameOf } from './key-mounts.ts'
 import { mountSubject, signMountToken } from './mount-token.ts'
 import { keyProblem, lengthProblem } from './mount-token-rules.ts'
 import type { KeySettings } from './named-key.ts'
@@ -82,7 +82,12 @@ export class MountTokens {
     const { issuer, subject } = await this.identityOf(holder)
     const issuedAt = Math.floor(clock.now() / 1000)
     const token = await signMountToken(key, {
-      ...{ issuer, subject, mount, issuedAt, ttl: use.ttl, audience: use.audience },
+      issuer,
+      subject,
+      mount,
+      issuedAt,
+      ttl: use.ttl,
+      audience: use.audience,
       namespacePath: namespace.path,
       tokenId: random.uuid(),
     })

@@ -135,12 +135,7 @@ export const shownSettings = ({
   rotation_period,
   verification_ttl,
   allowed_client_ids,
-}: KeySettings): KeySettings => ({
-  rotation_period,
-  verification_ttl,
-  algorithm,
-  allowed_client_ids,
-})
+}: KeySettings): KeySettings => ({ rotation_period, verification_ttl, algorithm, allowed_client_ids })
 
 export const allowsClient = ({ allowed_client_ids }: KeySettings, clientId: string): boolean =>
   allowed_client_ids.includes('*') || allowed_client_ids.includes(clientId)

@@ -6,7 +6,7 @@ import { canonicalName } from './canonical-name.ts'
 import type { Entity } from './entity.ts'
 import type { StoredEntity } from './entity-records.ts'
 import { entityKey } from './identity-keys.ts'
-import type { PlannedChange, IdentityStore } from './identity-store.ts'
+import type { IdentityStore, PlannedChange } from './identity-store.ts'
 import { metadataProblem } from './metadata.ts'
 import { newEntity } from './new-entity.ts'
 import { identityPolicies } from './policies.ts'
@@ -64,7 +64,9 @@ function create(
     { key: entityKey(entity.id), value: entity, expect: 'absent', isUncopied: true },
     {
       key: records.keys.entityName(namespace, entity.name),
-      ...{ value: entity.id, expect: 'absent' as const, isUncopied: true as const },
+      value: entity.id,
+      expect: 'absent' as const,
+      isUncopied: true as const,
     },
   ]
   return { result: entity, change: { entries, entityIds: [entity.id] } }

@@ -35,8 +35,11 @@ export async function groupRemoval(
     { key: groupNameKey(parts, namespace, group.name), value: undefined },
     // other deletions may share the write; new relations between groups may not
     {
-      ...{ key: structureKey, value: 'deletion', expect: structure?.revision ?? 'absent' },
-      ...{ isUncopied: true, commutes: true },
+      key: structureKey,
+      value: 'deletion',
+      expect: structure?.revision ?? 'absent',
+      isUncopied: true,
+      commutes: true,
     },
     ...counts.map((key) => ({ key, value: undefined, isUncopied: true as const })),
     ...(group.alias === null ? [] : aliasDeletions(parts, namespace, group.alias)),

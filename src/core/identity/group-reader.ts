@@ -240,11 +240,15 @@ export class GroupReader {
     const common = rows.find(({ key }) => key === changesKey(groupId))
     await this.#view.write([
       {
-        ...{ key: changesKey(groupId), value: sumOf([...(common === undefined ? [] : [common]), ...gone]) },
-        ...{ expect: common?.revision ?? 'absent', isUncopied: true },
+        key: changesKey(groupId),
+        value: sumOf([...(common === undefined ? [] : [common]), ...gone]),
+        expect: common?.revision ?? 'absent',
+        isUncopied: true,
       },
       ...gone.map(({ key, revision }) => ({
-        ...{ key, value: undefined, expect: revision },
+        key,
+        value: undefined,
+        expect: revision,
         isUncopied: true as const,
       })),
     ])

@@ -1,9 +1,9 @@
 import type { Group } from './group.ts'
 import type { GroupParts } from './group-parts.ts'
 import type { Memberships } from './group-reader.ts'
-import type { GroupLogin, GroupRefresh } from './memberships.ts'
 import { membershipRows, unchangedEntity } from './group-write.ts'
 import { entityKey } from './identity-keys.ts'
+import type { GroupLogin, GroupRefresh } from './memberships.ts'
 import { foldedName } from './same-name.ts'
 
 const none: Memberships = { direct: [], inherited: [] }

@@ -3,8 +3,8 @@ import { quoted } from '../../lib/go/text.ts'
 import { LongWork } from '../../lib/long-work.ts'
 import type { WriteOptions } from '../../storage/storage.ts'
 import type { ViewEntry, ViewRecord } from '../barrier/view.ts'
-import { checkRecordSize, writeAttempts } from '../stored-record.ts'
 import { namespaceIdOf } from '../namespaces/suffix.ts'
+import { checkRecordSize, writeAttempts } from '../stored-record.ts'
 import { canonicalName } from './canonical-name.ts'
 import type { Group, GroupType } from './group.ts'
 import { childKey, groupKey, memberKey, membershipKey, parentKey, structureKey } from './group-keys.ts'
@@ -260,7 +260,10 @@ export const membershipRows = (
  * concurrently, one of the two writes fails and is retried.
  */
 export const unchangedEntity = ({ key, value, revision }: ViewRecord): ViewEntry => ({
-  ...{ key, value, expect: revision, isUncopied: true },
+  key,
+  value,
+  expect: revision,
+  isUncopied: true,
 })
 
 export const childRows = (parent: string, child: string, value: true | undefined): ViewEntry[] => [

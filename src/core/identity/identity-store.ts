@@ -1,21 +1,21 @@
 import { fail, refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import type { Random } from '../../lib/random.ts'
 import { formatTime } from '../../lib/time.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { CacheUses } from '../cache-use.ts'
 import { RecordCache } from '../record-cache.ts'
 import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
-import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { canonicalName } from './canonical-name.ts'
 import { aliasOf, type Entity, type EntityAlias, lastLoginDay } from './entity.ts'
 import { EntityRecords } from './entity-records.ts'
 import {
   entitiesPrefix,
   entityKey,
-  idInKey,
   IdentityKeys,
   identityPrefixes,
+  idInKey,
   mergedPrefix,
 } from './identity-keys.ts'
 import {
@@ -276,7 +276,8 @@ export class IdentityStore {
         : [
             {
               key: entityKey(stored.entity.id),
-              ...{ value: identity.entity, expect: stored.revision },
+              value: identity.entity,
+              expect: stored.revision,
               ...(changes.aliases === undefined ? { isUncopied: true } : {}),
             },
           ]

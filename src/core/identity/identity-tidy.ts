@@ -6,7 +6,7 @@ import type { TokenStore } from '../tokens/token-store.ts'
 import { type Entity, lastLoginDay } from './entity.ts'
 import { entityRemoval } from './entity-changes.ts'
 import { entitiesOf } from './entity-lists.ts'
-import type { PlannedChange, IdentityStore } from './identity-store.ts'
+import type { IdentityStore, PlannedChange } from './identity-store.ts'
 
 export type IdentityTidyParts = {
   readonly store: IdentityStore

@@ -5,7 +5,7 @@ import { aliasAt, type Entity, type EntityAlias } from './entity.ts'
 import { updatedByApi } from './entity-changes.ts'
 import { aliasNameOf, type StoredEntity } from './entity-records.ts'
 import { entityKey, mergedKey } from './identity-keys.ts'
-import type { PlannedChange, IdentityStore } from './identity-store.ts'
+import type { IdentityStore, PlannedChange } from './identity-store.ts'
 
 export type MergeRequest = {
   readonly namespace: string

@@ -1,4 +1,4 @@
-import { setTimeout as pause, setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import { untilAborted, wait } from '../../lib/wait.ts'

@@ -1,6 +1,6 @@
 import type { View } from '../barrier/view.ts'
-import { behind, lanePrefix, lanes, readScheduled } from './lease-keys.ts'
 import type { LeaseRef } from './lease.ts'
+import { behind, lanePrefix, lanes, readScheduled } from './lease-keys.ts'
 import { noSlots } from './worker-pool.ts'
 
 /** A row of the schedule that is due. */

@@ -19,7 +19,4 @@ export type LeaseLimit = {
   check(lease: Omit<CountedLease, 'ref'>): Promise<void>
 }
 
-export const noLeaseLimit: LeaseLimit = {
-  within: (_lease, write) => write(),
-  check: () => Promise.resolve(),
-}
+export const noLeaseLimit: LeaseLimit = { within: (_lease, write) => write(), check: () => Promise.resolve() }

@@ -1,6 +1,6 @@
 import { refuse } from '../../errors.ts'
 import { lifetime, type TtlBounds } from '../tokens/lifetime.ts'
-import { isIrrevocable, hasEnded, type Lease } from './lease.ts'
+import { hasEnded, isIrrevocable, type Lease } from './lease.ts'
 import type { Renewal } from './lease-backend.ts'
 
 /** Why no renewal of this lease is possible. docs/contract/leases.md#lifetime-and-renewal */

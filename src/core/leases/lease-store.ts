@@ -6,6 +6,7 @@ import { wait } from '../../lib/wait.ts'
 import type { View } from '../barrier/view.ts'
 import type { BackgroundJob, Held } from '../jobs.ts'
 import type { Mount } from '../mounts/mount.ts'
+import { authPrefix } from '../mounts/mount-path.ts'
 import { lifetime, mountTtl, type TtlBounds } from '../tokens/lifetime.ts'
 import type { Token } from '../tokens/token.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
@@ -14,10 +15,10 @@ import { newLease, ownerOf } from './issue-lease.ts'
 import { countedLease, hasEnded, type Lease, type LeasedSecret, type LeaseRef } from './lease.ts'
 import { failureText, type LeaseBackend } from './lease-backend.ts'
 import { LeaseCount } from './lease-count.ts'
-import { type LeaseLimit, noLeaseLimit } from './lease-limit.ts'
 import { LeaseExpiry } from './lease-expiry.ts'
-import { leaseLagMs } from './lease-lag.ts'
 import { entityOwner } from './lease-keys.ts'
+import { leaseLagMs } from './lease-lag.ts'
+import { type LeaseLimit, noLeaseLimit } from './lease-limit.ts'
 import { type NamePage, nextName, secretLeaseNames } from './lease-names.ts'
 import { LeaseOwners } from './lease-owners.ts'
 import { LeaseRecords } from './lease-records.ts'
@@ -27,13 +28,9 @@ import { isTokenRenewable, type ShownLease, shownSecretLease, shownTokenLease } 
 import { PrefixRevocation } from './prefix-revocation.ts'
 import { endedNow, queuedNow } from './retry.ts'
 import { TokenLeases } from './token-leases.ts'
-import { authPrefix } from '../mounts/mount-path.ts'
 
 /** Log for background work. */
-type LeaseLog = {
-  readonly warn: LogLine
-  readonly error: LogLine
-}
+type LeaseLog = { readonly warn: LogLine; readonly error: LogLine }
 
 export type LeaseStoreParts = {
   /** The core's view; no server copies what it writes. */
@@ -121,20 +118,33 @@ export class LeaseStore implements AsyncDisposable {
       ...(parts.onRevoked && { onRevoked: parts.onRevoked }),
     })
     this.expiry = new LeaseExpiry({
-      ...{ view, clock, random, records: this.#records, revoker: this.#revoker, job: parts.job },
+      view,
+      clock,
+      random,
+      records: this.#records,
+      revoker: this.#revoker,
+      job: parts.job,
       onError: (err) => log.error({ event: 'work_failed', err }, 'could not process expired leases'),
       onIrrevocable: ({ id, revoke_error }) =>
         log.warn({ event: 'lease_irrevocable', lease_id: id, error: revoke_error }, 'a lease is irrevocable'),
     })
     this.#tokenLeases = new TokenLeases(tokens)
     this.#owners = new LeaseOwners({
-      ...{ view, clock, tokens, records: this.#records, isShared: parts.job.isShared },
+      view,
+      clock,
+      tokens,
+      records: this.#records,
+      isShared: parts.job.isShared,
       retryMs: parts.sweepRetryMs ?? defaultSweepRetryMs,
       onError: (err) =>
         log.error({ event: 'work_failed', err }, 'could not revoke leases of invalid tokens; will retry'),
     })
     this.#prefixes = new PrefixRevocation({
-      ...{ view, clock, records: this.#records, revoker: this.#revoker, tokenLeases: this.#tokenLeases },
+      view,
+      clock,
+      records: this.#records,
+      revoker: this.#revoker,
+      tokenLeases: this.#tokenLeases,
       revokeToken: parts.revokeToken,
     })
   }

@@ -1,7 +1,7 @@
 import { formatTime } from '../../lib/time.ts'
 import { suffixOf } from '../namespaces/suffix.ts'
 import type { Token } from '../tokens/token.ts'
-import { isIrrevocable, hasEnded, type Lease } from './lease.ts'
+import { hasEnded, isIrrevocable, type Lease } from './lease.ts'
 
 /** The lookup data of a lease. docs/contract/leases.md#calls */
 export type ShownLease = {

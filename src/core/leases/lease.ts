@@ -67,7 +67,11 @@ export const isIrrevocable = (lease: Lease): boolean => lease.revoke_error !== u
 
 /** The lease as rules on the number of leases see it. docs/contract/quotas.md#leases */
 export const countedLease = ({ namespace, id, mount_accessor, path }: Lease): CountedLease => ({
-  ...{ ref: `${namespace}/${id}`, namespace, mountAccessor: mount_accessor, path, role: undefined },
+  ref: `${namespace}/${id}`,
+  namespace,
+  mountAccessor: mount_accessor,
+  path,
+  role: undefined,
 })
 
 export const hasEnded = (lease: Lease, now: number): boolean =>

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { View } from '../barrier/view.ts'
+import { authPrefix } from '../mounts/mount-path.ts'
 import { isUnreadable } from '../stored-record.ts'
 import type { LeaseRef } from './lease.ts'
 import { failureText } from './lease-backend.ts'
@@ -10,7 +11,6 @@ import type { LeaseRecords } from './lease-records.ts'
 import { type LeaseRevoker, RevocationFailure } from './lease-revoker.ts'
 import { endedNow, queuedNow } from './retry.ts'
 import type { TokenLeases } from './token-leases.ts'
-import { authPrefix } from '../mounts/mount-path.ts'
 
 export type PrefixRevocationParts = {
   readonly view: View

@@ -1,5 +1,5 @@
-import { failureText, isUnrecoverable } from './lease-backend.ts'
 import { hasEnded, type Lease } from './lease.ts'
+import { failureText, isUnrecoverable } from './lease-backend.ts'
 
 const maxFailures = 6
 const maxErrorLength = 240

@@ -68,7 +68,9 @@ export class Lockouts {
     this.#parts = parts
     this.#hash = hash
     this.#followed = new FollowedRecords({
-      ...{ view: parts.view, prefix, onFailure: parts.onFailure },
+      view: parts.view,
+      prefix,
+      onFailure: parts.onFailure,
       known: () => this.#storedKeys(),
       apply: (found, gone) => {
         for (const record of found) this.#follow(record)

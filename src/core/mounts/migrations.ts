@@ -64,7 +64,4 @@ export class Migrations {
 export const migrationOf = (
   { id, source_mount, target_mount }: MountMove,
   status: MoveStatus,
-): Migration => ({
-  migration_id: id,
-  migration_info: { source_mount, status, target_mount },
-})
+): Migration => ({ migration_id: id, migration_info: { source_mount, status, target_mount } })

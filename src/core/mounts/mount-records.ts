@@ -59,12 +59,17 @@ export class MountRecords {
     this.#parts = parts
     const view = parts.view.view('', { numbers: 'plain' })
     this.#followed = new FollowedRecords({
-      ...{ view, prefix: mountRecords, onFailure: parts.onUnreadable },
+      view,
+      prefix: mountRecords,
+      onFailure: parts.onUnreadable,
       known: () => this.#table.all().map(({ uuid }) => mountRecords + uuid),
       apply: (records, gone) => this.#follow(records, gone),
     })
     this.#changes = new GuardedChanges({
-      ...{ view, shared: parts.shared, key: 'core/guard/mounts', followed: this.#followed },
+      view,
+      shared: parts.shared,
+      key: 'core/guard/mounts',
+      followed: this.#followed,
       onRound: () => {
         this.#decided = undefined
       },

@@ -19,7 +19,7 @@ import type { MountIndex } from './mount-table.ts'
 import type { Removal } from './mount-type.ts'
 import type { MountTypeRegistry } from './mount-type-registry.ts'
 import type { Migration, MoveSide } from './move.ts'
-import { type MountRequest, newMount, type MountContext } from './new-mount.ts'
+import { type MountContext, type MountRequest, newMount } from './new-mount.ts'
 import { checkTunable, nothingToTune, type TuneRequest, tuned } from './tune.ts'
 
 export type MountStoreParts = {
@@ -87,7 +87,9 @@ export class MountStore implements AsyncDisposable {
       empty: (mount) => this.#empty(mount),
     })
     this.#moves = new MountMoves({
-      ...{ ...parts, records, doors },
+      ...parts,
+      records,
+      doors,
       isLive: (namespace) => namespaces.isLive(namespace),
       context: (table) => this.#context(table),
       check: (mount) => this.#check(mount),

@@ -24,11 +24,7 @@ export function planMove(from: MoveSide, to: MoveSide, context: MountContext): M
   checkTexts(from.path, to.path)
   const source = withSlash(from.path)
   const path = withSlash(to.path)
-  const target: MountPoint = {
-    namespace: to.namespace.id,
-    table: tableOf(path),
-    path,
-  }
+  const target: MountPoint = { namespace: to.namespace.id, table: tableOf(path), path }
   const fault = ['', '/'].includes(shownPath(target)) ? 'path cannot be empty' : pathFault(path)
   if (fault !== undefined) throw refuse('invalid', `invalid destination mount: ${fault}`)
   if (isFixedPath(source)) throw refuse('invalid', `cannot remount ${quoted(source)}`)

@@ -9,18 +9,18 @@ import {
   decodeConfig,
   type GivenConfig,
   lockoutRefused,
-  unconvertible,
   newTtls,
+  type SystemTtls,
   signingKey,
   slashTrimming,
-  type SystemTtls,
   tokenType,
+  unconvertible,
   visibility,
 } from './mount-config.ts'
-import { unknownType } from './other-types.ts'
 import { isReservedPath, type MountPoint, pathFault, shownPath } from './mount-path.ts'
 import type { MountIndex } from './mount-table.ts'
 import type { MountTypeRegistry } from './mount-type-registry.ts'
+import { unknownType } from './other-types.ts'
 
 /** The fields of an enable call. docs/contract/mounts.md#enabling */
 export type MountRequest = {

@@ -1,21 +1,21 @@
 import { refuse } from '../../errors.ts'
+import { quoted } from '../../lib/go/text.ts'
 import type { JsonObject } from '../../lib/json.ts'
+import { isTokenType } from './fixed-types.ts'
+import { decodeLockout, tunedLockout } from './lockout-config.ts'
 import type { Mount, MountConfig } from './mount.ts'
 import {
   checkPluginVersion,
   listNames,
   lockoutRefused,
   readTtl,
+  type SystemTtls,
   signingKey,
   slashTrimming,
-  type SystemTtls,
   tokenType,
   visibility,
   withoutEmpty,
 } from './mount-config.ts'
-import { decodeLockout, tunedLockout } from './lockout-config.ts'
-import { quoted } from '../../lib/go/text.ts'
-import { isTokenType } from './fixed-types.ts'
 import type { MountVersions } from './mount-type.ts'
 
 /** The fields of a tune call; absent ones keep their value. docs/contract/mounts.md#tuning */

@@ -145,7 +145,12 @@ export class NamespaceLife implements AsyncDisposable {
     const { namespaces, random } = this.#parts
     const uuid = random.uuid()
     return {
-      ...{ id: namespaces.newId(), path, uuid, tainted: false, unlock_key_hash: '', custom_metadata },
+      id: namespaces.newId(),
+      path,
+      uuid,
+      tainted: false,
+      unlock_key_hash: '',
+      custom_metadata,
       token_rows: true,
     }
   }
@@ -154,7 +159,8 @@ export class NamespaceLife implements AsyncDisposable {
     const { namespaces, firstEntries } = this.#parts
     const own = [namespaces.entryOf(record), usedIdEntry(record.id)]
     return {
-      ...{ id: record.id, path: record.path },
+      id: record.id,
+      path: record.path,
       entries: [...own.map(inCore), ...firstEntries(record.id)],
       written: () => namespaces.written(record),
     }

@@ -5,7 +5,11 @@ import { NamespaceLife } from './namespace-life.ts'
 export function namespaceRemoval(stores: Stores): NamespaceLife {
   const { namespaces, mounts, random, policies, log, leases, revoker, cubbyholes, lockouts } = stores
   const life = new NamespaceLife({
-    ...{ namespaces, mounts, random, jobs: stores.jobs, shared: stores.shared },
+    namespaces,
+    mounts,
+    random,
+    jobs: stores.jobs,
+    shared: stores.shared,
     firstEntries: (id) =>
       policies.firstEntries(id).map((entry) => ({ ...entry, key: `policy/${entry.key}` })),
     onFailure: ({ id, path }, step, err) =>
@@ -24,7 +28,8 @@ export function namespaceRemoval(stores: Stores): NamespaceLife {
     remove: (id, { abandon }) => leases.removeNamespace(id, { byForce: abandon }),
   })
   life.addRemovalStep({
-    ...{ name: 'tokens', phase: 'tokens' },
+    name: 'tokens',
+    phase: 'tokens',
     remove: (id) => revoker.removeNamespace(id, { hasRows: namespaces.byId(id)?.token_rows === true }),
   })
   life.addRemovalStep({

@@ -1,13 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { fail, refuse, type ServiceError } from '../../errors.ts'
+import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { base62, type Random } from '../../lib/random.ts'
 import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
 import { FollowedRecords } from '../followed-records.ts'
 import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
-import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { type Namespace, type NamespaceRecord, pathBelow, rootNamespace } from './namespace.ts'
 import { namespaceRecords, readNamespace, usedIds } from './namespace-record.ts'
-import { lastSegment, type ResolvedNamespace, NamespaceTree } from './namespace-tree.ts'
+import { lastSegment, NamespaceTree, type ResolvedNamespace } from './namespace-tree.ts'
 
 export type NamespaceStoreParts = {
   /** The core's view. */
@@ -42,7 +42,9 @@ export class NamespaceStore {
     this.#view = view
     this.#random = random
     this.#followed = new FollowedRecords({
-      ...{ view, prefix: namespaceRecords, onFailure: onUnreadable },
+      view,
+      prefix: namespaceRecords,
+      onFailure: onUnreadable,
       known: () => this.all().map(({ id }) => namespaceRecords + id),
       apply: (records, gone) => this.#follow(records, gone, onUnreadable),
     })

@@ -1,4 +1,4 @@
-import { refuse, fail } from '../../errors.ts'
+import { fail, refuse } from '../../errors.ts'
 import type { Random } from '../../lib/random.ts'
 import type { View } from '../barrier/view.ts'
 import { generatePassword, parsePasswordPolicy } from './password-policy.ts'

@@ -6,8 +6,8 @@ import { inTurns } from '../../lib/in-turns.ts'
 import { LongWork } from '../../lib/long-work.ts'
 import { formatTime } from '../../lib/time.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
-import type { CoreLog } from '../core-log.ts'
 import { CacheUse, type CacheUses } from '../cache-use.ts'
+import type { CoreLog } from '../core-log.ts'
 import { type Acl, type CompiledPolicies, compilePolicies, type PolicyRef, rootAcl } from './acl.ts'
 import { BoundAcls } from './bound-acls.ts'
 import { defaultPolicyText, responseWrapping, responseWrappingText } from './builtin.ts'
@@ -32,12 +32,7 @@ export type StoredPolicy = Partial<Omit<PolicyRecord, 'policy'>> & {
   readonly text: string
 }
 
-export type PolicyStoreParts = {
-  view: View
-  clock: Clock
-  caches?: CacheUses
-  log?: CoreLog
-}
+export type PolicyStoreParts = { view: View; clock: Clock; caches?: CacheUses; log?: CoreLog }
 
 /** Policies that a caller's entity and groups add to those of its token. */
 export type PolicySet = {

@@ -65,7 +65,10 @@ export class ClientWindows {
   #verdict(remaining: number, now: number, end: number, isAllowed: boolean): Verdict {
     const seconds = Math.ceil((end - now) / 1000)
     return {
-      ...{ isAllowed, remaining, isBlocked: false, limit: this.#limit },
+      isAllowed,
+      remaining,
+      isBlocked: false,
+      limit: this.#limit,
       resetsIn: seconds,
       retryIn: Math.max(1, seconds),
     }

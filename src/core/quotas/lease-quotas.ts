@@ -59,7 +59,9 @@ export class LeaseQuotas implements LeaseLimit {
   static async open(parts: LeaseQuotaParts): Promise<LeaseQuotas> {
     const rules = await QuotaRules.open<LeaseQuota, Rule>(
       {
-        ...{ prefix: 'lease-quota/', guard: 'guard/lease-quotas', read: readLeaseQuota },
+        prefix: 'lease-quota/',
+        guard: 'guard/lease-quotas',
+        read: readLeaseQuota,
         fresh: (quota) => ({ quota }),
       },
       parts,

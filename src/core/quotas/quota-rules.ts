@@ -42,7 +42,9 @@ export class QuotaRules<Quota extends QuotaPlace, Rule extends { readonly quota:
   private constructor(kind: Kind<Quota, Rule>, { view, shared, onFailure }: QuotaRuleParts) {
     this.#kind = kind
     this.#followed = new FollowedRecords({
-      ...{ view, prefix: kind.prefix, onFailure },
+      view,
+      prefix: kind.prefix,
+      onFailure,
       known: () => [...this.#rules.keys()].map((name) => kind.prefix + name),
       apply: (found, gone) => this.#apply(found, gone, onFailure),
     })

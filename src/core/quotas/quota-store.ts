@@ -35,12 +35,17 @@ export class QuotaStore {
     this.#clock = clock
     this.#rules = rules
     this.#followed = new FollowedRecords({
-      ...{ view, prefix: configKey, onFailure },
+      view,
+      prefix: configKey,
+      onFailure,
       known: () => [configKey],
       apply: (found, gone) => this.#apply(found, gone, onFailure),
     })
     this.#configurations = new GuardedChanges({
-      ...{ view, shared, key: 'guard/quota-config', followed: this.#followed },
+      view,
+      shared,
+      key: 'guard/quota-config',
+      followed: this.#followed,
     })
   }
 

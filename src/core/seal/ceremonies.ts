@@ -54,12 +54,16 @@ export function openCeremonies({ tokens, mounts, ...parts }: CeremonyParts): Cer
   const generateRoot = opened.use(
     new GenerateRoot({
       held: async () => ((await readSealConfig(storage)).type === 'shamir' ? unseal : recovery),
-      ...{ makeRootToken, clock, random },
+      makeRootToken,
+      clock,
+      random,
     }),
   )
   const ends = opened.move()
   return {
-    ...{ rekey, recoveryRekey, generateRoot },
+    rekey,
+    recoveryRekey,
+    generateRoot,
     onSealChanged: (listener) => void listeners.push(listener),
     [Symbol.dispose]: () => ends.dispose(),
   }

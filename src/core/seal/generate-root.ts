@@ -57,9 +57,16 @@ export class GenerateRoot implements Disposable {
     const counts = await (await this.#parts.held()).counts()
     const { nonce, count: progress } = this.#progress
     return {
-      ...{ nonce, progress, started: nonce !== '', required: counts?.threshold ?? 0 },
-      ...{ complete: false, encoded_token: '', encoded_root_token: '' },
-      ...{ pgp_fingerprint: this.#attempt?.fingerprint ?? '', otp: '', otp_length: otpLength },
+      nonce,
+      progress,
+      started: nonce !== '',
+      required: counts?.threshold ?? 0,
+      complete: false,
+      encoded_token: '',
+      encoded_root_token: '',
+      pgp_fingerprint: this.#attempt?.fingerprint ?? '',
+      otp: '',
+      otp_length: otpLength,
     }
   }
 
@@ -139,10 +146,7 @@ export class GenerateRoot implements Disposable {
       this.#parts.clock.now(),
       'error parsing PGP key: ',
     )
-    return {
-      fingerprint,
-      encode: async (token) => (await encrypt(Buffer.from(token))).toString('base64'),
-    }
+    return { fingerprint, encode: async (token) => (await encrypt(Buffer.from(token))).toString('base64') }
   }
 
   #end(): void {

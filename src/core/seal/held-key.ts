@@ -125,7 +125,4 @@ const backupAt = (key: string) => ({
   }),
 })
 
-const backups = {
-  unsealKey: backupAt('rekey-backup'),
-  recoveryKey: backupAt('recovery-rekey-backup'),
-}
+const backups = { unsealKey: backupAt('rekey-backup'), recoveryKey: backupAt('recovery-rekey-backup') }

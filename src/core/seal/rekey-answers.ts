@@ -35,8 +35,14 @@ export type VerificationStatus = Pick<RekeyStatus, 'nonce' | 'started' | 't' | '
 export type RekeyPlan = { readonly nonce: string; readonly plan: KeyPlan; readonly request: RekeyRequest }
 
 export const noRekey = {
-  ...{ nonce: '', started: false, t: 0, n: 0, progress: 0 },
-  ...{ pgp_fingerprints: null, backup: false, verification_required: false },
+  nonce: '',
+  started: false,
+  t: 0,
+  n: 0,
+  progress: 0,
+  pgp_fingerprints: null,
+  backup: false,
+  verification_required: false,
 }
 
 /** Throws a refusal. */
@@ -58,7 +64,10 @@ export const outcomeOf = ({ request: { backup, requiresVerification }, plan: { p
 })
 
 export const resultOf = (rekey: RekeyPlan, { keys, keysBase64 }: IssuedShares): RekeyResult => ({
-  ...{ nonce: rekey.nonce, complete: true, keys, keys_base64: keysBase64 },
+  nonce: rekey.nonce,
+  complete: true,
+  keys,
+  keys_base64: keysBase64,
   ...outcomeOf(rekey),
 })
 

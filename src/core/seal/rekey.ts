@@ -55,7 +55,11 @@ export class Rekey implements Disposable {
     if (attempt === undefined) return { ...noRekey, required }
     const { nonce, plan, made } = attempt
     return {
-      ...{ nonce, started: true, t: plan.threshold, n: plan.shares, required },
+      nonce,
+      started: true,
+      t: plan.threshold,
+      n: plan.shares,
+      required,
       progress: made === undefined ? this.#progress.count : 0,
       ...outcomeOf(attempt),
       ...(made === undefined ? {} : { verification_nonce: this.#progress.nonce }),
@@ -118,7 +122,8 @@ export class Rekey implements Disposable {
     return {
       nonce: isWaiting ? this.#progress.nonce : '',
       started: isWaiting,
-      ...{ t: plan.threshold, n: plan.shares },
+      t: plan.threshold,
+      n: plan.shares,
       progress: isWaiting ? this.#progress.count : 0,
     }
   }

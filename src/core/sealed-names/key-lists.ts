@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
-import type { View } from '../barrier/view.ts'
-import { levelOf } from '../key-level.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { LongWork } from '../../lib/long-work.ts'
 import { slicesOf } from '../../lib/slices.ts'
+import type { View } from '../barrier/view.ts'
+import { levelOf } from '../key-level.ts'
 import type { NameCipher } from './name-cipher.ts'
 import { firstAfter, sortedNames } from './sorted-names.ts'
 

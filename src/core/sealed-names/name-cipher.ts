@@ -39,10 +39,7 @@ export async function openNameKeys(view: View, random: Random, key: string): Pro
 export function nameKeysOf(secret: Uint8Array): NameKeys {
   const derived = (purpose: string) =>
     new Uint8Array(hkdfSync('sha256', secret, new Uint8Array(), purpose, keyBytes))
-  return {
-    tag: keyedHash(derived('kv name tag')),
-    key: createSecretKey(derived('kv name encryption')),
-  }
+  return { tag: keyedHash(derived('kv name tag')), key: createSecretKey(derived('kv name encryption')) }
 }
 
 /**

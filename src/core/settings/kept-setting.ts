@@ -23,7 +23,10 @@ export class KeptSetting<Value extends object> {
     const { view, key, parse, onFailure } = parts
     this.#parts = parts
     this.#followed = new FollowedRecords({
-      ...{ view, prefix: key, onFailure, known: () => [key] },
+      view,
+      prefix: key,
+      onFailure,
+      known: () => [key],
       apply: ([record]) => {
         this.#current = undefined
         try {

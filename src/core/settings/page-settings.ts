@@ -18,13 +18,17 @@ export async function openPageSettings(view: View, log: CoreLog): Promise<Kept> 
     log.error({ event: 'record_unreadable', err }, message)
   return {
     cors: await KeptSetting.open({
-      ...{ view, key: 'cors', parse: readCorsSettings },
+      view,
+      key: 'cors',
+      parse: readCorsSettings,
       onFailure: onFailure(
         'could not read the CORS settings; no origin is allowed until they are written again',
       ),
     }),
     uiHeaders: await KeptSetting.open({
-      ...{ view, key: 'ui-headers', parse: readUiHeaders },
+      view,
+      key: 'ui-headers',
+      parse: readUiHeaders,
       onFailure: onFailure('could not read the headers of the web UI; it is served with its own'),
     }),
   }

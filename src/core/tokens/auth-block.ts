@@ -22,11 +22,7 @@ export type AuthBlock = {
 export type IssuedToken = { readonly token: Token; readonly entityCreated: boolean }
 
 /** An auth block and the warnings of its response. */
-export type Issued = {
-  readonly auth: AuthBlock
-  readonly issued: IssuedToken
-  readonly warnings: string[]
-}
+export type Issued = { readonly auth: AuthBlock; readonly issued: IssuedToken; readonly warnings: string[] }
 
 /** `id` is empty if the caller sent only an accessor. */
 export function authBlock(token: Token, id: string, identityPolicies: readonly string[]): AuthBlock {

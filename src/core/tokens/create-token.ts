@@ -3,8 +3,8 @@ import type { Clock } from '../../lib/clock.ts'
 import { parseDuration } from '../../lib/go/duration.ts'
 import type { View } from '../barrier/view.ts'
 import {
-  identityIn,
   type IdentityStore,
+  identityIn,
   type LoginAlias,
   type LoginIdentity,
 } from '../identity/identity-store.ts'
@@ -18,8 +18,8 @@ import { checkAssignable, childPolicies } from './policy-names.ts'
 import { listsPolicies, rolePolicies } from './role-policies.ts'
 import { isRoot, type Token, type TokenType } from './token.ts'
 import { maxIdLength } from './token-keys.ts'
-import { createdTokenType, type TokenRole, type TokenRoleRecord } from './token-role.ts'
 import type { TokenRevoker } from './token-revoker.ts'
+import { createdTokenType, type TokenRole, type TokenRoleRecord } from './token-role.ts'
 import { maxGenerations, type TokenDraft, type TokenStore } from './token-store.ts'
 import { withLoginIdentity, writeWithIdentity } from './with-identity.ts'
 import { writeMinted } from './write-minted.ts'

@@ -5,11 +5,11 @@ import { aliasOf } from '../identity/entity.ts'
 import type { IdentityStore, LoginAlias, LoginIdentity } from '../identity/identity-store.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { authBlock, type Issued } from './auth-block.ts'
-import { boundCidrs } from './token-fields.ts'
 import { loginTokenName } from './display-name.ts'
 import { lifetime, mountTtl, type TtlBounds } from './lifetime.ts'
 import { checkAssignable, sanitize } from './policy-names.ts'
 import type { OneTimeProof, ReplayStore } from './replay-store.ts'
+import { boundCidrs } from './token-fields.ts'
 import type { TokenDraft, TokenStore } from './token-store.ts'
 import { loginTokenType, useLimitWarnings } from './token-type.ts'
 import { withLoginIdentity, writeWithIdentity } from './with-identity.ts'
@@ -185,7 +185,8 @@ function loginDraft(
     ...(groupAliases.length === 0 ? {} : { group_aliases: groupAliases }),
   }
   const limited = useLimitWarnings(mount.config.token_type, {
-    ...{ token_type: auth.tokenType, token_num_uses: auth.numUses },
+    token_type: auth.tokenType,
+    token_num_uses: auth.numUses,
   })
   return { draft, warnings: [...life.warnings, ...limited] }
 }

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { refuse } from '../../errors.ts'
 import { parseBoundCidr } from '../../lib/cidr.ts'
 import { boolField, commaListField, durationField, intField, kvField, stringField } from '../../lib/fields.ts'
-import { metadataProblem } from '../identity/metadata.ts'
 import { quoted } from '../../lib/go/text.ts'
+import { metadataProblem } from '../identity/metadata.ts'
 import { sanitize } from './policy-names.ts'
 import type { RenewalTerms } from './renewal-terms.ts'
 
@@ -176,9 +176,4 @@ export const renewalTermsOf = ({
   token_ttl = 0,
   token_max_ttl = 0,
   token_period = 0,
-}: TokenSettings): RenewalTerms => ({
-  ok: true,
-  ttl: token_ttl,
-  maxTtl: token_max_ttl,
-  period: token_period,
-})
+}: TokenSettings): RenewalTerms => ({ ok: true, ttl: token_ttl, maxTtl: token_max_ttl, period: token_period })

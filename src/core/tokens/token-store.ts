@@ -5,15 +5,15 @@ import { base62, type Random } from '../../lib/random.ts'
 import type { Copies } from '../../storage/shared-storage.ts'
 import { keep, type Range, type WriteOptions } from '../../storage/storage.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
-import type { Mount } from '../mounts/mount.ts'
-import { fixedPaths } from '../mounts/mount-path.ts'
-import { suffixOf } from '../namespaces/suffix.ts'
 import type { CacheUses } from '../cache-use.ts'
 import type { CoreEvents, TokenSource } from '../core-events.ts'
 import { type LeaseLimit, noLeaseLimit } from '../leases/lease-limit.ts'
+import type { Mount } from '../mounts/mount.ts'
+import { fixedPaths } from '../mounts/mount-path.ts'
+import { suffixOf } from '../namespaces/suffix.ts'
 import { RecordCache } from '../record-cache.ts'
 import { isUnreadable, pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
-import { batchToken, BatchTokens, isBatchId, type Sealer } from './batch-tokens.ts'
+import { BatchTokens, batchToken, isBatchId, type Sealer } from './batch-tokens.ts'
 import { EntityCutOffs } from './entity-cut-offs.ts'
 import { countedToken, readToken, type Token, wrappingPolicy } from './token.ts'
 import {
@@ -344,7 +344,10 @@ export class TokenStore {
       entries.push({ key, value: true, ...uncopied })
     const counted = countedToken(token, hash)
     return {
-      ...{ id: own, token, entries, reports: this.#reports },
+      id: own,
+      token,
+      entries,
+      reports: this.#reports,
       within: (write) => (counted === undefined ? write() : this.#limit.within(counted, write)),
     }
   }
@@ -369,18 +372,16 @@ export class TokenStore {
       mount_accessor,
     } = draft
     const record = {
-      ...{
-        parent,
-        namespace,
-        policies,
-        path,
-        meta,
-        display_name,
-        ttl,
-        entity_id,
-        bound_cidrs,
-        mount_accessor,
-      },
+      parent,
+      namespace,
+      policies,
+      path,
+      meta,
+      display_name,
+      ttl,
+      entity_id,
+      bound_cidrs,
+      mount_accessor,
       ...(role === undefined ? {} : { role }),
       ...(parent_cubbyhole === undefined ? {} : { parent_cubbyhole }),
       ...this.#cutOffOf(draft),
@@ -529,7 +530,9 @@ export class TokenStore {
       if (after === undefined) return before.token
       const entries: ViewEntry[] = [
         {
-          ...{ key: tokenKey(hash), value: after, expect: before.revision },
+          key: tokenKey(hash),
+          value: after,
+          expect: before.revision,
           ...(isUncopied || !isCacheable(after) ? uncopied : {}),
         },
         ...more,

@@ -63,7 +63,8 @@ async function fileOf(
     contentType,
     headers: {
       ...(typeof location === 'string' && { location }),
-      ...{ 'content-security-policy': policy, 'x-content-type-options': 'nosniff' },
+      'content-security-policy': policy,
+      'x-content-type-options': 'nosniff',
     },
     body: answer.rawPayload,
   }

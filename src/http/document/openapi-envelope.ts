@@ -1,5 +1,5 @@
 import type { DocumentedAnswer } from '../resource/documented-route.ts'
-import { text, texts, wholeSeconds, withOptionalMaps, type Schema } from './openapi-schema.ts'
+import { type Schema, text, texts, wholeSeconds, withOptionalMaps } from './openapi-schema.ts'
 
 type Form = Exclude<DocumentedAnswer['form'], 'bare' | 'page' | 'file' | 'text'>
 
@@ -56,11 +56,7 @@ export const sharedSchemas = {
     additionalProperties: true,
     properties: {
       errors: { ...texts, description: 'Error texts; may be empty' },
-      request_id: {
-        type: 'string',
-        format: 'uuid',
-        description: 'For a refused login: its id in the log',
-      },
+      request_id: { type: 'string', format: 'uuid', description: 'For a refused login: its id in the log' },
     },
   },
 } satisfies Record<string, Schema>

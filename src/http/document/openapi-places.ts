@@ -1,8 +1,8 @@
 import { isFixedMount } from '../../core/mounts/fixed-types.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
+import { authPrefix } from '../../core/mounts/mount-path.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
 import type { DocumentedPlace } from './openapi.ts'
-import { authPrefix } from '../../core/mounts/mount-path.ts'
 
 /** The mounts of a namespace that `isShown` accepts, as places of the OpenAPI document. */
 export const mountPlaces = (

@@ -3,7 +3,6 @@ import type { Steps } from '../../lib/in-turns.ts'
 import { mergePatchType } from '../exchange/body.ts'
 import type { DocumentedAnswer, DocumentedRoute } from '../resource/documented-route.ts'
 import { envelopeOf, exampleEnvelope, sharedResponses, sharedSchemas } from './openapi-envelope.ts'
-import { captureOf, explainFields } from './openapi-words.ts'
 import {
   changeSchemas,
   open,
@@ -14,6 +13,7 @@ import {
   withoutEmptyDefault,
   withoutPattern,
 } from './openapi-schema.ts'
+import { captureOf, explainFields } from './openapi-words.ts'
 
 type Parameter = {
   readonly name: string

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import type { DocumentedAnswer, DocumentedRoute } from '../resource/documented-route.ts'
 import { type VerbName, verbs } from '../exchange/exchange.ts'
-import type { HelpPage, HelpVerb } from './help.ts'
+import type { DocumentedAnswer, DocumentedRoute } from '../resource/documented-route.ts'
 import type { AnySpec, AnyVerb } from '../resource/resource-spec.ts'
 import { inputOf } from '../resource/route-rules.ts'
+import type { HelpPage, HelpVerb } from './help.ts'
 
 /** The help of a resource. */
 export function pageOf(path: string, spec: AnySpec): HelpPage {

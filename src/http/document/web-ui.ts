@@ -181,12 +181,7 @@ function page(build: Build, name: string, request: UiRequest): Answer {
     .update(JSON.stringify([hash, depth, encoding, request.added]))
     .digest('base64url')
     .slice(0, 22)
-  const headers = {
-    ...pageHeaders,
-    'cache-control': 'no-cache',
-    etag: `"${tag}"`,
-    ...encodedAs(encoding),
-  }
+  const headers = { ...pageHeaders, 'cache-control': 'no-cache', etag: `"${tag}"`, ...encodedAs(encoding) }
   if (namesTag(request.header('if-none-match'), headers.etag)) return { status: 304, headers }
   const built = contentOf(build, pageName, encoding)
   const body = depth === 0 ? built : built.toString('utf8').replaceAll('="./', `="${'../'.repeat(depth)}`)

@@ -3,8 +3,8 @@ import type { Caller } from '../../core/access.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import type { JsonValue } from '../../lib/json.ts'
-import type { AuditTrail, MadeByCall } from './audit-trail.ts'
 import type { ConvertedFields } from '../steps/convert-fields.ts'
+import type { AuditTrail, MadeByCall } from './audit-trail.ts'
 
 /**
  * What a verb asks for. docs/contract/http.md#verbs-and-paths. `write` becomes create or update once the

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { countedAddress } from '../../lib/address.ts'
 import { BodyBudget, overloaded, readBody } from './body-reader.ts'
 import type { Call } from './call.ts'
-import { dropUnusedFields, headBytes } from './request-headers.ts'
 import { Places, type PlacesLimits } from './places.ts'
+import { dropUnusedFields, headBytes } from './request-headers.ts'
 
 export type CapacityLimits = {
   readonly maxBodyBytes: number

@@ -10,9 +10,9 @@ import { fail, type ServiceError } from '../../errors.ts'
 import type { JsonValue } from '../../lib/json.ts'
 import type { LongText } from '../../lib/long-text.ts'
 import type { Call } from './call.ts'
-import { aclOperationOf } from './operation.ts'
 import type { Reply, StreamedBody } from './envelope.ts'
 import type { Follows } from './follow.ts'
+import { aclOperationOf } from './operation.ts'
 import type { UsedField } from './request-headers.ts'
 
 export const verbs = ['read', 'write', 'list', 'scan', 'patch', 'delete'] as const
@@ -125,7 +125,9 @@ export const maySend = (
   { operation, path, fields = {}, readings, canonical }: OtherCall,
 ): boolean =>
   caller?.acl.decide({
-    ...{ operation, fields, readings },
+    operation,
+    fields,
+    readings,
     path: mountPathOf(call) + path,
     canonicalize: canonical && belowMount(mountPathOf(call), canonical),
   }).allowed === true

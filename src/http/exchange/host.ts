@@ -1,4 +1,5 @@
 import type { LeaseStore } from '../../core/leases/lease-store.ts'
+import { fixedPaths } from '../../core/mounts/mount-path.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
 import type { Wrapper } from '../../core/wrapping/wrapper.ts'
 import { refuse } from '../../errors.ts'
@@ -6,11 +7,10 @@ import { countedAddress } from '../../lib/address.ts'
 import { Buckets } from '../../lib/buckets.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { LogLine } from '../../lib/log-fields.ts'
-import { taintedRefusal } from '../steps/admission.ts'
 import type { Host } from '../resource/answer.ts'
-import type { Call } from './call.ts'
+import { taintedRefusal } from '../steps/admission.ts'
 import type { MadeByCall } from './audit-trail.ts'
-import { fixedPaths } from '../../core/mounts/mount-path.ts'
+import type { Call } from './call.ts'
 
 export type HostParts = {
   readonly mounts: Pick<MountStore, 'enter' | 'enterRemoved'>
@@ -68,7 +68,10 @@ export function coreHost({ mounts, leases, wrapper, clock, discard, log }: HostP
         throw refuse('throttled', 'too many responses were wrapped for a client without a token')
       const { path, wrapTtl: ttl } = call
       const wrapped = {
-        ...{ namespace: namespaceOf(call), path, ttl, ...response },
+        namespace: namespaceOf(call),
+        path,
+        ttl,
+        ...response,
         wrappedAccessor: made.accessor ?? made.secretAccessor ?? '',
       }
       try {

@@ -1,17 +1,17 @@
 import type { IncomingMessage } from 'node:http'
 import type { Mount } from '../../core/mounts/mount.ts'
+import { fixedPaths } from '../../core/mounts/mount-path.ts'
 import { rootNamespace } from '../../core/namespaces/namespace.ts'
-import { withoutSlash } from '../../core/quotas/quota-index.ts'
 import type { ResolvedNamespace } from '../../core/namespaces/namespace-tree.ts'
+import { withoutSlash } from '../../core/quotas/quota-index.ts'
 import { parseBool } from '../../lib/go/bool.ts'
 import type { Random } from '../../lib/random.ts'
-import type { Call, EarlyReply, Operation } from './call.ts'
 import { announcesBody } from './body-reader.ts'
+import type { Call, EarlyReply, Operation } from './call.ts'
 import { methodOf } from './operation.ts'
 import { firstValueOf } from './request-headers.ts'
 import { cleanTarget, decodePath, firstOf, hasUnprintable, isRelative } from './target.ts'
 import { withQuery } from './with-query.ts'
-import { fixedPaths } from '../../core/mounts/mount-path.ts'
 
 export type RouterParts = {
   random: Random
@@ -201,9 +201,7 @@ type Located = Pick<
   | 'mount'
   | 'below'
   | 'early'
-> & {
-  url: string
-}
+> & { url: string }
 
 const nowhere: Located = {
   operation: 'read',

@@ -1,5 +1,5 @@
-import type { MountTypeRegistry } from '../../core/mounts/mount-type-registry.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
+import type { MountTypeRegistry } from '../../core/mounts/mount-type-registry.ts'
 import { rootNamespace } from '../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import type { Verdict } from '../../core/quotas/client-windows.ts'

@@ -6,12 +6,12 @@ import { refuse } from '../../errors.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../lib/json.ts'
 import type { LongText } from '../../lib/long-text.ts'
 import type { MadeByCall } from '../exchange/audit-trail.ts'
-import { madeBy, note, noteRaw } from '../steps/audited-reply.ts'
 import { type Call, callOf } from '../exchange/call.ts'
 import { longEnvelope, type Reply, wrappedEnvelope } from '../exchange/envelope.ts'
 import type { Outcome, Served } from '../exchange/exchange.ts'
 import { wrapFormatWarnings } from '../exchange/request-headers.ts'
 import { type Payload, put } from '../steps/answer.ts'
+import { madeBy, note, noteRaw } from '../steps/audited-reply.ts'
 import { ConvertedFields } from '../steps/convert-fields.ts'
 
 /** What a request needs around its handler. */

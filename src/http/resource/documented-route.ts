@@ -18,11 +18,7 @@ export type DocumentedAnswer = {
    */
   readonly statuses?: readonly (200 | 202 | 204 | 304)[]
   /** A 404 with an envelope and `data`, instead of errors. */
-  readonly missing?: {
-    readonly description: string
-    readonly output: z.ZodType
-    readonly example: object
-  }
+  readonly missing?: { readonly description: string; readonly output: z.ZodType; readonly example: object }
   /** Headers of a response with a body, by name, in addition to the common ones. */
   readonly headers?: Readonly<Record<string, string>>
   /** Headers of the request that the call looks at, by name. */

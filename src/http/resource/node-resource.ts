@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { isSysPath, nodeUrl } from '../exchange/mount-router.ts'
+import type { HelpPage, HelpVerb } from '../document/help.ts'
 import type { Call } from '../exchange/call.ts'
-import type { DocumentedAnswer, DocumentedRoute } from './documented-route.ts'
 import { errorBody } from '../exchange/error-reply.ts'
 import type { Answer } from '../exchange/exchange.ts'
-import type { HelpPage, HelpVerb } from '../document/help.ts'
+import { isSysPath, nodeUrl } from '../exchange/mount-router.ts'
 import type { UsedField } from '../exchange/request-headers.ts'
+import type { DocumentedAnswer, DocumentedRoute } from './documented-route.ts'
 
 export type { Answer }
 
@@ -69,15 +69,15 @@ export function nodeResource(path: `/${string}`, spec: NodeSpec): NodeResource {
     documented: documentedMethods
       .filter((method) => verbs.includes(method))
       .map((method) => ({
-        ...{
-          group: 'node',
-          token: tokenOf[needs],
-          sudo: needs === 'sudo',
-          path,
-          method,
-          at: isSysPath(path) ? 'v1' : 'root',
-        },
-        ...{ summary, ...(method === 'GET' ? query && { query } : body && { body }), answer },
+        group: 'node',
+        token: tokenOf[needs],
+        sudo: needs === 'sudo',
+        path,
+        method,
+        at: isSysPath(path) ? 'v1' : 'root',
+        summary,
+        ...(method === 'GET' ? query && { query } : body && { body }),
+        answer,
         ...(answer.output && { output: answer.output }),
       })),
     audited: audited && { ...audited, verbs },

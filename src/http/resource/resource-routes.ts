@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify'
 import { routeTemplate } from '../exchange/access-log.ts'
-import type { Admit } from '../steps/admission.ts'
-import { handlerOf, type Host } from './answer.ts'
 import type { Call } from '../exchange/call.ts'
 import { type RouteRules, type Served, type VerbName, verbs } from '../exchange/exchange.ts'
 import { isRevoking } from '../exchange/is-revoking.ts'
 import { methodOf, partOf } from '../exchange/operation.ts'
-import type { Resource } from './resource.ts'
+import type { Admit } from '../steps/admission.ts'
 import type { Endpoint } from '../steps/endpoint.ts'
+import { type Host, handlerOf } from './answer.ts'
+import type { Resource } from './resource.ts'
 
 export type ResourceParts = {
   /** docs/contract/http.md#the-order-of-refusals */

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { SecretValues } from '../../core/audit/hashing.ts'
 import type { ServiceError } from '../../errors.ts'
-import type { DocumentedAnswer } from './documented-route.ts'
 import type { Exchange, Outcome, Precheck, Sent } from '../exchange/exchange.ts'
 import type { Follows } from '../exchange/follow.ts'
+import type { DocumentedAnswer } from './documented-route.ts'
 
 /**
  * Captures of a path template: `:name` is a generic name (docs/contract/http.md#verbs-and-paths), a final `*`

@@ -2,14 +2,9 @@ import type { z } from 'zod'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import { fail, type ServiceError } from '../../errors.ts'
-import { limitOf } from './answer.ts'
+import type { HelpPage } from '../document/help.ts'
+import { answerOf, pageOf, schemasOf } from '../document/resource-document.ts'
 import type { Call } from '../exchange/call.ts'
-import {
-  type DocumentedAnswer,
-  type DocumentedRoute,
-  documentedMethod,
-  tokenKind,
-} from './documented-route.ts'
 import type { Reply, StreamedBody } from '../exchange/envelope.ts'
 import { errorReply } from '../exchange/error-reply.ts'
 import {
@@ -25,15 +20,29 @@ import {
   verbs,
 } from '../exchange/exchange.ts'
 import { type Follows, followsCaller, followsField, followsFieldOrCaller } from '../exchange/follow.ts'
-import type { HelpPage } from '../document/help.ts'
-import { answerOf, pageOf, schemasOf } from '../document/resource-document.ts'
+import { limitOf } from './answer.ts'
+import {
+  type DocumentedAnswer,
+  type DocumentedRoute,
+  documentedMethod,
+  tokenKind,
+} from './documented-route.ts'
 import type { AnySpec, Captures, none, ResourceSpec } from './resource-spec.ts'
 import { rulesOf } from './route-rules.ts'
 
-export type { Call, DocumentedAnswer, Exchange, Follows, Precheck, Reply, StreamedBody }
 export type { RequestInProgress } from '../exchange/requests-in-progress.ts'
-export { checkMayReach, mayReach, maySeeFolder, maySend }
-export { errorReply, followsCaller, followsField, followsFieldOrCaller, limitOf }
+export type { Call, DocumentedAnswer, Exchange, Follows, Precheck, Reply, StreamedBody }
+export {
+  checkMayReach,
+  errorReply,
+  followsCaller,
+  followsField,
+  followsFieldOrCaller,
+  limitOf,
+  mayReach,
+  maySeeFolder,
+  maySend,
+}
 
 /** The namespace of a call that has reached a handler. */
 export function namespaceOf({ namespace }: Call): Namespace {
@@ -105,13 +114,13 @@ export function resource<
       if (verb === undefined || rules === undefined || operation === 'scan' || spec.undocumented === true)
         return []
       return {
-        ...{
-          path: shown.replace('*', ':path'),
-          method: documentedMethod[operation],
-          token: tokenKind(rules),
-          sudo: rules.sudo,
-        },
-        ...{ ...schemasOf(operation, verb, captures), summary: verb.summary, description: spec.help },
+        path: shown.replace('*', ':path'),
+        method: documentedMethod[operation],
+        token: tokenKind(rules),
+        sudo: rules.sudo,
+        ...schemasOf(operation, verb, captures),
+        summary: verb.summary,
+        description: spec.help,
         answer: answerOf(operation, verb),
       }
     })
@@ -121,7 +130,8 @@ export function resource<
     urls: spec.collection === true ? [url, `${url}/`] : [url],
     verbs: served,
     spelling: spec.canonical && { pattern: patternOf(path), canonical: spec.canonical },
-    ...{ rest, helpRules: rest },
+    rest,
+    helpRules: rest,
     refusal: () => fail('unsupported', 'unsupported operation'),
     page: pageOf(shown, common),
     documented,
@@ -136,7 +146,8 @@ export function unknownPaths({ url = '/*', open = false }: { url?: string; open?
     urls: [url],
     verbs: {},
     spelling: undefined,
-    ...{ rest, helpRules: rest },
+    rest,
+    helpRules: rest,
     refusal: unsupportedPath,
     page: undefined,
     documented: () => [],
@@ -151,7 +162,9 @@ const unsupportedPath = () => fail('missing', 'unsupported path')
 /** Describes, in the API document, a part of what a wildcard of another resource serves. */
 export const describedOnly = (described: Resource): Resource => ({
   ...described,
-  ...{ urls: [], verbs: {}, page: undefined },
+  urls: [],
+  verbs: {},
+  page: undefined,
 })
 
 /** Serves only the help of a path that is served elsewhere. */

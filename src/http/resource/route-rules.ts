@@ -4,8 +4,8 @@ import { refuse } from '../../errors.ts'
 import { readingOf } from '../../lib/fields.ts'
 import { callOf } from '../exchange/call.ts'
 import type { RouteRules, Sent, VerbName } from '../exchange/exchange.ts'
-import { onHangUp, onLastByte } from '../wire/hang-up.ts'
 import { tokenOf } from '../exchange/request-headers.ts'
+import { onHangUp, onLastByte } from '../wire/hang-up.ts'
 import { type AnySpec, type AnyVerb, none } from './resource-spec.ts'
 
 /** What admission and the pipeline need to know about one verb of a resource. */

@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../../errors.ts'
-import { routeTemplate } from '../exchange/access-log.ts'
-import type { Admit } from '../steps/admission.ts'
-import { type Call, callOf } from '../exchange/call.ts'
 import type { HelpPages } from '../document/help.ts'
-import type { Resource } from './resource.ts'
-import { bySpecificity, endpointOf } from './resource-routes.ts'
+import { routeTemplate } from '../exchange/access-log.ts'
+import { type Call, callOf } from '../exchange/call.ts'
+import type { Admit } from '../steps/admission.ts'
 import { type Payload, put } from '../steps/answer.ts'
 import type { Endpoint } from '../steps/endpoint.ts'
+import type { Resource } from './resource.ts'
+import { bySpecificity, endpointOf } from './resource-routes.ts'
 
 /** A path of a mount type, and what is checked of requests that its routes do not serve. */
 type Place = { readonly resource: Resource; readonly pattern: RegExp; readonly endpoint: Endpoint }

@@ -15,8 +15,8 @@ import { type Call, callOf } from '../exchange/call.ts'
 import type { RoutedRequest, RouteRules } from '../exchange/exchange.ts'
 import { aclOperationOf, partOf } from '../exchange/operation.ts'
 import { checkMfaHeader, tokenOf, wrapTtlOf } from '../exchange/request-headers.ts'
-import { ConvertedFields } from './convert-fields.ts'
 import { isRelative } from '../exchange/target.ts'
+import { ConvertedFields } from './convert-fields.ts'
 
 export type AdmissionParts = {
   access: Access

@@ -2,12 +2,12 @@ import type { IncomingMessage } from 'node:http'
 import { type AuditLog, notAudited } from '../../core/audit/audit-log.ts'
 import type { AuditedHeaders } from '../../core/audit/audited-headers.ts'
 import { Entries, type Verdict } from '../../core/audit/entry.ts'
-import { causeList, fail, type ErrorKind, ServiceError } from '../../errors.ts'
 import { noSecrets } from '../../core/audit/hashing.ts'
+import { causeList, type ErrorKind, fail, ServiceError } from '../../errors.ts'
 import { freshTrail, type MadeByCall } from '../exchange/audit-trail.ts'
 import type { Call } from '../exchange/call.ts'
-import { tokenOf } from '../exchange/request-headers.ts'
 import { aclOperationOf } from '../exchange/operation.ts'
+import { tokenOf } from '../exchange/request-headers.ts'
 
 export type AuditingParts = {
   readonly log: Pick<AuditLog, 'isOn' | 'version' | 'write'>
@@ -137,7 +137,13 @@ export class Auditing {
     const { requestId: id, namespace, mount, path, sent: data, caller, wrapTtl, remoteAddress } = call
     return new Entries(
       {
-        ...{ id, mount, path, data, caller, wrapTtl, remoteAddress },
+        id,
+        mount,
+        path,
+        data,
+        caller,
+        wrapTtl,
+        remoteAddress,
         operation: call.operation === 'header' ? 'header' : aclOperationOf(call),
         namespace: { id: namespace?.id ?? 'root', path: namespace?.path ?? '' },
         alwaysHashed: call.trail?.isCeremony === true,

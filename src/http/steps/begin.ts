@@ -61,12 +61,7 @@ function report(
   call: Call,
   came: { route: string; status: number; ms: number },
 ): void {
-  measure?.request({
-    method: methodOf(call),
-    route: came.route,
-    code: came.status,
-    seconds: came.ms / 1000,
-  })
+  measure?.request({ method: methodOf(call), route: came.route, code: came.status, seconds: came.ms / 1000 })
   onAccess?.(accessLine(call, came))
 }
 

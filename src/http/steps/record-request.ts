@@ -1,7 +1,7 @@
 import type { preValidationAsyncHookHandler } from 'fastify'
-import type { Auditing } from './auditing.ts'
 import { callOf } from '../exchange/call.ts'
 import { failureText } from '../exchange/error-reply.ts'
+import type { Auditing } from './auditing.ts'
 import { endpointOf } from './endpoint.ts'
 
 /** Undefined while the server is sealed. */

@@ -8,8 +8,8 @@ import { errorBody } from '../exchange/error-reply.ts'
 import type { Answer } from '../exchange/exchange.ts'
 import type { RateLimits } from '../exchange/rate-limits.ts'
 import { put } from './answer.ts'
-import { refuseOldCopies } from './take-place.ts'
 import { type Endpoint, endpointOf } from './endpoint.ts'
+import { refuseOldCopies } from './take-place.ts'
 
 export type HeadParts = {
   readonly capacity: Capacity

@@ -2,9 +2,9 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import {
   constants,
   createServer,
+  type Http2Server,
   Http2ServerRequest,
   Http2ServerResponse,
-  type Http2Server,
   type Http2Session,
   type IncomingHttpHeaders,
   type ServerHttp2Session,
@@ -13,9 +13,9 @@ import {
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { CommonHeaders } from '../exchange/common-headers.ts'
+import { forgetHead, textBytes } from '../exchange/request-headers.ts'
 import type { Connection, Connections } from './connections.ts'
 import { type HeadLimits, maxTargetBytes } from './list-verb.ts'
-import { forgetHead, textBytes } from '../exchange/request-headers.ts'
 import { emptyErrors, type RawStatus, refusalHeaders } from './raw-errors.ts'
 
 declare module 'node:http' {

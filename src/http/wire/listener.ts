@@ -94,7 +94,10 @@ export class Listener implements AsyncDisposable {
    */
   static async share({ urls, doors }: SharedDoors, isFirst: boolean, starting: Receiver): Promise<Listener> {
     const shared = doors.map(({ descriptor, transport }) => ({
-      ...{ server: newServer(), transport, descriptor, hide: () => {} },
+      server: newServer(),
+      transport,
+      descriptor,
+      hide: () => {},
     }))
     if (isFirst) await Promise.all(shared.map(listenOn))
     return new Listener(urls, shared, starting)
@@ -220,7 +223,10 @@ async function bindHost({ host, port }: HostAndPort, scheme: string) {
 }
 
 const networkDoor = (server: Server): Door => ({
-  ...{ server, transport: 'network', descriptor: undefined, hide: () => {} },
+  server,
+  transport: 'network',
+  descriptor: undefined,
+  hide: () => {},
 })
 
 async function bindPath(place: UnixSocketAt) {

@@ -38,7 +38,8 @@ function rawAnswer(status: RawStatus, common: CommonHeaders, text: string | unde
   const headers = {
     ...refusalHeaders(status, common),
     ...(text !== undefined && { 'content-type': 'text/plain; charset=utf-8' }),
-    ...{ 'content-length': String(body.length), connection: 'close' },
+    'content-length': String(body.length),
+    connection: 'close',
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${status} ${reasonOf[status]}\r\n${lines.join('')}\r\n${body}`

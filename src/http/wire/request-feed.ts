@@ -1,8 +1,8 @@
 import { Buffer, type NonSharedBuffer } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { ChunkWalk } from './chunk-walk.ts'
 import type { CommonHeaders } from '../exchange/common-headers.ts'
+import { ChunkWalk } from './chunk-walk.ts'
 import { answerAndClose, type RawStatus } from './raw-errors.ts'
 
 /** The HTTP server's `data` listener on a socket, which passes bytes to Node's parser. */

@@ -97,7 +97,9 @@ async function bindHost({ host, port }: HostAndPort, scheme: string) {
 }
 
 const networkSocket = (at: BoundSocketOptions): Bound => ({
-  ...{ socket: new net.BoundSocket(at), transport: 'network', hide: () => {} },
+  socket: new net.BoundSocket(at),
+  transport: 'network',
+  hide: () => {},
 })
 
 async function bindPath(place: UnixSocketAt) {

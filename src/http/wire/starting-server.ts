@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { systemRandom } from '../../lib/random.ts'
+import { WebUi } from '../document/web-ui.ts'
 import { BodyBudget } from '../exchange/body-reader.ts'
 import { type CommonHeaders, requestIdHeader } from '../exchange/common-headers.ts'
 import { healthPaths, isOpenedPage, isUiTarget } from '../exchange/mount-router.ts'
-import { type TlsParts, WebServer } from './web-server.ts'
-import { WebUi } from '../document/web-ui.ts'
 import { withQuery } from '../exchange/with-query.ts'
+import { type TlsParts, WebServer } from './web-server.ts'
 
 /** Why a server does not serve yet, as `/health/ready` says. */
 export type StartState = 'starting' | 'storage'
@@ -46,7 +46,10 @@ async function sendPage(
     path === '/'
       ? { status: 307, headers: { location: withQuery('/ui/', query) } }
       : await pages.answer({
-          ...{ verb: method, path, query, added: {} },
+          verb: method,
+          path,
+          query,
+          added: {},
           header: (name) => [headers[name]].flat()[0],
         })
   if (response.destroyed) return

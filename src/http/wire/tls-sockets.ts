@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 import type { Server, TLSSocket } from 'node:tls'
 import { canonicalAddress } from '../../lib/address.ts'
-import { noteClientCertificate } from './client-certificate.ts'
 import type { CommonHeaders } from '../exchange/common-headers.ts'
+import { noteClientCertificate } from './client-certificate.ts'
 import { answerAndClose, goAwayAndClose } from './raw-errors.ts'
 import type { Protocols, TlsIdentity } from './tls-identity.ts'
 

@@ -97,9 +97,7 @@ function giveTo(group: string, path: string): void {
   } catch (cause) {
     throw new ListenError(
       `the server's user cannot give the socket to group ${group}: ${systemCode(cause)}`,
-      {
-        cause,
-      },
+      { cause },
     )
   }
 }

@@ -4,8 +4,8 @@ import { boundCidrs } from '../../core/tokens/token-fields.ts'
 import { fail, refuse, ServiceError } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import type { ApproleMethod } from './method.ts'
+import { type RoleInput, type RoleRecord, roleFields } from './role.ts'
 import { canonicalRolePath, roleName } from './role-path.ts'
-import { type RoleInput, roleFields, type RoleRecord } from './role.ts'
 
 type FieldSpec = {
   readonly path: string
@@ -131,10 +131,7 @@ const fields: readonly FieldSpec[] = [
     example: { token_period: 86_400 },
     sent: ({ token_period, period }) => {
       if (token_period === undefined && period === undefined) throw missing('period')
-      return {
-        ...(token_period !== undefined && { token_period }),
-        ...(period !== undefined && { period }),
-      }
+      return { ...(token_period !== undefined && { token_period }), ...(period !== undefined && { period }) }
     },
     cleared: { token_period: 0 },
   },

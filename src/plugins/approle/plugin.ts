@@ -1,6 +1,6 @@
 import { Periodic } from '../../core/background.ts'
 import { type LoginReportParts, LoginReports } from '../../core/tokens/login-reports.ts'
-import { lookalikeReports, type LookalikeReportParts } from '../../core/tokens/lookalike-reports.ts'
+import { type LookalikeReportParts, lookalikeReports } from '../../core/tokens/lookalike-reports.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import { fieldResources } from './field-resources.ts'
 import { loginResource } from './login-resource.ts'

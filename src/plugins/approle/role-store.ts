@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { fail, refuse } from '../../errors.ts'
 import { keep, type View, type ViewEntry } from '../../core/barrier/view.ts'
 import type { CacheUses } from '../../core/cache-use.ts'
 import { foldedName } from '../../core/identity/same-name.ts'
 import type { KeyedHash } from '../../core/keyed-hash.ts'
 import { RecordCache } from '../../core/record-cache.ts'
 import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
-import { readRole, type Role, type RoleRecord } from './role.ts'
+import { fail, refuse } from '../../errors.ts'
+import { type Role, type RoleRecord, readRole } from './role.ts'
 import { voidKey } from './secret-id-keys.ts'
 
 export type RoleStoreParts = {
@@ -108,11 +108,7 @@ export class RoleStore implements Disposable {
       const entries: ViewEntry[] = [
         {
           key: roleKey(name),
-          value: {
-            ...laterFields(stored?.value),
-            ...after,
-            ...(name.length > mostInKey && { name }),
-          },
+          value: { ...laterFields(stored?.value), ...after, ...(name.length > mostInKey && { name }) },
           expect: stored?.revision ?? 'absent',
         },
         ...(await this.#moveOfRoleId(name, before, after)),

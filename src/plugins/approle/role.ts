@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { z } from 'zod'
+import { keyedHash } from '../../core/keyed-hash.ts'
 import {
   applyOldNames,
   boundCidrs,
@@ -18,7 +19,6 @@ import {
   stringField,
 } from '../../lib/fields.ts'
 import { goDuration } from '../../lib/go/duration.ts'
-import { keyedHash } from '../../core/keyed-hash.ts'
 import type { Random } from '../../lib/random.ts'
 import { checkBlocks } from './cidr-blocks.ts'
 

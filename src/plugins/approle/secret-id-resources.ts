@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { listedNames, type LongLists } from '../../core/long-lists.ts'
+import { type LongLists, listedNames } from '../../core/long-lists.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import { fail, refuse } from '../../errors.ts'
 import { limitOf, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
@@ -8,8 +8,8 @@ import { stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go/text.ts'
 import { answers, noAccessor } from './answers.ts'
 import type { ApproleMethod, NewSecretId } from './method.ts'
-import { canonicalRolePath, roleName } from './role-path.ts'
 import type { Role } from './role.ts'
+import { canonicalRolePath, roleName } from './role-path.ts'
 import {
   checkGivenSecretId,
   customSecretIdFields,

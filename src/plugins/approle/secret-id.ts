@@ -94,9 +94,15 @@ export function newSecretId(
   const ttl = ttlOf(input, role)
   const metadata = parseMetadata(input.metadata)
   return {
-    ...{ accessor, num_uses, ttl, created: now, updated: now },
+    accessor,
+    num_uses,
+    ttl,
+    created: now,
+    updated: now,
     ...(ttl > 0 && { ends: now + Math.min(ttl, mountMaxTtl) * 1000 }),
-    ...{ metadata, cidr_list, token_bound_cidrs },
+    metadata,
+    cidr_list,
+    token_bound_cidrs,
   }
 }
 

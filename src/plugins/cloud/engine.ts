@@ -1,22 +1,36 @@
 import { once } from 'node:events'
-import type { Mount } from '../../core/mounts/mount.ts'
-import type { IdentityTokenUse } from '../../core/mounts/mount-type.ts'
 import type { MountTokens } from '../../core/identity-tokens/mount-tokens.ts'
-import { rootNamespace } from '../../core/namespaces/namespace.ts'
-import type { MountStore } from '../../core/mounts/mount-store.ts'
-import type { OutboundClient } from '../../core/outbound.ts'
 import type { Jobs } from '../../core/jobs.ts'
+import type { Mount } from '../../core/mounts/mount.ts'
+import type { MountStore } from '../../core/mounts/mount-store.ts'
+import type { IdentityTokenUse } from '../../core/mounts/mount-type.ts'
+import { rootNamespace } from '../../core/namespaces/namespace.ts'
+import type { OutboundClient } from '../../core/outbound.ts'
 import type { Servers } from '../../core/servers.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import { readCertificate } from './certificates/read-certificate.ts'
 import { UnusableCertificate } from './certificates/unusable-certificate.ts'
-import { changedConfig, type ConfigContext, type ConfigInput } from './config/config.ts'
+import { type ConfigContext, type ConfigInput, changedConfig } from './config/config.ts'
 import { type ConfigRecord, discardedRotation } from './config/config-record.ts'
+import { hasSameCredential, type OperatorSettings } from './config/effective-settings.ts'
 import { CloudCredentials, type CloudCredentialsParts } from './credentials/cloud-credentials.ts'
-import { credentialTypeOf } from './federation/federated-role.ts'
 import { FederatedCredentials } from './federation/federated-credentials.ts'
+import { credentialTypeOf } from './federation/federated-role.ts'
 import { identityTokenUse } from './federation/identity-token-use.ts'
+import { debrisObjects } from './intents/debris.ts'
+import { engineOptions } from './mount-options.ts'
+import { MountState, type MountStateParts, type RoleLimits } from './mount-state.ts'
+import { abandonTrusted, deleteRole } from './roles/delete-role.ts'
+import type { RoleInput } from './roles/role-input.ts'
+import { leasesOfRole, leftLeasesWarning, type RoleLeases, revokeLeasesOfRole } from './roles/role-leases.ts'
+import { writeRole } from './roles/write-role.ts'
+import type { RotationLog } from './root-rotation/complete-rotation.ts'
+import { removalOfPending } from './root-rotation/pending-secret.ts'
+import { RootRotation } from './root-rotation/root-rotation.ts'
+import { RootSecretUsers } from './root-rotation/root-secret-users.ts'
+import { rotateRoot } from './root-rotation/rotate-root.ts'
+import type { RotationTimes } from './root-rotation/rotation-times.ts'
 import {
   certificateAccepted,
   makeRootCertificate,
@@ -24,22 +38,8 @@ import {
   type ShownCertificate,
 } from './sign-in/root-certificate.ts'
 import { type RootIdentity, rootIdentity } from './sign-in/root-identity.ts'
-import { engineOptions } from './mount-options.ts'
-import { debrisObjects } from './intents/debris.ts'
-import { MountState, type MountStateParts, type RoleLimits } from './mount-state.ts'
-import type { RoleInput } from './roles/role-input.ts'
-import { abandonTrusted, deleteRole } from './roles/delete-role.ts'
-import { writeRole } from './roles/write-role.ts'
-import { leasesOfRole, leftLeasesWarning, revokeLeasesOfRole, type RoleLeases } from './roles/role-leases.ts'
-import { RootRotation } from './root-rotation/root-rotation.ts'
-import type { RotationTimes } from './root-rotation/rotation-times.ts'
-import { RootSecretUsers } from './root-rotation/root-secret-users.ts'
-import type { RotationLog } from './root-rotation/complete-rotation.ts'
-import { removalOfPending } from './root-rotation/pending-secret.ts'
-import { rotateRoot } from './root-rotation/rotate-root.ts'
-import { hasSameCredential, type OperatorSettings } from './config/effective-settings.ts'
-import { openUpstream, type UpstreamParts } from './upstream/index.ts'
 import { StaticRoles, type StaticTimes } from './static-roles/static-roles.ts'
+import { openUpstream, type UpstreamParts } from './upstream/index.ts'
 import { openTokenExchange } from './upstream/token-exchange.ts'
 import { callWithin, type RoleWork } from './upstream-work.ts'
 
@@ -121,7 +121,9 @@ export class CloudEngine implements AsyncDisposable {
     const current = (mount: Mount) => mounts.table.byUuid(mount.uuid) ?? mount
     this.#parts = parts
     const upstreamParts = {
-      ...{ outbound, clock, stopping: this.#stopping.signal },
+      outbound,
+      clock,
+      stopping: this.#stopping.signal,
       ...(pause === undefined ? {} : { pause }),
     }
     this.#stateParts = {
@@ -151,13 +153,30 @@ export class CloudEngine implements AsyncDisposable {
     const { leases, systemTtl, patience, requestLimitMs, staticTimes, rotationTimes } = parts
     const rootSecretUsers = new RootSecretUsers(own)
     this.credentials = new CloudCredentials({
-      ...{ ...own, rootSecretUsers, leases, systemTtl, clock, random, log, jobs, servers },
-      ...{ pause, patience, requestLimitMs, mountTokens, outbound },
+      ...own,
+      rootSecretUsers,
+      leases,
+      systemTtl,
+      clock,
+      random,
+      log,
+      jobs,
+      servers,
+      pause,
+      patience,
+      requestLimitMs,
+      mountTokens,
+      outbound,
       mountOf: (accessor) => mounts.table.byAccessor(accessor),
     })
-    this.federated = new FederatedCredentials({ ...{ clock, mountTokens }, stateOf: own.stateOf })
+    this.federated = new FederatedCredentials({ clock, mountTokens, stateOf: own.stateOf })
     this.rotation = new RootRotation({
-      ...{ ...own, rootSecretUsers, clock, random, log, jobs },
+      ...own,
+      rootSecretUsers,
+      clock,
+      random,
+      log,
+      jobs,
       times: rotationTimes,
     })
     this.staticRoles = new StaticRoles({ ...own, clock, random, log, jobs, pause, staticTimes })
@@ -361,7 +380,9 @@ export class CloudEngine implements AsyncDisposable {
     const place = { mount: mount.path, namespace: mount.namespace }
     try {
       await this.#deleteApplications(place, {
-        ...{ mount, mountTokens, leases },
+        mount,
+        mountTokens,
+        leases,
         state,
         clock,
         random,
@@ -406,7 +427,9 @@ export class CloudEngine implements AsyncDisposable {
     const { clock, random, mountTokens, leases } = this.#parts
     const { serviceManagementReference } = engineOptions(mount)
     return {
-      ...{ mount, mountTokens, leases },
+      mount,
+      mountTokens,
+      leases,
       state: this.stateOf(mount),
       clock,
       random,

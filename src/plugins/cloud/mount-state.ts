@@ -1,21 +1,13 @@
 import type { View, ViewEntry } from '../../core/barrier/view.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import { RecordCache } from '../../core/record-cache.ts'
-import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
-import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import type { Servers } from '../../core/servers.ts'
+import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
 import { fail, refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import type { WaitingBounds } from '../../lib/limiter.ts'
 import { type ConfigRecord, readConfigRecord } from './config/config-record.ts'
-import { type FieldNames, namesOf } from './field-names.ts'
-import type { Intents } from './intents/intents.ts'
-import { type RoleRecord, readRole } from './roles/role-record.ts'
-import { StaticRoleStore } from './static-roles/static-role-store.ts'
-import { RecentAssertions } from './federation/recent-assertions.ts'
-import { KeptTokens } from './federation/kept-tokens.ts'
-import { OwnIdentity } from './sign-in/own-identity.ts'
-import type { LoginSettings, TokenExchange } from './upstream/token-exchange.ts'
 import {
   effectiveClientId,
   effectiveLogin,
@@ -23,7 +15,15 @@ import {
   type OperatorSettings,
   withLiveCertificate,
 } from './config/effective-settings.ts'
+import { KeptTokens } from './federation/kept-tokens.ts'
+import { RecentAssertions } from './federation/recent-assertions.ts'
+import { type FieldNames, namesOf } from './field-names.ts'
+import type { Intents } from './intents/intents.ts'
+import { type RoleRecord, readRole } from './roles/role-record.ts'
+import { OwnIdentity } from './sign-in/own-identity.ts'
+import { StaticRoleStore } from './static-roles/static-role-store.ts'
 import type { Upstream, UpstreamSettings } from './upstream/index.ts'
+import type { LoginSettings, TokenExchange } from './upstream/token-exchange.ts'
 
 /** A client of the three upstream services, with the settings it signs in with. */
 export type ReadyUpstream = Upstream & { readonly settings: UpstreamSettings }
@@ -51,8 +51,10 @@ export type RoleLimits = {
 }
 
 const usualLimits: RoleLimits = {
-  ...{ staticRoles: 1_000, federatedRoles: 1_000 },
-  ...{ writeTurnMs: 20_000, waitingWrites: 20 },
+  staticRoles: 1_000,
+  federatedRoles: 1_000,
+  writeTurnMs: 20_000,
+  waitingWrites: 20,
 }
 
 const maxCachedRoles = 10_000
@@ -276,7 +278,8 @@ export class MountState implements AsyncDisposable {
   /** For the turn of a request that writes a role: those before it may wait for the directory, one after the other. */
   writeBounds(name: string): WaitingBounds {
     return {
-      ...{ ms: this.limits.writeTurnMs, most: this.limits.waitingWrites },
+      ms: this.limits.writeTurnMs,
+      most: this.limits.waitingWrites,
       refusal: () => refuse('throttled', `other requests are writing role '${name}'; try again`),
     }
   }

@@ -42,7 +42,11 @@ export function cloudPlugins({
   }
   return [
     {
-      ...{ table: 'secret', names: ['cloud'], hasIdentityTokens: true, usedOnce: [confirmedPrefix], help },
+      table: 'secret',
+      names: ['cloud'],
+      hasIdentityTokens: true,
+      usedOnce: [confirmedPrefix],
+      help,
       open: (core) => ({
         ...open('cloud')(core),
         gauges: cloudGauges(engineOver(core)),
@@ -51,7 +55,11 @@ export function cloudPlugins({
       }),
     },
     {
-      ...{ table: 'secret', names: ['azure'], hasIdentityTokens: true, usedOnce: [confirmedPrefix], help },
+      table: 'secret',
+      names: ['azure'],
+      hasIdentityTokens: true,
+      usedOnce: [confirmedPrefix],
+      help,
       open: open('azure'),
     },
   ]

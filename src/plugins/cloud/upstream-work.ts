@@ -3,9 +3,9 @@ import type { Mount } from '../../core/mounts/mount.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { Limiter } from '../../lib/limiter.ts'
 import type { Random } from '../../lib/random.ts'
-import type { MountState, ReadyUpstream } from './mount-state.ts'
 import type { LeaseLookup } from './credentials/credential-record.ts'
-import { callerError, UpstreamError, type UpstreamCall } from './upstream/index.ts'
+import type { MountState, ReadyUpstream } from './mount-state.ts'
+import { callerError, type UpstreamCall, UpstreamError } from './upstream/index.ts'
 
 /** Everything that a sequence of upstream calls for one mount needs. */
 export type UpstreamWork = {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { messageTypes, severities } from './message.ts'
 import type { DocumentedAnswer } from '../../http/resource/resource.ts'
+import { messageTypes, severities } from './message.ts'
 
 /**
  * Schemas and examples of the responses of the message paths, for the OpenAPI document, and the operation ids

@@ -1,14 +1,14 @@
 import type { Access, Caller } from '../../core/access.ts'
 import type { IdentityStore } from '../../core/identity/identity-store.ts'
-import { type Viewer, viewerOf } from './audience.ts'
-import type { MessageStore } from './message-store.ts'
-import { nothingShown, type Shown, type ShownMessages } from './shown-messages.ts'
 import { fail, refuse } from '../../errors.ts'
 import { namespaceOf, type Resource, resource } from '../../http/resource/resource.ts'
 import { formatTime } from '../../lib/time.ts'
 import { messageAnswers } from './answers.ts'
-import { answerPoll, polled, type PollParts } from './front-end-polls.ts'
+import { type Viewer, viewerOf } from './audience.ts'
+import { answerPoll, type PollParts, polled } from './front-end-polls.ts'
 import { saying } from './message-routes.ts'
+import type { MessageStore } from './message-store.ts'
+import { nothingShown, type Shown, type ShownMessages } from './shown-messages.ts'
 
 export type FrontEndParts = PollParts & {
   /** `community` shows no messages. docs/contract/messages.md#community-edition */

@@ -4,10 +4,7 @@ import { messageSize } from './message-size.ts'
 import type { NamespaceMessages } from './namespace-messages.ts'
 
 /** A change that waits to be written. In the end, exactly one of the two functions is called. */
-export type MessageChange = {
-  written(): void
-  reject(cause: unknown): void
-} & (
+export type MessageChange = { written(): void; reject(cause: unknown): void } & (
   | { readonly deletes: string; readonly next?: never }
   /** Returns the message to write, or undefined; throws to refuse. */
   | { next(messages: NamespaceMessages): Message | undefined; readonly deletes?: never }
@@ -49,7 +46,9 @@ export function decideChanges(before: NamespaceMessages, waiting: readonly Messa
     }
   }
   return {
-    ...{ taken: outcomes.length, messages, records },
+    taken: outcomes.length,
+    messages,
+    records,
     settle: () => {
       for (const settle of outcomes) settle()
     },

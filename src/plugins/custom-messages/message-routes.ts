@@ -1,4 +1,13 @@
 import { z } from 'zod'
+import { fail, refuse, ServiceError } from '../../errors.ts'
+import { checkMayReach, limitOf, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { boolField, convertFields, stringField } from '../../lib/fields.ts'
+import { quoted } from '../../lib/go/text.ts'
+import type { JsonValue } from '../../lib/json.ts'
+import { mergePatched } from '../../lib/merge-patch.ts'
+import { isActive } from './active-window.ts'
+import { messageAnswers } from './answers.ts'
 import { linkScheme } from './link.ts'
 import { type Instant, instantOf, type Message, type MessageDraft } from './message.ts'
 import {
@@ -12,15 +21,6 @@ import {
 import { checkStorable } from './message-record.ts'
 import type { MessageStore } from './message-store.ts'
 import { createdView, itemView, listEntry, shownEntry } from './message-view.ts'
-import { isActive } from './active-window.ts'
-import { fail, refuse, ServiceError } from '../../errors.ts'
-import { checkMayReach, limitOf, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
-import type { Clock } from '../../lib/clock.ts'
-import { boolField, convertFields, stringField } from '../../lib/fields.ts'
-import { quoted } from '../../lib/go/text.ts'
-import type { JsonValue } from '../../lib/json.ts'
-import { mergePatched } from '../../lib/merge-patch.ts'
-import { messageAnswers } from './answers.ts'
 
 export type MessageRouteParts = { readonly messages: MessageStore; readonly clock: Clock }
 

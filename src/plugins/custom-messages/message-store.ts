@@ -1,14 +1,14 @@
-import { fail } from '../../errors.ts'
-import type { Random } from '../../lib/random.ts'
 import type { Range, View } from '../../core/barrier/view.ts'
 import { pauseAfterAttempt } from '../../core/stored-record.ts'
+import { fail } from '../../errors.ts'
+import type { Random } from '../../lib/random.ts'
 import { Rounds } from '../../lib/rounds.ts'
 import { type Acknowledgement, Acknowledgements } from './acknowledgements.ts'
 import type { Message, MessageDraft } from './message.ts'
+import { MessageCache } from './message-cache.ts'
 import { decideChanges, type MessageChange } from './message-change.ts'
 import { readMessage } from './message-record.ts'
 import { NamespaceMessages } from './namespace-messages.ts'
-import { MessageCache } from './message-cache.ts'
 
 export type { Acknowledgement }
 
@@ -189,7 +189,8 @@ export class MessageStore {
       const isWritten = await this.#view.write([
         ...decided.records.entries().map(([id, value]) => ({ key: keyOf(namespaceId, id), value })),
         this.#lastChanges.fromRoot({
-          ...{ key: namespaceId, value: after.change },
+          key: namespaceId,
+          value: after.change,
           expect: last?.revision ?? 'absent',
         }),
       ])

@@ -1,7 +1,7 @@
 import { formatInstant } from '../../lib/time.ts'
+import { isActive } from './active-window.ts'
 import { linkScheme } from './link.ts'
 import type { Instant, Message, MessageDraft } from './message.ts'
-import { isActive } from './active-window.ts'
 
 /** The fields that responses include only if the message sets them. docs/contract/messages.md#fields */
 function optionalFields({ severity, priority, dismissible, acknowledge_required, audience }: MessageDraft) {

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import type { Namespace } from '../../core/namespaces/namespace.ts'
+import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { stringifyJson } from '../../lib/json.ts'
 import { formatInstant } from '../../lib/time.ts'
-import type { Namespace } from '../../core/namespaces/namespace.ts'
-import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
+import { isActive, nextChange } from './active-window.ts'
 import { isFor, type Viewer } from './audience.ts'
 import { type Audience, type Instant, instantOf, type Message } from './message.ts'
 import type { MessageStore } from './message-store.ts'
 import { shownEntry } from './message-view.ts'
-import { isActive, nextChange } from './active-window.ts'
 
 /** The messages that one of the two endpoints shows a caller. */
 export type Shown = {
@@ -196,13 +196,11 @@ function candidatesOf(
       )
       .toSorted((a, b) => (b.priority ?? 0) - (a.priority ?? 0))
       .map((message) => ({
-        ...{
-          id: message.id,
-          start: message.start,
-          end: message.end,
-          audience: message.audience,
-          lineage: lineage.slice(index),
-        },
+        id: message.id,
+        start: message.start,
+        end: message.end,
+        audience: message.audience,
+        lineage: lineage.slice(index),
         text: isActive(message, now)
           ? `${JSON.stringify(message.id)}:${stringifyJson(shownEntry(message))}`
           : '',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
-import { stringField } from '../../lib/fields.ts'
 import { atMost } from '../../lib/async-iterables.ts'
+import { stringField } from '../../lib/fields.ts'
 import { aliasListOutput, aliasOutput, writtenAlias } from './alias-output.ts'
 import { listed } from './entities.ts'
 import { examples } from './examples.ts'

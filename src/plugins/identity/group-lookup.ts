@@ -2,7 +2,7 @@ import type { Group } from '../../core/identity/group.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import { examples } from './examples.ts'
 import { type GroupPluginParts, groupOutput, groupReply } from './groups.ts'
-import { lookupInput, lookUp } from './lookup.ts'
+import { lookUp, lookupInput } from './lookup.ts'
 
 /** `identity/lookup/group`. See docs/contract/identity.md */
 export function groupLookupResources(parts: GroupPluginParts): Resource[] {

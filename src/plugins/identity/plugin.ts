@@ -1,7 +1,7 @@
 import { IdentityTidy } from '../../core/identity/identity-tidy.ts'
+import { fixedPaths } from '../../core/mounts/mount-path.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import { identityResources } from './resources.ts'
-import { fixedPaths } from '../../core/mounts/mount-path.ts'
 
 /** The fixed mount `identity/`. docs/contract/identity.md */
 export const identityPlugin: PluginDefinition = {

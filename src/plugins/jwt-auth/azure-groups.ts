@@ -1,6 +1,7 @@
 import type { OutboundResponse } from '../../core/outbound.ts'
 import { excerpt, quoted } from '../../lib/go/text.ts'
 import { lookupClaim } from '../../lib/json-pointer.ts'
+import type { ProviderAccess } from './provider-access.ts'
 import {
   addPage,
   DirectoryError,
@@ -10,7 +11,6 @@ import {
   shownBody,
   textMember,
 } from './provider-calls.ts'
-import type { ProviderAccess } from './provider-access.ts'
 import { discreetRefusal, type Refusal, refusal, reworded } from './refusal.ts'
 import type { StrictObject } from './strict-json.ts'
 

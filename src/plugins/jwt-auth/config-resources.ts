@@ -5,10 +5,7 @@ import { configFields, shownConfig } from './jwt-config.ts'
 import type { JwtMethod } from './method.ts'
 import { roleFields, shownText } from './role.ts'
 
-type Parts = {
-  readonly method: JwtMethod
-  policyExists(name: string, namespace: string): Promise<boolean>
-}
+type Parts = { readonly method: JwtMethod; policyExists(name: string, namespace: string): Promise<boolean> }
 
 const roleNames = z.object({ keys: z.array(z.string()) })
 

@@ -1,4 +1,5 @@
 import { type DiscoveryDocument, DiscoveryError } from './discovery.ts'
+import type { KeySource } from './fetch-jwk-set.ts'
 import {
   JwksKeyset,
   type Keyset,
@@ -8,7 +9,6 @@ import {
   type VerifiedToken,
 } from './keyset.ts'
 import type { Refusal } from './refusal.ts'
-import type { KeySource } from './fetch-jwk-set.ts'
 import type { SharedSource } from './shared-sources.ts'
 
 /** A provider that was reached: its metadata and its keys. */

@@ -2,16 +2,16 @@ import type { OutboundClient } from '../../core/outbound.ts'
 import { quoted } from '../../lib/go/text.ts'
 import { lookupClaim } from '../../lib/json-pointer.ts'
 import { type GoogleSignIn, type GoogleToken, okJson, signInToGoogle } from './google-credentials.ts'
+import type { ProviderAccess } from './provider-access.ts'
 import {
   addPage,
   DirectoryError,
   member,
-  pathStep,
   ProviderCalls,
+  pathStep,
   textMember,
   UnknownPersonError,
 } from './provider-calls.ts'
-import type { ProviderAccess } from './provider-access.ts'
 import type { StrictObject } from './strict-json.ts'
 
 /** Options of `gsuite`, docs/contract/login-providers.md#gsuite */

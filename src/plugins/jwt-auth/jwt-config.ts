@@ -16,11 +16,11 @@ import type { LogLine } from '../../lib/log-fields.ts'
 import { isSupportedAlgorithm } from './algorithms.ts'
 import { withAdvice } from './config-advice.ts'
 import { DiscoveryError, discover } from './discovery.ts'
-import { providerConfigProblem, withoutProviderSecrets } from './provider-config.ts'
-import { redactUrl } from './redact-url.ts'
-import { parsePublicKeyPem } from './public-key-pem.ts'
 import { fetchJwkSet, KeyFetchError, type KeySource } from './fetch-jwk-set.ts'
 import type { JwkSet } from './jwk-set.ts'
+import { providerConfigProblem, withoutProviderSecrets } from './provider-config.ts'
+import { parsePublicKeyPem } from './public-key-pem.ts'
+import { redactUrl } from './redact-url.ts'
 
 /**
  * docs/contract/jwt.md#configuration. Fields keep their wire names in storage. A field that a write omits

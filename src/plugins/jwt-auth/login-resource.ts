@@ -3,8 +3,8 @@ import { loginPlace, type Resource, resource } from '../../http/resource/resourc
 import { lowerStringField, stringField } from '../../lib/fields.ts'
 import { newAttempt } from './attempt.ts'
 import type { LoginReports } from './explain/login-reports.ts'
-import type { JwtMethod } from './method.ts'
 import type { IssueLogin } from './issue-login.ts'
+import type { JwtMethod } from './method.ts'
 
 const loginInput = z.object({
   role: lowerStringField.describe('Role to log in with; the configured default if empty'),
@@ -34,9 +34,7 @@ export const loginResource = ({ method, issue, reports }: Parts): Resource =>
           { call, mount, path: 'login', attempt: newAttempt({ role: input.role, token: input.jwt }) },
           async () => {
             const auth = await method.login(mount, call.remoteAddress, input)
-            return {
-              reply: await issue({ ...loginPlace(mount, call), auth }),
-            }
+            return { reply: await issue({ ...loginPlace(mount, call), auth }) }
           },
         ),
     },

@@ -1,15 +1,15 @@
 import { availableParallelism } from 'node:os'
+import type { CacheUses } from '../../core/cache-use.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
-import type { CacheUses } from '../../core/cache-use.ts'
 import type { OutboundClient } from '../../core/outbound.ts'
 import type { LoginAuth, LoginPlan } from '../../core/tokens/issue-login.ts'
 import { mountTtl, type TtlBounds } from '../../core/tokens/lifetime.ts'
 import type { RenewalTerms } from '../../core/tokens/renewal-terms.ts'
 import type { ReplayStore } from '../../core/tokens/replay-store.ts'
+import type { Token } from '../../core/tokens/token.ts'
 import { renewalTermsOf } from '../../core/tokens/token-fields.ts'
 import { useLimitWarnings } from '../../core/tokens/token-type.ts'
-import type { Token } from '../../core/tokens/token.ts'
 import { ServiceError } from '../../errors.ts'
 import { Buckets } from '../../lib/buckets.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -17,17 +17,16 @@ import { toLowerText } from '../../lib/coercion.ts'
 import type { JsonValue } from '../../lib/json.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Attempt } from './attempt.ts'
+import { CheckQueue } from './check-queue.ts'
 import { type ExplainInput, type Explanation, explainLogin } from './explain/explain.ts'
-import { bareTrace, traceOf } from './explain/login-trace.ts'
 import { type Finding, lintRole, lintWrite } from './explain/lint.ts'
 import { LoginFailures, maxRecordedToken } from './explain/login-failures.ts'
 import type { ReportedMount } from './explain/login-reports.ts'
+import { bareTrace, traceOf } from './explain/login-trace.ts'
 import { type RefusedConfig, shownStatus } from './explain/status.ts'
-import { CheckQueue } from './check-queue.ts'
 import { type ConfigInput, type ConfigLog, checkConfig, replaced } from './jwt-config.ts'
 import { jwtLogin, type LoginInput } from './login.ts'
 import { MountState, type MountStateParts } from './mount-state.ts'
-import { queueWeights } from './signature.ts'
 import { type Authorization, type AuthorizeInput, authorize } from './oidc/authorize.ts'
 import { type CallbackInput, type CallbackLog, finishLogin } from './oidc/callback.ts'
 import type { Page } from './oidc/pages.ts'
@@ -38,6 +37,7 @@ import { ProviderWaits } from './oidc/provider-waits.ts'
 import { longestTolerance } from './one-time.ts'
 import { changedRole, type Role, type RoleRecord, roleWarnings } from './role.ts'
 import { SharedSources } from './shared-sources.ts'
+import { queueWeights } from './signature.ts'
 
 /**
  * A check counts until the main thread has its result. So few are enough to keep the main thread busy, and those
@@ -138,7 +138,9 @@ export class JwtMethod {
     const view = mounts.viewOf(mount)
     const pending = new PendingLogins({
       view: view.view('', { numbers: 'plain', isUncopied: true }),
-      ...{ clock, random, isShared: this.#parts.shared !== undefined },
+      clock,
+      random,
+      isShared: this.#parts.shared !== undefined,
     })
     const onFetch = (succeeded: boolean) =>
       this.#parts.onFetch(mounts.table.byUuid(mount.uuid) ?? mount, succeeded)

@@ -1,18 +1,18 @@
 import { RE2JS, RE2JSException } from 're2js'
 import { quoted } from '../../lib/go/text.ts'
 import { lookupClaim } from '../../lib/json-pointer.ts'
+import type { ProviderAccess } from './provider-access.ts'
 import {
   addPage,
   DirectoryError,
   jsonOf,
   member,
-  pathStep,
   ProviderCalls,
+  pathStep,
   shownBody,
   textMember,
   UnknownPersonError,
 } from './provider-calls.ts'
-import type { ProviderAccess } from './provider-access.ts'
 import type { StrictObject } from './strict-json.ts'
 
 /** Options of `okta`, docs/contract/login-providers.md#okta */

@@ -50,7 +50,10 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
     }
     return {
       resources: jwtAuthResources({
-        ...{ method, log, counter: metrics, policyExists: core.policyExists },
+        method,
+        log,
+        counter: metrics,
+        policyExists: core.policyExists,
         issue: (login) => issueLogin(loginParts, login),
         plan: async (login) => {
           const plan = await planLogin(loginParts, login)

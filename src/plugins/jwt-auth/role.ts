@@ -8,7 +8,6 @@ import {
   tokenFields,
 } from '../../core/tokens/token-fields.ts'
 import { refuse } from '../../errors.ts'
-import { goDuration } from '../../lib/go/duration.ts'
 import {
   boolField,
   commaListField,
@@ -19,6 +18,7 @@ import {
   signedDurationField,
   stringField,
 } from '../../lib/fields.ts'
+import { goDuration } from '../../lib/go/duration.ts'
 import { goText, quoted } from '../../lib/go/text.ts'
 import { type JsonValue, stringifyJson } from '../../lib/json.ts'
 import { type BoundClaim, readyBoundClaims } from './bound-claims.ts'

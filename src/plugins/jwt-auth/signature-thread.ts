@@ -67,8 +67,10 @@ function batchOf(checks: readonly SignatureCheck[]): SignatureBatch & { bytes: U
     checks: checks.map(({ algorithm, key, signingInput, signature }) => {
       if (!keys.includes(key)) keys.push(key)
       return {
-        ...{ algorithm, key: keys.indexOf(key) },
-        ...{ inputBytes: put(signingInput), signatureBytes: put(signature) },
+        algorithm,
+        key: keys.indexOf(key),
+        inputBytes: put(signingInput),
+        signatureBytes: put(signature),
       }
     }),
     bytes,

@@ -93,9 +93,7 @@ export const kvAnswers = {
     output: z.object({ data: anyObject.nullable(), metadata: version }),
     example: { data: exampleData, metadata: exampleVersion },
     statuses: [200, 304],
-    requestHeaders: {
-      'If-None-Match': 'Tag of the secret: 304 while it is the same',
-    },
+    requestHeaders: { 'If-None-Match': 'Tag of the secret: 304 while it is the same' },
     headers: {
       ETag: 'Tag of the secret: a request that sends it as If-None-Match gets 304 until it changes',
     },

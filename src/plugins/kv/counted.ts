@@ -1,5 +1,5 @@
-import { ServiceError } from '../../errors.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
+import { ServiceError } from '../../errors.ts'
 import type { Reply, Resource } from '../../http/resource/resource.ts'
 
 /** An operation on secrets that has ended. */

@@ -1,6 +1,4 @@
 import { z } from 'zod'
-import type { Random } from '../../lib/random.ts'
-import type { Clock } from '../../lib/clock.ts'
 import type { PasswordPolicyStore } from '../../core/policies/password-policy-store.ts'
 import { refuse } from '../../errors.ts'
 import {
@@ -10,11 +8,13 @@ import {
   type Resource,
   resource,
 } from '../../http/resource/resource.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { namesTag } from '../../lib/entity-tag.ts'
 import { exactDurationField, intField, mapField } from '../../lib/fields.ts'
 import { atOnce } from '../../lib/in-turns.ts'
 import { isJsonNumber, type JsonObject, parseLossless } from '../../lib/json.ts'
 import { mergePatched } from '../../lib/merge-patch.ts'
+import type { Random } from '../../lib/random.ts'
 import { checkMayGenerate, checkMayWrite, mayElsewhere, plainReadings } from './access.ts'
 import { actorOf } from './actor.ts'
 import { kvAnswers } from './answers.ts'
@@ -187,7 +187,9 @@ export function dataResources(parts: DataParts): Resource[] {
     const changesAtMs = (found: Found | undefined) =>
       Date.parse(found?.version.deletion || '') || Number.POSITIVE_INFINITY
     const read = {
-      ...{ exchange, changesAtMs, load: () => find(exchange) },
+      exchange,
+      changesAtMs,
+      load: () => find(exchange),
       waitMs: Math.min(exchange.input.wait, longestWaitSeconds) * 1000,
       isKnown: (found: Found | undefined) => isKnown(known, found),
     }

@@ -116,7 +116,8 @@ export class FirstEntries implements Disposable {
   async first(limit: number): Promise<StoredEntry[]> {
     const records = await this.#view.list(prefix, { limit })
     return records.map(({ key, value, revision }) => ({
-      ...{ key, revision },
+      key,
+      revision,
       path: this.#cipher.pathOf(key.slice(prefix.length)),
       entry: readEntry(value),
     }))

@@ -54,10 +54,7 @@ async function countKeys(view: View, prefixes: readonly string[]): Promise<numbe
   let count = 0
   for (const prefix of prefixes) {
     for (let after: string | undefined; ; await nextTurn()) {
-      const keys = await view.listKeys(prefix, {
-        limit: pageSize,
-        ...(after === undefined ? {} : { after }),
-      })
+      const keys = await view.listKeys(prefix, { limit: pageSize, ...(after === undefined ? {} : { after }) })
       count += keys.length
       after = keys.at(-1)
       if (after === undefined || keys.length < pageSize) break

@@ -162,8 +162,12 @@ export class KeyDraft {
   /** A copy, to which the draft can be set back. */
   mark() {
     return {
-      ...{ head: this.head, rows: [...this.#rows], dataRows: [...this.#dataRows] },
-      ...{ also: this.also.length, remains: this.remains.length, left: this.#left.length },
+      head: this.head,
+      rows: [...this.#rows],
+      dataRows: [...this.#dataRows],
+      also: this.also.length,
+      remains: this.remains.length,
+      left: this.#left.length,
     }
   }
 

@@ -1,11 +1,13 @@
 import type { View, ViewEntry, ViewRecord } from '../../core/barrier/view.ts'
 import type { ListClient } from '../../core/long-lists.ts'
 import { RecordCache } from '../../core/record-cache.ts'
+import { KeyLists } from '../../core/sealed-names/key-lists.ts'
+import type { NameCipher } from '../../core/sealed-names/name-cipher.ts'
 import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
 import { fail, refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { Limiter } from '../../lib/limiter.ts'
 import { inTurns } from '../../lib/in-turns.ts'
+import type { Limiter } from '../../lib/limiter.ts'
 import { LongWork } from '../../lib/long-work.ts'
 import {
   dataKey,
@@ -17,11 +19,9 @@ import {
   versionNumberIn,
   versionPrefix,
 } from './key-draft.ts'
-import { KeyLists } from '../../core/sealed-names/key-lists.ts'
 import { type Head, readHead, readVersion, type Version } from './key-record.ts'
 import { KeyTurns, type Waiting } from './key-turns.ts'
 import { LargeTurn } from './large-turn.ts'
-import type { NameCipher } from '../../core/sealed-names/name-cipher.ts'
 
 /** A key as it is stored. */
 export type StoredKey = {

@@ -1,11 +1,11 @@
 import type { View } from '../../core/barrier/view.ts'
+import { NameCipher, openNameKeys } from '../../core/sealed-names/name-cipher.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { Random } from '../../lib/random.ts'
 import type { Limiter } from '../../lib/limiter.ts'
+import type { Random } from '../../lib/random.ts'
 import { FirstEntries } from './first-entries.ts'
 import { Keys } from './keys.ts'
 import { type KvConfig, readKvConfig } from './kv-config.ts'
-import { NameCipher, openNameKeys } from '../../core/sealed-names/name-cipher.ts'
 
 export type KvMountParts = {
   readonly clock: Clock
@@ -95,8 +95,10 @@ export class KvMount implements Disposable {
 
   async #openKeys(): Promise<Keys> {
     return new Keys({
-      ...{ view: this.#view, cipher: await this.#openCipher() },
-      ...{ clock: this.#parts.clock, large: this.#parts.large },
+      view: this.#view,
+      cipher: await this.#openCipher(),
+      clock: this.#parts.clock,
+      large: this.#parts.large,
       onFailure: this.#parts.onFailure,
       onChange: (path) => {
         for (const listener of this.#listeners) listener(path)

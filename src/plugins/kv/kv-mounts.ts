@@ -32,10 +32,7 @@ export class KvMounts implements AsyncDisposable {
   readonly #byUuid = new Map<string, KvMount>()
   readonly #upgrading = new Set<string>()
   /** Admits one call at a time that reads much data. Each that waits holds some of it already. */
-  readonly large = new Limiter(1, {
-    most: 64,
-    refusal: () => refuse('overloaded', 'server is overloaded'),
-  })
+  readonly large = new Limiter(1, { most: 64, refusal: () => refuse('overloaded', 'server is overloaded') })
   readonly #listeners: ((mount: Mount, path: string | undefined) => void)[] = []
   #isStopping = false
 
@@ -60,7 +57,9 @@ export class KvMounts implements AsyncDisposable {
     const { mounts, clock, random } = this.#parts
     const view = mounts.viewOf(mount).view('', { numbers: 'plain' })
     const made = new KvMount(view, {
-      ...{ clock, random, large: this.large },
+      clock,
+      random,
+      large: this.large,
       onFailure: (error) => this.#failed(mount, error),
     })
     made.onChange((path) => {

@@ -11,8 +11,8 @@ import { LongWork } from '../../lib/long-work.ts'
 import { slicesOf } from '../../lib/slices.ts'
 import { formatTime } from '../../lib/time.ts'
 import type { KeyDraft } from './key-draft.ts'
-import type { WholeKey } from './keys.ts'
 import type { Actor, Head, Version } from './key-record.ts'
+import type { WholeKey } from './keys.ts'
 import { checkMaxVersions, type KvConfig } from './kv-config.ts'
 import { newHead } from './version-changes.ts'
 
@@ -151,8 +151,10 @@ export function setMetadata(
   draft.head = {
     ...head,
     ...settings,
-    ...{ updated: formatTime(draft.now), updatedBy: by },
-    ...{ metadataVersion: head.metadataVersion + 1, changes: head.changes + 1 },
+    updated: formatTime(draft.now),
+    updatedBy: by,
+    metadataVersion: head.metadataVersion + 1,
+    changes: head.changes + 1,
   }
 }
 
@@ -204,7 +206,10 @@ const shownEntry = ({ created, deletion, destroyed, createdBy, deletedBy }: Vers
 })
 
 const shownActor = ({ actor, client_id, entity_id, operation }: Actor) => ({
-  ...{ actor, client_id: client_id ?? entity_id, entity_id, operation },
+  actor,
+  client_id: client_id ?? entity_id,
+  entity_id,
+  operation,
 })
 
 /** What writes and reads show of a version. */

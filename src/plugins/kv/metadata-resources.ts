@@ -1,7 +1,6 @@
 import type { z } from 'zod'
-import type { Clock } from '../../lib/clock.ts'
-import { listedDetails, listedNames, type LongLists } from '../../core/long-lists.ts'
-import type { Random } from '../../lib/random.ts'
+import { type LongLists, listedDetails, listedNames } from '../../core/long-lists.ts'
+import { pageOf } from '../../core/sealed-names/sorted-names.ts'
 import {
   checkMayReach,
   type Exchange,
@@ -10,10 +9,12 @@ import {
   type Resource,
   resource,
 } from '../../http/resource/resource.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { boolField } from '../../lib/fields.ts'
-import { checkMayWrite, pathsToSee } from './access.ts'
 import { LongText } from '../../lib/long-text.ts'
 import { LongWork } from '../../lib/long-work.ts'
+import type { Random } from '../../lib/random.ts'
+import { checkMayWrite, pathsToSee } from './access.ts'
 import { actorOf } from './actor.ts'
 import { kvAnswers } from './answers.ts'
 import { checkIfMatch } from './entity-tags.ts'
@@ -32,8 +33,7 @@ import {
   shownMetadata,
 } from './metadata-changes.ts'
 import { emptyMissing } from './missing.ts'
-import { pageOf } from '../../core/sealed-names/sorted-names.ts'
-import { listInput, type ListRange } from './pages.ts'
+import { type ListRange, listInput } from './pages.ts'
 import { checkSecretPath, isFolderPath, isSecretPath } from './secret-path.ts'
 
 export type MetadataParts = {

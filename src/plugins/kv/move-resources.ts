@@ -4,7 +4,7 @@ import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
 import { fail, refuse } from '../../errors.ts'
 import { type Exchange, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { intField, mapField, stringField } from '../../lib/fields.ts'
-import { jsonNumber, type JsonObject, parseLossless } from '../../lib/json.ts'
+import { type JsonObject, jsonNumber, parseLossless } from '../../lib/json.ts'
 import { checkMayElsewhere, mayElsewhere } from './access.ts'
 import { actorOf } from './actor.ts'
 import { kvAnswers } from './answers.ts'
@@ -144,7 +144,8 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
         return version
       }
       let made: Head = {
-        ...{ ...whole.head, id: newKeyId(random) },
+        ...whole.head,
+        id: newKeyId(random),
         ...(last !== undefined && { last: carried(current, last) }),
       }
       const also: ViewEntry[] = []
@@ -184,7 +185,8 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
           const config = await kvMounts.of(mount).config()
           const id = newKeyId(random)
           return await keys.change(params.path, {
-            ...{ versions: [input.version], readsData: true },
+            versions: [input.version],
+            readsData: true,
             apply: (draft): Reply => {
               const { head } = draft
               const version = draft.find(input.version)
@@ -193,7 +195,8 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
               if (isGone(version, draft.now))
                 return missing({ data: null, metadata: shownVersion(head, input.version, version) })
               checkMayElsewhere(exchange, 'update', `data/${params.path}`, {
-                ...{ data: parseLossless(version.data ?? 'null'), ...sentOptions },
+                data: parseLossless(version.data ?? 'null'),
+                ...sentOptions,
               })
               const by = actorOf(exchange, 'restore')
               const made = append(draft, { data: version.data ?? 'null', by, config, id })

@@ -1,7 +1,7 @@
 import type { Core } from '../../core/core.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
-import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import { Waits } from '../../core/waits.ts'
+import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import { counted, type KvOperation } from './counted.ts'
 import { dataResources } from './data-resources.ts'
 import { firstVersionResources } from './first-version.ts'
@@ -39,7 +39,9 @@ export function kvPlugins({
     metrics.kvOperation({ ...done, mount: core.fullPathOf(mount) })
   return [
     {
-      ...{ table: 'secret', names: [firstPlugin, 'kv-v1', 'generic'], versions: kvVersions },
+      table: 'secret',
+      names: [firstPlugin, 'kv-v1', 'generic'],
+      versions: kvVersions,
       help: 'Secrets by path, without versions.',
       open: (core) => ({
         resources: firstVersionResources(openOver(core)).map((one) => counted(one, countOf(core))),
@@ -47,7 +49,9 @@ export function kvPlugins({
       }),
     },
     {
-      ...{ table: 'secret', names: [secondPlugin], versions: kvVersions },
+      table: 'secret',
+      names: [secondPlugin],
+      versions: kvVersions,
       help: 'Secrets by path, with their earlier versions.',
       firstDescription: 'key/value secret storage',
       open: (core) => {

@@ -43,7 +43,10 @@ async function upgraded(
         const isNew = draft.head === undefined
         const by = { actor: '', entity_id: '', operation: 'upgrade' }
         const head = append(draft, {
-          ...{ data: entry.entry.data, by, config: readKvConfig(undefined), id: newKeyId(random) },
+          data: entry.entry.data,
+          by,
+          config: readKvConfig(undefined),
+          id: newKeyId(random),
         })
         if (isNew) draft.head = { ...head, oldest: 1 }
         draft.also.push(FirstEntries.removal(entry))

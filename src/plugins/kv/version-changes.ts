@@ -12,9 +12,18 @@ const keptByDefault = 10
 /** A key that is about to be created. */
 export const newHead = (id: string, now: number, by: Actor): Head => ({
   id,
-  ...{ current: 0, oldest: 0, created: formatTime(now), updated: formatTime(now), updatedBy: by },
-  ...{ maxVersions: 0, casRequired: false, deleteVersionAfter: 0, customMetadata: null },
-  ...{ metadataCasRequired: false, metadataVersion: 0, changes: 0 },
+  current: 0,
+  oldest: 0,
+  created: formatTime(now),
+  updated: formatTime(now),
+  updatedBy: by,
+  maxVersions: 0,
+  casRequired: false,
+  deleteVersionAfter: 0,
+  customMetadata: null,
+  metadataCasRequired: false,
+  metadataVersion: 0,
+  changes: 0,
 })
 
 /** What a new version consists of. */
@@ -38,10 +47,15 @@ export function append(draft: KeyDraft, { data, by, config, id }: NewVersion): H
     ...before,
     current,
     oldest: isFull ? current - kept + 1 : before.oldest,
-    ...{ updated: formatTime(now), updatedBy: by, changes: before.changes + 1 },
+    updated: formatTime(now),
+    updatedBy: by,
+    changes: before.changes + 1,
     last: {
-      ...{ created: formatTime(now), deletion: deletionTime(now, before, config) },
-      ...{ destroyed: false, data, createdBy: by },
+      created: formatTime(now),
+      deletion: deletionTime(now, before, config),
+      destroyed: false,
+      data,
+      createdBy: by,
     },
   }
   draft.head = head

@@ -149,10 +149,7 @@ const chainResources = (chains: AuditRouteParts['audit']['chains']): Resource[] 
       output: z.object({ keys: z.array(chainKey), heads: z.array(chainHead) }),
       example: exampleChain,
       handle: async () => ({
-        data: {
-          keys: chains.keys,
-          heads: (await chains.heads()).map(({ is_final, ...head }) => head),
-        },
+        data: { keys: chains.keys, heads: (await chains.heads()).map(({ is_final, ...head }) => head) },
       }),
     },
   }),
@@ -180,7 +177,10 @@ const exampleChain = {
   ],
   heads: [
     {
-      ...{ device: 'file/', replica: 'gate-1', id: '9f1c2b3a4d5e6f708192a3b4c5d6e7f8', seq: 1000 },
+      device: 'file/',
+      replica: 'gate-1',
+      id: '9f1c2b3a4d5e6f708192a3b4c5d6e7f8',
+      seq: 1000,
       hash: 'c4d2f1'.padEnd(64, '0'),
       time: '2026-01-01T00:00:10Z',
     },
@@ -196,6 +196,9 @@ function shown({ path, type, description, options, local }: DeviceDescription): 
 }
 
 const exampleDevice: DeviceDescription = {
-  ...{ path: 'file/', type: 'file', description: '', local: false },
+  path: 'file/',
+  type: 'file',
+  description: '',
+  local: false,
   options: { file_path: 'data/audit/audit.log' },
 }

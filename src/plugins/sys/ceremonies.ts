@@ -15,8 +15,8 @@ import {
 import type { JsonLimits } from '../../lib/json.ts'
 import { ceremonyAnswers } from './ceremony-answers.ts'
 import { checkSudo } from './node-access.ts'
-import { told } from './told-shares.ts'
 import { readStruct } from './struct-body.ts'
+import { told } from './told-shares.ts'
 
 /** A ceremony that may be served without a token. */
 type OpenCeremony = 'rekey' | 'generate-root'
@@ -60,10 +60,7 @@ const rekeyStruct = {
     require_verification: 'bool',
   },
 } as const
-const rootStruct = {
-  name: 'GenerateRootInitRequest',
-  fields: { otp: 'string', pgp_key: 'string' },
-} as const
+const rootStruct = { name: 'GenerateRootInitRequest', fields: { otp: 'string', pgp_key: 'string' } } as const
 
 /**
  * What the holders of a key do together: replace it, or generate a root token. Bodies and responses have no
@@ -108,8 +105,11 @@ function rekeyResources(
           exchange,
           rekey,
           await rekey.start({
-            ...{ shares: sent.secret_shares, threshold: sent.secret_threshold, pgpKeys: sent.pgp_keys },
-            ...{ backup: sent.backup, requiresVerification: sent.require_verification },
+            shares: sent.secret_shares,
+            threshold: sent.secret_threshold,
+            pgpKeys: sent.pgp_keys,
+            backup: sent.backup,
+            requiresVerification: sent.require_verification,
           }),
         )
       }),

@@ -38,8 +38,15 @@ const verification = z.object({
 })
 
 const started = {
-  ...{ nonce, started: true, t: 3, n: 5, progress: 0, required: 3 },
-  ...{ pgp_fingerprints: null, backup: false, verification_required: false },
+  nonce,
+  started: true,
+  t: 3,
+  n: 5,
+  progress: 0,
+  required: 3,
+  pgp_fingerprints: null,
+  backup: false,
+  verification_required: false,
 }
 const begun = { nonce, started: true, t: 3, n: 5, progress: 1 }
 
@@ -47,11 +54,7 @@ export const ceremonyAnswers = {
   rekeyStatus: { output: rekey, example: started },
   verification: { output: verification, example: begun },
   backup: {
-    output: z.object({
-      nonce: text,
-      keys: z.record(text, texts),
-      keys_base64: z.record(text, texts),
-    }),
+    output: z.object({ nonce: text, keys: z.record(text, texts), keys_base64: z.record(text, texts) }),
     example: {
       nonce,
       keys: { '41366b2d81210717ab57ad2ce4085ac9cdcf41ec': ['c15e03'] },
@@ -60,17 +63,29 @@ export const ceremonyAnswers = {
   },
   generateRoot: {
     output: z.object({
-      ...{ nonce: text, started: flag, progress: count, required: count, complete: flag },
-      ...{ encoded_token: text, encoded_root_token: text, pgp_fingerprint: text },
-      ...{ otp: text, otp_length: count },
+      nonce: text,
+      started: flag,
+      progress: count,
+      required: count,
+      complete: flag,
+      encoded_token: text,
+      encoded_root_token: text,
+      pgp_fingerprint: text,
+      otp: text,
+      otp_length: count,
     }),
     example: {
-      ...{ nonce, started: true, progress: 1, required: 3, complete: false },
-      ...{ encoded_token: '', encoded_root_token: '', pgp_fingerprint: '', otp: '', otp_length: 28 },
+      nonce,
+      started: true,
+      progress: 1,
+      required: 3,
+      complete: false,
+      encoded_token: '',
+      encoded_root_token: '',
+      pgp_fingerprint: '',
+      otp: '',
+      otp_length: 28,
     },
   },
-  decodedToken: {
-    output: z.object({ token: text }),
-    example: { token: 'hvs.CAESIJmWMZp7FGvJ0X4nkq2Z' },
-  },
+  decodedToken: { output: z.object({ token: text }), example: { token: 'hvs.CAESIJmWMZp7FGvJ0X4nkq2Z' } },
 } as const satisfies Record<string, DocumentedAnswer>

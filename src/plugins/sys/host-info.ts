@@ -20,14 +20,16 @@ export const hostInfoResources = ({ databasePath }: HostInfoParts): Resource[] =
       handle: async () => ({
         data: {
           cpu: os.cpus().map(({ model, speed }, cpu) => ({ cpu, cores: 1, modelName: model, mhz: speed })),
-          cpu_times: os.cpus().map(({ times }, index) => ({
-            cpu: `cpu${index}`,
-            user: times.user / 1000,
-            system: times.sys / 1000,
-            idle: times.idle / 1000,
-            nice: times.nice / 1000,
-            irq: times.irq / 1000,
-          })),
+          cpu_times: os
+            .cpus()
+            .map(({ times }, index) => ({
+              cpu: `cpu${index}`,
+              user: times.user / 1000,
+              system: times.sys / 1000,
+              idle: times.idle / 1000,
+              nice: times.nice / 1000,
+              irq: times.irq / 1000,
+            })),
           disk: await disks(databasePath),
           host: host(),
           memory: memory(),

@@ -1,10 +1,10 @@
-import type { Barrier } from '../../core/barrier/barrier.ts'
-import { checkMayReach, type Exchange, type Resource, resource } from '../../http/resource/resource.ts'
 import { z } from 'zod'
+import type { Barrier } from '../../core/barrier/barrier.ts'
 import { defaultKeyLimits } from '../../core/barrier/keyring.ts'
 import type { RotationRules } from '../../core/barrier/keyring-record.ts'
 import type { CoreLog } from '../../core/core-log.ts'
 import { refuse, StartError } from '../../errors.ts'
+import { checkMayReach, type Exchange, type Resource, resource } from '../../http/resource/resource.ts'
 import { boolField, durationField, intField } from '../../lib/fields.ts'
 import { answers } from './answers.ts'
 

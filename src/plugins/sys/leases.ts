@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { LeaseStore } from '../../core/leases/lease-store.ts'
+import { type LongLists, listedNames } from '../../core/long-lists.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import { refuse } from '../../errors.ts'
-import { listedNames, type LongLists } from '../../core/long-lists.ts'
 import {
   type Call,
   followsField,

@@ -92,9 +92,7 @@ export function lockedUserResources({ lockouts, mounts, namespaces }: LockedUser
             accessor === ''
               ? mostFirst([own, ...namespaces.descendantsOf(own)].map(allOf))
               : [ofNamespace(own, [usersOf(accessor, mountOf(own, accessor))])]
-          return {
-            data: { by_namespace: found, total: found.reduce((sum, { counts }) => sum + counts, 0) },
-          }
+          return { data: { by_namespace: found, total: found.reduce((sum, { counts }) => sum + counts, 0) } }
         },
       },
     }),

@@ -43,10 +43,7 @@ export function loggerResources({ logLevels }: LoggerParts): Resource[] {
           return undefined
         },
       },
-      delete: {
-        summary: 'Return to the log level of the settings',
-        handle: () => void logLevels.reset(),
-      },
+      delete: { summary: 'Return to the log level of the settings', handle: () => void logLevels.reset() },
     }),
     resource('/loggers/:name', {
       help: 'How much one logger logs; the only one is `core`.',
@@ -79,8 +76,15 @@ function known<T>(name: string, work: () => T): T {
 }
 
 const spellings: Readonly<Record<string, LogLevel>> = {
-  ...{ trace: 'trace', debug: 'debug', info: 'info', notice: 'info', '': 'info' },
-  ...{ warn: 'warn', warning: 'warn', error: 'error', err: 'error' },
+  trace: 'trace',
+  debug: 'debug',
+  info: 'info',
+  notice: 'info',
+  '': 'info',
+  warn: 'warn',
+  warning: 'warn',
+  error: 'error',
+  err: 'error',
 }
 
 function levelOf(written: string): LogLevel {

@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import type { Call } from '../../http/resource/resource.ts'
+import { fixedPaths } from '../../core/mounts/mount-path.ts'
 import {
   jsonAnswer,
   type NodeExchange,
   type NodeResource,
   nodeResource,
 } from '../../http/resource/node-resource.ts'
-import { fixedPaths } from '../../core/mounts/mount-path.ts'
+import type { Call } from '../../http/resource/resource.ts'
 
 /** The metrics of a running server, as Prometheus text and as JSON. */
 type ShownMetrics = {

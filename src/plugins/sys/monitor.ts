@@ -72,9 +72,7 @@ export const monitorResources = (parts: MonitorParts): Resource[] => [
         // it waits for lines, so it takes no place of a request
         const resume = call.setAside?.()
         stream.once('close', () => resume?.())
-        return {
-          raw: { status: 200, contentType, body: '', stream: { stream } },
-        }
+        return { raw: { status: 200, contentType, body: '', stream: { stream } } }
       },
     },
   }),

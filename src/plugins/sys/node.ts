@@ -14,10 +14,7 @@ export function nodeResources(options: NodeOptions): NodeResource[] {
   const { state, metrics, metricsAccess } = options
   const { life } = state
   return [
-    ...nodeStateResources({
-      ...options,
-      checkSealer: (exchange) => checkSudo(life.core, exchange),
-    }),
+    ...nodeStateResources({ ...options, checkSealer: (exchange) => checkSudo(life.core, exchange) }),
     initResource(options),
     ...ceremonyResources({ ...options, core: () => unsealed(life.core) }),
     metricsResource({

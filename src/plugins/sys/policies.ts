@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import {
-  policyName,
   type PolicyStore,
+  policyName,
   type StoredPolicy,
   withoutEndSlashes,
 } from '../../core/policies/policy-store.ts'

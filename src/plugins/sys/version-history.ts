@@ -1,5 +1,5 @@
-import { type InstalledVersion, versionHistory } from '../../core/version-history.ts'
 import type { View } from '../../core/barrier/view.ts'
+import { type InstalledVersion, versionHistory } from '../../core/version-history.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import { formatTime } from '../../lib/time.ts'
 import { answers } from './answers.ts'

@@ -74,8 +74,11 @@ function rotateResources(base: '/rotate/root' | '/rotate/recovery', rekey: Rekey
           status(
             call,
             await rekey.start({
-              ...{ shares: input.secret_shares, threshold: input.secret_threshold, pgpKeys: input.pgp_keys },
-              ...{ backup: input.backup, requiresVerification: input.require_verification },
+              shares: input.secret_shares,
+              threshold: input.secret_threshold,
+              pgpKeys: input.pgp_keys,
+              backup: input.backup,
+              requiresVerification: input.require_verification,
             }),
           ),
       },

@@ -5,11 +5,11 @@ import { isWrapping, notAWrappingToken, type Wrapper } from '../../core/wrapping
 import { refuse, type ServiceError } from '../../errors.ts'
 import {
   type Exchange,
+  type Follows,
   type Precheck,
   type Reply,
   type Resource,
   resource,
-  type Follows,
 } from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 import type { JsonValue } from '../../lib/json.ts'

@@ -11,9 +11,7 @@ import type { JsonValue } from '../../lib/json.ts'
 export const tokenInput = z.object({
   token: stringField.default('').describe('The token').meta({ writeOnly: true }),
 })
-export const accessorInput = z.object({
-  accessor: stringField.default('').describe('Accessor of the token'),
-})
+export const accessorInput = z.object({ accessor: stringField.default('').describe('Accessor of the token') })
 export const increment = durationField.default(0).describe('Requested TTL, counted from now')
 
 type Tokens = Pick<TokenStore, 'lookup' | 'lookupByAccessor'>

@@ -4,9 +4,9 @@ import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
 import type { LoginAuth } from '../../core/tokens/issue-login.ts'
 import type { RenewalTerms } from '../../core/tokens/renewal-terms.ts'
-import { useLimitWarnings } from '../../core/tokens/token-type.ts'
 import type { Token } from '../../core/tokens/token.ts'
 import { loginTerms, renewalTermsOf } from '../../core/tokens/token-fields.ts'
+import { useLimitWarnings } from '../../core/tokens/token-type.ts'
 import { refuse } from '../../errors.ts'
 import { addressMatches } from '../../lib/cidr.ts'
 import type { LogLine } from '../../lib/log-fields.ts'
@@ -118,7 +118,8 @@ export class UserpassMethod {
     const user = await this.find(attempt)
     attempt.user = user
     const matches = await passwords.matches({
-      ...{ password, client },
+      password,
+      client,
       // many logins with one name may have waited when it was locked
       checkAgain: () => lockouts.check(attempt),
       hash: user?.passwordHash,

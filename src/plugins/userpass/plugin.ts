@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { issueLogin } from '../../core/tokens/issue-login.ts'
-import { LoginReports, type LoginReportParts } from '../../core/tokens/login-reports.ts'
-import { lookalikeReports, type LookalikeReportParts } from '../../core/tokens/lookalike-reports.ts'
+import { type LoginReportParts, LoginReports } from '../../core/tokens/login-reports.ts'
+import { type LookalikeReportParts, lookalikeReports } from '../../core/tokens/lookalike-reports.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import { UserpassMethod } from './method.ts'
 import { type Argon2Cost, productCost } from './passwords/argon2.ts'
@@ -50,10 +50,7 @@ export const userpassPlugin = ({
     const loginParts = { ...core, identity: core.identities, onLookalike }
     const reports = new LoginReports({ method: 'userpass', log, counter: metrics, fullPathOf })
     return {
-      resources: userpassResources({
-        ...{ method, reports },
-        issue: (login) => issueLogin(loginParts, login),
-      }),
+      resources: userpassResources({ method, reports, issue: (login) => issueLogin(loginParts, login) }),
       beginCounters: (mount) => reports.beginCounters(mount),
       renewalTerms: method.renewalTerms.bind(method),
     }

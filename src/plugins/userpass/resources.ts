@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { LoginReports } from '../../core/tokens/login-reports.ts'
 import type { LoginRequest } from '../../core/tokens/issue-login.ts'
+import type { LoginReports } from '../../core/tokens/login-reports.ts'
 import {
   loginPlace,
   type Reply,
@@ -145,7 +145,9 @@ const loginResource = ({ method, reports, issue }: UserpassParts): Resource =>
         const { call, mount, input, whenSilent } = exchange
         const place = placeOf(exchange)
         const attempt: LoginAttempt = {
-          ...{ ...place, ...input, user: undefined },
+          ...place,
+          ...input,
+          user: undefined,
           client: { address: call.remoteAddress, name: `${mount.uuid}/${place.name}`, whenSilent },
         }
         const who = () => (attempt.user === undefined ? {} : { user: place.name })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { sanitize } from '../../core/tokens/policy-names.ts'
 import {
   applyOldNames,
   boundCidrs,
@@ -7,7 +8,6 @@ import {
   shownTokenFields,
   tokenFields,
 } from '../../core/tokens/token-fields.ts'
-import { sanitize } from '../../core/tokens/policy-names.ts'
 import { convertFields } from '../../lib/fields.ts'
 
 const { policies, ttl, max_ttl, bound_cidrs } = oldTokenFields
@@ -18,10 +18,7 @@ export const userFields = z.object({ ...tokenFields, policies, ttl, max_ttl, bou
 /** The settings of a user, as sent and as stored: one that was never written is absent. */
 export type UserSettings = z.output<typeof userFields>
 
-export type User = {
-  readonly settings: UserSettings
-  readonly passwordHash: string
-}
+export type User = { readonly settings: UserSettings; readonly passwordHash: string }
 
 /**
  * Merges a write into the stored settings and checks the result as a whole. Throws the first refusal. It does

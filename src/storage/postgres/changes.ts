@@ -1,5 +1,5 @@
-import type { Row } from './session.ts'
 import { textArray } from './array-parameter.ts'
+import type { Row } from './session.ts'
 
 /** What one commit wrote: its keys, or a prefix of them. */
 export type Written = { readonly keys: readonly string[] } | { readonly prefix: string }

@@ -11,8 +11,8 @@ import {
   type Waiting,
   waitingStep,
 } from '../group.ts'
-import { deletesPerStep } from '../steps.ts'
 import type { Fence } from '../shared-storage.ts'
+import { deletesPerStep } from '../steps.ts'
 import type { StoredRecord } from '../storage.ts'
 import { engineCode } from '../storage-error.ts'
 import { arrayParameter, textArray } from './array-parameter.ts'

@@ -1,6 +1,6 @@
 import { Limiter } from '../../lib/limiter.ts'
-import { waitingForStandby } from './statements.ts'
 import type { Session } from './session.ts'
+import { waitingForStandby } from './statements.ts'
 
 type Waiter = { resolve(session: Session): void; reject(cause: unknown): void; timer: NodeJS.Timeout }
 

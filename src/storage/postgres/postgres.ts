@@ -15,13 +15,13 @@ import { checkKey, deleteStep, deletesPerStep, takeStep, updateStep, writeStep }
 import type { BatchEntry, Change, Range, Storage, StoredRecord, WriteOptions } from '../storage.ts'
 import { engineCode, failureKind } from '../storage-error.ts'
 import { noEvents, type StorageEvents, type StorageOperation } from '../storage-events.ts'
+import { textArray } from './array-parameter.ts'
 import { ChangesFeed } from './changes-feed.ts'
+import { readMarks } from './copy-end.ts'
 import { endsConnections, failureOf, isConnectionFailure, isLasting, isRefusal } from './failures.ts'
 import { GroupWriter } from './group-writer.ts'
-import { readMarks } from './copy-end.ts'
-import { migratePostgres } from './migrations.ts'
-import { textArray } from './array-parameter.ts'
 import { JobHolds } from './job-holds.ts'
+import { migratePostgres } from './migrations.ts'
 import { Pool } from './pool.ts'
 import { RangeReader, RecordReader, recordOf } from './reader.ts'
 import { liveMs, Replica } from './replica.ts'
@@ -126,7 +126,9 @@ export class PostgresStorage implements Storage, SharedStorage {
       onFailure: (cause: unknown) => this.#failed(cause),
     }
     this.#writer = new GroupWriter({
-      ...{ ...shared, pool: this.#pool, notifies },
+      ...shared,
+      pool: this.#pool,
+      notifies,
       registration: () => this.#registration,
       onCommit: (steps, seconds) => {
         this.#works(true)
@@ -134,7 +136,11 @@ export class PostgresStorage implements Storage, SharedStorage {
       },
     })
     this.copies = new ChangesFeed({
-      ...{ ...shared, open: () => this.#openForChanges(), pollMs, steady, listens: notifies },
+      ...shared,
+      open: () => this.#openForChanges(),
+      pollMs,
+      steady,
+      listens: notifies,
       isRegistered: () => this.#isRegistered,
       listenerMs,
       settled: (commitId) => this.#writer.settled(commitId),
@@ -147,7 +153,10 @@ export class PostgresStorage implements Storage, SharedStorage {
       },
     })
     this.#replica = new Replica({
-      ...{ ...shared, pool: this.#pool, id: this.replicaId, name: replicaName },
+      ...shared,
+      pool: this.#pool,
+      id: this.replicaId,
+      name: replicaName,
       notifies,
       patienceMs: patience * listenerMs,
       versionSeen: () => this.#versionSeen,

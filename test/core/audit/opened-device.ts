@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type CheckOptions, ChainCheck } from '../../../src/core/audit/chain-check.ts'
+import { ChainCheck, type CheckOptions } from '../../../src/core/audit/chain-check.ts'
 import { AuditChainKeys } from '../../../src/core/audit/chain-keys.ts'
 import {
   type AuditDevice,

@@ -20,7 +20,11 @@ async function write(
   const device = await openDevice(
     { path: 'file/', target, sync },
     {
-      ...{ clock: systemClock, log, replica: 'one', faults: faults.shared, chainHead: undefined },
+      clock: systemClock,
+      log,
+      replica: 'one',
+      faults: faults.shared,
+      chainHead: undefined,
       sign: () => ({ key_id: '', public_key: '', signature: '' }),
       storeHead: async () => {},
     },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { systemClock } from '../../../src/lib/clock.ts'
 import { openBarrier } from '../../../src/core/barrier/barrier.ts'
 import { termOf } from '../../../src/core/barrier/sealed-value.ts'
+import { systemClock } from '../../../src/lib/clock.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
 import { openSqlite } from '../../../src/storage/sqlite.ts'
 import { runProcess } from '../../support/process.ts'

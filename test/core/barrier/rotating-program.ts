@@ -14,7 +14,11 @@ const faults = new StorageFaults()
 await using storage = await openSqlite({ path, faults })
 const log = { info: () => {}, error: () => {} }
 const barrier = await openBarrier({
-  ...{ storage, sealKey: sealKey(1), clock: systemClock, random: systemRandom, log },
+  storage,
+  sealKey: sealKey(1),
+  clock: systemClock,
+  random: systemRandom,
+  log,
 })
 await using resealer = barrier.resealing(log)
 resealer.start()

@@ -101,9 +101,7 @@ describe('a seal key file that users other than its owner can use', () => {
         exitCode: 5,
         message: `seal key file ${made.file} is open to others (mode 0${mode.toString(8)}): run chmod 600 ${made.file}, or set GATEHOUSE_ALLOW_OPEN_KEY_FILE=true`,
       })
-      await expect(loadSealKey({ file: made.file, mayCreate: false })).rejects.toMatchObject({
-        exitCode: 5,
-      })
+      await expect(loadSealKey({ file: made.file, mayCreate: false })).rejects.toMatchObject({ exitCode: 5 })
     },
   )
 

@@ -1,9 +1,9 @@
 import { copyFile, rename } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { isJsonNumber, numberText } from '../../../src/lib/json.ts'
+import { openSqlite } from '../../../src/storage/sqlite.ts'
 import { keep } from '../../../src/storage/storage.ts'
 import { noEvents } from '../../../src/storage/storage-events.ts'
-import { openSqlite } from '../../../src/storage/sqlite.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { aBarrierFixture } from './barrier-fixture.ts'
 

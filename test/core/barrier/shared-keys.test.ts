@@ -19,7 +19,11 @@ async function openServers(count: number, parts: Partial<BarrierParts> = {}) {
   const log = { error: ({ key }: { key: string }) => void unreadable.push(key) }
   const open = (storage: Storage, more: Partial<BarrierParts> = {}) =>
     openBarrier({
-      ...{ storage, sealKey: sealKey(1), clock: new FakeClock(0), random: systemRandom, log },
+      storage,
+      sealKey: sealKey(1),
+      clock: new FakeClock(0),
+      random: systemRandom,
+      log,
       ...parts,
       ...more,
     })
@@ -30,7 +34,13 @@ async function openServers(count: number, parts: Partial<BarrierParts> = {}) {
   if (one === undefined || other === undefined || storage === undefined || otherStorage === undefined)
     throw new Error('a test needs two servers')
   return {
-    ...{ one, other, barriers, storage, otherStorage, unreadable, open },
+    one,
+    other,
+    barriers,
+    storage,
+    otherStorage,
+    unreadable,
+    open,
     deliver: async () => {
       for (const server of shared.servers) await server.deliver()
     },

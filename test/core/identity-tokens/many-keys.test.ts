@@ -23,7 +23,10 @@ function openIssuers({
 } = {}) {
   const root = core.barrier.view('')
   return new IdentityTokens({
-    ...{ root, clock: core.clock, random, apiAddr: 'https://gate' },
+    root,
+    clock: core.clock,
+    random,
+    apiAddr: 'https://gate',
     identityOf: async () => undefined,
     keyMounts: { ...noMounts(root), ...keyMounts },
   })

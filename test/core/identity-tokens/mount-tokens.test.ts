@@ -1,4 +1,4 @@
-import { createLocalJWKSet, decodeJwt, jwtVerify, type JSONWebKeySet } from 'jose'
+import { createLocalJWKSet, decodeJwt, type JSONWebKeySet, jwtVerify } from 'jose'
 import { expect, test } from 'vitest'
 import type { Mount } from '../../../src/core/mounts/mount.ts'
 import { MountTypeRegistry } from '../../../src/core/mounts/mount-type-registry.ts'

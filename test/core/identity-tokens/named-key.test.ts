@@ -3,10 +3,10 @@ import {
   allowsClient,
   changedSettings,
   defaultKeySettings,
+  formerKeysOf,
   isFullOfFormerKeys,
   type KeySettings,
   nextChangeOf,
-  formerKeysOf,
   rotated,
   withSettings,
 } from '../../../src/core/identity-tokens/named-key.ts'

@@ -7,9 +7,9 @@ import { dueRotations } from '../../../src/core/identity-tokens/issuer-keys.ts'
 import { keyRotator } from '../../../src/core/identity-tokens/key-rotator.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
 import { openSqlite } from '../../../src/storage/sqlite.ts'
-import { noMounts } from './no-mounts.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { noMounts } from './no-mounts.ts'
 
 const mount = 'mount-uuid'
 const place = { mount, namespace: { id: 'root', path: '' } }

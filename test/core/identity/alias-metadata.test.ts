@@ -61,7 +61,10 @@ test('a template of a policy sees it', async () => {
     policy: `path "cubbyhole/{{identity.entity.aliases.${accessor}.metadata.team}}/x" { capabilities = ["update", "create"] }`,
   })
   await server.root.write('auth/up/users/bob', {
-    ...{ password: 'p', token_policies: 'own', token_no_default_policy: true, alias_metadata: 'team=blue' },
+    password: 'p',
+    token_policies: 'own',
+    token_no_default_policy: true,
+    alias_metadata: 'team=blue',
   })
   const { body } = await server.anonymous.write('auth/up/login/bob', { password: 'p' })
   const bob = server.as(String(body.auth?.client_token))

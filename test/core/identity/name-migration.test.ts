@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import type { View, ViewEntry } from '../../../src/core/barrier/view.ts'
 import { putAlias } from '../../../src/core/identity/alias-changes.ts'
+import { canonicalName } from '../../../src/core/identity/canonical-name.ts'
 import { putEntity } from '../../../src/core/identity/entity-changes.ts'
 import { aliasPrefix, namePrefix } from '../../../src/core/identity/group-keys.ts'
 import { GroupStore } from '../../../src/core/identity/group-store.ts'
-import { canonicalName } from '../../../src/core/identity/canonical-name.ts'
 import { IdentityKeys } from '../../../src/core/identity/identity-keys.ts'
 import { IdentityStore } from '../../../src/core/identity/identity-store.ts'
 import { migrateNames } from '../../../src/core/identity/name-migration.ts'
-import { systemRandom } from '../../../src/lib/random.ts'
 import { Servers } from '../../../src/core/servers.ts'
+import { systemRandom } from '../../../src/lib/random.ts'
 import { openCoreView } from '../../support/core-view.ts'
 import { jwtMount } from '../../support/token-fixture.ts'
 
@@ -21,7 +21,10 @@ async function openStores(view: View, clock: { now(): number }) {
   const parts = { view, clock, random: systemRandom }
   const servers = new Servers(undefined, systemRandom)
   const groups = await GroupStore.open({
-    ...{ ...parts, servers, mountOf: () => jwtMount, isSameOrAbove: () => true },
+    ...parts,
+    servers,
+    mountOf: () => jwtMount,
+    isSameOrAbove: () => true,
   })
   return {
     groups,

@@ -6,7 +6,10 @@ test('what an engine keeps until there is a lease is deleted in the write that s
   const place = fixture.view.view('engine/')
   await place.write([{ key: 'intent', value: true }])
   const secret = {
-    ...{ ttl: 60, maxTtl: 0, renewable: true, internal: { credential: 'x', role: 'ci' } },
+    ttl: 60,
+    maxTtl: 0,
+    renewable: true,
+    internal: { credential: 'x', role: 'ci' },
     alongside: ({ id }: { id: string }) => [
       place.fromRoot({ key: 'intent', value: undefined }),
       place.fromRoot({ key: 'row', value: id }),
@@ -29,7 +32,10 @@ test('a secret without a lease is revoked after the engine has finished, and the
   const { credential } = await fixture.issue()
   const told: boolean[] = []
   const secret = {
-    ...{ ttl: 60, maxTtl: 0, renewable: true, internal: { credential, role: 'ci' } },
+    ttl: 60,
+    maxTtl: 0,
+    renewable: true,
+    internal: { credential, role: 'ci' },
     // an expectation that cannot hold
     alongside: () => [{ key: 'nowhere', value: true, expect: 99 }],
     abandoned: () => void told.push(fixture.provider.alive.has(credential)),

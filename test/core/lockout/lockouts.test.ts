@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { Lockouts, type LockoutParts } from '../../../src/core/lockout/lockouts.ts'
+import { type LockoutParts, Lockouts } from '../../../src/core/lockout/lockouts.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
 import { type CoreView, openCoreView } from '../../support/core-view.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { someMountTypes } from '../../support/mount-types.ts'
-import { type SharedCore, openSharedCores } from '../../support/shared-cores.ts'
+import { openSharedCores, type SharedCore } from '../../support/shared-cores.ts'
 import { aMount } from '../../support/token-fixture.ts'
 
 const terms = { threshold: 2, durationMs: 60_000, resetMs: 120_000 }
@@ -13,7 +13,11 @@ const records = 'lockout/lock/'
 
 const openLockouts = ({ view, clock }: CoreView, parts: Partial<LockoutParts> = {}) =>
   Lockouts.open({
-    ...{ view, clock, terms, random: systemRandom, shared: undefined },
+    view,
+    clock,
+    terms,
+    random: systemRandom,
+    shared: undefined,
     mountOf: (uuid) => (uuid === mount.uuid ? mount : undefined),
     onLock: () => {},
     onFailure: (error) => {
@@ -148,7 +152,8 @@ async function openTwo() {
   const mountTypes = () => someMountTypes({ table: 'auth', names: ['userpass'], locksUsers: true })
   const now = Date.now()
   const cores = await openSharedCores((number) => ({
-    ...{ mountTypes: mountTypes(), userLockout: terms },
+    mountTypes: mountTypes(),
+    userLockout: terms,
     // the times of servers differ a little
     clock: new FakeClock(now + 900 * number),
   }))

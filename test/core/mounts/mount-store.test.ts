@@ -7,8 +7,8 @@ import { type DefaultMount, firstMounts, namespaceMounts } from '../../../src/co
 import type { Mount } from '../../../src/core/mounts/mount.ts'
 import { mountPointOf } from '../../../src/core/mounts/mount-path.ts'
 import { entriesFor } from '../../../src/core/mounts/mount-record.ts'
-import { MountIndex } from '../../../src/core/mounts/mount-table.ts'
 import { MountStore, type MountStoreParts } from '../../../src/core/mounts/mount-store.ts'
+import { MountIndex } from '../../../src/core/mounts/mount-table.ts'
 import { rootNamespace } from '../../../src/core/namespaces/namespace.ts'
 import { refuse } from '../../../src/errors.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
@@ -189,10 +189,7 @@ describe('opening', () => {
   test.each([
     { name: 'no object', value: 'x' },
     { name: 'another version’s record', value: { table: 'auth' } },
-    {
-      name: 'an unknown type',
-      value: { ...theFirstMounts()[0], type: 'kv', uuid: 'some' },
-    },
+    { name: 'an unknown type', value: { ...theFirstMounts()[0], type: 'kv', uuid: 'some' } },
     { name: 'a record under another mount’s key', value: theFirstMounts()[0] },
   ])('fails when a record is $name', async ({ value }) => {
     await using mounts = await openMounts()

@@ -117,7 +117,8 @@ describe('a changed table', () => {
     })
     const made = ({ number, namespace, path }: { number: number; namespace: string; path: string }) => ({
       ...aMount(path, { namespace }),
-      ...{ uuid: `uuid-${number}`, accessor: `accessor-${number}` },
+      uuid: `uuid-${number}`,
+      accessor: `accessor-${number}`,
     })
     const shown = (index: MountIndex) => ({
       all: index.all().map(shownMount).sort(),

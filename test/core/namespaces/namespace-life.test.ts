@@ -43,7 +43,9 @@ async function openFixture(options: HouseOptions = {}) {
       system,
       types,
       namespaces,
-      ...{ shared: undefined, jobs, onUnreadable: () => {} },
+      shared: undefined,
+      jobs,
+      onUnreadable: () => {},
       onFailure: () => {},
     })
     const failures: string[] = []
@@ -52,7 +54,8 @@ async function openFixture(options: HouseOptions = {}) {
       namespaces,
       mounts,
       random: systemRandom,
-      ...{ jobs, shared: undefined },
+      jobs,
+      shared: undefined,
       firstEntries: () => [],
       onFailure: (_, name) => failures.push(name),
       onRemoved: ({ path }) => ended.resolve(path),

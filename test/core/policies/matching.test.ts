@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Acl, AclOperation } from '../../../src/core/policies/acl.ts'
 import { parsePolicy } from '../../../src/core/policies/policy.ts'
-import { buildAcl } from './build-acl.ts'
 import { rounds } from '../../support/rounds.ts'
+import { buildAcl } from './build-acl.ts'
 
 /**
  * The rules of docs/contract/tokens-and-policies.md#paths-in-rules and #which-rule-decides again, literally

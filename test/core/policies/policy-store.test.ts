@@ -85,7 +85,11 @@ test('a new store has the built-in policies, and later writes are visible', asyn
   expect(await store.get('root', 'root')).toEqual({ name: 'root', text: '' })
   expect(await store.get('root', 'none')).toBeUndefined()
   expect(await store.get('root', 'web')).toEqual({
-    ...{ name: 'web', text, modified: '2026-01-02T03:04:05.25Z', version: 1, cas_required: false },
+    name: 'web',
+    text,
+    modified: '2026-01-02T03:04:05.25Z',
+    version: 1,
+    cas_required: false,
   })
   expect((await store.get('root', 'response-wrapping'))?.text).toContain('cubbyhole/response')
 })
@@ -299,7 +303,8 @@ test('unknown fields of a record are kept', async () => {
   expect(await store.core.view.get('root/web')).toEqual({
     policy: 'path "b" {}',
     modified: '2026-01-02T03:04:05.25Z',
-    ...{ version: 2, cas_required: false },
+    version: 2,
+    cas_required: false,
     later: 7,
   })
 })

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decodePolicyText, maxPolicyLength, parsePolicy } from '../../../src/core/policies/policy.ts'
 import { ServiceError } from '../../../src/errors.ts'
-import { buildAcl } from './build-acl.ts'
 import { rounds } from '../../support/rounds.ts'
+import { buildAcl } from './build-acl.ts'
 
 const aclOf = (text: string) => buildAcl([parsePolicy(text)], { now: 0 })
 

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { openSharedCores, type SharedCore } from '../../support/shared-cores.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** Two servers, which write their files into folders that they may have in common. */
 async function openServers(folders: (root: string) => readonly [string, string] = (root) => [root, root]) {
@@ -11,7 +11,11 @@ async function openServers(folders: (root: string) => readonly [string, string] 
   const servers = opened.use(
     await openSharedCores((number) => ({
       audit: {
-        ...{ fixed: [], isOpenToApi: true, version: '', sync: 'interval', replica: `server-${number + 1}` },
+        fixed: [],
+        isOpenToApi: true,
+        version: '',
+        sync: 'interval',
+        replica: `server-${number + 1}`,
         limits: { directories: [folders(root)[number] ?? ''], hosts: [], worker: number + 1 },
       },
     })),
@@ -21,7 +25,11 @@ async function openServers(folders: (root: string) => readonly [string, string] 
 }
 
 const described = (path: string, file_path: string) => ({
-  ...{ path, type: 'file', description: '', options: { file_path }, local: false },
+  path,
+  type: 'file',
+  description: '',
+  options: { file_path },
+  local: false,
 })
 const write = ({ audit }: SharedCore) => audit.log.write(async () => '{"time":"x"}')
 const paths = ({ audit }: SharedCore) => audit.log.devices.map(({ description: { path } }) => path)

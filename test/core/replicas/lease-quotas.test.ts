@@ -3,7 +3,12 @@ import type { LeaseQuota } from '../../../src/core/quotas/quota.ts'
 import { openSharedCores, type SharedCore } from '../../support/shared-cores.ts'
 
 const all: LeaseQuota = {
-  ...{ name: 'all', namespace: 'root', mount: '', suffix: '', role: '', inheritable: true },
+  name: 'all',
+  namespace: 'root',
+  mount: '',
+  suffix: '',
+  role: '',
+  inheritable: true,
   maxLeases: 3,
 }
 
@@ -12,9 +17,22 @@ async function aToken({ tokens, view, mounts }: SharedCore): Promise<boolean> {
   const mount = mounts.table.at('root', 'auth/token/')
   if (mount === undefined) throw new Error('there is no token mount')
   const minted = tokens.mint({
-    ...{ parent: '', namespace: 'root', policies: ['a'], path: 'auth/token/create', meta: null },
-    ...{ display_name: 'token', num_uses: 0, ttl: 60, explicit_max_ttl: 0, period: 0, entity_id: '' },
-    ...{ bound_cidrs: [], type: 'service', renewable: true, mount_accessor: mount.accessor, internal: {} },
+    parent: '',
+    namespace: 'root',
+    policies: ['a'],
+    path: 'auth/token/create',
+    meta: null,
+    display_name: 'token',
+    num_uses: 0,
+    ttl: 60,
+    explicit_max_ttl: 0,
+    period: 0,
+    entity_id: '',
+    bound_cidrs: [],
+    type: 'service',
+    renewable: true,
+    mount_accessor: mount.accessor,
+    internal: {},
   })
   return minted.within(() => view.write(minted.entries)).catch(() => false)
 }

@@ -77,7 +77,8 @@ test('a deletion closes the namespace on every server, and waits for what is ins
   const ended: string[] = []
   for (const [name, server] of Object.entries({ one, other })) {
     server.namespaceLife.addRemovalStep({
-      ...{ name: 'waits', phase: 'waiting requests' },
+      name: 'waits',
+      phase: 'waiting requests',
       remove: () => void ended.push(name),
     })
     server.start()
@@ -110,7 +111,8 @@ test('a deletion is completed by another server if the first one is gone', async
   const held = Promise.withResolvers<void>()
   const reached = Promise.withResolvers<void>()
   one.namespaceLife.addRemovalStep({
-    ...{ name: 'data', phase: 'data' },
+    name: 'data',
+    phase: 'data',
     remove: () => {
       reached.resolve()
       return held.promise
@@ -137,8 +139,16 @@ test('a rate limit ends with its mount, whichever server knows of it', async () 
   const { one, other } = servers
   const mount = await one.mounts.enable(mountPointOf('root', 'secret', 'a'), { type: 'cloud' })
   await one.quotas.put(() => ({
-    ...{ name: 'q', namespace: '', mount: mount.uuid, suffix: '', role: '', rate: 1, interval: 1 },
-    ...{ blockInterval: 0, inheritable: false, groupBy: 'ip' },
+    name: 'q',
+    namespace: '',
+    mount: mount.uuid,
+    suffix: '',
+    role: '',
+    rate: 1,
+    interval: 1,
+    blockInterval: 0,
+    inheritable: false,
+    groupBy: 'ip',
   }))
 
   await other.mounts.disable(mountPointOf('root', 'secret', 'a')).catch(() => undefined)

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { putEntity } from '../../../src/core/identity/entity-changes.ts'
-import { changedTokenRole } from '../../../src/core/tokens/token-role.ts'
 import type { ViewEntry } from '../../../src/core/barrier/view.ts'
+import { putEntity } from '../../../src/core/identity/entity-changes.ts'
 import type { Token } from '../../../src/core/tokens/token.ts'
+import { changedTokenRole } from '../../../src/core/tokens/token-role.ts'
 import { Client } from '../../support/client.ts'
 import { newDatabase } from '../../support/postgres.ts'
 import { openPostgresCores, type SharedCore } from '../../support/postgres-cores.ts'
@@ -192,7 +192,9 @@ describe('other servers hear of', () => {
 
 test('a lookup of a token whose copy is current reads nothing from the database', async () => {
   const settings = {
-    ...{ STORAGE: await newDatabase(), SEAL_KEY: '5e'.repeat(32), METRICS_LISTEN: '127.0.0.1:0' },
+    STORAGE: await newDatabase(),
+    SEAL_KEY: '5e'.repeat(32),
+    METRICS_LISTEN: '127.0.0.1:0',
     BACKGROUND: 'off',
   }
   await using server = await startTestServer({ settings })

@@ -3,7 +3,14 @@ import type { Quota } from '../../../src/core/quotas/quota.ts'
 import { openSharedCores } from '../../support/shared-cores.ts'
 
 const aRule = (name: string, fields: Partial<Quota> = {}): Quota => ({
-  ...{ name, namespace: 'root', mount: '', suffix: '', role: '', rate: 1, interval: 60, blockInterval: 0 },
+  name,
+  namespace: 'root',
+  mount: '',
+  suffix: '',
+  role: '',
+  rate: 1,
+  interval: 60,
+  blockInterval: 0,
   inheritable: true,
   groupBy: 'ip',
   ...fields,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { changedTokenRole } from '../../../src/core/tokens/token-role.ts'
 import type { Token } from '../../../src/core/tokens/token.ts'
+import { changedTokenRole } from '../../../src/core/tokens/token-role.ts'
 import { openPostgresCores, type SharedCore } from '../../support/postgres-cores.ts'
 
 let servers: Awaited<ReturnType<typeof openPostgresCores>>
@@ -233,7 +233,12 @@ describe('exactly as often as allowed, on two servers together', () => {
 
   test('a wrapped response is unwrapped or moved', async () => {
     const { token: id } = await one.wrapper.wrap({
-      ...{ namespace: 'root', path: 'p', ttl: 60, body: 'secret', status: 200, wrappedAccessor: '' },
+      namespace: 'root',
+      path: 'p',
+      ttl: 60,
+      body: 'secret',
+      status: 200,
+      wrappedAccessor: '',
     })
 
     const results = await everywhere(10, async (server, at) => {

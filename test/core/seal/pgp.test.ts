@@ -1,9 +1,9 @@
 import {
   createMessage,
-  generateKey,
-  readMessage,
   decrypt,
+  generateKey,
   type PrivateKey,
+  readMessage,
   reformatKey,
   revokeKey,
 } from 'openpgp'

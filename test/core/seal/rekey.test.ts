@@ -40,7 +40,10 @@ async function aHeldKey({ isHeld = true } = {}) {
   }
   const clock = new FakeClock()
   return {
-    ...{ seen, values, clock, rekey: new Rekey({ held, clock, random: systemRandom }) },
+    seen,
+    values,
+    clock,
+    rekey: new Rekey({ held, clock, random: systemRandom }),
     shares: () => splitKey(key, { shares: 2, threshold: 2 }),
     fail: (error: ServiceError | undefined) => {
       failure = error

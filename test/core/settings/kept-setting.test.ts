@@ -8,7 +8,9 @@ const settings = { origins: ['https://a.example'], headers: ['X-Mine'], credenti
 async function openStore(fixture: Awaited<ReturnType<typeof openCoreView>>) {
   const failures: unknown[] = []
   const store = await KeptSetting.open({
-    ...{ view: fixture.view, key: 'cors', parse: readCorsSettings },
+    view: fixture.view,
+    key: 'cors',
+    parse: readCorsSettings,
     onFailure: (error) => failures.push(error),
   })
   return { store, failures }

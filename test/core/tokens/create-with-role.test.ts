@@ -226,9 +226,7 @@ test('a refusal leaves neither token nor entity behind, also when the id is take
 
   await expect(
     fixture.create({ policies: ['web'], entity_alias: 'bob', id: 'root' }, request),
-  ).rejects.toMatchObject({
-    message: 'cannot create a token with a duplicate ID',
-  })
+  ).rejects.toMatchObject({ message: 'cannot create a token with a duplicate ID' })
   await expect(fixture.create({ policies: ['web'], entity_alias: ' ' }, request)).rejects.toMatchObject({
     message: 'missing name in alias',
   })

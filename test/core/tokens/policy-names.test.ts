@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { createdTokenName, loginTokenName } from '../../../src/core/tokens/display-name.ts'
 import { childPolicies, joined, sanitize } from '../../../src/core/tokens/policy-names.ts'
-import { loginTokenName, createdTokenName } from '../../../src/core/tokens/display-name.ts'
 import { loginTokenType } from '../../../src/core/tokens/token-type.ts'
 
 test.each([

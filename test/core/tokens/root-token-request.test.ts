@@ -7,9 +7,9 @@ import {
   takeAnswer,
   takeRequest,
 } from '../../../src/core/tokens/root-token-request.ts'
+import { StorageFaults } from '../../../src/storage/faults.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { startTestServer } from '../../support/start-server.ts'
-import { StorageFaults } from '../../../src/storage/faults.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const id = '0123456789abcdef'.repeat(2)

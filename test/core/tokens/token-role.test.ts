@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { entityAliasOf } from '../../../src/core/tokens/entity-alias.ts'
 import { listsPolicies, rolePolicies } from '../../../src/core/tokens/role-policies.ts'
+import type { TokenType } from '../../../src/core/tokens/token.ts'
 import {
   changedTokenRole,
   createdTokenType,
@@ -8,7 +9,6 @@ import {
   type TokenRoleRecord,
   tokenRoleWarnings,
 } from '../../../src/core/tokens/token-role.ts'
-import type { TokenType } from '../../../src/core/tokens/token.ts'
 
 const batchRole: TokenRoleRecord = { token_type: 'batch', orphan: true, renewable: false }
 const cannotBeBatch = "'token_type' cannot be 'batch' when role is set to generate"

@@ -21,14 +21,22 @@ describe('a login', () => {
 
     const metadata = { team: 'shop', role_name: 'r' }
     expect(first.body.auth).toMatchObject({
-      ...{ metadata, policies: ['a', 'b', 'default'], token_policies: ['a', 'b', 'default'] },
-      ...{ lease_duration: 600, renewable: true, token_type: 'service', orphan: true, num_uses: 0 },
+      metadata,
+      policies: ['a', 'b', 'default'],
+      token_policies: ['a', 'b', 'default'],
+      lease_duration: 600,
+      renewable: true,
+      token_type: 'service',
+      orphan: true,
+      num_uses: 0,
     })
     expect(second.body.auth?.['entity_id']).toBe(first.body.auth?.['entity_id'])
     const { server } = await machines()
     const looked = await server.as(String(first.body.auth?.['client_token'])).read('auth/token/lookup-self')
     expect(looked.body.data).toMatchObject({
-      ...{ display_name: at.path.replace('auth/', ''), path: `${at.path}/login`, meta: metadata },
+      display_name: at.path.replace('auth/', ''),
+      path: `${at.path}/login`,
+      meta: metadata,
     })
     const entity = await server.root.read(`identity/entity/id/${String(first.body.auth?.['entity_id'])}`)
     expect(entity.body.data?.['aliases']).toMatchObject([{ name: 'r-id', metadata, mount_type: 'approle' }])
@@ -320,7 +328,8 @@ describe('the uses of a secret id', () => {
 
     const counts = Map.groupBy(logins, told)
     expect(Object.fromEntries([...counts].map(([text, of]) => [text, of.length]))).toEqual({
-      ...{ '200 ok': uses, [wrong]: 60 - uses },
+      '200 ok': uses,
+      [wrong]: 60 - uses,
     })
     expect(new Set(counts.get('200 ok')?.map(({ body }) => body.auth?.['client_token'])).size).toBe(uses)
   })

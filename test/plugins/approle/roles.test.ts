@@ -1,4 +1,4 @@
-import { expect, describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { shared } from '../../support/shared.ts'
 import { startMachines, told } from './machines.ts'
 
@@ -171,7 +171,8 @@ describe('a role', () => {
     expect(before).toMatchObject({ ...old, token_policies: ['aa', 'zed'], token_period: 3600 })
     const { policies, period, ...after } = (await at.at('role/r').read()).body.data ?? {}
     expect({ policies, period, after }).toMatchObject({
-      ...{ policies: undefined, period: undefined },
+      policies: undefined,
+      period: undefined,
       after: { token_policies: ['Z', 'y', ''], token_period: 10_800 },
     })
   })
@@ -179,14 +180,23 @@ describe('a role', () => {
   test('takes the value of the new name for both', async () => {
     const at = await mount()
 
-    await at.at('role/r').write({
-      ...{ policies: 'x', token_policies: 'y', period: '1h', token_period: '2h' },
-      ...{ bound_cidr_list: '10.0.0.0/8', secret_id_bound_cidrs: '11.0.0.0/8' },
-    })
+    await at
+      .at('role/r')
+      .write({
+        policies: 'x',
+        token_policies: 'y',
+        period: '1h',
+        token_period: '2h',
+        bound_cidr_list: '10.0.0.0/8',
+        secret_id_bound_cidrs: '11.0.0.0/8',
+      })
 
     expect((await at.at('role/r').read()).body.data).toEqual({
       ...fresh,
-      ...{ policies: ['y'], token_policies: ['y'], period: 7200, token_period: 7200 },
+      policies: ['y'],
+      token_policies: ['y'],
+      period: 7200,
+      token_period: 7200,
       secret_id_bound_cidrs: ['11.0.0.0/8'],
     })
   })
@@ -219,7 +229,8 @@ describe('a role', () => {
     })
     await at.at('role/r').write({ secret_id_bound_cidrs: '', token_bound_cidrs: [] })
     expect((await at.at('role/r').read()).body.data).toMatchObject({
-      ...{ secret_id_bound_cidrs: [], token_bound_cidrs: [] },
+      secret_id_bound_cidrs: [],
+      token_bound_cidrs: [],
     })
   })
 
@@ -251,7 +262,9 @@ describe('a role', () => {
     const again = await at.at('role/r').write({})
 
     expect({ status, warnings: body.warnings, again: again.body.warnings }).toEqual({
-      ...{ status: 200, warnings: [warning], again: [warning] },
+      status: 200,
+      warnings: [warning],
+      again: [warning],
     })
     const text = '400 period of "3h0m0s" is greater than the backend\'s maximum lease TTL of "2h0m0s"'
     expect(told(await at.at('role/r').write({ period: '3h' }))).toBe(text)

@@ -36,8 +36,12 @@ describe('a new secret id', () => {
     const shown = (await at.at('role/r/secret-id/lookup').write({ secret_id })).body.data
     const { creation_time, expiration_time, last_updated_time, ...rest } = shown ?? {}
     expect(rest).toEqual({
-      ...{ secret_id_accessor, secret_id_num_uses: 5, secret_id_ttl: 3600, metadata: { a: 'b', n: '1' } },
-      ...{ cidr_list: ['127.0.0.1/32', '10.0.0.0/8'], token_bound_cidrs: ['127.0.0.1/32'] },
+      secret_id_accessor,
+      secret_id_num_uses: 5,
+      secret_id_ttl: 3600,
+      metadata: { a: 'b', n: '1' },
+      cidr_list: ['127.0.0.1/32', '10.0.0.0/8'],
+      token_bound_cidrs: ['127.0.0.1/32'],
     })
     expect(Date.parse(String(expiration_time)) - Date.parse(String(creation_time))).toBe(3_600_000)
     expect(last_updated_time).toEqual(creation_time)
@@ -64,8 +68,12 @@ describe('a new secret id', () => {
     const { data } = (await at.at('role/r/secret-id/lookup').write({ secret_id: secretId })).body
 
     expect(data).toMatchObject({
-      ...{ expiration_time: '0001-01-01T00:00:00Z', metadata: {}, cidr_list: [], token_bound_cidrs: [] },
-      ...{ secret_id_num_uses: 0, secret_id_ttl: 0 },
+      expiration_time: '0001-01-01T00:00:00Z',
+      metadata: {},
+      cidr_list: [],
+      token_bound_cidrs: [],
+      secret_id_num_uses: 0,
+      secret_id_ttl: 0,
     })
   })
 
@@ -133,7 +141,9 @@ describe('a new secret id', () => {
   ])('refuses $fields', async ({ fields, text }) => {
     const at = await mount()
     await at.role('r', {
-      ...{ secret_id_num_uses: 3, secret_id_ttl: '1h', token_bound_cidrs: '127.0.0.1/32' },
+      secret_id_num_uses: 3,
+      secret_id_ttl: '1h',
+      token_bound_cidrs: '127.0.0.1/32',
       secret_id_bound_cidrs: '127.0.0.0/8,10.1.0.0/16',
     })
 
@@ -290,7 +300,9 @@ describe('a secret id that is not there', () => {
     expect(told(await root.delete(`${at.path}/role/r/secret-id/destroy?secret_id=no`))).toBe('204 ok')
     const { status, body } = await at.at('role/r/secret-id-accessor/lookup').write(accessor)
     expect({ status, error: body.data?.['error'], keys: Object.keys(body).includes('errors') }).toEqual({
-      ...{ status: 404, error: noAccessor('no'), keys: false },
+      status: 404,
+      error: noAccessor('no'),
+      keys: false,
     })
     expect(told(await at.at('role/r/secret-id-accessor/destroy').write(accessor))).toBe(
       `400 ${noAccessor('no')}`,

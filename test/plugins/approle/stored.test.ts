@@ -39,7 +39,10 @@ async function openMethod() {
   const fields = { metadata: '', cidr_list: [], token_bound_cidrs: [] }
   const held = opened.move()
   return {
-    ...{ core, clock, method, mount },
+    core,
+    clock,
+    method,
+    mount,
     /** The number of reads of the storage meanwhile. */
     readsOf: async (work: () => Promise<unknown>) => {
       const before = read.length

@@ -51,32 +51,29 @@ const list = fc.oneof(
 )
 const role = fc.record(
   {
-    ...{
-      cloud_roles: list,
-      cloud_groups: list,
-      application_object_id: odd,
-      tags: odd,
-      sign_in_audience: fc.oneof(fc.constant('CloudADMyOrg'), odd),
-    },
-    ...{ ttl: odd, max_ttl: odd, explicit_max_ttl: odd, permanently_delete: odd },
+    cloud_roles: list,
+    cloud_groups: list,
+    application_object_id: odd,
+    tags: odd,
+    sign_in_audience: fc.oneof(fc.constant('CloudADMyOrg'), odd),
+    ttl: odd,
+    max_ttl: odd,
+    explicit_max_ttl: odd,
+    permanently_delete: odd,
   },
   { requiredKeys: [] },
 )
 const config = fc.record(
   {
-    ...{
-      rotation_schedule: fc.oneof(fc.constantFrom('* * * * *', '0 0 31 2 *'), odd),
-      rotation_window: odd,
-      rotation_period: odd,
-      rotation_policy: odd,
-    },
-    ...{
-      environment: odd,
-      root_password_ttl: odd,
-      identity_token_ttl: odd,
-      identity_token_audience: odd,
-      disable_automated_rotation: odd,
-    },
+    rotation_schedule: fc.oneof(fc.constantFrom('* * * * *', '0 0 31 2 *'), odd),
+    rotation_window: odd,
+    rotation_period: odd,
+    rotation_policy: odd,
+    environment: odd,
+    root_password_ttl: odd,
+    identity_token_ttl: odd,
+    identity_token_audience: odd,
+    disable_automated_rotation: odd,
   },
   { requiredKeys: [] },
 )

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readRole } from '../../../src/plugins/cloud/roles/role-record.ts'
-import { type EngineFixture, openEngineFixture } from './engine-fixture.ts'
 import { guids } from './cloud-fixture.ts'
+import { type EngineFixture, openEngineFixture } from './engine-fixture.ts'
 
 const correlationId = 'c0ffee00-0000-4000-8000-000000000000'
 const moments = Array.from({ length: 8 }, (_, writes) => writes).flatMap((writes) => [

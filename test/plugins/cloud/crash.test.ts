@@ -2,15 +2,15 @@ import { writeFile } from 'node:fs/promises'
 import { Agent } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Directory } from '../../../simulators/directory/directory.ts'
-import { startDirectory } from '../../../simulators/directory/start-directory.ts'
 import type { Operation } from '../../../simulators/directory/operations.ts'
+import { startDirectory } from '../../../simulators/directory/start-directory.ts'
 import { startServerProcess } from '../../../simulators/server-process.ts'
 import type { FailPoint } from '../../../src/storage/faults.ts'
 import { programFile } from '../../support/bundled.ts'
 import { Client } from '../../support/client.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { until } from './credential-steps.ts'
 import { guids } from './cloud-fixture.ts'
+import { until } from './credential-steps.ts'
 
 const entry = programFile('test/support/cloud-server.ts')
 

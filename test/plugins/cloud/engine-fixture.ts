@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { Directory, DirectoryOptions } from '../../../simulators/directory/directory.ts'
 import { startDirectory } from '../../../simulators/directory/start-directory.ts'
 import type { View } from '../../../src/core/barrier/view.ts'
+import { Jobs } from '../../../src/core/jobs.ts'
 import type { Mount } from '../../../src/core/mounts/mount.ts'
 import { MountIndex } from '../../../src/core/mounts/mount-table.ts'
-import { Jobs } from '../../../src/core/jobs.ts'
 import { OutboundClient } from '../../../src/core/outbound.ts'
 import { Servers } from '../../../src/core/servers.ts'
 import { ServiceError } from '../../../src/errors.ts'
@@ -66,25 +66,21 @@ export async function openEngineFixture({
   const view = core.barrier.view(`mount/${uuid}/`)
   const disk = breakable(view)
   const mount: Mount = {
-    ...{
-      table: 'secret',
-      namespace: 'root',
-      path: 'cloud/',
-      type: 'cloud',
-      plugin: 'cloud',
-      accessor: 'cloud_1234abcd',
-      uuid,
-      description: '',
-    },
+    table: 'secret',
+    namespace: 'root',
+    path: 'cloud/',
+    type: 'cloud',
+    plugin: 'cloud',
+    accessor: 'cloud_1234abcd',
+    uuid,
+    description: '',
     config: { default_lease_ttl: 0, max_lease_ttl: 0, force_no_cache: false },
-    ...{
-      options: null,
-      local: false,
-      seal_wrap: false,
-      external_entropy_access: false,
-      tainted: false,
-      moves: 0,
-    },
+    options: null,
+    local: false,
+    seal_wrap: false,
+    external_entropy_access: false,
+    tainted: false,
+    moves: 0,
   }
   const other: Mount = {
     ...mount,
@@ -105,14 +101,13 @@ export async function openEngineFixture({
         enter: () => () => {},
       },
       outbound: new OutboundClient({ deny: [] }),
-      ...{
-        clock,
-        random: systemRandom,
-        pause: clock.pause,
-        patience: { retry: 10 },
-        staticTimes: { restMs: 0 },
-      },
-      ...{ log: logger, servers: new Servers(undefined, systemRandom) },
+      clock,
+      random: systemRandom,
+      pause: clock.pause,
+      patience: { retry: 10 },
+      staticTimes: { restMs: 0 },
+      log: logger,
+      servers: new Servers(undefined, systemRandom),
       jobs: new Jobs({ shared: undefined, clock, log: logger }),
       mountTokens: {
         check: async () => {},
@@ -158,7 +153,12 @@ export async function openEngineFixture({
   })
   const held = stack.move()
   return {
-    ...{ directory, clock, mount, neighbour: other, view, lines },
+    directory,
+    clock,
+    mount,
+    neighbour: other,
+    view,
+    lines,
     get engine() {
       return engine
     },
@@ -216,17 +216,13 @@ function aLife(sound: View) {
     throw new ServiceError('unavailable', 'storage is gone')
   }
   const view: View = {
-    ...{
-      get: (key) => sound.get(key),
-      read: (key) => sound.read(key),
-      watch: (prefix, listener) => sound.watch(prefix, listener),
-      fromRoot: (entry) => sound.fromRoot(entry),
-    },
-    ...{
-      list: (prefix, range) => sound.list(prefix, range),
-      listKeys: (prefix, range) => sound.listKeys(prefix, range),
-      valuePages: (prefix, after) => sound.valuePages(prefix, after),
-    },
+    get: (key) => sound.get(key),
+    read: (key) => sound.read(key),
+    watch: (prefix, listener) => sound.watch(prefix, listener),
+    fromRoot: (entry) => sound.fromRoot(entry),
+    list: (prefix, range) => sound.list(prefix, range),
+    listKeys: (prefix, range) => sound.listKeys(prefix, range),
+    valuePages: (prefix, after) => sound.valuePages(prefix, after),
     update: (key, change) => guarded(() => sound.update(key, change)),
     take: (key) => guarded(() => sound.take(key)),
     write: (batch) => guarded(() => sound.write(batch)),

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { emptyConfig } from '../../../src/plugins/cloud/config/config-record.ts'
+import { effectiveSettings } from '../../../src/plugins/cloud/config/effective-settings.ts'
 import { fieldNames } from '../../../src/plugins/cloud/field-names.ts'
 import { emptyRole } from '../../../src/plugins/cloud/roles/role-record.ts'
-import { effectiveSettings } from '../../../src/plugins/cloud/config/effective-settings.ts'
 import { openEngineFixture } from './engine-fixture.ts'
 
 describe('the upstream client', () => {
@@ -57,7 +57,9 @@ describe('the upstream client', () => {
     fixture.clock.advance(3600)
 
     expect((await fixture.state.upstream()).settings).toMatchObject({
-      ...{ subscriptionId: 's', tenantId: 't', clientId: 'c' },
+      subscriptionId: 's',
+      tenantId: 't',
+      clientId: 'c',
       credential: { type: 'root_creds', clientId: 'c', secret: 'x' },
     })
   })
@@ -151,7 +153,9 @@ describe('effective settings', () => {
     }
 
     expect(effectiveSettings({ ...config, environment: 'AzurePublicCloud' }, operator, false)).toMatchObject({
-      ...{ subscriptionId: 'S', tenantId: 'T', clientId: 'C' },
+      subscriptionId: 'S',
+      tenantId: 'T',
+      clientId: 'C',
       credential: { type: 'root_creds', clientId: 'C', secret: 'X' },
       environment: { name: 'china' },
     })

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openSqlite } from '../../../src/storage/sqlite.ts'
 import type { Client } from '../../support/client.ts'
 import { caused, errors, invalidToken } from '../../support/error-bodies.ts'
-import { openSqlite } from '../../../src/storage/sqlite.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { isActive, nextChange } from '../../../src/plugins/custom-messages/active-window.ts'
 import { timeNanoseconds } from '../../../src/lib/time.ts'
+import { isActive, nextChange } from '../../../src/plugins/custom-messages/active-window.ts'
 
 const at = (text: string) => timeNanoseconds(`2024-${text}Z`)
 const start = at('06-01T12:00:00')

@@ -71,10 +71,7 @@ describe('reading, updating and deleting a message', () => {
 
     expect(
       await fixture.root.call(verb, `${messagesPath}/${at}`, sent, verb === 'PATCH' ? mergePatch : {}),
-    ).toMatchObject({
-      status: 404,
-      body: notFound,
-    })
+    ).toMatchObject({ status: 404, body: notFound })
   })
 
   test.each([
@@ -174,10 +171,7 @@ describe('reading, updating and deleting a message', () => {
 
     expect(
       await client.call(verb, path, verb === 'GET' || verb === 'DELETE' ? undefined : plain, mergePatch),
-    ).toMatchObject({
-      status: 403,
-      body: notAllowed,
-    })
+    ).toMatchObject({ status: 403, body: notAllowed })
   })
 
   test.each([

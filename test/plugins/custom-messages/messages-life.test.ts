@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { inside } from '../../support/client.ts'
 import { StorageFaults } from '../../../src/storage/faults.ts'
+import { inside } from '../../support/client.ts'
 import { damage } from '../../support/damage.ts'
 import { caused, errors, notAccepted, notAllowed } from '../../support/error-bodies.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'

@@ -1,5 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { rootNamespace } from '../../../src/core/namespaces/namespace.ts'
+import { stringifyJson } from '../../../src/lib/json.ts'
+import { systemRandom } from '../../../src/lib/random.ts'
+import { formatInstant } from '../../../src/lib/time.ts'
+import { isActive } from '../../../src/plugins/custom-messages/active-window.ts'
 import { isFor, type Viewer } from '../../../src/plugins/custom-messages/audience.ts'
 import {
   byStart,
@@ -10,11 +15,6 @@ import {
 import { MessageStore } from '../../../src/plugins/custom-messages/message-store.ts'
 import { shownEntry } from '../../../src/plugins/custom-messages/message-view.ts'
 import { ShownMessages } from '../../../src/plugins/custom-messages/shown-messages.ts'
-import { isActive } from '../../../src/plugins/custom-messages/active-window.ts'
-import { rootNamespace } from '../../../src/core/namespaces/namespace.ts'
-import { stringifyJson } from '../../../src/lib/json.ts'
-import { systemRandom } from '../../../src/lib/random.ts'
-import { formatInstant } from '../../../src/lib/time.ts'
 import { openCoreView } from '../../support/core-view.ts'
 
 const child = { ...rootNamespace, id: 'child1', path: 'child/' }

@@ -34,10 +34,7 @@ test('entities and aliases belong to one namespace, which their ids name, and ar
   })
   expect(
     (await root.read(`identity/entity-alias/id/${String(alias?.id)}`, { headers })).body.data,
-  ).toMatchObject({
-    namespace_id: nsId,
-    mount_path: 'auth/jj/',
-  })
+  ).toMatchObject({ namespace_id: nsId, mount_path: 'auth/jj/' })
   expect((await mount.login('x')).entityId).toBe(id)
   expect((await mount.login('y')).entityId.endsWith(`.${nsId}`)).toBe(true)
   for (const options of [{}, { headers: sibling }]) {

@@ -58,9 +58,7 @@ test('deleting a group while a member renews and logs in causes no failure and l
   }
 })
 
-test('concurrent requests for one person, by several mounts, all succeed', {
-  timeout: 60_000,
-}, async () => {
+test('concurrent requests for one person, by several mounts, all succeed', { timeout: 60_000 }, async () => {
   await using folder = await temporaryFolder()
   const settings = {
     STORAGE: `sqlite:${folder.file('gatehouse.db')}`,

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { aLoginMount, type LoginMount, verdict } from './login-mount.ts'
 
@@ -304,12 +304,15 @@ test('role ids and users that look like another name are other ones too, and the
   const ids = ['machine', 'ｍａｃｈｉｎｅ']
   for (const [index, role_id] of ids.entries())
     await root.write(`auth/approle/role/r${index}`, {
-      ...{ role_id, bind_secret_id: false, secret_id_bound_cidrs: '0.0.0.0/0,::/0' },
+      role_id,
+      bind_secret_id: false,
+      secret_id_bound_cidrs: '0.0.0.0/0,::/0',
     })
   await root.write('auth/userpass/users/bob', { password: 'pw' })
   const other = await root.write('identity/entity', { name: 'other' })
   await root.write('identity/entity-alias', {
-    ...{ name: 'ｂｏｂ', canonical_id: other.body.data?.['id'] },
+    name: 'ｂｏｂ',
+    canonical_id: other.body.data?.['id'],
     mount_accessor: (await root.read('sys/auth/userpass')).body.data?.['accessor'],
   })
   const warned = warnings().length

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { FakeClock } from '../../support/fake-clock.ts'
 import type { TestServer } from '../../support/start-server.ts'
 import { startTestServer } from '../../support/start-server.ts'
-import { FakeClock } from '../../support/fake-clock.ts'
 import { aSigner } from '../jwt-auth/signer.ts'
 
 const signer = aSigner('ES256')

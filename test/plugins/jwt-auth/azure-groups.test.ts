@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { startTestServer } from '../../support/start-server.ts'
 import {
   begin,
   callback,
@@ -9,9 +10,8 @@ import {
   writeRole,
 } from './oidc/small-provider.ts'
 import { operatorVerdict } from './operator-verdict.ts'
-import { aSigner } from './signer.ts'
 import { jwksOf, startProvider } from './provider.ts'
-import { startTestServer } from '../../support/start-server.ts'
+import { aSigner } from './signer.ts'
 
 const azure = { provider_config: { provider: 'azure' } }
 const elsewhere = (url: string) => ({

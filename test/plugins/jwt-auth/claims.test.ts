@@ -3,12 +3,12 @@ import { lookupClaim } from '../../../src/lib/json-pointer.ts'
 import {
   asList,
   checkAudience,
-  checkToken as walkToken,
   checkUnboundAudience,
   readGroups,
   readMetadata,
   readUserClaim,
   type TokenRules,
+  checkToken as walkToken,
 } from '../../../src/plugins/jwt-auth/claims.ts'
 
 const now = 1_800_000_000

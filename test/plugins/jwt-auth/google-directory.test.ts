@@ -1,7 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { testOfOneServer } from '../../support/of-one-server.ts'
 import { tls } from '../../../simulators/identity-providers/certificate.ts'
 import { throttledByGoogle } from '../../../simulators/identity-providers/google.ts'
 import { startIdentityProviders } from '../../../simulators/identity-providers/identity-providers.ts'
@@ -9,6 +8,7 @@ import { OutboundClient, type OutboundOptions } from '../../../src/core/outbound
 import { GatedClient } from '../../../src/plugins/jwt-auth/gated-client.ts'
 import { fetchGoogleGroups } from '../../../src/plugins/jwt-auth/google-directory.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { testOfOneServer } from '../../support/of-one-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { type DirectoryLogin, startDirectoryLogin, writeGroups } from './directory-login.ts'
 import { startProvider } from './provider.ts'
@@ -31,7 +31,9 @@ function writeDirectory({ providers: { google } }: DirectoryLogin): void {
 }
 
 const optionsOf = ({ providers: { google } }: DirectoryLogin) => ({
-  ...{ provider: 'gsuite', gsuite_service_account: google.keyFile, gsuite_admin_impersonate: google.admin },
+  provider: 'gsuite',
+  gsuite_service_account: google.keyFile,
+  gsuite_admin_impersonate: google.admin,
 })
 
 test.each([
@@ -321,12 +323,12 @@ test.each([
     `?scopes=${scope('admin.directory.group.readonly')}${encodeURIComponent(',')}${scope('admin.directory.user.readonly')}`,
   )
   const options = {
-    ...{
-      serviceAccount: '',
-      adminImpersonate: admin ? google.admin : '',
-      impersonatePrincipal: principal === 'itself' ? google.email : principal,
-    },
-    ...{ domain: '', maxDepth: 0, customSchemas: '' },
+    serviceAccount: '',
+    adminImpersonate: admin ? google.admin : '',
+    impersonatePrincipal: principal === 'itself' ? google.email : principal,
+    domain: '',
+    maxDepth: 0,
+    customSchemas: '',
   }
   const outbound = new MachineOutbound(machine.url, hosts.proxyUrl)
   const reach = { outbound, caPem: '', accessToken: '', signal: undefined, userClaim: 'sub', now: Date.now }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { testOfOneServer } from '../../support/of-one-server.ts'
 import type { Answer } from '../../support/client.ts'
+import { testOfOneServer } from '../../support/of-one-server.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { startDirectoryLogin } from './directory-login.ts'
 import { begin, callback, configure, logIn, startSmallProvider, withFlow } from './oidc/small-provider.ts'

@@ -2,8 +2,8 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { tls } from '../../../simulators/identity-providers/certificate.ts'
-import { type DirectoryLogin, startDirectoryLogin } from './directory-login.ts'
 import { rounds } from '../../support/rounds.ts'
+import { type DirectoryLogin, startDirectoryLogin } from './directory-login.ts'
 
 const before = getCACertificates('default')
 beforeAll(() => setDefaultCACertificates([...before, tls.cert]))
@@ -59,12 +59,13 @@ const providers: Record<string, (login: DirectoryLogin) => { host: string; confi
   gsuite: ({ providers: { google } }) => ({
     host: 'admin.googleapis.com',
     config: {
-      ...{
-        provider: 'gsuite',
-        gsuite_service_account: google.keyFile,
-        gsuite_admin_impersonate: google.admin,
-      },
-      ...{ fetch_groups: true, groups_recurse_max_depth: 2, fetch_user_info: true, user_custom_schemas: 'A' },
+      provider: 'gsuite',
+      gsuite_service_account: google.keyFile,
+      gsuite_admin_impersonate: google.admin,
+      fetch_groups: true,
+      groups_recurse_max_depth: 2,
+      fetch_user_info: true,
+      user_custom_schemas: 'A',
     },
   }),
   'the sign-in at Google': ({ providers: { google } }) => ({

@@ -2,7 +2,7 @@ import { createSigner } from 'fast-jwt'
 import { describe, expect, test } from 'vitest'
 import { supportedAlgorithms } from '../../../src/plugins/jwt-auth/algorithms.ts'
 import { startTestServer } from '../../support/start-server.ts'
-import { callback, startSmallProvider, verdict, withFlow, begin } from './oidc/small-provider.ts'
+import { begin, callback, startSmallProvider, verdict, withFlow } from './oidc/small-provider.ts'
 import { jwksOf, startProvider } from './provider.ts'
 import { aSigner, type Signer } from './signer.ts'
 
@@ -58,7 +58,7 @@ describe.each(supportedAlgorithms)('tokens of another library: %s', (algorithm) 
     provider.signer = signer
     await using server = await withFlow(provider, { config: { jwt_supported_algs: algorithm } })
     const login = await begin(server.anonymous)
-    const idToken = foreignSign(algorithm, signer, { ...provider.claims(login), ...{ sub: 'zoë' } })
+    const idToken = foreignSign(algorithm, signer, { ...provider.claims(login), sub: 'zoë' })
 
     const answer = await callback(server.anonymous, {
       state: login.get('state'),

@@ -154,12 +154,7 @@ describe('payload', () => {
   test('integers beyond 2^53 keep their value, and lone surrogates become U+FFFD', () => {
     expect(
       parseStrictObject('{"a":9007199254740993,"b":1.5e300,"c":"\\ud800","d":"\\ud83d\\ude00"}'),
-    ).toEqual({
-      a: 9007199254740993n,
-      b: 1.5e300,
-      c: '\ufffd',
-      d: '\u{1f600}',
-    })
+    ).toEqual({ a: 9007199254740993n, b: 1.5e300, c: '\ufffd', d: '\u{1f600}' })
   })
 
   test.each([

@@ -1,9 +1,9 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { OutboundClient } from '../../../src/core/outbound.ts'
-import { SharedSources } from '../../../src/plugins/jwt-auth/shared-sources.ts'
-import { JwkSet } from '../../../src/plugins/jwt-auth/jwk-set.ts'
+import { CheckQueue } from '../../../src/plugins/jwt-auth/check-queue.ts'
 import { DiscoveredProvider } from '../../../src/plugins/jwt-auth/discovered-provider.ts'
+import { JwkSet } from '../../../src/plugins/jwt-auth/jwk-set.ts'
 import {
   JwksKeyset,
   type Keyset,
@@ -12,7 +12,7 @@ import {
   StaticKeyset,
 } from '../../../src/plugins/jwt-auth/keyset.ts'
 import { parsePublicKeyPem } from '../../../src/plugins/jwt-auth/public-key-pem.ts'
-import { CheckQueue } from '../../../src/plugins/jwt-auth/check-queue.ts'
+import { SharedSources } from '../../../src/plugins/jwt-auth/shared-sources.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { expiredCertificate, providerTls, strangerCertificate } from './certificates.ts'
 import { jwksOf, startProvider } from './provider.ts'

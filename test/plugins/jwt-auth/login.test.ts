@@ -1,11 +1,11 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { testOfOneServer } from '../../support/of-one-server.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../../support/start-server.ts'
+import { verdict } from './oidc/small-provider.ts'
 import { jwksOf, startProvider } from './provider.ts'
 import { aSigner, newKeys, type Signer } from './signer.ts'
-import { verdict } from './oidc/small-provider.ts'
-import { testOfOneServer } from '../../support/of-one-server.ts'
 
 const signer = aSigner('ES256')
 const issuer = 'https://ci.example.com'
@@ -136,27 +136,25 @@ describe('the order of refusals', () => {
 describe('what a login returns', () => {
   test('a login takes alias, metadata, policies and lifetimes from the role', async () => {
     await using server = await withRole({
-      ...{
-        user_claim: 'https://vault/user',
-        groups_claim: 'https://vault/groups',
-        bound_subject: 'alice',
-        bound_audiences: 'a,gate',
-      },
-      ...{
-        claim_mappings: { first_name: 'name', '/org/primary': 'primary_org', absent: 'nope' },
-        bound_claims: { color: 'green', pnum: 123 },
-      },
-      ...{ token_policies: 'test', token_period: 3, token_ttl: 1, token_max_ttl: 5, token_num_uses: 10 },
+      user_claim: 'https://vault/user',
+      groups_claim: 'https://vault/groups',
+      bound_subject: 'alice',
+      bound_audiences: 'a,gate',
+      claim_mappings: { first_name: 'name', '/org/primary': 'primary_org', absent: 'nope' },
+      bound_claims: { color: 'green', pnum: 123 },
+      token_policies: 'test',
+      token_period: 3,
+      token_ttl: 1,
+      token_max_ttl: 5,
+      token_num_uses: 10,
     })
     const claims = someClaims({
-      ...{
-        'https://vault/user': 'jeff',
-        'https://vault/groups': ['foo', 'bar'],
-        first_name: 'jeff2',
-        org: { primary: 'engineering' },
-        color: 'green',
-        pnum: 123,
-      },
+      'https://vault/user': 'jeff',
+      'https://vault/groups': ['foo', 'bar'],
+      first_name: 'jeff2',
+      org: { primary: 'engineering' },
+      color: 'green',
+      pnum: 123,
     })
 
     const answer = await login(server, signer.sign(claims))
@@ -164,19 +162,15 @@ describe('what a login returns', () => {
     expect(answer.status).toBe(200)
     expect(answer.body).toMatchObject({ data: null, lease_id: '', warnings: null, mount_type: 'jwt' })
     expect(answer.body.auth).toMatchObject({
-      ...{
-        policies: ['default', 'test'],
-        token_policies: ['default', 'test'],
-        metadata: { name: 'jeff2', primary_org: 'engineering', role: 'r' },
-      },
-      ...{
-        lease_duration: 3,
-        renewable: true,
-        token_type: 'service',
-        orphan: true,
-        mfa_requirement: null,
-        num_uses: 10,
-      },
+      policies: ['default', 'test'],
+      token_policies: ['default', 'test'],
+      metadata: { name: 'jeff2', primary_org: 'engineering', role: 'r' },
+      lease_duration: 3,
+      renewable: true,
+      token_type: 'service',
+      orphan: true,
+      mfa_requirement: null,
+      num_uses: 10,
     })
     const looked = await server.as(String(answer.body.auth?.client_token)).read('auth/token/lookup-self')
     expect(looked.body.data).toMatchObject({

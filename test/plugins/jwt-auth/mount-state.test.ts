@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import type { View } from '../../../src/core/barrier/view.ts'
 import { OutboundClient } from '../../../src/core/outbound.ts'
-import { SharedSources } from '../../../src/plugins/jwt-auth/shared-sources.ts'
+import type { Clock } from '../../../src/lib/clock.ts'
+import { CheckQueue } from '../../../src/plugins/jwt-auth/check-queue.ts'
 import { readConfig } from '../../../src/plugins/jwt-auth/jwt-config.ts'
 import { MountState } from '../../../src/plugins/jwt-auth/mount-state.ts'
 import { readRole, shownText } from '../../../src/plugins/jwt-auth/role.ts'
-import type { Clock } from '../../../src/lib/clock.ts'
-import { CheckQueue } from '../../../src/plugins/jwt-auth/check-queue.ts'
+import { SharedSources } from '../../../src/plugins/jwt-auth/shared-sources.ts'
 import { openCoreView } from '../../support/core-view.ts'
 import { openSharedCores } from '../../support/shared-cores.ts'
 import { jwksOf, startProvider } from './provider.ts'
@@ -20,7 +20,8 @@ const openState = (view: View, clock: Clock, sources?: SharedSources) =>
 
 const stateOf = (mountView: View, clock: Clock, sources = new SharedSources({ outbound, clock })) =>
   new MountState(mountView, {
-    ...{ sources, clock },
+    sources,
+    clock,
     queue: CheckQueue.usual(64),
     limits: { maxTokenSize: 0 },
     onFetch: () => {},

@@ -6,8 +6,8 @@ import { fetchOktaGroups, groupsFilter } from '../../../src/plugins/jwt-auth/okt
 import { startDirectoryLogin, writeGroups } from './directory-login.ts'
 import {
   logIn as flowLogin,
-  startSmallProvider,
   verdict as flowVerdict,
+  startSmallProvider,
   withFlow,
 } from './oidc/small-provider.ts'
 import { operatorVerdict } from './operator-verdict.ts'

@@ -16,26 +16,25 @@ async function openMethod() {
     defaultMounts: [{ table: 'auth', path: 'jwt', type: 'jwt' }],
   })
   const { mounts, clock, spent } = core
-  const method = new JwtMethod({
-    ...core,
-    ...{ maxJwtSize: 0, failuresKept: 0, log: quietLog, onFetch: () => {} },
-  })
+  const method = new JwtMethod({ ...core, maxJwtSize: 0, failuresKept: 0, log: quietLog, onFetch: () => {} })
   const mount = mounts.table.all().find(({ plugin }) => plugin === 'jwt')
   if (mount === undefined) throw new Error('there is no mount')
   await mounts.viewOf(mount).write([{ key: 'config', value: { jwt_validation_pubkeys: [signer.pem] } }])
   const role = (name: string, given: object = {}) =>
-    mounts.viewOf(mount).write([
-      {
-        key: `role/${name}`,
-        value: {
-          role_type: 'jwt',
-          user_claim: 'sub',
-          bound_subject: 'alice',
-          token_replay_protection: true,
-          ...given,
+    mounts
+      .viewOf(mount)
+      .write([
+        {
+          key: `role/${name}`,
+          value: {
+            role_type: 'jwt',
+            user_claim: 'sub',
+            bound_subject: 'alice',
+            token_replay_protection: true,
+            ...given,
+          },
         },
-      },
-    ])
+      ])
   const breakRole = (name: string) => mounts.viewOf(mount).write([{ key: `role/${name}`, value: 'broken' }])
   const login = (jwt: string, name = 'r') =>
     method.login(mount, '127.0.0.1', { role: name, jwt, distributed_claim_access_token: '' })
@@ -46,7 +45,14 @@ async function openMethod() {
     return proof
   }
   return {
-    ...{ clock, method, mount, spent, role, breakRole, login, spend },
+    clock,
+    method,
+    mount,
+    spent,
+    role,
+    breakRole,
+    login,
+    spend,
     [Symbol.asyncDispose]: () => core[Symbol.asyncDispose](),
   }
 }

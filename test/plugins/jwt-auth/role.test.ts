@@ -332,15 +332,18 @@ describe('what is stored and shown', () => {
       bound_audiences: ['vault'],
       user_claim_json_pointer: true,
       max_age: 60,
-      ...{ bound_cidrs: ['127.0.0.1/8'], policies: ['test'], period: 3, ttl: 1, num_uses: 12, max_ttl: 5 },
-      ...{
-        token_bound_cidrs: ['127.0.0.1/8'],
-        token_policies: ['test'],
-        token_period: 3,
-        token_ttl: 1,
-        token_num_uses: 12,
-        token_max_ttl: 5,
-      },
+      bound_cidrs: ['127.0.0.1/8'],
+      policies: ['test'],
+      period: 3,
+      ttl: 1,
+      num_uses: 12,
+      max_ttl: 5,
+      token_bound_cidrs: ['127.0.0.1/8'],
+      token_policies: ['test'],
+      token_period: 3,
+      token_ttl: 1,
+      token_num_uses: 12,
+      token_max_ttl: 5,
     })
   })
 
@@ -355,10 +358,7 @@ describe('what is stored and shown', () => {
     expect(pair(await written(server, { ...least, ttl: 0 }))).toEqual([undefined, 0])
     expect(
       await written(server, { ...least, bound_cidrs: '10.0.0.1/32', token_bound_cidrs: '10.0.0.2/32' }),
-    ).toMatchObject({
-      bound_cidrs: ['10.0.0.2'],
-      token_bound_cidrs: ['10.0.0.2'],
-    })
+    ).toMatchObject({ bound_cidrs: ['10.0.0.2'], token_bound_cidrs: ['10.0.0.2'] })
   })
 
   test.each([
@@ -442,36 +442,28 @@ describe('what is stored and shown', () => {
   test('an update keeps fields that are not sent, except role_type and bound_claims_type', async () => {
     const server = await withoutRole()
     const full = {
-      ...{
-        role_type: 'jwt',
-        user_claim: 'u',
-        user_claim_json_pointer: true,
-        bound_subject: 's',
-        bound_audiences: ['a', 'b'],
-        bound_claims: { k: 'v*' },
-      },
-      ...{
-        bound_claims_type: 'glob',
-        claim_mappings: { x: 'y' },
-        groups_claim: 'g',
-        oidc_scopes: ['p'],
-        max_age: 60,
-        expiration_leeway: 1,
-      },
-      ...{
-        not_before_leeway: 2,
-        clock_skew_leeway: 3,
-        token_policies: ['p'],
-        token_ttl: 60,
-        token_max_ttl: 120,
-        token_explicit_max_ttl: 600,
-      },
-      ...{
-        token_num_uses: 4,
-        token_no_default_policy: true,
-        token_bound_cidrs: ['127.0.0.1'],
-        token_type: 'service',
-      },
+      role_type: 'jwt',
+      user_claim: 'u',
+      user_claim_json_pointer: true,
+      bound_subject: 's',
+      bound_audiences: ['a', 'b'],
+      bound_claims: { k: 'v*' },
+      bound_claims_type: 'glob',
+      claim_mappings: { x: 'y' },
+      groups_claim: 'g',
+      oidc_scopes: ['p'],
+      max_age: 60,
+      expiration_leeway: 1,
+      not_before_leeway: 2,
+      clock_skew_leeway: 3,
+      token_policies: ['p'],
+      token_ttl: 60,
+      token_max_ttl: 120,
+      token_explicit_max_ttl: 600,
+      token_num_uses: 4,
+      token_no_default_policy: true,
+      token_bound_cidrs: ['127.0.0.1'],
+      token_type: 'service',
     }
     expect(await written(server, full)).toMatchObject(full)
     expect(await server.root.write(path, { user_claim: 'v' })).toMatchObject({ status: 400 })
@@ -496,7 +488,11 @@ describe('what is stored and shown', () => {
         token_ttl: null,
       }),
     ).toMatchObject({
-      ...{ bound_subject: '', bound_audiences: [], bound_claims: {}, claim_mappings: {}, token_ttl: 60 },
+      bound_subject: '',
+      bound_audiences: [],
+      bound_claims: {},
+      claim_mappings: {},
+      token_ttl: 60,
     })
     expect(await written(server, { bound_claims: null, claim_mappings: null })).toMatchObject({
       bound_claims: null,
@@ -514,19 +510,15 @@ describe('what is stored and shown', () => {
       verbose_oidc_logging: 'false',
     }
     expect(await written(server, { ...least, ...given })).toMatchObject({
-      ...{
-        bound_audiences: ['a', 'b', '', 'c'],
-        oidc_scopes: ['x,y', 'z'],
-        user_claim: '5',
-        token_num_uses: 7,
-        verbose_oidc_logging: false,
-      },
+      bound_audiences: ['a', 'b', '', 'c'],
+      oidc_scopes: ['x,y', 'z'],
+      user_claim: '5',
+      token_num_uses: 7,
+      verbose_oidc_logging: false,
     })
     expect(
       await written(server, { ...least, bound_audiences: [1, 'b', true], claim_mappings: ['a=b', 'c=d'] }),
-    ).toMatchObject({
-      ...{ bound_audiences: ['1', 'b', '1'], claim_mappings: { a: 'b', c: 'd' } },
-    })
+    ).toMatchObject({ bound_audiences: ['1', 'b', '1'], claim_mappings: { a: 'b', c: 'd' } })
   })
 
   test('token_policies are stored as sent, policies are normalized', async () => {

@@ -131,7 +131,9 @@ describe('a signed payload without claims is called what it is', () => {
       ['remote', 'oidc: malformed jwt: payload is not a JSON object'],
     ]) {
       await server.root.write(`auth/${mount}/role/ci`, {
-        ...{ role_type: 'jwt', user_claim: 'sub', bound_subject: 'bob' },
+        role_type: 'jwt',
+        user_claim: 'sub',
+        bound_subject: 'bob',
       })
       const error = `error validating token: error verifying token signature: ${told}`
       const refused = await server.anonymous.write(`auth/${mount}/login`, { role: 'ci', jwt })

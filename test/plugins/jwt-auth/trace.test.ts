@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { OutboundClient } from '../../../src/core/outbound.ts'
-import { SharedSources } from '../../../src/plugins/jwt-auth/shared-sources.ts'
+import { CheckQueue } from '../../../src/plugins/jwt-auth/check-queue.ts'
 import { examineJwt, jwtLogin } from '../../../src/plugins/jwt-auth/login.ts'
 import { MountState } from '../../../src/plugins/jwt-auth/mount-state.ts'
 import type { CheckName, Refusal } from '../../../src/plugins/jwt-auth/refusal.ts'
+import { SharedSources } from '../../../src/plugins/jwt-auth/shared-sources.ts'
 import { isRefusal, type ReadToken, type Trace } from '../../../src/plugins/jwt-auth/trace.ts'
-import { CheckQueue } from '../../../src/plugins/jwt-auth/check-queue.ts'
 import { openCoreView } from '../../support/core-view.ts'
 import { aSigner } from './signer.ts'
 
@@ -30,14 +30,13 @@ class RecordingTrace implements Trace {
 const signer = aSigner('ES256')
 const now = 1_800_000_000
 const role = {
-  ...{
-    role_type: 'jwt',
-    user_claim: 'user',
-    bound_audiences: ['gate'],
-    bound_subject: 'alice',
-    groups_claim: 'groups',
-  },
-  ...{ bound_claims: { env: 'prod', ref: 'main' }, token_bound_cidrs: ['127.0.0.1'] },
+  role_type: 'jwt',
+  user_claim: 'user',
+  bound_audiences: ['gate'],
+  bound_subject: 'alice',
+  groups_claim: 'groups',
+  bound_claims: { env: 'prod', ref: 'main' },
+  token_bound_cidrs: ['127.0.0.1'],
 }
 const good = {
   iss: 'https://ci',

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
 import { pino } from 'pino'
+import { expect, test } from 'vitest'
 import { startTestServer } from '../../support/start-server.ts'
 import { aSigner } from './signer.ts'
 
@@ -7,13 +7,14 @@ const signer = aSigner('ES256')
 
 test('an alias whose name cannot be filled into its own deny rule is refused all that the rule could mean', async () => {
   const lines: string[] = []
-  await using server = await startTestServer({
-    log: pino({}, { write: (line) => void lines.push(line) }),
-  })
+  await using server = await startTestServer({ log: pino({}, { write: (line) => void lines.push(line) }) })
   const { root } = server
   await root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
   await root.write('auth/jwt/role/r', {
-    ...{ role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate', token_policies: 'own' },
+    role_type: 'jwt',
+    user_claim: 'sub',
+    bound_audiences: 'gate',
+    token_policies: 'own',
   })
   const accessor = String((await root.read('sys/auth')).body.data?.['jwt/']?.['accessor'])
   const policy = `path "cubbyhole/*" { capabilities = ["create", "read", "list"] }

@@ -1,7 +1,7 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { testOfOneServer } from '../../support/of-one-server.ts'
 import { parsePublicKeyPem } from '../../../src/plugins/jwt-auth/public-key-pem.ts'
+import { testOfOneServer } from '../../support/of-one-server.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { jwksOf, startProvider } from './provider.ts'
 import { aSigner, newKeys } from './signer.ts'

@@ -107,7 +107,9 @@ describe('copy and move', () => {
     await put(server.root, `${own}/data/a`, { x: 1 })
     const copier = await holder(server, { [`${own}/copy/*`]: 'update', [`${own}/move/*`]: 'update' })
     const reader = await holder(server, {
-      ...{ [`${own}/copy/*`]: 'update', [`${own}/move/*`]: 'update', [`${own}/data/a`]: 'read' },
+      [`${own}/copy/*`]: 'update',
+      [`${own}/move/*`]: 'update',
+      [`${own}/data/a`]: 'read',
       [`${own}/data/b`]: 'create',
     })
 
@@ -150,7 +152,9 @@ describe('copy and move', () => {
     await server.root.write(`${own}/metadata/prod/db`, { custom_metadata: { owner: 'hidden' } })
     const everything = 'create read update patch delete list scan'
     const caller = await holder(server, {
-      ...{ [`${own}/*`]: everything, [`${own}/data/prod/*`]: 'deny', [`${own}/metadata/prod/*`]: 'deny' },
+      [`${own}/*`]: everything,
+      [`${own}/data/prod/*`]: 'deny',
+      [`${own}/metadata/prod/*`]: 'deny',
     })
 
     const refused = await Promise.all([
@@ -173,7 +177,9 @@ describe('copy and move', () => {
     const blind = await holder(server, rights)
     const reader = await holder(server, { ...rights, [`${own}/metadata/a`]: 'read' })
     const setter = await holder(server, {
-      ...{ ...rights, [`${own}/metadata/a`]: 'read', [`${own}/metadata/b`]: 'create' },
+      ...rights,
+      [`${own}/metadata/a`]: 'read',
+      [`${own}/metadata/b`]: 'create',
     })
 
     const body = { from: 'a', versions: 'all' }
@@ -201,11 +207,9 @@ describe('copy and move', () => {
     const narrowed = { [`${own}/data/prod/*`]: 'deny', [`${own}/metadata/prod/*`]: 'read' }
     const broad = await holder(server, { [`${own}/*`]: 'read list scan', ...narrowed })
     const meant = await holder(server, {
-      ...{
-        [`${own}/subkeys/*`]: 'read',
-        [`${own}/metadata/`]: 'scan',
-        [`${own}/detailed-metadata/*`]: 'list',
-      },
+      [`${own}/subkeys/*`]: 'read',
+      [`${own}/metadata/`]: 'scan',
+      [`${own}/detailed-metadata/*`]: 'list',
     })
 
     expect((await broad.read(`${own}/subkeys/prod/db`)).body).toEqual(notAllowed)

@@ -10,14 +10,12 @@ const verbsOf: Readonly<Record<string, readonly string[]>> = {
   data: ['GET', 'POST', 'PATCH', 'DELETE'],
   metadata: ['GET', 'LIST', 'SCAN', 'POST', 'PATCH', 'DELETE'],
   subkeys: ['GET'],
-  ...{
-    delete: ['POST'],
-    undelete: ['POST'],
-    destroy: ['PUT'],
-    restore: ['POST'],
-    copy: ['PUT'],
-    move: ['POST'],
-  },
+  delete: ['POST'],
+  undelete: ['POST'],
+  destroy: ['PUT'],
+  restore: ['POST'],
+  copy: ['PUT'],
+  move: ['POST'],
 }
 const areas = Object.keys(verbsOf)
 

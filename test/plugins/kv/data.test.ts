@@ -24,7 +24,9 @@ describe('the configuration', () => {
     const own = await newMount(server, 2)
     const config = async () => (await server.root.read(`${own}/config`)).body.data
     const unset = {
-      ...{ max_versions: 0, cas_required: false, metadata_cas_required: false },
+      max_versions: 0,
+      cas_required: false,
+      metadata_cas_required: false,
       delete_version_after: '0s',
     }
 
@@ -100,7 +102,10 @@ describe('writes and reads', () => {
     const current = await read(key)
 
     expect(first.body.data).toEqual({
-      ...{ version: 1, deletion_time: '', destroyed: false, custom_metadata: null },
+      version: 1,
+      deletion_time: '',
+      destroyed: false,
+      custom_metadata: null,
       created_time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d*[1-9])?Z$/),
     })
     expect(second.body.data).toMatchObject({ version: 2 })

@@ -21,8 +21,12 @@ describe('version 1', () => {
     expect(await server.root.read(path)).toMatchObject({ status: 404, body: errors() })
     expect(await server.root.write(path, { x: 1, y: 'z' })).toMatchObject({ status: 204, text: '' })
     expect((await server.root.read(path)).body).toMatchObject({
-      ...{ data: { x: 1, y: 'z' }, lease_id: '', renewable: false, lease_duration: 2_764_800 },
-      ...{ warnings: null, mount_type: 'kv' },
+      data: { x: 1, y: 'z' },
+      lease_id: '',
+      renewable: false,
+      lease_duration: 2_764_800,
+      warnings: null,
+      mount_type: 'kv',
     })
     expect((await server.root.call('PUT', path, { x: 2 })).status).toBe(204)
     expect((await server.root.read(path)).body.data).toEqual({ x: 2 })

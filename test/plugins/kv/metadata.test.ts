@@ -38,9 +38,15 @@ describe('metadata', () => {
     expect(await write(key, { max_versions: 0 })).toMatchObject({ status: 204, text: '' })
 
     expect(await shown(key)).toMatchObject({
-      ...{ versions: {}, current_version: 0, oldest_version: 0, current_metadata_version: 1 },
-      ...{ cas_required: false, custom_metadata: null, delete_version_after: '0s', max_versions: 0 },
-      ...{ metadata_cas_required: false },
+      versions: {},
+      current_version: 0,
+      oldest_version: 0,
+      current_metadata_version: 1,
+      cas_required: false,
+      custom_metadata: null,
+      delete_version_after: '0s',
+      max_versions: 0,
+      metadata_cas_required: false,
       created_time: expect.stringMatching(/Z$/),
     })
     expect(await server.root.read(`${mount}/data/${key}`)).toMatchObject({ status: 404, body: errors() })
@@ -51,15 +57,20 @@ describe('metadata', () => {
     const key = fresh()
 
     await server.root.call('PUT', path(key), {
-      ...{ max_versions: 5, cas_required: true, delete_version_after: '1h30m' },
+      max_versions: 5,
+      cas_required: true,
+      delete_version_after: '1h30m',
       custom_metadata: { owner: 'me' },
     })
     await write(key, { cas_required: false })
     await write(key, { max_versions: '7', path: 'zzz', foo: 1 })
 
     expect(await shown(key)).toMatchObject({
-      ...{ max_versions: 7, cas_required: false, delete_version_after: '1h30m0s' },
-      ...{ custom_metadata: { owner: 'me' }, current_metadata_version: 3 },
+      max_versions: 7,
+      cas_required: false,
+      delete_version_after: '1h30m0s',
+      custom_metadata: { owner: 'me' },
+      current_metadata_version: 3,
     })
     const { body } = await server.root.read(`${path(key)}?foo=1`)
     expect(body.warnings).toEqual(['Endpoint ignored these unrecognized parameters: [foo]'])
@@ -206,7 +217,9 @@ describe('merges of metadata', () => {
   test('null resets a field or removes a pair', async () => {
     const key = fresh()
     await write(key, {
-      ...{ max_versions: 7, delete_version_after: '1h', cas_required: true },
+      max_versions: 7,
+      delete_version_after: '1h',
+      cas_required: true,
       custom_metadata: { a: '1', b: '2' },
     })
 
@@ -214,7 +227,9 @@ describe('merges of metadata', () => {
     expect((await shown(key))?.['custom_metadata']).toEqual({ b: '2', c: '3' })
     await merge(key, { max_versions: null, cas_required: null, delete_version_after: null })
     expect(await shown(key)).toMatchObject({
-      ...{ max_versions: 0, cas_required: false, delete_version_after: '0s' },
+      max_versions: 0,
+      cas_required: false,
+      delete_version_after: '0s',
       current_metadata_version: 3,
     })
     await merge(key, { delete_version_after: '2h', current_version: 9, versions: {} })

@@ -17,7 +17,9 @@ async function openKeys(count: number, data = '{}') {
   const { view, clock } = opened.use(await openCoreView())
   const mount = opened.use(
     new KvMount(view, {
-      ...{ clock, random: systemRandom, large: new Limiter(1) },
+      clock,
+      random: systemRandom,
+      large: new Limiter(1),
       onFailure: (error) => {
         throw error
       },

@@ -133,8 +133,11 @@ describe('the document', () => {
 
   test('has strictly valid schemas for every type of mount', async () => {
     const types = {
-      ...{ 'auth/people': 'userpass', 'auth/programs': 'approle', 'mounts/first': 'kv-v1' },
-      ...{ 'mounts/second': 'kv-v2', 'mounts/tenant': 'azure' },
+      'auth/people': 'userpass',
+      'auth/programs': 'approle',
+      'mounts/first': 'kv-v1',
+      'mounts/second': 'kv-v2',
+      'mounts/tenant': 'azure',
     }
     for (const [at, type] of Object.entries(types))
       expect((await server.root.write(`sys/${at}`, { type })).status).toBe(204)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Client, type Json, inside } from '../../support/client.ts'
+import { type Client, inside, type Json } from '../../support/client.ts'
 import { caused, errors, notAccepted } from '../../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 
@@ -226,10 +226,7 @@ describe('which rights are visible where', () => {
       })
       expect(
         await server.root.write('sys/capabilities-accessor', { accessor, paths: 'x' }, options),
-      ).toMatchObject({
-        status: 400,
-        body: errors(caused('invalid accessor')),
-      })
+      ).toMatchObject({ status: 400, body: errors(caused('invalid accessor')) })
     }
     expect(
       (await server.root.write('sys/capabilities', { token, paths: 'cubbyhole/a' }, inside('one'))).status,

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { StorageFaults } from '../../../src/storage/faults.ts'
 import type { Client } from '../../support/client.ts'
 import { startCredentialProvider } from '../../support/credential-provider.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 import { type PracticeRole, practiceType } from '../../support/practice-type.ts'
 import { shared } from '../../support/shared.ts'
 import { startTestServer } from '../../support/start-server.ts'
-import { FakeClock } from '../../support/fake-clock.ts'
 
 /** A server with the practice engine at `engine/`, and its provider. */
 async function openServer({ roleTtl = 3600, maxTtl = 7200, faults = new StorageFaults() } = {}) {
@@ -28,7 +28,14 @@ async function openServer({ roleTtl = 3600, maxTtl = 7200, faults = new StorageF
     return { client: as(String(answer.body.auth?.client_token)), id: String(answer.body.auth?.client_token) }
   }
   return {
-    ...{ provider, roles, clock, root, as, anonymous, issue, tokenWith },
+    provider,
+    roles,
+    clock,
+    root,
+    as,
+    anonymous,
+    issue,
+    tokenWith,
     put: (path: string, body: object = {}, client = root) => client.call('PUT', path, body),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }

@@ -109,10 +109,7 @@ describe('management', () => {
       '.well-known',
       'metrics',
       'health',
-    ].map((name) => ({
-      name,
-      text: reserved(name),
-    })),
+    ].map((name) => ({ name, text: reserved(name) })),
     { name: 'a/b', text: 'namespace name cannot contain /' },
     { name: 'a%2Fb', text: 'namespace name cannot contain /' },
     { name: 'a%20b', text: '"a b" contains space characters that cannot be used in a namespace name' },

@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { hostname } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { inside } from '../../support/client.ts'
 import { errors } from '../../support/error-bodies.ts'
 import { logLines } from '../../support/log-lines.ts'
 import { type ServerProcess, startProcess } from '../../support/process.ts'
 import { productDate, productVersion } from '../../support/product-version.ts'
-import { inside } from '../../support/client.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const stack = new AsyncDisposableStack()

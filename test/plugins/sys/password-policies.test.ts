@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { inside } from '../../support/client.ts'
 import { errorText } from '../../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
-import { inside } from '../../support/client.ts'
 
 const base = 'sys/policies/password'
 const at = `${base}/db`

@@ -293,7 +293,10 @@ describe('sys/policies/acl and sys/policy', () => {
     expect((await server.root.write(`${old}/foo`, { policy: text, rules: 'no HCL' })).status).toBe(204)
     const { body } = await server.root.read(`${old}/foo`)
     expect(body.data).toEqual({
-      ...{ name: 'foo', rules: text, version: 2, cas_required: false },
+      name: 'foo',
+      rules: text,
+      version: 2,
+      cas_required: false,
       modified: expect.any(String),
     })
     expect(body).toMatchObject({ name: 'foo', rules: text })

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { aPgpHolder, offer, openedBy, textsOf, unhidden } from '../../support/ceremonies.ts'
 import { enableAuditFile } from '../../support/audit-file.ts'
+import { aPgpHolder, offer, openedBy, textsOf, unhidden } from '../../support/ceremonies.ts'
 import type { Client, Json } from '../../support/client.ts'
 import { errors, notAccepted, notAllowed } from '../../support/error-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
@@ -283,8 +283,14 @@ describe('generating a root token', () => {
     const { root, keys, anonymous } = server
     const begun = await root.call('PUT', attempt)
     expect(begun.body).toMatchObject({
-      ...{ started: true, progress: 0, required: 3, complete: false, encoded_token: '' },
-      ...{ otp: expect.stringMatching(/^[0-9A-Za-z]{28}$/), otp_length: 28, pgp_fingerprint: '' },
+      started: true,
+      progress: 0,
+      required: 3,
+      complete: false,
+      encoded_token: '',
+      otp: expect.stringMatching(/^[0-9A-Za-z]{28}$/),
+      otp_length: 28,
+      pgp_fingerprint: '',
     })
     expect((await root.read(attempt)).body).toMatchObject({ started: true, otp: '' })
     const { nonce, otp } = begun.body

@@ -1,13 +1,13 @@
-import Database from 'better-sqlite3'
-import { join } from 'node:path'
 import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { termOf } from '../../../src/core/barrier/sealed-value.ts'
 import { errors } from '../../support/error-bodies.ts'
+import { testOfOneServer } from '../../support/of-one-server.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { testOfOneServer } from '../../support/of-one-server.ts'
 
 /** The sealed root key and keyring of a database file. */
 function sealedKeysOf(file: string): { root: string; ring: string } {

@@ -123,7 +123,13 @@ describe('initialization', () => {
     expect(keys).toEqual(Array(5).fill(expect.stringMatching(/^[0-9a-f]{66}$/)))
     expect(token).toMatch(/^hvs\.\w{24}$/)
     expect((await anonymous.read('sys/seal-status')).body).toMatchObject({
-      ...{ type: 'shamir', initialized: true, sealed: true, t: 3, n: 5, progress: 0, nonce: '' },
+      type: 'shamir',
+      initialized: true,
+      sealed: true,
+      t: 3,
+      n: 5,
+      progress: 0,
+      nonce: '',
       recovery_seal: false,
     })
     expect(await anonymous.read('sys/health')).toMatchObject({ status: 503 })
@@ -170,7 +176,9 @@ describe('initialization', () => {
     const holders = [await aPgpHolder(), await aPgpHolder()]
     await using server = await startTestServer(shamir)
     const { body } = await init(server.anonymous, {
-      ...{ secret_shares: 2, secret_threshold: 2, pgp_keys: holders.map(({ text }) => text) },
+      secret_shares: 2,
+      secret_threshold: 2,
+      pgp_keys: holders.map(({ text }) => text),
       root_token_pgp_key: holders[1]?.text,
     })
 
@@ -200,7 +208,10 @@ describe('initialization', () => {
     await using server = await startTestServer({ ...shamir, settings: { ...shamir.settings, ...settings } })
 
     expect((await server.anonymous.read('sys/seal-status')).body).toMatchObject({
-      ...{ initialized: true, sealed: true, t: 3, n: 5 },
+      initialized: true,
+      sealed: true,
+      t: 3,
+      n: 5,
     })
     for (const key of first.keys.slice(2)) await unseal(server.anonymous, key)
     expect(await server.as(first.token).read('auth/jwt/role/ci')).toMatchObject({
@@ -402,10 +413,7 @@ describe('rekey', () => {
 
     expect(
       await offer(root, path('verify'), made.body['verification_nonce'], textsOf(made.body['keys'])),
-    ).toMatchObject({
-      status: 400,
-      body: errors('no rekey in progress'),
-    })
+    ).toMatchObject({ status: 400, body: errors('no rekey in progress') })
     await root.call('PUT', 'sys/seal')
     for (const key of keys.slice(0, 3)) await unseal(anonymous, key)
     expect((await anonymous.read('sys/seal-status')).body).toMatchObject({ sealed: false, t: 3, n: 5 })
@@ -416,8 +424,11 @@ describe('rekey', () => {
     await using server = await unsealed()
     const { root, anonymous, keys } = server
     const plan = {
-      ...{ secret_shares: 1, secret_threshold: 1, pgp_keys: [holder.text] },
-      ...{ backup: true, require_verification: true },
+      secret_shares: 1,
+      secret_threshold: 1,
+      pgp_keys: [holder.text],
+      backup: true,
+      require_verification: true,
     }
     const begun = await root.call('PUT', path('init'), plan)
     const made = await offer(root, path('update'), begun.body['nonce'], keys.slice(0, 3))
@@ -502,7 +513,11 @@ describe('a static seal that waits for sys/init', () => {
     expect(keys).toEqual(Array(5).fill(expect.stringMatching(/^[0-9a-f]{66}$/)))
     expect(textsOf(body['recovery_keys_base64'])).toHaveLength(5)
     expect((await server.anonymous.read('sys/seal-status')).body).toMatchObject({
-      ...{ type: 'static', sealed: false, recovery_seal: true, t: 3, n: 5 },
+      type: 'static',
+      sealed: false,
+      recovery_seal: true,
+      t: 3,
+      n: 5,
     })
     const root = server.as(String(body['root_token']))
     const { nonce, otp } = (await root.call('PUT', 'sys/generate-root/attempt')).body
@@ -516,7 +531,9 @@ describe('a static seal that waits for sys/init', () => {
     const file_path = folder.file('audit/audit.log')
     const key = randomBytes(32).toString('hex')
     const settings = {
-      ...{ ...waiting.settings, STORAGE: `sqlite:${folder.file('gatehouse.db')}`, SEAL_KEY: key },
+      ...waiting.settings,
+      STORAGE: `sqlite:${folder.file('gatehouse.db')}`,
+      SEAL_KEY: key,
       AUDIT: JSON.stringify([{ path: 'file', type: 'file', options: { file_path } }]),
       AUDIT_DIRS: folder.file('audit'),
     }
@@ -549,10 +566,7 @@ describe('a static seal that waits for sys/init', () => {
       body: { secret_shares: 1, secret_threshold: 1, pgp_keys: ['x'] },
       text: 'parameters secret_shares,secret_threshold,pgp_keys not applicable to seal type static',
     },
-    {
-      body: { recovery_shares: 1 },
-      text: 'invalid recovery configuration: threshold must be at least one',
-    },
+    { body: { recovery_shares: 1 }, text: 'invalid recovery configuration: threshold must be at least one' },
   ])('$body is refused', async ({ body, text }) => {
     await using server = await startTestServer(waiting)
 

@@ -5,9 +5,9 @@ import { pipeline } from 'node:stream/promises'
 import { describe, expect, test } from 'vitest'
 import { verifyDatabase } from '../../../src/storage/verify.ts'
 import { enableAuditFile } from '../../support/audit-file.ts'
+import { testOfOneServer } from '../../support/of-one-server.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { testOfOneServer } from '../../support/of-one-server.ts'
 
 const path = 'sys/storage/snapshot'
 

@@ -211,10 +211,7 @@ test('roles and tokens belong to one namespace', async () => {
   expect(await accessors('one/')).toEqual([made?.accessor])
   expect(
     (await root.write('one/auth/token/lookup-accessor', { accessor: made?.accessor })).body.data,
-  ).toMatchObject({
-    namespace_path: 'one/',
-    role: 'r',
-  })
+  ).toMatchObject({ namespace_path: 'one/', role: 'r' })
   expect((await root.read('auth/token/lookup-self')).status).toBe(200)
 })
 

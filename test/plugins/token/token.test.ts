@@ -91,10 +91,7 @@ test('sudo on the request path decides what a caller may ask for', async () => {
     policy: createRule.replace('"update"', '"update", "sudo"'),
   })
   expect(await plain.write('auth/token/create', { period: '1h', id: 'own', policies: ['db'] })).toMatchObject(
-    {
-      status: 200,
-      body: { auth: { client_token: 'own' } },
-    },
+    { status: 200, body: { auth: { client_token: 'own' } } },
   )
   expect(await plain.write('auth/token/create-orphan')).toMatchObject({
     status: 403,
@@ -238,7 +235,8 @@ test.each([
 ])('$verb $path with the last use shows the time the token had left', async ({ verb, path }) => {
   const server = await ofFile()
   const caller = await makeCaller(server, 'path "auth/token/lookup" { capabilities = ["update"] }', {
-    ...{ ttl: '1h', num_uses: 1 },
+    ttl: '1h',
+    num_uses: 1,
   })
 
   const { body } = await caller.call(verb, path, verb === 'GET' ? undefined : {})

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { FakeClock } from '../../support/fake-clock.ts'
 import { HashingQueue } from '../../../src/plugins/userpass/passwords/hashing-queue.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 
 const aClient = (address: string, name = 'x') => ({ address, name, whenSilent: () => () => undefined })
 const busy = { kind: 'throttled', message: 'too many logins are waiting', retryAfterSeconds: 1 }

@@ -198,8 +198,10 @@ test('tuning: what is not named is kept, and 0 is the value of the server', asyn
     [4, 0, 90, false],
   ])
   expect((await root.read(`sys/${up.path}`)).body.data?.config?.user_lockout_config).toEqual({
-    ...{ user_lockout_threshold: 4, user_lockout_duration: 0 },
-    ...{ user_lockout_counter_reset_duration: 90, user_lockout_disable: false },
+    user_lockout_threshold: 4,
+    user_lockout_duration: 0,
+    user_lockout_counter_reset_duration: 90,
+    user_lockout_disable: false,
   })
 })
 

@@ -14,8 +14,13 @@ test('a login names the user in token, entity and alias, in lower case', async (
   const entity = await root.read(`identity/entity/id/${String(body.auth?.entity_id)}`)
 
   expect(body.auth).toMatchObject({
-    ...{ metadata: { username: 'bob' }, policies: ['a', 'b', 'default'], lease_duration: 600 },
-    ...{ renewable: true, token_type: 'service', orphan: true, num_uses: 0 },
+    metadata: { username: 'bob' },
+    policies: ['a', 'b', 'default'],
+    lease_duration: 600,
+    renewable: true,
+    token_type: 'service',
+    orphan: true,
+    num_uses: 0,
   })
   expect(token.body.data).toMatchObject({
     display_name: `${path.slice('auth/'.length)}-bob`,
@@ -198,9 +203,7 @@ test('a policy with a template lets users change their own passwords, and no oth
   const up = await mount({ token_policies: 'own-password' })
   await up.user({ password: 'pw' }, 'eve')
   const own = `${up.path}/users/{{identity.entity.aliases.${await up.accessor()}.name}}/password`
-  await root.write('sys/policies/acl/own-password', {
-    policy: `path "${own}" { capabilities = ["update"] }`,
-  })
+  await root.write('sys/policies/acl/own-password', { policy: `path "${own}" { capabilities = ["update"] }` })
   const bob = as(String((await up.login()).body.auth?.client_token))
 
   const statuses = [

@@ -33,8 +33,13 @@ test('all fields are kept as written, and old names set the new ones', async () 
   const { root, mount } = await server()
   const { path, user } = await mount()
   const written = {
-    ...{ token_policies: 'b,a', token_ttl: '10m', token_max_ttl: 1200, token_explicit_max_ttl: '1h' },
-    ...{ token_bound_cidrs: '127.0.0.1/32,10.0.0.0/8', token_num_uses: 7, token_type: 'service' },
+    token_policies: 'b,a',
+    token_ttl: '10m',
+    token_max_ttl: 1200,
+    token_explicit_max_ttl: '1h',
+    token_bound_cidrs: '127.0.0.1/32,10.0.0.0/8',
+    token_num_uses: 7,
+    token_type: 'service',
   }
   const read = async () => (await root.read(`${path}/users/bob`)).body.data
 
@@ -45,16 +50,32 @@ test('all fields are kept as written, and old names set the new ones', async () 
   await user({ token_policies: 'z', token_ttl: '3m', token_max_ttl: '5m', token_bound_cidrs: '127.0.0.1' })
 
   expect(asWritten).toMatchObject({
-    ...{ token_policies: ['b', 'a'], token_ttl: 600, token_max_ttl: 1200, token_explicit_max_ttl: 3600 },
-    ...{ token_bound_cidrs: ['127.0.0.1', '10.0.0.0/8'], token_num_uses: 7, token_type: 'service' },
+    token_policies: ['b', 'a'],
+    token_ttl: 600,
+    token_max_ttl: 1200,
+    token_explicit_max_ttl: 3600,
+    token_bound_cidrs: ['127.0.0.1', '10.0.0.0/8'],
+    token_num_uses: 7,
+    token_type: 'service',
   })
   expect(byOldNames).toMatchObject({
-    ...{ policies: ['a', 'b'], token_policies: ['a', 'b'], ttl: 300, token_ttl: 300, max_ttl: 1200 },
-    ...{ bound_cidrs: ['127.0.0.1'], token_bound_cidrs: ['127.0.0.1'] },
+    policies: ['a', 'b'],
+    token_policies: ['a', 'b'],
+    ttl: 300,
+    token_ttl: 300,
+    max_ttl: 1200,
+    bound_cidrs: ['127.0.0.1'],
+    token_bound_cidrs: ['127.0.0.1'],
   })
   expect(await read()).toEqual({
-    ...{ ...fresh, token_policies: ['z'], token_ttl: 180, token_max_ttl: 300, token_explicit_max_ttl: 3600 },
-    ...{ token_bound_cidrs: ['127.0.0.1'], token_num_uses: 7, token_type: 'service' },
+    ...fresh,
+    token_policies: ['z'],
+    token_ttl: 180,
+    token_max_ttl: 300,
+    token_explicit_max_ttl: 3600,
+    token_bound_cidrs: ['127.0.0.1'],
+    token_num_uses: 7,
+    token_type: 'service',
     token_no_default_policy: true,
   })
 })

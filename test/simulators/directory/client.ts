@@ -1,7 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
-import { randomUUID } from 'node:crypto'
 import type { Directory } from '../../../simulators/directory/directory.ts'
 
 export type Answer = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Directory } from '../../../simulators/directory/directory.ts'
-import { startDirectory } from '../../../simulators/directory/start-directory.ts'
 import type { SettingsInput } from '../../../simulators/directory/settings.ts'
+import { startDirectory } from '../../../simulators/directory/start-directory.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import {
   type Actor,

@@ -64,7 +64,9 @@ test('trusts and certificates can be added and removed', async () => {
 
   const trust = await control(directory, 'POST', '/trusts', {
     application_id,
-    ...{ issuer: 'https://ci.example', subject: 'job', name: 'ci' },
+    issuer: 'https://ci.example',
+    subject: 'job',
+    name: 'ci',
   })
   const key = await control(directory, 'POST', '/certificates', {
     application_id,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Directory } from '../../../simulators/directory/directory.ts'
-import { startDirectory } from '../../../simulators/directory/start-directory.ts'
 import type { FaultInput } from '../../../simulators/directory/fault-fields.ts'
 import { operations } from '../../../simulators/directory/operations.ts'
+import { startDirectory } from '../../../simulators/directory/start-directory.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { actAs, askToken, filterPath, makeCredential, send } from './client.ts'
 

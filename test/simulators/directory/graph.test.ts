@@ -9,9 +9,9 @@ import {
   actAs,
   askToken,
   filterPath,
+  itemsOf,
   makeCredential,
   send,
-  itemsOf,
 } from './client.ts'
 
 test('an application can be created, read by its object id, found by client id and name, soft-deleted and purged', async () => {

@@ -3,7 +3,7 @@ import { SignJWT } from 'jose'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import { startDirectory } from '../../../simulators/directory/start-directory.ts'
 import { selfSigned } from '../../support/certificates.ts'
-import { actAs, askToken, type Answer, itemsOf, makeCredential, send } from './client.ts'
+import { type Answer, actAs, askToken, itemsOf, makeCredential, send } from './client.ts'
 
 const directory = await startDirectory()
 afterAll(() => directory[Symbol.asyncDispose]())
@@ -28,11 +28,7 @@ const upsert = (path: string, name: string, json: object, prefer = 'create-if-mi
     directory,
     'PATCH',
     `${directory.directoryUrl}/v1.0${path}/federatedIdentityCredentials(name='${name}')`,
-    {
-      token: root.directoryToken,
-      json,
-      headers: { prefer },
-    },
+    { token: root.directoryToken, json, headers: { prefer } },
   )
 
 test('a trust is created, read by id and name, changed and deleted', async () => {
@@ -97,7 +93,8 @@ test.each<[string, object]>([
   const { path } = await application()
 
   const { status, body } = await root.graph('POST', `${path}/federatedIdentityCredentials`, {
-    ...{ ...trust, name: 'a-name' },
+    ...trust,
+    name: 'a-name',
     ...wrong,
   })
 
@@ -107,7 +104,9 @@ test.each<[string, object]>([
 const [first, second] = [selfSigned(), selfSigned()]
 const bytesOf = ({ cert }: { cert: string }) => new X509Certificate(cert).raw
 const keyOf = (pair: { cert: string }, fields = {}) => ({
-  ...{ type: 'AsymmetricX509Cert', usage: 'Verify', displayName: 'own' },
+  type: 'AsymmetricX509Cert',
+  usage: 'Verify',
+  displayName: 'own',
   key: bytesOf(pair).toString('base64'),
   ...fields,
 })
@@ -115,7 +114,10 @@ const thumbprint = (pair: { cert: string }) => createHash('sha1').update(bytesOf
 const seconds = () => Math.floor(Date.now() / 1000)
 const prove = ({ cert, key }: { cert: string; key: string }, id: string, claims = {}, alg = 'RS256') =>
   new SignJWT({
-    ...{ iss: id, aud: '00000002-0000-0000-c000-000000000000', nbf: seconds(), exp: seconds() + 600 },
+    iss: id,
+    aud: '00000002-0000-0000-c000-000000000000',
+    nbf: seconds(),
+    exp: seconds() + 600,
     ...claims,
   })
     .setProtectedHeader({ alg, x5t: thumbprint({ cert }).toString('base64url') })
@@ -125,7 +127,9 @@ test('an application is created with a certificate that signs in; its bytes are 
   const { path, appId } = await application({ keyCredentials: [keyOf(first)] })
   await root.graph('POST', '/servicePrincipals', { appId })
   const assertion = await new SignJWT({
-    ...{ iss: appId, sub: appId, exp: seconds() + 600 },
+    iss: appId,
+    sub: appId,
+    exp: seconds() + 600,
     aud: `${directory.authorityUrl}/${directory.tenantId}/oauth2/v2.0/token`,
   })
     .setProtectedHeader({ alg: 'PS256', x5t: thumbprint(first).toString('base64url') })
@@ -168,16 +172,21 @@ test('a proof by a present certificate adds and removes certificates, without an
   const own = await actAs(directory)
 
   const added = await own.graph('POST', `/applications/${id}/addKey`, {
-    ...{ keyCredential: keyOf(second), passwordCredential: null, proof: await prove(first, id) },
+    keyCredential: keyOf(second),
+    passwordCredential: null,
+    proof: await prove(first, id),
   })
   const removed = await own.graph('POST', `/applications/${id}/removeKey`, {
-    ...{ keyId: firstId, proof: await prove(second, id) },
+    keyId: firstId,
+    proof: await prove(second, id),
   })
   const unknown = await own.graph('POST', `/applications/${id}/removeKey`, {
-    ...{ keyId: firstId, proof: await prove(second, id) },
+    keyId: firstId,
+    proof: await prove(second, id),
   })
   const byRemoved = await own.graph('POST', `/applications/${id}/removeKey`, {
-    ...{ keyId: firstId, proof: await prove(first, id) },
+    keyId: firstId,
+    proof: await prove(first, id),
   })
   directory.admin.remove(String(added.body.keyId))
 
@@ -242,7 +251,9 @@ test('debris has trusts, certificates and app roles that nobody uses', async () 
   await actor.graph('POST', `/applications/${id}/federatedIdentityCredentials`, trust)
   const resource = (await actor.graph('GET', `/servicePrincipals(appId='${fresh.orders.appId}')`)).body
   await actor.graph('POST', `/servicePrincipals/${resource.id}/appRoleAssignedTo`, {
-    ...{ principalId, resourceId: resource.id, appRoleId: Object(resource.appRoles)[0].id },
+    principalId,
+    resourceId: resource.id,
+    appRoleId: Object(resource.appRoles)[0].id,
   })
   const kinds = (inUse: Parameters<typeof fresh.debris>[0]) =>
     fresh

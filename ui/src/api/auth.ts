@@ -3,9 +3,7 @@ import { defineCall } from './client.ts'
 
 const strings = v.array(v.string())
 
-const login = v.object({
-  auth: v.object({ client_token: v.string() }),
-})
+const login = v.object({ auth: v.object({ client_token: v.string() }) })
 
 export const lookupSelf = defineCall(
   'get',

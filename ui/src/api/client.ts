@@ -5,7 +5,7 @@ import { session } from '../session/session.ts'
 import type { paths } from './document.ts'
 import { ApiError } from './errors.ts'
 import { parseJson } from './json.ts'
-import { addressOf, type ApiRequest, encodedName, encodedPath } from './request.ts'
+import { type ApiRequest, addressOf, encodedName, encodedPath } from './request.ts'
 
 type Sent = ApiRequest & {
   readonly signal?: AbortSignal | undefined

@@ -67,12 +67,7 @@ export const loginFailures = defineCall(
   'get',
   '/auth/{jwt_mount_path}/failures',
   v.object({
-    data: v.object({
-      kept: v.number(),
-      dropped: v.number(),
-      since: v.string(),
-      failures: v.array(failure),
-    }),
+    data: v.object({ kept: v.number(), dropped: v.number(), since: v.string(), failures: v.array(failure) }),
   }),
 )
 

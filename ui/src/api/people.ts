@@ -14,9 +14,7 @@ export const listEntities = defineCall(
 export const readGroup = defineCall(
   'get',
   '/identity/group/id/{id}',
-  v.object({
-    data: v.object({ member_entity_ids: v.nullable(texts), member_group_ids: v.nullable(texts) }),
-  }),
+  v.object({ data: v.object({ member_entity_ids: v.nullable(texts), member_group_ids: v.nullable(texts) }) }),
 )
 
 export const groupName = defineCall(

@@ -3,10 +3,7 @@ import { strings } from '../strings.ts'
 
 const text = strings.logins
 
-type Props = {
-  readonly values: Readonly<Record<string, unknown>>
-  readonly findings?: readonly Finding[]
-}
+type Props = { readonly values: Readonly<Record<string, unknown>>; readonly findings?: readonly Finding[] }
 
 /** The fields of a role or a configuration that are set, each with what the linter says of it. */
 export function Fields({ values, findings = [] }: Props) {

@@ -2,11 +2,11 @@ import { Link, Outlet, useLocation } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { Button } from '../components/button.tsx'
 import { Failure } from '../components/failure.tsx'
+import { shortDuration } from '../components/time.tsx'
 import { Messages } from '../messages/messages.tsx'
 import { useNamespace } from '../session/namespace.ts'
 import { logOut, useRenewal, useSelf, useTimeLeft } from '../session/use-self.ts'
 import { strings } from '../strings.ts'
-import { shortDuration } from '../components/time.tsx'
 import { useAllowedViews } from './view-access.ts'
 
 const text = strings.shell

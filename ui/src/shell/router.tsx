@@ -7,8 +7,8 @@ import {
 } from '@tanstack/react-router'
 import { type View, views } from '../views/views.ts'
 import { Frame } from './frame.tsx'
-import { NotFound, ViewFailed, ViewLoading } from './outcomes.tsx'
 import { Guarded } from './guarded.tsx'
+import { NotFound, ViewFailed, ViewLoading } from './outcomes.tsx'
 
 const root = createRootRoute({
   component: Frame,

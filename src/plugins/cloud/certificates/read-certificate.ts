@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, type KeyObject, type X509Certificate } from 'node:crypto'
-import { certificateIn, type ClientCertificate, clientCertificateOf, hasEnded } from './client-certificate.ts'
+import { type ClientCertificate, certificateIn, clientCertificateOf, hasEnded } from './client-certificate.ts'
 import { type CertificateParts, readEncryptedKey, readPfx } from './pfx.ts'
 import { UnusableCertificate } from './unusable-certificate.ts'
 

@@ -27,10 +27,7 @@ export function makeSelfSigned({
 }: CertificateContent): ClientCertificate {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: bits })
   const name = () =>
-    new pki.AttributeTypeAndValue({
-      type: commonNameOid,
-      value: new asn1.Utf8String({ value: commonName }),
-    })
+    new pki.AttributeTypeAndValue({ type: commonNameOid, value: new asn1.Utf8String({ value: commonName }) })
   const made = new pki.Certificate({
     version: 2,
     serialNumber: new asn1.Integer({ valueHex: Uint8Array.from(serialNumber).buffer }),

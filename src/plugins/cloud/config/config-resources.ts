@@ -56,9 +56,7 @@ export const configResources = (engine: CloudEngine, names: FieldNames): Resourc
     },
     write: {
       summary: 'Make a certificate, whose key never leaves the server',
-      input: z.object({
-        ttl: durationField.optional().describe('Lifetime; 0: root_password_ttl'),
-      }),
+      input: z.object({ ttl: durationField.optional().describe('Lifetime; 0: root_password_ttl') }),
       ...certificateAnswer,
       handle: async (exchange) => {
         const { mount, input } = exchange

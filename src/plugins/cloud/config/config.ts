@@ -1,18 +1,10 @@
 import { z } from 'zod'
 import { fail, refuse } from '../../../errors.ts'
 import { boolField, durationField, stringField } from '../../../lib/fields.ts'
-import { type ConfigRecord, defaultRootPasswordTtl, emptyConfig, laterFields } from './config-record.ts'
-import { parseCron } from '../root-rotation/cron.ts'
-import type { FieldNames } from '../field-names.ts'
-import {
-  hasSameCredential,
-  type OperatorSettings,
-  signInValues,
-  unknownEnvironment,
-} from './effective-settings.ts'
-import { authTypes, isAuthType, isEnvironmentName } from '../upstream/index.ts'
 import type { ClientCertificate } from '../certificates/client-certificate.ts'
 import { UnusableCertificate } from '../certificates/unusable-certificate.ts'
+import type { FieldNames } from '../field-names.ts'
+import { parseCron } from '../root-rotation/cron.ts'
 import {
   chooseCredential,
   chooseType,
@@ -21,6 +13,14 @@ import {
   isHostMode,
   requires,
 } from '../sign-in/choose-credential.ts'
+import { authTypes, isAuthType, isEnvironmentName } from '../upstream/index.ts'
+import { type ConfigRecord, defaultRootPasswordTtl, emptyConfig, laterFields } from './config-record.ts'
+import {
+  hasSameCredential,
+  type OperatorSettings,
+  signInValues,
+  unknownEnvironment,
+} from './effective-settings.ts'
 
 /**
  * A field that is absent keeps its value. Durations are whole seconds. docs/contract/cloud.md#configuration
@@ -54,11 +54,13 @@ export const configFields = z.object({
   auth_type: stringField
     .optional()
     .describe(`How the engine signs in: ${authTypes.join(', ')}; empty: by the first value that is set`),
-  client_certificate: stringField.optional().meta({
-    description:
-      'Certificate of the root credential and its key, as PEM or as PFX in base64; never read back',
-    writeOnly: true,
-  }),
+  client_certificate: stringField
+    .optional()
+    .meta({
+      description:
+        'Certificate of the root credential and its key, as PEM or as PFX in base64; never read back',
+      writeOnly: true,
+    }),
   client_certificate_password: stringField
     .optional()
     .meta({ description: 'Password of client_certificate; not stored', writeOnly: true }),
@@ -261,10 +263,7 @@ function checkMode(type: string, { isHostOffered }: ConfigContext): void {
 /** A stored mode has what it needs. docs/contract/cloud.md#sign-in */
 function checkNeeds(merged: Merged, operator: OperatorSettings): void {
   if (merged.auth_type === undefined) return
-  const chosen = chooseCredential({
-    ...signInValues(merged, operator, true),
-    authType: merged.auth_type,
-  })
+  const chosen = chooseCredential({ ...signInValues(merged, operator, true), authType: merged.auth_type })
   if (!('refusal' in chosen)) return
   const isNamed = chosen.refusal !== clientIdRequired
   throw refuse('invalid', isNamed ? chosen.refusal : requires(merged.auth_type, 'client_id'))

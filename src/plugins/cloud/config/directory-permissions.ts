@@ -1,4 +1,4 @@
-import { graphNeeds, type Need, unmet, UpstreamError } from '../upstream/index.ts'
+import { graphNeeds, type Need, UpstreamError, unmet } from '../upstream/index.ts'
 import { isGone } from '../upstream/removal.ts'
 import { forEachOf } from '../upstream-work.ts'
 import { suppliesCredential } from './effective-settings.ts'

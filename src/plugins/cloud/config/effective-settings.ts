@@ -2,14 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import { fail, refuse } from '../../../errors.ts'
 import { type ClientCertificate, hasEnded } from '../certificates/client-certificate.ts'
 import { chooseCredential, type SignInValues } from '../sign-in/choose-credential.ts'
-import type { ConfigRecord } from './config-record.ts'
-import type { LoginSettings } from '../upstream/token-exchange.ts'
 import {
   type Environment,
   type EnvironmentSettings,
   findEnvironment,
   type UpstreamSettings,
 } from '../upstream/index.ts'
+import type { LoginSettings } from '../upstream/token-exchange.ts'
+import type { ConfigRecord } from './config-record.ts'
 
 /**
  * The operator's settings, from the environment of the process. `caPem` is the content of `CLOUD_CA_FILE`,

@@ -1,7 +1,6 @@
 import { refuse } from '../../../errors.ts'
-import { undoAfterFailure } from '../intents/undo-after-failure.ts'
 import type { Intent } from '../intents/intent.ts'
-import { wasRemoved } from '../upstream/removal.ts'
+import { undoAfterFailure } from '../intents/undo-after-failure.ts'
 import {
   type AddedPassword,
   classify,
@@ -10,6 +9,7 @@ import {
   UpstreamError,
 } from '../upstream/index.ts'
 import { displayNameOf, principalPasswordName } from '../upstream/object-names.ts'
+import { wasRemoved } from '../upstream/removal.ts'
 import { orRefuse, type UpstreamWork } from '../upstream-work.ts'
 
 /** The password that an application is to get. */

@@ -1,11 +1,11 @@
-import type { Lease } from '../../../core/leases/lease.ts'
-import type { LeaseStore } from '../../../core/leases/lease-store.ts'
-import type { Dropping, LeaseBackend, Renewal } from '../../../core/leases/lease-backend.ts'
 import { Periodic } from '../../../core/background.ts'
-import type { Jobs } from '../../../core/jobs.ts'
 import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
-import type { OutboundClient } from '../../../core/outbound.ts'
+import type { Jobs } from '../../../core/jobs.ts'
+import type { Lease } from '../../../core/leases/lease.ts'
+import type { Dropping, LeaseBackend, Renewal } from '../../../core/leases/lease-backend.ts'
+import type { LeaseStore } from '../../../core/leases/lease-store.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
+import type { OutboundClient } from '../../../core/outbound.ts'
 import type { Servers } from '../../../core/servers.ts'
 import type { TtlBounds } from '../../../core/tokens/lifetime.ts'
 import { fail, refuse } from '../../../errors.ts'
@@ -13,23 +13,23 @@ import type { Clock } from '../../../lib/clock.ts'
 import { Limiter } from '../../../lib/limiter.ts'
 import type { LogLine } from '../../../lib/log-fields.ts'
 import type { Random } from '../../../lib/random.ts'
-import { type CredentialReply, type CredentialRequest, issueCredential } from './issue-credential.ts'
-import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
+import { type Preflight, preflight } from '../config/preflight.ts'
 import { adoptAbandoned } from '../intents/abandoned-intents.ts'
+import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
 import { Intents, type Undone } from '../intents/intents.ts'
 import { type Patience, undoIntent, usualPatience } from '../intents/undo.ts'
-import { clearMount } from './clear-mount.ts'
-import { forceRevokedEntries } from './force-revoked.ts'
-import type { LeaseLookup } from './credential-record.ts'
-import { readLeaseData } from './lease-data.ts'
 import { engineOptions } from '../mount-options.ts'
 import type { MountState } from '../mount-state.ts'
-import { type Preflight, preflight } from '../config/preflight.ts'
-import { type ReapedObject, reap } from './reaper.ts'
-import { renewalTerms, roleOf } from './lease-terms.ts'
-import { revokeCredential } from './revoke-credential.ts'
 import type { RootSecretUsers } from '../root-rotation/root-secret-users.ts'
 import { callerError, pause, UpstreamError } from '../upstream/index.ts'
+import { clearMount } from './clear-mount.ts'
+import type { LeaseLookup } from './credential-record.ts'
+import { forceRevokedEntries } from './force-revoked.ts'
+import { type CredentialReply, type CredentialRequest, issueCredential } from './issue-credential.ts'
+import { readLeaseData } from './lease-data.ts'
+import { renewalTerms, roleOf } from './lease-terms.ts'
+import { type ReapedObject, reap } from './reaper.ts'
+import { revokeCredential } from './revoke-credential.ts'
 import { whois } from './whois.ts'
 
 const tooManyCreations = () =>
@@ -70,11 +70,7 @@ type MountFigures = {
 const secondsAt = (time: string | undefined): number | undefined =>
   time === undefined ? undefined : Date.parse(time) / 1000
 
-type CredentialLog = {
-  readonly info: LogLine
-  readonly warn: LogLine
-  readonly error: LogLine
-}
+type CredentialLog = { readonly info: LogLine; readonly warn: LogLine; readonly error: LogLine }
 
 /** Below the server's limit of 90 s, so that a request that runs out of time is still answered and undone. */
 const defaultRequestLimitMs = 85_000
@@ -140,7 +136,10 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     }
     return new Intents({
       view: state.view,
-      ...{ clock, random, log, servers },
+      clock,
+      random,
+      log,
+      servers,
       retryMs: parts.patience.retry,
       mount: mount.path,
       undo: (stored, attempt) => undoIntent(stored, attempt, parts).catch(laterIfUpstream),
@@ -227,7 +226,9 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   preflight(mount: Mount, correlationId: string): Promise<Preflight> {
     const { mountTokens, outbound } = this.#parts
     return preflight({
-      ...{ mount, mountTokens, outbound },
+      mount,
+      mountTokens,
+      outbound,
       state: this.#parts.stateOf(mount),
       clock: this.#parts.clock,
       pause: this.#pause,

@@ -9,8 +9,8 @@ import {
   type CredentialRecord,
   credentialRemoval,
   findForceRevoked,
-  leaseOf,
   type LeaseLookup,
+  leaseOf,
 } from './credential-record.ts'
 
 /** What a lease owned upstream, according to its own data or to its credential record. */
@@ -27,9 +27,7 @@ type Owned = Partial<
     | 'correlation_id'
     | 'tenant_id'
   >
-> & {
-  readonly made_name?: string | undefined
-}
+> & { readonly made_name?: string | undefined }
 
 /** What must still be removed upstream. Empty if the data do not tell. */
 function removalsOf(owned: Owned, accessor: string): Intent[] {

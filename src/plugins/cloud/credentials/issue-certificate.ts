@@ -16,13 +16,12 @@ export type NewCertificate = ClientCertificate & {
 export async function newCertificate({ clock, random, secretSeconds }: IssueWork): Promise<NewCertificate> {
   const displayName = principalPasswordName(random.uuid())
   const made = await makeCertificate({
-    ...{ commonName: displayName, seconds: secretSeconds, now: clock.now(), random },
+    commonName: displayName,
+    seconds: secretSeconds,
+    now: clock.now(),
+    random,
   })
-  return {
-    ...made,
-    upload: { displayName, certificate: made.certificate },
-    endDateTime: made.expiration,
-  }
+  return { ...made, upload: { displayName, certificate: made.certificate }, endDateTime: made.expiration }
 }
 
 /** What the client gets, and how the credential signs in. */
@@ -35,7 +34,9 @@ export function issuedOf(
   const { certificate, private_key, expiration } = secret
   return {
     answer: {
-      ...{ tenant_id: upstream.settings.tenantId, certificate, private_key },
+      tenant_id: upstream.settings.tenantId,
+      certificate,
+      private_key,
       certificate_expiration: expiration,
     },
     proof: certificateProof(clientId, secret, { clock, identifiers }),

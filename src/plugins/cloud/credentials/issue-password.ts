@@ -1,9 +1,9 @@
-import { ownClientIds } from '../sign-in/own-clients.ts'
-import { addPassword } from './add-password.ts'
-import { type NewCredential, passwordIssued, secretEnd } from './new-credential.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import { checkIsNotOwn } from '../roles/write-role.ts'
+import { ownClientIds } from '../sign-in/own-clients.ts'
 import type { IssueWork } from '../upstream-work.ts'
+import { addPassword } from './add-password.ts'
+import { type NewCredential, passwordIssued, secretEnd } from './new-credential.ts'
 
 /**
  * Adds a password to the application of a role, be it an existing application or one that the role owns.

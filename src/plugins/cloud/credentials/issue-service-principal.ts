@@ -1,11 +1,8 @@
 import { type AppRole, type AppRoleAssignment, grantOf } from '../app-roles/app-role.ts'
-import { PendingGrants } from '../intents/pending-grants.ts'
-import { undoAfterFailure, mayComeLate } from '../intents/undo-after-failure.ts'
-import type { Intent } from '../intents/intent.ts'
-import { joinGroup } from '../upstream/join-group.ts'
-import { issuedOf, newCertificate, type NewCertificate } from './issue-certificate.ts'
-import { type NewCredential, secretEnd } from './new-credential.ts'
 import { credentialTypeOf } from '../federation/federated-role.ts'
+import type { Intent } from '../intents/intent.ts'
+import { PendingGrants } from '../intents/pending-grants.ts'
+import { mayComeLate, undoAfterFailure } from '../intents/undo-after-failure.ts'
 import { checkScope } from '../roles/resolve-roles-and-groups.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import {
@@ -17,8 +14,11 @@ import {
   UpstreamError,
   type UpstreamOperation,
 } from '../upstream/index.ts'
+import { joinGroup } from '../upstream/join-group.ts'
 import { assignmentId, displayNameOf, principalPasswordName, tagOf } from '../upstream/object-names.ts'
 import { forEachOf, type IssueWork, orRefuse, type UpstreamWork } from '../upstream-work.ts'
+import { issuedOf, type NewCertificate, newCertificate } from './issue-certificate.ts'
+import { type NewCredential, secretEnd } from './new-credential.ts'
 
 /** What a credential consists of, decided before the first call. */
 type Plan = {
@@ -263,10 +263,7 @@ async function createApplication(
   try {
     const tags = [...(role.tags ?? []), tag]
     return await upstream.directory.createApplication(
-      {
-        ...{ displayName, tags, signInAudience, serviceManagementReference },
-        key: certificate?.upload,
-      },
+      { displayName, tags, signInAudience, serviceManagementReference, key: certificate?.upload },
       call,
     )
   } catch (error) {

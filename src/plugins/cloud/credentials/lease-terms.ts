@@ -1,8 +1,8 @@
-import { refuse } from '../../../errors.ts'
 import type { Lease } from '../../../core/leases/lease.ts'
 import type { Renewal } from '../../../core/leases/lease-backend.ts'
-import { type LeaseData, readLeaseData, required } from './lease-data.ts'
+import { refuse } from '../../../errors.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
+import { type LeaseData, readLeaseData, required } from './lease-data.ts'
 
 /**
  * Leases of earlier versions do not store when their secret ends: all secrets lasted ten years then.

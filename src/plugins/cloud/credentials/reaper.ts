@@ -1,9 +1,9 @@
 import type { Servers } from '../../../core/servers.ts'
+import { removeUnownedTrust, type UnownedTrust, unownedTrusts } from '../federation/unowned-trusts.ts'
 import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
 import type { Intent } from '../intents/intent.ts'
 import type { Intents } from '../intents/intents.ts'
 import { ownsApplication } from '../intents/ownership.ts'
-import { removeUnownedTrust, type UnownedTrust, unownedTrusts } from '../federation/unowned-trusts.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import type { Application, UpstreamCall } from '../upstream/index.ts'
 import { tagPrefixOf } from '../upstream/object-names.ts'
@@ -15,8 +15,8 @@ import {
   credentialRemoval,
   findForceRevoked,
   findLeased,
-  leaseOf,
   type LeaseLookup,
+  leaseOf,
 } from './credential-record.ts'
 
 /** An object without an owner. */

@@ -3,22 +3,22 @@ import { fail, ServiceError } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { LogLine } from '../../../lib/log-fields.ts'
 import type { Random } from '../../../lib/random.ts'
+import { grantOf } from '../app-roles/app-role.ts'
+import type { Intent } from '../intents/intent.ts'
+import type { MountState, ReadyUpstream } from '../mount-state.ts'
+import { callerError, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
+import { tagOf } from '../upstream/object-names.ts'
+import { isGone, isNewObject, wasRemoved } from '../upstream/removal.ts'
+import { otherTenantReason } from '../upstream/tenant.ts'
+import { forEachOf } from '../upstream-work.ts'
+import { credentialRemoval } from './credential-record.ts'
 import {
+  type DynamicLeaseData,
   isStatic,
   readLeaseData,
   required,
-  type DynamicLeaseData,
   type StaticLeaseData,
 } from './lease-data.ts'
-import { grantOf } from '../app-roles/app-role.ts'
-import type { Intent } from '../intents/intent.ts'
-import { credentialRemoval } from './credential-record.ts'
-import { isGone, isNewObject, wasRemoved } from '../upstream/removal.ts'
-import type { MountState, ReadyUpstream } from '../mount-state.ts'
-import { otherTenantReason } from '../upstream/tenant.ts'
-import { tagOf } from '../upstream/object-names.ts'
-import { forEachOf } from '../upstream-work.ts'
-import { callerError, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
 
 export type RevocationParts = {
   readonly state: MountState

@@ -1,7 +1,7 @@
 import { refuse } from '../../../errors.ts'
 import type { FieldNames } from '../field-names.ts'
-import { checkedScopes } from './requested-scope.ts'
 import { type CredentialType, credentialTypes, type RoleRecord } from '../roles/role-record.ts'
+import { checkedScopes } from './requested-scope.ts'
 
 /** What a role issues. docs/contract/cloud.md#types-of-credentials */
 export const credentialTypeOf = ({ credential_type = 'password' }: Pick<RoleRecord, 'credential_type'>) =>

@@ -52,9 +52,7 @@ export async function putTrust(
     role,
     application_object_id: id,
     name,
-  }: Pick<Trust, 'application_object_id' | 'name'> & {
-    readonly role: string
-  },
+  }: Pick<Trust, 'application_object_id' | 'name'> & { readonly role: string },
   { state, upstream, call, mount, mountTokens }: TrustWork,
 ): Promise<void> {
   const { issuer, subject } = await mountTokens.identityOf({ mount, role })

@@ -1,6 +1,6 @@
+import { formatTime } from '../../../lib/time.ts'
 import type { Intent } from './intent.ts'
 import type { Leftover } from './intents.ts'
-import { formatTime } from '../../../lib/time.ts'
 
 /** An object that may still exist upstream and has no owner. */
 export type DebrisObject = {

@@ -1,4 +1,5 @@
 import type { View, ViewEntry } from '../../../core/barrier/view.ts'
+import { outsideOfJobs } from '../../../core/jobs.ts'
 import { failureText } from '../../../core/leases/lease-backend.ts'
 import type { Servers } from '../../../core/servers.ts'
 import { fail } from '../../../errors.ts'
@@ -6,7 +7,6 @@ import type { Clock } from '../../../lib/clock.ts'
 import type { LogLine } from '../../../lib/log-fields.ts'
 import type { Random } from '../../../lib/random.ts'
 import type { Intent, Known } from './intent.ts'
-import { outsideOfJobs } from '../../../core/jobs.ts'
 import { isBeingUndone, type StoredIntent, StoredIntents } from './stored-intents.ts'
 
 /** `later` says why the undo is not complete yet; it is retried. */

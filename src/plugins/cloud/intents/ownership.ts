@@ -1,7 +1,7 @@
+import { grantOf } from '../app-roles/app-role.ts'
 import { type CredentialRecord, isLeased, type LeaseLookup } from '../credentials/credential-record.ts'
 import type { MountState } from '../mount-state.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
-import { grantOf } from '../app-roles/app-role.ts'
 import type { Intent } from './intent.ts'
 
 /** Where owners are looked up. */

@@ -1,6 +1,6 @@
-import { mayComeLate } from './undo-after-failure.ts'
-import type { Intents } from './intents.ts'
 import { isUnsent, UpstreamError } from '../upstream/index.ts'
+import type { Intents } from './intents.ts'
+import { mayComeLate } from './undo-after-failure.ts'
 
 /**
  * Tracks which requested rights may exist upstream. A right that was refused does not exist and needs no

@@ -1,9 +1,9 @@
 import type { View, ViewEntry } from '../../../core/barrier/view.ts'
+import type { Servers } from '../../../core/servers.ts'
+import { pauseAfterAttempt, writeAttempts } from '../../../core/stored-record.ts'
 import { fail } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { hex, type Random } from '../../../lib/random.ts'
-import type { Servers } from '../../../core/servers.ts'
-import { pauseAfterAttempt, writeAttempts } from '../../../core/stored-record.ts'
 import type { CreatedInTenant } from '../upstream/tenant.ts'
 import type { Intent } from './intent.ts'
 

@@ -1,5 +1,5 @@
-import type { Intents } from './intents.ts'
 import { isUnsent, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
+import type { Intents } from './intents.ts'
 
 /** Whether a failed call may have taken effect. It has not if upstream refused it. */
 const mayHaveHappened = (error: unknown): boolean =>

@@ -4,18 +4,18 @@ import type { Servers } from '../../../core/servers.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { LogLine } from '../../../lib/log-fields.ts'
 import type { Random } from '../../../lib/random.ts'
-import { isGone, wasRemoved } from '../upstream/removal.ts'
+import { removeAppRoles } from '../app-roles/remove-app-roles.ts'
+import { repairTrust } from '../federation/repair-trust.ts'
 import type { ReadyUpstream } from '../mount-state.ts'
 import type { RootSecretUsers } from '../root-rotation/root-secret-users.ts'
-import { forEachOf, type UpstreamWork } from '../upstream-work.ts'
+import { isGone, wasRemoved } from '../upstream/removal.ts'
 import { otherTenantReason } from '../upstream/tenant.ts'
+import { forEachOf, type UpstreamWork } from '../upstream-work.ts'
 import type { Intent } from './intent.ts'
 import type { Attempt, Undone } from './intents.ts'
-import { repairTrust } from '../federation/repair-trust.ts'
-import { undoKey } from './undo-key.ts'
-import { removeAppRoles } from '../app-roles/remove-app-roles.ts'
 import { findRoleOf, isOwned, type Owners, wantedGrants, wantedGroups } from './ownership.ts'
 import type { StoredIntent } from './stored-intents.ts'
+import { undoKey } from './undo-key.ts'
 
 /**
  * How often an undo is tried, and how old an intent must be before "not found" is believed, in milliseconds.
@@ -32,12 +32,7 @@ export type Patience = {
   readonly retry: number
 }
 
-export const usualPatience: Patience = {
-  byId: 60_000,
-  bySearch: 600_000,
-  byPurge: 24 * 3600_000,
-  retry: 500,
-}
+export const usualPatience: Patience = { byId: 60_000, bySearch: 600_000, byPurge: 24 * 3600_000, retry: 500 }
 
 export type UndoParts = Owners & {
   readonly clock: Clock

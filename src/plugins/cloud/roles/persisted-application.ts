@@ -9,7 +9,7 @@ import { joinGroup } from '../upstream/join-group.ts'
 import { assignmentId, displayNameOf, tagOf } from '../upstream/object-names.ts'
 import { isGone, isNewObject } from '../upstream/removal.ts'
 import { forEachOf, type UpstreamWork } from '../upstream-work.ts'
-import { type ManagedApplication, rightKey, type RoleRecord } from './role-record.ts'
+import { type ManagedApplication, type RoleRecord, rightKey } from './role-record.ts'
 
 /**
  * The application of a `persist_app` role after a change, and what the write that stores the role must do.

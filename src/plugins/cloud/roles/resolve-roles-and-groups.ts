@@ -1,6 +1,5 @@
 import { refuse } from '../../../errors.ts'
 import { excerpt } from '../../../lib/go/text.ts'
-import { type GrantedRole, type JoinedGroup, rightKey } from './role-record.ts'
 import {
   classify,
   dynamicGroupAdvice,
@@ -11,6 +10,7 @@ import {
 } from '../upstream/index.ts'
 import { resourcePath } from '../upstream/resource-path.ts'
 import { orRefuse, type UpstreamWork } from '../upstream-work.ts'
+import { type GrantedRole, type JoinedGroup, rightKey } from './role-record.ts'
 
 type Lookup = Pick<UpstreamWork, 'state' | 'upstream' | 'call'>
 

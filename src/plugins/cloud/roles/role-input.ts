@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { refuse } from '../../../errors.ts'
 import { checkRecordSize } from '../../../core/stored-record.ts'
+import { refuse } from '../../../errors.ts'
 import { boolField, commaListField, durationField, kvField, stringField } from '../../../lib/fields.ts'
 import { excerpt } from '../../../lib/go/text.ts'
 import {
@@ -10,8 +10,8 @@ import {
   type JsonValue,
   parseLossless,
 } from '../../../lib/json.ts'
-import { changedIssued, shownIssued } from '../federation/federated-role.ts'
 import type { AppRole } from '../app-roles/app-role.ts'
+import { changedIssued, shownIssued } from '../federation/federated-role.ts'
 import type { FieldNames } from '../field-names.ts'
 import { emptyRole, type GrantedRole, type JoinedGroup, type RoleRecord } from './role-record.ts'
 
@@ -100,7 +100,9 @@ export function changedTerms(before: RoleRecord | undefined, sent: RoleInput, na
   }
   return {
     ...stored,
-    ...{ ttl, max_ttl, explicit_max_ttl },
+    ttl,
+    max_ttl,
+    explicit_max_ttl,
     permanently_delete: sent.permanently_delete ?? stored.permanently_delete,
     sign_in_audience: sent.sign_in_audience ?? stored.sign_in_audience,
     tags: sent.tags === undefined ? stored.tags : checkedTags(sent.tags),

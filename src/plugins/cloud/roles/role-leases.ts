@@ -1,10 +1,10 @@
 import type { LeaseRef } from '../../../core/leases/lease.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import { refuse, ServiceError } from '../../../errors.ts'
-import { credentialRecords, leaseOf, type LeaseLookup } from '../credentials/credential-record.ts'
+import { credentialRecords, type LeaseLookup, leaseOf } from '../credentials/credential-record.ts'
 import type { MountState } from '../mount-state.ts'
-import type { RoleRecord } from './role-record.ts'
 import { forEachOf } from '../upstream-work.ts'
+import type { RoleRecord } from './role-record.ts'
 
 /** Where the leases of a role are looked up and revoked. */
 export type RoleLeases = LeaseLookup & {
@@ -39,9 +39,7 @@ export async function revokeLeasesOfRole(name: string, state: MountState, leases
   throw refuse(
     'invalid',
     `${failures.length} of ${live.length} leases of the role could not be revoked, so it stays: ${first.message}`,
-    {
-      cause: first,
-    },
+    { cause: first },
   )
 }
 

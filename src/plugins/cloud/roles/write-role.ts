@@ -1,7 +1,12 @@
-import { ownClientIds } from '../sign-in/own-clients.ts'
 import { refuse } from '../../../errors.ts'
+import { resolveAppRoles } from '../app-roles/resolve-app-roles.ts'
 import { configIsNil } from '../config/config-record.ts'
+import { checkIssued, credentialTypeOf } from '../federation/federated-role.ts'
+import { checkIdentityToken, checkRoomFor, checkSameType } from '../federation/role-checks.ts'
+import { changeTrust, type TrustChange, trustName } from '../federation/trust.ts'
+import { writeStandaloneRole } from '../federation/write-standalone-role.ts'
 import type { Intent } from '../intents/intent.ts'
+import { ownClientIds } from '../sign-in/own-clients.ts'
 import { orRefuse, type RoleWork, type UpstreamWork } from '../upstream-work.ts'
 import {
   changePersistedApplication,
@@ -9,14 +14,9 @@ import {
   type PersistedChange,
   removeRights,
 } from './persisted-application.ts'
-import { resolveAppRoles } from '../app-roles/resolve-app-roles.ts'
 import { resolveGroups, resolveRoles } from './resolve-roles-and-groups.ts'
 import { changedLists, changedTerms, type RoleInput } from './role-input.ts'
 import type { RoleRecord } from './role-record.ts'
-import { checkIssued, credentialTypeOf } from '../federation/federated-role.ts'
-import { checkIdentityToken, checkRoomFor, checkSameType } from '../federation/role-checks.ts'
-import { changeTrust, type TrustChange, trustName } from '../federation/trust.ts'
-import { writeStandaloneRole } from '../federation/write-standalone-role.ts'
 
 /**
  * Creates or updates a role, in the order of docs/contract/cloud.md#writing-a-role. Throws the first refusal;

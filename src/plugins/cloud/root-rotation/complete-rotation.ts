@@ -2,20 +2,16 @@ import type { ViewEntry } from '../../../core/barrier/view.ts'
 import type { LogLine } from '../../../lib/log-fields.ts'
 import type { ConfigRecord, PendingSecret } from '../config/config-record.ts'
 import { hasSameCredential } from '../config/effective-settings.ts'
+import type { ReadyUpstream } from '../mount-state.ts'
 import { type UpstreamCall, UpstreamError } from '../upstream/index.ts'
 import { isGone } from '../upstream/removal.ts'
-import type { ReadyUpstream } from '../mount-state.ts'
 import type { UpstreamWork } from '../upstream-work.ts'
 import { type RootPasswordIntent, rootPasswordRemoval } from './pending-secret.ts'
 import { type HeldPassword, holderName, rootPasswords, supersededPasswords } from './root-passwords.ts'
 import { digestOf } from './root-secret-users.ts'
 import type { RotationWork } from './rotation-work.ts'
 
-export type RotationLog = {
-  readonly info: LogLine
-  readonly warn: LogLine
-  readonly error: LogLine
-}
+export type RotationLog = { readonly info: LogLine; readonly warn: LogLine; readonly error: LogLine }
 
 /** The pending secret must work this many times in a row. */
 const proofs = 2

@@ -6,14 +6,14 @@ import type { Clock } from '../../../lib/clock.ts'
 import type { Random } from '../../../lib/random.ts'
 import type { ConfigRecord } from '../config/config-record.ts'
 import type { MountState } from '../mount-state.ts'
-import { digestOf, type RootSecretUsers } from './root-secret-users.ts'
-import { completeRotation, type RotationLog } from './complete-rotation.ts'
+import { callWithin } from '../upstream-work.ts'
 import { completeCertificate, retireKeys } from './complete-certificate.ts'
+import { completeRotation, type RotationLog } from './complete-rotation.ts'
 import { dueTime } from './due-time.ts'
 import { nextStep, pendingOf, retirementTime } from './next-step.ts'
-import { type RotationTimes, usualTimes } from './rotation-times.ts'
+import { digestOf, type RootSecretUsers } from './root-secret-users.ts'
 import { rotateRoot } from './rotate-root.ts'
-import { callWithin } from '../upstream-work.ts'
+import { type RotationTimes, usualTimes } from './rotation-times.ts'
 
 export type RootRotationParts = {
   /** The mounts of the engine. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Mount } from '../../../core/mounts/mount.ts'
+import { effectiveClientSecret } from '../config/effective-settings.ts'
 import type { Intent } from '../intents/intent.ts'
 import type { MountState } from '../mount-state.ts'
-import { effectiveClientSecret } from '../config/effective-settings.ts'
 
 /** Identifies a root secret without storing it. */
 export const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')

@@ -8,9 +8,9 @@ import {
   type PendingSecret,
 } from '../config/config-record.ts'
 import { hasSameCredential, signInValues, suppliesCredential } from '../config/effective-settings.ts'
-import { chooseType } from '../sign-in/choose-credential.ts'
 import { undoAfterFailure } from '../intents/undo-after-failure.ts'
 import type { MountState } from '../mount-state.ts'
+import { chooseType } from '../sign-in/choose-credential.ts'
 import { type AddedPassword, type Application, callerError, UpstreamError } from '../upstream/index.ts'
 import { rootPasswordName } from '../upstream/object-names.ts'
 import { orRefuse, type UpstreamWork } from '../upstream-work.ts'

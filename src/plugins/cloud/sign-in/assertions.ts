@@ -2,10 +2,10 @@ import { createPrivateKey } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { SignJWT } from 'jose'
 import type { Clock } from '../../../lib/clock.ts'
+import { systemCode } from '../../../lib/private-file.ts'
 import type { Random } from '../../../lib/random.ts'
 import type { ClientCertificate } from '../certificates/client-certificate.ts'
 import type { Proof } from '../upstream/transport.ts'
-import { systemCode } from '../../../lib/private-file.ts'
 import { UpstreamError } from '../upstream/upstream-error.ts'
 
 const assertionSeconds = 600
@@ -75,7 +75,9 @@ export async function tokenInFile(path: string): Promise<string> {
 
 const tokenFileFailure = (why: string) =>
   new UpstreamError({
-    ...{ service: 'login', operation: 'token', status: 0 },
+    service: 'login',
+    operation: 'token',
+    status: 0,
     code: 'token_file',
     text: `the token file cannot be used: ${why}`,
   })

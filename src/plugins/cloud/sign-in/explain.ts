@@ -3,11 +3,7 @@ import { type Circumstances, explainRefusal } from '../upstream/sign-in-refusals
 import { UpstreamError } from '../upstream/upstream-error.ts'
 
 /** What an assertion says of itself. */
-export type AssertionClaims = {
-  readonly issuer: string
-  readonly subject: string
-  readonly audience: string
-}
+export type AssertionClaims = { readonly issuer: string; readonly subject: string; readonly audience: string }
 
 /** Reads an assertion without verifying it. Undefined if it is not a JWT. */
 export function claimsIn(

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import type { OutboundClient, OutboundResponse } from '../../../core/outbound.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { clean, jsonOf, retryAfter } from '../upstream/answer.ts'
-import type { FreshToken } from '../upstream/transport.ts'
 import type { Refusal } from '../upstream/sign-in-refusals.ts'
+import type { FreshToken } from '../upstream/transport.ts'
 import type { UpstreamCall } from '../upstream/upstream-call.ts'
 import { noMetadata, refusedIdentity, silentMetadata, UpstreamError } from '../upstream/upstream-error.ts'
 
@@ -64,7 +64,12 @@ export function openMetadata({ place, outbound, clock }: MetadataParts): Metadat
         onConnect: () => {
           isThere = true
         },
-        ...{ service: 'metadata', url: `${url}?${query}`, headers, connectMs, maxBytes, signal: call.signal },
+        service: 'metadata',
+        url: `${url}?${query}`,
+        headers,
+        connectMs,
+        maxBytes,
+        signal: call.signal,
         timeoutMs: Math.max(1, Math.min(answerMs, call.deadline - clock.now())),
       })
       .catch((cause: unknown) => {
@@ -119,6 +124,13 @@ const failure = (
   }: { retryAfterMs?: number | undefined; cause?: unknown; remedy?: Refusal | undefined } = {},
 ): UpstreamError =>
   new UpstreamError({
-    ...{ service: 'metadata', operation: 'token', status, code, text, retryAfterMs, cause, remedy },
+    service: 'metadata',
+    operation: 'token',
+    status,
+    code,
+    text,
+    retryAfterMs,
+    cause,
+    remedy,
     message: `${text === unanswered ? 'no managed identity' : 'managed identity'}: ${text}`,
   })

@@ -38,8 +38,12 @@ export async function rootIdentity(
   const { audience } = identityTokenUse(config, operator)
   const identity = {
     auth_type: chooseType(values) ?? '',
-    ...{ issuer, subject, role_subject: (await mountTokens.identityOf({ mount, role: roleName })).subject },
-    ...{ audience, jwks_uri: jwksUri, client_id: values.clientId },
+    issuer,
+    subject,
+    role_subject: (await mountTokens.identityOf({ mount, role: roleName })).subject,
+    audience,
+    jwks_uri: jwksUri,
+    client_id: values.clientId,
   }
   const name = `gatehouse-${state.accessor}`
   const tenant = operator.tenantId ?? config?.tenant_id

@@ -69,9 +69,14 @@ const notOk = (detail: string): Finding => ({ ok: false, detail })
 async function document(url: string, { outbound, state, call }: PreflightContext): Promise<unknown> {
   const answer = await outbound
     .exchange({
-      ...{ service: 'discovery', method: 'GET', url, headers: { accept: 'application/json' } },
+      service: 'discovery',
+      method: 'GET',
+      url,
+      headers: { accept: 'application/json' },
       agent: outbound.connections(state.operator.caPem),
-      ...{ timeoutMs: fetchMs, maxBytes: largestDocument, signal: call.signal },
+      timeoutMs: fetchMs,
+      maxBytes: largestDocument,
+      signal: call.signal,
     })
     .catch(() => undefined)
   return answer?.status === 200 ? jsonOf(answer.body) : undefined

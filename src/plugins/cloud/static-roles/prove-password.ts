@@ -1,7 +1,7 @@
 import { fail } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import { classify, UpstreamError } from '../upstream/index.ts'
 import type { MountState } from '../mount-state.ts'
+import { classify, UpstreamError } from '../upstream/index.ts'
 import { callWithin } from '../upstream-work.ts'
 
 /** A new password must be accepted this many times in a row: the login service has several replicas. */

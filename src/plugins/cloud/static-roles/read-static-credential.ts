@@ -26,11 +26,7 @@ const hasText = (
 ): password is StaticPassword & { readonly client_secret: string } => password?.client_secret !== undefined
 
 /** What uses of a static role's password need. */
-export type ReadWork = {
-  readonly state: MountState
-  readonly clock: Clock
-  readonly correlationId: string
-}
+export type ReadWork = { readonly state: MountState; readonly clock: Clock; readonly correlationId: string }
 
 /**
  * The password of a static role, and the former one in its grace period. Reads one record, without a call

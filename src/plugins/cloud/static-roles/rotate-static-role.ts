@@ -27,10 +27,7 @@ export type StaticWork = Pick<UpstreamWork, 'state' | 'clock' | 'random'> & {
   enter(): (() => void) | undefined
 }
 
-type StaticLog = {
-  readonly info: LogLine
-  readonly warn: LogLine
-}
+type StaticLog = { readonly info: LogLine; readonly warn: LogLine }
 
 /** Why a role is rotated. `due`: only if it still is. */
 export type Rotation = {

@@ -11,9 +11,9 @@ import {
   timeField,
 } from '../../../lib/fields.ts'
 import { formatTime } from '../../../lib/time.ts'
-import { checkedScopes } from '../federation/requested-scope.ts'
 import { checkRotationFields, checkWindow } from '../config/config.ts'
-import { graceBound, graceOf, periodOf, dueAt, type StaticRole } from './static-role-record.ts'
+import { checkedScopes } from '../federation/requested-scope.ts'
+import { dueAt, graceBound, graceOf, periodOf, type StaticRole } from './static-role-record.ts'
 
 /** The fields of a static role. One that is absent keeps its value. docs/cloud-static-roles.md#fields */
 export const staticRoleFields = z.object({

@@ -1,13 +1,13 @@
 import { z } from 'zod'
+import type { Caller } from '../../../core/access.ts'
+import type { Call } from '../../../http/resource/resource.ts'
 import {
   checkMayReach,
   type DocumentedAnswer,
   type Resource,
   resource,
 } from '../../../http/resource/resource.ts'
-import type { Caller } from '../../../core/access.ts'
 import { boolField, kvField } from '../../../lib/fields.ts'
-import type { Call } from '../../../http/resource/resource.ts'
 import type { CloudEngine } from '../engine.ts'
 import { tokenFields } from '../federation/federated-credentials.ts'
 import { accessTokenAnswer } from '../federation/token-resource.ts'
@@ -93,10 +93,7 @@ const lowerCase = (below: string): string => below.toLowerCase()
 
 const requested = (call: Pick<Call, 'requestId'>, caller: Caller | undefined) => ({
   correlationId: call.requestId,
-  requester: {
-    entity_id: caller?.token.entity_id ?? '',
-    display_name: caller?.token.display_name ?? '',
-  },
+  requester: { entity_id: caller?.token.entity_id ?? '', display_name: caller?.token.display_name ?? '' },
 })
 
 /** Static roles and their passwords. docs/cloud-static-roles.md */
@@ -151,8 +148,10 @@ export const staticRoleResources = (engine: CloudEngine): Resource[] => [
         const { mount, params, input, call, caller, sent } = exchange
         const isThere = (await engine.stateOf(mount).staticRoles.find(roleName(params))) !== undefined
         checkMayReach(exchange, {
-          ...{ operation: isThere ? 'update' : 'create', path: `static-roles/${params.name}` },
-          ...{ fields: sent, canonical: lowerCase },
+          operation: isThere ? 'update' : 'create',
+          path: `static-roles/${params.name}`,
+          fields: sent,
+          canonical: lowerCase,
         })
         await engine.staticRoles.import(mount, roleName(params), input, requested(call, caller))
         return undefined
@@ -180,7 +179,9 @@ export const staticRoleResources = (engine: CloudEngine): Resource[] => [
       handle: async (exchange) => {
         const { mount, params, input, call } = exchange
         checkMayReach(exchange, {
-          ...{ operation: 'read', path: `static-creds/${params.name}`, canonical: lowerCase },
+          operation: 'read',
+          path: `static-creds/${params.name}`,
+          canonical: lowerCase,
         })
         return { dataText: await engine.staticRoles.token(mount, roleName(params), input, call.requestId) }
       },

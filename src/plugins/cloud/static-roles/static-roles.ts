@@ -7,17 +7,17 @@ import { Limiter } from '../../../lib/limiter.ts'
 import type { Random } from '../../../lib/random.ts'
 import { wait } from '../../../lib/wait.ts'
 import type { Requester } from '../credentials/credential-record.ts'
+import type { TokenRequest } from '../federation/federated-credentials.ts'
 import type { MountState } from '../mount-state.ts'
 import type { RotationLog } from '../root-rotation/complete-rotation.ts'
 import { pause } from '../upstream/index.ts'
 import { comparePasswords } from './compare-passwords.ts'
 import { deleteStaticRole } from './delete-static-role.ts'
 import { readStaticCredential } from './read-static-credential.ts'
-import { retireDue, retireAll } from './retirements.ts'
+import { retireAll, retireDue } from './retirements.ts'
 import { rotateStaticRole, type StaticWork } from './rotate-static-role.ts'
-import { staticToken } from './static-token.ts'
-import type { TokenRequest } from '../federation/federated-credentials.ts'
 import type { StaticRoleInput } from './static-role-input.ts'
+import { staticToken } from './static-token.ts'
 import {
   importAndReplace,
   importStaticPassword,
@@ -310,13 +310,12 @@ export class StaticRoles implements AsyncDisposable {
     if (left === undefined) return
     log.warn(
       {
-        ...{
-          event: 'static_roles_uncompared',
-          mount: mount.path,
-          namespace: mount.namespace,
-          err: left.cause,
-        },
-        ...{ count: left.names.size, roles: [...left.names].slice(0, mostLogged) },
+        event: 'static_roles_uncompared',
+        mount: mount.path,
+        namespace: mount.namespace,
+        err: left.cause,
+        count: left.names.size,
+        roles: [...left.names].slice(0, mostLogged),
       },
       'could not compare the passwords of static roles after a restoration; will retry',
     )
@@ -366,7 +365,9 @@ export class StaticRoles implements AsyncDisposable {
       stopping: new AbortController(),
       byName: new Map(),
       turns: new Limiter(mostInFlight, {
-        ...{ most: mostWaiting, ms: this.#parts.staticTimes?.turnMs ?? turnMs, refusal: tooManyRotations },
+        most: mostWaiting,
+        ms: this.#parts.staticTimes?.turnMs ?? turnMs,
+        refusal: tooManyRotations,
       }),
       asked: new Set(),
       notBefore: new Map(),
@@ -381,7 +382,11 @@ export class StaticRoles implements AsyncDisposable {
     const { clock, random, log, stateOf, enter, everyMount } = this.#parts
     const signals = [this.#stopping.signal, this.#runningAt(mount).stopping.signal]
     return {
-      ...{ state: stateOf(mount), clock, random, log, correlationId },
+      state: stateOf(mount),
+      clock,
+      random,
+      log,
+      correlationId,
       pause: this.#parts.pause ?? pause,
       signal: AbortSignal.any(ended === undefined ? signals : [...signals, ended]),
       enter: () => enter(mount),

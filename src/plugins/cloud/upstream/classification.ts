@@ -179,11 +179,15 @@ const rows: readonly Row[] = [
   { kind: 'limit', code: 'RoleAssignmentLimitExceeded' },
   ...tooManyPasswords.map((code): Row => ({ kind: 'limit', steps: passwordSteps, code })),
   {
-    ...{ kind: 'limit', steps: ['putFederatedCredential'], code: tooManyTrusts },
+    kind: 'limit',
+    steps: ['putFederatedCredential'],
+    code: tooManyTrusts,
     advice: `an application has at most ${mostTrusts} federated credentials: remove one`,
   },
   {
-    ...{ kind: 'policy', steps: ['putFederatedCredential'], status: 409 },
+    kind: 'policy',
+    steps: ['putFederatedCredential'],
+    status: 409,
     code: 'Request_MultipleObjectsWithSameKeyValue',
     advice: 'another federated credential of the application has this issuer and subject: remove it',
   },
@@ -197,13 +201,13 @@ const rows: readonly Row[] = [
   // the request names nothing but the application, which was made a moment ago
   { kind: 'retry', steps: ['createServicePrincipal'], status: 400, code: 'NoBackingApplicationObject' },
   {
-    ...{ kind: 'retry', steps: ['createServicePrincipal'], status: 400, code: 'Request_BadRequest' },
+    kind: 'retry',
+    steps: ['createServicePrincipal'],
+    status: 400,
+    code: 'Request_BadRequest',
     afterwards: 'refused',
   },
-  {
-    ...{ kind: 'retry', steps: ['createServicePrincipal'], status: 403, isPermitted: true },
-    afterwards: 'denied',
-  },
+  { kind: 'retry', steps: ['createServicePrincipal'], status: 403, isPermitted: true, afterwards: 'denied' },
   { kind: 'retry', steps: ['putRoleAssignment'], code: 'PrincipalNotFound' },
   { kind: 'retry', steps: ['addGroupMember', 'assignAppRole'], status: 404 },
 

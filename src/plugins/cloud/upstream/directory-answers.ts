@@ -61,7 +61,8 @@ export const groupAnswer = z
     isAssignableToRole: z.boolean().nullish(),
   })
   .transform(({ id, displayName, groupTypes, onPremisesSyncEnabled, isAssignableToRole }) => ({
-    ...{ id, displayName },
+    id,
+    displayName,
     isDynamic: groupTypes?.includes('DynamicMembership') === true,
     isFromOnPremises: onPremisesSyncEnabled === true,
     isRoleAssignable: isAssignableToRole === true,

@@ -34,7 +34,11 @@ export function trustCalls({ send, list }: DirectoryRequests): TrustCalls {
       const operation = 'putFederatedCredential'
       const put = send(
         {
-          ...{ operation, method: 'PATCH', path: named(operation, id, name), body, repeatable: true },
+          operation,
+          method: 'PATCH',
+          path: named(operation, id, name),
+          body,
+          repeatable: true,
           prefer: 'create-if-missing',
         },
         call,

@@ -3,9 +3,9 @@ import { readAnswer } from './answer.ts'
 import { classify } from './classification.ts'
 import {
   addedKeyAnswer,
-  appRoleAssignmentAnswer,
   applicationAnswer,
   applicationKeysAnswer,
+  appRoleAssignmentAnswer,
   groupAnswer,
   isObjectId,
   organizationAnswer,
@@ -70,7 +70,9 @@ function keyCalls(requests: DirectoryRequests): KeyCalls {
     addKey: async (id, { proof, ...key }, call) =>
       requests.send(
         {
-          ...{ operation: 'addKey', method: 'POST', path: `/applications/${objectId('addKey', id)}/addKey` },
+          operation: 'addKey',
+          method: 'POST',
+          path: `/applications/${objectId('addKey', id)}/addKey`,
           body: { keyCredential: keyCredentialOf(key), passwordCredential: null, proof },
           repeatable: false,
         },

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { readAnswer, type RequestKind, type UpstreamAnswer } from './answer.ts'
+import { type RequestKind, readAnswer, type UpstreamAnswer } from './answer.ts'
 import { UpstreamError } from './upstream-error.ts'
 
 const mostItems = 200_000

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { classify } from './classification.ts'
 import type { UpstreamCall } from './upstream-call.ts'
-import { unpublishedKey, UpstreamError, type UpstreamOperation } from './upstream-error.ts'
+import { UpstreamError, type UpstreamOperation, unpublishedKey } from './upstream-error.ts'
 
 /** Clock, pauses and randomness, replaced by tests. */
 export type Waiting = {

@@ -1,9 +1,9 @@
-import type { Environment } from './environments.ts'
 import { UpstreamConnection } from './connection.ts'
+import type { Environment } from './environments.ts'
 import { type Waiting, withRetries } from './retry.ts'
 import { type FreshToken, openExchange, type Proof } from './transport.ts'
+import { type UpstreamParts, waitingOf } from './upstream.ts'
 import type { UpstreamCall } from './upstream-call.ts'
-import { waitingOf, type UpstreamParts } from './upstream.ts'
 
 /** The login service of a tenant. */
 export type LoginSettings = {

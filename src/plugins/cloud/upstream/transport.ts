@@ -89,9 +89,7 @@ export function openExchange({ authorityHost, tenantId }: LoginPlace, connection
           clientId,
           ...('secret' in proof
             ? { clientSecret: shown(proof.secret) }
-            : {
-                clientAssertion: ({ tokenEndpoint = '' }) => assertionFor(proof.assertion, tokenEndpoint),
-              }),
+            : { clientAssertion: ({ tokenEndpoint = '' }) => assertionFor(proof.assertion, tokenEndpoint) }),
           authority: `${authorityHost}/${tenantId}`,
           ...(builtIn === undefined ? { knownAuthorities: [host] } : {}),
         },

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { OutboundClient } from '../../../core/outbound.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import { openMetadata, type MetadataPlace } from '../sign-in/metadata.ts'
+import { type MetadataPlace, openMetadata } from '../sign-in/metadata.ts'
 import { type LoginParts, openLogin } from '../sign-in/open-login.ts'
 import type { RootCredential } from '../sign-in/root-credential.ts'
 import type { RequestKind } from './answer.ts'
@@ -85,7 +85,9 @@ export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): 
   const tokens = new RootTokens({
     login: openLogin(settings.credential, {
       ...parts,
-      ...{ exchange, environment, clockOffsetMs: () => connection.clockOffsetMs },
+      exchange,
+      environment,
+      clockOffsetMs: () => connection.clockOffsetMs,
       metadata: openMetadata({ ...parts, place: settings.metadata ?? {} }),
     }),
     exchange,

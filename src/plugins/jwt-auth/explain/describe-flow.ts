@@ -1,6 +1,6 @@
 import { flowAlgorithms } from '../jwt-config.ts'
-import type { CheckName, Compared, Refusal } from '../refusal.ts'
 import { redactUrl } from '../redact-url.ts'
+import type { CheckName, Compared, Refusal } from '../refusal.ts'
 import type { StrictObject } from '../strict-json.ts'
 import { claimNames, type Facts } from './facts.ts'
 

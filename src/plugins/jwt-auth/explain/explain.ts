@@ -1,24 +1,24 @@
 import type { LoginAuth, LoginPlan } from '../../../core/tokens/issue-login.ts'
 import { ServiceError } from '../../../errors.ts'
 import { type JsonObject, type JsonValue, stringifyJson } from '../../../lib/json.ts'
+import { bestOffset, type ClockOffset } from '../clock-offset.ts'
+import { GatedClient } from '../gated-client.ts'
 import { type Jws, parseClaims, parseJws } from '../jws.ts'
 import type { KeysetSource } from '../keyset.ts'
 import { examineJwt, type LoginContext } from '../login.ts'
+import {
+  type KnownSignature,
+  noChecks,
+  type RecordedCheck,
+  RecordingTrace,
+  unaskedChecks,
+} from '../recording-trace.ts'
 import { type CheckName, checkNamed } from '../refusal.ts'
-import { bestOffset, type ClockOffset } from '../clock-offset.ts'
 import { parseStrictObject } from '../strict-json.ts'
 import { type ReadToken, thrown } from '../trace.ts'
-import { GatedClient } from '../gated-client.ts'
 import { type Description, describe } from './describe.ts'
 import type { Facts } from './facts.ts'
 import type { Hint } from './hints.ts'
-import {
-  type KnownSignature,
-  type RecordedCheck,
-  RecordingTrace,
-  noChecks,
-  unaskedChecks,
-} from '../recording-trace.ts'
 
 export type ExplainInput = {
   readonly role: string

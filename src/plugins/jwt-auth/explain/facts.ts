@@ -1,6 +1,6 @@
+import type { ClockOffset } from '../clock-offset.ts'
 import type { ReadyConfig } from '../mount-state.ts'
 import type { Role } from '../role.ts'
-import type { ClockOffset } from '../clock-offset.ts'
 import type { StrictObject } from '../strict-json.ts'
 
 /** What was fixed when a browser login began. */

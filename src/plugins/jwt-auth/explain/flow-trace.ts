@@ -1,11 +1,11 @@
 import type { ServiceError } from '../../../errors.ts'
 import type { ReadyConfig } from '../mount-state.ts'
+import type { RecordedCheck } from '../recording-trace.ts'
 import { type CheckName, type Compared, checkOfReason, type Refusal } from '../refusal.ts'
 import type { Role } from '../role.ts'
 import type { StrictObject } from '../strict-json.ts'
-import type { BegunFlow } from './facts.ts'
 import { isRefusal, thrown } from '../trace.ts'
-import type { RecordedCheck } from '../recording-trace.ts'
+import type { BegunFlow } from './facts.ts'
 
 /**
  * The checks of one browser login in order, with what they looked at. The first refusal ends the login, as it

@@ -1,12 +1,12 @@
-import { hasOidcClient } from '../jwt-config.ts'
-import type { Config } from '../jwt-config.ts'
-import { type Role, type RoleRecord, roleFields } from '../role.ts'
+import { sanitize } from '../../../core/tokens/policy-names.ts'
 import { isNear } from '../../../lib/edit-distance.ts'
-import { type KnownIssuer, knownIssuer } from './issuers.ts'
-import { beginsWithOwner, leavesOwnerOpen, namesOwner } from './owner-claims.ts'
 import { excerpt, quoted } from '../../../lib/go/text.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../../lib/json.ts'
-import { sanitize } from '../../../core/tokens/policy-names.ts'
+import type { Config } from '../jwt-config.ts'
+import { hasOidcClient } from '../jwt-config.ts'
+import { type Role, type RoleRecord, roleFields } from '../role.ts'
+import { type KnownIssuer, knownIssuer } from './issuers.ts'
+import { beginsWithOwner, leavesOwnerOpen, namesOwner } from './owner-claims.ts'
 
 /** Stable words; each is explained in docs/explain.md#what-the-linter-says */
 export const lintCodes = [

@@ -1,14 +1,14 @@
-import { type KeyedHash, openKeyedHashes } from '../../../core/keyed-hash.ts'
 import type { View } from '../../../core/barrier/view.ts'
+import { type KeyedHash, openKeyedHashes } from '../../../core/keyed-hash.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import type { Random } from '../../../lib/random.ts'
-import { formatTime } from '../../../lib/time.ts'
 import { isNear } from '../../../lib/edit-distance.ts'
 import type { JsonValue } from '../../../lib/json.ts'
+import type { Random } from '../../../lib/random.ts'
+import { formatTime } from '../../../lib/time.ts'
 import { parseClaims, parseJws } from '../jws.ts'
-import type { ExplainedCheck } from './explain.ts'
-import type { LoginTrace, LoginPath } from './login-trace.ts'
 import type { StrictObject } from '../strict-json.ts'
+import type { ExplainedCheck } from './explain.ts'
+import type { LoginPath, LoginTrace } from './login-trace.ts'
 
 /** A refused login as recorded. Nothing of the token is legible except how it was signed. docs/explain.md */
 type LoginFailure = {

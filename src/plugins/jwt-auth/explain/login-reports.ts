@@ -4,8 +4,8 @@ import { type Call, errorReply, namespaceOf, type Reply } from '../../../http/re
 import type { LogLine } from '../../../lib/log-fields.ts'
 import type { Attempt } from '../attempt.ts'
 import { checkNamed, type ReasonCode } from '../refusal.ts'
-import type { LoginTrace, LoginPath, RefusedLogin } from './login-trace.ts'
 import type { LoginFailures } from './login-failures.ts'
+import type { LoginPath, LoginTrace, RefusedLogin } from './login-trace.ts'
 
 /** Called after each login, whatever its outcome. */
 export type LoginCounter = { login(event: LoginEvent): void }

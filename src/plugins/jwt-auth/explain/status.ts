@@ -1,13 +1,13 @@
 import type { JsonValue } from '../../../lib/json.ts'
 import { formatTime } from '../../../lib/time.ts'
-import { hasOidcClient } from '../jwt-config.ts'
+import { isSupportedAlgorithm, supportedAlgorithms } from '../algorithms.ts'
+import { bestOffset } from '../clock-offset.ts'
 import type { UsableKey } from '../jwk-set.ts'
+import { hasOidcClient } from '../jwt-config.ts'
 import type { KeysetSource } from '../keyset.ts'
 import type { ReadyConfig } from '../mount-state.ts'
-import { algorithmsOf } from '../schemes.ts'
-import { bestOffset } from '../clock-offset.ts'
 import { redactUrl } from '../redact-url.ts'
-import { isSupportedAlgorithm, supportedAlgorithms } from '../algorithms.ts'
+import { algorithmsOf } from '../schemes.ts'
 import { shown, shownList } from './shown.ts'
 
 /** A refused configuration: when and why. */

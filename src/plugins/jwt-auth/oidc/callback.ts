@@ -6,14 +6,14 @@ import type { Attempt } from '../attempt.ts'
 import { loginByClaims } from '../claims-login.ts'
 import type { ReadyProvider } from '../discovered-provider.ts'
 import { GatedClient } from '../gated-client.ts'
-import { RecordingTrace, noChecks, unaskedChecks } from '../recording-trace.ts'
 import { type JwsLimits, parseClaims, parseJws } from '../jws.ts'
 import type { VerifiedToken } from '../keyset.ts'
 import { checkAddress } from '../login.ts'
 import type { MountState, ReadyConfig } from '../mount-state.ts'
+import { noChecks, RecordingTrace, unaskedChecks } from '../recording-trace.ts'
+import { redactUrl } from '../redact-url.ts'
 import { comparing, discreetRefusal, type Refusal, refusal, reworded } from '../refusal.ts'
 import type { Role } from '../role.ts'
-import { redactUrl } from '../redact-url.ts'
 import type { StrictObject } from '../strict-json.ts'
 import { isRefusal, thrown } from '../trace.ts'
 import { loginFailed, stateUnknown } from './answer-texts.ts'
@@ -48,10 +48,7 @@ export type CallbackContext = {
   readonly log: CallbackLog
 }
 
-export type CallbackLog = {
-  readonly warn: LogLine
-  readonly debug: LogLine
-}
+export type CallbackLog = { readonly warn: LogLine; readonly debug: LogLine }
 
 /** This code stands for the one that was posted. docs/contract/oidc.md#the-callback-in-this-order */
 const codeOfForm = 'no_code'

@@ -10,10 +10,10 @@ import {
 } from 'openid-client'
 import { type OutboundClient, OutboundError, type OutboundResponse } from '../../../core/outbound.ts'
 import { excerpt, quoted } from '../../../lib/go/text.ts'
-import type { Config } from '../jwt-config.ts'
 import type { DiscoveryDocument } from '../discovery.ts'
-import { answerKind } from '../source-error.ts'
+import type { Config } from '../jwt-config.ts'
 import { formEncoded, redactSecrets } from '../redact-secrets.ts'
+import { answerKind } from '../source-error.ts'
 import type { PendingLogin } from './pending-login.ts'
 
 /** What a provider returns for a code. */

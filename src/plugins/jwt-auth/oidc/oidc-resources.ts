@@ -10,9 +10,9 @@ import { boolField, lowerStringField, stringField } from '../../../lib/fields.ts
 import { answers } from '../answers.ts'
 import { newAttempt } from '../attempt.ts'
 import type { LoginReports } from '../explain/login-reports.ts'
+import type { IssueLogin } from '../issue-login.ts'
 import type { JwtMethod } from '../method.ts'
 import { refusal } from '../refusal.ts'
-import type { IssueLogin } from '../issue-login.ts'
 import type { ProviderError } from './pending-login.ts'
 
 const authUrlInput = z.object({
@@ -83,9 +83,7 @@ export const oidcResources = ({ method, issue, reports }: Parts): Resource[] => 
           const auth = await abortWhenClientLeaves(exchange, (signal) =>
             method.finishLogin(mount, input, { ...returning, signal }),
           )
-          return {
-            reply: await issue({ ...loginPlace(mount, call), auth }),
-          }
+          return { reply: await issue({ ...loginPlace(mount, call), auth }) }
         })
       },
     },

@@ -1,8 +1,8 @@
 import { type OutboundClient, OutboundError } from '../../../core/outbound.ts'
 import { isSupportedAlgorithm } from '../algorithms.ts'
-import { type Config, flowAlgorithms } from '../jwt-config.ts'
 import type { ReadyProvider } from '../discovered-provider.ts'
 import { type JwsLimits, parseJws } from '../jws.ts'
+import { type Config, flowAlgorithms } from '../jwt-config.ts'
 import { parseStrictObject, type StrictObject } from '../strict-json.ts'
 import type { Exchanged } from './exchange.ts'
 

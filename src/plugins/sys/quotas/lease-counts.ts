@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import type { LeaseQuota } from '../../../core/quotas/quota.ts'
 import type { LeaseQuotas } from '../../../core/quotas/lease-quotas.ts'
+import type { LeaseQuota } from '../../../core/quotas/quota.ts'
 import { refuse } from '../../../errors.ts'
 import { type Resource, resource } from '../../../http/resource/resource.ts'
 import { boolField, intField, stringField } from '../../../lib/fields.ts'
-import { checkName, pathOf, type PlaceParts, placeOf } from './places.ts'
+import { checkName, type PlaceParts, pathOf, placeOf } from './places.ts'
 
 export type LeaseCountParts = PlaceParts & {
   readonly leaseQuotas: Pick<LeaseQuotas, 'names' | 'get' | 'put' | 'delete' | 'countOf'>
@@ -48,8 +48,13 @@ export function leaseCountResources(parts: LeaseCountParts): Resource[] {
         summary: 'Read a lease count quota and how many leases it counts',
         output: rule,
         example: {
-          ...{ type: 'lease-count', name: 'ci-logins', path: 'auth/jwt/', role: '' },
-          ...{ max_leases: 1000, counter: 12, inheritable: false },
+          type: 'lease-count',
+          name: 'ci-logins',
+          path: 'auth/jwt/',
+          role: '',
+          max_leases: 1000,
+          counter: 12,
+          inheritable: false,
         },
         handle: async ({ params: { name } }) => {
           const quota = leaseQuotas.get(name)
@@ -82,6 +87,11 @@ export function leaseCountResources(parts: LeaseCountParts): Resource[] {
 }
 
 const shown = ({ name, role, maxLeases, inheritable }: LeaseQuota, path: string, counter: number) => ({
-  ...{ type: 'lease-count', name, path, role, inheritable, counter },
+  type: 'lease-count',
+  name,
+  path,
+  role,
+  inheritable,
+  counter,
   max_leases: maxLeases,
 })

@@ -1,7 +1,7 @@
-import type { MountStore } from '../../../core/mounts/mount-store.ts'
-import type { MountTypeRegistry } from '../../../core/mounts/mount-type-registry.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import { withSlash } from '../../../core/mounts/mount-path.ts'
+import type { MountStore } from '../../../core/mounts/mount-store.ts'
+import type { MountTypeRegistry } from '../../../core/mounts/mount-type-registry.ts'
 import { rootNamespace } from '../../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../../core/namespaces/namespace-store.ts'
 import type { QuotaPlace } from '../../../core/quotas/quota.ts'
@@ -34,7 +34,9 @@ export function placeOf(
   const place = resolved(path, parts)
   if (role !== '') checkRole(place, parts)
   return {
-    ...{ name, role, suffix: place.suffix },
+    name,
+    role,
+    suffix: place.suffix,
     namespace: place.mount === undefined ? place.namespace : '',
     mount: place.mount?.uuid ?? '',
     inheritable: inheritableOf(inheritable, place),

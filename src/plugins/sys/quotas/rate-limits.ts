@@ -5,7 +5,7 @@ import { refuse } from '../../../errors.ts'
 import { type Resource, resource } from '../../../http/resource/resource.ts'
 import { boolField, durationField, numberField, stringField, stringListField } from '../../../lib/fields.ts'
 import { excerpt } from '../../../lib/go/text.ts'
-import { checkName, mostPath, pathOf, type PlaceParts, placeOf, withoutLeadingSlash } from './places.ts'
+import { checkName, mostPath, type PlaceParts, pathOf, placeOf, withoutLeadingSlash } from './places.ts'
 
 export type RateLimitParts = PlaceParts & {
   readonly quotas: Pick<QuotaStore, 'config' | 'configure' | 'names' | 'get' | 'put' | 'delete'>
@@ -109,8 +109,16 @@ export function rateLimitResources(parts: RateLimitParts): Resource[] {
         summary: 'Read a rate limit',
         output: rule,
         example: {
-          ...{ type: 'rate-limit', name: 'logins', path: 'auth/jwt/login', role: '', rate: 10, interval: 1 },
-          ...{ block_interval: 60, inheritable: false, group_by: 'ip', secondary_rate: 0 },
+          type: 'rate-limit',
+          name: 'logins',
+          path: 'auth/jwt/login',
+          role: '',
+          rate: 10,
+          interval: 1,
+          block_interval: 60,
+          inheritable: false,
+          group_by: 'ip',
+          secondary_rate: 0,
         },
         handle: ({ params }) => {
           const quota = quotas.get(params.name)
@@ -157,8 +165,15 @@ function exemptPathsOf(field: ExemptPaths, input: z.output<typeof configInput>):
 }
 
 const shown = ({ name, role, rate, interval, blockInterval, inheritable, groupBy }: Quota, path: string) => ({
-  ...{ type: 'rate-limit', name, path, role, rate, interval, inheritable },
-  ...{ group_by: groupBy, secondary_rate: 0 },
+  type: 'rate-limit',
+  name,
+  path,
+  role,
+  rate,
+  interval,
+  inheritable,
+  group_by: groupBy,
+  secondary_rate: 0,
   block_interval: blockInterval,
 })
 
@@ -176,6 +191,9 @@ function quotaOf(name: string, input: z.output<typeof ruleInput>, parts: RateLim
     throw refuse('invalid', "'secondary_rate' is invalid: there are no groups by entity")
   return {
     ...placeOf(name, input, parts),
-    ...{ rate, groupBy, interval: input.interval || 1, blockInterval: input.block_interval },
+    rate,
+    groupBy,
+    interval: input.interval || 1,
+    blockInterval: input.block_interval,
   }
 }

@@ -15,10 +15,7 @@ export type HashingLimits = {
   readonly waitingOfClient: number
 }
 
-export type HashingQueueParts = {
-  readonly limits: HashingLimits
-  readonly clock: Clock
-}
+export type HashingQueueParts = { readonly limits: HashingLimits; readonly clock: Clock }
 
 /** Who waits for a hash. */
 export type Client = {

@@ -23,7 +23,11 @@ const generators: Readonly<Record<string, Generator>> = {
     await cp(join(import.meta.dirname, 'driver.ts.txt'), join(folder, 'driver.ts'))
     await writeFile(join(folder, 'package.json'), '{"type":"module"}')
     const compilerOptions = {
-      ...{ target: 'esnext', module: 'nodenext', strict: true, noEmit: true, skipLibCheck: true },
+      target: 'esnext',
+      module: 'nodenext',
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
       allowImportingTsExtensions: true,
       typeRoots: [join(project, 'node_modules/@types')],
     }

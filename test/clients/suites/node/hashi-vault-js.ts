@@ -3,13 +3,7 @@ import { expectEqual, expectRefusal, given, operation } from './operations.ts'
 
 const root = given('VAULT_TOKEN')
 const at = (rootPath: string) =>
-  new Vault({
-    https: false,
-    baseUrl: `${given('VAULT_ADDR')}/v1`,
-    rootPath,
-    timeout: 10_000,
-    proxy: false,
-  })
+  new Vault({ https: false, baseUrl: `${given('VAULT_ADDR')}/v1`, rootPath, timeout: 10_000, proxy: false })
 
 /** Its transport, for what it has no function for. */
 type Transport = (options: {
@@ -40,7 +34,10 @@ await operation('configure the jwt method and write a role', async () => {
   await write('/sys/auth/jobs', { type: 'jwt' })
   await write('/auth/jobs/config', { jwt_validation_pubkeys: [given('JWT_KEY')] })
   await write('/auth/jobs/role/build', {
-    ...{ role_type: 'jwt', user_claim: 'sub', bound_audiences: ['ci'], token_policies: ['job'] },
+    role_type: 'jwt',
+    user_claim: 'sub',
+    bound_audiences: ['ci'],
+    token_policies: ['job'],
   })
 })
 

@@ -11,10 +11,7 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   fixture.directory.clearFaults()
-  fixture.directory.change({
-    directoryPermissions: 'All',
-    delaySeconds: { servicePrincipalToAppRole: 0 },
-  })
+  fixture.directory.change({ directoryPermissions: 'All', delaySeconds: { servicePrincipalToAppRole: 0 } })
   // a root without a permission has lost its token
   await fixture.root.write('cloud/config', fixture.config())
 })
@@ -287,7 +284,9 @@ describe('the check of app roles', () => {
     fixture.directory.change({ directoryPermissions: ['Application.ReadWrite.OwnedBy'] })
 
     expect(await check(fixture)).toEqual({
-      ...{ name: 'app_roles', ok: false, detail: 'lacks AppRoleAssignment.ReadWrite.All' },
+      name: 'app_roles',
+      ok: false,
+      detail: 'lacks AppRoleAssignment.ReadWrite.All',
       fix: 'grant AppRoleAssignment.ReadWrite.All with admin consent: az ad app permission add, then az ad app permission admin-consent',
     })
   })
@@ -304,17 +303,15 @@ describe('the check of app roles', () => {
     const written = await own.root.write('cloud/roles/stale', { cloud_app_roles: JSON.stringify(list) })
     expect([written.status, written.text]).toEqual([204, ''])
     expect([await check(own), await check(own, 'azure')]).toEqual([
-      {
-        ...{ name: 'app_roles', ok: true, fix: '' },
-        detail: 'all app roles are offered (roles: 1, resources: 2)',
-      },
+      { name: 'app_roles', ok: true, fix: '', detail: 'all app roles are offered (roles: 1, resources: 2)' },
       undefined,
     ])
     await own.root.write('sys/mounts/cloud/tune', { options: { allow_privileged_app_roles: 'false' } })
     own.directory.admin.remove(orders.servicePrincipalId)
 
     expect(await check(own)).toEqual({
-      ...{ name: 'app_roles', ok: false },
+      name: 'app_roles',
+      ok: false,
       detail: `role stale: no service principal found for app_id ${orders.appId}; role stale: app role Application.ReadWrite.All can take over the tenant; mount option allow_privileged_app_roles permits it`,
       fix: 'write role stale with app roles that exist; write role stale without it, or set the mount option allow_privileged_app_roles',
     })

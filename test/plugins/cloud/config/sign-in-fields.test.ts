@@ -1,8 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemRandom } from '../../../../src/lib/random.ts'
-import { makeCertificate } from '../../../../src/plugins/cloud/certificates/make-certificate.ts'
 import type { ClientCertificate } from '../../../../src/plugins/cloud/certificates/client-certificate.ts'
+import { makeCertificate } from '../../../../src/plugins/cloud/certificates/make-certificate.ts'
 import { startTestServer, type TestServer } from '../../../support/start-server.ts'
 
 const ids = { subscription_id: 's', tenant_id: 't', client_id: 'c' }
@@ -51,7 +51,9 @@ describe('a configuration without a stored secret', () => {
     const before = await dataOf(path)
 
     await server.root.write(`${path}/config`, {
-      ...{ auth_type: 'certificate', client_certificate: pem, managed_identity_client_id: 'm' },
+      auth_type: 'certificate',
+      client_certificate: pem,
+      managed_identity_client_id: 'm',
       root_application_object_id: 'o',
     })
     const set = await dataOf(path)
@@ -152,7 +154,8 @@ describe('a certificate in the configuration', () => {
   const sealed = () =>
     createPrivateKey(made.private_key).export({
       ...({ type: 'pkcs8', format: 'pem' } as const),
-      ...{ cipher: 'aes-256-cbc', passphrase: 'word' },
+      cipher: 'aes-256-cbc',
+      passphrase: 'word',
     })
 
   test('is read with its password, which is not kept', async () => {
@@ -160,7 +163,7 @@ describe('a certificate in the configuration', () => {
     const { path } = await written({ ...ids, ...certificate, client_certificate_password: 'word' })
 
     expect(await dataOf(path)).toMatchObject({
-      ...{ client_certificate_thumbprint: made.thumbprint_sha256 },
+      client_certificate_thumbprint: made.thumbprint_sha256,
       client_certificate_expiration: made.expiration,
     })
     const { text: metrics } = await server.root.read('sys/metrics?format=prometheus')
@@ -169,7 +172,8 @@ describe('a certificate in the configuration', () => {
       new RegExp(`gatehouse_cloud_root_certificate_expiry_timestamp_seconds\\{mount="${path}/"\\} ${end}\n`),
     )
     expect(await written(ids, certificate)).toMatchObject({
-      ...{ status: 400, error: ['client_certificate: wrong password'] },
+      status: 400,
+      error: ['client_certificate: wrong password'],
     })
   })
 

@@ -20,7 +20,10 @@ function ask(input: Parameters<EngineFixture['engine']['credentials']['make']>[0
   const answer = fixture.engine.credentials
     .make({
       call: { requestId: 'c0ffee00-0000-4000-8000-000000000001', path: 'cloud/creds/ci' },
-      ...{ mount: fixture.mount, caller: undefined, role: 'ci', input },
+      mount: fixture.mount,
+      caller: undefined,
+      role: 'ci',
+      input,
       whenGone: (listener) => {
         listeners.add(listener)
         return () => listeners.delete(listener)

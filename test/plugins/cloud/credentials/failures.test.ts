@@ -1,4 +1,4 @@
-import { beforeEach, afterEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../../../src/lib/clock.ts'
 import { testOfOneServer } from '../../../support/of-one-server.ts'
 import { type CloudFixture, startCloudFixture } from '../cloud-fixture.ts'

@@ -4,8 +4,8 @@ import { type CloudFixture, startCloudFixture } from '../cloud-fixture.ts'
 import {
   aCredential,
   aRole,
-  cleared,
   type Credential,
+  cleared,
   debris,
   living,
   until,

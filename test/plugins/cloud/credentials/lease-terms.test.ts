@@ -8,15 +8,16 @@ const at = (seconds: number) => issued + seconds * 1000
 const endingAt = (seconds: number) => ({ role: 'ci', key_end_date: new Date(at(seconds)).toISOString() })
 
 const aLease = (internal: Record<string, unknown>): Lease => ({
-  ...{
-    id: 'cloud/creds/ci/x',
-    namespace: 'root',
-    path: 'cloud/creds/ci',
-    plugin: 'cloud',
-    mount_accessor: 'cloud_1',
-    owner: '',
-  },
-  ...{ issue_time: issued, expire_time: at(100), renewable: true, internal },
+  id: 'cloud/creds/ci/x',
+  namespace: 'root',
+  path: 'cloud/creds/ci',
+  plugin: 'cloud',
+  mount_accessor: 'cloud_1',
+  owner: '',
+  issue_time: issued,
+  expire_time: at(100),
+  renewable: true,
+  internal,
 })
 
 const tenYears = 10 * 365 * 24 * 3600

@@ -176,13 +176,15 @@ describe('a trust that has not arrived at the login service yet is waited for', 
   test.each([
     { code: 700211, when: 'it is the first of its issuer', before: async () => undefined },
     {
-      ...{ code: 700213, when: 'the issuer is trusted for another subject' },
+      code: 700213,
+      when: 'the issuer is trusted for another subject',
       before: async (house: House) => {
         house.directory.admin.addTrust(house.application.id, { issuer: issuerOf(house), subject: 'other' })
       },
     },
     {
-      ...{ code: 700212, when: 'it was for another audience' },
+      code: 700212,
+      when: 'it was for another audience',
       before: async (house: House) => {
         await written(house)
         house.clock.advance(60)
@@ -443,11 +445,14 @@ test('the check of trusts finds those that are missing or for other tokens, and 
   for (const one of [right, repaired])
     expect(one).toEqual({ name: 'federated_credentials', ok: true, detail: count(1), fix: '' })
   expect(moved).toEqual({
-    ...{ name: 'federated_credentials', ok: false, fix: repair },
+    name: 'federated_credentials',
+    ok: false,
+    fix: repair,
     detail: `role deploy: the trust of application ${id} is for other tokens; ${count(1)}`,
   })
   expect(full).toEqual({
-    ...{ name: 'federated_credentials', ok: false },
+    name: 'federated_credentials',
+    ok: false,
     detail: `role deploy: application ${id} has no trust for it; ${count(20)}`,
     fix: `remove trusts that nobody needs: az ad app federated-credential list, then delete; ${repair}`,
   })

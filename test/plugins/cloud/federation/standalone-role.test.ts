@@ -171,10 +171,16 @@ describe('an identity token', () => {
       iss: `${house.server.url}/v1/far/identity/oidc/plugins`,
       sub: `plugin-identity:${String(id)}:secret:${String(body.data?.accessor)}:role:deploy`,
       aud: ['api://AzureADTokenExchange'],
-      ...{ iat: now, nbf: now, exp: now + 3600, jti: expect.any(String) },
+      iat: now,
+      nbf: now,
+      exp: now + 3600,
+      jti: expect.any(String),
       'vaultproject.io': {
-        ...{ accessor: body.data?.accessor, class: 'secret', path: 'first/' },
-        ...{ namespace_id: id, namespace_path: 'far/' },
+        accessor: body.data?.accessor,
+        class: 'secret',
+        path: 'first/',
+        namespace_id: id,
+        namespace_path: 'far/',
       },
     })
   })

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { View } from '../../../../src/core/barrier/view.ts'
-import { Intents } from '../../../../src/plugins/cloud/intents/intents.ts'
 import { systemClock } from '../../../../src/lib/clock.ts'
 import { systemRandom } from '../../../../src/lib/random.ts'
+import { Intents } from '../../../../src/plugins/cloud/intents/intents.ts'
 import { openCoreView } from '../../../support/core-view.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 
@@ -12,7 +12,11 @@ test('what is being taken over from an earlier start is debris the whole time', 
   const heard = Promise.withResolvers<void>()
   const open = (ownId: string, view: View) =>
     new Intents({
-      ...{ view, mount: 'cloud/', clock: systemClock, random: systemRandom, log: { warn: () => {} } },
+      view,
+      mount: 'cloud/',
+      clock: systemClock,
+      random: systemRandom,
+      log: { warn: () => {} },
       retryMs: 500,
       servers: { ownId, isAlone: true, live: async () => new Set([ownId]) },
       undo: async () => ({ done: false, later: 'not yet' }),
@@ -51,7 +55,11 @@ async function openTwo() {
   const open = (ownId: string) =>
     stack.use(
       new Intents({
-        ...{ view: core.view, mount: 'cloud/', clock, random: systemRandom, log: { warn: () => {} } },
+        view: core.view,
+        mount: 'cloud/',
+        clock,
+        random: systemRandom,
+        log: { warn: () => {} },
         retryMs: 500,
         servers: { ownId, isAlone: false, live: async () => new Set(['one', 'other']) },
         undo: async (_, { underwayMs }) => {
@@ -64,7 +72,11 @@ async function openTwo() {
   const [one, other] = [open('one'), open('other')]
   const held = stack.move()
   return {
-    ...{ one, other, clock, attempts, isDone },
+    one,
+    other,
+    clock,
+    attempts,
+    isDone,
     /** Attempts end when the returned function is called. */
     hold: () => {
       const { promise, resolve } = Promise.withResolvers<void>()

@@ -37,7 +37,10 @@ async function openEngines(pauseOfOne?: (ms: number) => Promise<void>) {
     const role_id = `/subscriptions/${directory.subscriptionId}/providers/Microsoft.Authorization/roleDefinitions/${guids.reader}`
     const state = engine.stateOf(mount)
     return {
-      ...{ engine, mount, state, core },
+      engine,
+      mount,
+      state,
+      core,
       putRole: (input: Partial<RoleInput> = {}, groups = ['web']) => {
         const cloud_roles = JSON.stringify(groups.map((group) => ({ role_id, scope: scope(group) })))
         // the schema of the route makes the rest absent
@@ -46,7 +49,11 @@ async function openEngines(pauseOfOne?: (ms: number) => Promise<void>) {
       },
       make: () =>
         engine.credentials.make({
-          ...{ call, mount, caller: undefined, role: 'ci', input: {} },
+          call,
+          mount,
+          caller: undefined,
+          role: 'ci',
+          input: {},
           whenGone: () => () => {},
         }),
       intents: () => state.intents.all(),
@@ -61,7 +68,10 @@ async function openEngines(pauseOfOne?: (ms: number) => Promise<void>) {
   })
   const held = stack.move()
   return {
-    ...{ directory, clock, one, other },
+    directory,
+    clock,
+    one,
+    other,
     /** What exists upstream. */
     things: () => directory.inventory().filter(({ deleted }) => !deleted),
     [Symbol.asyncDispose]: () => held.disposeAsync(),

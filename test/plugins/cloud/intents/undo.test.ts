@@ -219,16 +219,15 @@ describe('what earlier versions left of leases that were revoked by force', () =
   const aRow = async () => {
     const { id, appId } = await anApplication('gatehouse-ci-1')
     const row = {
-      ...{
-        namespace: 'root',
-        lease_id: 'cloud/creds/ci/x',
-        role: 'ci',
-        entity_id: '',
-        display_name: 'root',
-        client_id: appId,
-        app_object_id: id,
-      },
-      ...{ made_name: 'gatehouse-ci-1', correlation_id: '9c1d8f30-0000-4000-8000-000000000001' },
+      namespace: 'root',
+      lease_id: 'cloud/creds/ci/x',
+      role: 'ci',
+      entity_id: '',
+      display_name: 'root',
+      client_id: appId,
+      app_object_id: id,
+      made_name: 'gatehouse-ci-1',
+      correlation_id: '9c1d8f30-0000-4000-8000-000000000001',
     }
     await fixture.view.write([{ key: `issued/${appId}/root/cloud/creds/ci/x`, value: row }])
   }
@@ -302,15 +301,16 @@ test.each([
   [{ secret_type: 'static_service_principal', key_id: 'k' }, "internal data 'app_object_id' not found"],
 ])('a lease with the data %j cannot be revoked', async (internal, message) => {
   const lease: Lease = {
-    ...{
-      id: 'cloud/creds/ci/x',
-      namespace: 'root',
-      path: 'cloud/creds/ci',
-      plugin: 'cloud',
-      mount_accessor: fixture.mount.accessor,
-      owner: '',
-    },
-    ...{ issue_time: fixture.clock.now(), expire_time: fixture.clock.now(), renewable: true, internal },
+    id: 'cloud/creds/ci/x',
+    namespace: 'root',
+    path: 'cloud/creds/ci',
+    plugin: 'cloud',
+    mount_accessor: fixture.mount.accessor,
+    owner: '',
+    issue_time: fixture.clock.now(),
+    expire_time: fixture.clock.now(),
+    renewable: true,
+    internal,
   }
 
   await expect(fixture.engine.credentials.revoke(lease, AbortSignal.timeout(5000))).rejects.toThrow(message)

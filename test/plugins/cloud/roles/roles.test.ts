@@ -313,9 +313,7 @@ describe('a refused write stores nothing', () => {
     })),
     {
       row: 'one member twice, in other letters',
-      body: () => ({
-        cloud_roles: granted({ role_name: 'Owner', scope: fixture.scope('web'), Scope: '/' }),
-      }),
+      body: () => ({ cloud_roles: granted({ role_name: 'Owner', scope: fixture.scope('web'), Scope: '/' }) }),
       text: (): string => 'expected scope once',
       isPart: true,
     },
@@ -351,11 +349,7 @@ describe('a refused write stores nothing', () => {
       body: () => ({ cloud_roles: '[]', cloud_groups: '[]' }),
       text: (): string => noTarget,
     },
-    {
-      row: 'persist_app without rights',
-      body: () => ({ persist_app: true }),
-      text: (): string => noTarget,
-    },
+    { row: 'persist_app without rights', body: () => ({ persist_app: true }), text: (): string => noTarget },
     {
       row: 'an unknown audience',
       body: () => ({ sign_in_audience: 'asdfg' }),
@@ -665,17 +659,13 @@ test('settings of the environment apply, and stored ones are shown', async () =>
   await using server = await startCloudFixture({
     configured: false,
     environment: {
-      ...{
-        CLOUD_TENANT_ID: tenantId,
-        CLOUD_SUBSCRIPTION_ID: subscriptionId,
-        CLOUD_CLIENT_ID: rootClientId,
-        CLOUD_CLIENT_SECRET: rootClientSecret,
-      },
-      ...{
-        CLOUD_AUTHORITY_HOST: authorityUrl,
-        CLOUD_DIRECTORY_ENDPOINT: directoryUrl,
-        CLOUD_RESOURCE_MANAGER_ENDPOINT: resourceManagerUrl,
-      },
+      CLOUD_TENANT_ID: tenantId,
+      CLOUD_SUBSCRIPTION_ID: subscriptionId,
+      CLOUD_CLIENT_ID: rootClientId,
+      CLOUD_CLIENT_SECRET: rootClientSecret,
+      CLOUD_AUTHORITY_HOST: authorityUrl,
+      CLOUD_DIRECTORY_ENDPOINT: directoryUrl,
+      CLOUD_RESOURCE_MANAGER_ENDPOINT: resourceManagerUrl,
       CLOUD_CA_FILE: caFile,
     },
   })

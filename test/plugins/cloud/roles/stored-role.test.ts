@@ -13,7 +13,10 @@ test('a role that an earlier version stored without a scope issues nothing', asy
 
   const issued = engine.credentials.make({
     call: { requestId: 'c0ffee00-0000-4000-8000-000000000001', path: 'cloud/creds/ci' },
-    ...{ mount, caller: undefined, role: 'wide', input: {} },
+    mount,
+    caller: undefined,
+    role: 'wide',
+    input: {},
     whenGone: () => () => undefined,
   })
 

@@ -78,17 +78,21 @@ describe('rotate-root with a certificate', () => {
     const now = begin / 1000
     expect(added?.body).toEqual({
       keyCredential: {
-        ...{ type: 'AsymmetricX509Cert', usage: 'Verify' },
+        type: 'AsymmetricX509Cert',
+        usage: 'Verify',
         key: new X509Certificate(String(pending?.certificate)).raw.toString('base64'),
         displayName: expect.stringMatching(/^gatehouse-root-cloud_1234abcd-[0-9a-f-]{36}$/),
       },
-      ...{ passwordCredential: null, proof },
+      passwordCredential: null,
+      proof,
     })
     expect([decodeProtectedHeader(proof), decodeJwt(proof)]).toEqual([
       { alg: 'RS256', typ: 'JWT', x5t: Buffer.from(first.thumbprint, 'hex').toString('base64url') },
       {
-        ...{ iss: fixture.directory.rootApplicationId, aud: '00000002-0000-0000-c000-000000000000' },
-        ...{ nbf: now, exp: now + 600 },
+        iss: fixture.directory.rootApplicationId,
+        aud: '00000002-0000-0000-c000-000000000000',
+        nbf: now,
+        exp: now + 600,
       },
     ])
     expect(before).toEqual(first)
@@ -149,7 +153,9 @@ describe('rotate-root with a certificate', () => {
 
     fixture.directory.clearFaults()
     expect(fixture.lines.map(({ fields }) => fields)).toContainEqual({
-      ...{ event: 'root_certificate_left', mount: 'cloud_1234abcd', thumbprint: first.thumbprint },
+      event: 'root_certificate_left',
+      mount: 'cloud_1234abcd',
+      thumbprint: first.thumbprint,
       application: fixture.directory.rootApplicationId,
       reason: 'the root may not read its application',
     })

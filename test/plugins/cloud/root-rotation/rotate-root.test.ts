@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { emptyConfig } from '../../../../src/plugins/cloud/config/config-record.ts'
 import { isRotationDue } from '../../../../src/plugins/cloud/root-rotation/next-step.ts'
 import { supersededPasswords } from '../../../../src/plugins/cloud/root-rotation/root-passwords.ts'
-import { emptyConfig } from '../../../../src/plugins/cloud/config/config-record.ts'
 import { startCloudFixture } from '../cloud-fixture.ts'
 import { type EngineFixture, openEngineFixture } from '../engine-fixture.ts'
 
@@ -613,7 +613,11 @@ describe('automatic rotations', () => {
 
 describe('a promotion supersedes', () => {
   const password = (keyId: string, displayName: string | undefined, hint: string, principalId?: string) => ({
-    ...{ keyId, displayName, hint, endDateTime: undefined, principalId },
+    keyId,
+    displayName,
+    hint,
+    endDateTime: undefined,
+    principalId,
   })
   const pending = {
     client_secret: 'new',

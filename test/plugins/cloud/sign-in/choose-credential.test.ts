@@ -5,17 +5,31 @@ import {
 } from '../../../../src/plugins/cloud/sign-in/choose-credential.ts'
 
 const certificate = {
-  ...{ private_key: 'k', certificate: 'c', thumbprint: '00', thumbprint_sha256: '00' },
+  private_key: 'k',
+  certificate: 'c',
+  thumbprint: '00',
+  thumbprint_sha256: '00',
   expiration: '2030-01-01T00:00:00.000Z',
 }
 const made = { ...certificate, thumbprint: '11' }
 const nothing: SignInValues = {
-  ...{ authType: '', clientId: 'id', clientSecret: '', audience: '', managedIdentityClientId: '' },
-  ...{ certificate: undefined, madeCertificate: undefined, tokenFile: undefined },
-  ...{ identityTokenTtl: 0, isHostOffered: true },
+  authType: '',
+  clientId: 'id',
+  clientSecret: '',
+  audience: '',
+  managedIdentityClientId: '',
+  certificate: undefined,
+  madeCertificate: undefined,
+  tokenFile: undefined,
+  identityTokenTtl: 0,
+  isHostOffered: true,
 }
 const everything: SignInValues = {
-  ...{ ...nothing, clientSecret: 's', certificate, audience: 'a', managedIdentityClientId: 'm' },
+  ...nothing,
+  clientSecret: 's',
+  certificate,
+  audience: 'a',
+  managedIdentityClientId: 'm',
   tokenFile: '/token',
 }
 const noCredential =

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Authority } from '../../../support/certificates.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'

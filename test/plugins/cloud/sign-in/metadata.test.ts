@@ -67,7 +67,8 @@ describe('the metadata service', () => {
 
     const [asked] = fixture.directory.journal.entries({ operation: 'machineToken' })
     expect(Object.fromEntries(new URLSearchParams(asked?.query))).toEqual({
-      ...{ 'api-version': '2018-02-01', resource: fixture.directory.directoryUrl },
+      'api-version': '2018-02-01',
+      resource: fixture.directory.directoryUrl,
     })
   })
 
@@ -130,7 +131,10 @@ describe('the metadata service', () => {
 
   test('is not asked again after another refusal, whose text the caller gets', async () => {
     fixture.directory.fault({
-      ...{ kind: 'status', status: 400, operation: 'machineToken', times: null },
+      kind: 'status',
+      status: 400,
+      operation: 'machineToken',
+      times: null,
       body: { error: 'invalid_request', error_description: 'Identity not found' },
     })
 
@@ -142,8 +146,10 @@ describe('the metadata service', () => {
 
   test('is not followed to another address', async () => {
     fixture.directory.fault({
-      ...{ kind: 'redirect', url: `${fixture.directory.metadataUrl}/elsewhere` },
-      ...{ operation: 'machineToken', times: null },
+      kind: 'redirect',
+      url: `${fixture.directory.metadataUrl}/elsewhere`,
+      operation: 'machineToken',
+      times: null,
     })
 
     const { ok } = await signIn(fixture)
@@ -234,10 +240,7 @@ describe("without an auth_type and a client id, the identity of the machine is t
   let count = 0
 
   const writeRole = (clientId: string, name = `last-${++count}`) =>
-    fixture.root.write(`cloud/roles/${name}`, {
-      credential_type: 'federated',
-      federated_client_id: clientId,
-    })
+    fixture.root.write(`cloud/roles/${name}`, { credential_type: 'federated', federated_client_id: clientId })
   const uses = async (name: string) =>
     [
       await fixture.root.read(`cloud/creds/${name}`),

@@ -97,7 +97,10 @@ describe('a root without a stored secret signs in, issues and revokes, also afte
       name: 'with a certificate',
       prepare: async () => {
         const made = await makeCertificate({
-          ...{ commonName: 'root', now: fixture.clock.now(), seconds: 86_400, random: systemRandom },
+          commonName: 'root',
+          now: fixture.clock.now(),
+          seconds: 86_400,
+          random: systemRandom,
         })
         fixture.directory.admin.addCertificate(fixture.directory.rootApplicationId, made.certificate)
         thumbprint = Buffer.from(made.thumbprint_sha256, 'hex').toString('base64url')
@@ -107,7 +110,8 @@ describe('a root without a stored secret signs in, issues and revokes, also afte
       presents: async () => ({
         header: { alg: 'PS256', typ: 'JWT', 'x5t#S256': thumbprint },
         claims: {
-          ...{ iss: fixture.directory.rootClientId, sub: fixture.directory.rootClientId },
+          iss: fixture.directory.rootClientId,
+          sub: fixture.directory.rootClientId,
           aud: `${fixture.directory.authorityUrl}/${fixture.directory.tenantId}/oauth2/v2.0/token`,
           exp: Math.floor(fixture.clock.now() / 1000) + 600,
         },
@@ -125,7 +129,8 @@ describe('a root without a stored secret signs in, issues and revokes, also afte
         claims: {
           iss: `${fixture.server.url}/v1/identity/oidc/plugins`,
           sub: `plugin-identity:root:secret:${await accessorOf(path)}`,
-          ...{ aud: [audience], exp: Math.floor(fixture.clock.now() / 1000) + 3600 },
+          aud: [audience],
+          exp: Math.floor(fixture.clock.now() / 1000) + 3600,
         },
       }),
     },
@@ -293,7 +298,9 @@ describe('the identity of the machine', () => {
 
     expect(body.data?.['checks']).toEqual([
       {
-        ...{ name: 'settings', ok: false, detail: notOffered },
+        name: 'settings',
+        ok: false,
+        detail: notOffered,
         fix: 'name the mount in CLOUD_HOST_IDENTITY, or write another auth_type to config',
       },
     ])
@@ -306,11 +313,15 @@ describe('the identity of the machine', () => {
 // docs/contract/cloud.md#effective-settings
 test('a certificate of the process signs in, is not shown with the configuration, and is not rotated', async () => {
   const made = await makeCertificate({
-    ...{ commonName: 'root', now: Date.UTC(2026, 4, 5, 6), seconds: 86_400, random: systemRandom },
+    commonName: 'root',
+    now: Date.UTC(2026, 4, 5, 6),
+    seconds: 86_400,
+    random: systemRandom,
   })
   const sealed = createPrivateKey(made.private_key).export({
     ...({ type: 'pkcs8', format: 'pem' } as const),
-    ...{ cipher: 'aes-256-cbc', passphrase: 'word' },
+    cipher: 'aes-256-cbc',
+    passphrase: 'word',
   })
   writeFileSync(folder.file('root.pem'), `${sealed}${made.certificate}`)
   await using other = await startCloudFixture({
@@ -336,13 +347,14 @@ test('a certificate of the process signs in, is not shown with the configuration
     expect.arrayContaining([
       expect.objectContaining({ name: 'sign_in', ok: true }),
       expect.objectContaining({
-        ...{ name: 'root_certificate', ok: false },
+        name: 'root_certificate',
+        ok: false,
         fix: 'replace the file that CLOUD_CLIENT_CERTIFICATE_PATH names, and restart the server',
       }),
     ]),
   )
   expect(rotated).toMatchObject({
-    ...{ status: 400 },
+    status: 400,
     body: { errors: ['cannot rotate root: client credentials are provided by the environment'] },
   })
 })

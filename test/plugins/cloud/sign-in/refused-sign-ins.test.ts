@@ -32,8 +32,12 @@ async function checks({ root } = fixture): Promise<Record<string, Check>> {
 
 const federate = (changes = {}) =>
   fixture.root.write('cloud/config', {
-    ...{ client_secret: '', client_certificate: '', auth_type: '', identity_token_audience: audience },
-    ...{ client_id: fixture.directory.rootClientId, ...changes },
+    client_secret: '',
+    client_certificate: '',
+    auth_type: '',
+    identity_token_audience: audience,
+    client_id: fixture.directory.rootClientId,
+    ...changes,
   })
 
 const trust = (changes: { issuer?: string; subject?: string; audience?: string }) =>
@@ -62,21 +66,32 @@ describe('a refused sign-in names its cause and the command that repairs it:', (
   }[] = [
     { name: 'the issuer', code: 700211, cause: 'the issuer is not trusted', fix: command },
     {
-      ...{ name: 'the subject', code: 700213, cause: 'the subject is not trusted', fix: command },
+      name: 'the subject',
+      code: 700213,
+      cause: 'the subject is not trusted',
+      fix: command,
       trusted: () => ({ subject: 'another' }),
     },
     {
-      ...{ name: 'the audience', code: 700212, cause: 'the audience is not trusted', fix: command },
+      name: 'the audience',
+      code: 700212,
+      cause: 'the audience is not trusted',
+      fix: command,
       trusted: () => ({ audience: 'api://another' }),
     },
     {
-      ...{ name: 'upper and lower case', code: 7002138, cause: 'the trust differs in upper and lower case' },
+      name: 'upper and lower case',
+      code: 7002138,
+      cause: 'the trust differs in upper and lower case',
       trusted: () => ({ subject: subject.toUpperCase() }),
       fix: () =>
         `the token says issuer ${issuer} and subject ${subject}; this shows how the trusts spell them: az ad app federated-credential list --id '${fixture.directory.rootClientId}'; remove the one that differs, and write it in the same letters: ${command()}`,
     },
     {
-      ...{ name: 'the time', code: 700024, cause: 'the assertion is outside its time', trusted: () => ({}) },
+      name: 'the time',
+      code: 700024,
+      cause: 'the assertion is outside its time',
+      trusted: () => ({}),
       fix: () => 'set the clock of this server, which is 18000 s behind that of the cloud',
       hours: 5,
     },
@@ -99,7 +114,10 @@ describe('a refused sign-in names its cause and the command that repairs it:', (
 
   test('the certificate', async () => {
     const made = await makeCertificate({
-      ...{ commonName: 'root', now: fixture.clock.now(), seconds: 86_400, random: systemRandom },
+      commonName: 'root',
+      now: fixture.clock.now(),
+      seconds: 86_400,
+      random: systemRandom,
     })
     await federate({ identity_token_audience: '', client_certificate: made.private_key + made.certificate })
 
@@ -115,7 +133,10 @@ describe('a refused sign-in names its cause and the command that repairs it:', (
 
   test('the certificate that ends soon', async () => {
     const made = await makeCertificate({
-      ...{ commonName: 'root', now: fixture.clock.now(), seconds: 13 * 86_400, random: systemRandom },
+      commonName: 'root',
+      now: fixture.clock.now(),
+      seconds: 13 * 86_400,
+      random: systemRandom,
     })
     fixture.directory.admin.addCertificate(fixture.directory.rootApplicationId, made.certificate)
     await federate({ identity_token_audience: '', client_certificate: made.private_key + made.certificate })
@@ -139,7 +160,10 @@ describe('a refused sign-in names its cause and the command that repairs it:', (
     const { rootClientId: id, rootApplicationId, authorityUrl, tenantId } = other.directory
     const now = Math.floor(other.clock.now() / 1000)
     const made = await makeCertificate({
-      ...{ commonName: 'root', now: other.clock.now(), seconds: 86_400, random: systemRandom },
+      commonName: 'root',
+      now: other.clock.now(),
+      seconds: 86_400,
+      random: systemRandom,
     })
     other.directory.admin.addCertificate(rootApplicationId, made.certificate)
     const thumbprint = Buffer.from(made.thumbprint_sha256, 'hex').toString('base64url')
@@ -175,7 +199,9 @@ describe('a refused sign-in names its cause and the command that repairs it:', (
 
     expect(found).toEqual(
       tokens.map(([, , code, cause, fix]) => ({
-        ...{ name: 'sign_in', ok: false, fix },
+        name: 'sign_in',
+        ok: false,
+        fix,
         detail: expect.stringMatching(new RegExp(`^AADSTS${code}: .*: ${cause}; fix: `)),
       })),
     )
@@ -213,8 +239,13 @@ describe('config/identity', () => {
     await federate()
 
     expect(await identity()).toMatchObject({
-      ...{ auth_type: 'plugin_wif', issuer, subject, role_subject: `${subject}:role:<role>`, audience },
-      ...{ jwks_uri: `${issuer}/.well-known/keys`, client_id: fixture.directory.rootClientId },
+      auth_type: 'plugin_wif',
+      issuer,
+      subject,
+      role_subject: `${subject}:role:<role>`,
+      audience,
+      jwks_uri: `${issuer}/.well-known/keys`,
+      client_id: fixture.directory.rootClientId,
       commands: [expect.stringContaining(`"subject":"${subject}"`)],
     })
   })
@@ -224,7 +255,9 @@ describe('config/identity', () => {
     await fixture.root.write('fresh/sys/mounts/cloud', { type: 'cloud' })
 
     expect(await identity('fresh/cloud')).toMatchObject({
-      ...{ auth_type: '', audience, client_id: '' },
+      auth_type: '',
+      audience,
+      client_id: '',
       issuer: `${fixture.server.url}/v1/fresh/identity/oidc/plugins`,
       commands: [expect.stringContaining("--id '<client_id>'")],
     })
@@ -302,7 +335,8 @@ describe('config/identity', () => {
         expect.objectContaining({ detail: 'aks_wif', ok: true }),
         ...[1, 2].map(() =>
           expect.objectContaining({
-            ...{ ok: false, fix: expect.stringMatching(/.+/) },
+            ok: false,
+            fix: expect.stringMatching(/.+/),
             detail: expect.stringContaining(`the token file cannot be used: ${why}`),
           }),
         ),

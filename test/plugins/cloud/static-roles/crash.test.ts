@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { type EngineFixture, openEngineFixture } from '../engine-fixture.ts'
 import { works } from '../credential-steps.ts'
+import { type EngineFixture, openEngineFixture } from '../engine-fixture.ts'
 
 const by = {
   correlationId: 'c0ffee00-0000-4000-8000-000000000000',
@@ -165,8 +165,6 @@ test('the log names the password that a role leaves on its former application, o
   await engine.staticRoles.delete(mount, name, { revoke: false })
 
   expect(lines.map(({ fields }) => fields)).toContainEqual(
-    expect.objectContaining({
-      ...{ event: 'static_password_left', application: second?.id, key_id: current },
-    }),
+    expect.objectContaining({ event: 'static_password_left', application: second?.id, key_id: current }),
   )
 })

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { status, until, cleared, debris } from '../credential-steps.ts'
+import { cleared, debris, status, until } from '../credential-steps.ts'
 import {
   anApplication,
   aStaticRole,
@@ -259,7 +259,9 @@ test('no more than four rotations of a mount run at a time, also those that are 
   const refused = [
     await root.write(`cloud/rotate-role/${late}`, {}),
     await root.write('cloud/static-roles/imported/import', {
-      ...{ application_object_id: id, secret_id: keyId, client_secret: secretText },
+      application_object_id: id,
+      secret_id: keyId,
+      client_secret: secretText,
     }),
   ]
   directory.release()
@@ -313,7 +315,8 @@ test('a mount that is removed takes its passwords in their grace period along, a
   expect([keysOn(fixture, application), keysOn(fixture, running)]).toEqual([[current], kept])
   expect(lines.filter(({ event }) => event === 'static_password_left')).toMatchObject([
     {
-      ...{ mount: 'cloud/', count: 2 },
+      mount: 'cloud/',
+      count: 2,
       passwords: [
         { role: 'ending', application: application.id, key_id: current },
         { role: 'running', application: running.id, key_id: kept[0] },

@@ -1,6 +1,6 @@
 import type { Directory } from '../../../../simulators/directory/directory.ts'
 import type { Answer, Client, Json } from '../../../support/client.ts'
-import { type CloudFixture, startCloudFixture, type CloudHouseOptions } from '../cloud-fixture.ts'
+import { type CloudFixture, type CloudHouseOptions, startCloudFixture } from '../cloud-fixture.ts'
 import { works } from '../credential-steps.ts'
 
 /** A server that looks for due roles all the time. */

@@ -247,8 +247,12 @@ describe('writing a role', () => {
     expect(succeed(await fixture.root.read(path))).toMatchObject({ ...created, rotation_grace_period: 0 })
 
     const changed = {
-      ...{ application_object_id, ttl: 63_072_000, rotation_period: 63_072_000 },
-      ...{ seamless_rotation: true, rotation_grace_period: 300, metadata: { a: 'b', c: 'd' } },
+      application_object_id,
+      ttl: 63_072_000,
+      rotation_period: 63_072_000,
+      seamless_rotation: true,
+      rotation_grace_period: 300,
+      metadata: { a: 'b', c: 'd' },
     }
     succeed(await fixture.root.write(path, changed), 204)
 
@@ -602,7 +606,9 @@ describe('an import', () => {
     const { secret_id: current } = await passwordOf(fixture.root, 'theirs')
     const imported = (secret_id: unknown) =>
       fixture.root.write('azure/static-roles/thief/import', {
-        ...{ application_object_id: application.id, secret_id, skip_import_rotation: true },
+        application_object_id: application.id,
+        secret_id,
+        skip_import_rotation: true,
       })
 
     const refused = [await imported(current), await imported(former), await imported(leased?.id)]

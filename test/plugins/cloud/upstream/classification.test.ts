@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import {
   callerError,
   classify,
-  type UpstreamFailure,
   UpstreamError,
+  type UpstreamFailure,
   type UpstreamOperation,
 } from '../../../../src/plugins/cloud/upstream/index.ts'
 
@@ -25,10 +25,7 @@ describe('classify', () => {
     },
     {
       name: 'the same as a bad request',
-      error: {
-        operation: 'createServicePrincipal',
-        code: 'Request_BadRequest',
-      },
+      error: { operation: 'createServicePrincipal', code: 'Request_BadRequest' },
       kind: 'retry',
     },
     {
@@ -77,8 +74,11 @@ describe('classify', () => {
     {
       name: 'a refusal of a call for which the token lacks the permission, whatever its text',
       error: {
-        ...{ operation: 'createServicePrincipal', status: 403, code: 'Authorization_RequestDenied' },
-        ...{ text: 'not in the local tenant', granted: ['Group.Read.All'] },
+        operation: 'createServicePrincipal',
+        status: 403,
+        code: 'Authorization_RequestDenied',
+        text: 'not in the local tenant',
+        granted: ['Group.Read.All'],
       },
       kind: 'denied',
     },
@@ -172,18 +172,12 @@ describe('classify', () => {
     },
     {
       name: 'too many passwords',
-      error: {
-        operation: 'addApplicationPassword',
-        code: 'Directory_ResourceSizeExceeded',
-      },
+      error: { operation: 'addApplicationPassword', code: 'Directory_ResourceSizeExceeded' },
       kind: 'limit',
     },
     {
       name: 'more than two passwords with personal accounts',
-      error: {
-        operation: 'addApplicationPassword',
-        code: 'TooManyAppPasswords',
-      },
+      error: { operation: 'addApplicationPassword', code: 'TooManyAppPasswords' },
       kind: 'limit',
     },
     {
@@ -420,12 +414,7 @@ describe('callerError', () => {
       text: told.message,
       wrapped: told.wrapped,
       retryAfter: told.retryAfterSeconds,
-    }).toEqual({
-      kind,
-      text,
-      wrapped: kind === 'upstream',
-      retryAfter,
-    })
+    }).toEqual({ kind, text, wrapped: kind === 'upstream', retryAfter })
   })
 
   test('has only the cause without a text', () => {

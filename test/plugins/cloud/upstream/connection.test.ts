@@ -1,11 +1,11 @@
-import { createServer } from 'node:https'
-import { createServer as createPlainServer, type IncomingMessage } from 'node:http'
 import { once } from 'node:events'
+import { createServer as createPlainServer, type IncomingMessage } from 'node:http'
+import { createServer } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { OutboundClient } from '../../../../src/core/outbound.ts'
-import { FakeClock } from '../../../support/fake-clock.ts'
 import { UpstreamConnection } from '../../../../src/plugins/cloud/upstream/connection.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 import { providerTls } from '../../jwt-auth/certificates.ts'
 import { aim, failureOf } from './aimed.ts'
 
@@ -127,9 +127,7 @@ test('requests use the proxy, except for excluded hosts', async () => {
   })
   proxy.listen(0, '127.0.0.1')
   await once(proxy, 'listening')
-  await using _ = {
-    [Symbol.asyncDispose]: async () => void proxy.close(),
-  }
+  await using _ = { [Symbol.asyncDispose]: async () => void proxy.close() }
   // a TCP server that listens has an AddressInfo
   const httpsProxy = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
   const clock = new FakeClock()

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type UpstreamFailure, UpstreamError } from '../../../../src/plugins/cloud/upstream/index.ts'
+import { UpstreamError, type UpstreamFailure } from '../../../../src/plugins/cloud/upstream/index.ts'
 import { pauseBefore, untilReplicated, withRetries } from '../../../../src/plugins/cloud/upstream/retry.ts'
 import { failureOf, PausingClock } from './aimed.ts'
 

@@ -56,7 +56,10 @@ test('another refusal of a trust does not speak of their number', async () => {
   const { id } = ownApplication()
   fixture.directory.change({ isSilent: false })
   fixture.directory.fault({
-    ...{ kind: 'status', operation: 'updateFederatedCredential', status: 400, code: 'Request_BadRequest' },
+    kind: 'status',
+    operation: 'updateFederatedCredential',
+    status: 400,
+    code: 'Request_BadRequest',
     message: 'The subject is not valid.',
   })
 
@@ -125,8 +128,11 @@ test('an ordinary bad request to the root application is 400 with its cause', as
   const message = 'Invalid value specified for property endDateTime.'
   fixture.directory.change({ isSilent: false })
   fixture.directory.fault({
-    ...{ kind: 'status', operation: 'addApplicationPassword', status: 400 },
-    ...{ code: 'Request_BadRequest', message },
+    kind: 'status',
+    operation: 'addApplicationPassword',
+    status: 400,
+    code: 'Request_BadRequest',
+    message,
   })
 
   const { status, body } = await fixture.root.write('cloud/rotate-root')

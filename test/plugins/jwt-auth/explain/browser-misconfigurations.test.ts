@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { shared } from '../../../support/shared.ts'
 import type { Answer, Json } from '../../../support/client.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { shared } from '../../../support/shared.ts'
 import type { TestServer } from '../../../support/start-server.ts'
 import {
   callback,
@@ -169,7 +169,8 @@ const cases: readonly Case[] = [
     name: 'a scope the provider does not know (Okta)',
     role: { oidc_scopes: ['groups'] },
     back: (login) => ({
-      ...{ state: login.get('state') ?? '', error: 'invalid_scope' },
+      state: login.get('state') ?? '',
+      error: 'invalid_scope',
       error_description: 'One or more scopes are not configured for the authorization server resource.',
     }),
     reason: 'provider_refused',

@@ -128,10 +128,7 @@ describe('the offset of a clock whose provider sends no Date', () => {
 
     expect(await fixture.logIn({ age: 30 })).toBe(200)
 
-    expect(await fixture.source()).toMatchObject({
-      clock_offset_seconds: -30,
-      clock_offset_estimated: true,
-    })
+    expect(await fixture.source()).toMatchObject({ clock_offset_seconds: -30, clock_offset_estimated: true })
   })
 
   test('a Date header takes precedence over tokens', async () => {

@@ -193,7 +193,10 @@ describe('explain', () => {
   test('a rule that also covers roles and the configuration explains none that a narrower rule closes', async () => {
     const mount = await fixture.mount()
     await fixture.root.write(`auth/${mount}/role/prod`, {
-      ...{ role_type: 'jwt', user_claim: 'sub', bound_subject: 'hidden', token_policies: 'absent' },
+      role_type: 'jwt',
+      user_claim: 'sub',
+      bound_subject: 'hidden',
+      token_policies: 'absent',
     })
     const refusal = await fixture.login(mount, { role: 'prod', jwt: await fixture.sign({}) })
     const open = { [`auth/${mount}/*`]: ['create', 'read', 'update'] }

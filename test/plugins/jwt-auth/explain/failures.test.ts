@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Json } from '../../../support/client.ts'
-import { openLoginFixture, type LoginFixture } from './fixture.ts'
+import { type LoginFixture, openLoginFixture } from './fixture.ts'
 
 const failuresOf = (body: Json) => body['data']?.['failures'] as unknown as Record<string, unknown>[]
 
@@ -25,15 +25,15 @@ describe('failures', () => {
     const [failure, ...others] = failuresOf(body)
     expect(others).toEqual([])
     expect(failure).toMatchObject({
-      ...{
-        request_id: id,
-        path: 'login',
-        role: 'ci',
-        reason: 'audience_mismatch',
-        check: 'audience',
-        status: 400,
-      },
-      ...{ remote_address: '127.0.0.1', alg: 'RS256', verified: true },
+      request_id: id,
+      path: 'login',
+      role: 'ci',
+      reason: 'audience_mismatch',
+      check: 'audience',
+      status: 400,
+      remote_address: '127.0.0.1',
+      alg: 'RS256',
+      verified: true,
     })
     for (const clear of ['hunter2', 'repo:acme/shop', 'other']) expect(text).not.toContain(clear)
     const hash = await fixture.root.write(`auth/${mount}/failures/hash`, { input: 'hunter2' })

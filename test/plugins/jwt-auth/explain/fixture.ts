@@ -19,13 +19,12 @@ export type LoginFixture = AsyncDisposable & {
 }
 
 const goodRole = {
-  ...{
-    role_type: 'jwt',
-    user_claim: 'sub',
-    bound_audiences: ['gatehouse'],
-    bound_claims: { repository: 'acme/shop' },
-  },
-  ...{ token_policies: ['deploy'], token_ttl: 900 },
+  role_type: 'jwt',
+  user_claim: 'sub',
+  bound_audiences: ['gatehouse'],
+  bound_claims: { repository: 'acme/shop' },
+  token_policies: ['deploy'],
+  token_ttl: 900,
 }
 
 export async function openLoginFixture(options: TestServerOptions = {}): Promise<LoginFixture> {
@@ -38,15 +37,13 @@ export async function openLoginFixture(options: TestServerOptions = {}): Promise
   const now = () => Math.floor(Date.now() / 1000)
   let mounts = 0
   const claims = (over: Fields = {}): Fields => ({
-    ...{
-      iss: issuer.url,
-      sub: 'repo:acme/shop',
-      aud: 'gatehouse',
-      iat: now(),
-      exp: now() + 300,
-      repository: 'acme/shop',
-      ref: 'refs/heads/main',
-    },
+    iss: issuer.url,
+    sub: 'repo:acme/shop',
+    aud: 'gatehouse',
+    iat: now(),
+    exp: now() + 300,
+    repository: 'acme/shop',
+    ref: 'refs/heads/main',
     ...over,
   })
   const held = opened.move()

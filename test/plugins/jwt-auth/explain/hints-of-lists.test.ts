@@ -32,9 +32,7 @@ const values = fc.array(
     [],
     jsonNumber('1'),
   ),
-  {
-    maxLength: 6,
-  },
+  { maxLength: 6 },
 )
 
 test('a hint for lists applies to any pair of their values', () => {

@@ -5,7 +5,7 @@ import { discover } from '../../../../src/plugins/jwt-auth/discovery.ts'
 import { startTestServer } from '../../../support/start-server.ts'
 import { jwksOf, startProvider } from '../provider.ts'
 import { aSigner } from '../signer.ts'
-import { openLoginFixture, type LoginFixture } from './fixture.ts'
+import { type LoginFixture, openLoginFixture } from './fixture.ts'
 
 describe('status', () => {
   let fixture: LoginFixture
@@ -24,22 +24,18 @@ describe('status', () => {
       type: 'static',
       sources: [
         {
-          ...{
-            kind: 'static',
-            url: '',
-            reachable: null,
-            keys: 1,
-            kids: [],
-            fetched_at: null,
-            age_seconds: null,
-            fetches: 0,
-          },
-          ...{
-            algorithms: ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
-            clock_offset_seconds: null,
-            clock_offset_estimated: false,
-            last_error: null,
-          },
+          kind: 'static',
+          url: '',
+          reachable: null,
+          keys: 1,
+          kids: [],
+          fetched_at: null,
+          age_seconds: null,
+          fetches: 0,
+          algorithms: ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+          clock_offset_seconds: null,
+          clock_offset_estimated: false,
+          last_error: null,
           skipped_keys: [],
         },
       ],
@@ -64,19 +60,15 @@ describe('status', () => {
       ok: true,
       sources: [
         {
-          ...{
-            url: fixture.issuer.url,
-            reachable: true,
-            keys: 2,
-            fetches: 2,
-            algorithms: expect.arrayContaining(['RS256', 'ES256']),
-            last_error: null,
-          },
-          ...{
-            fetched_at: expect.stringMatching(/Z$/),
-            age_seconds: expect.any(Number),
-            kids: [expect.any(String), expect.any(String)],
-          },
+          url: fixture.issuer.url,
+          reachable: true,
+          keys: 2,
+          fetches: 2,
+          algorithms: expect.arrayContaining(['RS256', 'ES256']),
+          last_error: null,
+          fetched_at: expect.stringMatching(/Z$/),
+          age_seconds: expect.any(Number),
+          kids: [expect.any(String), expect.any(String)],
         },
       ],
     })

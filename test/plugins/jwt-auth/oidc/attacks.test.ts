@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { Answer, Client } from '../../../support/client.ts'
+import { testOfOneServer } from '../../../support/of-one-server.ts'
 import { shared } from '../../../support/shared.ts'
 import type { TestServer } from '../../../support/start-server.ts'
+import { operatorVerdict } from '../operator-verdict.ts'
 import { jwksOf, startProvider } from '../provider.ts'
 import { aSigner } from '../signer.ts'
-import { operatorVerdict } from '../operator-verdict.ts'
 import {
   begin,
   callback,
@@ -18,7 +19,6 @@ import {
   withFlow,
   writeRole,
 } from './small-provider.ts'
-import { testOfOneServer } from '../../../support/of-one-server.ts'
 
 const noState = '400 Vault login failed. Expired or missing OAuth state.'
 const path = 'auth/oidc/oidc/callback'
@@ -316,15 +316,15 @@ describe('PKCE and the way back', () => {
 
     const answer = await server.anonymous.write('auth/oidc/oidc/auth_url', {
       redirect_uri: redirectUri,
-      ...{
-        code_challenge_method: 'plain',
-        code_challenge: 'x',
-        response_type: 'token',
-        response_mode: 'fragment',
-        nonce: 'n',
-        state: 's',
-      },
-      ...{ scope: 'admin', client_id: 'other', prompt: 'none' },
+      code_challenge_method: 'plain',
+      code_challenge: 'x',
+      response_type: 'token',
+      response_mode: 'fragment',
+      nonce: 'n',
+      state: 's',
+      scope: 'admin',
+      client_id: 'other',
+      prompt: 'none',
     })
 
     const url = new URL(String(answer.body.data?.['auth_url']))
@@ -452,11 +452,7 @@ describe('a provider that turns hostile', () => {
     await using hidden = await startProvider({ '/k': jwksOf(aSigner('RS256')) })
     const inside = hidden.url.replace('127.0.0.1', '127.0.0.2')
     await using provider = await startSmallProvider({
-      metadata: {
-        token_endpoint: `${inside}/t`,
-        userinfo_endpoint: `${inside}/u`,
-        jwks_uri: `${inside}/k`,
-      },
+      metadata: { token_endpoint: `${inside}/t`, userinfo_endpoint: `${inside}/u`, jwks_uri: `${inside}/k` },
     })
     await using server = await withFlow(provider, { settings: { OUTBOUND_DENY: '127.0.0.2/32' } })
 

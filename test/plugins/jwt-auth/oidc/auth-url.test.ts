@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
+import { testOfOneServer } from '../../../support/of-one-server.ts'
 import {
   begin,
   callback,
@@ -10,7 +11,6 @@ import {
   withFlow,
   writeRole,
 } from './small-provider.ts'
-import { testOfOneServer } from '../../../support/of-one-server.ts'
 
 const path = 'auth/oidc/oidc/auth_url'
 

@@ -1,10 +1,10 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
+import { FakeClock } from '../../../support/fake-clock.ts'
 import { testOfOneServer } from '../../../support/of-one-server.ts'
 import type { TestServer } from '../../../support/start-server.ts'
-import { FakeClock } from '../../../support/fake-clock.ts'
-import { aSigner } from '../signer.ts'
 import { operatorVerdict } from '../operator-verdict.ts'
+import { aSigner } from '../signer.ts'
 import {
   begin,
   callback,
@@ -12,8 +12,8 @@ import {
   configure,
   logIn,
   metadataOf,
-  redirectUri,
   type Reply,
+  redirectUri,
   type SmallProvider,
   startSmallProvider,
   verdict,

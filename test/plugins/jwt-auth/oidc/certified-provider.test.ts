@@ -4,10 +4,10 @@ import {
   type OpenIdProvider,
   startOpenIdProvider,
 } from '../../../../simulators/openid-provider/openid-provider.ts'
+import { testOfOneServer } from '../../../support/of-one-server.ts'
 import { startTestServer, type TestServer } from '../../../support/start-server.ts'
 import { checksOf } from '../explain/checks.ts'
 import { callback, formsOf, postForm, verdict } from './small-provider.ts'
-import { testOfOneServer } from '../../../support/of-one-server.ts'
 
 const uiPage = 'https://gatehouse.example/ui/vault/auth/oidc/oidc/callback'
 const formPage = 'https://gatehouse.example/v1/auth/oidc/oidc/callback'
@@ -33,22 +33,20 @@ async function withProvider(
   const server = await startTestServer()
   await server.root.write('sys/auth/oidc', { type: 'oidc' })
   const configured = await server.root.write('auth/oidc/config', {
-    ...{
-      oidc_discovery_url: provider.url,
-      oidc_client_id: client.client_id,
-      oidc_client_secret: client.client_secret,
-      default_role: 'people',
-    },
+    oidc_discovery_url: provider.url,
+    oidc_client_id: client.client_id,
+    oidc_client_secret: client.client_secret,
+    default_role: 'people',
     ...config,
   })
   const written = await server.root.write('auth/oidc/role/people', {
-    ...{
-      user_claim: 'email',
-      groups_claim: 'groups',
-      oidc_scopes: ['email', 'groups'],
-      bound_claims: { email_verified: true },
-    },
-    ...{ claim_mappings: { sub: 'subject' }, allowed_redirect_uris: [uiPage, commandLine], ...role },
+    user_claim: 'email',
+    groups_claim: 'groups',
+    oidc_scopes: ['email', 'groups'],
+    bound_claims: { email_verified: true },
+    claim_mappings: { sub: 'subject' },
+    allowed_redirect_uris: [uiPage, commandLine],
+    ...role,
   })
   expect([configured.status, written.status]).toEqual([204, 204])
   return server
@@ -69,7 +67,8 @@ test.each(['RS256', 'ES256'] as const)(
     const group = await server.root.read('identity/group/name/devs')
     const mounts = await server.root.read('sys/auth')
     await server.root.write('identity/group-alias', {
-      ...{ name: 'dev', canonical_id: group.body.data?.['id'] },
+      name: 'dev',
+      canonical_id: group.body.data?.['id'],
       mount_accessor: mounts.body.data?.['oidc/']?.['accessor'],
     })
 

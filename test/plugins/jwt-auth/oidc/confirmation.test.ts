@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { serversInTurn } from '../../../support/of-one-server.ts'
 import { Browser } from '../../../../simulators/openid-provider/browser.ts'
 import { startOpenIdProvider } from '../../../../simulators/openid-provider/openid-provider.ts'
 import type { Answer } from '../../../support/client.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { serversInTurn } from '../../../support/of-one-server.ts'
 import { startTestServer, type TestServer } from '../../../support/start-server.ts'
 import {
   begin,
@@ -259,15 +259,14 @@ test('a refusal ends the login and is recorded among the failures', async () => 
   expect(refused).toMatchObject({ status: 200, text: expect.stringContaining('The login was refused') })
   expect(await failuresOf(server, 'confirmation_denied')).toMatchObject([
     {
-      ...{
-        path: 'oidc/callback',
-        role: 'test',
-        check: 'confirmation',
-        status: 200,
-        remote_address: '127.0.0.1',
-      },
+      path: 'oidc/callback',
+      role: 'test',
+      check: 'confirmation',
+      status: 200,
+      remote_address: '127.0.0.1',
       // who began the login, for the operator
-      ...{ seen: 'refused', detail: `begun from 127.0.0.1 for ${page}` },
+      seen: 'refused',
+      detail: `begun from 127.0.0.1 for ${page}`,
     },
   ])
   expect((await postForm(server.anonymous, confirm)).text).toContain('Expired or missing OAuth state.')

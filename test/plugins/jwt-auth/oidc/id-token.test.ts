@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { OutboundClient } from '../../../../src/core/outbound.ts'
-import { SharedSources } from '../../../../src/plugins/jwt-auth/shared-sources.ts'
+import { CheckQueue } from '../../../../src/plugins/jwt-auth/check-queue.ts'
 import { readConfig } from '../../../../src/plugins/jwt-auth/jwt-config.ts'
 import { JwksKeyset } from '../../../../src/plugins/jwt-auth/keyset.ts'
 import { verifyIdToken } from '../../../../src/plugins/jwt-auth/oidc/id-token.ts'
 import type { PendingLogin } from '../../../../src/plugins/jwt-auth/oidc/pending-login.ts'
-import { CheckQueue } from '../../../../src/plugins/jwt-auth/check-queue.ts'
+import { SharedSources } from '../../../../src/plugins/jwt-auth/shared-sources.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { jwksOf, startProvider } from '../provider.ts'
 import { aSigner, signedWithSecret } from '../signer.ts'
@@ -56,17 +56,22 @@ async function verdict({
 }
 
 const begun: PendingLogin = {
-  ...{
-    role: 'test',
-    redirect_uri: 'https://x',
-    nonce: 'n_1',
-    code_verifier: 'v',
-    client_nonce: '',
-    bound_audiences: [],
-    max_age: 0,
-  },
-  ...{ created: (now - 10) * 1000, listed: '', code: '', id_token: '', refused: false, issuer: '' },
-  ...{ address: '', confirmation: '', confirmed: false },
+  role: 'test',
+  redirect_uri: 'https://x',
+  nonce: 'n_1',
+  code_verifier: 'v',
+  client_nonce: '',
+  bound_audiences: [],
+  max_age: 0,
+  created: (now - 10) * 1000,
+  listed: '',
+  code: '',
+  id_token: '',
+  refused: false,
+  issuer: '',
+  address: '',
+  confirmation: '',
+  confirmed: false,
 }
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')

@@ -95,10 +95,7 @@ describe('a pending login', () => {
     clock.advance(299)
     expect(
       await other.keepPosted(early.state, { code: 'c', id_token: '', refused: false, issuer: '' }),
-    ).toMatchObject({
-      code: 'c',
-      created: early.login.created,
-    })
+    ).toMatchObject({ code: 'c', created: early.login.created })
     clock.advance(301)
 
     // the posted form kept the first one alive

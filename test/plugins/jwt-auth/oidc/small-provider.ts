@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Answer, Client, Json } from '../../../support/client.ts'
-import { startTestServer, type TestServer, type TestServerOptions } from '../../../support/start-server.ts'
 import { makeRsaKeys } from '../../../support/rsa-keys.ts'
+import { startTestServer, type TestServer, type TestServerOptions } from '../../../support/start-server.ts'
 import { jwksOf, type Provider, startProvider } from '../provider.ts'
 import { aSigner, newKeys, type Signer } from '../signer.ts'
 
@@ -181,12 +181,10 @@ export async function withFlow(
 
 export const configure = (server: TestServer, provider: SmallProvider, given: object = {}): Promise<Answer> =>
   server.root.write('auth/oidc/config', {
-    ...{
-      oidc_discovery_url: provider.url,
-      oidc_client_id: clientId,
-      oidc_client_secret: clientSecret,
-      default_role: 'test',
-    },
+    oidc_discovery_url: provider.url,
+    oidc_client_id: clientId,
+    oidc_client_secret: clientSecret,
+    default_role: 'test',
     ...given,
   })
 

@@ -10,7 +10,7 @@ import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, useGo } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { createEntity, deleteEntity, listEntities, readEntity, writeEntity } from './calls.ts'
-import { namedBy, NamedList } from './named-list.tsx'
+import { NamedList, namedBy } from './named-list.tsx'
 
 const text = strings.access
 

@@ -1,15 +1,15 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
-import { Time } from '../../components/time.tsx'
 import { FieldsForm, listOf } from '../../components/fields-form.tsx'
+import { Time } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { useGo } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { createGroup, deleteGroup, listGroups, readGroup, writeGroup } from './calls.ts'
 import { IdLinks } from './entities.tsx'
-import { namedBy, NamedList } from './named-list.tsx'
+import { NamedList, namedBy } from './named-list.tsx'
 
 const text = strings.access
 
@@ -122,14 +122,18 @@ function Group({ id }: { readonly id: string }) {
           action={text.save}
           fields={[
             {
-              ...{ name: 'policies', label: text.policies, hint: text.policiesHint },
+              name: 'policies',
+              label: text.policies,
+              hint: text.policiesHint,
               initial: (data.policies ?? []).join(', '),
             },
             // a provider says who is in an external group
             ...(data.type === 'internal'
               ? [
                   {
-                    ...{ name: 'member_entity_ids', label: text.memberEntities, hint: text.membersHint },
+                    name: 'member_entity_ids',
+                    label: text.memberEntities,
+                    hint: text.membersHint,
                     initial: (data.member_entity_ids ?? []).join(', '),
                   },
                 ]

@@ -38,10 +38,7 @@ export function NamedList({ tab, empty, emptyNext, request, load }: Props) {
   const { search } = usePlace()
   const go = useGo()
   const filter = search['filter'] ?? ''
-  const { data, error } = useQuery({
-    queryKey: [tab],
-    queryFn: ({ signal }) => ifMissing(load(signal), []),
-  })
+  const { data, error } = useQuery({ queryKey: [tab], queryFn: ({ signal }) => ifMissing(load(signal), []) })
   const shown = (data ?? []).filter(({ id, name }) => name.includes(filter) || id.startsWith(filter))
   return (
     <>

@@ -143,7 +143,8 @@ function NewToken() {
       const { auth, warnings } = await createToken({
         body: {
           policies: policies.split(/[\s,]+/).filter((policy) => policy !== ''),
-          ...{ ttl, display_name: name },
+          ttl,
+          display_name: name,
         },
       })
       setOutcome({ auth, warnings: warnings ?? [] })

@@ -63,11 +63,7 @@ const columnsOf = (mount: string): readonly Column<Row>[] => [
       </PlaceLink>
     ),
   },
-  {
-    id: 'left',
-    title: text.timeLeft,
-    cell: ({ id }) => (id.endsWith('/') ? '' : <TimeLeft id={id} />),
-  },
+  { id: 'left', title: text.timeLeft, cell: ({ id }) => (id.endsWith('/') ? '' : <TimeLeft id={id} />) },
   {
     id: 'lease',
     title: text.lease,

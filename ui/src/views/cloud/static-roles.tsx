@@ -69,11 +69,7 @@ const columnsOf = (mount: string): readonly Column<string>[] => [
       </PlaceLink>
     ),
   },
-  {
-    id: 'next',
-    title: text.nextRotation,
-    cell: (name) => <NextRotation mount={mount} name={name} />,
-  },
+  { id: 'next', title: text.nextRotation, cell: (name) => <NextRotation mount={mount} name={name} /> },
   {
     id: 'error',
     title: text.lastError,

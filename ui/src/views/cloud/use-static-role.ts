@@ -1,4 +1,4 @@
-import { useQuery, type UseQueryResult } from '@tanstack/react-query'
+import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { dataOrNull } from '../../api/errors.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { readStaticRole, type StaticRoleFacts } from './calls.ts'

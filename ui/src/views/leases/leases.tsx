@@ -1,6 +1,14 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { keysOf } from '../../api/errors.ts'
+import {
+  irrevocableLeases,
+  listLeases,
+  lookUpLease,
+  renewLease,
+  revokeLease,
+  revokePrefix,
+} from '../../api/leases.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -15,14 +23,6 @@ import { type Grant, grantsOf } from '../../shell/grants.ts'
 import { ViewLoading } from '../../shell/outcomes.tsx'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
-import {
-  irrevocableLeases,
-  listLeases,
-  lookUpLease,
-  renewLease,
-  revokeLease,
-  revokePrefix,
-} from '../../api/leases.ts'
 
 const text = strings.leases
 

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { clearFailures, explainRefusal, loginFailures, type LoginFailure } from '../../api/logins.ts'
+import { clearFailures, explainRefusal, type LoginFailure, loginFailures } from '../../api/logins.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'

@@ -34,19 +34,25 @@ const ofJwt = (mount: string) => ({ params: { jwt_mount_path: mount } })
 
 const jwtTabs: readonly Tab[] = [
   {
-    ...{ name: 'failures', path: 'failures', capability: 'read', Page: Failures },
+    name: 'failures',
+    path: 'failures',
+    capability: 'read',
+    Page: Failures,
     requests: (mount) => [loginFailures.request(ofJwt(mount))],
   },
+  { name: 'explain', path: 'explain', capability: 'update', Page: Explain, requests: () => [] },
   {
-    ...{ name: 'explain', path: 'explain', capability: 'update', Page: Explain },
-    requests: () => [],
-  },
-  {
-    ...{ name: 'roles', path: 'role', capability: 'list', Page: Roles },
+    name: 'roles',
+    path: 'role',
+    capability: 'list',
+    Page: Roles,
     requests: (mount) => [loginRoles.request(ofJwt(mount)), lintFindings.request(ofJwt(mount))],
   },
   {
-    ...{ name: 'status', path: 'status', capability: 'read', Page: Status },
+    name: 'status',
+    path: 'status',
+    capability: 'read',
+    Page: Status,
     requests: (mount) => [loginStatus.request(ofJwt(mount)), loginConfig.request(ofJwt(mount))],
   },
 ]
@@ -57,13 +63,19 @@ const tabsOf: Readonly<Record<string, readonly Tab[]>> = {
   oidc: jwtTabs,
   userpass: [
     {
-      ...{ name: 'users', path: 'users', capability: 'list', Page: Users },
+      name: 'users',
+      path: 'users',
+      capability: 'list',
+      Page: Users,
       requests: (mount) => [listUsers.request({ params: { userpass_mount_path: mount } })],
     },
   ],
   approle: [
     {
-      ...{ name: 'roles', path: 'role', capability: 'list', Page: AppRoles },
+      name: 'roles',
+      path: 'role',
+      capability: 'list',
+      Page: AppRoles,
       requests: (mount) => [listAppRoles.request({ params: { approle_mount_path: mount } })],
     },
   ],

@@ -3,11 +3,11 @@ import { keysOf } from '../../api/errors.ts'
 import { type Finding, lintFindings, loginRole, loginRoles } from '../../api/logins.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
+import { Fields } from '../../components/fields.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
-import { Fields } from '../../components/fields.tsx'
 
 const text = strings.logins
 

@@ -2,10 +2,10 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { loginConfig, loginStatus } from '../../api/logins.ts'
 import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
+import { Fields } from '../../components/fields.tsx'
 import { Time } from '../../components/time.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { strings } from '../../strings.ts'
-import { Fields } from '../../components/fields.tsx'
 
 const text = strings.logins
 

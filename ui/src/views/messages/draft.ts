@@ -28,9 +28,21 @@ function localTime(date: Date): string {
 }
 
 export const newDraft = (): Draft => ({
-  ...{ title: '', text: '', authenticated: false, type: 'banner', severity: 'info' },
-  ...{ linkTitle: '', linkHref: '', starts: localTime(new Date()), ends: '' },
-  ...{ dismissible: true, mustAcknowledge: false, priority: '0', policies: '', entityIds: '', groupIds: '' },
+  title: '',
+  text: '',
+  authenticated: false,
+  type: 'banner',
+  severity: 'info',
+  linkTitle: '',
+  linkHref: '',
+  starts: localTime(new Date()),
+  ends: '',
+  dismissible: true,
+  mustAcknowledge: false,
+  priority: '0',
+  policies: '',
+  entityIds: '',
+  groupIds: '',
 })
 
 export function draftOf(message: FullMessage): Draft {

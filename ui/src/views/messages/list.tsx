@@ -10,7 +10,7 @@ import { Time } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
-import { Bar, spanOf, type Span } from './timeline.tsx'
+import { Bar, type Span, spanOf } from './timeline.tsx'
 
 const text = strings.announcements
 

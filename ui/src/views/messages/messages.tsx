@@ -1,6 +1,6 @@
-import { useCapabilities } from '../../shell/capabilities.ts'
 import { messagesPath } from '../../api/message-admin.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
+import { useCapabilities } from '../../shell/capabilities.ts'
 import { ViewLoading } from '../../shell/outcomes.tsx'
 import { usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'

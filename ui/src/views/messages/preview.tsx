@@ -1,6 +1,6 @@
 import type { ShownMessage } from '../../api/messages.ts'
-import { Banner } from '../../messages/messages.tsx'
 import { MessageBody } from '../../messages/message-body.tsx'
+import { Banner } from '../../messages/messages.tsx'
 import { strings } from '../../strings.ts'
 
 const text = strings.announcements

@@ -13,7 +13,8 @@ export const secretMounts = ({ secret }: Mounts): readonly SecretMount[] =>
   Object.entries(secret)
     .filter(([, { type }]) => type === 'kv')
     .map(([path, { description, options }]) => ({
-      ...{ path, description },
+      path,
+      description,
       version: options?.['version'] === '2' ? (2 as const) : (1 as const),
     }))
     .toSorted((a, b) => (a.path < b.path ? -1 : 1))

@@ -40,7 +40,8 @@ export function SecretPage({ mount, path }: Props) {
   const params = { 'kv-v2_mount_path': withoutSlash(mount.path), path }
   const place: SecretPlace = {
     ...own,
-    ...{ params, can },
+    params,
+    can,
     changed: async () => {
       await client.invalidateQueries({ queryKey: ['secret', mount.path, path] })
       await client.invalidateQueries({ queryKey: ['secret-names', mount.path] })

@@ -27,7 +27,8 @@ export function AuditDevices() {
     queryKey: ['audit-devices'],
     queryFn: async ({ signal }): Promise<Device[]> =>
       Object.entries((await auditDevices({}, { signal })).data).map(([path, { type, options }]) => ({
-        ...{ path, type },
+        path,
+        type,
         options: Object.entries(options)
           .map(([name, value]) => `${name}=${value}`)
           .join(' '),

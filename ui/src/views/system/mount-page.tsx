@@ -20,8 +20,8 @@ import {
   tuneAuth,
   tuneSecrets,
 } from './calls.ts'
-import { leasesBelow } from './leases-below.ts'
 import { callPath, type Kind } from './kinds.ts'
+import { leasesBelow } from './leases-below.ts'
 
 const text = strings.system
 
@@ -102,7 +102,9 @@ function Tune({ kind, path, mount }: Props) {
     event.preventDefault()
     const body = {
       description,
-      ...{ default_lease_ttl: ttl, max_lease_ttl: maxTtl, listing_visibility: visibility },
+      default_lease_ttl: ttl,
+      max_lease_ttl: maxTtl,
+      listing_visibility: visibility,
     }
     try {
       await (kind === 'secrets' ? tuneSecrets : tuneAuth)({ params: { path: path.replace(/\/$/, '') }, body })
