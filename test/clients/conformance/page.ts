@@ -12,52 +12,82 @@ export type Row = {
 
 export type ClientRows = { readonly client: string; readonly version: string; readonly rows: readonly Row[] }
 
+/** What the page says of a client: how many operations came to each verdict, and what differs. */
+export type ClientSummary = {
+  readonly client: string
+  readonly version: string
+  readonly counts: Readonly<Record<Verdict, number>>
+  readonly differences: readonly Pick<Row, 'operation' | 'reason'>[]
+}
+
 const verdicts: readonly Verdict[] = ['same', 'differs', 'unsupported']
 
+export function summaryOf({ client, version, rows }: ClientRows): ClientSummary {
+  const rowsWith = (verdict: Verdict) => rows.filter((row) => row.verdict === verdict)
+  const counts = {
+    same: rowsWith('same').length,
+    differs: rowsWith('differs').length,
+    unsupported: rowsWith('unsupported').length,
+  }
+  return { client, version, counts, differences: rowsWith('differs') }
+}
+
 /** The text of docs/conformance.md; the same for the same results. */
-export function conformancePage(clients: readonly ClientRows[]): string {
-  return `${introduction}
+export const conformancePage = (clients: readonly ClientSummary[]): string =>
+  `${introduction}
 ${table(
   ['Client', 'Version', ...verdicts],
-  clients.map(({ client, version, rows }) => [
+  clients.map(({ client, version, counts }) => [
     client,
     version,
-    ...verdicts.map((verdict) => String(rows.filter((row) => row.verdict === verdict).length)),
+    ...verdicts.map((one) => String(counts[one])),
   ]),
 )}
-${clients.map(section).join('\n')}`
+## Differences
+
+${table(
+  ['Client', 'Operation', 'Reason'],
+  clients.flatMap(({ client, differences }) =>
+    differences.map(({ operation, reason }) => [client, operation, reason]),
+  ),
+)}`
+
+/** The clients that a page shows. */
+export function clientsOf(page: string): ClientSummary[] {
+  const [summary = [], differences = []] = page.split('## Differences').map(cellsOf)
+  return summary.map(([client = '', version = '', same, differs, unsupported]) => ({
+    client,
+    version,
+    counts: { same: Number(same), differs: Number(differs), unsupported: Number(unsupported) },
+    differences: differences
+      .filter(([name]) => name === client)
+      .map(([, operation = '', reason = '']) => ({ operation, reason })),
+  }))
 }
 
-/** The clients that a page shows, with the rows of each. */
-export const clientsOf = (page: string): ClientRows[] =>
-  page
-    .split(/^## /m)
-    .slice(1)
-    .map((text) => {
-      const [title = '', ...lines] = text.split('\n')
-      const version = title.slice(title.lastIndexOf(' ') + 1)
-      const rows = lines.filter((line) => line.startsWith('| ')).slice(2)
-      return { client: title.slice(0, -version.length - 1), version, rows: rows.map(rowIn) }
-    })
+/** The rows of the table in a text, without its head. */
+const cellsOf = (text: string): string[][] =>
+  text
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .slice(2)
+    .map((line) => line.slice(2, -2).split(/(?<!\\) \| /))
+    .map((cells) => cells.map((one) => one.replaceAll('\\|', '|')))
 
-function rowIn(line: string): Row {
-  const cells = line.slice(2, -2).split(/(?<!\\) \| /)
-  const [operation = '', requests = '', verdict, reason = ''] = cells.map((one) => one.replaceAll('\\|', '|'))
-  const known = verdicts.find((one) => one === verdict)
-  if (known === undefined) throw new Error(`no verdict in ${line}`)
-  const paths = [...requests.matchAll(/`([^`]*)`/g)].map(([, path = '']) => path)
-  return { operation, requests: paths, verdict: known, reason }
-}
+/** Every operation of every client with its requests: what a run leaves beside the page. */
+export const rowsPage = (clients: readonly ClientRows[]): string => clients.map(section).join('\n')
 
 const introduction = `# Conformance
 
 \`npm run conformance\` writes this page. It runs real clients from their registries against a new server, and
 compares each operation with what the client's users see with Vault. \`npm run conformance -- NAME …\` runs only the
-clients with these names; the other rows stay.
+clients with these names; the rest of the page stays. A run leaves each operation with its requests and its result in
+\`out/conformance.md\`.
 
 - **same**: the client's operation returns, or fails with, what it does with Vault.
 - **differs**: it does not; the reason is the client's error, or "by choice" and why.
-- **unsupported**: Gatehouse does not offer the feature, and says so.
+- **unsupported**: Gatehouse does not offer the feature, and says so: for hvac's own tests these are the login methods and
+  secrets engines that Gatehouse does not have, Sentinel policies and Raft; for the others, the transit engine.
 
 A driver of each client is in \`test/clients/suites\`. The tests that hvac brings run as they are published, against
 servers that they start themselves. openapi-typescript, openapi-python-client and openapi-generator make a client from
@@ -65,7 +95,7 @@ the server's own [OpenAPI document](operations.md#generated-clients); what they 
 the others. C# and the \`vault\` command are missing: the .NET SDK, VaultSharp and the program are in none of the
 registries that the other clients come from.
 
-Terraform runs where a program \`terraform\` is installed; elsewhere its rows stay. Each configuration in
+Terraform runs where a program \`terraform\` is installed; elsewhere its row stays. Each configuration in
 \`test/clients/suites/terraform\` is applied, changed and applied again, in part imported, and destroyed; after each step a
 plan must be empty. Go's module proxy has the provider up to 1.9.0 only, which is built here with a newer Terraform SDK.
 It has no resources for the cloud engine, so \`vault_generic_endpoint\` and \`vault_generic_secret\` manage that. What later

@@ -8,11 +8,22 @@ import { exitOnSignals, makeTemporaryFolder } from '../../../simulators/exit.ts'
 import { startServerProcess } from '../../../simulators/server-process.ts'
 import { cloudEnvironment } from '../../../simulators/tour/credentials.ts'
 import { driverEnvironment } from './environment.ts'
-import { type ClientRows, clientsOf, conformancePage, type Row, verdictOf } from './page.ts'
+import {
+  type ClientRows,
+  clientsOf,
+  conformancePage,
+  type Row,
+  rowsPage,
+  summaryOf,
+  verdictOf,
+} from './page.ts'
 import { startRecorder } from './recorder.ts'
 import { type Command, cache, project, type Suite, suites, versionOf } from './suites.ts'
 
-/** `npm run conformance [-- NAME…]`: runs all clients, or some of them, and writes their rows to docs/conformance.md. */
+/**
+ * `npm run conformance [-- NAME…]`: runs all clients, or some of them, and writes a summary to docs/conformance.md
+ * and each operation to out/conformance.md.
+ */
 exitOnSignals()
 await mkdir(cache, { recursive: true })
 const names = process.argv.slice(2)
@@ -24,12 +35,13 @@ if (chosen.length < Math.max(1, names.length)) {
 const pageFile = join(project, 'docs/conformance.md')
 const known = clientsOf(await readFile(pageFile, 'utf8'))
 const results: ClientRows[] = []
-for (const suite of suites) {
-  const { client } = suite
-  const isRun = chosen.includes(suite) && (await isPossible(suite))
-  results.push(...(isRun ? [await resultsOf(suite)] : known.filter((one) => one.client === client)))
-}
-await writeFile(pageFile, conformancePage(results))
+for (const suite of chosen) if (await isPossible(suite)) results.push(await resultsOf(suite))
+
+const summaries = [...results.map(summaryOf), ...known]
+const shown = suites.map(({ client }) => summaries.find((one) => one.client === client))
+await writeFile(pageFile, conformancePage(shown.filter((one) => one !== undefined)))
+await mkdir(join(project, 'out'), { recursive: true })
+await writeFile(join(project, 'out/conformance.md'), rowsPage(results))
 
 async function resultsOf(suite: Suite): Promise<ClientRows> {
   process.stderr.write(`${suite.client}\n`)
@@ -44,7 +56,7 @@ async function isPossible({ client, needs }: Suite): Promise<boolean> {
     cause,
   ])
   if (error === 0) return true
-  process.stderr.write(`${client}: not run, its rows stay: there is no program ${needs}\n`)
+  process.stderr.write(`${client}: not run, its row stays: there is no program ${needs}\n`)
   return false
 }
 
