@@ -118,7 +118,7 @@ export class JwtMethod {
     this.#traces = new Buckets(parts.clock, { capacity: 200, refillMs: 50 })
     this.#keysetParts = {
       sources: new SharedSources(parts),
-      queue: CheckQueue.usual(checksAtOnce),
+      queue: new CheckQueue(checksAtOnce),
       limits: { maxTokenSize: parts.maxJwtSize },
       clock: parts.clock,
       ...(parts.caches && { caches: parts.caches }),

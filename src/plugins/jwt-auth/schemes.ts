@@ -18,7 +18,6 @@ const schemes: Record<Algorithm, Scheme> = {
 }
 
 const heavyAboveRsaBits = 4096
-const lightUpToRsaBits = 2048
 
 type KeyFacts = {
   readonly type: string | undefined
@@ -60,14 +59,8 @@ export function isHeavy(algorithm: Algorithm, key: KeyObject): boolean {
     : keyType === 'rsa' && factsOf(key).bits > heavyAboveRsaBits
 }
 
-/** How long a check that is not heavy takes, compared with RS256 and an RSA key of 2,048 bits. */
-export const timeOf = ({ key }: SignatureCheck): number => {
-  const { type, bits } = factsOf(key)
-  return type === 'rsa' && bits <= lightUpToRsaBits ? 1 : 4
-}
-
 /** Whether this key signed this text. The key fits the algorithm. */
-export type SignatureCheck = {
+type SignatureCheck = {
   readonly algorithm: Algorithm
   readonly key: KeyObject
   readonly signingInput: Uint8Array

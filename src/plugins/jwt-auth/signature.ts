@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import type { Algorithm } from './algorithms.ts'
 import type { CheckQueue } from './check-queue.ts'
 import type { Jws } from './jws.ts'
-import { fits, isHeavy, verifyInPool } from './schemes.ts'
+import { fits, isHeavy, verifyHere, verifyInPool } from './schemes.ts'
 
 /** With more candidate keys than this, all checks run on the thread pool: one token must not keep others waiting. */
 const maxCheapKeys = 4
@@ -17,7 +17,7 @@ const maxWeightPerToken = 1024
 
 /**
  * Whether one of the keys signed the token that this client sent.
- * docs/decisions/0014-signatures-together.md
+ * docs/decisions/0004-signature-checks.md
  */
 export async function verifyWithAny(
   { signingInput, signature }: Jws,
@@ -34,7 +34,7 @@ export async function verifyWithAny(
     const check = { algorithm, key, signingInput, signature }
     const verified =
       candidates.length <= maxCheapKeys && !heavy
-        ? await queue.cheap(client, check)
+        ? await queue.cheap(client, () => verifyHere(check))
         : await queue.inPool(client, queueWeights[heavy ? 'heavy' : 'cheap'], () => verifyInPool(check))
     if (verified) return true
   }

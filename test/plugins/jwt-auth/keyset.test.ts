@@ -32,7 +32,7 @@ function aFixture(clock = new FakeClock()): {
     fetchedAfter: 0,
     clock,
     onFetch: () => {},
-    queue: CheckQueue.usual(64),
+    queue: new CheckQueue(64),
     limits: { maxTokenSize: 512 * 1024 },
   }
   return { parts, clock }

@@ -22,7 +22,7 @@ const stateOf = (mountView: View, clock: Clock, sources = new SharedSources({ ou
   new MountState(mountView, {
     sources,
     clock,
-    queue: CheckQueue.usual(64),
+    queue: new CheckQueue(64),
     limits: { maxTokenSize: 0 },
     onFetch: () => {},
   })

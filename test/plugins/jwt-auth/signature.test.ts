@@ -17,7 +17,7 @@ test.each([
   if ('malformed' in jws) throw new Error(jws.malformed)
   const keys = [...Array.from({ length: before }, () => other), own]
 
-  expect(await verifyWithAny(jws, 'ES512', keys, { queue: CheckQueue.usual(64), client: '192.0.2.1' })).toBe(
+  expect(await verifyWithAny(jws, 'ES512', keys, { queue: new CheckQueue(64), client: '192.0.2.1' })).toBe(
     verified,
   )
 })

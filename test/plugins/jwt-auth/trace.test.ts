@@ -55,7 +55,7 @@ async function walked(claims: object, { remoteAddress = '127.0.0.1', by = signer
   const outbound = new OutboundClient({ deny: [] })
   const parts = {
     sources: new SharedSources({ outbound, clock: core.clock }),
-    queue: CheckQueue.usual(64),
+    queue: new CheckQueue(64),
     clock: core.clock,
     onFetch: () => {},
   }

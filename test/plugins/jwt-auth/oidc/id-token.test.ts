@@ -35,7 +35,7 @@ async function verdict({
     sources: new SharedSources({ outbound: new OutboundClient({ deny: [] }), clock: new FakeClock() }),
     fetchedAfter: 0,
     clock: new FakeClock(),
-    queue: CheckQueue.usual(64),
+    queue: new CheckQueue(64),
     limits,
     onFetch: () => {},
   }
