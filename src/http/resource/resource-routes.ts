@@ -44,7 +44,7 @@ function addResource(
       config: { endpoint: endpointOf(label, admit, () => verb.rules) },
       handler: handlerOf(host, verb),
     })
-  const taken = verbs.filter((verb) => resource.verbs[verb] === undefined && isTaken(url, verb, wide))
+  const taken = takenVerbs(url, wide).filter((verb) => resource.verbs[verb] === undefined)
   if (taken.length === 0) return
   app.route({
     method: taken.map((verb) => methodOf[verb]),
@@ -57,30 +57,30 @@ function addResource(
 }
 
 /** A route that matches many paths: it would take the verbs that a more specific path does not serve. */
-type WideRoute = {
-  readonly url: string
-  readonly segments: readonly string[]
-  readonly verbs: ReadonlySet<string>
-}
+type WideRoute = { readonly segments: readonly string[]; readonly verbs: ReadonlySet<string> }
 
 const wideRoutesOf = ({ urls, verbs: served }: Resource): WideRoute[] =>
   urls
     .filter((url) => url.includes('/:') || url.endsWith('*'))
-    .map((url) => ({ url, segments: url.split('/'), verbs: new Set(Object.keys(served)) }))
+    .map((url) => ({ segments: url.split('/'), verbs: new Set(Object.keys(served)) }))
 
-const isTaken = (url: string, verb: VerbName, wide: readonly WideRoute[]): boolean => {
+/** The verbs that wider routes serve at paths of this one. */
+function takenVerbs(url: string, wide: readonly WideRoute[]): readonly VerbName[] {
   const segments = url.split('/')
-  return wide.some(
-    (other) =>
-      other.verbs.has(verb) && bySpecificity(url, other.url) < 0 && overlap(segments, other.segments),
+  const wider = wide.filter(
+    (other) => overlap(segments, other.segments) && compareSegments(segments, other.segments) < 0,
   )
+  return verbs.filter((verb) => wider.some((other) => other.verbs.has(verb)))
 }
 
 /** Sorts templates as the router tries them: in each segment a fixed text, then a name, then the rest of the path. */
-export function bySpecificity(one: string, other: string): number {
-  const [mine, theirs] = [one.split('/'), other.split('/')]
+export const bySpecificity = (one: string, other: string): number =>
+  compareSegments(one.split('/'), other.split('/'))
+
+function compareSegments(mine: readonly string[], theirs: readonly string[]): number {
   for (let at = 0; at < Math.max(mine.length, theirs.length); at += 1) {
-    const [left = '', right = ''] = [mine[at], theirs[at]]
+    const left = mine[at] ?? ''
+    const right = theirs[at] ?? ''
     const difference = widthOf(left) - widthOf(right)
     if (difference !== 0) return difference
     if (widthOf(left) === 0 && left !== right) return left < right ? -1 : 1
@@ -93,7 +93,8 @@ const widthOf = (segment: string): number => (segment === '*' ? 2 : segment.star
 /** Whether some path matches both templates. */
 function overlap(one: readonly string[], other: readonly string[]): boolean {
   for (let at = 0; ; at += 1) {
-    const [mine, theirs] = [one[at], other[at]]
+    const mine = one[at]
+    const theirs = other[at]
     if (mine === '*' || theirs === '*') return true
     if (mine === undefined || theirs === undefined) return mine === theirs
     if (!mine.startsWith(':') && !theirs.startsWith(':') && mine !== theirs) return false
