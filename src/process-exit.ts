@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { endProcess } from './lib/end-process.ts'
 import { closeLog, type Log } from './log.ts'
 
@@ -9,6 +10,8 @@ const closeLogMs = 250
 /** Ends the process with `process.exitCode`, after a short time for the last log lines. */
 export async function exitNow(log: Log): Promise<never> {
   await closeLog(log, closeLogMs)
+  // the last write of the log counts as a running system call until this turn of the event loop is over
+  await turn()
   // exit explicitly: a blocked log line would keep the process alive, and a signal during Node's cleanup
   // would change the exit status
   return endProcess()

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, constants, existsSync, openSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, existsSync, openSync, readdirSync, writeFileSync } from 'node:fs'
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { Socket } from 'node:net'
 import { join } from 'node:path'
@@ -43,6 +43,16 @@ test('SIGTERM ends an idle server with 0, and the store is closed', async () => 
   expect(ended.code).toBe(0)
   expect(ended.stderr).toContain('"event":"stopping"')
   expect((await next.as(server.rootToken).read('auth/token/lookup-self')).status).toBe(200)
+})
+
+test('a server that stops leaves its compiled code for the next start', async () => {
+  await using folder = await temporaryFolder()
+  const cache = join(folder.path, 'compiled')
+  await using server = await startProcess({ folder: folder.path, environment: { NODE_COMPILE_CACHE: cache } })
+
+  await server.stop('SIGTERM')
+
+  expect(readdirSync(cache, { recursive: true }).length).toBeGreaterThan(50)
 })
 
 test('SIGHUP is logged and does not stop the server; SIGINT ends it with 0, and the store is closed', async () => {
