@@ -1,7 +1,7 @@
 import type { SharedStorage } from '../storage/shared-storage.ts'
 import type { View, ViewEntry } from './barrier/view.ts'
 import type { FollowedRecords } from './followed-records.ts'
-import { JoinedChanges, type JoinedWrite } from './joined-changes.ts'
+import { Changes, type Write } from './records/change.ts'
 
 export type GuardParts = {
   readonly view: View
@@ -11,52 +11,46 @@ export type GuardParts = {
   readonly key: string
   /** The records in memory that the changes are about. */
   readonly followed: FollowedRecords
-  /** Called before each round is decided. */
-  onRound?(): void
 }
 
 /**
- * Changes to records that depend on each other, such as mounts, of which no two may have the same path. No two
- * servers decide at the same time: each round writes a guard record on the condition that no other server
- * has written it since the round began. docs/replicas.md#changes-that-depend-on-each-other
+ * Changes to records that depend on each other, such as mounts, of which no two may have the same path. They are
+ * decided one after the other, and no two servers decide at the same time: each write has a guard record on the
+ * condition that no other server has written it since. docs/replicas.md#changes-that-depend-on-each-other
  */
 export class GuardedChanges {
   readonly #parts: GuardParts
-  readonly #changes: JoinedChanges
+  readonly #changes: Changes
 
   constructor(parts: GuardParts) {
     this.#parts = parts
-    this.#changes = new JoinedChanges({
-      guard: () => this.#guard(),
-      write: (entries) => this.#write(entries),
+    this.#changes = new Changes({ view: parts.view, tooMany: 'too many changes at a time' })
+  }
+
+  /** Like `Changes.run`. Copies in memory are current when `decide` begins. */
+  run<T>(decide: (write: Write) => Promise<T>): Promise<T> {
+    const { key, followed } = this.#parts
+    return this.#changes.run(key, async (write) => {
+      const guard = await this.#guard()
+      return await decide(async (entries) => {
+        await write([...entries, ...guard])
+        followed.changed()
+      })
     })
   }
 
-  /** Like `JoinedChanges.run`. Copies in memory are current when `decide` begins. */
-  run<T>(decide: (write: JoinedWrite) => Promise<T>, kind?: string): Promise<T> {
-    return this.#changes.run(decide, kind)
-  }
-
   /** Resolves once all changes that were begun have ended. */
-  ended(): Promise<void> {
-    return this.#changes.ended()
+  async ended(): Promise<void> {
+    await this.#changes.pending(this.#parts.key)
   }
 
   /** Without other servers, the order of the changes is enough. */
   async #guard(): Promise<ViewEntry[]> {
     const { view, shared, key } = this.#parts
-    this.#parts.onRound?.()
     if (shared === undefined) return []
     const before = await view.read(key)
     // whatever was written with the guard as it is now has been applied
     await shared.copies.confirm()
     return [{ key, value: true, expect: before?.revision ?? 'absent', isUncopied: true }]
-  }
-
-  async #write(entries: readonly ViewEntry[]): Promise<boolean> {
-    const { view, followed } = this.#parts
-    if (entries.length > 0 && !(await view.write(entries))) return false
-    followed.changed()
-    return true
   }
 }

@@ -1,19 +1,6 @@
 import { Buffer } from 'node:buffer'
-import { setTimeout as pause } from 'node:timers/promises'
 import { refuse, ServiceError } from '../errors.ts'
 import { stringifyJson } from '../lib/json.ts'
-
-/** Number of attempts of a conditional write before it fails as `unavailable`. */
-export const writeAttempts = 16
-/** Pauses grow up to 256 ms. */
-const longestPausePower = 8
-
-/**
- * Pauses after an attempt that another writer has overtaken, longer after each. So one that writes without a
- * break does not starve the others.
- */
-export const pauseAfterAttempt = (attempt: number): Promise<void> =>
-  pause(Math.random() * 2 ** Math.min(attempt, longestPausePower))
 
 /**
  * Whether a record cannot be decrypted or has an invalid format. Work on many records skips such a record.

@@ -1,11 +1,9 @@
 import { fail } from '../../errors.ts'
 import { quoted } from '../../lib/go/text.ts'
 import type { Random } from '../../lib/random.ts'
-import type { SharedLocks } from '../../lib/shared-locks.ts'
-import type { View, ViewRecord } from '../barrier/view.ts'
-import { JoinedChanges, type JoinedWrite } from '../joined-changes.ts'
-import type { JoinedEntry } from '../joined-entries.ts'
+import type { View } from '../barrier/view.ts'
 import { RecordCache } from '../record-cache.ts'
+import type { Changes, Decide } from '../records/change.ts'
 import {
   changedRole,
   checkAgainstKey,
@@ -21,8 +19,8 @@ export type IdentityTokenRoleStoreParts = {
   /** The storage root, with plain numbers. */
   readonly view: View
   readonly random: Random
-  /** By mount: no key changes while roles are written. */
-  readonly locks: SharedLocks
+  /** By mount: of its roles and keys, which depend on each other. */
+  readonly changes: Changes
   readonly keys: NamedKeyStore
   /** Called when the set of used keys of a mount may have changed. */
   onChange(mount: string): void
@@ -38,8 +36,6 @@ const maxCachedText = 16_384
 export class IdentityTokenRoleStore {
   readonly #parts: IdentityTokenRoleStoreParts
   readonly #ready = new RecordCache<ReadyRole>(cacheLimit, maxCachedText)
-  /** By mount, while roles of it are written. */
-  readonly #changes = new Map<string, { readonly joined: JoinedChanges; waiting: number }>()
 
   constructor(parts: IdentityTokenRoleStoreParts) {
     this.#parts = parts
@@ -70,7 +66,7 @@ export class IdentityTokenRoleStore {
    */
   async write(mount: string, name: string, sent: SentIdentityTokenRole): Promise<void> {
     if (await this.#write(mount, name, sent)) return
-    // outside of a round, so that no other role waits for its key pairs
+    // outside of a change, so that no other role waits for its key pairs
     await this.#parts.keys.makeDefault(mount)
     if (!(await this.#write(mount, name, sent)))
       throw fail('unavailable', `key ${quoted(defaultKeyName)} is missing`)
@@ -89,7 +85,7 @@ export class IdentityTokenRoleStore {
       const moved = before !== undefined && before.key !== role.key
       await write([
         { key: roleKey(mount, name), value: role, expect: record?.revision ?? 'absent' },
-        ...(key === undefined ? [] : [unchanged(key)]),
+        ...(key === undefined ? [] : [{ key: key.key, value: key.value, expect: key.revision }]),
         { key: roleOfKeyKey(mount, role.key, name), value: role.ttl },
         ...(moved ? [{ key: roleOfKeyKey(mount, before.key, name), value: undefined }] : []),
       ])
@@ -111,34 +107,12 @@ export class IdentityTokenRoleStore {
     })
   }
 
-  /** Changes of roles of a mount that wait together share a commit. */
-  async #change<T>(mount: string, name: string, decide: (write: JoinedWrite) => Promise<T>): Promise<T> {
-    const changes = this.#changes.get(mount) ?? { joined: this.#joined(mount), waiting: 0 }
-    this.#changes.set(mount, changes)
-    changes.waiting += 1
+  async #change<T>(mount: string, name: string, decide: Decide<T>): Promise<T> {
     try {
-      return await changes.joined.run(decide, 'roles')
+      return await this.#parts.changes.run(mount, decide)
     } finally {
-      changes.waiting -= 1
-      if (changes.waiting === 0) this.#changes.delete(mount)
       this.#ready.drop(roleKey(mount, name))
       this.#parts.onChange(mount)
     }
   }
-
-  #joined(mount: string): JoinedChanges {
-    const { view, locks } = this.#parts
-    return new JoinedChanges({
-      write: (entries) => view.write(entries),
-      turn: (round) => locks.runAlone(mount, round),
-    })
-  }
 }
-
-/** Roles of one key can be written together: none of them changes the key. */
-const unchanged = ({ key, value, revision }: ViewRecord): JoinedEntry => ({
-  key,
-  value,
-  expect: revision,
-  commutes: true,
-})

@@ -2,10 +2,10 @@ import { refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { quoted } from '../../lib/go/text.ts'
 import type { Random } from '../../lib/random.ts'
-import { SharedLocks } from '../../lib/shared-locks.ts'
 import type { View } from '../barrier/view.ts'
 import type { Identity } from '../identity/identity-store.ts'
 import { RecordCache } from '../record-cache.ts'
+import { Changes } from '../records/change.ts'
 import { IdentityTokenRoleStore } from './identity-token-role-store.ts'
 import { identityTokenProblem } from './introspect.ts'
 import { type IssuedIdentityToken, issueIdentityToken } from './issue-identity-token.ts'
@@ -52,13 +52,13 @@ export class IdentityTokens {
     const { root, clock, random, keyMounts } = parts
     this.#parts = parts
     this.#view = root.view('', { numbers: 'plain' })
-    const locks = new SharedLocks()
+    const changes = new Changes({ view: this.#view, tooMany: 'too many changes at a time' })
     const onChange = (mount: string) => {
       this.published.drop(mount)
       this.publishedForMounts.drop(mount)
     }
-    this.keys = new NamedKeyStore({ view: this.#view, clock, random, locks, keyMounts, onChange })
-    this.roles = new IdentityTokenRoleStore({ view: this.#view, random, locks, keys: this.keys, onChange })
+    this.keys = new NamedKeyStore({ view: this.#view, clock, random, changes, keyMounts, onChange })
+    this.roles = new IdentityTokenRoleStore({ view: this.#view, random, changes, keys: this.keys, onChange })
     this.published = new PublishedKeys({ clock, keysOf: (mount) => this.keys.used(mount) })
     this.publishedForMounts = new PublishedKeys({
       clock,

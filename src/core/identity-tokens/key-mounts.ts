@@ -82,7 +82,7 @@ export class KeyMounts {
   /** Like `MountStore.whileUnchanged`. */
   get whileUnchanged(): MountStore['whileUnchanged'] {
     const { mounts } = this.#parts
-    return (decide, kind) => mounts.whileUnchanged(decide, kind)
+    return (decide) => mounts.whileUnchanged(decide)
   }
 
   async #problemOf(mount: Mount, settings: KeySettings): Promise<string | undefined> {

@@ -5,10 +5,9 @@ import { quoted } from '../../lib/go/text.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { Limiter } from '../../lib/limiter.ts'
 import type { Random } from '../../lib/random.ts'
-import type { SharedLocks } from '../../lib/shared-locks.ts'
 import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
 import { RecordCache } from '../record-cache.ts'
-import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
+import { type Changes, type Write, writeAttempts } from '../records/change.ts'
 import { type DueRotation, dueKey, namedKeyKey, roleOfKeyKey } from './issuer-keys.ts'
 import type { KeyMounts } from './key-mounts.ts'
 import {
@@ -34,8 +33,8 @@ export type NamedKeyStoreParts = {
   readonly view: View
   readonly clock: Clock
   readonly random: Random
-  /** By mount: no key changes while roles are written. */
-  readonly locks: SharedLocks
+  /** By mount: of its keys and their roles, which depend on each other. */
+  readonly changes: Changes
   /** The mounts whose tokens the keys sign. */
   readonly keyMounts: Pick<KeyMounts, KeyRules>
   /** Called when the keys of a mount may have changed. */
@@ -75,8 +74,6 @@ class KeysNeeded extends Error {
 export class NamedKeyStore {
   readonly #parts: NamedKeyStoreParts
   readonly #ready = new RecordCache<ReadyKey>(cacheLimit)
-  /** By storage key. */
-  readonly #mutex = new KeyedMutex()
   /** Signatures of logins are checked by the same threads. */
   readonly #making = new Limiter(madeTogether)
   /** By mount and place, so that no mount waits for all the keys of another. */
@@ -138,34 +135,30 @@ export class NamedKeyStore {
   /** Creates a key, or updates the given settings. */
   async write(mount: string, name: string, sent: SentKeySettings): Promise<void> {
     await this.#withFreshKeys(mount, (freshKeys) =>
-      this.#exclusively(mount, name, () =>
-        this.#changeWhileMountsStay(mount, name, async (before) => {
-          const known = before ?? (name === defaultKeyName ? defaultKeySettings : undefined)
-          const settings = changedSettings(name, known, sent, await this.#longestRoleTtl(mount, name))
-          await this.#parts.keyMounts.checkSettings(mount, name, settings)
-          const fresh = before?.algorithm === settings.algorithm ? undefined : freshKeys(settings.algorithm)
-          return withSettings(before, settings, fresh, this.#parts.clock.now())
-        }),
-      ),
+      this.#changeWhileMountsStay(mount, name, async (before) => {
+        const known = before ?? (name === defaultKeyName ? defaultKeySettings : undefined)
+        const settings = changedSettings(name, known, sent, await this.#longestRoleTtl(mount, name))
+        await this.#parts.keyMounts.checkSettings(mount, name, settings)
+        const fresh = before?.algorithm === settings.algorithm ? undefined : freshKeys(settings.algorithm)
+        return withSettings(before, settings, fresh, this.#parts.clock.now())
+      }),
     )
   }
 
   /** Removes a key. Throws if a role uses it; does nothing if it does not exist. */
   remove(mount: string, name: string): Promise<void> {
     if (name === defaultKeyName) throw refuse('invalid', `deletion of key ${quoted(name)} not allowed`)
-    return this.#exclusively(mount, name, () =>
-      this.#changeWhileMountsStay(mount, name, async () => {
-        const roles = await this.#rolesUsing(mount, name)
-        if (roles.length === 0) {
-          this.#parts.keyMounts.checkUnused(mount, name)
-          return undefined
-        }
-        throw refuse(
-          'invalid',
-          `unable to delete key ${quoted(name)} because it is currently referenced by these roles: ${roles.join(', ')}`,
-        )
-      }),
-    )
+    return this.#changeWhileMountsStay(mount, name, async () => {
+      const roles = await this.#rolesUsing(mount, name)
+      if (roles.length === 0) {
+        this.#parts.keyMounts.checkUnused(mount, name)
+        return undefined
+      }
+      throw refuse(
+        'invalid',
+        `unable to delete key ${quoted(name)} because it is currently referenced by these roles: ${roles.join(', ')}`,
+      )
+    })
   }
 
   /**
@@ -174,19 +167,15 @@ export class NamedKeyStore {
    */
   async rotate(mount: string, name: string, verificationTtl: number | undefined): Promise<void> {
     if (name === defaultKeyName) await this.makeDefault(mount)
-    return this.#exclusively(mount, name, async () => {
-      if ((await this.stored(mount, name)) === undefined)
-        throw refuse('invalid', `no named key found at ${quoted(name)}`)
-      await this.#change(mount, name, async (before) => {
-        if (before === undefined) return undefined
-        const now = this.#parts.clock.now()
-        if (verificationTtl !== 0 && isFullOfFormerKeys(before, now))
-          throw refuse(
-            'invalid',
-            `too many former keys of ${quoted(name)} are still published; rotate with verification_ttl 0 or wait`,
-          )
-        return this.#rotated(before, verificationTtl ?? before.verification_ttl)
-      })
+    await this.#change(mount, name, async (before) => {
+      if (before === undefined) throw refuse('invalid', `no named key found at ${quoted(name)}`)
+      const now = this.#parts.clock.now()
+      if (verificationTtl !== 0 && isFullOfFormerKeys(before, now))
+        throw refuse(
+          'invalid',
+          `too many former keys of ${quoted(name)} are still published; rotate with verification_ttl 0 or wait`,
+        )
+      return this.#rotated(before, verificationTtl ?? before.verification_ttl)
     })
   }
 
@@ -194,17 +183,15 @@ export class NamedKeyStore {
    * Performs a scheduled rotation. False if it is obsolete: concurrent attempts rotate once, because the
    * first one changes `next_rotation`.
    */
-  rotateDue(due: DueRotation): Promise<boolean> {
+  async rotateDue(due: DueRotation): Promise<boolean> {
     let didRotate = false
-    return this.#exclusively(due.mount, due.name, async () => {
-      await this.#change(due.mount, due.name, async (before) => {
-        didRotate = before !== undefined && before.next_rotation === due.at
-        return before !== undefined && didRotate ? this.#rotated(before, before.verification_ttl) : before
-      })
-      // left over from a key that was deleted or rotated on request
-      if (!didRotate) await this.#parts.view.write([{ key: dueKey(due), value: undefined }])
-      return didRotate
+    await this.#change(due.mount, due.name, async (before) => {
+      didRotate = before !== undefined && before.next_rotation === due.at
+      return before !== undefined && didRotate ? this.#rotated(before, before.verification_ttl) : before
     })
+    // left over from a key that was deleted or rotated on request
+    if (!didRotate) await this.#parts.view.write([{ key: dueKey(due), value: undefined }])
+    return didRotate
   }
 
   /** The stored record of a key. */
@@ -212,18 +199,16 @@ export class NamedKeyStore {
     return this.#parts.view.read(namedKeyKey(mount, name))
   }
 
-  /** Creates the key pairs of `default` if they are missing. The caller must not hold the lock. */
+  /** Creates the key pairs of `default` if they are missing. Must not be called in a change of the mount. */
   makeDefault(mount: string): Promise<void> {
     return this.#defaults.runExclusive(mount, async () => {
       if ((await this.stored(mount, defaultKeyName)) !== undefined) return
       const fresh = await this.#freshKeys(mount, defaultKeySettings.algorithm)
-      await this.#exclusively(mount, defaultKeyName, () =>
-        this.#change(
-          mount,
-          defaultKeyName,
-          async (before) =>
-            before ?? withSettings(undefined, defaultKeySettings, fresh, this.#parts.clock.now()),
-        ),
+      await this.#change(
+        mount,
+        defaultKeyName,
+        async (before) =>
+          before ?? withSettings(undefined, defaultKeySettings, fresh, this.#parts.clock.now()),
       )
     })
   }
@@ -248,7 +233,7 @@ export class NamedKeyStore {
         fresh = await this.#freshKeys(mount, error.algorithm)
       }
     }
-    throw tooBusy()
+    throw fail('unavailable', 'too many changes to one key at a time')
   }
 
   /**
@@ -258,39 +243,34 @@ export class NamedKeyStore {
    */
   async #change(mount: string, name: string, change: KeyChange): Promise<void> {
     try {
-      for (let attempt = 0; attempt < writeAttempts; attempt++) {
-        const entries = await this.#changed(mount, name, change)
-        if (entries.length === 0 || (await this.#parts.view.write(entries))) return
-        await pauseAfterAttempt(attempt)
-      }
+      await this.#parts.changes.run(mount, (write) => this.#decide(mount, name, change, write))
     } finally {
       this.#drop(mount, name)
     }
-    throw tooBusy()
   }
 
   /** Like `#change`, for a change that depends on the mounts that use the key. */
   async #changeWhileMountsStay(mount: string, name: string, change: KeyChange): Promise<void> {
+    const { changes, keyMounts } = this.#parts
     try {
-      await this.#parts.keyMounts.whileUnchanged(async (write) => {
-        const entries = await this.#changed(mount, name, change)
-        if (entries.length > 0) await write(entries)
-      }, 'signing keys')
+      await changes.run(mount, () =>
+        keyMounts.whileUnchanged((write) => this.#decide(mount, name, change, write)),
+      )
     } finally {
       this.#drop(mount, name)
     }
   }
 
-  async #changed(mount: string, name: string, change: KeyChange): Promise<ViewEntry[]> {
+  async #decide(mount: string, name: string, change: KeyChange, write: Write): Promise<void> {
     const at = namedKeyKey(mount, name)
-    const record = await this.#parts.view.read(at)
+    const record = await this.stored(mount, name)
     const before = record === undefined ? undefined : readNamedKey(record.value)
     const after = await change(before)
-    if (after === before) return []
-    return [
+    if (after === before) return
+    await write([
       { key: at, value: after, expect: record?.revision ?? 'absent' },
       ...dueEntries(mount, name, before, after),
-    ]
+    ])
   }
 
   #drop(mount: string, name: string): void {
@@ -301,11 +281,6 @@ export class NamedKeyStore {
   async #rotated(key: NamedKey, verificationTtl: number): Promise<NamedKey> {
     const next = await newSigningKey(key.algorithm, this.#parts.random)
     return rotated(key, next, verificationTtl, this.#parts.clock.now())
-  }
-
-  /** Changes of several keys run beside each other. */
-  #exclusively<T>(mount: string, name: string, work: () => Promise<T>): Promise<T> {
-    return this.#parts.locks.runShared(mount, () => this.#mutex.runExclusive(namedKeyKey(mount, name), work))
   }
 
   #freshKeys(mount: string, algorithm: SigningAlgorithm): Promise<MadeKeys> {
@@ -348,8 +323,6 @@ export class NamedKeyStore {
     }
   }
 }
-
-const tooBusy = () => fail('unavailable', 'too many changes to one key at a time')
 
 function dueEntries(
   mount: string,

@@ -1,6 +1,5 @@
 import type { WriteOptions } from '../../storage/storage.ts'
 import type { ViewEntry } from '../barrier/view.ts'
-import type { JoinedEntry } from '../joined-entries.ts'
 import { aliasDeletions } from './group-alias-write.ts'
 import { changesKey, deletedGroupKey, groupKey, memberPrefix, structureKey } from './group-keys.ts'
 import { type GroupParts, type GroupStep, groupNameKey, storedGroup } from './group-parts.ts'
@@ -30,21 +29,14 @@ export async function groupRemoval(
     parts.view.listKeys(changesKey(id)),
   ])
   const rest = members.length > membersAtOnce
-  const entries: JoinedEntry[] = [
+  const entries: ViewEntry[] = [
     { key: groupKey(id), value: undefined, expect: revision },
     { key: groupNameKey(parts, namespace, group.name), value: undefined },
-    // other deletions may share the write; new relations between groups may not
-    {
-      key: structureKey,
-      value: 'deletion',
-      expect: structure?.revision ?? 'absent',
-      isUncopied: true,
-      commutes: true,
-    },
+    { key: structureKey, value: 'deletion', expect: structure?.revision ?? 'absent', isUncopied: true },
     ...counts.map((key) => ({ key, value: undefined, isUncopied: true as const })),
     ...(group.alias === null ? [] : aliasDeletions(parts, namespace, group.alias)),
-    ...parents.flatMap((parent) => childRows(parent, id, undefined)).map(commuting),
-    ...children.flatMap((child) => childRows(id, child, undefined)).map(commuting),
+    ...parents.flatMap((parent) => childRows(parent, id, undefined)),
+    ...children.flatMap((child) => childRows(id, child, undefined)),
     ...(rest ? [{ key: deletedGroupKey(id), value: true }] : membershipDeletions(id, members)),
   ]
   const { alias } = group
@@ -72,9 +64,6 @@ export async function dropMembers({ view }: Pick<GroupParts, 'view'>, id: string
     if (isLast) return
   }
 }
-
-/** The group at the other end may be deleted by the same write. */
-const commuting = (entry: ViewEntry): JoinedEntry => ({ ...entry, commutes: true })
 
 const membershipDeletions = (id: string, keys: readonly string[], options: WriteOptions = {}): ViewEntry[] =>
   keys.flatMap((key) => membershipRows(id, key.slice(memberPrefix(id).length), undefined, options))

@@ -1,12 +1,10 @@
-import { fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { atOnce, inTurns, startedInTurns } from '../../lib/in-turns.ts'
+import { atOnce, inTurns } from '../../lib/in-turns.ts'
 import type { Random } from '../../lib/random.ts'
 import { SharedLock } from '../../lib/shared-lock.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
-import { JoinedChanges, type JoinedWrite } from '../joined-changes.ts'
 import type { Mount } from '../mounts/mount.ts'
-import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
+import { Changes } from '../records/change.ts'
 import { canonicalName } from './canonical-name.ts'
 import type { Group, GroupAlias } from './group.ts'
 import {
@@ -66,15 +64,11 @@ export class GroupStore implements MembershipSource {
    */
   readonly #lock = new SharedLock()
 
-  /** Deletions that wait together share a commit. */
-  readonly #deletions: JoinedChanges
+  readonly #changes: Changes
 
   private constructor(parts: GroupParts) {
     this.#parts = parts
-    this.#deletions = new JoinedChanges({
-      write: (entries) => parts.view.write(entries),
-      turn: (round) => this.#lock.runAlone(round),
-    })
+    this.#changes = new Changes({ view: parts.view, tooMany: 'too many changes to groups at a time' })
   }
 
   /** Opens the store and completes deletions of groups that a stop of a server interrupted. */
@@ -173,29 +167,8 @@ export class GroupStore implements MembershipSource {
 
   /** Deletes a group; no-op if there is none. */
   async remove(namespace: string, id: string): Promise<void> {
-    const ended = await this.#deletions.run((write) => this.#remove(namespace, id, write), 'deletions')
+    const ended = await this.#commitIfAny(() => groupRemoval(this.#parts, namespace, id))
     if (ended?.rest === true) await dropMembers(this.#parts, id)
-  }
-
-  async #remove(
-    namespace: string,
-    id: string,
-    write: JoinedWrite,
-  ): Promise<{ readonly rest: boolean } | undefined> {
-    const step = await groupRemoval(this.#parts, namespace, id)
-    if (step === undefined) return undefined
-    const affected = await inTurns(affectedBy(step.entries.map(({ key }) => key)))
-    let isWritten = false
-    try {
-      await write(step.entries)
-      isWritten = true
-    } finally {
-      // it may have been committed, or another server was quicker
-      if (!isWritten) this.#dropCaches()
-    }
-    step.written?.()
-    this.#notify(affected)
-    return step.result
   }
 
   putAlias(write: AliasWrite): Promise<WrittenAlias> {
@@ -259,21 +232,7 @@ export class GroupStore implements MembershipSource {
 
   /** Deletes all groups of a namespace. Idempotent. */
   async removeNamespace(namespace: string): Promise<void> {
-    let ids: string[] = []
-    for await (const { id } of this.#parts.reader.groupsOf(namespace)) {
-      ids.push(id)
-      if (ids.length < removedTogether) continue
-      await this.#removeTogether(namespace, ids)
-      ids = []
-    }
-    await this.#removeTogether(namespace, ids)
-  }
-
-  /** Removals share commits. Ends with the last of them, also if one fails. */
-  async #removeTogether(namespace: string, ids: readonly string[]): Promise<void> {
-    const removals = await startedInTurns(ids, (id) => this.remove(namespace, id))
-    const failed = removals.find((removal) => removal.status === 'rejected')
-    if (failed !== undefined) throw failed.reason
+    for await (const { id } of this.#parts.reader.groupsOf(namespace)) await this.remove(namespace, id)
   }
 
   async #commit<Result>(step: () => Promise<GroupStep<Result>>): Promise<Result> {
@@ -288,21 +247,15 @@ export class GroupStore implements MembershipSource {
     return (await this.runExclusive(() => this.#write(step)))?.result
   }
 
-  /**
-   * Computes a write and commits it. Retries if another writer changed the records; throws `unavailable`
-   * after too many attempts.
-   */
-  async #write<Result>(
-    plan: () => Promise<GroupStep<Result> | undefined>,
-  ): Promise<GroupStep<Result> | undefined> {
-    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+  /** Computes a write and commits it. */
+  #write<Result>(plan: () => Promise<GroupStep<Result> | undefined>): Promise<GroupStep<Result> | undefined> {
+    return this.#changes.runUnordered(async (_, overtaken) => {
       const done = await this.#attempt(plan)
       if (done !== undefined) return done.step
       // another server was quicker, or a deletion of an entity
       this.#dropCaches()
-      await pauseAfterAttempt(attempt)
-    }
-    throw tooBusy()
+      throw overtaken
+    })
   }
 
   /** Undefined if a record changed in the meantime. */
@@ -336,12 +289,7 @@ export class GroupStore implements MembershipSource {
   }
 }
 
-/** Groups of a removed namespace. */
-const removedTogether = 64
-
 const membershipsChanged = (entities: readonly string[]): GroupChange => ({
   groups: new Set(),
   entities: new Set(entities),
 })
-
-const tooBusy = () => fail('unavailable', 'too many changes to groups at a time')

@@ -1,6 +1,7 @@
 import { fail } from '../../errors.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
-import { isUnreadable, pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
+import { pauseAfterAttempt, writeAttempts } from '../records/change.ts'
+import { isUnreadable } from '../stored-record.ts'
 import { isIrrevocable, type Lease, type LeaseRef, readLease } from './lease.ts'
 import { leaseKey, leasePrefix, ownerKeys, scheduledAt, scheduleKey } from './lease-keys.ts'
 

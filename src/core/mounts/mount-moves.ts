@@ -89,7 +89,7 @@ export class MountMoves implements AsyncDisposable {
       uuid = mount.uuid
       await save({ changed: [{ ...mount, moving: move }] }, [this.#migrations.entry(move, 'in-progress')])
     }
-    await records.change(plan, 'mounts').catch(async (error: unknown) => {
+    await records.change(plan).catch(async (error: unknown) => {
       // the write may have been stored, but a refused move must not happen
       if (move !== undefined) await this.#cancel(uuid, move).catch(() => undefined)
       throw error
@@ -133,7 +133,7 @@ export class MountMoves implements AsyncDisposable {
     try {
       await doors.close([mount])
       await end(mount)
-      await records.change((save, table) => this.#complete(mount, save, table), 'mounts')
+      await records.change((save, table) => this.#complete(mount, save, table))
     } catch (error) {
       if (this.#isStopping) return
       // another server continues
@@ -166,7 +166,7 @@ export class MountMoves implements AsyncDisposable {
       if (current?.moving?.id !== move.id) return await this.#end([], move, 'failure', save)
       const { moving, ...rest } = current
       await this.#end([rest], move, 'failure', save)
-    }, 'mounts')
+    })
   }
 
   async #end(

@@ -1,10 +1,9 @@
 import { ServiceError } from '../../errors.ts'
 import type { SharedStorage } from '../../storage/shared-storage.ts'
-import type { View, ViewRecord } from '../barrier/view.ts'
+import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
 import { FollowedRecords } from '../followed-records.ts'
 import { GuardedChanges } from '../guarded-changes.ts'
-import type { JoinedWrite } from '../joined-changes.ts'
-import type { JoinedEntry } from '../joined-entries.ts'
+import type { Write } from '../records/change.ts'
 import type { Mount } from './mount.ts'
 import { fixedPaths } from './mount-path.ts'
 import { mountEntry, mountRecords, readMount } from './mount-record.ts'
@@ -27,20 +26,10 @@ export type MountChange = { readonly changed: readonly Mount[]; readonly removed
 type ChangeListener = (change: MountChange) => void | Promise<void>
 
 /** Writes changed and removed mounts, together with other records, whose keys are relative to the root. */
-export type SaveMounts = (
-  change: Partial<MountChange>,
-  also?: readonly JoinedEntry[],
-  claims?: readonly string[],
-) => Promise<void>
+export type SaveMounts = (change: Partial<MountChange>, also?: readonly ViewEntry[]) => Promise<void>
 
-/**
- * Decides on a change of mounts and writes it, once at most. `table` has also what earlier changes of the same
- * round are about to write.
- */
+/** Decides on a change of mounts and writes it, once at most. */
 export type DecideMounts<T> = (save: SaveMounts, table: MountIndex) => Promise<T>
-
-/** Changes of one kind may share a commit; see `JoinedChanges`. */
-export type KindOfChange = 'mounts' | 'namespaces' | 'signing keys'
 
 /**
  * The stored mounts and the table of them in memory. Each change is written in one atomic step before it
@@ -52,8 +41,6 @@ export class MountRecords {
   readonly #changes: GuardedChanges
   readonly #listeners: ChangeListener[] = []
   #table = new MountIndex([])
-  /** With what the round in progress is about to write; undefined before it has decided anything. */
-  #decided: MountIndex | undefined
 
   private constructor(parts: MountRecordsParts) {
     this.#parts = parts
@@ -70,9 +57,6 @@ export class MountRecords {
       shared: parts.shared,
       key: 'core/guard/mounts',
       followed: this.#followed,
-      onRound: () => {
-        this.#decided = undefined
-      },
     })
   }
 
@@ -103,14 +87,14 @@ export class MountRecords {
 
   /**
    * Changes mounts. No other server changes a mount or creates or removes a namespace between the beginning
-   * of `decide` and its one write. `decide` may run again. Without a `kind`, it shares its write with no other.
+   * of `decide` and its one write. `decide` may run again.
    */
-  change<T>(decide: DecideMounts<T>, kind?: KindOfChange): Promise<T> {
+  change<T>(decide: DecideMounts<T>): Promise<T> {
     return this.#changes.run((write) => {
-      const save: SaveMounts = (change, also = [], claims = []) =>
-        this.#save({ changed: [], removed: [], ...change }, (entries) => write([...entries, ...also], claims))
-      return decide(save, this.#decided ?? this.#table)
-    }, kind)
+      const save: SaveMounts = (change, also = []) =>
+        this.#save({ changed: [], removed: [], ...change }, also, write)
+      return decide(save, this.#table)
+    })
   }
 
   /** Resolves once all changes that were begun have ended. */
@@ -118,15 +102,13 @@ export class MountRecords {
     return this.#changes.ended()
   }
 
-  async #save(change: MountChange, write: JoinedWrite): Promise<void> {
-    const before = this.#decided ?? this.#table
-    const after = before.with(change.changed, change.removed)
-    this.#decided = after
+  async #save(change: MountChange, also: readonly ViewEntry[], write: Write): Promise<void> {
     const keys = [...change.changed, ...change.removed].map(({ uuid }) => mountRecords + uuid)
     try {
       await write([
         ...change.changed.map(mountEntry),
         ...change.removed.map(({ uuid }) => ({ key: mountRecords + uuid, value: undefined })),
+        ...also,
       ])
     } catch (error) {
       // The write may have been stored, and the path of a mount must not be reused. If the record cannot be
@@ -134,7 +116,7 @@ export class MountRecords {
       if (error instanceof ServiceError) await this.#followed.reread(keys).catch(() => undefined)
       throw error
     }
-    await this.#apply(change, this.#table === before ? after : undefined)
+    await this.#apply(change)
   }
 
   async #follow(records: readonly ViewRecord[], gone: readonly string[]): Promise<void> {
@@ -150,9 +132,8 @@ export class MountRecords {
     await this.#apply({ changed, removed })
   }
 
-  /** `after`: the table with the change, if it is known. */
-  async #apply(change: MountChange, after?: MountIndex): Promise<void> {
-    this.#table = after ?? this.#table.with(change.changed, change.removed)
+  async #apply(change: MountChange): Promise<void> {
+    this.#table = this.#table.with(change.changed, change.removed)
     for (const listener of this.#listeners) await listener(this.#current(change))
   }
 

@@ -175,7 +175,7 @@ export class MountRemovals implements AsyncDisposable {
     await records.change(async (save, table) => {
       const now = table.byUuid(mount.uuid)
       if (now !== undefined) await save({ removed: [now] })
-    }, 'mounts')
+    })
   }
 
   /** So that no server retries by itself. */
@@ -188,7 +188,7 @@ export class MountRemovals implements AsyncDisposable {
     return records.change(async (save, table) => {
       const now = table.byUuid(uuid)
       if (now !== undefined) await save({ changed: [change(now)] })
-    }, 'mounts')
+    })
   }
 }
 

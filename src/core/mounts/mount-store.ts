@@ -6,6 +6,7 @@ import type { SharedStorage } from '../../storage/shared-storage.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { Jobs } from '../jobs.ts'
 import type { NamespaceStore } from '../namespaces/namespace-store.ts'
+import type { Write } from '../records/change.ts'
 import { namespaceMounts } from './first-mounts.ts'
 import { isFixedMount, isTokenType } from './fixed-types.ts'
 import type { Mount } from './mount.ts'
@@ -13,7 +14,7 @@ import type { SystemTtls } from './mount-config.ts'
 import { MountDoors } from './mount-doors.ts'
 import { MountMoves } from './mount-moves.ts'
 import type { MountPoint } from './mount-path.ts'
-import { type KindOfChange, type MountChange, MountRecords } from './mount-records.ts'
+import { type MountChange, MountRecords } from './mount-records.ts'
 import { MountRemovals } from './mount-removals.ts'
 import type { MountIndex } from './mount-table.ts'
 import type { Removal } from './mount-type.ts'
@@ -48,8 +49,6 @@ type BeforeRemoval = (mount: Mount, how: Removal) => Promise<void>
 /** A namespace that is being created. */
 export type NewNamespace = {
   readonly id: string
-  /** The full path, with a trailing slash. */
-  readonly path: string
   /** Its records except for its mounts, with keys relative to the storage root. */
   readonly entries: readonly ViewEntry[]
   /** Called once it is stored. */
@@ -170,7 +169,7 @@ export class MountStore implements AsyncDisposable {
       await this.#check(mount)
       await save({ changed: [mount] })
       return mount
-    }, 'mounts')
+    })
   }
 
   /** Returns warnings for the caller. docs/contract/mounts.md#tuning */
@@ -188,7 +187,7 @@ export class MountStore implements AsyncDisposable {
       await this.#check(changed)
       await save({ changed: [changed] })
       return { before: mount, now: changed }
-    }, 'mounts')
+    })
     return request.options ? this.#parts.types.tuned(before, now) : []
   }
 
@@ -216,7 +215,7 @@ export class MountStore implements AsyncDisposable {
       const tainted = { ...rest, tainted: true }
       await save({ changed: [tainted] })
       return tainted
-    }, 'mounts')
+    })
     if (mount !== undefined) await this.#removals.remove(mount, how)
   }
 
@@ -259,20 +258,17 @@ export class MountStore implements AsyncDisposable {
       const made = plan(table)
       if (made === undefined) return
       const mounts = namespaceMounts(this.#parts.random, made.id, table)
-      await save({ changed: mounts }, made.entries, [made.path])
+      await save({ changed: mounts }, made.entries)
       made.written()
-    }, 'namespaces')
+    })
   }
 
   /**
    * Writes records on the condition that no server creates or removes a namespace or a mount meanwhile; their
-   * keys are relative to the storage root. `decide` may run again. Changes of one `kind` may share a commit.
+   * keys are relative to the storage root. `decide` may run again.
    */
-  whileUnchanged<T>(
-    decide: (write: (entries: readonly ViewEntry[]) => Promise<void>) => Promise<T>,
-    kind?: KindOfChange,
-  ): Promise<T> {
-    return this.#records.change((save) => decide((entries) => save({}, entries)), kind)
+  whileUnchanged<T>(decide: (write: Write) => Promise<T>): Promise<T> {
+    return this.#records.change((save) => decide((entries) => save({}, entries)))
   }
 
   /** Refuses further requests of this server to the mounts of a namespace that is being deleted. */
@@ -296,12 +292,12 @@ export class MountStore implements AsyncDisposable {
       await this.#doors.requests.view(mount)?.deletePrefix('')
       await this.#doors.forget(mount)
     }
-    await this.#records.change((save, table) => save({ removed: table.of(namespace) }), 'mounts')
+    await this.#records.change((save, table) => save({ removed: table.of(namespace) }))
   }
 
   /** The mounts of a namespace after all pending changes. */
   #mountsOf(namespace: string): Promise<Mount[]> {
-    return this.#records.change(async (_, table) => table.of(namespace), 'mounts')
+    return this.#records.change(async (_, table) => table.of(namespace))
   }
 
   findMigration(id: string): Promise<Migration | undefined> {

@@ -115,15 +115,14 @@ export class NamespaceLife implements AsyncDisposable {
    */
   async remove(namespace: NamespaceRecord, { abandon = false } = {}): Promise<void> {
     const { namespaces, mounts } = this.#parts
-    const taint = (record: NamespaceRecord) => ({
-      ...record,
-      tainted: true,
-      ...(abandon ? { abandoned: true } : {}),
-    })
-    const tainted = await mounts.whileUnchanged((write) => {
+    const tainted = await mounts.whileUnchanged(async (write) => {
       if (namespaces.hasChildren(namespace))
         throw refuse('invalid', 'unable to delete namespace containing child namespaces')
-      return namespaces.change(namespace.id, taint, (entries) => write(entries.map(inCore)).then(() => true))
+      const { before, revision } = await namespaces.stored(namespace.id)
+      const after = { ...before, tainted: true, ...(abandon ? { abandoned: true } : {}) }
+      await write([inCore({ ...namespaces.entryOf(after), expect: revision })])
+      namespaces.written(after)
+      return after
     })
     this.#start(tainted)
   }
@@ -160,7 +159,6 @@ export class NamespaceLife implements AsyncDisposable {
     const own = [namespaces.entryOf(record), usedIdEntry(record.id)]
     return {
       id: record.id,
-      path: record.path,
       entries: [...own.map(inCore), ...firstEntries(record.id)],
       written: () => namespaces.written(record),
     }

@@ -1,10 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { fail, refuse, type ServiceError } from '../../errors.ts'
-import { KeyedMutex } from '../../lib/keyed-mutex.ts'
+import { refuse, type ServiceError } from '../../errors.ts'
 import { base62, type Random } from '../../lib/random.ts'
 import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
 import { FollowedRecords } from '../followed-records.ts'
-import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
+import { Changes } from '../records/change.ts'
 import { type Namespace, type NamespaceRecord, pathBelow, rootNamespace } from './namespace.ts'
 import { namespaceRecords, readNamespace, usedIds } from './namespace-record.ts'
 import { lastSegment, NamespaceTree, type ResolvedNamespace } from './namespace-tree.ts'
@@ -16,8 +15,6 @@ export type NamespaceStoreParts = {
   /** Called for a record of another server that cannot be read. */
   onUnreadable(error: unknown): void
 }
-
-type Write = (entries: readonly ViewEntry[]) => Promise<boolean>
 
 const unlockKeyLength = 24
 const idLength = 6
@@ -34,13 +31,14 @@ export class NamespaceStore {
   readonly #view: View
   readonly #random: Random
   readonly #tree = new NamespaceTree()
-  readonly #mutex = new KeyedMutex()
+  readonly #changes: Changes
   readonly #followed: FollowedRecords
   readonly #onTainted: ((record: NamespaceRecord) => Promise<void>)[] = []
 
   private constructor({ view, random, onUnreadable }: NamespaceStoreParts) {
     this.#view = view
     this.#random = random
+    this.#changes = new Changes({ view, tooMany: 'too many changes to one namespace at a time' })
     this.#followed = new FollowedRecords({
       view,
       prefix: namespaceRecords,
@@ -189,27 +187,21 @@ export class NamespaceStore {
     this.#tree.put(record)
   }
 
-  /**
-   * Changes a stored namespace with `write`. `change` may run again and may throw to refuse. Throws `invalid`
-   * if it was deleted.
-   */
-  change(
-    id: string,
-    change: (record: NamespaceRecord) => NamespaceRecord,
-    write: Write = (entries) => this.#view.write(entries),
-  ): Promise<NamespaceRecord> {
-    return this.#mutex.runExclusive(id, async () => {
-      for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-        const before = await this.#view.read(namespaceRecords + id)
-        if (before === undefined) throw refuse('invalid', 'namespace not found')
-        const after = change(readNamespace(before))
-        if (await write([{ ...this.entryOf(after), expect: before.revision }])) {
-          this.written(after)
-          return after
-        }
-        await pauseAfterAttempt(attempt)
-      }
-      throw fail('unavailable', 'too many changes to one namespace at a time')
+  /** A stored namespace. Throws `invalid` if it was deleted. */
+  async stored(id: string): Promise<{ readonly before: NamespaceRecord; readonly revision: number }> {
+    const stored = await this.#view.read(namespaceRecords + id)
+    if (stored === undefined) throw refuse('invalid', 'namespace not found')
+    return { before: readNamespace(stored), revision: stored.revision }
+  }
+
+  /** Changes a stored namespace. `change` may run again and may throw to refuse. Throws like `stored`. */
+  change(id: string, change: (record: NamespaceRecord) => NamespaceRecord): Promise<NamespaceRecord> {
+    return this.#changes.run(id, async (write) => {
+      const { before, revision } = await this.stored(id)
+      const after = change(before)
+      await write([{ ...this.entryOf(after), expect: revision }])
+      this.written(after)
+      return after
     })
   }
 

@@ -5,7 +5,7 @@ import type { SharedStorage } from '../../storage/shared-storage.ts'
 import type { View, ViewRecord } from '../barrier/view.ts'
 import { FollowedRecords } from '../followed-records.ts'
 import { GuardedChanges } from '../guarded-changes.ts'
-import type { JoinedWrite } from '../joined-changes.ts'
+import type { Write } from '../records/change.ts'
 import type { QuotaPlace } from './quota.ts'
 import { QuotaIndex } from './quota-index.ts'
 
@@ -151,12 +151,12 @@ export class QuotaRules<Quota extends QuotaPlace, Rule extends { readonly quota:
   }
 
   /** Writes even if there is no rule: another server that is adding one must decide again. */
-  async #deleteAll(names: readonly string[], write: JoinedWrite): Promise<void> {
+  async #deleteAll(names: readonly string[], write: Write): Promise<void> {
     await write(names.map((name) => ({ key: this.#kind.prefix + name, value: undefined })))
     for (const name of names) this.#rules.delete(name)
   }
 
-  #change(change: (write: JoinedWrite) => Promise<void>): Promise<void> {
+  #change(change: (write: Write) => Promise<void>): Promise<void> {
     return this.#changes.run(async (write) => {
       await change(write)
       this.#rebuild()

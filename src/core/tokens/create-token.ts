@@ -9,7 +9,8 @@ import {
   type LoginIdentity,
 } from '../identity/identity-store.ts'
 import type { Mount } from '../mounts/mount.ts'
-import { checkRecordSize, writeAttempts } from '../stored-record.ts'
+import { writeAttempts } from '../records/change.ts'
+import { checkRecordSize } from '../stored-record.ts'
 import { authBlock, type Issued } from './auth-block.ts'
 import { createdTokenName } from './display-name.ts'
 import { entityAliasOf } from './entity-alias.ts'

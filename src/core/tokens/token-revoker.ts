@@ -6,7 +6,7 @@ import { LongWork } from '../../lib/long-work.ts'
 import type { WriteOptions } from '../../storage/storage.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { CoreEvents, TokenEnd } from '../core-events.ts'
-import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
+import { pauseAfterAttempt, writeAttempts } from '../records/change.ts'
 import type { Token } from './token.ts'
 import {
   childKey,

@@ -1,7 +1,7 @@
 import { fail } from '../../errors.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { IdentityStore, LoginAlias, LoginIdentity } from '../identity/identity-store.ts'
-import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
+import { pauseAfterAttempt, writeAttempts } from '../records/change.ts'
 import type { Minted } from './token-store.ts'
 import { writeMinted } from './write-minted.ts'
 

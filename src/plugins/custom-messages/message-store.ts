@@ -1,5 +1,5 @@
 import type { Range, View } from '../../core/barrier/view.ts'
-import { pauseAfterAttempt } from '../../core/stored-record.ts'
+import { pauseAfterAttempt } from '../../core/records/change.ts'
 import { fail } from '../../errors.ts'
 import type { Random } from '../../lib/random.ts'
 import { Rounds } from '../../lib/rounds.ts'

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import type { View } from '../../core/barrier/view.ts'
 import { RecordCache } from '../../core/record-cache.ts'
+import { pauseAfterAttempt, writeAttempts } from '../../core/records/change.ts'
 import { KeyLists } from '../../core/sealed-names/key-lists.ts'
 import { moveRecords } from '../../core/sealed-names/moved-records.ts'
 import type { NameCipher } from '../../core/sealed-names/name-cipher.ts'
 import { pageOf } from '../../core/sealed-names/sorted-names.ts'
-import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
 import { fail } from '../../errors.ts'
 import type { ListRange } from './pages.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ViewEntry } from '../../core/barrier/view.ts'
-import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
+import { pauseAfterAttempt, writeAttempts } from '../../core/records/change.ts'
 import { fail, refuse } from '../../errors.ts'
 import { type Exchange, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { intField, mapField, stringField } from '../../lib/fields.ts'

@@ -1,6 +1,6 @@
 import type { View, ViewEntry } from '../../../core/barrier/view.ts'
+import { pauseAfterAttempt, writeAttempts } from '../../../core/records/change.ts'
 import type { Servers } from '../../../core/servers.ts'
-import { pauseAfterAttempt, writeAttempts } from '../../../core/stored-record.ts'
 import { fail } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { hex, type Random } from '../../../lib/random.ts'
