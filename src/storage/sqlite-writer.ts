@@ -1,5 +1,6 @@
 import { statfsSync } from 'node:fs'
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import type { Channel } from '../lib/concurrency/channel.ts'
+import { answerFromThread } from '../lib/concurrency/thread-worker.ts'
 import { StorageFaults } from './faults.ts'
 import { type FileIdentity, identityOf, isSameFile } from './file-watch.ts'
 import { LogKeeper, type LogLimits, type LogState } from './log-keeper.ts'
@@ -16,10 +17,11 @@ export type WriterData = LogLimits & {
   recover: boolean
 }
 
-/**
- * A message with an `answer` follows the opening and each group; one without it only updates the log state.
- */
-export type WriterReply = { log: LogState; answer?: { failed?: string; message?: string } }
+/** The outcome of the opening, or of a group: with a code if it failed. */
+export type WriterReply = { log: LogState; failed?: string; message?: string }
+
+/** What the thread tells while nothing is written. */
+export type WriterNews = { log(state: LogState): void }
 
 const idleCheckpointMs = 200
 const idleGoalBytes = 256 * 1024
@@ -27,8 +29,11 @@ const retryMs = 1_000
 /** Failures that occur before anything is written. */
 const refusals: ReadonlySet<string> = new Set([ownCodes.logFull, ownCodes.damaged])
 
-/** Commits one group per message: answers first, then checkpoints if needed. */
-function serve(port: MessagePort, { path, identity, faults: shared, recover, ...limits }: WriterData): void {
+/** Commits one group per question: answers first, then checkpoints if needed. */
+function answersWith(
+  { path, identity, faults: shared, recover, ...limits }: WriterData,
+  tell: Channel<WriterNews>['tell'],
+) {
   const faults = shared === undefined ? undefined : new StorageFaults(shared)
   const open = () => {
     // never write to a file that replaced this one
@@ -39,20 +44,16 @@ function serve(port: MessagePort, { path, identity, faults: shared, recover, ...
   const connection = new RecoveringConnection(open, !recover)
   const keeper = new LogKeeper(limits, () => faults?.freeBytes() ?? freeBytes(path))
 
-  const reply = (answer?: WriterReply['answer']) => {
-    const log = keeper.state(connection.current)
-    port.postMessage((answer === undefined ? { log } : { log, answer }) satisfies WriterReply)
-  }
-
-  const attempt = (work: (writer: WritingConnection) => void) => {
+  const attempt = (work: (writer: WritingConnection) => void): WriterReply => {
     try {
       work(connection.ready())
-      reply({})
+      return { log: keeper.state(connection.current) }
     } catch (cause) {
       const failed = engineCode(cause)
       if (!refusals.has(failed)) connection.failed(failed)
       retry.refresh()
-      reply({ failed, message: cause instanceof Error ? cause.message : '' })
+      const message = cause instanceof Error ? cause.message : ''
+      return { log: keeper.state(connection.current), failed, message }
     }
   }
 
@@ -60,7 +61,7 @@ function serve(port: MessagePort, { path, identity, faults: shared, recover, ...
     if (connection.current === undefined) return
     keeper.checkpointAbove(connection.current, idleGoalBytes)
     if (keeper.doCheckpointsFail) retry.refresh()
-    reply()
+    tell('log', keeper.state(connection.current))
   }
   const idle = setTimeout(checkpointIdle, idleCheckpointMs)
   const retry = setTimeout(() => {
@@ -69,24 +70,32 @@ function serve(port: MessagePort, { path, identity, faults: shared, recover, ...
     if (keeper.doCheckpointsFail) checkpointIdle()
   }, retryMs)
 
-  port.on('message', (message: ArrayBuffer | 'close') => {
-    if (message === 'close') {
+  const checkpointSoon = () => {
+    if (connection.current !== undefined) keeper.checkpointAbove(connection.current)
+    idle.refresh()
+  }
+
+  return {
+    open: () => attempt(() => {}),
+    commit: (rows: ArrayBuffer) => {
+      const reply = attempt((writer) => {
+        keeper.makeRoom(writer, rows.byteLength)
+        connection.write(writer, rows)
+        writer.measure()
+      })
+      // after the answer
+      setImmediate(checkpointSoon)
+      return reply
+    },
+    stop: () => {
       clearTimeout(idle)
       clearTimeout(retry)
       connection.end()
-      port.close()
-      return
-    }
-    attempt((writer) => {
-      keeper.makeRoom(writer, message.byteLength)
-      connection.write(writer, message)
-      writer.measure()
-    })
-    if (connection.current !== undefined) keeper.checkpointAbove(connection.current)
-    idle.refresh()
-  })
-  attempt(() => {})
+    },
+  }
 }
+
+export type WriterAnswers = ReturnType<typeof answersWith>
 
 /** Free space for this user on the disk that holds `path`. */
 function freeBytes(path: string): number {
@@ -94,5 +103,4 @@ function freeBytes(path: string): number {
   return bavail * bsize
 }
 
-// writer-thread.ts, the only code that starts this file, passes WriterData
-if (parentPort !== null) serve(parentPort, workerData as WriterData)
+answerFromThread<WriterData, WriterNews>(answersWith)

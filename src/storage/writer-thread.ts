@@ -1,96 +1,60 @@
-import { Worker } from 'node:worker_threads'
-import { mayBlock } from '../lib/end-process.ts'
+import { Thread } from '../lib/concurrency/thread.ts'
 import { inTurns } from '../lib/in-turns.ts'
 import type { RowWrite } from './group.ts'
 import type { LogState } from './log-keeper.ts'
-import type { WriterData, WriterReply } from './sqlite-writer.ts'
+import type { WriterAnswers, WriterData, WriterNews, WriterReply } from './sqlite-writer.ts'
 import { storageError } from './storage-error.ts'
 import { packRows } from './write-pack.ts'
 
 /** `reason` of a rejected group whose thread ended before it answered. The group may have been written. */
 export const threadLost = 'THREAD_LOST'
 
-type PendingAnswer = { resolve(): void; reject(cause: unknown): void }
-
-/**
- * Starts the writing thread (sqlite-writer.ts) and sends it one group at a time. Replaces a thread that ended
- * when the next group needs one.
- */
+/** The writing thread (sqlite-writer.ts), which commits one group at a time. */
 export class WriterThread implements AsyncDisposable {
   /** The last reported state. */
   log: LogState = { logBytes: 0, checkpoints: 0, failedCheckpoints: 0, checkpointFailure: undefined }
-  readonly #data: Omit<WriterData, 'recover'>
   readonly #onLog: (log: LogState) => void
-  #worker: Worker | undefined
-  /** Pending answers in order: that of the thread's start, then that of its group. */
-  #pending: PendingAnswer[] = []
-  #started: Promise<void> | undefined
+  readonly #thread: Thread<WriterAnswers>
   #hasLostThread = false
 
   constructor(data: Omit<WriterData, 'recover'>, onLog: (log: LogState) => void) {
-    this.#data = data
     this.#onLog = onLog
+    const news: WriterNews = { log: (log) => this.#noteLog(log) }
+    this.#thread = new Thread({
+      program: new URL('./sqlite-writer.ts', import.meta.url),
+      name: 'storage',
+      mayBlock: true,
+      data: (): WriterData => ({ ...data, recover: this.#hasLostThread }),
+      answers: news,
+    })
   }
 
   /** Resolves when the thread has opened the database. */
   ready(): Promise<void> {
-    this.#started ??= this.#start()
-    return this.#started
+    return this.#outcome(this.#thread.ask('open'))
   }
 
   /** All or nothing; rejects with a ServiceError `unavailable`. */
   async commit(rows: readonly RowWrite[]): Promise<void> {
     const packed = await inTurns(packRows(rows))
-    if (this.#worker === undefined) await this.ready()
-    return this.#request((worker) => worker.postMessage(packed, [packed]))
+    await this.#outcome(this.#thread.ask('commit', packed))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const worker = this.#worker
-    if (worker === undefined) return
-    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
-    worker.postMessage('close')
-    await ended
+    await this.#thread.stop()
   }
 
-  #start(): Promise<void> {
-    const worker = new Worker(new URL('./sqlite-writer.ts', import.meta.url), {
-      workerData: { ...this.#data, recover: this.#hasLostThread } satisfies WriterData,
-      name: 'storage',
+  async #outcome(answer: Promise<WriterReply>): Promise<void> {
+    const { log, failed, message } = await answer.catch((cause: unknown) => {
+      this.#hasLostThread = true
+      throw storageError(threadLost, cause)
     })
-    this.#worker = worker
-    mayBlock(worker)
-    worker.on('message', (reply: WriterReply) => this.#receive(reply))
-    worker.on('error', (cause) => this.#threadEnded(worker, cause))
-    worker.on('exit', () => this.#threadEnded(worker, undefined))
-    return this.#request(() => {})
+    this.#noteLog(log)
+    if (failed !== undefined) throw storageError(failed, new Error(message))
   }
 
-  #request(send: (worker: Worker) => void): Promise<void> {
-    return new Promise<void>((resolve, reject) => {
-      if (this.#worker === undefined) {
-        reject(storageError(threadLost))
-        return
-      }
-      this.#pending.push({ resolve, reject })
-      send(this.#worker)
-    })
-  }
-
-  #receive({ log, answer }: WriterReply): void {
+  #noteLog(log: LogState): void {
     this.log = log
     this.#onLog(log)
-    if (answer === undefined) return
-    const pending = this.#pending.shift()
-    if (answer.failed === undefined) pending?.resolve()
-    else pending?.reject(storageError(answer.failed, new Error(answer.message)))
-  }
-
-  #threadEnded(worker: Worker, cause: unknown): void {
-    if (this.#worker !== worker) return
-    this.#worker = undefined
-    this.#started = undefined
-    this.#hasLostThread = true
-    for (const answer of this.#pending.splice(0)) answer.reject(storageError(threadLost, cause))
   }
 }

@@ -1,4 +1,5 @@
 import { StartError } from '../errors.ts'
+import { Channel } from '../lib/concurrency/channel.ts'
 import { systemRandom } from '../lib/random.ts'
 import { changeLogLevel, type Log, openLog } from '../log.ts'
 import { ofProcess } from '../metrics/metric-families.ts'
@@ -7,7 +8,6 @@ import { shownFamilies } from '../metrics/shown-metrics.ts'
 import { aborted, exitCodes, exitNow, limitStop, logProcessWarnings } from '../process-exit.ts'
 import { rootTokenTeller } from '../root-token-teller.ts'
 import type { Server } from '../server.ts'
-import { Channel } from './channel.ts'
 import type { Orders, StartFailure, SupervisorAnswers, WorkerAnswers } from './questions.ts'
 
 /** Longer than the supervisor may take to ask the other workers. */

@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { Channel } from '../lib/concurrency/channel.ts'
 import { LineSplitter } from '../lib/line-splitter.ts'
 import { type Log, relayLine } from '../log.ts'
-import { Channel } from './channel.ts'
 import type { Orders, StartFailure, SupervisorAnswers, WorkerAnswers } from './questions.ts'
 
 export type WorkerParts = {

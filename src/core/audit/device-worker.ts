@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { answerFromThread } from '../../lib/concurrency/thread-worker.ts'
 import { systemCode } from '../../lib/private-file.ts'
 import { AuditFaults } from './audit-faults.ts'
 import { type ChainHead, chained, emptyChain } from './chain.ts'
@@ -215,13 +215,11 @@ function reasonOf({ isNew }: SinkEnd, isFirst: boolean): ResumeReason {
   return isFirst ? 'restart' : 'reopened'
 }
 
-function serve(port: MessagePort, data: WorkerData): void {
+const answersWith = (data: WorkerData) => {
   const writer = new ChainWriter(data)
-  port.on('message', async (request: WorkerRequest) => {
-    port.postMessage(await writer.run(request))
-    if (request.end === 'close') port.close()
-  })
+  return { run: (request: WorkerRequest) => writer.run(request) }
 }
 
-// device.ts, the only code that starts this file, passes WorkerData
-if (parentPort !== null) serve(parentPort, workerData as WorkerData)
+export type DeviceAnswers = ReturnType<typeof answersWith>
+
+answerFromThread(answersWith)

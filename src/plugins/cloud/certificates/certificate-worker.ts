@@ -1,12 +1,10 @@
-import { parentPort } from 'node:worker_threads'
-import { yieldToOthers } from '../../../lib/thread-priority.ts'
-import { type CertificateContent, makeSelfSigned } from './self-signed.ts'
+import { answerFromThread } from '../../../lib/concurrency/thread-worker.ts'
+import { makeSelfSigned } from './self-signed.ts'
 
-/* A thread that makes RSA keys and their certificates, one at a time. certificate-thread.ts starts it. */
+/* A thread that makes RSA keys and their certificates, one at a time. make-certificate.ts starts it. */
 
-const niceness = 15
+const answers = { make: makeSelfSigned }
 
-yieldToOthers(niceness)
-parentPort?.on('message', (content: CertificateContent) => {
-  parentPort?.postMessage(makeSelfSigned(content))
-})
+export type CertificateAnswers = typeof answers
+
+answerFromThread(() => answers)

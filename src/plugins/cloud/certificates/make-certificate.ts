@@ -1,5 +1,7 @@
+import { refuse } from '../../../errors.ts'
+import { Thread } from '../../../lib/concurrency/thread.ts'
 import type { Random } from '../../../lib/random.ts'
-import { makeOnThread } from './certificate-thread.ts'
+import type { CertificateAnswers } from './certificate-worker.ts'
 import type { ClientCertificate } from './client-certificate.ts'
 
 type Wanted = {
@@ -16,12 +18,20 @@ const mostSeconds = 100 * 365 * 86_400
 /** The clocks of the cloud may be behind ours. */
 const backdatedMs = 300_000
 
+/** It takes only the time that nobody else needs. The servers of a process share it. */
+const thread = new Thread<CertificateAnswers>({
+  program: new URL('./certificate-worker.ts', import.meta.url),
+  name: 'certificates',
+  niceness: 15,
+  limits: { most: 200, ms: 60_000, refusal: () => refuse('overloaded', 'certificates take too long') },
+})
+
 /**
  * Makes an RSA key of 2048 bits and a certificate for it that it signs itself. All of this is the work of another
  * thread.
  */
 export const makeCertificate = ({ commonName, now, seconds, random }: Wanted): Promise<ClientCertificate> =>
-  makeOnThread({
+  thread.ask('make', {
     commonName,
     notBefore: now - backdatedMs,
     notAfter: now + Math.min(seconds, mostSeconds) * 1000,

@@ -4,7 +4,7 @@ import type { Random } from '../../../lib/random.ts'
 import { type Argon2Cost, argon2Dummy, hasCost, newSalt } from './argon2.ts'
 import { bcryptCost, checkBcrypt, isBcrypt } from './bcrypt.ts'
 import type { Client, HashingQueue } from './hashing-queue.ts'
-import { hashOf, matchesOf } from './hashing-threads.ts'
+import { hashingThreads } from './hashing-threads.ts'
 
 export type PasswordParts = {
   readonly queue: HashingQueue
@@ -52,7 +52,10 @@ export class Passwords {
   /** The hash to store of what `isGiven`. */
   async hash({ password, password_hash }: NewPassword): Promise<string> {
     const { queue, cost, random } = this.#parts
-    return password_hash || queue.write(() => hashOf(Buffer.from(password), newSalt(random), cost))
+    return (
+      password_hash ||
+      queue.write(() => hashingThreads.ask('hash', Buffer.from(password), newSalt(random), cost))
+    )
   }
 
   /** Whether a hash was made by another function, or with less or more work. */
@@ -79,7 +82,7 @@ export class Passwords {
     const hashes = { own: own ?? this.#dummy, imported, bcryptCost: cost }
     const matches = await this.#parts.queue.login(client, async () => {
       checkAgain()
-      return await matchesOf(bytes, hashes)
+      return await hashingThreads.ask('matches', bytes, hashes)
     })
     return (own !== undefined && matches.own) || matches.imported
   }
