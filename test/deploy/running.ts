@@ -1,13 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
+/** What a failed test leaves is killed, but nothing that a test on a busy machine still uses. */
+const longestRunMs = 180_000
+
 /** A program, and what it prints. It ends with the test. */
 export function running(
   command: string,
   args: readonly string[],
   options: { cwd: string; env: NodeJS.ProcessEnv },
 ) {
-  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000 })
+  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'], timeout: longestRunMs })
   const ended = once(child, 'close')
   let output = ''
   const gather = (text: string) => {
