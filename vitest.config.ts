@@ -1,10 +1,19 @@
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { CountReporter } from './test/support/count-reporter.ts'
 
 const every = ['test/**/*.test.ts']
 /** They look at the process they run in: nothing of other files may be in it. */
 const alone = ['test/http/limits.test.ts']
+
+/** They repeat features that other files test, on another carrier: only `npm run test:all` runs them. */
+const carriers = [
+  'test/clients/{generated,go-ceremonies}.test.ts',
+  'test/release/*.test.ts',
+  'test/start/{demo,replicas-demo}.test.ts',
+  'test/storage/mutants.test.ts',
+  'test/upgrade/rolling-upgrade.test.ts',
+]
 
 /**
  * They run once more with two servers over one database, whose requests alternate between them.
@@ -12,27 +21,27 @@ const alone = ['test/http/limits.test.ts']
  */
 const replicated = [
   'test/plugins/token/{accessors,concurrency,roles}.test.ts',
-  'test/plugins/sys/{capabilities,cors,lease-races,mounts,namespaces,wrapping}.test.ts',
-  'test/plugins/identity/{entities,entity-aliases,group-aliases,identity-races,merge}.test.ts',
-  'test/plugins/identity/{oidc,oidc-clients,oidc-races}.test.ts',
+  'test/plugins/sys/{mounts,wrapping}.test.ts',
+  'test/plugins/identity/{identity-races,oidc-races}.test.ts',
   'test/plugins/custom-messages/messages-{added,items,list}.test.ts',
-  'test/plugins/cubbyhole/cubbyhole.test.ts',
-  'test/history/{ids-elsewhere,namespaces}.test.ts',
 ]
-const replicas = { TEST_REPLICAS: '2' }
 
-/** Likewise, with `npm run test:replicas` only: they take too long for each run. */
+/** Likewise, but only with `npm run test:all`. */
 const moreReplicated = [
   'test/browser/messages.test.ts',
   'test/canaries/canaries.test.ts',
   'test/clients/{command-line,conformance,hashi-vault-js,hvac,node-vault,terraform}.test.ts',
   'test/guides/workloads.test.ts',
+  'test/history/{ids-elsewhere,namespaces}.test.ts',
   'test/http/{audit,audit-failures,audit-sealing,audit-walk,client-address,conformance,cors}.test.ts',
   'test/http/{closed-server,custom-headers,empty-numbers,explorer,fuzz,help,openapi-fuzz}.test.ts',
-  'test/http/{prepared-answers,refusal-order,requests,rights,spellings,wrapping-wish}.test.ts',
+  'test/http/{refusal-order,requests,rights,spellings,wrapping-wish}.test.ts',
   'test/plugins/mount-type.test.ts',
   'test/plugins/token/{chosen-ids,token}.test.ts',
-  'test/plugins/sys/{api-document,counters,leases,policies,rotation,snapshot,tools,unseal}.test.ts',
+  'test/plugins/cubbyhole/cubbyhole.test.ts',
+  'test/plugins/sys/{api-document,capabilities,cors,counters,lease-races,leases,namespaces}.test.ts',
+  'test/plugins/sys/{policies,rotation,snapshot,tools,unseal}.test.ts',
+  'test/plugins/identity/{entities,entity-aliases,group-aliases,merge,oidc,oidc-clients}.test.ts',
   'test/plugins/identity/{group-namespaces,group-refresh,groups,identity-namespaces}.test.ts',
   'test/plugins/identity/{moved-mount,names-in-paths,oidc-namespaces,revoke-tokens,tidy}.test.ts',
   'test/plugins/custom-messages/{messages-create,messages-life,ui-messages}.test.ts',
@@ -55,18 +64,18 @@ const moreReplicated = [
   'test/plugins/cloud/upstream/tenant.test.ts',
   'test/properties/{explain-agrees,namespace-isolation,ready-read,spellings}.test.ts',
 ]
-const replicatedNow =
-  process.env['TEST_REPLICAS'] === undefined ? replicated : [...replicated, ...moreReplicated]
+const replicas = { TEST_REPLICAS: '2' }
 
-/**
- * With `npm run test:builds` only: they compile generated API clients, and build executables and packages. Most
- * of their time is that of other programs.
- */
-const builds = ['test/clients/generated.test.ts', 'test/release/*.test.ts']
-const notNow = process.env['TEST_BUILDS'] === undefined ? builds : []
+const isAll = process.env['TEST_ALL'] !== undefined
 
 // the workers, and what tests start (processes and threads), find their sources stripped and compiled
 process.env['NODE_COMPILE_CACHE'] = fileURLToPath(new URL('node_modules/.cache/gatehouse', import.meta.url))
+
+/** What only `npm run test:all` runs. */
+const beyond: TestProjectInlineConfiguration[] = [
+  { extends: true, test: { name: 'carriers', include: carriers, isolate: false } },
+  { extends: true, test: { name: 'more replicas', include: moreReplicated, isolate: false, env: replicas } },
+]
 
 export default defineConfig({
   test: {
@@ -91,10 +100,10 @@ export default defineConfig({
       // no file leaves anything behind in its process: the next one finds the server loaded and its code warm
       {
         extends: true,
-        test: { name: 'in turn', include: every, exclude: [...alone, ...notNow], isolate: false },
+        test: { name: 'in turn', include: every, exclude: [...alone, ...carriers], isolate: false },
       },
-      // `npm test -- --project replicas`
-      { extends: true, test: { name: 'replicas', include: replicatedNow, isolate: false, env: replicas } },
+      { extends: true, test: { name: 'replicas', include: replicated, isolate: false, env: replicas } },
+      ...(isAll ? beyond : []),
     ],
   },
 })
