@@ -195,7 +195,7 @@ test('a server waits for the right password, follows a change of it, and shows n
       })
     shown.push(JSON.stringify((await server.anonymous.read('/health/ready')).body))
     const isRefusedAgain = () => log.split('"storage_back"')[1]?.includes('password authentication failed')
-    await expect.poll(isRefusedAgain).toBe(true)
+    await expect.poll(isRefusedAgain, { timeout: 10_000 }).toBe(true)
     await writeFile(passwordFile, laterPassword)
     await expect.poll(write, { timeout: 10_000 }).toMatchObject({ status: 204 })
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/log.ts'
@@ -9,7 +9,7 @@ import { type FailPoint, StorageFaults } from '../../src/storage/faults.ts'
 /**
  * The server as `src/main.ts` runs it, which sooner believes that something is gone upstream: a test does not
  * wait ten minutes. At a signal SIGUSR2 it ends itself in the midst of a write that is to come: `KILL_FILE`
- * holds the fail point, and how many groups of writes pass it before. `PATIENCE_MS`: for how long it looks
+ * holds the fail point, and how many groups of writes pass it before; it is gone once that is armed. `PATIENCE_MS`: for how long it looks
  * for what it does not find by its id. With `HASTY_ROTATION` a root credential is replaced within seconds.
  */
 const config = readConfig(process.env, { dev: false, warn: () => {} })
@@ -23,6 +23,7 @@ process.on('SIGUSR2', () => {
   const [point, skip] = readFileSync(killFile, 'utf8').split(' ')
   // the one who writes it knows the names
   faults.arm(point as FailPoint, 'kill', Number(skip))
+  rmSync(killFile)
 })
 /** Time passes twenty times as fast for whoever waits for the cloud. */
 const haste = 20

@@ -1,6 +1,7 @@
+import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { Agent } from 'node:http'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Directory } from '../../../simulators/directory/directory.ts'
 import type { Operation } from '../../../simulators/directory/operations.ts'
 import { startDirectory } from '../../../simulators/directory/start-directory.ts'
@@ -43,6 +44,7 @@ async function aWorld() {
     arm: async (point: FailPoint, skip: number) => {
       await writeFile(killFile, `${point} ${skip}`)
       process.kill(current.server.pid, 'SIGUSR2')
+      await until(() => !existsSync(killFile))
     },
     /**
      * Kills the server and starts the next one. Requests that are held upstream are released in between,
@@ -158,6 +160,7 @@ describe('kill -9 while a credential is issued', () => {
     'at $point of write $skip: the credential has its lease or does not exist',
     async ({ point, skip, isThere }) => {
       const { directory } = world
+      onTestFinished(async () => void (await world.root.write('sys/leases/revoke-prefix/cloud/creds/ci')))
       await world.arm(point, skip)
       await asking(world.root.read('cloud/creds/ci'))
 
@@ -168,7 +171,6 @@ describe('kill -9 while a credential is issued', () => {
         isThere ? ['application', 'service-principal', 'password', 'role-assignment', 'group-member'] : [],
       )
       expect(await leases(world.root)).toBe(isThere ? 200 : 404)
-      await world.root.write('sys/leases/revoke-prefix/cloud/creds/ci')
     },
   )
 })
