@@ -136,7 +136,9 @@ const minus = 0x2d
 const colon = 0x3a
 const openBracket = 0x5b
 const backslash = 0x5c
-const shortEscapes: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'))
+/** By the letter after the backslash. */
+const isShortEscape = new Uint8Array(256)
+for (const letter of Buffer.from('"\\/bfnrt')) isShortEscape[letter] = 1
 const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
@@ -334,7 +336,8 @@ class JsonReader {
       if (byte === quote) break
       if (byte === backslash) {
         isEscaped = true
-        at = this.#escape(at + 1)
+        at++
+        if (isShortEscape[bytes[at] ?? 0] !== 1) at = this.#longEscape(at)
       } else if (byte === undefined || byte < 0x20) {
         this.#at = at
         throw this.unexpected('in string literal')
@@ -349,20 +352,18 @@ class JsonReader {
     return String(JSON.parse(bytes.toString('utf8', start, at + 1))).toWellFormed()
   }
 
-  /** Checks the escape whose letter is at `at`, and returns the position of its last byte. */
-  #escape(at: number): number {
-    const letter = this.#bytes[at]
-    if (letter === 0x75) {
-      for (let digit = at + 1; digit <= at + 4; digit++) {
-        if (isHexDigit(this.#bytes[digit])) continue
-        this.#at = digit
-        throw this.unexpected('in \\u hexadecimal character escape')
-      }
-      return at + 4
+  /** Checks `\u` and four digits; the letter is at `at`. Returns the position of the last digit. */
+  #longEscape(at: number): number {
+    if (this.#bytes[at] !== 0x75) {
+      this.#at = at
+      throw this.unexpected('in string escape code')
     }
-    if (letter !== undefined && shortEscapes.has(letter)) return at
-    this.#at = at
-    throw this.unexpected('in string escape code')
+    for (let digit = at + 1; digit <= at + 4; digit++) {
+      if (isHexDigit(this.#bytes[digit])) continue
+      this.#at = digit
+      throw this.unexpected('in \\u hexadecimal character escape')
+    }
+    return at + 4
   }
 }
 
