@@ -49,7 +49,7 @@ const { values, positionals } = parseArgs({
 const isShort = values.short
 const repeats = Number(positionals[0] ?? (isShort ? 10 : 1000))
 /** Requests that are measured together, and that are held open in a flood. */
-const measured = isShort ? 40 : 200
+const measured = isShort ? 20 : 100
 const heldAtOnce = isShort ? 300 : 2400
 const atOnce = 2
 const turns = 10
