@@ -37,11 +37,14 @@ export type GivenConfig = {
 
 /**
  * Decodes `config` of an enable call. A text must be a string or number, a flag a boolean, a list an array or
- * a comma-separated string; `null` means the zero value. Ignores unknown keys.
+ * a comma-separated string; `null` means the zero value. Keys count in any letter case, as in Go; ignores unknown
+ * ones.
  * docs/contract/mounts.md#enabling
  */
 export function decodeConfig(table: MountTable, given: JsonObject | null | undefined): GivenConfig {
-  const config: JsonObject = given ?? {}
+  const config: JsonObject = Object.fromEntries(
+    Object.entries(given ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+  )
   const badConfig = () => unconvertible(table)
   const text = (value: JsonValue | undefined): string => {
     if (value === undefined || value === null) return ''

@@ -99,8 +99,8 @@ const stanzaKeys: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Keys that limit what a stanza grants in Vault (`mfa_methods`: its Enterprise edition) or OpenBao (the others:
- * its ACL policies since 2.2), and that a new policy cannot have.
+ * Keys that limit what a stanza grants in Vault (`mfa_methods`) or OpenBao (all three), by their `vault/policy.go`, and
+ * that a new policy cannot have. `control_group`, which both have too, is no key here at all.
  */
 const unbuiltLimits: ReadonlySet<string> = new Set([
   'mfa_methods',

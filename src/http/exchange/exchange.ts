@@ -79,6 +79,8 @@ export type RouteRules = {
   readonly schema: z.ZodObject
   /** The fields as sent, without those that the path names. */
   fieldsOf(call: Call): Readonly<Record<string, JsonValue>>
+  /** Refuses a field that would limit something, and that the path does not have. Throws `invalid`. */
+  checkUndeclared(call: Call): void
   /** About fields that were sent, but do not count. docs/contract/http.md#answers */
   warnings(call: Call): string[]
   exchange(request: RoutedRequest): Exchange<unknown, unknown>

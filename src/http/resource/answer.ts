@@ -37,6 +37,7 @@ export const handlerOf =
   async (request: FastifyRequest, reply: FastifyReply): Promise<Reply | Payload> => {
     const call = callOf(request.raw)
     call.converted = convertedOf(request)
+    rules.checkUndeclared(call)
     const result = await insideMount(host, call, () => handle(rules.exchange(request)))
     if (result?.raw !== undefined) return rawAnswer(reply, call, result.raw)
     reply.header('content-type', 'application/json')

@@ -120,6 +120,7 @@ const rulesOfNowhere: RouteRules = {
   secrets: () => noSecrets,
   readings: () => undefined,
   fieldsOf: ({ sent }) => sent,
+  checkUndeclared: () => {},
   warnings: () => [],
   exchange: () => {
     throw new Error('nothing is mounted here')

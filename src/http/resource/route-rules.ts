@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { Secrets } from '../../core/audit/hashing.ts'
-import { refuse } from '../../errors.ts'
 import { readingOf } from '../../lib/fields.ts'
 import { callOf } from '../exchange/call.ts'
 import type { RouteRules, Sent, VerbName } from '../exchange/exchange.ts'
 import { tokenOf } from '../exchange/request-headers.ts'
 import { onHangUp, onLastByte } from '../wire/hang-up.ts'
 import { type AnySpec, type AnyVerb, none } from './resource-spec.ts'
+import { refuseUnbuiltLimits } from './unbuilt-limits.ts'
 
 /** What admission and the pipeline need to know about one verb of a resource. */
 export function rulesOf(
@@ -38,9 +38,9 @@ export function rulesOf(
     schema,
     readings: (name) =>
       verb?.input === undefined || verb.anyFields === true ? 'plain' : readingOf(schema, name),
-    fieldsOf: ({ sent }) => {
-      if (verb?.input !== undefined && verb.anyFields !== true) refuseUnbuiltLimits(sent, schema)
-      return withoutCaptures(sent, captures)
+    fieldsOf: ({ sent }) => withoutCaptures(sent, captures),
+    checkUndeclared: ({ sent, converted }) => {
+      if (verb?.anyFields !== true) refuseUnbuiltLimits(converted?.unknown ?? [], sent)
     },
     warnings: ({ sent, converted }) => {
       const isElsewhere = (name: string) => verb?.anyFields === true || isDeclared(spec, name)
@@ -70,25 +70,6 @@ export function rulesOf(
       }
     },
   }
-}
-
-/**
- * Fields that limit something in another server. A path without one refuses it: it must not be dropped in
- * silence. `token_strictly_bind_ip`: OpenBao's roles of login methods. `bound_service_account_names`,
- * `bound_service_account_namespaces`: Vault's and OpenBao's roles of `kubernetes`. `bound_iam_principal_arn`:
- * Vault's roles of `aws`.
- */
-const unbuiltLimits = [
-  'token_strictly_bind_ip',
-  'bound_service_account_names',
-  'bound_service_account_namespaces',
-  'bound_iam_principal_arn',
-]
-
-function refuseUnbuiltLimits(sent: Sent, { shape }: z.ZodObject): void {
-  const limit = unbuiltLimits.find((name) => Object.hasOwn(sent, name) && !Object.hasOwn(shape, name))
-  if (limit !== undefined)
-    throw refuse('invalid', `field "${limit}" would limit what is granted, and this path does not have it`)
 }
 
 function capturesOf(
