@@ -1,6 +1,6 @@
 import { fail } from '../../errors.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
-import { pauseAfterAttempt, writeAttempts } from '../records/change.ts'
+import { Changes } from '../records/change.ts'
 import { isUnreadable } from '../stored-record.ts'
 import { isIrrevocable, type Lease, type LeaseRef, readLease } from './lease.ts'
 import { leaseKey, leasePrefix, ownerKeys, scheduledAt, scheduleKey } from './lease-keys.ts'
@@ -25,10 +25,13 @@ export type LeaseWatch = {
 export class LeaseRecords {
   readonly #view: View
   readonly #watch: LeaseWatch
+  /** By storage key. */
+  readonly #changes: Changes
 
   constructor(view: View, watch: LeaseWatch) {
     this.#view = view
     this.#watch = watch
+    this.#changes = new Changes({ view, tooMany: 'too many changes to one lease at a time' })
   }
 
   async find(ref: LeaseRef): Promise<Lease | undefined> {
@@ -82,9 +85,9 @@ export class LeaseRecords {
    * Changes a lease and returns the stored one; undefined if there is no such lease. `change` may be called
    * again; it returns undefined to leave the lease unchanged. Throws `unavailable` after too many conflicts.
    */
-  async change(ref: LeaseRef, change: (lease: Lease) => Lease | undefined): Promise<Lease | undefined> {
+  change(ref: LeaseRef, change: (lease: Lease) => Lease | undefined): Promise<Lease | undefined> {
     const key = leaseKey(ref)
-    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+    return this.#changes.run(key, async (write) => {
       const stored = await this.read(ref)
       if (stored === undefined) return undefined
       const before = stored.lease
@@ -93,22 +96,21 @@ export class LeaseRecords {
       const entries: ViewEntry[] = [{ key, value: after, expect: stored.revision }, scheduleRow(after)]
       if (scheduleKey(before) !== scheduleKey(after))
         entries.push({ key: scheduleKey(before), value: undefined })
-      if (await this.#view.write(entries)) {
-        this.#noteSchedule(after)
-        return after
-      }
-      await pauseAfterAttempt(attempt)
-    }
-    throw tooManyChanges()
+      await write(entries)
+      this.#noteSchedule(after)
+      return after
+    })
   }
 
   /**
    * Deletes the lease, even if it has changed since `seen` was read. Writes `alongside` in the same write.
    */
-  async remove(ref: LeaseRef, seen?: StoredLease, alongside: readonly ViewEntry[] = []): Promise<void> {
+  remove(ref: LeaseRef, seen?: StoredLease, alongside: readonly ViewEntry[] = []): Promise<void> {
     const key = leaseKey(ref)
-    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-      const stored = attempt === 0 && seen !== undefined ? seen : await this.read(ref)
+    let known = seen
+    return this.#changes.run(key, async (write) => {
+      const stored = known ?? (await this.read(ref))
+      known = undefined
       if (stored === undefined) return
       const { lease, revision } = stored
       const entries: ViewEntry[] = [
@@ -116,10 +118,9 @@ export class LeaseRecords {
         { key: scheduleKey(lease), value: undefined },
       ]
       for (const row of ownerKeys(lease)) entries.push({ key: row, value: undefined })
-      if (await this.#view.write([...entries, ...alongside])) return this.#watch.removed(key)
-      await pauseAfterAttempt(attempt)
-    }
-    throw tooManyChanges()
+      await write([...entries, ...alongside])
+      this.#watch.removed(key)
+    })
   }
 
   #noteSchedule(lease: Lease): void {
@@ -132,8 +133,6 @@ export function entriesOf(lease: Lease): ViewEntry[] {
   const owners = ownerKeys(lease).map((key) => ({ key, value: true }))
   return [{ key: leaseKey(lease), value: lease, expect: 'absent' }, scheduleRow(lease), ...owners]
 }
-
-const tooManyChanges = () => fail('unavailable', 'too many changes to one lease at a time')
 
 /** The row of an irrevocable lease contains the fields that lists show. */
 const scheduleRow = (lease: Lease): ViewEntry => ({

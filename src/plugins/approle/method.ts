@@ -3,7 +3,7 @@ import { type KeyedHash, openKeyedHashes } from '../../core/keyed-hash.ts'
 import type { Lockouts, LoginName } from '../../core/lockout/lockouts.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
-import { pauseAfterAttempt, writeAttempts } from '../../core/records/change.ts'
+import { Changes } from '../../core/records/change.ts'
 import type { Issued } from '../../core/tokens/auth-block.ts'
 import type { LoginParts } from '../../core/tokens/issue-login.ts'
 import { issueLogin } from '../../core/tokens/issue-login.ts'
@@ -12,11 +12,10 @@ import type { RenewalTerms } from '../../core/tokens/renewal-terms.ts'
 import type { Token } from '../../core/tokens/token.ts'
 import { renewalTermsOf } from '../../core/tokens/token-fields.ts'
 import { useLimitWarnings } from '../../core/tokens/token-type.ts'
-import { fail, refuse, type ServiceError } from '../../errors.ts'
+import { refuse, type ServiceError } from '../../errors.ts'
 import { toText } from '../../lib/coercion.ts'
 import { quoted } from '../../lib/go/text.ts'
 import type { JsonValue } from '../../lib/json.ts'
-import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import type { Random } from '../../lib/random.ts'
 import { checkAddress, grantOf, wrongPair } from './login.ts'
 import { changedRole, newRole, type Role, type RoleInput, type RoleRecord, roleWarnings } from './role.ts'
@@ -59,15 +58,15 @@ export type LoginPlace = {
 
 type GivenSecret = { readonly secret: string; readonly named: LoginName }
 
-type Place = { readonly roles: RoleStore; readonly secretIds: SecretIdStore }
+type Place = {
+  readonly roles: RoleStore
+  readonly secretIds: SecretIdStore
+  /** Logins with one secret id whose number of logins is limited. */
+  readonly limitedLogins: Changes
+}
 
 /** A new secret id, as its response shows it. */
 export type NewSecretId = { readonly secret: string; readonly secretId: SecretId }
-
-/** Another login, or a deletion, has changed the secret id since it was read. */
-class ChangedMeanwhile extends Error {
-  override readonly name = 'ChangedMeanwhile'
-}
 
 /**
  * The AppRole method for all of its mounts. The state of a mount is found by the mount's UUID, so it survives
@@ -76,8 +75,6 @@ class ChangedMeanwhile extends Error {
 export class ApproleMethod {
   readonly #parts: ApproleParts
   readonly #placeByUuid = new Map<string, Place>()
-  /** Logins with one secret id whose number of logins is limited. */
-  readonly #mutex = new KeyedMutex()
 
   constructor(parts: ApproleParts) {
     this.#parts = parts
@@ -110,6 +107,7 @@ export class ApproleMethod {
     const place: Place = {
       roles: new RoleStore({ view, hashOfRoleId: () => hash('role-id'), ...(caches && { caches }) }),
       secretIds: new SecretIdStore({ view, clock, hashOfAccessor: () => hash('accessor') }),
+      limitedLogins: new Changes({ view, tooMany: 'too many logins with one secret id at a time' }),
     }
     this.#placeByUuid.set(mount.uuid, place)
     return place
@@ -217,40 +215,21 @@ export class ApproleMethod {
     this.#parts.lockouts.check(named)
     checkAddress(role, first.secretId, place.remoteAddress)
     if (first.secretId.num_uses === 0) return this.#issue(place, role, first)
-    const key = `${first.role}/${first.hash}`
-    // what was read before an earlier login has ended is outdated
-    const isAlone = this.#mutex.pending(key) === undefined
-    return this.#mutex.runExclusive(key, () =>
-      this.#useOne(place, role, { first: isAlone ? first : undefined, find }),
-    )
-  }
-
-  /** Tries again if a login on another server was quicker. */
-  async #useOne(
-    place: LoginPlace,
-    role: Role,
-    { first, find }: { first: FoundSecretId | undefined; find(): Promise<FoundSecretId | undefined> },
-  ): Promise<Issued> {
-    for (let attempt = 1, one = first; attempt <= writeAttempts; attempt += 1, one = undefined) {
-      const found = one ?? (await find())
+    const { limitedLogins } = this.#placeOf(place.mount)
+    return limitedLogins.run(`${first.role}/${first.hash}`, async (_, overtaken) => {
+      const found = await find()
       // it was valid when this login began, which so is no guess
       if (found === undefined) throw wrongPair('secret_id_unknown')
-      try {
-        return await this.#issue(place, role, found)
-      } catch (error) {
-        if (!(error instanceof ChangedMeanwhile)) throw error
-        await pauseAfterAttempt(attempt)
-      }
-    }
-    throw fail('unavailable', 'too many logins with one secret id at a time')
+      return await this.#issue(place, role, found, overtaken)
+    })
   }
 
-  async #issue(place: LoginPlace, role: Role, found: FoundSecretId | undefined): Promise<Issued> {
+  /** Throws `overtaken` if another login, or a deletion, has changed the secret id since it was read. */
+  async #issue(place: LoginPlace, role: Role, found?: FoundSecretId, overtaken?: Error): Promise<Issued> {
     const secretIds = this.secretIdsOf(place.mount)
     const entries = found === undefined ? [] : await secretIds.useOf(found)
     const checkRefused = async () => {
-      if (found !== undefined && entries.length > 0 && (await secretIds.hasChanged(found)))
-        throw new ChangedMeanwhile()
+      if (found !== undefined && entries.length > 0 && (await secretIds.hasChanged(found))) throw overtaken
     }
     const auth = { ...grantOf(role, found?.secretId), use: { entries, checkRefused } }
     return issueLogin(this.#parts, { ...place, auth })

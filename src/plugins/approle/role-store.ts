@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { keep, type View, type ViewEntry } from '../../core/barrier/view.ts'
+import type { View, ViewEntry } from '../../core/barrier/view.ts'
 import type { CacheUses } from '../../core/cache-use.ts'
 import { foldedName } from '../../core/identity/same-name.ts'
 import type { KeyedHash } from '../../core/keyed-hash.ts'
 import { RecordCache } from '../../core/record-cache.ts'
-import { pauseAfterAttempt, writeAttempts } from '../../core/records/change.ts'
-import { fail, refuse } from '../../errors.ts'
+import { Changes, type Decide } from '../../core/records/change.ts'
+import { refuse } from '../../errors.ts'
 import { type Role, type RoleRecord, readRole } from './role.ts'
 import { voidKey } from './secret-id-keys.ts'
 
@@ -46,11 +46,14 @@ const roleIdRow = z.object({ name: z.string(), uuid: z.string(), role_id: z.stri
  */
 export class RoleStore implements Disposable {
   readonly #parts: RoleStoreParts
+  /** By name. */
+  readonly #changes: Changes
   readonly #unwatch: () => void
   readonly #roles = new RecordCache<Role>(maxCachedRoles, maxCachedText, ({ record }) => record)
 
   constructor(parts: RoleStoreParts) {
     this.#parts = parts
+    this.#changes = new Changes({ view: parts.view, tooMany: 'too many changes to one role at a time' })
     if (parts.caches !== undefined) this.#roles.countIn(parts.caches.of('login_roles'))
     this.#unwatch = parts.view.watch(rolePrefix, (keys) =>
       this.#roles.follow(keys, (key) => key.slice(rolePrefix.length)),
@@ -99,10 +102,8 @@ export class RoleStore implements Disposable {
    * written. Throws `invalid` if another role has the new role id.
    */
   change(name: string, change: (before: RoleRecord | undefined) => RoleRecord): Promise<Role> {
-    return this.#attempt(name, async () => {
+    return this.#change(name, async (write, overtaken) => {
       const stored = await this.#parts.view.read(roleKey(name))
-      const changed = stored && (await this.#changeInPlace(name, change))
-      if (changed !== undefined) return changed
       const before = stored && readRole(name, stored.value).record
       const after = change(before)
       const entries: ViewEntry[] = [
@@ -113,61 +114,37 @@ export class RoleStore implements Disposable {
         },
         ...(await this.#moveOfRoleId(name, before, after)),
       ]
-      if (await this.#parts.view.write(entries)) return readRole(name, after)
-      const row = await this.#row(after.role_id)
-      if (row !== undefined && row.uuid !== after.uuid) throw refuse('invalid', 'role_id already in use')
-      return undefined
+      try {
+        await write(entries)
+      } catch (error) {
+        const row = error === overtaken ? await this.#row(after.role_id) : undefined
+        if (row !== undefined && row.uuid !== after.uuid) throw refuse('invalid', 'role_id already in use')
+        throw error
+      }
+      return readRole(name, after)
     })
-  }
-
-  /**
-   * Changes a role that keeps its role id. Many such changes of one role share a commit. Undefined, without a write,
-   * for other changes.
-   */
-  async #changeInPlace(
-    name: string,
-    change: (before: RoleRecord | undefined) => RoleRecord,
-  ): Promise<Role | undefined> {
-    let changed: Role | undefined
-    await this.#parts.view.update(roleKey(name), (stored) => {
-      changed = undefined
-      if (stored === undefined) return keep
-      const before = readRole(name, stored).record
-      const after = change(before)
-      if (after.role_id !== before.role_id) return keep
-      changed = readRole(name, after)
-      return { ...laterFields(stored), ...after, ...(name.length > mostInKey && { name }) }
-    })
-    return changed
   }
 
   /** Ends the role and all its secret ids in one write. What is left of them is deleted later. */
   async delete(name: string): Promise<void> {
-    await this.#attempt(name, async () => {
+    await this.#change(name, async (write) => {
       const stored = await this.#parts.view.read(roleKey(name))
-      if (stored === undefined) return true
+      if (stored === undefined) return
       const { role_id, uuid } = readRole(name, stored.value).record
-      return (
-        (await this.#parts.view.write([
-          { key: roleKey(name), value: undefined, expect: stored.revision },
-          { key: await this.#rowKey(role_id), value: undefined, isUncopied: true },
-          { key: voidKey(uuid), value: {}, isUncopied: true },
-        ])) || undefined
-      )
+      await write([
+        { key: roleKey(name), value: undefined, expect: stored.revision },
+        { key: await this.#rowKey(role_id), value: undefined, isUncopied: true },
+        { key: voidKey(uuid), value: {}, isUncopied: true },
+      ])
     })
   }
 
-  async #attempt<T>(name: string, work: () => Promise<T | undefined>): Promise<T> {
+  async #change<T>(name: string, decide: Decide<T>): Promise<T> {
     try {
-      for (let attempt = 1; attempt <= writeAttempts; attempt += 1) {
-        const done = await work()
-        if (done !== undefined) return done
-        await pauseAfterAttempt(attempt)
-      }
+      return await this.#changes.run(name, decide)
     } finally {
       this.#roles.drop(keyPart(name))
     }
-    throw fail('unavailable', 'too many changes to one role at a time')
   }
 
   async #moveOfRoleId(name: string, before: RoleRecord | undefined, after: RoleRecord): Promise<ViewEntry[]> {

@@ -1,7 +1,7 @@
 import type { View, ViewEntry } from '../../core/barrier/view.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import { RecordCache } from '../../core/record-cache.ts'
-import { pauseAfterAttempt, writeAttempts } from '../../core/records/change.ts'
+import { Changes } from '../../core/records/change.ts'
 import type { Servers } from '../../core/servers.ts'
 import { fail, refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -95,10 +95,12 @@ export class MountState implements AsyncDisposable {
   readonly assertions: RecentAssertions
   readonly #roles = new RecordCache<RoleRecord>(maxCachedRoles, maxCachedText)
   readonly #turns = new KeyedMutex()
+  readonly #configChanges: Changes
   readonly #unwatch: readonly (() => void)[]
 
   constructor(mount: Mount, view: View, parts: MountStateParts) {
     this.view = view
+    this.#configChanges = new Changes({ view, tooMany: 'the configuration is changed by too many at once' })
     this.#mount = mount
     this.names = namesOf(mount)
     this.accessor = mount.accessor
@@ -154,26 +156,22 @@ export class MountState implements AsyncDisposable {
    * writes nothing. `change` runs again after a conflicting write, and its errors abort the change. Drops the
    * upstream client.
    */
-  changeConfig(change: (before: ConfigRecord | undefined) => ConfigChange | 'keep'): Promise<void> {
-    return this.#turns.runExclusive(configKey, async () => {
-      try {
-        for (let attempt = 0; attempt < writeAttempts; attempt++) {
-          const stored = await this.view.read(configKey)
-          const changed = change(stored === undefined ? undefined : readConfigRecord(stored.value))
-          if (changed === 'keep') return
-          const entry = {
-            key: configKey,
-            value: changed.config,
-            expect: stored?.revision ?? ('absent' as const),
-          }
-          if (await this.view.write([entry, ...(changed.alongside ?? [])])) return
-          await pauseAfterAttempt(attempt)
+  async changeConfig(change: (before: ConfigRecord | undefined) => ConfigChange | 'keep'): Promise<void> {
+    try {
+      await this.#configChanges.run(configKey, async (write) => {
+        const stored = await this.view.read(configKey)
+        const changed = change(stored === undefined ? undefined : readConfigRecord(stored.value))
+        if (changed === 'keep') return
+        const entry = {
+          key: configKey,
+          value: changed.config,
+          expect: stored?.revision ?? ('absent' as const),
         }
-        throw fail('unavailable', 'the configuration is changed by too many at once')
-      } finally {
-        this.#configChanged()
-      }
-    })
+        await write([entry, ...(changed.alongside ?? [])])
+      })
+    } finally {
+      this.#configChanged()
+    }
   }
 
   #configChanged(): void {

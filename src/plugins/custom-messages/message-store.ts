@@ -1,34 +1,22 @@
 import type { Range, View } from '../../core/barrier/view.ts'
-import { pauseAfterAttempt } from '../../core/records/change.ts'
-import { fail } from '../../errors.ts'
+import { Changes } from '../../core/records/change.ts'
 import type { Random } from '../../lib/random.ts'
-import { Rounds } from '../../lib/rounds.ts'
 import { type Acknowledgement, Acknowledgements } from './acknowledgements.ts'
 import type { Message, MessageDraft } from './message.ts'
 import { MessageCache } from './message-cache.ts'
-import { decideChanges, type MessageChange } from './message-change.ts'
-import { readMessage } from './message-record.ts'
+import { messageRecord, readMessage } from './message-record.ts'
 import { NamespaceMessages } from './namespace-messages.ts'
 
 export type { Acknowledgement }
 
 export type MessageStoreParts = { readonly view: View; readonly random: Random }
 
-/** How long a change is tried while other servers are quicker. */
-const longestTryMs = 20_000
-
 /** Called after messages have changed. Undefined: those of any namespace may have. */
 type ChangeListener = (namespaceId: string | undefined) => void
-
-/** Changes that are written together: their number, and what tells their callers. */
-type Round = { taken: number; settle(): void }
 
 /**
  * Stores one record for each message and caches recently used namespaces. A write resolves once it is
  * durable; every method rejects if storage fails. docs/contract/messages.md#room
- *
- * Changes of a namespace that arrive while others are written are decided one after the other, each on the
- * messages that the one before leaves, and written together.
  *
  * Each change of a namespace's messages also replaces the record of its last change, and a write expects that
  * record as it was when the messages were read: of two servers that change them at the same time, one reads
@@ -41,8 +29,8 @@ export class MessageStore {
   readonly #random: Random
   readonly #acknowledgements: Acknowledgements
   readonly #cache: MessageCache
-  /** This server's changes of each namespace. */
-  readonly #rounds = new Rounds<MessageChange>((namespaceId, waiting) => this.#round(namespaceId, waiting))
+  /** By namespace. */
+  readonly #changes: Changes
   readonly #versions = new Map<string, number>()
   readonly #listeners = new Set<ChangeListener>()
   #lastVersion = 0
@@ -53,6 +41,10 @@ export class MessageStore {
     this.#view = view.view('message/', { numbers: 'literal' })
     this.#lastChanges = view.view('message-change/', { numbers: 'plain', isUncopied: true })
     this.#random = random
+    this.#changes = new Changes({
+      view: this.#view,
+      tooMany: 'the messages of this namespace are changed by too many at once',
+    })
     this.#acknowledgements = new Acknowledgements(view)
     this.#cache = new MessageCache((namespaceId) => this.#load(namespaceId))
     this.#view.watch('', (keys) => this.#reported(keys))
@@ -91,9 +83,15 @@ export class MessageStore {
    * that a damaged record can be removed.
    */
   async delete(namespaceId: string, id: string): Promise<void> {
-    await new Promise<void>((written, reject) =>
-      this.#rounds.add(namespaceId, { deletes: id, written, reject }),
-    )
+    await this.#changes.run(namespaceId, async (write) => {
+      if (!(await this.#isStored(namespaceId, id))) return
+      await write([
+        { key: keyOf(namespaceId, id), value: undefined },
+        this.#lastChanges.fromRoot({ key: namespaceId, value: this.#random.uuid() }),
+      ])
+      this.#cache.drop(namespaceId)
+      this.#changed(namespaceId)
+    })
     await this.#acknowledgements.removeOf(namespaceId, id)
   }
 
@@ -141,86 +139,30 @@ export class MessageStore {
     return () => this.#listeners.delete(listener)
   }
 
-  /**
-   * Writes the message that `next` returns; undefined writes nothing. Calls it again after a conflict. Rejects
-   * with what it throws.
-   */
+  /** Writes the message that `next` returns; undefined writes nothing. */
   #put<Next extends Message | undefined>(
     namespaceId: string,
     next: (messages: NamespaceMessages) => Next,
   ): Promise<Next> {
-    return new Promise((resolve, reject) => {
-      let result: Next
-      this.#rounds.add(namespaceId, {
-        next: (messages) => {
-          result = next(messages)
-          return result
-        },
-        written: () => resolve(result),
-        reject,
-      })
-    })
-  }
-
-  /** Writes the changes that come first: deletions, or others. If storage fails, they are all rejected. */
-  async #round(namespaceId: string, waiting: MessageChange[]): Promise<void> {
-    const round = { taken: 1, settle: () => {} }
-    try {
-      await (waiting[0]?.deletes === undefined
-        ? this.#putFirst(namespaceId, waiting, round)
-        : this.#deleteFirst(namespaceId, waiting, round))
-      waiting.splice(0, round.taken)
-      round.settle()
-    } catch (cause) {
-      for (const change of waiting.splice(0, round.taken)) change.reject(cause)
-    }
-  }
-
-  async #putFirst(namespaceId: string, waiting: readonly MessageChange[], round: Round): Promise<void> {
-    const end = performance.now() + longestTryMs
-    for (let attempt = 0; performance.now() < end; attempt += 1) {
+    return this.#changes.run(namespaceId, async (write) => {
       const last = await this.#lastChanges.read(namespaceId)
-      const decided = decideChanges(await this.#messagesAfter(last?.value, namespaceId), waiting)
-      round.taken = decided.taken
-      round.settle = decided.settle
-      if (decided.records.size === 0) return
-      const after = { messages: decided.messages, change: this.#random.uuid() }
+      const before = await this.#messagesAfter(last?.value, namespaceId)
+      const message = next(before)
+      if (message === undefined) return message
+      const after = { messages: before.with(message), change: this.#random.uuid() }
       const { drops } = this.#cache
-      const isWritten = await this.#view.write([
-        ...decided.records.entries().map(([id, value]) => ({ key: keyOf(namespaceId, id), value })),
+      await write([
+        { key: keyOf(namespaceId, message.id), value: messageRecord(message) },
         this.#lastChanges.fromRoot({
           key: namespaceId,
           value: after.change,
           expect: last?.revision ?? 'absent',
         }),
       ])
-      if (isWritten) {
-        this.#cache.put(namespaceId, after, drops)
-        this.#changed(namespaceId)
-        return
-      }
-      await pauseAfterAttempt(attempt)
-    }
-    throw fail('unavailable', 'the messages of this namespace are changed by too many at once')
-  }
-
-  async #deleteFirst(namespaceId: string, waiting: readonly MessageChange[], round: Round): Promise<void> {
-    const kept = waiting.findIndex(({ deletes }) => deletes === undefined)
-    const deletions = waiting.slice(0, kept === -1 ? waiting.length : kept)
-    round.taken = deletions.length
-    round.settle = () => {
-      for (const one of deletions) one.written()
-    }
-    const stored: string[] = []
-    for (const id of new Set(deletions.map(({ deletes = '' }) => deletes)))
-      if (await this.#isStored(namespaceId, id)) stored.push(id)
-    if (stored.length === 0) return
-    await this.#view.write([
-      ...stored.map((id) => ({ key: keyOf(namespaceId, id), value: undefined })),
-      this.#lastChanges.fromRoot({ key: namespaceId, value: this.#random.uuid() }),
-    ])
-    this.#cache.drop(namespaceId)
-    this.#changed(namespaceId)
+      this.#cache.put(namespaceId, after, drops)
+      this.#changed(namespaceId)
+      return message
+    })
   }
 
   /** The messages after the last change, from the cache if they were copied then. */

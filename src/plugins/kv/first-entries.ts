@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { View } from '../../core/barrier/view.ts'
 import { RecordCache } from '../../core/record-cache.ts'
-import { pauseAfterAttempt, writeAttempts } from '../../core/records/change.ts'
+import { Changes } from '../../core/records/change.ts'
 import { KeyLists } from '../../core/sealed-names/key-lists.ts'
 import { moveRecords } from '../../core/sealed-names/moved-records.ts'
 import type { NameCipher } from '../../core/sealed-names/name-cipher.ts'
@@ -45,12 +45,15 @@ export class FirstEntries implements Disposable {
   readonly #view: View
   readonly #cipher: NameCipher
   readonly #lists: KeyLists
+  /** By key. */
+  readonly #changes: Changes
   readonly #cache = new RecordCache<Entry>(maxCached, maxCachedText)
   readonly #unwatch: () => void
 
   private constructor(view: View, cipher: NameCipher) {
     this.#view = view
     this.#cipher = cipher
+    this.#changes = new Changes({ view, tooMany: 'too many writes of one secret at a time' })
     this.#lists = new KeyLists(view.view(prefix), cipher)
     this.#unwatch = view.watch(prefix, (keys) => this.#follow(keys))
   }
@@ -80,14 +83,11 @@ export class FirstEntries implements Disposable {
   async put(path: string, entry: Entry, check: (exists: boolean) => void): Promise<void> {
     const key = this.#keyOf(path)
     try {
-      for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+      await this.#changes.run(key, async (write) => {
         const stored = await this.#view.read(key)
         check(stored !== undefined)
-        const expect = stored?.revision ?? ('absent' as const)
-        if (await this.#view.write([{ key, value: entry, expect }])) return
-        await pauseAfterAttempt(attempt)
-      }
-      throw fail('unavailable', 'too many writes of one secret at a time')
+        await write([{ key, value: entry, expect: stored?.revision ?? 'absent' }])
+      })
     } finally {
       this.#changed(key)
     }

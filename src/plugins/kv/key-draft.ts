@@ -158,28 +158,4 @@ export class KeyDraft {
     )
     return [...rows, ...bareEntries(this.#before, this.head), ...this.also]
   }
-
-  /** A copy, to which the draft can be set back. */
-  mark() {
-    return {
-      head: this.head,
-      rows: [...this.#rows],
-      dataRows: [...this.#dataRows],
-      also: this.also.length,
-      remains: this.remains.length,
-      left: this.#left.length,
-    }
-  }
-
-  /** Undoes what was changed since `mark`. */
-  reset({ head, rows, dataRows, also, remains, left }: ReturnType<KeyDraft['mark']>): void {
-    this.head = head
-    this.#rows.clear()
-    for (const row of rows) this.#rows.set(...row)
-    this.#dataRows.clear()
-    for (const row of dataRows) this.#dataRows.set(...row)
-    this.also.length = also
-    this.remains.length = remains
-    this.#left.length = left
-  }
 }

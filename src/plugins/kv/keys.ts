@@ -1,7 +1,7 @@
 import type { View, ViewEntry, ViewRecord } from '../../core/barrier/view.ts'
 import type { ListClient } from '../../core/long-lists.ts'
 import { RecordCache } from '../../core/record-cache.ts'
-import { pauseAfterAttempt, writeAttempts } from '../../core/records/change.ts'
+import { Changes, type Write, writeAttempts } from '../../core/records/change.ts'
 import { KeyLists } from '../../core/sealed-names/key-lists.ts'
 import type { NameCipher } from '../../core/sealed-names/name-cipher.ts'
 import { fail, refuse } from '../../errors.ts'
@@ -20,7 +20,6 @@ import {
   versionPrefix,
 } from './key-draft.ts'
 import { type Head, readHead, readVersion, type Version } from './key-record.ts'
-import { KeyTurns, type Waiting } from './key-turns.ts'
 import { LargeTurn } from './large-turn.ts'
 
 /** A key as it is stored. */
@@ -73,6 +72,8 @@ const [firstVersions, versionPage] = [4, 16]
 /** The most data of versions that one change reads, in characters. */
 const mostChanged = 64 * 1024 * 1024
 
+const tooMany = 'too many changes of one secret at a time'
+
 const tooLarge = () => refuse('invalid', 'the data of the versions is too large for one call')
 
 /**
@@ -86,14 +87,15 @@ export class Keys implements Disposable {
   readonly #view: View
   readonly #cache = new RecordCache<StoredKey>(maxCached, maxCachedText, ({ head }) => head)
   readonly #earlierVersions = new RecordCache<Earlier>(maxCachedEarlier, maxCachedText)
-  readonly #turns: KeyTurns<KeyChange<unknown>>
+  /** By path. */
+  readonly #changes: Changes
   readonly #unwatch: () => void
 
   constructor(parts: KeysParts) {
     this.#parts = parts
     this.#view = parts.view
     this.lists = new KeyLists(parts.view.view(headPrefix), parts.cipher)
-    this.#turns = new KeyTurns((path, group) => this.#run(path, group))
+    this.#changes = new Changes({ view: parts.view, tooMany })
     this.#unwatch = parts.view.watch(headPrefix, (keys) => this.#follow(keys))
   }
 
@@ -131,7 +133,7 @@ export class Keys implements Disposable {
       const version = await this.#withData(id, number, readVersion(stored))
       if (version !== undefined) return version
     }
-    throw tooMany()
+    throw fail('unavailable', tooMany)
   }
 
   /** Undefined if its data was removed meanwhile. */
@@ -181,16 +183,30 @@ export class Keys implements Disposable {
       if (last !== undefined) versions.set(head.current, last)
       if (isSame) return { head, versions }
     }
-    throw tooMany()
+    throw fail('unavailable', tooMany)
   }
 
-  /** Changes a key in one step. Concurrent changes of one key may share a step. */
+  /** Changes a key in one step. */
   change<T>(path: string, change: KeyChange<T>): Promise<T> {
-    // `#run` resolves it with what this change has returned
-    return this.#turns.add(path, change) as Promise<T>
+    return this.#changes.run(path, async (write) => {
+      const stored = await this.#read(path)
+      using turn = new LargeTurn(this.#parts.large)
+      const loaded = await this.#loaded(stored?.head, change, turn)
+      const draft = new KeyDraft(stored?.head, loaded, this.#parts.clock.now())
+      const result = await change.apply(draft)
+      const entries = await inTurns(draft.entries())
+      if (draft.head !== stored?.head || entries.length > 0)
+        await this.#write(path, { stored, draft, entries }, write)
+      return result
+    })
   }
 
-  /** Writes further records together with the heads of keys, all or nothing. For changes of several keys. */
+  /** For changes of several keys, which `writeHeads` writes. */
+  changeSeveral<T>(decide: (overtaken: Error) => Promise<T>): Promise<T> {
+    return this.#changes.runUnordered((_, overtaken) => decide(overtaken))
+  }
+
+  /** Writes further records together with the heads of keys, all or nothing. */
   async writeHeads(
     heads: readonly { path: string; head: Head | undefined; expect: number | 'absent' }[],
     also: readonly ViewEntry[],
@@ -252,67 +268,16 @@ export class Keys implements Disposable {
     }
   }
 
-  /** Never rejects. */
-  async #run(path: string, group: readonly Waiting<KeyChange<unknown>>[]): Promise<void> {
-    try {
-      for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-        const settle = await this.#attempt(path, group, attempt === 0 ? this.#cache.get(path) : undefined)
-        if (settle !== undefined) return settle()
-        if (attempt > 0) await pauseAfterAttempt(attempt)
-      }
-      throw tooMany()
-    } catch (error) {
-      for (const { reject } of group) reject(error)
-    }
-  }
-
-  /** Never rejects. */
-  async #runAlone(path: string, group: readonly Waiting<KeyChange<unknown>>[]): Promise<void> {
-    for (const one of group) await this.#run(path, [one])
-  }
-
-  /** Returns how to settle the group; undefined if it must be tried again. */
-  async #attempt(
-    path: string,
-    group: readonly Waiting<KeyChange<unknown>>[],
-    copy: StoredKey | undefined,
-  ): Promise<(() => void | Promise<void>) | undefined> {
-    const stored = copy ?? (await this.#read(path))
-    using turn = new LargeTurn(this.#parts.large)
-    const loaded = await this.#loaded(stored?.head, group, turn)
-    // without its other members, each may have room
-    if (loaded === undefined) return () => this.#runAlone(path, group)
-    const draft = new KeyDraft(stored?.head, loaded, this.#parts.clock.now())
-    const outcomes: Outcome[] = []
-    for (const { work } of group) outcomes.push(await outcomeOf(draft, work))
-    const entries = await inTurns(draft.entries())
-    const isChanged = draft.head !== stored?.head || entries.length > 0
-    // a copy may be outdated: that must not decide a refusal
-    const isDecided = isChanged && outcomes.every((outcome) => 'value' in outcome)
-    if (copy !== undefined && !isDecided) return undefined
-    if (isChanged && !(await this.#write(path, { stored, draft, entries }))) return undefined
-    return () => {
-      for (const [at, outcome] of outcomes.entries())
-        if ('value' in outcome) group[at]?.resolve(outcome.value)
-        else group[at]?.reject(outcome.error)
-    }
-  }
-
   async #loaded(
     head: Head | undefined,
-    group: readonly Waiting<KeyChange<unknown>>[],
+    { versions = [], readsData }: KeyChange<unknown>,
     turn: LargeTurn,
-  ): Promise<Map<string, Version> | undefined> {
+  ): Promise<Map<string, Version>> {
     const loaded = new Map<string, Version>()
     if (head === undefined) return loaded
-    /** Whether its data is needed. */
-    const isRead = new Map<number, boolean>()
-    for (const { work } of group)
-      for (const number of work.versions ?? [])
-        if (number >= Math.max(1, head.oldest) && number < head.current)
-          isRead.set(number, work.readsData === true || isRead.get(number) === true)
     const work = new LongWork()
-    for (const [number, readsData] of isRead) {
+    for (const number of new Set(versions)) {
+      if (number < Math.max(1, head.oldest) || number >= head.current) continue
       await turn.goOn()
       if (work.isDue) await work.giveWay()
       const key = versionKey(head.id, number)
@@ -320,10 +285,7 @@ export class Keys implements Disposable {
       if (stored === undefined) continue
       const version = readVersion(stored)
       turn.add(version)
-      if (turn.size > mostChanged) {
-        if (group.length === 1) throw tooLarge()
-        return undefined
-      }
+      if (turn.size > mostChanged) throw tooLarge()
       loaded.set(key, version)
     }
     return loaded
@@ -332,16 +294,16 @@ export class Keys implements Disposable {
   async #write(
     path: string,
     { stored, draft, entries }: { stored: StoredKey | undefined; draft: KeyDraft; entries: ViewEntry[] },
-  ): Promise<boolean> {
+    write: Write,
+  ): Promise<void> {
     const isNew = stored === undefined
     const head: ViewEntry[] =
       isNew && draft.head === undefined
         ? []
         : [{ key: this.#keyOf(path), value: draft.head, expect: stored?.revision ?? 'absent' }]
     try {
-      const isWritten = await this.#view.write([...head, ...entries])
-      if (isWritten) this.#clean(draft.remains)
-      return isWritten
+      await write([...head, ...entries])
+      this.#clean(draft.remains)
     } finally {
       this.#changed(path, isNew || draft.head === undefined)
     }
@@ -381,19 +343,5 @@ export class Keys implements Disposable {
     this.#earlierVersions.dropAll()
     this.lists.forgetAll()
     this.#parts.onChange(undefined)
-  }
-}
-
-const tooMany = () => fail('unavailable', 'too many changes of one secret at a time')
-
-type Outcome = { readonly value: unknown } | { readonly error: unknown }
-
-async function outcomeOf(draft: KeyDraft, change: KeyChange<unknown>): Promise<Outcome> {
-  const mark = draft.mark()
-  try {
-    return { value: await change.apply(draft) }
-  } catch (error) {
-    draft.reset(mark)
-    return { error }
   }
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { ViewEntry } from '../../core/barrier/view.ts'
-import { pauseAfterAttempt, writeAttempts } from '../../core/records/change.ts'
 import { fail, refuse } from '../../errors.ts'
 import { type Exchange, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { intField, mapField, stringField } from '../../lib/fields.ts'
@@ -69,17 +68,16 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
     checkSecretPath(params.path)
     const keys = await kvMounts.keysOf(mount)
     const config = await kvMounts.of(mount).config()
-    for (let count = 0; count < writeAttempts; count += 1) {
+    return await keys.changeSeveral(async (overtaken) => {
       const isTaken = (await keys.read(params.path)) !== undefined
       checkMayElsewhere(exchange, isTaken ? 'update' : 'create', `data/${params.path}`, { data: {} })
       const source = isSecretPath(input.from) ? await keys.read(input.from) : undefined
       if (source === undefined) throw refuse('missing', '')
       if (isTaken) throw refuse('invalid', 'target exists')
       const result = await attempt(keys, source, config)
-      if (result !== false) return result
-      await pauseAfterAttempt(count)
-    }
-    throw fail('unavailable', 'too many changes of one secret at a time')
+      if (result === false) throw overtaken
+      return result
+    })
   }
 
   const answerOf = ({ current, last }: Head, head: Head): Reply | undefined =>

@@ -1,10 +1,9 @@
-import { keep, type View, type ViewEntry } from '../../core/barrier/view.ts'
+import type { View, ViewEntry } from '../../core/barrier/view.ts'
 import type { CacheUses } from '../../core/cache-use.ts'
 import { type KeyedHash, openKeyedHashes } from '../../core/keyed-hash.ts'
 import { RecordCache } from '../../core/record-cache.ts'
-import { pauseAfterAttempt, writeAttempts } from '../../core/records/change.ts'
+import { Changes, type Write } from '../../core/records/change.ts'
 import { moveRecords } from '../../core/sealed-names/moved-records.ts'
-import { fail } from '../../errors.ts'
 import type { Random } from '../../lib/random.ts'
 import { bcryptCost, isBcrypt } from './passwords/bcrypt.ts'
 import { nameOf, readUser, storedUser, type User } from './user.ts'
@@ -23,6 +22,8 @@ const [clearRoot, clearImportedRoot] = ['user/', 'imported/']
 export class UserStore implements Disposable {
   readonly #view: View
   readonly #random: Random
+  /** By the hash of the name. */
+  readonly #changes: Changes
   #opened: Promise<KeyedHash> | undefined
   /** Also of names that nobody has: what a login reads must not tell who exists. */
   readonly #users = new RecordCache<{ readonly user: User | undefined }>(maxCached)
@@ -33,6 +34,7 @@ export class UserStore implements Disposable {
   constructor(view: View, { caches, random }: { readonly caches: CacheUses; readonly random: Random }) {
     this.#view = view
     this.#random = random
+    this.#changes = new Changes({ view, tooMany: 'too many changes at a time' })
     this.#users.countIn(caches.of('login_roles'))
     this.#unwatch = [
       view.watch(root, (keys) => this.#users.follow(keys, (key) => key.slice(root.length))),
@@ -88,62 +90,31 @@ export class UserStore implements Disposable {
   /** `change` returns the new user for the stored one; if it throws or returns nothing, nothing is written. */
   async change(name: string, change: (before: User | undefined) => User | undefined): Promise<void> {
     const hash = await this.#hashOf(name)
-    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+    await this.#changes.run(hash, async (write) => {
       const record = await this.#view.read(root + hash)
-      if (record !== undefined && (await this.#changeInPlace(hash, change))) return
       const before = record && readUser(record.value)
       const after = change(before)
       if (after === undefined) return
       // fields of a later version are kept
       const value = { ...(record?.value as object | undefined), ...storedUser(after), name }
       const entry = { key: root + hash, value, expect: record?.revision ?? ('absent' as const) }
-      if (await this.#write(hash, [entry, ...importEntries(hash, before, after)])) return
-      await pauseAfterAttempt(attempt)
-    }
-    throw fail('unavailable', 'too many changes at a time')
-  }
-
-  /**
-   * Changes a user without a change of an imported hash. Many such changes of one user share a commit. False,
-   * without a write, for other changes.
-   */
-  async #changeInPlace(
-    hash: string,
-    change: (before: User | undefined) => User | undefined,
-  ): Promise<boolean> {
-    let isDone = false
-    try {
-      await this.#view.update(root + hash, (stored) => {
-        isDone = false
-        if (stored === undefined) return keep
-        const before = readUser(stored)
-        const after = change(before)
-        if (after !== undefined && importEntries(hash, before, after).length > 0) return keep
-        isDone = true
-        // fields of a later version are kept
-        return after === undefined ? keep : { ...(stored as object), ...storedUser(after) }
-      })
-    } finally {
-      this.#users.drop(hash)
-    }
-    return isDone
+      await this.#write(hash, [entry, ...importEntries(hash, before, after)], write)
+    })
   }
 
   async delete(name: string): Promise<void> {
     const hash = await this.#hashOf(name)
-    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+    await this.#changes.run(hash, async (write) => {
       const record = await this.#view.read(root + hash)
       if (record === undefined) return
       const entry = { key: root + hash, value: undefined, expect: record.revision }
-      if (await this.#write(hash, [entry, ...importEntries(hash, readUser(record.value), undefined)])) return
-      await pauseAfterAttempt(attempt)
-    }
-    throw fail('unavailable', 'too many changes at a time')
+      await this.#write(hash, [entry, ...importEntries(hash, readUser(record.value), undefined)], write)
+    })
   }
 
-  async #write(hash: string, entries: readonly ViewEntry[]): Promise<boolean> {
+  async #write(hash: string, entries: readonly ViewEntry[], write: Write): Promise<void> {
     try {
-      return await this.#view.write(entries)
+      await write(entries)
     } finally {
       this.#users.drop(hash)
       if (entries.length > 1) this.#highest.dropAll()

@@ -1,7 +1,6 @@
 import type { View, ViewEntry } from '../../../core/barrier/view.ts'
-import { pauseAfterAttempt, writeAttempts } from '../../../core/records/change.ts'
+import { Changes } from '../../../core/records/change.ts'
 import type { Servers } from '../../../core/servers.ts'
-import { fail } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { hex, type Random } from '../../../lib/random.ts'
 import type { CreatedInTenant } from '../upstream/tenant.ts'
@@ -46,11 +45,13 @@ export class StoredIntents {
   readonly #clock: Clock
   readonly #ownId: string
   readonly #prefix: string
+  readonly #changes: Changes
   #made = 0
 
   constructor({ view, clock, random, servers }: StoredIntentsParts) {
     // nobody copies intents
     this.#view = view.view('', { numbers: 'plain', isUncopied: true })
+    this.#changes = new Changes({ view: this.#view, tooMany: 'too many changes to one intent at a time' })
     this.#clock = clock
     this.#ownId = servers.ownId
     this.#prefix = hex(random, 16)
@@ -138,17 +139,15 @@ export class StoredIntents {
     ids: readonly string[],
     change: (before: StoredIntent) => StoredIntent | undefined,
   ): Promise<void> {
-    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+    await this.#changes.runUnordered(async (write) => {
       const entries = (await this.#read(ids)).flatMap(({ stored: before, revision }): ViewEntry[] => {
         const after = change(before)
         if (after === before) return []
         const { id: _id, ...value } = after ?? before
         return [{ key: prefix + before.id, value: after === undefined ? undefined : value, expect: revision }]
       })
-      if (entries.length === 0 || (await this.#view.write(entries))) return
-      await pauseAfterAttempt(attempt)
-    }
-    throw fail('unavailable', 'too many changes to one intent at a time')
+      await write(entries)
+    })
   }
 
   async #read(ids: readonly string[]): Promise<{ stored: StoredIntent; revision: number }[]> {
