@@ -1,4 +1,4 @@
-import { fail, refuse } from '../../errors.ts'
+import { refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import type { Random } from '../../lib/random.ts'
@@ -6,7 +6,7 @@ import { formatTime } from '../../lib/time.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { CacheUses } from '../cache-use.ts'
 import { RecordCache } from '../record-cache.ts'
-import { pauseAfterAttempt, writeAttempts } from '../records/change.ts'
+import { Changes, type Decide } from '../records/change.ts'
 import { canonicalName } from './canonical-name.ts'
 import { aliasOf, type Entity, type EntityAlias, lastLoginDay } from './entity.ts'
 import { EntityRecords } from './entity-records.ts'
@@ -95,7 +95,7 @@ export type LoginIdentity = {
 }
 
 const cacheLimit = 10_000
-/** The mutex key of changes that had a conflict; differs from those of logins, which contain slashes. */
+/** The key of changes that had a conflict. */
 const conflicts = 'conflicts'
 /**
  * Greatest length of the texts (names, metadata, policies) of a cached entity. Groups are shared and do not
@@ -134,6 +134,8 @@ export class IdentityStore {
   readonly #aliasRows = new RecordCache<EntityRef>(cacheLimit, maxCachedText)
   /** Id of a merged entity → id of the entity it was merged into. */
   readonly #mergedInto = new RecordCache<EntityRef>(cacheLimit)
+  readonly #changes: Changes
+  /** Logins of one name that change its entity. */
   readonly #mutex = new KeyedMutex()
   readonly #watches = new Set<Set<string>>()
   #day = { from: 0, text: '' }
@@ -143,6 +145,7 @@ export class IdentityStore {
     keys: IdentityKeys,
   ) {
     this.#view = view
+    this.#changes = new Changes({ view, tooMany: 'too many changes to one entity at a time' })
     this.clock = clock
     this.random = random
     this.memberships = memberships
@@ -375,9 +378,14 @@ export class IdentityStore {
    * Throws `unavailable` after too many attempts.
    */
   async change<T>(plan: () => Promise<PlannedChange<T>>): Promise<T> {
+    const attempt = () => this.#attempt(plan)
     const done =
-      (this.#hasNoConflict() ? await this.#attempt(plan) : undefined) ??
-      (await this.runAfterConflict(() => this.#retry(plan)))
+      (this.#hasNoConflict() ? await attempt() : undefined) ??
+      (await this.runAfterConflict(async (_, overtaken) => {
+        const again = await attempt()
+        if (again === undefined) throw overtaken
+        return again
+      }))
     return done.result
   }
 
@@ -387,34 +395,21 @@ export class IdentityStore {
    */
   async refreshGroups(login: Omit<GroupLogin, 'entity'>): Promise<void> {
     if (this.#hasNoConflict() && (await this.memberships.refresh(login))) return
-    await this.runAfterConflict(async () => {
-      for (let attempt = 1; attempt < writeAttempts; attempt += 1) {
-        if (await this.memberships.refresh(login)) return
-        await pauseAfterAttempt(attempt)
-      }
-      throw tooBusy()
+    await this.runAfterConflict(async (_, overtaken) => {
+      if (!(await this.memberships.refresh(login))) throw overtaken
     })
   }
 
   /**
-   * Serializes changes that had a conflict, so that they cannot conflict with each other again. `work` must
-   * not wait for other exclusive work.
+   * Serializes changes that had a conflict, so that they cannot conflict with each other again. `decide` must
+   * not wait for another such change.
    */
-  runAfterConflict<T>(work: () => Promise<T>): Promise<T> {
-    return this.#mutex.runExclusive(conflicts, work)
+  runAfterConflict<T>(decide: Decide<T>): Promise<T> {
+    return this.#changes.run(conflicts, decide)
   }
 
   #hasNoConflict(): boolean {
-    return this.#mutex.pending(conflicts) === undefined
-  }
-
-  async #retry<T>(plan: () => Promise<PlannedChange<T>>): Promise<PlannedChange<T>> {
-    for (let attempt = 1; attempt < writeAttempts; attempt += 1) {
-      const done = await this.#attempt(plan)
-      if (done !== undefined) return done
-      await pauseAfterAttempt(attempt)
-    }
-    throw tooBusy()
+    return this.#changes.pending(conflicts) === undefined
   }
 
   /** Undefined if a record changed in the meantime. */
@@ -548,5 +543,3 @@ const isChanged = (known: EntityAlias, login: LoginAlias): boolean =>
   known.name === login.name && !sameMetadata(known.metadata, login.metadata)
 
 const ignore = (): void => undefined
-
-const tooBusy = () => fail('unavailable', 'too many changes to one entity at a time')

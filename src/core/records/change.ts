@@ -65,5 +65,5 @@ export class Changes {
 }
 
 /** Longer after each attempt, so that a server that writes without a break does not starve the others. */
-export const pauseAfterAttempt = (attempt: number): Promise<void> =>
+const pauseAfterAttempt = (attempt: number): Promise<void> =>
   pause(Math.random() * 2 ** Math.min(attempt, longestPausePower))

@@ -1,12 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { startedInTurns } from '../../lib/in-turns.ts'
 import { LongWork } from '../../lib/long-work.ts'
 import type { WriteOptions } from '../../storage/storage.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { CoreEvents, TokenEnd } from '../core-events.ts'
-import { pauseAfterAttempt, writeAttempts } from '../records/change.ts'
+import { Changes } from '../records/change.ts'
 import type { Token } from './token.ts'
 import {
   childKey,
@@ -54,6 +53,7 @@ const sweepPageSize = 64
 export class TokenRevoker {
   readonly #tokens: TokenStore
   readonly #view: View
+  readonly #changes: Changes
   readonly #clock: Clock
   readonly #listeners: CleanUp[] = []
   readonly #onDeleted: TokenRevokerParts['onDeleted']
@@ -62,6 +62,7 @@ export class TokenRevoker {
     this.#tokens = parts.tokens
     // deletes only what is invalid already: a copy of it does no harm
     this.#view = parts.view.view('', { isUncopied: true })
+    this.#changes = new Changes({ view: this.#view, tooMany: 'too many changes to the tokens to revoke' })
     this.#clock = parts.clock
     this.#onDeleted = parts.onDeleted
   }
@@ -252,7 +253,7 @@ export class TokenRevoker {
    */
   async #destroy(hashes: readonly string[], parent?: TreeNode): Promise<unknown[]> {
     if (hashes.length === 0) return []
-    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+    return this.#changes.runUnordered(async (write) => {
       const ended = await this.#endedOf(hashes, parent)
       // concurrently: each may wait for a commit
       const cleanUps = await startedInTurns(
@@ -261,18 +262,14 @@ export class TokenRevoker {
       )
       const failures = cleanUps.flatMap((cleanUp) => (cleanUp.status === 'rejected' ? [cleanUp.reason] : []))
       const deleted = ended.filter((_, at) => cleanUps[at]?.status === 'fulfilled')
-      const entries = deleted.flatMap(({ hash, stored }) => this.#deletion(hash, stored, parent?.hash))
       try {
-        if (entries.length === 0 || (await this.#view.write(entries))) {
-          this.#report(deleted)
-          return failures
-        }
+        await write(deleted.flatMap(({ hash, stored }) => this.#deletion(hash, stored, parent?.hash)))
+        this.#report(deleted)
+        return failures
       } finally {
         for (const { stored } of ended) if (stored !== undefined) this.#tokens.forget(stored.hash)
       }
-      await pauseAfterAttempt(attempt)
-    }
-    throw fail('unavailable', 'too many changes to the tokens to revoke')
+    })
   }
 
   #report(deleted: readonly Ended[]): void {

@@ -1,6 +1,4 @@
-import { fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { base62, type Random } from '../../lib/random.ts'
 import type { Copies } from '../../storage/shared-storage.ts'
 import { keep, type Range, type WriteOptions } from '../../storage/storage.ts'
@@ -12,7 +10,7 @@ import type { Mount } from '../mounts/mount.ts'
 import { fixedPaths } from '../mounts/mount-path.ts'
 import { suffixOf } from '../namespaces/suffix.ts'
 import { RecordCache } from '../record-cache.ts'
-import { pauseAfterAttempt, writeAttempts } from '../records/change.ts'
+import { Changes, type Write } from '../records/change.ts'
 import { isUnreadable } from '../stored-record.ts'
 import { BatchTokens, batchToken, isBatchId, type Sealer } from './batch-tokens.ts'
 import { EntityCutOffs } from './entity-cut-offs.ts'
@@ -113,13 +111,14 @@ export class TokenStore {
   #reports = 0
   #limit: LeaseLimit = noLeaseLimit
   /** By hash. Spending a use waits for pending changes, so that frequent use cannot starve them. */
-  readonly #mutex = new KeyedMutex()
+  readonly #changes: Changes
 
   private constructor(parts: TokenStoreParts, keys: TokenKeys, cutOffs: EntityCutOffs) {
     this.keys = keys
     this.cutOffs = cutOffs
     this.#batch = new BatchTokens(parts.sealer, parts.random, parts.caches?.of('batch_tokens'))
     this.#view = parts.view
+    this.#changes = new Changes({ view: parts.view, tooMany: 'too many changes to one token at a time' })
     this.#clock = parts.clock
     this.#random = parts.random
     this.#mountOf = parts.mountOf
@@ -270,7 +269,7 @@ export class TokenStore {
   async spendUse(token: Token): Promise<Token | undefined> {
     if (token.num_uses === 0) return token
     const hash = this.keys.hashOf(token.accessor)
-    await this.#mutex.pending(hash)
+    await this.#changes.pending(hash)
     let spent: Token | undefined
     let isLast = token.num_uses === 1
     if (!isLast) {
@@ -288,15 +287,15 @@ export class TokenStore {
     return isLast ? this.#spendLastUse(hash) : spent
   }
 
-  async #spendLastUse(hash: string): Promise<Token | undefined> {
-    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+  #spendLastUse(hash: string): Promise<Token | undefined> {
+    return this.#changes.runUnordered(async (write) => {
       const stored = await this.tokenByHash(hash)
       if (stored === undefined || stored.token.num_uses !== 1 || this.isExpired(stored.token))
         return undefined
       const { token, entries } = this.lastUse(stored)
-      if (await this.#view.write(entries)) return token
-    }
-    throw fail('unavailable', 'too many changes to one token at a time')
+      await write(entries)
+      return token
+    })
   }
 
   /**
@@ -516,43 +515,41 @@ export class TokenStore {
     change: (token: Token, revision: number) => Token | undefined,
     options: ChangeOptions = {},
   ): Promise<Token | undefined> {
-    return this.#mutex.runExclusive(hash, () => this.#change(hash, change, options))
+    return this.#changes.run(hash, (write) => this.#change(hash, change, options, write))
   }
 
   async #change(
     hash: string,
     change: (token: Token, revision: number) => Token | undefined,
     { more = [], isUncopied }: ChangeOptions,
+    write: Write,
   ): Promise<Token | undefined> {
-    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-      const before = await this.tokenByHash(hash)
-      if (before === undefined) return undefined
-      const after = change(before.token, before.revision)
-      if (after === undefined) return before.token
-      const entries: ViewEntry[] = [
-        {
-          key: tokenKey(hash),
-          value: after,
-          expect: before.revision,
-          ...(isUncopied || !isCacheable(after) ? uncopied : {}),
-        },
-        ...more,
-      ]
-      if (after.expire_time !== before.token.expire_time) {
-        if (before.token.expire_time !== null)
-          entries.push({ key: expireKey(before.token.expire_time, hash), value: undefined, ...uncopied })
-        if (after.expire_time !== null)
-          entries.push({ key: expireKey(after.expire_time, hash), value: true, ...uncopied })
-      }
-      try {
-        if (await this.#view.write(entries)) return after
-      } finally {
-        // also after an error: the write may have been committed
-        this.forget(hash)
-      }
-      await pauseAfterAttempt(attempt)
+    const before = await this.tokenByHash(hash)
+    if (before === undefined) return undefined
+    const after = change(before.token, before.revision)
+    if (after === undefined) return before.token
+    const entries: ViewEntry[] = [
+      {
+        key: tokenKey(hash),
+        value: after,
+        expect: before.revision,
+        ...(isUncopied || !isCacheable(after) ? uncopied : {}),
+      },
+      ...more,
+    ]
+    if (after.expire_time !== before.token.expire_time) {
+      if (before.token.expire_time !== null)
+        entries.push({ key: expireKey(before.token.expire_time, hash), value: undefined, ...uncopied })
+      if (after.expire_time !== null)
+        entries.push({ key: expireKey(after.expire_time, hash), value: true, ...uncopied })
     }
-    throw fail('unavailable', 'too many changes to one token at a time')
+    try {
+      await write(entries)
+      return after
+    } finally {
+      // also after an error: the write may have been committed
+      this.forget(hash)
+    }
   }
 }
 

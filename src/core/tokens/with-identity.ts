@@ -1,7 +1,5 @@
-import { fail } from '../../errors.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { IdentityStore, LoginAlias, LoginIdentity } from '../identity/identity-store.ts'
-import { pauseAfterAttempt, writeAttempts } from '../records/change.ts'
 import type { Minted } from './token-store.ts'
 import { writeMinted } from './write-minted.ts'
 
@@ -39,17 +37,14 @@ async function issueExclusively<T extends object>(
     const issued = await issue(login)
     return issued !== undefined || login.entries.length === 0 ? { issued } : undefined
   }
-  const done = (await attempt(first)) ?? (await identity.runAfterConflict(() => retry(attempt)))
+  const done =
+    (await attempt(first)) ??
+    (await identity.runAfterConflict(async (_, overtaken) => {
+      const again = await attempt()
+      if (again === undefined) throw overtaken
+      return again
+    }))
   return done.issued
-}
-
-async function retry<T extends object>(attempt: () => Promise<T | undefined>): Promise<T> {
-  for (let attempts = 1; attempts < writeAttempts; attempts += 1) {
-    const done = await attempt()
-    if (done !== undefined) return done
-    await pauseAfterAttempt(attempts)
-  }
-  throw fail('unavailable', 'too many logins of one name at a time')
 }
 
 /** Writes a new token, its entity and `more` at once. False if an expectation of the entries did not hold. */

@@ -1,10 +1,10 @@
 import { Buffer } from 'node:buffer'
-import { fail, refuse } from '../../errors.ts'
+import { refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { formatTime } from '../../lib/time.ts'
 import { inCore, type View, type ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
-import { writeAttempts } from '../records/change.ts'
+import { Changes } from '../records/change.ts'
 import { type Token, wrappingPolicy } from '../tokens/token.ts'
 import type { Minted, TokenStore } from '../tokens/token-store.ts'
 import type { Cubbyholes } from './cubbyholes.ts'
@@ -69,9 +69,11 @@ export const notAWrappingToken = () =>
  */
 export class Wrapper {
   readonly #parts: WrapperParts
+  readonly #changes: Changes
 
   constructor(parts: WrapperParts) {
     this.#parts = parts
+    this.#changes = new Changes({ view: parts.root, tooMany: 'too many changes to one token at a time' })
   }
 
   /**
@@ -131,9 +133,9 @@ export class Wrapper {
    * if shorter, `requestedTtl` (0: none).
    */
   async rewrap(token: Token, requestedTtl: number): Promise<WrapInfo> {
-    const { tokens, root } = this.#parts
+    const { tokens } = this.#parts
     const hash = tokens.keys.hashOf(token.accessor)
-    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+    return await this.#changes.runUnordered(async (write) => {
       const stored = await tokens.tokenByHash(hash)
       if (stored === undefined || stored.token.num_uses < 1 || tokens.isExpired(stored.token))
         throw notAWrappingToken()
@@ -144,13 +146,11 @@ export class Wrapper {
         ttl: requestedTtl > 0 ? Math.min(requestedTtl, creation_ttl) : creation_ttl,
         ...(await this.spentResponse(stored.token)),
       })
-      const spending = tokens.lastUse(stored).entries.map(inCore)
-      if (!(await root.write([...spending, ...entries]))) continue
+      await write([...tokens.lastUse(stored).entries.map(inCore), ...entries])
       tokens.remember(minted)
       this.#parts.discard(token.accessor)
       return info
-    }
-    throw fail('unavailable', 'too many changes to one token at a time')
+    })
   }
 
   #prepared({ namespace, path, ttl, body, status }: Omit<WrapRequest, 'wrappedAccessor'>): {
