@@ -20,7 +20,7 @@ const programs = [
   'test/clients/suites/{generated/run,node/hashi-vault-js,node/node-vault,terraform/driver}.ts',
   'test/core/audit/writing-program.ts',
   'test/core/barrier/{memory,rotating,sealing}-program.ts',
-  'test/lib/blocked-thread-program.ts',
+  'test/lib/system/blocked-thread-program.ts',
   'test/replicas/holder-program.ts',
   'test/start/killed-start-program.ts',
   'test/storage/copying-program.ts',

@@ -1,7 +1,7 @@
 import { entityKey } from '../src/core/identity/identity-keys.ts'
 import { newEntity } from '../src/core/identity/new-entity.ts'
-import { systemClock } from '../src/lib/clock.ts'
-import { systemRandom } from '../src/lib/random.ts'
+import { systemClock } from '../src/lib/system/clock.ts'
+import { systemRandom } from '../src/lib/system/random.ts'
 import { openStoppedStore } from './stopped-store.ts'
 
 export type FillInput = {

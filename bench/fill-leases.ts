@@ -1,7 +1,7 @@
 import type { Lease } from '../src/core/leases/lease.ts'
 import { entriesOf } from '../src/core/leases/lease-records.ts'
-import { systemClock } from '../src/lib/clock.ts'
-import { base62, hex, systemRandom } from '../src/lib/random.ts'
+import { systemClock } from '../src/lib/system/clock.ts'
+import { base62, hex, systemRandom } from '../src/lib/system/random.ts'
 import { openStoppedStore } from './stopped-store.ts'
 
 export type FillLeasesInput = {

@@ -1,7 +1,7 @@
 import type { Core } from './core/core.ts'
 import { DatabaseTime } from './core/database-time.ts'
 import { TimeKeeper } from './core/time-keeper.ts'
-import { type Clock, type ClockStep, MachineClock } from './lib/clock.ts'
+import { type Clock, type ClockStep, MachineClock } from './lib/system/clock.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import type { Storage } from './storage/storage.ts'

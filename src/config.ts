@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { z } from 'zod'
 import { shownPath, tableOf } from './core/mounts/mount-path.ts'
-import { isLoopbackHost } from './lib/address.ts'
-import { isNetwork } from './lib/cidr.ts'
-import { parsePostgresUrl } from './lib/postgres-url.ts'
-import { systemReason } from './lib/private-file.ts'
-import { placeOf, realPathOf } from './lib/real-path.ts'
+import { isLoopbackHost } from './lib/net/address.ts'
+import { isNetwork } from './lib/net/cidr.ts'
+import { parsePostgresUrl } from './lib/net/postgres-url.ts'
+import { systemReason } from './lib/system/private-file.ts'
+import { placeOf, realPathOf } from './lib/system/real-path.ts'
 import {
   authTypes,
   type EnvironmentSettings,

@@ -1,7 +1,7 @@
 import type { RefusedConnection } from './http/wire/tls-sockets.ts'
-import { countedAddress } from './lib/address.ts'
-import { Buckets } from './lib/buckets.ts'
-import type { Clock } from './lib/clock.ts'
+import { Buckets } from './lib/concurrency/buckets.ts'
+import { countedAddress } from './lib/net/address.ts'
+import type { Clock } from './lib/system/clock.ts'
 import type { Log } from './log.ts'
 
 /** Lines of one client address, so that a scanner does not hide the failures of others. */

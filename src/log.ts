@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import pino, { type DestinationStream, type Logger } from 'pino'
 import type { Config } from './config.ts'
-import type { LogLine } from './lib/log-fields.ts'
+import type { LogLine } from './lib/system/log-fields.ts'
 import { LogLines } from './log-lines.ts'
 
 /** Every line says in `event` what has happened. */

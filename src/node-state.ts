@@ -1,5 +1,5 @@
 import { rootKeyKey } from './core/barrier/root-key.ts'
-import type { Clock } from './lib/clock.ts'
+import type { Clock } from './lib/system/clock.ts'
 import type { LifeCycle, NodeState } from './plugins/sys/plugin.ts'
 import type { Storage } from './storage/storage.ts'
 import type { StorageWatch } from './storage-watch.ts'

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { endProcess } from './lib/end-process.ts'
+import { endProcess } from './lib/system/end-process.ts'
 import { closeLog, type Log } from './log.ts'
 
 export const exitCodes = { bug: 1, setting: 2, stopTimeout: 6 } as const

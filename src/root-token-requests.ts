@@ -4,7 +4,7 @@ import { fixedPaths } from './core/mounts/mount-path.ts'
 import { createFurtherRootToken } from './core/tokens/root-token.ts'
 import { type Delivery, deliver, takeAnswer, takeRequest } from './core/tokens/root-token-request.ts'
 import { ServiceError } from './errors.ts'
-import type { Clock } from './lib/clock.ts'
+import type { Clock } from './lib/system/clock.ts'
 import type { Log } from './log.ts'
 
 export type RootTokenRequestParts = {

@@ -2,7 +2,7 @@ import { fstatSync, statSync } from 'node:fs'
 import { devNull } from 'node:os'
 import type { Config } from './config.ts'
 import { StartError } from './errors.ts'
-import { systemReason, writePrivateFile } from './lib/private-file.ts'
+import { systemReason, writePrivateFile } from './lib/system/private-file.ts'
 import { exitCodes } from './process-exit.ts'
 import type { ServerParts } from './server.ts'
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Config, logSettings, readConfig, rereadConfig, SettingError } from './config.ts'
 import { StartError } from './errors.ts'
-import { systemRandom } from './lib/random.ts'
+import { systemRandom } from './lib/system/random.ts'
 import { changeLogLevel, type Log, logLevelsOf, openLog } from './log.ts'
 import { aborted, exitCodes, exitNow, limitStop, logProcessWarnings } from './process-exit.ts'
 import { rootTokenTeller } from './root-token-teller.ts'

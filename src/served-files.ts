@@ -6,7 +6,7 @@ import { CustomHeadersError, readCustomHeaders } from './http/exchange/custom-he
 import { TlsFileError, type TlsSettings } from './http/wire/tls-files.ts'
 import { TlsIdentity } from './http/wire/tls-identity.ts'
 import type { TlsParts } from './http/wire/web-server.ts'
-import type { Clock } from './lib/clock.ts'
+import type { Clock } from './lib/system/clock.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics/metrics.ts'
 

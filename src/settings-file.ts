@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { SettingError } from './config.ts'
-import { systemReason } from './lib/private-file.ts'
+import { systemReason } from './lib/system/private-file.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

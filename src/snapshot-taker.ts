@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Config, postgresConnection } from './config.ts'
-import type { Clock } from './lib/clock.ts'
+import type { Clock } from './lib/system/clock.ts'
 import { type Snapshot, Snapshots } from './storage/snapshots.ts'
 import { gatehouseVersion } from './version.ts'
 

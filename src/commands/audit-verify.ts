@@ -4,8 +4,8 @@ import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import type { ChainHead } from '../core/audit/chain.ts'
 import { type Break, ChainCheck, type ChainCounts, type KnownKey } from '../core/audit/chain-check.ts'
-import { LineSplitter } from '../lib/line-splitter.ts'
-import { systemReason } from '../lib/private-file.ts'
+import { systemReason } from '../lib/system/private-file.ts'
+import { LineSplitter } from '../lib/text/line-splitter.ts'
 import { type Command, CommandError, UsageError } from './command.ts'
 
 /** Much more than the largest entry. */

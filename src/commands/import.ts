@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { systemCode, writePrivateFile } from '../lib/private-file.ts'
+import { systemCode, writePrivateFile } from '../lib/system/private-file.ts'
 import { type Command, CommandError, UsageError } from './command.ts'
 import { importServer } from './import/import-server.ts'
 import { RemoteServer } from './import/remote-server.ts'

@@ -5,7 +5,7 @@ import { request as sendSecurely } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { TLSSocket } from 'node:tls'
 import { type Config, tlsSettings } from '../config.ts'
-import { systemCode } from '../lib/private-file.ts'
+import { systemCode } from '../lib/system/private-file.ts'
 import { CommandError, UsageError } from './command.ts'
 
 type Address =

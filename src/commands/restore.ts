@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { type Config, isStoreFile, postgresConnection } from '../config.ts'
 import { restorationNote } from '../core/restoration-note.ts'
-import { postgresName } from '../lib/postgres-url.ts'
+import { postgresName } from '../lib/net/postgres-url.ts'
 import { restoreToPostgres } from '../storage/postgres/restore.ts'
 import { type Restored, type RestoreOptions, restoreBackup } from '../storage/restore.ts'
 import { type Command, commandFailure, UsageError } from './command.ts'

@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs'
-import { systemReason, writePrivateFile } from '../lib/private-file.ts'
+import { systemReason, writePrivateFile } from '../lib/system/private-file.ts'
 import { CommandError } from './command.ts'
 
 /** Finds out before the token exists whether the file can be written. */

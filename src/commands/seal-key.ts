@@ -1,5 +1,5 @@
 import { makeSealKeyFile } from '../core/barrier/seal.ts'
-import { systemCode } from '../lib/private-file.ts'
+import { systemCode } from '../lib/system/private-file.ts'
 import { type Command, CommandError, UsageError } from './command.ts'
 
 /**

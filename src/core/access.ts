@@ -1,6 +1,6 @@
 import { fail, invalidToken, refuse, ServiceError } from '../errors.ts'
-import { addressMatches } from '../lib/cidr.ts'
-import type { Clock } from '../lib/clock.ts'
+import { addressMatches } from '../lib/net/cidr.ts'
+import type { Clock } from '../lib/system/clock.ts'
 import { type Identity, type IdentityStore, identityIn } from './identity/identity-store.ts'
 import { type Namespace, rootNamespace } from './namespaces/namespace.ts'
 import type { NamespaceStore } from './namespaces/namespace-store.ts'

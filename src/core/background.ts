@@ -1,4 +1,4 @@
-import { wait } from '../lib/wait.ts'
+import { wait } from '../lib/concurrency/wait.ts'
 import type { BackgroundJob } from './jobs.ts'
 
 /** When periodic work runs, and who hears of its failures. */

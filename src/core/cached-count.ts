@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../lib/system/clock.ts'
 
 export type CachedCountParts = {
   readonly clock: Clock

@@ -1,4 +1,4 @@
-import type { LogLine } from '../lib/log-fields.ts'
+import type { LogLine } from '../lib/system/log-fields.ts'
 
 /** The part of the log that the core uses. */
 export type CoreLog = {

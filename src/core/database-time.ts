@@ -1,5 +1,5 @@
-import type { MachineClock } from '../lib/clock.ts'
-import { wait } from '../lib/wait.ts'
+import { wait } from '../lib/concurrency/wait.ts'
+import type { MachineClock } from '../lib/system/clock.ts'
 import type { SharedStorage } from '../storage/shared-storage.ts'
 import type { CoreLog } from './core-log.ts'
 

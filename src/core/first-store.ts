@@ -1,6 +1,6 @@
 import { ServiceError, StartError } from '../errors.ts'
-import type { Clock } from '../lib/clock.ts'
-import type { Random } from '../lib/random.ts'
+import type { Clock } from '../lib/system/clock.ts'
+import type { Random } from '../lib/system/random.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type Barrier, openBarrier } from './barrier/barrier.ts'
 import { corePrefix } from './barrier/view.ts'

@@ -1,4 +1,4 @@
-import { Limiter } from '../lib/limiter.ts'
+import { Limiter } from '../lib/concurrency/limiter.ts'
 import type { View, ViewRecord } from './barrier/view.ts'
 import { isUnreadable } from './stored-record.ts'
 

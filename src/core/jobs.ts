@@ -1,5 +1,5 @@
-import type { Clock } from '../lib/clock.ts'
-import { wait } from '../lib/wait.ts'
+import { wait } from '../lib/concurrency/wait.ts'
+import type { Clock } from '../lib/system/clock.ts'
 import { type Fence, fenced, type SharedStorage, unfenced } from '../storage/shared-storage.ts'
 import type { CoreLog } from './core-log.ts'
 

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { createHmac, createSecretKey } from 'node:crypto'
 import { fail } from '../errors.ts'
-import type { Random } from '../lib/random.ts'
+import type { Random } from '../lib/system/random.ts'
 import type { View } from './barrier/view.ts'
 
 /** HMAC-SHA-256 of a text under one key. */

@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer'
 import { fail, refuse } from '../errors.ts'
-import { Limiter } from '../lib/limiter.ts'
-import { LongText } from '../lib/long-text.ts'
-import { LongWork } from '../lib/long-work.ts'
+import { Limiter } from '../lib/concurrency/limiter.ts'
+import { LongText } from '../lib/concurrency/long-text.ts'
+import { LongWork } from '../lib/concurrency/long-work.ts'
 
 /**
  * The client of a list. `listener` is called when it disconnects; the returned function stops listening.

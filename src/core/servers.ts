@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fail } from '../errors.ts'
-import { KeyedMutex } from '../lib/keyed-mutex.ts'
-import type { WaitingBounds } from '../lib/limiter.ts'
-import { hex, type Random } from '../lib/random.ts'
+import { KeyedMutex } from '../lib/concurrency/keyed-mutex.ts'
+import type { WaitingBounds } from '../lib/concurrency/limiter.ts'
+import { hex, type Random } from '../lib/system/random.ts'
 import { type Fence, fenced, type SharedStorage, unfenced } from '../storage/shared-storage.ts'
 
 /** Between two attempts to get a turn that another server has. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../lib/system/clock.ts'
 import type { SharedStorage } from '../storage/shared-storage.ts'
 import type { View } from './barrier/view.ts'
 import { CachedCount, keptForMs } from './cached-count.ts'

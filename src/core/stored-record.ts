@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { refuse, ServiceError } from '../errors.ts'
-import { stringifyJson } from '../lib/json.ts'
+import { stringifyJson } from '../lib/text/json.ts'
 
 /**
  * Whether a record cannot be decrypted or has an invalid format. Work on many records skips such a record.

@@ -1,4 +1,4 @@
-import type { ClockStep, MachineClock } from '../lib/clock.ts'
+import type { ClockStep, MachineClock } from '../lib/system/clock.ts'
 import type { View } from './barrier/view.ts'
 
 export type TimeKeeperParts = {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../lib/system/clock.ts'
 import type { View } from './barrier/view.ts'
 
 /** When a version first opened the store. `installed` is in milliseconds since the epoch. */

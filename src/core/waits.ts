@@ -1,4 +1,4 @@
-import { countedAddress } from '../lib/address.ts'
+import { countedAddress } from '../lib/net/address.ts'
 
 /**
  * Long polls: requests held until something changes, with a limit per client address.

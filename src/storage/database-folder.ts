@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { StartError } from '../errors.ts'
-import { makePrivateFolder } from '../lib/private-file.ts'
+import { makePrivateFolder } from '../lib/system/private-file.ts'
 
 /** The folder of the default setting. */
 const defaultFolder = 'data'

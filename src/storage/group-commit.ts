@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors.ts'
-import { inTurns } from '../lib/in-turns.ts'
+import { inTurns } from '../lib/concurrency/in-turns.ts'
 import { type Decided, decide, type RowWrite, type Step, type Waiting, waitingStep } from './group.ts'
 import type { StoredRecord } from './storage.ts'
 

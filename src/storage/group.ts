@@ -1,4 +1,4 @@
-import type { Steps } from '../lib/in-turns.ts'
+import type { Steps } from '../lib/concurrency/in-turns.ts'
 import type { StoredRecord, WriteOptions } from './storage.ts'
 
 /** One row written by a group; a `value` of undefined deletes the key. */

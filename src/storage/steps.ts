@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { ServiceError } from '../errors.ts'
-import { atOnce, type Steps } from '../lib/in-turns.ts'
-import { slicesOf } from '../lib/slices.ts'
+import { atOnce, type Steps } from '../lib/concurrency/in-turns.ts'
+import { slicesOf } from '../lib/data/slices.ts'
 import type { Group, Step } from './group.ts'
 import { type BatchEntry, type Change, keep, type StoredRecord, type WriteOptions } from './storage.ts'
 

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import type { Steps } from '../lib/in-turns.ts'
+import type { Steps } from '../lib/concurrency/in-turns.ts'
 import type { RowWrite } from './group.ts'
 
 const headBytes = 4

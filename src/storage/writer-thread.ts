@@ -1,5 +1,5 @@
+import { inTurns } from '../lib/concurrency/in-turns.ts'
 import { Thread } from '../lib/concurrency/thread.ts'
-import { inTurns } from '../lib/in-turns.ts'
 import type { RowWrite } from './group.ts'
 import type { LogState } from './log-keeper.ts'
 import type { WriterAnswers, WriterData, WriterNews, WriterReply } from './sqlite-writer.ts'

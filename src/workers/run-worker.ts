@@ -1,6 +1,6 @@
 import { StartError } from '../errors.ts'
 import { Channel } from '../lib/concurrency/channel.ts'
-import { systemRandom } from '../lib/random.ts'
+import { systemRandom } from '../lib/system/random.ts'
 import { changeLogLevel, type Log, openLog } from '../log.ts'
 import { ofProcess } from '../metrics/metric-families.ts'
 import type { Metrics } from '../metrics/metrics.ts'

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Channel } from '../lib/concurrency/channel.ts'
-import { LineSplitter } from '../lib/line-splitter.ts'
+import { LineSplitter } from '../lib/text/line-splitter.ts'
 import { type Log, relayLine } from '../log.ts'
 import type { Orders, StartFailure, SupervisorAnswers, WorkerAnswers } from './questions.ts'
 

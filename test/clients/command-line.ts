@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { base62, systemRandom } from '../../src/lib/random.ts'
+import { base62, systemRandom } from '../../src/lib/system/random.ts'
 
 export type CommandLineLogin = { readonly status: number; readonly body: Record<string, unknown> }
 

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
-import { parsePostgresUrl } from '../../src/lib/postgres-url.ts'
+import { parsePostgresUrl } from '../../src/lib/net/postgres-url.ts'
 import { openPostgresEnd } from '../../src/storage/postgres/copy-end.ts'
 import { openSqliteEnd } from '../../src/storage/sqlite-copy-end.ts'
 import { type CopyEnd, copyStore } from '../../src/storage/store-copy.ts'

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { MachineClock } from '../../src/lib/clock.ts'
+import { MachineClock } from '../../src/lib/system/clock.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { practiceType } from '../support/practice-type.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'

@@ -50,8 +50,8 @@ function isAllowed(file: string, target: string): boolean {
 }
 
 test.each([
-  ['src/lib/go/duration.ts', 'src/errors.ts'],
-  ['src/lib/json.ts', 'fastify'],
+  ['src/lib/text/go-duration.ts', 'src/errors.ts'],
+  ['src/lib/text/json.ts', 'fastify'],
   ['src/core/mounts/mount.ts', 'src/http/resource/resource.ts'],
   ['src/core/mounts/mount.ts', 'src/plugins/sys/plugin.ts'],
   ['src/core/mounts/mount.ts', 'src/storage/sqlite.ts'],

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../../src/errors.ts'
 import { queryFields, readFields, readPatchFields } from '../../src/http/exchange/body.ts'
-import { type JsonLimits, jsonNumber } from '../../src/lib/json.ts'
+import { type JsonLimits, jsonNumber } from '../../src/lib/text/json.ts'
 
 const limits: JsonLimits = { maxStrings: 1000, maxMemory: 33_554_432 + 524_288, maxDepth: 10_000 }
 const form = 'application/x-www-form-urlencoded'

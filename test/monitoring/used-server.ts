@@ -1,5 +1,5 @@
 import { rename, writeFile } from 'node:fs/promises'
-import { systemRandom } from '../../src/lib/random.ts'
+import { systemRandom } from '../../src/lib/system/random.ts'
 import { makeCertificate } from '../../src/plugins/cloud/certificates/make-certificate.ts'
 import { StorageFaults } from '../../src/storage/faults.ts'
 import { startCloudFixture } from '../plugins/cloud/cloud-fixture.ts'

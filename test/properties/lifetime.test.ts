@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { lifetime } from '../../src/core/tokens/lifetime.ts'
-import { goDuration, parseDuration, shortDuration } from '../../src/lib/go/duration.ts'
+import { goDuration, parseDuration, shortDuration } from '../../src/lib/text/go-duration.ts'
 import { modelLifetime, shortForm } from './lifetime-model.ts'
 
 // Few values far apart and the ones beside them, so that limits meet; and any whole seconds a duration on the

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formatInstant, hasFourDigitYear, parseTime, timeNanoseconds } from '../../src/lib/time.ts'
+import { formatInstant, hasFourDigitYear, parseTime, timeNanoseconds } from '../../src/lib/text/time.ts'
 import { isActive, nextChange } from '../../src/plugins/custom-messages/active-window.ts'
 
 const secondNs = 1_000_000_000n

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { TimeKeeper } from '../../src/core/time-keeper.ts'
-import { MachineClock } from '../../src/lib/clock.ts'
+import { MachineClock } from '../../src/lib/system/clock.ts'
 import { openTestCore } from '../support/open-core.ts'
 import { newDatabase } from '../support/postgres.ts'
 import { openPostgresAt } from '../support/postgres-storage.ts'

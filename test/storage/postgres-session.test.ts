@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parsePostgresUrl } from '../../src/lib/postgres-url.ts'
+import { parsePostgresUrl } from '../../src/lib/net/postgres-url.ts'
 import { type ConnectionSettings, openSession } from '../../src/storage/postgres/session.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { newDatabase, query } from '../support/postgres.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Steps } from '../../src/lib/in-turns.ts'
+import type { Steps } from '../../src/lib/concurrency/in-turns.ts'
 import { type Decided, decide, waitingStep } from '../../src/storage/group.ts'
 import { writeStep } from '../../src/storage/steps.ts'
 import type { BatchEntry } from '../../src/storage/storage.ts'

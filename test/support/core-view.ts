@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Barrier, openBarrier } from '../../src/core/barrier/barrier.ts'
 import type { View } from '../../src/core/barrier/view.ts'
-import { systemRandom } from '../../src/lib/random.ts'
+import { systemRandom } from '../../src/lib/system/random.ts'
 import { openMemory } from '../../src/storage/sqlite.ts'
 import { FakeClock } from './fake-clock.ts'
 

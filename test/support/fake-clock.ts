@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/lib/clock.ts'
+import type { Clock } from '../../src/lib/system/clock.ts'
 
 /** Time that moves only when a test says so. */
 export class FakeClock implements Clock {

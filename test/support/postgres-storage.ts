@@ -1,4 +1,4 @@
-import { parsePostgresUrl } from '../../src/lib/postgres-url.ts'
+import { parsePostgresUrl } from '../../src/lib/net/postgres-url.ts'
 import {
   openPostgres,
   type PostgresOptions,

@@ -7,7 +7,7 @@ import type { Mount } from '../../src/core/mounts/mount.ts'
 import { fail, refuse } from '../../src/errors.ts'
 import type { PluginDefinition } from '../../src/http/resource/plugin.ts'
 import { type Reply, resource } from '../../src/http/resource/resource.ts'
-import { durationField, stringField } from '../../src/lib/fields.ts'
+import { durationField, stringField } from '../../src/lib/text/fields.ts'
 
 /** What a role grants; durations in seconds, 0 for the mount's. */
 export type PracticeRole = { ttl: number; maxTtl: number; renewable: boolean }

@@ -10,7 +10,7 @@ import type { Token } from '../../src/core/tokens/token.ts'
 import { TokenRevoker } from '../../src/core/tokens/token-revoker.ts'
 import { TokenRoleStore } from '../../src/core/tokens/token-role-store.ts'
 import { TokenStore } from '../../src/core/tokens/token-store.ts'
-import { systemRandom } from '../../src/lib/random.ts'
+import { systemRandom } from '../../src/lib/system/random.ts'
 import { openCoreView } from './core-view.ts'
 
 const day = 86_400

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { openBarrier } from '../../src/core/barrier/barrier.ts'
 import type { View } from '../../src/core/barrier/view.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { systemRandom } from '../../src/lib/random.ts'
+import { systemClock } from '../../src/lib/system/clock.ts'
+import { systemRandom } from '../../src/lib/system/random.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { laterFactsOf, upgraded } from './old-store.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { textMap } from '../../lib/text-map.ts'
+import { textMap } from '../../lib/data/text-map.ts'
 import { eachOf } from './each.ts'
 import { accessorMap } from './mounts.ts'
 import { type Body, RefusedRequest, type RemoteServer } from './remote-server.ts'

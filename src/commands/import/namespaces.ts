@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { textMap } from '../../lib/text-map.ts'
+import { textMap } from '../../lib/data/text-map.ts'
 import { isName, notAName } from './names.ts'
 import { RefusedRequest, type RemoteServer } from './remote-server.ts'
 import { importOne, likeness, noteOf, type Scope } from './scope.ts'

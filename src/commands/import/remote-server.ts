@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { StartError } from '../../errors.ts'
-import { systemCode } from '../../lib/private-file.ts'
+import { systemCode } from '../../lib/system/private-file.ts'
 
 /** Much more than a list of a million names. */
 const maxBodyBytes = 256 * 1024 * 1024

@@ -1,7 +1,7 @@
 import { refuse } from '../../errors.ts'
-import { quoted } from '../../lib/go/text.ts'
-import { headerText } from '../../lib/header-text.ts'
-import { KeyedMutex } from '../../lib/keyed-mutex.ts'
+import { KeyedMutex } from '../../lib/concurrency/keyed-mutex.ts'
+import { headerText } from '../../lib/net/header-text.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import type { View } from '../barrier/view.ts'
 import { FollowedRecords } from '../followed-records.ts'
 

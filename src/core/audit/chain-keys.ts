@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { z } from 'zod'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../lib/system/clock.ts'
 import { keep } from '../../storage/storage.ts'
 import type { View } from '../barrier/view.ts'
 import { FollowedRecords } from '../followed-records.ts'

@@ -1,7 +1,7 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { join, parse } from 'node:path'
 import { refuse } from '../../errors.ts'
-import { isLoopbackHost } from '../../lib/address.ts'
+import { isLoopbackHost } from '../../lib/net/address.ts'
 import { isInDirectories } from './file-sink.ts'
 import type { SinkTarget } from './sink.ts'
 

@@ -1,6 +1,6 @@
 import { refuse } from '../../errors.ts'
-import { parseBool } from '../../lib/go/bool.ts'
-import { quoted } from '../../lib/go/text.ts'
+import { parseBool } from '../../lib/text/go-bool.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import type { HashingOptions } from './hashing.ts'
 
 /** A device as an operator describes it. docs/contract/audit.md#devices */

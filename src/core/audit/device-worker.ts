@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { answerFromThread } from '../../lib/concurrency/thread-worker.ts'
-import { systemCode } from '../../lib/private-file.ts'
+import { systemCode } from '../../lib/system/private-file.ts'
 import { AuditFaults } from './audit-faults.ts'
 import { type ChainHead, chained, emptyChain } from './chain.ts'
 import { chainRecord, type ResumeReason } from './chain-records.ts'

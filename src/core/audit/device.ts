@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../lib/system/clock.ts'
 import type { CoreLog } from '../core-log.ts'
 import type { ChainHead } from './chain.ts'
 import { chainRecord, checkpointRecord, type Sign } from './chain-records.ts'

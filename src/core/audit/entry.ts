@@ -1,5 +1,5 @@
-import { type JsonValue, parseLossless, stringifyJson } from '../../lib/json.ts'
-import { formatTime } from '../../lib/time.ts'
+import { type JsonValue, parseLossless, stringifyJson } from '../../lib/text/json.ts'
+import { formatTime } from '../../lib/text/time.ts'
 import type { Caller } from '../access.ts'
 import type { LeaseRef } from '../leases/lease.ts'
 import type { Mount } from '../mounts/mount.ts'

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { systemCode } from '../../lib/private-file.ts'
+import { systemCode } from '../../lib/system/private-file.ts'
 import type { AuditFaults } from './audit-faults.ts'
 import { type SinkEnd, SinkError } from './sink.ts'
 

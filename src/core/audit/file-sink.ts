@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { makePrivateFolder, systemCode } from '../../lib/private-file.ts'
+import { makePrivateFolder, systemCode } from '../../lib/system/private-file.ts'
 import type { AuditFaults } from './audit-faults.ts'
 import { type ChainHead, linkOf, maxMemberBytes } from './chain.ts'
 import { FdWriter } from './fd-writer.ts'

@@ -1,6 +1,6 @@
 import { type IncomingMessage, Agent as PlainAgent, request as requestPlain } from 'node:http'
 import { request as requestTls, Agent as TlsAgent } from 'node:https'
-import { systemCode } from '../../lib/private-file.ts'
+import { systemCode } from '../../lib/system/private-file.ts'
 import { type Sink, type SinkEnd, SinkError, type SinkTarget } from './sink.ts'
 
 const maxAnswerBytes = 64 * 1024

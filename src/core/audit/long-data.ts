@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { isJsonNumber } from '../../lib/json.ts'
+import { isJsonNumber } from '../../lib/text/json.ts'
 import { type Hiding, shownValue } from './hashing.ts'
 
 /** Texts hidden in one turn of the event loop: about two milliseconds. */

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import type { Random } from '../../lib/random.ts'
+import type { Random } from '../../lib/system/random.ts'
 import { base64Bytes, readKey, writeBase64 } from './key-text.ts'
 import { openKeys, sealValue } from './sealed-value.ts'
 

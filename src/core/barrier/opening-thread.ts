@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { Worker } from 'node:worker_threads'
-import { mayBlock } from '../../lib/end-process.ts'
+import { mayBlock } from '../../lib/system/end-process.ts'
 import type { StoredRecord } from '../../storage/storage.ts'
 import type { OpenedPage, PackedRecords, PagePlace, SealedPage } from './opening-worker.ts'
 

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { parentPort } from 'node:worker_threads'
-import { yieldToOthers } from '../../lib/thread-priority.ts'
+import { yieldToOthers } from '../../lib/system/thread-priority.ts'
 import type { StorageFile, StoredRecord } from '../../storage/storage.ts'
 import { ThreadReader } from '../../storage/thread-reader.ts'
 import { openValue, termOf } from './sealed-value.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../lib/system/clock.ts'
 import { Periodic, type Timing } from '../background.ts'
 import type { Barrier } from './barrier.ts'
 

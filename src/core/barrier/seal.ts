@@ -3,8 +3,13 @@ import { randomBytes } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { StartError } from '../../errors.ts'
-import { isAbsentOrEmpty, makePrivateFile, makePrivateFolder, systemReason } from '../../lib/private-file.ts'
-import { systemRandom } from '../../lib/random.ts'
+import {
+  isAbsentOrEmpty,
+  makePrivateFile,
+  makePrivateFolder,
+  systemReason,
+} from '../../lib/system/private-file.ts'
+import { systemRandom } from '../../lib/system/random.ts'
 import { hexBytes, readKey, writeHex } from './key-text.ts'
 import { newKey } from './root-key.ts'
 

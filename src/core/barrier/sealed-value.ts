@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { createCipheriv, createDecipheriv } from 'node:crypto'
-import type { Random } from '../../lib/random.ts'
+import type { Random } from '../../lib/system/random.ts'
 
 const algorithm = 'aes-256-gcm'
 const version = 2

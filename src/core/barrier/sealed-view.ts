@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { ServiceError } from '../../errors.ts'
-import { parseLossless, stringifyJson } from '../../lib/json.ts'
-import { LongWork } from '../../lib/long-work.ts'
+import { LongWork } from '../../lib/concurrency/long-work.ts'
+import { parseLossless, stringifyJson } from '../../lib/text/json.ts'
 import { type ChangeListener, unfenced } from '../../storage/shared-storage.ts'
 import {
   type BatchEntry,

@@ -20,7 +20,7 @@ export const inCore = (entry: ViewEntry): ViewEntry => ({ ...entry, key: corePre
 
 /**
  * One slice of storage under a prefix, sealed: keys are relative to the prefix, values are JSON. A value read
- * from a view with `numbers: 'literal'` has every number as `JSON.rawJSON` (lib/json.ts), so that it is
+ * from a view with `numbers: 'literal'` has every number as `JSON.rawJSON` (lib/text/json.ts), so that it is
  * written back letter for letter; else numbers are plain. Promises resolve once durable and reject with a
  * ServiceError, as in storage/storage.ts. A record that cannot be opened rejects with kind `internal` (the
  * log names its key); it is never taken for absent.

@@ -1,6 +1,7 @@
 import { refuse } from '../../errors.ts'
-import { parseDuration } from '../../lib/go/duration.ts'
-import { quoted } from '../../lib/go/text.ts'
+import { systemRandom } from '../../lib/system/random.ts'
+import { parseDuration } from '../../lib/text/go-duration.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import {
   isJsonNumber,
   type JsonObject,
@@ -8,8 +9,7 @@ import {
   type JsonValue,
   jsonNumber,
   parseLossless,
-} from '../../lib/json.ts'
-import { systemRandom } from '../../lib/random.ts'
+} from '../../lib/text/json.ts'
 import type { Entity } from '../identity/entity.ts'
 import { parseTemplate } from '../policies/templates.ts'
 

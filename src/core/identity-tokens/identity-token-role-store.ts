@@ -1,6 +1,6 @@
 import { fail } from '../../errors.ts'
-import { quoted } from '../../lib/go/text.ts'
-import type { Random } from '../../lib/random.ts'
+import type { Random } from '../../lib/system/random.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import type { View } from '../barrier/view.ts'
 import { RecordCache } from '../record-cache.ts'
 import type { Changes, Decide } from '../records/change.ts'

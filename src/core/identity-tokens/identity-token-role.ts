@@ -1,7 +1,7 @@
 import { refuse } from '../../errors.ts'
-import { isBase64 } from '../../lib/base64.ts'
-import { quoted } from '../../lib/go/text.ts'
-import { base62, type Random } from '../../lib/random.ts'
+import { base62, type Random } from '../../lib/system/random.ts'
+import { isBase64 } from '../../lib/text/base64.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import { type ClaimTemplate, parseClaimTemplate } from './claim-template.ts'
 import type { KeySettings } from './named-key.ts'
 

@@ -1,5 +1,5 @@
 import { fail, refuse } from '../../errors.ts'
-import { quoted } from '../../lib/go/text.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { fixedPaths } from '../mounts/mount-path.ts'
 import type { MountStore } from '../mounts/mount-store.ts'

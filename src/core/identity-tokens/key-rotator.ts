@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../lib/system/clock.ts'
 import { Periodic, type Timing } from '../background.ts'
 import type { View } from '../barrier/view.ts'
 import { dueRotations, readDueKey } from './issuer-keys.ts'

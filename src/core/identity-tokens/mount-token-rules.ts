@@ -1,4 +1,4 @@
-import { quoted } from '../../lib/go/text.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import type { IdentityTokenUse } from '../mounts/mount-type.ts'
 import { allowsClient, type KeySettings } from './named-key.ts'
 

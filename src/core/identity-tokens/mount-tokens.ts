@@ -1,6 +1,6 @@
 import { refuse } from '../../errors.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { Random } from '../../lib/random.ts'
+import type { Clock } from '../../lib/system/clock.ts'
+import type { Random } from '../../lib/system/random.ts'
 import type { Mount } from '../mounts/mount.ts'
 import type { IdentityTokenUse } from '../mounts/mount-type.ts'
 import type { IdentityTokens } from './identity-tokens.ts'

@@ -1,5 +1,5 @@
 import { refuse } from '../../errors.ts'
-import { quoted } from '../../lib/go/text.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import { isSigningAlgorithm, type PublicKey, type SigningAlgorithm, type SigningKey } from './signing-key.ts'
 
 /** The settings of a named key. Durations are whole seconds. docs/contract/identity-tokens.md#keys */

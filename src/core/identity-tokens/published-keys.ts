@@ -1,4 +1,4 @@
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../lib/system/clock.ts'
 import { RecordCache } from '../record-cache.ts'
 import { mountOfKey } from './issuer-keys.ts'
 import { formerKeysOf, nextChangeOf } from './named-key.ts'

@@ -1,5 +1,5 @@
 import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
-import type { Random } from '../../lib/random.ts'
+import type { Random } from '../../lib/system/random.ts'
 
 /** The supported algorithms, in the order of the discovery document. docs/contract/identity-tokens.md#keys */
 export const signingAlgorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const

@@ -1,4 +1,4 @@
-import { quoted } from '../../lib/go/text.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 
 const maxPairs = 64
 const maxKeyBytes = 128

@@ -1,5 +1,5 @@
 import { refuse } from '../../errors.ts'
-import { formatTime } from '../../lib/time.ts'
+import { formatTime } from '../../lib/text/time.ts'
 import type { ViewEntry } from '../barrier/view.ts'
 import { checkRecordSize } from '../stored-record.ts'
 import { canonicalName } from './canonical-name.ts'

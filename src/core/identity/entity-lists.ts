@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { inTurns } from '../../lib/in-turns.ts'
-import { sorting } from '../../lib/sorting.ts'
+import { inTurns } from '../../lib/concurrency/in-turns.ts'
+import { sorting } from '../../lib/data/sorting.ts'
 import { namespaceIdOf } from '../namespaces/suffix.ts'
 import { type Entity, type EntityAlias, firstAliasId } from './entity.ts'
 import type { EntityRecords, Page } from './entity-records.ts'

@@ -1,6 +1,6 @@
 import { refuse } from '../../errors.ts'
-import { quoted } from '../../lib/go/text.ts'
-import { formatTime } from '../../lib/time.ts'
+import { quoted } from '../../lib/text/go-text.ts'
+import { formatTime } from '../../lib/text/time.ts'
 import type { ViewEntry } from '../barrier/view.ts'
 import { suffixOf } from '../namespaces/suffix.ts'
 import { checkRecordSize } from '../stored-record.ts'

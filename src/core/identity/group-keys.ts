@@ -1,4 +1,4 @@
-import type { Steps } from '../../lib/in-turns.ts'
+import type { Steps } from '../../lib/concurrency/in-turns.ts'
 import { namespaceIdOf } from '../namespaces/suffix.ts'
 
 /*

@@ -1,6 +1,6 @@
 import { refuse } from '../../errors.ts'
-import { quoted } from '../../lib/go/text.ts'
-import { LongWork } from '../../lib/long-work.ts'
+import { LongWork } from '../../lib/concurrency/long-work.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import type { WriteOptions } from '../../storage/storage.ts'
 import type { ViewEntry, ViewRecord } from '../barrier/view.ts'
 import { namespaceIdOf } from '../namespaces/suffix.ts'

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Random } from '../../lib/random.ts'
+import type { Random } from '../../lib/system/random.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { CoreLog } from '../core-log.ts'
 import { namespaceIdOf } from '../namespaces/suffix.ts'

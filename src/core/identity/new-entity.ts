@@ -1,5 +1,5 @@
-import { hex, type Random } from '../../lib/random.ts'
-import { formatTime } from '../../lib/time.ts'
+import { hex, type Random } from '../../lib/system/random.ts'
+import { formatTime } from '../../lib/text/time.ts'
 import { suffixOf } from '../namespaces/suffix.ts'
 import { type Entity, type EntityAlias, firstAliasId } from './entity.ts'
 

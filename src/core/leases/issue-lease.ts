@@ -1,4 +1,4 @@
-import { base62, type Random } from '../../lib/random.ts'
+import { base62, type Random } from '../../lib/system/random.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { suffixOf } from '../namespaces/suffix.ts'
 import type { Lifetime } from '../tokens/lifetime.ts'

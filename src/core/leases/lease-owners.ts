@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Clock } from '../../lib/clock.ts'
-import { untilAborted, wait } from '../../lib/wait.ts'
+import { untilAborted, wait } from '../../lib/concurrency/wait.ts'
+import type { Clock } from '../../lib/system/clock.ts'
 import type { View } from '../barrier/view.ts'
 import type { Held } from '../jobs.ts'
 import { isUnreadable } from '../stored-record.ts'

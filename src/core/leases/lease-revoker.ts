@@ -1,5 +1,5 @@
 import { fail, refuse } from '../../errors.ts'
-import { KeyedMutex } from '../../lib/keyed-mutex.ts'
+import { KeyedMutex } from '../../lib/concurrency/keyed-mutex.ts'
 import type { Lease, LeaseRef } from './lease.ts'
 import type { LeaseBackend } from './lease-backend.ts'
 import { leaseKey } from './lease-keys.ts'

@@ -1,4 +1,4 @@
-import { formatTime } from '../../lib/time.ts'
+import { formatTime } from '../../lib/text/time.ts'
 import { suffixOf } from '../namespaces/suffix.ts'
 import type { Token } from '../tokens/token.ts'
 import { hasEnded, isIrrevocable, type Lease } from './lease.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { refuse } from '../../errors.ts'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../lib/system/clock.ts'
 import type { View } from '../barrier/view.ts'
 import { authPrefix } from '../mounts/mount-path.ts'
 import { isUnreadable } from '../stored-record.ts'

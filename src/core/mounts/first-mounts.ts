@@ -1,4 +1,4 @@
-import type { Random } from '../../lib/random.ts'
+import type { Random } from '../../lib/system/random.ts'
 import type { Mount, MountTable } from './mount.ts'
 import type { SystemTtls } from './mount-config.ts'
 import { fixedPaths, type MountPoint, mountPointOf } from './mount-path.ts'

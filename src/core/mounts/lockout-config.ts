@@ -1,7 +1,7 @@
 import { refuse } from '../../errors.ts'
-import { parseDuration } from '../../lib/go/duration.ts'
-import { quoted } from '../../lib/go/text.ts'
-import { isJsonNumber, type JsonObject, type JsonValue, numberText } from '../../lib/json.ts'
+import { parseDuration } from '../../lib/text/go-duration.ts'
+import { quoted } from '../../lib/text/go-text.ts'
+import { isJsonNumber, type JsonObject, type JsonValue, numberText } from '../../lib/text/json.ts'
 
 /**
  * When a mount locks a user, as it was tuned; 0 is the server's value. Durations are seconds. docs/contract/lockout.md#tuning

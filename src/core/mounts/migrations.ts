@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../lib/system/clock.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { MountMove } from './mount.ts'
 import type { Migration } from './move.ts'

@@ -1,7 +1,7 @@
 import { refuse } from '../../errors.ts'
-import { parseDuration } from '../../lib/go/duration.ts'
-import { excerpt, quoted } from '../../lib/go/text.ts'
-import { isJsonNumber, type JsonObject, type JsonValue, numberText } from '../../lib/json.ts'
+import { parseDuration } from '../../lib/text/go-duration.ts'
+import { excerpt, quoted } from '../../lib/text/go-text.ts'
+import { isJsonNumber, type JsonObject, type JsonValue, numberText } from '../../lib/text/json.ts'
 import type { MountConfig, MountTable } from './mount.ts'
 
 /** The default lifetimes of mounts, in seconds. */

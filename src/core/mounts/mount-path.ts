@@ -1,4 +1,4 @@
-import { excerpt } from '../../lib/go/text.ts'
+import { excerpt } from '../../lib/text/go-text.ts'
 import type { MountTable } from './mount.ts'
 
 /** The prefix of the paths of auth mounts. */

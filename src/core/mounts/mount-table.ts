@@ -1,4 +1,4 @@
-import { SharedMap } from '../../lib/shared-map.ts'
+import { SharedMap } from '../../lib/data/shared-map.ts'
 import type { Mount, MountTable } from './mount.ts'
 
 /** The mount of a path, and the rest of the path below it, without a leading slash. */

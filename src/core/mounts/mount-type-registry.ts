@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../lib/json.ts'
+import type { JsonValue } from '../../lib/text/json.ts'
 import type { LeaseBackend } from '../leases/lease-backend.ts'
 import type { RenewalTerms } from '../tokens/renewal-terms.ts'
 import type { Token } from '../tokens/token.ts'

@@ -1,5 +1,5 @@
 import { refuse } from '../../errors.ts'
-import { quoted } from '../../lib/go/text.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import type { Namespace } from '../namespaces/namespace.ts'
 import type { Mount } from './mount.ts'
 import {

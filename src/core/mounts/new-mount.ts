@@ -1,7 +1,7 @@
 import { refuse } from '../../errors.ts'
-import { excerpt, quoted } from '../../lib/go/text.ts'
-import type { JsonObject } from '../../lib/json.ts'
-import { hex, type Random } from '../../lib/random.ts'
+import { hex, type Random } from '../../lib/system/random.ts'
+import { excerpt, quoted } from '../../lib/text/go-text.ts'
+import type { JsonObject } from '../../lib/text/json.ts'
 import { isFixedSecretType, isTokenType } from './fixed-types.ts'
 import type { Mount, MountOptions } from './mount.ts'
 import {

@@ -1,4 +1,4 @@
-import { excerpt } from '../../lib/go/text.ts'
+import { excerpt } from '../../lib/text/go-text.ts'
 import type { MountTable } from './mount.ts'
 
 /** Types of Vault and OpenBao that this server lacks, by what serves the same clients here. */

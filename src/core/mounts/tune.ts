@@ -1,6 +1,6 @@
 import { refuse } from '../../errors.ts'
-import { quoted } from '../../lib/go/text.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import { quoted } from '../../lib/text/go-text.ts'
+import type { JsonObject } from '../../lib/text/json.ts'
 import { isTokenType } from './fixed-types.ts'
 import { decodeLockout, tunedLockout } from './lockout-config.ts'
 import type { Mount, MountConfig } from './mount.ts'

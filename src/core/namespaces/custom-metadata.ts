@@ -1,5 +1,5 @@
 import { refuse } from '../../errors.ts'
-import type { FieldMap } from '../../lib/coercion.ts'
+import type { FieldMap } from '../../lib/text/coercion.ts'
 import type { NamespaceRecord } from './namespace.ts'
 
 type Metadata = NamespaceRecord['custom_metadata']

@@ -1,5 +1,5 @@
-import { excerpt, quoted } from '../../lib/go/text.ts'
-import { headerText } from '../../lib/header-text.ts'
+import { headerText } from '../../lib/net/header-text.ts'
+import { excerpt, quoted } from '../../lib/text/go-text.ts'
 import type { Namespace } from './namespace.ts'
 
 /** The maximum length of a namespace's full path, in UTF-16 code units. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { textMap } from '../../lib/text-map.ts'
+import { textMap } from '../../lib/data/text-map.ts'
 import type { ViewRecord } from '../barrier/view.ts'
 import type { NamespaceRecord } from './namespace.ts'
 

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { refuse, type ServiceError } from '../../errors.ts'
-import { base62, type Random } from '../../lib/random.ts'
+import { base62, type Random } from '../../lib/system/random.ts'
 import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
 import { FollowedRecords } from '../followed-records.ts'
 import { Changes } from '../records/change.ts'

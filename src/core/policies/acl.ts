@@ -1,5 +1,5 @@
-import { atOnce, type Steps } from '../../lib/in-turns.ts'
-import type { JsonObject, JsonValue } from '../../lib/json.ts'
+import { atOnce, type Steps } from '../../lib/concurrency/in-turns.ts'
+import type { JsonObject, JsonValue } from '../../lib/text/json.ts'
 import {
   type AclOperation,
   capabilityBits,

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../lib/json.ts'
+import type { JsonValue } from '../../lib/text/json.ts'
 
 /** Lower-cased parameter names, each with its allowed or denied values; an empty list means any value. */
 export type ParameterRules = ReadonlyMap<string, readonly JsonValue[]>

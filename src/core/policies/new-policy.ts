@@ -1,5 +1,5 @@
 import { ServiceError } from '../../errors.ts'
-import { quoted } from '../../lib/go/text.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import { type ParsedPolicy, parsePolicy } from './policy.ts'
 import { type Position, policyFault, syntaxFault } from './policy-syntax.ts'
 

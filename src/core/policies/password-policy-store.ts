@@ -1,5 +1,5 @@
 import { fail, refuse } from '../../errors.ts'
-import type { Random } from '../../lib/random.ts'
+import type { Random } from '../../lib/system/random.ts'
 import type { View } from '../barrier/view.ts'
 import { generatePassword, parsePasswordPolicy } from './password-policy.ts'
 import { decodePolicyText } from './policy.ts'

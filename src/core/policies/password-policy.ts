@@ -1,6 +1,6 @@
 import { causeList, refuse, ServiceError } from '../../errors.ts'
-import { quoted } from '../../lib/go/text.ts'
-import { type Random, randomIndex } from '../../lib/random.ts'
+import { type Random, randomIndex } from '../../lib/system/random.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import { parseHcl } from './hcl.ts'
 import { JsonTreeReader } from './json-policy.ts'
 import type { ObjectNode, SyntaxEntry, SyntaxNode } from './policy-syntax.ts'

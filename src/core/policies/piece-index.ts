@@ -1,5 +1,5 @@
-import type { Steps } from '../../lib/in-turns.ts'
-import { slicesOf } from '../../lib/slices.ts'
+import type { Steps } from '../../lib/concurrency/in-turns.ts'
+import { slicesOf } from '../../lib/data/slices.ts'
 import { matchesAfterHead, type SegmentedPath, type SegmentPattern } from './pattern.ts'
 
 /** The number of pieces of a pattern that are candidates for its index key. */

@@ -1,5 +1,5 @@
 import { fail, refuse } from '../../errors.ts'
-import { formatTime, parseTime, timeMilliseconds } from '../../lib/time.ts'
+import { formatTime, parseTime, timeMilliseconds } from '../../lib/text/time.ts'
 
 /** A policy as stored. Times are RFC 3339. */
 export type PolicyRecord = {

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../lib/json.ts'
+import type { JsonObject, JsonValue } from '../../lib/text/json.ts'
 import type { Acl, AclRequest, Canonicalize, Decision, PolicyRef } from './acl.ts'
 
 /**

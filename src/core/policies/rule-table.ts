@@ -1,5 +1,5 @@
-import type { Steps } from '../../lib/in-turns.ts'
-import { sorting } from '../../lib/sorting.ts'
+import type { Steps } from '../../lib/concurrency/in-turns.ts'
+import { sorting } from '../../lib/data/sorting.ts'
 import { type Grants, mergeGrants } from './grants.ts'
 import {
   compareRank,

@@ -1,4 +1,4 @@
-import { parseDuration } from '../../lib/go/duration.ts'
+import { parseDuration } from '../../lib/text/go-duration.ts'
 
 type Metadata = Readonly<Record<string, string>> | null | undefined
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { refuse } from '../../errors.ts'
-import { quoted } from '../../lib/go/text.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import type { CountedLease, LeaseLimit } from '../leases/lease-limit.ts'
 import type { MountStore } from '../mounts/mount-store.ts'
 import type { NamespaceStore } from '../namespaces/namespace-store.ts'

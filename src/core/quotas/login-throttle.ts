@@ -1,5 +1,5 @@
-import { countedAddress } from '../../lib/address.ts'
-import type { Clock } from '../../lib/clock.ts'
+import { countedAddress } from '../../lib/net/address.ts'
+import type { Clock } from '../../lib/system/clock.ts'
 
 /** How many logins of one address a mount refuses in this time, until it refuses all of them. */
 export type LoginFailureLimit = { readonly count: number; readonly durationMs: number }

@@ -1,4 +1,4 @@
-import { PrefixIndex } from '../../lib/prefix-index.ts'
+import { PrefixIndex } from '../../lib/data/prefix-index.ts'
 import type { QuotaPlace } from './quota.ts'
 
 type AnyRule = { readonly quota: QuotaPlace }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { refuse } from '../../errors.ts'
-import { quoted } from '../../lib/go/text.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import type { SharedStorage } from '../../storage/shared-storage.ts'
 import type { View, ViewRecord } from '../barrier/view.ts'
 import { FollowedRecords } from '../followed-records.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { fail } from '../../errors.ts'
-import { KeyedMutex } from '../../lib/keyed-mutex.ts'
+import { KeyedMutex } from '../../lib/concurrency/keyed-mutex.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 
 /** Number of attempts of a conditional write before it fails as `unavailable`. */

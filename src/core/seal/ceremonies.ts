@@ -1,5 +1,5 @@
-import type { Clock } from '../../lib/clock.ts'
-import type { Random } from '../../lib/random.ts'
+import type { Clock } from '../../lib/system/clock.ts'
+import type { Random } from '../../lib/system/random.ts'
 import { corePrefix } from '../barrier/view.ts'
 import type { CoreLog } from '../core-log.ts'
 import { fixedPaths } from '../mounts/mount-path.ts'

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import type { PublicKey } from 'openpgp'
 import { refuse } from '../../errors.ts'
-import { isBase64 } from '../../lib/base64.ts'
+import { isBase64 } from '../../lib/text/base64.ts'
 
 /** A public key that can encrypt. */
 export type PgpKey = {

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { Clock } from '../../lib/clock.ts'
-import type { Random } from '../../lib/random.ts'
+import type { Clock } from '../../lib/system/clock.ts'
+import type { Random } from '../../lib/system/random.ts'
 import { sealedError } from '../barrier/keyring-store.ts'
 import { combineShares } from './shares.ts'
 

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { combine, split } from 'shamir-secret-sharing'
 import { refuse } from '../../errors.ts'
-import { isBase64 } from '../../lib/base64.ts'
+import { isBase64 } from '../../lib/text/base64.ts'
 import { keyBytes } from '../barrier/root-key.ts'
 import type { ShareCounts } from './seal-config.ts'
 

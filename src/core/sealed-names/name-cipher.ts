@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import { createCipheriv, createSecretKey, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { fail } from '../../errors.ts'
-import type { Random } from '../../lib/random.ts'
+import type { Random } from '../../lib/system/random.ts'
 import type { View } from '../barrier/view.ts'
 import { type KeyedHash, keyedHash } from '../keyed-hash.ts'
 

@@ -1,4 +1,4 @@
-import type { LongWork } from '../../lib/long-work.ts'
+import type { LongWork } from '../../lib/concurrency/long-work.ts'
 
 /** So many names are sorted, or so many are merged, between two looks at the time. */
 const atOnce = 256

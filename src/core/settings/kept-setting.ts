@@ -1,4 +1,4 @@
-import { KeyedMutex } from '../../lib/keyed-mutex.ts'
+import { KeyedMutex } from '../../lib/concurrency/keyed-mutex.ts'
 import type { View } from '../barrier/view.ts'
 import { FollowedRecords } from '../followed-records.ts'
 

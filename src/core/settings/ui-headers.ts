@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { refuse } from '../../errors.ts'
-import { headerFault } from '../../lib/operator-header.ts'
+import { headerFault } from '../../lib/net/operator-header.ts'
 
 const stored = z.record(z.string(), z.array(z.string()))
 

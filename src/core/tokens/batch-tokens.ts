@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { hash } from 'node:crypto'
 import { refuse } from '../../errors.ts'
-import type { Random } from '../../lib/random.ts'
+import type { Random } from '../../lib/system/random.ts'
 import type { Barrier } from '../barrier/barrier.ts'
 import { CacheUse } from '../cache-use.ts'
 import { namespaceIdOf, suffixOf } from '../namespaces/suffix.ts'

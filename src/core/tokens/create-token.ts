@@ -1,6 +1,6 @@
 import { refuse } from '../../errors.ts'
-import type { Clock } from '../../lib/clock.ts'
-import { parseDuration } from '../../lib/go/duration.ts'
+import type { Clock } from '../../lib/system/clock.ts'
+import { parseDuration } from '../../lib/text/go-duration.ts'
 import type { View } from '../barrier/view.ts'
 import {
   type IdentityStore,

@@ -1,5 +1,5 @@
 import { refuse } from '../../errors.ts'
-import { globMatches } from '../../lib/glob.ts'
+import { globMatches } from '../../lib/text/glob.ts'
 import { foldedName } from '../identity/same-name.ts'
 import type { TokenRoleRecord } from './token-role.ts'
 

@@ -1,5 +1,5 @@
 import { refuse } from '../../errors.ts'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../lib/system/clock.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import { aliasOf } from '../identity/entity.ts'
 import type { IdentityStore, LoginAlias, LoginIdentity } from '../identity/identity-store.ts'

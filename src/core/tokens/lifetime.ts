@@ -1,4 +1,4 @@
-import { shortDuration } from '../../lib/go/duration.ts'
+import { shortDuration } from '../../lib/text/go-duration.ts'
 
 /** Default and greatest TTL, in seconds. */
 export type TtlBounds = { readonly defaultTtl: number; readonly maxTtl: number }

@@ -1,5 +1,5 @@
 import { type ErrorKind, ServiceError } from '../../errors.ts'
-import type { LogLine } from '../../lib/log-fields.ts'
+import type { LogLine } from '../../lib/system/log-fields.ts'
 import type { Mount } from '../mounts/mount.ts'
 
 export type LoginReportParts = {

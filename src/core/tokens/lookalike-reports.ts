@@ -1,4 +1,4 @@
-import type { LogLine } from '../../lib/log-fields.ts'
+import type { LogLine } from '../../lib/system/log-fields.ts'
 import type { Mount } from '../mounts/mount.ts'
 import type { Lookalike } from './issue-login.ts'
 

@@ -1,4 +1,4 @@
-import { formatTime } from '../../lib/time.ts'
+import { formatTime } from '../../lib/text/time.ts'
 import type { Token } from './token.ts'
 
 export type LookupContext = {

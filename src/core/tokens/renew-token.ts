@@ -1,6 +1,6 @@
 import { fail, refuse, type ServiceError } from '../../errors.ts'
-import type { Clock } from '../../lib/clock.ts'
-import { quoted } from '../../lib/go/text.ts'
+import type { Clock } from '../../lib/system/clock.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import { type Identity, type IdentityStore, identityIn } from '../identity/identity-store.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { authBlock, type Issued } from './auth-block.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Clock } from '../../lib/clock.ts'
-import type { Random } from '../../lib/random.ts'
+import type { Clock } from '../../lib/system/clock.ts'
+import type { Random } from '../../lib/system/random.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import { type KeyedHash, openKeyedHashes } from '../keyed-hash.ts'
 

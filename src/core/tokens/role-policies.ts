@@ -1,6 +1,6 @@
 import { refuse } from '../../errors.ts'
-import { globMatches } from '../../lib/glob.ts'
-import { quoted } from '../../lib/go/text.ts'
+import { globMatches } from '../../lib/text/glob.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import { sanitize } from './policy-names.ts'
 import type { TokenRoleRecord } from './token-role.ts'
 

@@ -1,7 +1,7 @@
 import { constants, type Stats } from 'node:fs'
 import { open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { systemCode, writePrivateFile } from '../../lib/private-file.ts'
+import { systemCode, writePrivateFile } from '../../lib/system/private-file.ts'
 
 /*
  * How `npm run root-token` asks a running server: through files beside the database. Only the server's user

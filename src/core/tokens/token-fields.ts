@@ -1,8 +1,15 @@
 import { z } from 'zod'
 import { refuse } from '../../errors.ts'
-import { parseBoundCidr } from '../../lib/cidr.ts'
-import { boolField, commaListField, durationField, intField, kvField, stringField } from '../../lib/fields.ts'
-import { quoted } from '../../lib/go/text.ts'
+import { parseBoundCidr } from '../../lib/net/cidr.ts'
+import {
+  boolField,
+  commaListField,
+  durationField,
+  intField,
+  kvField,
+  stringField,
+} from '../../lib/text/fields.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import { metadataProblem } from '../identity/metadata.ts'
 import { sanitize } from './policy-names.ts'
 import type { RenewalTerms } from './renewal-terms.ts'

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Random } from '../../lib/random.ts'
+import type { Random } from '../../lib/system/random.ts'
 import type { View } from '../barrier/view.ts'
 import { type KeyedHash, openKeyedHashes } from '../keyed-hash.ts'
 import { rootNamespace } from '../namespaces/namespace.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { refuse } from '../../errors.ts'
-import { parseBoundCidr } from '../../lib/cidr.ts'
+import { parseBoundCidr } from '../../lib/net/cidr.ts'
 import {
   boolField,
   commaListField,
@@ -8,8 +8,8 @@ import {
   durationField,
   intField,
   stringField,
-} from '../../lib/fields.ts'
-import { quoted } from '../../lib/go/text.ts'
+} from '../../lib/text/fields.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import { sanitize } from './policy-names.ts'
 import type { TokenType } from './token.ts'
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../../lib/clock.ts'
-import { base62, type Random } from '../../lib/random.ts'
+import type { Clock } from '../../lib/system/clock.ts'
+import { base62, type Random } from '../../lib/system/random.ts'
 import type { Copies } from '../../storage/shared-storage.ts'
 import { keep, type Range, type WriteOptions } from '../../storage/storage.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { LogLine } from '../../lib/log-fields.ts'
-import { untilAborted, wait } from '../../lib/wait.ts'
+import { untilAborted, wait } from '../../lib/concurrency/wait.ts'
+import type { LogLine } from '../../lib/system/log-fields.ts'
 import type { View } from '../barrier/view.ts'
 import type { BackgroundJob, Held } from '../jobs.ts'
 import { childFolder, readChildKey, tokenKey } from './token-keys.ts'

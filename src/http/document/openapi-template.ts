@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Steps } from '../../lib/in-turns.ts'
+import type { Steps } from '../../lib/concurrency/in-turns.ts'
 import { mergePatchType } from '../exchange/body.ts'
 import type { DocumentedAnswer, DocumentedRoute } from '../resource/documented-route.ts'
 import { envelopeOf, exampleEnvelope, sharedResponses, sharedSchemas } from './openapi-envelope.ts'
@@ -77,7 +77,7 @@ export type ApiTemplate = {
 
 /**
  * Adds the defaults and examples of fields with a transform, which zod omits; ours can also be sent
- * (lib/fields.ts). And opens the objects of responses, which later versions may extend.
+ * (lib/text/fields.ts). And opens the objects of responses, which later versions may extend.
  */
 export const withDefault = ({
   zodSchema,

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
-import { inTurns, type Steps } from '../../lib/in-turns.ts'
+import { inTurns, type Steps } from '../../lib/concurrency/in-turns.ts'
 import type { DocumentedRoute } from '../resource/documented-route.ts'
 import {
   type ApiTemplate,

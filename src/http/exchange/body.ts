@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer'
 import { unescape as unescapePercent } from 'node:querystring'
 import { refuse } from '../../errors.ts'
-import { excerpt } from '../../lib/go/text.ts'
-import { jsonTypeName } from '../../lib/go/type-names.ts'
+import { excerpt } from '../../lib/text/go-text.ts'
+import { jsonTypeName } from '../../lib/text/go-type-names.ts'
 import {
   isJsonNumber,
   type JsonLimits,
@@ -10,7 +10,7 @@ import {
   JsonSyntaxError,
   type JsonValue,
   parseJson,
-} from '../../lib/json.ts'
+} from '../../lib/text/json.ts'
 
 const formType = 'application/x-www-form-urlencoded'
 /** The media type of a PATCH. */

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Caller } from '../../core/access.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
-import type { JsonValue } from '../../lib/json.ts'
+import type { JsonValue } from '../../lib/text/json.ts'
 import type { ConvertedFields } from '../steps/convert-fields.ts'
 import type { AuditTrail, MadeByCall } from './audit-trail.ts'
 

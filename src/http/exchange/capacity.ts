@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { countedAddress } from '../../lib/address.ts'
+import { countedAddress } from '../../lib/net/address.ts'
 import { BodyBudget, overloaded, readBody } from './body-reader.ts'
 import type { Call } from './call.ts'
 import { Places, type PlacesLimits } from './places.ts'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
-import { headerFault } from '../../lib/operator-header.ts'
-import { systemReason } from '../../lib/private-file.ts'
+import { headerFault } from '../../lib/net/operator-header.ts'
+import { systemReason } from '../../lib/system/private-file.ts'
 
 /** Headers by status: `default`, `4xx` or `404`; names are in lower case. */
 export type CustomHeaders = Readonly<Record<string, Readonly<Record<string, string>>>>

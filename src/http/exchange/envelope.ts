@@ -3,8 +3,8 @@ import type { LeasedSecret } from '../../core/leases/lease.ts'
 import { fixedPaths } from '../../core/mounts/mount-path.ts'
 import type { AuthBlock, IssuedToken } from '../../core/tokens/auth-block.ts'
 import type { WrapInfo } from '../../core/wrapping/wrapper.ts'
-import { stringifyJson } from '../../lib/json.ts'
-import type { LongText } from '../../lib/long-text.ts'
+import type { LongText } from '../../lib/concurrency/long-text.ts'
+import { stringifyJson } from '../../lib/text/json.ts'
 import type { Call } from './call.ts'
 
 /** Whoever gets one destroys its stream or reads it to the end. */

@@ -7,8 +7,8 @@ import { belowMount } from '../../core/mounts/spellings.ts'
 import type { AclOperation } from '../../core/policies/acl.ts'
 import type { Readings } from '../../core/policies/parameters.ts'
 import { fail, type ServiceError } from '../../errors.ts'
-import type { JsonValue } from '../../lib/json.ts'
-import type { LongText } from '../../lib/long-text.ts'
+import type { LongText } from '../../lib/concurrency/long-text.ts'
+import type { JsonValue } from '../../lib/text/json.ts'
 import type { Call } from './call.ts'
 import type { Reply, StreamedBody } from './envelope.ts'
 import type { Follows } from './follow.ts'
@@ -43,7 +43,7 @@ export type Exchange<Input, Params> = {
   whenSilent(listener: () => void): () => void
 }
 
-/** Fields as sent; numbers keep their text (lib/json.ts). */
+/** Fields as sent; numbers keep their text (lib/text/json.ts). */
 export type Sent = Readonly<Record<string, JsonValue>>
 
 /** `presented` is the token id the request came with, valid or not; empty for none. */

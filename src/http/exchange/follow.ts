@@ -1,5 +1,5 @@
 import { namespaceIdOf } from '../../core/namespaces/suffix.ts'
-import type { JsonValue } from '../../lib/json.ts'
+import type { JsonValue } from '../../lib/text/json.ts'
 
 /**
  * The id of the namespace in which a call is served, by an id it carries; undefined: the one it was sent to.

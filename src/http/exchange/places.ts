@@ -1,4 +1,4 @@
-import { Turns } from '../../lib/turns.ts'
+import { Turns } from '../../lib/concurrency/turns.ts'
 import { overloaded } from './body-reader.ts'
 
 export type PlacesLimits = {

@@ -7,7 +7,7 @@ import type { LoginThrottle } from '../../core/quotas/login-throttle.ts'
 import { withoutSlash } from '../../core/quotas/quota-index.ts'
 import type { QuotaStore } from '../../core/quotas/quota-store.ts'
 import { refuse, ServiceError } from '../../errors.ts'
-import { quoted } from '../../lib/go/text.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import type { Call } from './call.ts'
 import { isRevoking } from './is-revoking.ts'
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { refuse } from '../../errors.ts'
-import { parseDuration } from '../../lib/go/duration.ts'
-import { headerText } from '../../lib/header-text.ts'
+import { headerText } from '../../lib/net/header-text.ts'
+import { parseDuration } from '../../lib/text/go-duration.ts'
 
 /** The fields that may be read after a request's head alone has been looked at. */
 const usedFields = [

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyPluginCallback, FastifyRequest } from 'fastify'
 import { noSecrets } from '../../core/audit/hashing.ts'
 import { refuse } from '../../errors.ts'
-import type { JsonLimits } from '../../lib/json.ts'
+import type { JsonLimits } from '../../lib/text/json.ts'
 import { routeTemplate } from '../exchange/access-log.ts'
 import type { AuditTrail } from '../exchange/audit-trail.ts'
 import { readFields } from '../exchange/body.ts'

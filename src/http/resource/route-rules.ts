@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Secrets } from '../../core/audit/hashing.ts'
-import { readingOf } from '../../lib/fields.ts'
+import { readingOf } from '../../lib/text/fields.ts'
 import { callOf } from '../exchange/call.ts'
 import type { RouteRules, Sent, VerbName } from '../exchange/exchange.ts'
 import { tokenOf } from '../exchange/request-headers.ts'

@@ -1,5 +1,5 @@
 import { refuse } from '../../errors.ts'
-import { isJsonNumber, type JsonValue } from '../../lib/json.ts'
+import { isJsonNumber, type JsonValue } from '../../lib/text/json.ts'
 
 /** Fields that limit something in another server and that no path here builds, and the table they come from. */
 type UnbuiltLimits = { readonly source: string; readonly fields: readonly string[] }

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
-import { LongText } from '../../lib/long-text.ts'
+import { LongText } from '../../lib/concurrency/long-text.ts'
 import type { Answer } from '../exchange/exchange.ts'
 
 /** A body as Fastify sends it; an empty text is none. */

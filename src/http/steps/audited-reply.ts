@@ -1,5 +1,5 @@
 import type { AuditedReply } from '../../core/audit/entry.ts'
-import { parseLossless } from '../../lib/json.ts'
+import { parseLossless } from '../../lib/text/json.ts'
 import type { AuditTrail, MadeByCall } from '../exchange/audit-trail.ts'
 import type { Reply } from '../exchange/envelope.ts'
 import type { Answer } from '../exchange/exchange.ts'

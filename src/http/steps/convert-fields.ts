@@ -1,7 +1,7 @@
 import type { FastifySchemaCompiler } from 'fastify'
 import type { z } from 'zod'
-import { convertFields } from '../../lib/fields.ts'
-import type { JsonValue } from '../../lib/json.ts'
+import { convertFields } from '../../lib/text/fields.ts'
+import type { JsonValue } from '../../lib/text/json.ts'
 
 /** The declared fields of a request, converted, and the names of the others. */
 export class ConvertedFields {

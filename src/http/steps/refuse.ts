@@ -1,7 +1,7 @@
 import { HttpError } from '@fastify/sensible'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse as refused, ServiceError } from '../../errors.ts'
-import { FieldError } from '../../lib/fields.ts'
+import { FieldError } from '../../lib/text/fields.ts'
 import { type Call, callOf } from '../exchange/call.ts'
 import { bugReply, type ErrorReply, errorBody, errorReply, failureText } from '../exchange/error-reply.ts'
 import { isOverQuota, type RateLimits } from '../exchange/rate-limits.ts'

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { canonicalAddress, countedAddress, parseAddress } from '../../lib/address.ts'
-import { networkSet } from '../../lib/cidr.ts'
+import { canonicalAddress, countedAddress, parseAddress } from '../../lib/net/address.ts'
+import { networkSet } from '../../lib/net/cidr.ts'
 import type { EarlyReply } from '../exchange/call.ts'
 import type { ConnectionLimits } from './connections.ts'
 

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import type { AddressInfo } from 'node:net'
-import { systemCode } from '../../lib/private-file.ts'
+import { systemCode } from '../../lib/system/private-file.ts'
 
 /** A host and port, or the path of a Unix socket. */
 export type ListenAt = HostAndPort | UnixSocketAt

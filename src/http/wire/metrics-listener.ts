@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { systemRandom } from '../../lib/random.ts'
+import { systemRandom } from '../../lib/system/random.ts'
 import { CommonHeaders, requestIdHeader } from '../exchange/common-headers.ts'
 import { binding } from './listen-address.ts'
 

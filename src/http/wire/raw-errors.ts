@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { systemRandom } from '../../lib/random.ts'
+import { systemRandom } from '../../lib/system/random.ts'
 import { type CommonHeaders, requestIdHeader } from '../exchange/common-headers.ts'
 
 /** Statuses of requests that are refused before a handler sees them. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { systemRandom } from '../../lib/random.ts'
+import { systemRandom } from '../../lib/system/random.ts'
 import { WebUi } from '../document/web-ui.ts'
 import { BodyBudget } from '../exchange/body-reader.ts'
 import { type CommonHeaders, requestIdHeader } from '../exchange/common-headers.ts'

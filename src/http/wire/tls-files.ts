@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
-import { systemReason } from '../../lib/private-file.ts'
+import { systemReason } from '../../lib/system/private-file.ts'
 
 /** The settings of TLS. docs/tls.md */
 export type TlsSettings = {

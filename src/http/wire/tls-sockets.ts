@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Server, TLSSocket } from 'node:tls'
-import { canonicalAddress } from '../../lib/address.ts'
+import { canonicalAddress } from '../../lib/net/address.ts'
 import type { CommonHeaders } from '../exchange/common-headers.ts'
 import { noteClientCertificate } from './client-certificate.ts'
 import { answerAndClose, goAwayAndClose } from './raw-errors.ts'

@@ -11,8 +11,8 @@ import {
 import { lstat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
-import { systemCode } from '../../lib/private-file.ts'
-import { systemRandom } from '../../lib/random.ts'
+import { systemCode } from '../../lib/system/private-file.ts'
+import { systemRandom } from '../../lib/system/random.ts'
 import { ListenError, reasonOf, type UnixSocketAt } from './listen-address.ts'
 
 /** The file of a Unix socket that this process has bound. */

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { yieldToOthers } from '../thread-priority.ts'
+import { yieldToOthers } from '../system/thread-priority.ts'
 import { type Answers, Channel, type Port } from './channel.ts'
 import type { ThreadData } from './thread.ts'
 

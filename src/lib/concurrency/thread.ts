@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { mayBlock } from '../end-process.ts'
+import { mayBlock } from '../system/end-process.ts'
 import { type Answers, Channel, Disconnected, type Port } from './channel.ts'
 
 /** What thread-worker.ts reads. */

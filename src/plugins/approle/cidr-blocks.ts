@@ -1,6 +1,6 @@
 import { refuse } from '../../errors.ts'
-import { areWithin, isBlock } from '../../lib/cidr.ts'
-import { excerpt, quoted } from '../../lib/go/text.ts'
+import { areWithin, isBlock } from '../../lib/net/cidr.ts'
+import { excerpt, quoted } from '../../lib/text/go-text.ts'
 
 /** Each login is compared with all of them. */
 const maxBlocks = 1000

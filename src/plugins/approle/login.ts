@@ -1,7 +1,7 @@
 import type { LoginAuth } from '../../core/tokens/issue-login.ts'
 import { boundCidrs, loginTerms } from '../../core/tokens/token-fields.ts'
 import { refuse } from '../../errors.ts'
-import { addressMatches } from '../../lib/cidr.ts'
+import { addressMatches } from '../../lib/net/cidr.ts'
 import { checkSubset } from './cidr-blocks.ts'
 import type { Role } from './role.ts'
 import type { SecretId } from './secret-id.ts'

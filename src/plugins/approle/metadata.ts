@@ -1,5 +1,5 @@
 import { refuse } from '../../errors.ts'
-import { quoted } from '../../lib/go/text.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 
 export type Metadata = Readonly<Record<string, string>>
 

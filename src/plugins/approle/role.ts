@@ -10,6 +10,7 @@ import {
   tokenFields,
 } from '../../core/tokens/token-fields.ts'
 import { refuse } from '../../errors.ts'
+import type { Random } from '../../lib/system/random.ts'
 import {
   boolField,
   commaListField,
@@ -17,9 +18,8 @@ import {
   durationField,
   intField,
   stringField,
-} from '../../lib/fields.ts'
-import { goDuration } from '../../lib/go/duration.ts'
-import type { Random } from '../../lib/random.ts'
+} from '../../lib/text/fields.ts'
+import { goDuration } from '../../lib/text/go-duration.ts'
 import { checkBlocks } from './cidr-blocks.ts'
 
 const { policies, period } = oldTokenFields

@@ -1,6 +1,6 @@
 import type { Mount } from '../../core/mounts/mount.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
-import type { LogLine } from '../../lib/log-fields.ts'
+import type { LogLine } from '../../lib/system/log-fields.ts'
 import { answers } from './answers.ts'
 import type { ApproleMethod } from './method.ts'
 

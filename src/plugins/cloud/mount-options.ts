@@ -1,5 +1,5 @@
 import type { Mount } from '../../core/mounts/mount.ts'
-import { parseDuration } from '../../lib/go/duration.ts'
+import { parseDuration } from '../../lib/text/go-duration.ts'
 
 /** The engine's options of a mount, set with `sys/mounts/…/tune`. */
 export type EngineOptions = {

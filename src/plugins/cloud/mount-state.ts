@@ -4,9 +4,9 @@ import { RecordCache } from '../../core/record-cache.ts'
 import { Changes } from '../../core/records/change.ts'
 import type { Servers } from '../../core/servers.ts'
 import { fail, refuse } from '../../errors.ts'
-import type { Clock } from '../../lib/clock.ts'
-import { KeyedMutex } from '../../lib/keyed-mutex.ts'
-import type { WaitingBounds } from '../../lib/limiter.ts'
+import { KeyedMutex } from '../../lib/concurrency/keyed-mutex.ts'
+import type { WaitingBounds } from '../../lib/concurrency/limiter.ts'
+import type { Clock } from '../../lib/system/clock.ts'
 import { type ConfigRecord, readConfigRecord } from './config/config-record.ts'
 import {
   effectiveClientId,

@@ -4,9 +4,9 @@ import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import type { Waits } from '../../core/waits.ts'
 import { refuse } from '../../errors.ts'
 import type { Exchange, Reply } from '../../http/resource/resource.ts'
-import type { Clock } from '../../lib/clock.ts'
-import { namesTag } from '../../lib/entity-tag.ts'
-import { exactDurationField } from '../../lib/fields.ts'
+import { namesTag } from '../../lib/net/entity-tag.ts'
+import type { Clock } from '../../lib/system/clock.ts'
+import { exactDurationField } from '../../lib/text/fields.ts'
 import type { Shown } from './shown-messages.ts'
 
 export type PollParts = {

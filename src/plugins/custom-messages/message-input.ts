@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { refuse, ServiceError } from '../../errors.ts'
-import { isBase64 } from '../../lib/base64.ts'
-import type { FieldMap } from '../../lib/coercion.ts'
-import { boolField, intField, mapField, stringField, timeField } from '../../lib/fields.ts'
-import { quoted } from '../../lib/go/text.ts'
-import { type JsonObject, jsonNumber } from '../../lib/json.ts'
-import { formatInstant, timeNanoseconds } from '../../lib/time.ts'
+import { isBase64 } from '../../lib/text/base64.ts'
+import type { FieldMap } from '../../lib/text/coercion.ts'
+import { boolField, intField, mapField, stringField, timeField } from '../../lib/text/fields.ts'
+import { quoted } from '../../lib/text/go-text.ts'
+import { type JsonObject, jsonNumber } from '../../lib/text/json.ts'
+import { formatInstant, timeNanoseconds } from '../../lib/text/time.ts'
 import {
   type Audience,
   type Message,

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { refuse, ServiceError } from '../../errors.ts'
-import type { FieldMap } from '../../lib/coercion.ts'
-import { isJsonNumber, type JsonNumber, numberText } from '../../lib/json.ts'
-import { formatInstant, hasFourDigitYear, timeNanoseconds } from '../../lib/time.ts'
+import type { FieldMap } from '../../lib/text/coercion.ts'
+import { isJsonNumber, type JsonNumber, numberText } from '../../lib/text/json.ts'
+import { formatInstant, hasFourDigitYear, timeNanoseconds } from '../../lib/text/time.ts'
 import { type Instant, type Message, type MessageDraft, messageTypes, severities } from './message.ts'
 
 const texts = z.array(z.string())
@@ -41,7 +41,7 @@ export function messageRecord({ id: _, start, end, ...rest }: Message): object {
   return { ...rest, start_time: timeText(start), end_time: end === undefined ? null : timeText(end) }
 }
 
-/** `stored` has `JsonNumber`s (lib/json.ts). */
+/** `stored` has `JsonNumber`s (lib/text/json.ts). */
 export function readMessage(id: string, stored: unknown): Message {
   const parsed = recordFields.safeParse(stored)
   if (!parsed.success) throw new ServiceError('internal', 'internal error', { reason: 'record_unreadable' })

@@ -1,4 +1,4 @@
-import { isJsonNumber } from '../../lib/json.ts'
+import { isJsonNumber } from '../../lib/text/json.ts'
 import type { Message } from './message.ts'
 
 const bytesPerMessage = 512

@@ -1,6 +1,6 @@
 import type { Range, View } from '../../core/barrier/view.ts'
 import { Changes } from '../../core/records/change.ts'
-import type { Random } from '../../lib/random.ts'
+import type { Random } from '../../lib/system/random.ts'
 import { type Acknowledgement, Acknowledgements } from './acknowledgements.ts'
 import type { Message, MessageDraft } from './message.ts'
 import { MessageCache } from './message-cache.ts'

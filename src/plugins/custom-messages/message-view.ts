@@ -1,4 +1,4 @@
-import { formatInstant } from '../../lib/time.ts'
+import { formatInstant } from '../../lib/text/time.ts'
 import { isActive } from './active-window.ts'
 import { linkScheme } from './link.ts'
 import type { Instant, Message, MessageDraft } from './message.ts'

@@ -1,4 +1,4 @@
-import type { FieldMap } from '../../lib/coercion.ts'
+import type { FieldMap } from '../../lib/text/coercion.ts'
 
 /** Nanoseconds since the epoch. */
 export type Instant = bigint
@@ -36,7 +36,7 @@ export type MessageDraft = {
   /** Undefined if it never ends. */
   readonly end: Instant | undefined
   readonly link: MessageLink | null
-  /** Numbers are `JsonNumber`s (lib/json.ts). */
+  /** Numbers are `JsonNumber`s (lib/text/json.ts). */
   readonly options: FieldMap | null
   readonly severity?: Severity
   readonly priority?: number

@@ -1,6 +1,6 @@
 import type { ListRange } from '../../core/identity/entity-lists.ts'
 import { limitOf } from '../../http/resource/resource.ts'
-import type { JsonValue } from '../../lib/json.ts'
+import type { JsonValue } from '../../lib/text/json.ts'
 
 /** The requested range of a list. docs/contract/http.md#verbs-and-paths */
 export const listRange = ({ after, limit }: Readonly<Record<string, JsonValue>>): ListRange => ({

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { StoredEntity } from '../../core/identity/entity-records.ts'
 import { refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
-import { stringField } from '../../lib/fields.ts'
+import { stringField } from '../../lib/text/fields.ts'
 import { type EntityParts, entityOutput, entityReply } from './entities.ts'
 import { examples } from './examples.ts'
 

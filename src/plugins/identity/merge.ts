@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type Clash, mergeEntities } from '../../core/identity/merge.ts'
 import { causeList } from '../../errors.ts'
 import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
-import { boolField, commaListField, stringField } from '../../lib/fields.ts'
+import { boolField, commaListField, stringField } from '../../lib/text/fields.ts'
 import type { EntityParts } from './entities.ts'
 import { type MountOf, mountOfAlias } from './entity-view.ts'
 

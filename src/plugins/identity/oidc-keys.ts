@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { shownSettings } from '../../core/identity-tokens/named-key.ts'
 import type { NamedKeyStore } from '../../core/identity-tokens/named-key-store.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
-import { commaListField, durationField, stringField } from '../../lib/fields.ts'
+import { commaListField, durationField, stringField } from '../../lib/text/fields.ts'
 import { examples } from './examples.ts'
 
 const keyInput = z.object({

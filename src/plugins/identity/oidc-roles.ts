@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { IdentityTokenRoleStore } from '../../core/identity-tokens/identity-token-role-store.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
-import { durationField, stringField } from '../../lib/fields.ts'
+import { durationField, stringField } from '../../lib/text/fields.ts'
 import { examples } from './examples.ts'
 
 const roleInput = z.object({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Resource, resource } from '../../http/resource/resource.ts'
-import { stringField } from '../../lib/fields.ts'
+import { stringField } from '../../lib/text/fields.ts'
 import { examples } from './examples.ts'
 import { discoveryResources } from './oidc-discovery.ts'
 import { namedKeyResources } from './oidc-keys.ts'

@@ -1,6 +1,6 @@
 import type { OutboundResponse } from '../../core/outbound.ts'
-import { excerpt, quoted } from '../../lib/go/text.ts'
-import { lookupClaim } from '../../lib/json-pointer.ts'
+import { excerpt, quoted } from '../../lib/text/go-text.ts'
+import { lookupClaim } from '../../lib/text/json-pointer.ts'
 import type { ProviderAccess } from './provider-access.ts'
 import {
   addPage,

@@ -1,7 +1,7 @@
-import { globMatches } from '../../lib/glob.ts'
-import { goText, quoted } from '../../lib/go/text.ts'
-import { isJsonNumber, type JsonValue, numberText } from '../../lib/json.ts'
-import { lookupClaim } from '../../lib/json-pointer.ts'
+import { globMatches } from '../../lib/text/glob.ts'
+import { goText, quoted } from '../../lib/text/go-text.ts'
+import { isJsonNumber, type JsonValue, numberText } from '../../lib/text/json.ts'
+import { lookupClaim } from '../../lib/text/json-pointer.ts'
 import { asList } from './claims.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import type { StrictObject } from './strict-json.ts'
@@ -24,7 +24,7 @@ type Expected = { readonly comparable: Comparable | undefined; readonly text: st
 type Comparable = string | number | bigint | boolean
 
 /**
- * Compiles a role's `bound_claims`. Numbers are still literal text here (lib/json.ts), so no digit is lost.
+ * Compiles a role's `bound_claims`. Numbers are still literal text here (lib/text/json.ts), so no digit is lost.
  */
 export function readyBoundClaims(
   boundClaims: { readonly [claim: string]: JsonValue } | null,

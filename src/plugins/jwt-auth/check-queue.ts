@@ -1,5 +1,5 @@
-import { countedAddress } from '../../lib/address.ts'
-import { Turns } from '../../lib/turns.ts'
+import { Turns } from '../../lib/concurrency/turns.ts'
+import { countedAddress } from '../../lib/net/address.ts'
 
 /** How long checks may keep the main thread, until others have their turn of the event loop. */
 const mostMsAtOnce = 0.25

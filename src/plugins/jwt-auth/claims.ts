@@ -1,5 +1,5 @@
-import { excerpt, goText, quoted } from '../../lib/go/text.ts'
-import { lookupClaim } from '../../lib/json-pointer.ts'
+import { excerpt, goText, quoted } from '../../lib/text/go-text.ts'
+import { lookupClaim } from '../../lib/text/json-pointer.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import type { StrictObject } from './strict-json.ts'
 

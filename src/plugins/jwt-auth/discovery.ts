@@ -1,5 +1,5 @@
 import type { OutboundClient, OutboundResponse } from '../../core/outbound.ts'
-import { quoted } from '../../lib/go/text.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import { redactUrl } from './redact-url.ts'
 import { answerKind, bodyStart, requestProblem, SourceError } from './source-error.ts'
 import { dateOf, type ResponseDate } from './source-history.ts'

@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { SignJWT } from 'jose/jwt/sign'
 import { type OutboundClient, OutboundError, type OutboundResponse } from '../../core/outbound.ts'
-import { excerpt, quoted } from '../../lib/go/text.ts'
+import { excerpt, quoted } from '../../lib/text/go-text.ts'
 import { DirectoryError, jsonOf, member, shownBody, textMember } from './provider-calls.ts'
 import { redactSecrets } from './redact-secrets.ts'
 

@@ -1,6 +1,6 @@
 import type { OutboundClient } from '../../core/outbound.ts'
-import { quoted } from '../../lib/go/text.ts'
-import { lookupClaim } from '../../lib/json-pointer.ts'
+import { quoted } from '../../lib/text/go-text.ts'
+import { lookupClaim } from '../../lib/text/json-pointer.ts'
 import { type GoogleSignIn, type GoogleToken, okJson, signInToGoogle } from './google-credentials.ts'
 import type { ProviderAccess } from './provider-access.ts'
 import {

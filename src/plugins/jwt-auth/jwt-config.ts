@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { caCertificates, type OutboundClient } from '../../core/outbound.ts'
 import { fail, refuse } from '../../errors.ts'
+import type { LogLine } from '../../lib/system/log-fields.ts'
 import {
   boolField,
   commaListField,
@@ -9,10 +10,9 @@ import {
   mapField,
   sliceField,
   stringField,
-} from '../../lib/fields.ts'
-import { excerpt, goText, quoted } from '../../lib/go/text.ts'
-import { isJsonNumber, type JsonValue } from '../../lib/json.ts'
-import type { LogLine } from '../../lib/log-fields.ts'
+} from '../../lib/text/fields.ts'
+import { excerpt, goText, quoted } from '../../lib/text/go-text.ts'
+import { isJsonNumber, type JsonValue } from '../../lib/text/json.ts'
 import { isSupportedAlgorithm } from './algorithms.ts'
 import { withAdvice } from './config-advice.ts'
 import { DiscoveryError, discover } from './discovery.ts'

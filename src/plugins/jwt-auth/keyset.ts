@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
-import type { Clock } from '../../lib/clock.ts'
-import { excerpt, quoted } from '../../lib/go/text.ts'
+import type { Clock } from '../../lib/system/clock.ts'
+import { excerpt, quoted } from '../../lib/text/go-text.ts'
 import { type Algorithm, isSupportedAlgorithm, supportedAlgorithms } from './algorithms.ts'
 import type { CheckQueue } from './check-queue.ts'
 import { KeyFetchError, type KeySource } from './fetch-jwk-set.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { loginPlace, type Resource, resource } from '../../http/resource/resource.ts'
-import { lowerStringField, stringField } from '../../lib/fields.ts'
+import { lowerStringField, stringField } from '../../lib/text/fields.ts'
 import { newAttempt } from './attempt.ts'
 import type { LoginReports } from './explain/login-reports.ts'
 import type { IssueLogin } from './issue-login.ts'

@@ -1,7 +1,7 @@
 import type { View, ViewRecord } from '../../core/barrier/view.ts'
 import type { CacheUses } from '../../core/cache-use.ts'
 import { RecordCache } from '../../core/record-cache.ts'
-import { isJsonNumber, numberText } from '../../lib/json.ts'
+import { isJsonNumber, numberText } from '../../lib/text/json.ts'
 import { DiscoveredProvider } from './discovered-provider.ts'
 import { type Config, jwksPairs, readConfig } from './jwt-config.ts'
 import { JwksKeyset, type Keyset, type KeysetParts, MultiJwksKeyset, StaticKeyset } from './keyset.ts'

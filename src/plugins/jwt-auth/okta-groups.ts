@@ -1,6 +1,6 @@
 import { RE2JS, RE2JSException } from 're2js'
-import { quoted } from '../../lib/go/text.ts'
-import { lookupClaim } from '../../lib/json-pointer.ts'
+import { quoted } from '../../lib/text/go-text.ts'
+import { lookupClaim } from '../../lib/text/json-pointer.ts'
 import type { ProviderAccess } from './provider-access.ts'
 import {
   addPage,

@@ -1,5 +1,5 @@
 import { OutboundError, type OutboundOptions, type OutboundResponse } from '../../core/outbound.ts'
-import { excerpt } from '../../lib/go/text.ts'
+import { excerpt } from '../../lib/text/go-text.ts'
 import type { ProviderAccess } from './provider-access.ts'
 import { redactSecrets } from './redact-secrets.ts'
 

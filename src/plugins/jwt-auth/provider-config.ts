@@ -1,5 +1,5 @@
-import { quoted } from '../../lib/go/text.ts'
-import { isJsonNumber, type JsonValue, numberText } from '../../lib/json.ts'
+import { quoted } from '../../lib/text/go-text.ts'
+import { isJsonNumber, type JsonValue, numberText } from '../../lib/text/json.ts'
 import { serviceAccountProblem } from './google-credentials.ts'
 import { groupsFilter } from './okta-groups.ts'
 

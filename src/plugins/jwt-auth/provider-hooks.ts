@@ -1,5 +1,5 @@
-import type { JsonValue } from '../../lib/json.ts'
-import { lookupClaim, setClaim } from '../../lib/json-pointer.ts'
+import type { JsonValue } from '../../lib/text/json.ts'
+import { lookupClaim, setClaim } from '../../lib/text/json-pointer.ts'
 import { fetchGroupsElsewhere, fetchOwnGroups } from './azure-groups.ts'
 import { asList, readGroups } from './claims.ts'
 import { fetchGoogleGroups, fetchGoogleUserInfo, type GoogleOptions } from './google-directory.ts'

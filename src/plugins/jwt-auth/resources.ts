@@ -1,6 +1,6 @@
 import type { LoginPlan, LoginRequest } from '../../core/tokens/issue-login.ts'
 import type { Resource } from '../../http/resource/resource.ts'
-import type { LogLine } from '../../lib/log-fields.ts'
+import type { LogLine } from '../../lib/system/log-fields.ts'
 import { configResources } from './config-resources.ts'
 import { type LoginCounter, LoginReports } from './explain/login-reports.ts'
 import { explainResources } from './explain/routes.ts'

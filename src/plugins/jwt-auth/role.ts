@@ -17,10 +17,10 @@ import {
   mapField,
   signedDurationField,
   stringField,
-} from '../../lib/fields.ts'
-import { goDuration } from '../../lib/go/duration.ts'
-import { goText, quoted } from '../../lib/go/text.ts'
-import { type JsonValue, stringifyJson } from '../../lib/json.ts'
+} from '../../lib/text/fields.ts'
+import { goDuration } from '../../lib/text/go-duration.ts'
+import { goText, quoted } from '../../lib/text/go-text.ts'
+import { type JsonValue, stringifyJson } from '../../lib/text/json.ts'
 import { type BoundClaim, readyBoundClaims } from './bound-claims.ts'
 
 /** docs/contract/jwt.md#roles. A field that a write omits keeps its value. Durations are whole seconds. */

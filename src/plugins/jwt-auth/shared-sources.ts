@@ -1,6 +1,6 @@
 import type { OutboundClient } from '../../core/outbound.ts'
-import { Buckets } from '../../lib/buckets.ts'
-import type { Clock } from '../../lib/clock.ts'
+import { Buckets } from '../../lib/concurrency/buckets.ts'
+import type { Clock } from '../../lib/system/clock.ts'
 import { type DiscoveryDocument, discover } from './discovery.ts'
 import { fetchJwkSet, type KeySource } from './fetch-jwk-set.ts'
 import type { JwkSet } from './jwk-set.ts'

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Clock } from '../../lib/clock.ts'
-import { excerpt } from '../../lib/go/text.ts'
+import type { Clock } from '../../lib/system/clock.ts'
+import { excerpt } from '../../lib/text/go-text.ts'
 import type { ClockOffset } from './clock-offset.ts'
 import { IssuedTimes } from './issued-times.ts'
 

@@ -1,8 +1,8 @@
 import type { AclOperation } from '../../core/policies/acl.ts'
 import { fail } from '../../errors.ts'
 import { type Exchange, maySeeFolder, maySend } from '../../http/resource/resource.ts'
-import type { JsonObject } from '../../lib/json.ts'
-import { LongWork } from '../../lib/long-work.ts'
+import { LongWork } from '../../lib/concurrency/long-work.ts'
+import type { JsonObject } from '../../lib/text/json.ts'
 
 /** A right to change a key, by whether it exists. */
 type Right = 'create' | 'update'

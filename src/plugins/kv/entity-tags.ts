@@ -1,6 +1,6 @@
 import { refuse } from '../../errors.ts'
 import type { Exchange } from '../../http/resource/resource.ts'
-import { requiresTag } from '../../lib/entity-tag.ts'
+import { requiresTag } from '../../lib/net/entity-tag.ts'
 import type { Head } from './key-record.ts'
 
 /** Changes with everything that a read of the key's data shows. */

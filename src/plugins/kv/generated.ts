@@ -1,6 +1,12 @@
 import { refuse } from '../../errors.ts'
-import { isJsonNumber, type JsonObject, type JsonValue, numberText, stringifyJson } from '../../lib/json.ts'
-import { type Random, randomIndex } from '../../lib/random.ts'
+import { type Random, randomIndex } from '../../lib/system/random.ts'
+import {
+  isJsonNumber,
+  type JsonObject,
+  type JsonValue,
+  numberText,
+  stringifyJson,
+} from '../../lib/text/json.ts'
 
 const letters = 'abcdefghijklmnopqrstuvwxyz'
 const digits = '0123456789'

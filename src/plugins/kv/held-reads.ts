@@ -5,7 +5,7 @@ import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import type { Waits } from '../../core/waits.ts'
 import { fail, refuse } from '../../errors.ts'
 import type { Exchange } from '../../http/resource/resource.ts'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../lib/system/clock.ts'
 import { plainReadings } from './access.ts'
 
 export type HeldParts = {

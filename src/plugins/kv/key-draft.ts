@@ -1,5 +1,5 @@
 import type { ViewEntry } from '../../core/barrier/view.ts'
-import type { Steps } from '../../lib/in-turns.ts'
+import type { Steps } from '../../lib/concurrency/in-turns.ts'
 import type { Head, Version } from './key-record.ts'
 
 /** The records of a key begin with these, in the view of its mount. */

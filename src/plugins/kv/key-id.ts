@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import type { Random } from '../../lib/random.ts'
+import type { Random } from '../../lib/system/random.ts'
 
 const idBytes = 12
 

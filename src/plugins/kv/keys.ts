@@ -5,10 +5,10 @@ import { Changes, type Write, writeAttempts } from '../../core/records/change.ts
 import { KeyLists } from '../../core/sealed-names/key-lists.ts'
 import type { NameCipher } from '../../core/sealed-names/name-cipher.ts'
 import { fail, refuse } from '../../errors.ts'
-import type { Clock } from '../../lib/clock.ts'
-import { inTurns } from '../../lib/in-turns.ts'
-import type { Limiter } from '../../lib/limiter.ts'
-import { LongWork } from '../../lib/long-work.ts'
+import { inTurns } from '../../lib/concurrency/in-turns.ts'
+import type { Limiter } from '../../lib/concurrency/limiter.ts'
+import { LongWork } from '../../lib/concurrency/long-work.ts'
+import type { Clock } from '../../lib/system/clock.ts'
 import {
   dataKey,
   dataPrefix,

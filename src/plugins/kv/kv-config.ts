@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { refuse } from '../../errors.ts'
-import { boolField, intField, signedDurationField } from '../../lib/fields.ts'
-import { goDuration } from '../../lib/go/duration.ts'
+import { boolField, intField, signedDurationField } from '../../lib/text/fields.ts'
+import { goDuration } from '../../lib/text/go-duration.ts'
 
 const storedConfig = z.object({
   maxVersions: z.number(),

@@ -1,7 +1,7 @@
 import type { MountOptions } from '../../core/mounts/mount.ts'
 import type { MountVersions } from '../../core/mounts/mount-type.ts'
 import { refuse } from '../../errors.ts'
-import { parseWholeNumber } from '../../lib/go/numbers.ts'
+import { parseWholeNumber } from '../../lib/text/go-numbers.ts'
 
 /** The plugins of the two versions: the names of their mount types. */
 export const firstPlugin = 'kv'

@@ -1,6 +1,6 @@
 import type { ListClient } from '../../core/long-lists.ts'
 import { fail } from '../../errors.ts'
-import type { Limiter } from '../../lib/limiter.ts'
+import type { Limiter } from '../../lib/concurrency/limiter.ts'
 
 /** Work that has read more data than this, in characters, waits until it is the only such work. */
 const shared = 4 * 1024 * 1024

@@ -9,11 +9,11 @@ import {
   type Resource,
   resource,
 } from '../../http/resource/resource.ts'
-import type { Clock } from '../../lib/clock.ts'
-import { boolField } from '../../lib/fields.ts'
-import { LongText } from '../../lib/long-text.ts'
-import { LongWork } from '../../lib/long-work.ts'
-import type { Random } from '../../lib/random.ts'
+import { LongText } from '../../lib/concurrency/long-text.ts'
+import { LongWork } from '../../lib/concurrency/long-work.ts'
+import type { Clock } from '../../lib/system/clock.ts'
+import type { Random } from '../../lib/system/random.ts'
+import { boolField } from '../../lib/text/fields.ts'
 import { checkMayWrite, pathsToSee } from './access.ts'
 import { actorOf } from './actor.ts'
 import { kvAnswers } from './answers.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { intField, stringField } from '../../lib/fields.ts'
+import { intField, stringField } from '../../lib/text/fields.ts'
 
 /** The fields of every list. */
 export const listInput = z.object({

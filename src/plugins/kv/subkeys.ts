@@ -1,4 +1,4 @@
-import { isJsonNumber, type JsonObject, type JsonValue } from '../../lib/json.ts'
+import { isJsonNumber, type JsonObject, type JsonValue } from '../../lib/text/json.ts'
 
 /**
  * The keys of an object, without its values: null stands for every value, list and empty object, and for

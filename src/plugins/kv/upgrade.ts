@@ -1,6 +1,6 @@
 import { ServiceError } from '../../errors.ts'
-import { LongWork } from '../../lib/long-work.ts'
-import type { Random } from '../../lib/random.ts'
+import { LongWork } from '../../lib/concurrency/long-work.ts'
+import type { Random } from '../../lib/system/random.ts'
 import { FirstEntries, type StoredEntry } from './first-entries.ts'
 import { newKeyId } from './key-id.ts'
 import type { Keys } from './keys.ts'

@@ -4,7 +4,7 @@ import { xor } from '../../core/seal/generate-root.ts'
 import type { Rekey } from '../../core/seal/rekey.ts'
 import { refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
-import { stringField } from '../../lib/fields.ts'
+import { stringField } from '../../lib/text/fields.ts'
 import { ceremonyAnswers } from './ceremony-answers.ts'
 
 const decodeInput = z.object({

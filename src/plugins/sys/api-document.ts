@@ -5,8 +5,8 @@ import type { MountStore } from '../../core/mounts/mount-store.ts'
 import type { ApiDocument } from '../../http/document/openapi.ts'
 import { genericPlaces, mountPlaces } from '../../http/document/openapi-places.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
-import { namesTag } from '../../lib/entity-tag.ts'
-import { boolField } from '../../lib/fields.ts'
+import { namesTag } from '../../lib/net/entity-tag.ts'
+import { boolField } from '../../lib/text/fields.ts'
 import { answers } from './answers.ts'
 
 export type ApiDocumentParts = { mounts: MountStore; document: ApiDocument }

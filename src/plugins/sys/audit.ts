@@ -5,8 +5,8 @@ import type { AuditChainKeys } from '../../core/audit/chain-keys.ts'
 import type { DeviceDescription } from '../../core/audit/device-rules.ts'
 import { refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
-import { boolField, kvField, stringField } from '../../lib/fields.ts'
-import { quoted } from '../../lib/go/text.ts'
+import { boolField, kvField, stringField } from '../../lib/text/fields.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 
 export type AuditRouteParts = {
   readonly audit: {

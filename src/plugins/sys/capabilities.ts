@@ -4,8 +4,8 @@ import { type SpellingParts, spellingOf } from '../../core/mounts/spellings.ts'
 import type { Acl } from '../../core/policies/acl.ts'
 import { fail, refuse } from '../../errors.ts'
 import { type Call, namespaceOf, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
-import { commaListField, stringField } from '../../lib/fields.ts'
-import { LongWork } from '../../lib/long-work.ts'
+import { LongWork } from '../../lib/concurrency/long-work.ts'
+import { commaListField, stringField } from '../../lib/text/fields.ts'
 import { answers } from './answers.ts'
 
 const paths = z.object({

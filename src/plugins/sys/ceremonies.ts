@@ -12,7 +12,7 @@ import {
   type NodeSpec,
   nodeResource,
 } from '../../http/resource/node-resource.ts'
-import type { JsonLimits } from '../../lib/json.ts'
+import type { JsonLimits } from '../../lib/text/json.ts'
 import { ceremonyAnswers } from './ceremony-answers.ts'
 import { checkSudo } from './node-access.ts'
 import { readStruct } from './struct-body.ts'

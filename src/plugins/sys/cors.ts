@@ -3,8 +3,8 @@ import { type CorsSettings, listedHeaders } from '../../core/settings/cors-setti
 import type { KeptSetting } from '../../core/settings/kept-setting.ts'
 import { fail, refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
-import { boolField, commaListField } from '../../lib/fields.ts'
-import { quoted } from '../../lib/go/text.ts'
+import { boolField, commaListField } from '../../lib/text/fields.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 
 const input = z.object({
   allowed_origins: commaListField

@@ -1,6 +1,6 @@
 import type { ServerList } from '../../core/server-list.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
-import { formatTime } from '../../lib/time.ts'
+import { formatTime } from '../../lib/text/time.ts'
 import { answers } from './answers.ts'
 
 export type HaStatusParts = { readonly serverList: ServerList }

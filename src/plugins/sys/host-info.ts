@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises'
 import * as os from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { type Resource, resource } from '../../http/resource/resource.ts'
-import { formatTime } from '../../lib/time.ts'
+import { formatTime } from '../../lib/text/time.ts'
 import { answers } from './answers.ts'
 
 export type HostInfoParts = {

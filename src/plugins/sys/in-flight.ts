@@ -1,6 +1,6 @@
 import type { RequestInProgress, Resource } from '../../http/resource/resource.ts'
 import { resource } from '../../http/resource/resource.ts'
-import { formatTime } from '../../lib/time.ts'
+import { formatTime } from '../../lib/text/time.ts'
 import { answers } from './answers.ts'
 
 export type InFlightParts = { requestsInProgress(): readonly RequestInProgress[] }

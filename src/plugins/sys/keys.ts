@@ -5,7 +5,7 @@ import type { RotationRules } from '../../core/barrier/keyring-record.ts'
 import type { CoreLog } from '../../core/core-log.ts'
 import { refuse, StartError } from '../../errors.ts'
 import { checkMayReach, type Exchange, type Resource, resource } from '../../http/resource/resource.ts'
-import { boolField, durationField, intField } from '../../lib/fields.ts'
+import { boolField, durationField, intField } from '../../lib/text/fields.ts'
 import { answers } from './answers.ts'
 
 export type KeyParts = {

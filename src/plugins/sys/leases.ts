@@ -12,9 +12,9 @@ import {
   type Resource,
   resource,
 } from '../../http/resource/resource.ts'
-import { boolField, durationField, stringField } from '../../lib/fields.ts'
-import { quoted } from '../../lib/go/text.ts'
-import type { JsonValue } from '../../lib/json.ts'
+import { boolField, durationField, stringField } from '../../lib/text/fields.ts'
+import { quoted } from '../../lib/text/go-text.ts'
+import type { JsonValue } from '../../lib/text/json.ts'
 import { answers } from './answers.ts'
 
 export type LeaseRouteParts = {

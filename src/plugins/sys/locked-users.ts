@@ -5,7 +5,7 @@ import type { MountStore } from '../../core/mounts/mount-store.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import { namespaceOf, type Resource, resource } from '../../http/resource/resource.ts'
-import { stringField } from '../../lib/fields.ts'
+import { stringField } from '../../lib/text/fields.ts'
 
 export type LockedUserParts = {
   readonly lockouts: Lockouts

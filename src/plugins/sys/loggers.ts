@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
-import { stringField } from '../../lib/fields.ts'
-import { quoted } from '../../lib/go/text.ts'
+import { stringField } from '../../lib/text/fields.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import { answers } from './answers.ts'
 
 /** The levels of the log, from the most to the least detailed. */

@@ -4,7 +4,7 @@ import type { Token } from '../../core/tokens/token.ts'
 import type { TokenStore } from '../../core/tokens/token-store.ts'
 import { refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
-import { boolField, stringField } from '../../lib/fields.ts'
+import { boolField, stringField } from '../../lib/text/fields.ts'
 import { answers } from './answers.ts'
 import { findLevel, type LogLevel } from './loggers.ts'
 

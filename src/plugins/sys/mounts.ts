@@ -24,8 +24,8 @@ import {
   resource,
   unknownPaths,
 } from '../../http/resource/resource.ts'
-import { boolField, commaListField, kvField, mapField, stringField } from '../../lib/fields.ts'
-import { quoted } from '../../lib/go/text.ts'
+import { boolField, commaListField, kvField, mapField, stringField } from '../../lib/text/fields.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import { answers } from './answers.ts'
 
 export type MountRouteParts = {

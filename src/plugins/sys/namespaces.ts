@@ -12,7 +12,7 @@ import {
   type Resource,
   resource,
 } from '../../http/resource/resource.ts'
-import { boolField, mapField, stringField } from '../../lib/fields.ts'
+import { boolField, mapField, stringField } from '../../lib/text/fields.ts'
 import { answers } from './answers.ts'
 
 export type NamespaceRouteParts = {

@@ -11,8 +11,8 @@ import {
   type NodeResource,
   nodeResource,
 } from '../../http/resource/node-resource.ts'
-import { parseBool } from '../../lib/go/bool.ts'
-import type { JsonLimits } from '../../lib/json.ts'
+import { parseBool } from '../../lib/text/go-bool.ts'
+import type { JsonLimits } from '../../lib/text/json.ts'
 import { nodeAnswers } from './node-answers.ts'
 import { readStruct, type StructOf } from './struct-body.ts'
 

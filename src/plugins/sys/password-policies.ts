@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { PasswordPolicyStore } from '../../core/policies/password-policy-store.ts'
 import { refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
-import { stringField } from '../../lib/fields.ts'
+import { stringField } from '../../lib/text/fields.ts'
 
 const example = 'length = 20\nrule "charset" {\n  charset = "abcdefghij"\n  min-chars = 1\n}\n'
 const input = z.object({

@@ -6,7 +6,7 @@ import {
   withoutEndSlashes,
 } from '../../core/policies/policy-store.ts'
 import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
-import { boolField, durationField, intField, stringField, timeField } from '../../lib/fields.ts'
+import { boolField, durationField, intField, stringField, timeField } from '../../lib/text/fields.ts'
 import { answers } from './answers.ts'
 
 const rules = 'path "cloud/creds/deploy" { capabilities = ["read"] }'

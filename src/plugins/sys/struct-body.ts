@@ -1,7 +1,7 @@
 import { refuse } from '../../errors.ts'
 import { readFields } from '../../http/exchange/body.ts'
-import { jsonTypeName } from '../../lib/go/type-names.ts'
-import { isJsonNumber, type JsonLimits, type JsonValue } from '../../lib/json.ts'
+import { jsonTypeName } from '../../lib/text/go-type-names.ts'
+import { isJsonNumber, type JsonLimits, type JsonValue } from '../../lib/text/json.ts'
 
 type Values = { string: string; bool: boolean; int: number; '[]string': readonly string[] }
 type Shape = Readonly<Record<string, keyof Values>>

@@ -8,7 +8,7 @@ import {
 } from '../../core/settings/ui-headers.ts'
 import { refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
-import { boolField, stringListField } from '../../lib/fields.ts'
+import { boolField, stringListField } from '../../lib/text/fields.ts'
 
 type UiHeaderParts = { readonly uiHeaders: KeptSetting<UiHeaders> }
 

@@ -11,8 +11,8 @@ import {
   type Resource,
   resource,
 } from '../../http/resource/resource.ts'
-import { stringField } from '../../lib/fields.ts'
-import type { JsonValue } from '../../lib/json.ts'
+import { stringField } from '../../lib/text/fields.ts'
+import type { JsonValue } from '../../lib/text/json.ts'
 import { answers } from './answers.ts'
 
 export type WrappingParts = {

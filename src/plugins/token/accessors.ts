@@ -4,7 +4,7 @@ import type { Token } from '../../core/tokens/token.ts'
 import type { TokenStore } from '../../core/tokens/token-store.ts'
 import type { TokenTidy } from '../../core/tokens/token-tidy.ts'
 import { limitOf, type Resource, resource } from '../../http/resource/resource.ts'
-import { atMost, only } from '../../lib/async-iterables.ts'
+import { atMost, only } from '../../lib/data/async-iterables.ts'
 import { answers } from './answers.ts'
 
 export type AccessorParts = {

@@ -4,8 +4,8 @@ import type { Mount } from '../../core/mounts/mount.ts'
 import type { Token } from '../../core/tokens/token.ts'
 import type { TokenStore } from '../../core/tokens/token-store.ts'
 import { fail, refuse } from '../../errors.ts'
-import { durationField, stringField } from '../../lib/fields.ts'
-import type { JsonValue } from '../../lib/json.ts'
+import { durationField, stringField } from '../../lib/text/fields.ts'
+import type { JsonValue } from '../../lib/text/json.ts'
 
 /** The fields that name a token. */
 export const tokenInput = z.object({

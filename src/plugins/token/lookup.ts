@@ -12,7 +12,7 @@ import {
   type Resource,
   resource,
 } from '../../http/resource/resource.ts'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../lib/system/clock.ts'
 import { answers } from './answers.ts'
 import { accessorInput, byAccessor, checkTokenText, signedIn, tokenInput, tokenOf } from './found-token.ts'
 import { LookupTexts } from './lookup-text.ts'

@@ -8,7 +8,7 @@ import {
   resource,
   unknownPaths,
 } from '../../http/resource/resource.ts'
-import { stringField } from '../../lib/fields.ts'
+import { stringField } from '../../lib/text/fields.ts'
 import type { LoginAttempt, UserpassMethod } from './method.ts'
 import { shownUser, userFields } from './user.ts'
 

@@ -4,7 +4,7 @@ import { type KeyedHash, openKeyedHashes } from '../../core/keyed-hash.ts'
 import { RecordCache } from '../../core/record-cache.ts'
 import { Changes, type Write } from '../../core/records/change.ts'
 import { moveRecords } from '../../core/sealed-names/moved-records.ts'
-import type { Random } from '../../lib/random.ts'
+import type { Random } from '../../lib/system/random.ts'
 import { bcryptCost, isBcrypt } from './passwords/bcrypt.ts'
 import { nameOf, readUser, storedUser, type User } from './user.ts'
 

@@ -8,7 +8,7 @@ import {
   shownTokenFields,
   tokenFields,
 } from '../../core/tokens/token-fields.ts'
-import { convertFields } from '../../lib/fields.ts'
+import { convertFields } from '../../lib/text/fields.ts'
 
 const { policies, ttl, max_ttl, bound_cidrs } = oldTokenFields
 

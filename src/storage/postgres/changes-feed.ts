@@ -1,4 +1,4 @@
-import { within } from '../../lib/within.ts'
+import { within } from '../../lib/concurrency/within.ts'
 import type { ChangeListener, Copies } from '../shared-storage.ts'
 import { type ChangeRow, changeOf, keysUnder } from './changes.ts'
 import { FencedError, failureOf } from './failures.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceError } from '../../errors.ts'
-import { inTurns } from '../../lib/in-turns.ts'
+import { inTurns } from '../../lib/concurrency/in-turns.ts'
 import {
   type Decided,
   type DecidedRow,

@@ -1,4 +1,4 @@
-import { Limiter } from '../../lib/limiter.ts'
+import { Limiter } from '../../lib/concurrency/limiter.ts'
 import type { Session } from './session.ts'
 import { waitingForStandby } from './statements.ts'
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceError, StartError } from '../../errors.ts'
-import { systemReason } from '../../lib/private-file.ts'
+import { systemReason } from '../../lib/system/private-file.ts'
 import { refuseMarked } from '../copy-marks.ts'
 import type { Step } from '../group.ts'
 import {

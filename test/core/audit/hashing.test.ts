@@ -8,7 +8,7 @@ import {
   hidingBut,
 } from '../../../src/core/audit/hashing.ts'
 import { longDataText } from '../../../src/core/audit/long-data.ts'
-import { parseLossless, stringifyJson } from '../../../src/lib/json.ts'
+import { parseLossless, stringifyJson } from '../../../src/lib/text/json.ts'
 
 const plain = { logRaw: false, hmacAccessor: true, elideListResponses: false }
 

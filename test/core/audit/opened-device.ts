@@ -10,7 +10,7 @@ import {
   deviceTiming,
   openDevice,
 } from '../../../src/core/audit/device.ts'
-import { LineSplitter } from '../../../src/lib/line-splitter.ts'
+import { LineSplitter } from '../../../src/lib/text/line-splitter.ts'
 import { openCoreView } from '../../support/core-view.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 

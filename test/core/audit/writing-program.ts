@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { AuditFaults } from '../../../src/core/audit/audit-faults.ts'
 import { openDevice } from '../../../src/core/audit/device.ts'
-import { systemClock } from '../../../src/lib/clock.ts'
+import { systemClock } from '../../../src/lib/system/clock.ts'
 import { entry } from './opened-device.ts'
 
 /**

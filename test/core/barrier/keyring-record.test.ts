@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { keyringKey, openRing, sealRing } from '../../../src/core/barrier/keyring-record.ts'
 import { openValue, sealValue } from '../../../src/core/barrier/sealed-value.ts'
-import { systemRandom } from '../../../src/lib/random.ts'
+import { systemRandom } from '../../../src/lib/system/random.ts'
 
 const rootKey = randomBytes(32)
 const sealed = (ring: object) =>

@@ -6,8 +6,8 @@ import { firstKeyring } from '../../../src/core/barrier/keyring.ts'
 import { keyringKey, openRing, wipe } from '../../../src/core/barrier/keyring-record.ts'
 import { newKey, openRootKey, rootKeyKey } from '../../../src/core/barrier/root-key.ts'
 import { readSealKeyFile } from '../../../src/core/barrier/seal.ts'
-import { machineClock } from '../../../src/lib/clock.ts'
-import { systemRandom } from '../../../src/lib/random.ts'
+import { machineClock } from '../../../src/lib/system/clock.ts'
+import { systemRandom } from '../../../src/lib/system/random.ts'
 import { startTestServer } from '../../support/start-server.ts'
 
 // Runs a server and counts the copies of its keys in the memory of this process: while it is open, and after

@@ -1,7 +1,7 @@
 import { createDecipheriv, randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { openValue, sealValue, termOf } from '../../../src/core/barrier/sealed-value.ts'
-import { systemRandom } from '../../../src/lib/random.ts'
+import { systemRandom } from '../../../src/lib/system/random.ts'
 
 const key = randomBytes(32)
 const plain = Buffer.from('{"secret":"value"}')

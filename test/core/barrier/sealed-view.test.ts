@@ -1,6 +1,6 @@
 import { copyFile, rename } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { isJsonNumber, numberText } from '../../../src/lib/json.ts'
+import { isJsonNumber, numberText } from '../../../src/lib/text/json.ts'
 import { openSqlite } from '../../../src/storage/sqlite.ts'
 import { keep } from '../../../src/storage/storage.ts'
 import { noEvents } from '../../../src/storage/storage-events.ts'

@@ -1,6 +1,6 @@
 import { openBarrier } from '../../../src/core/barrier/barrier.ts'
-import { systemClock } from '../../../src/lib/clock.ts'
-import { systemRandom } from '../../../src/lib/random.ts'
+import { systemClock } from '../../../src/lib/system/clock.ts'
+import { systemRandom } from '../../../src/lib/system/random.ts'
 import { type FailPoint, StorageFaults } from '../../../src/storage/faults.ts'
 import { openSqlite } from '../../../src/storage/sqlite.ts'
 import { sealKey } from './barrier-fixture.ts'

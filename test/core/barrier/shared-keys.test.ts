@@ -3,7 +3,7 @@ import { type Barrier, type BarrierParts, openBarrier } from '../../../src/core/
 import { keyringKey } from '../../../src/core/barrier/keyring-record.ts'
 import { handOverKey } from '../../../src/core/barrier/root-key-handover.ts'
 import { termOf } from '../../../src/core/barrier/sealed-value.ts'
-import { systemRandom } from '../../../src/lib/random.ts'
+import { systemRandom } from '../../../src/lib/system/random.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
 import { collectKeys } from '../../support/collected-keys.ts'
 import { FakeClock } from '../../support/fake-clock.ts'

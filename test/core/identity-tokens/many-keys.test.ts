@@ -3,7 +3,7 @@ import {
   IdentityTokens,
   type IdentityTokensParts,
 } from '../../../src/core/identity-tokens/identity-tokens.ts'
-import { type Random, systemRandom } from '../../../src/lib/random.ts'
+import { type Random, systemRandom } from '../../../src/lib/system/random.ts'
 import { type CoreView, openCoreView } from '../../support/core-view.ts'
 import { noMounts } from './no-mounts.ts'
 

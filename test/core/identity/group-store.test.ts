@@ -13,7 +13,7 @@ import { IdentityStore } from '../../../src/core/identity/identity-store.ts'
 import { Servers } from '../../../src/core/servers.ts'
 import { issueLogin } from '../../../src/core/tokens/issue-login.ts'
 import { fail } from '../../../src/errors.ts'
-import { systemRandom } from '../../../src/lib/random.ts'
+import { systemRandom } from '../../../src/lib/system/random.ts'
 import { aLogin, jwtMount, openTokenFixture } from '../../support/token-fixture.ts'
 
 /** Groups and identities over the records of a token fixture, as a server that starts now sees them. */

@@ -9,7 +9,7 @@ import { IdentityKeys } from '../../../src/core/identity/identity-keys.ts'
 import { IdentityStore } from '../../../src/core/identity/identity-store.ts'
 import { migrateNames } from '../../../src/core/identity/name-migration.ts'
 import { Servers } from '../../../src/core/servers.ts'
-import { systemRandom } from '../../../src/lib/random.ts'
+import { systemRandom } from '../../../src/lib/system/random.ts'
 import { openCoreView } from '../../support/core-view.ts'
 import { jwtMount } from '../../support/token-fixture.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type LockoutParts, Lockouts } from '../../../src/core/lockout/lockouts.ts'
-import { systemRandom } from '../../../src/lib/random.ts'
+import { systemRandom } from '../../../src/lib/system/random.ts'
 import { type CoreView, openCoreView } from '../../support/core-view.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { someMountTypes } from '../../support/mount-types.ts'

@@ -11,7 +11,7 @@ import { MountStore, type MountStoreParts } from '../../../src/core/mounts/mount
 import { MountIndex } from '../../../src/core/mounts/mount-table.ts'
 import { rootNamespace } from '../../../src/core/namespaces/namespace.ts'
 import { refuse } from '../../../src/errors.ts'
-import { systemRandom } from '../../../src/lib/random.ts'
+import { systemRandom } from '../../../src/lib/system/random.ts'
 import { StorageFaults } from '../../../src/storage/faults.ts'
 import { openMemory } from '../../../src/storage/sqlite.ts'
 import { FakeClock } from '../../support/fake-clock.ts'

@@ -5,8 +5,8 @@ import { mountInfo } from '../../../src/core/mounts/mount-info.ts'
 import { mountPointOf } from '../../../src/core/mounts/mount-path.ts'
 import { MountIndex } from '../../../src/core/mounts/mount-table.ts'
 import { type MountRequest, newMount } from '../../../src/core/mounts/new-mount.ts'
-import { type JsonObject, parseJson } from '../../../src/lib/json.ts'
-import { systemRandom } from '../../../src/lib/random.ts'
+import { systemRandom } from '../../../src/lib/system/random.ts'
+import { type JsonObject, parseJson } from '../../../src/lib/text/json.ts'
 import { someMountTypes } from '../../support/mount-types.ts'
 
 const system = { defaultTtl: 2_764_800, maxTtl: 2_764_800 }

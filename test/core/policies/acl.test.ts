@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { type Acl, type AclOperation, rootAcl } from '../../../src/core/policies/acl.ts'
 import { parsePolicy } from '../../../src/core/policies/policy.ts'
-import type { FieldReading } from '../../../src/lib/fields.ts'
-import { jsonNumber, parseJson } from '../../../src/lib/json.ts'
+import type { FieldReading } from '../../../src/lib/text/fields.ts'
+import { jsonNumber, parseJson } from '../../../src/lib/text/json.ts'
 import { buildAcl } from './build-acl.ts'
 
 const aclOf = (...texts: string[]): Acl => buildAcl(texts.map(parsePolicy), { now: 0 })

@@ -1,7 +1,7 @@
 import { type Acl, bindAcl, compilePolicies } from '../../../src/core/policies/acl.ts'
 import type { ParsedPolicy } from '../../../src/core/policies/policy.ts'
 import type { TemplateContext } from '../../../src/core/policies/templates.ts'
-import { atOnce } from '../../../src/lib/in-turns.ts'
+import { atOnce } from '../../../src/lib/concurrency/in-turns.ts'
 
 /** The Acl of a caller with these policies. */
 export const buildAcl = (policies: readonly ParsedPolicy[], context: TemplateContext): Acl =>

@@ -5,7 +5,7 @@ import { Rekey } from '../../../src/core/seal/rekey.ts'
 import type { ShareCounts } from '../../../src/core/seal/seal-config.ts'
 import { splitKey } from '../../../src/core/seal/shares.ts'
 import { ServiceError } from '../../../src/errors.ts'
-import { systemRandom } from '../../../src/lib/random.ts'
+import { systemRandom } from '../../../src/lib/system/random.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 const zeros = Buffer.alloc(32)

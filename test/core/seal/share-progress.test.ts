@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { ShareProgress } from '../../../src/core/seal/share-progress.ts'
 import { splitKey } from '../../../src/core/seal/shares.ts'
-import { systemRandom } from '../../../src/lib/random.ts'
+import { systemRandom } from '../../../src/lib/system/random.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 const zeros = Buffer.alloc(33)

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { expect, test } from 'vitest'
 import { sortedNames } from '../../../src/core/sealed-names/sorted-names.ts'
-import { LongWork } from '../../../src/lib/long-work.ts'
+import { LongWork } from '../../../src/lib/concurrency/long-work.ts'
 
 test.each([0, 1, 255, 256, 257, 5_003])(
   '%i names are sorted by their bytes, and each is named once',

@@ -4,7 +4,7 @@ import { BatchTokens } from '../../../src/core/tokens/batch-tokens.ts'
 import { lookupData } from '../../../src/core/tokens/lookup-data.ts'
 import type { TokenType } from '../../../src/core/tokens/token.ts'
 import { loginTokenType } from '../../../src/core/tokens/token-type.ts'
-import { systemRandom } from '../../../src/lib/random.ts'
+import { systemRandom } from '../../../src/lib/system/random.ts'
 import { openCoreView } from '../../support/core-view.ts'
 import { aMount, jwtMount, openTokenFixture, tokenMount } from '../../support/token-fixture.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { timeNanoseconds } from '../../../src/lib/time.ts'
+import { timeNanoseconds } from '../../../src/lib/text/time.ts'
 import { isActive, nextChange } from '../../../src/plugins/custom-messages/active-window.ts'
 
 const at = (text: string) => timeNanoseconds(`2024-${text}Z`)

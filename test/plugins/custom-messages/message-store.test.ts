@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type JsonValue, jsonNumber } from '../../../src/lib/json.ts'
-import { systemRandom } from '../../../src/lib/random.ts'
+import { systemRandom } from '../../../src/lib/system/random.ts'
+import { type JsonValue, jsonNumber } from '../../../src/lib/text/json.ts'
 import { MessageCache } from '../../../src/plugins/custom-messages/message-cache.ts'
 import { messageSize } from '../../../src/plugins/custom-messages/message-size.ts'
 import { MessageStore } from '../../../src/plugins/custom-messages/message-store.ts'

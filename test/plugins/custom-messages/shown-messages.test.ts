@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { rootNamespace } from '../../../src/core/namespaces/namespace.ts'
-import { stringifyJson } from '../../../src/lib/json.ts'
-import { systemRandom } from '../../../src/lib/random.ts'
-import { formatInstant } from '../../../src/lib/time.ts'
+import { systemRandom } from '../../../src/lib/system/random.ts'
+import { stringifyJson } from '../../../src/lib/text/json.ts'
+import { formatInstant } from '../../../src/lib/text/time.ts'
 import { isActive } from '../../../src/plugins/custom-messages/active-window.ts'
 import { isFor, type Viewer } from '../../../src/plugins/custom-messages/audience.ts'
 import {

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { formatTime } from '../../../src/lib/time.ts'
+import { formatTime } from '../../../src/lib/text/time.ts'
 import { type Answer, type CallOptions, type Client, inside } from '../../support/client.ts'
 import { caused, errors, invalidToken, notAccepted, notAllowed } from '../../support/error-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../../src/lib/json.ts'
-import { parseLossless } from '../../../src/lib/json.ts'
+import type { JsonObject } from '../../../src/lib/text/json.ts'
+import { parseLossless } from '../../../src/lib/text/json.ts'
 import {
   type BoundClaimsType,
   checkBoundClaim,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { lookupClaim } from '../../../src/lib/json-pointer.ts'
+import { lookupClaim } from '../../../src/lib/text/json-pointer.ts'
 import {
   asList,
   checkAudience,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { View } from '../../../src/core/barrier/view.ts'
 import { OutboundClient } from '../../../src/core/outbound.ts'
-import type { Clock } from '../../../src/lib/clock.ts'
+import type { Clock } from '../../../src/lib/system/clock.ts'
 import { CheckQueue } from '../../../src/plugins/jwt-auth/check-queue.ts'
 import { readConfig } from '../../../src/plugins/jwt-auth/jwt-config.ts'
 import { MountState } from '../../../src/plugins/jwt-auth/mount-state.ts'

@@ -1,6 +1,6 @@
 import type { Mount } from '../../../core/mounts/mount.ts'
 import { refuse } from '../../../errors.ts'
-import { excerpt } from '../../../lib/go/text.ts'
+import { excerpt } from '../../../lib/text/go-text.ts'
 import { engineOptions } from '../mount-options.ts'
 import type { Resource } from '../upstream/directory-api.ts'
 import { orRefuse, type UpstreamWork } from '../upstream-work.ts'

@@ -1,6 +1,6 @@
 import { refuse } from '../../../errors.ts'
 import { Thread } from '../../../lib/concurrency/thread.ts'
-import type { Random } from '../../../lib/random.ts'
+import type { Random } from '../../../lib/system/random.ts'
 import type { CertificateAnswers } from './certificate-worker.ts'
 import type { ClientCertificate } from './client-certificate.ts'
 

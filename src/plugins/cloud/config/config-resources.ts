@@ -5,7 +5,7 @@ import {
   type Resource,
   resource,
 } from '../../../http/resource/resource.ts'
-import { durationField } from '../../../lib/fields.ts'
+import { durationField } from '../../../lib/text/fields.ts'
 import type { CloudEngine } from '../engine.ts'
 import type { FieldNames } from '../field-names.ts'
 import { configFields, shownConfig } from './config.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { fail, refuse } from '../../../errors.ts'
-import { boolField, durationField, stringField } from '../../../lib/fields.ts'
+import { boolField, durationField, stringField } from '../../../lib/text/fields.ts'
 import type { ClientCertificate } from '../certificates/client-certificate.ts'
 import { UnusableCertificate } from '../certificates/unusable-certificate.ts'
 import type { FieldNames } from '../field-names.ts'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { caCertificates } from '../../../core/outbound.ts'
 import { StartError } from '../../../errors.ts'
-import { systemReason } from '../../../lib/private-file.ts'
+import { systemReason } from '../../../lib/system/private-file.ts'
 import type { ClientCertificate } from '../certificates/client-certificate.ts'
 import { readCertificate } from '../certificates/read-certificate.ts'
 import { UnusableCertificate } from '../certificates/unusable-certificate.ts'

@@ -1,4 +1,4 @@
-import { globMatches } from '../../../lib/glob.ts'
+import { globMatches } from '../../../lib/text/glob.ts'
 import type { GrantedActions } from '../upstream/index.ts'
 import { forEachOf } from '../upstream-work.ts'
 import {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { checkMayReach, type Resource, resource } from '../../../http/resource/resource.ts'
-import { boolField } from '../../../lib/fields.ts'
+import { boolField } from '../../../lib/text/fields.ts'
 import type { CloudEngine } from '../engine.ts'
 import { credentialFields, readinessOf } from './issue-credential.ts'
 

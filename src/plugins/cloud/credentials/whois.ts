@@ -1,5 +1,5 @@
 import { refuse } from '../../../errors.ts'
-import { formatTime } from '../../../lib/time.ts'
+import { formatTime } from '../../../lib/text/time.ts'
 import type { MountState } from '../mount-state.ts'
 import { findLeased, type LeaseLookup } from './credential-record.ts'
 

@@ -1,5 +1,5 @@
 import { RecordCache } from '../../../core/record-cache.ts'
-import type { Clock } from '../../../lib/clock.ts'
+import type { Clock } from '../../../lib/system/clock.ts'
 import type { FreshToken } from '../upstream/transport.ts'
 
 /** An access token, when it was asked for, in milliseconds since the epoch, and its text in a JSON document. */

@@ -1,6 +1,6 @@
 import type { MountToken } from '../../../core/identity-tokens/mount-tokens.ts'
 import { RecordCache } from '../../../core/record-cache.ts'
-import type { Clock } from '../../../lib/clock.ts'
+import type { Clock } from '../../../lib/system/clock.ts'
 
 type Recent = { readonly signing: Promise<MountToken>; readonly at: number }
 

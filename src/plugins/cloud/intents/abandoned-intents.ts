@@ -1,8 +1,8 @@
 import type { BackgroundJob, Held } from '../../../core/jobs.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import type { Servers } from '../../../core/servers.ts'
-import type { LogLine } from '../../../lib/log-fields.ts'
-import { wait } from '../../../lib/wait.ts'
+import { wait } from '../../../lib/concurrency/wait.ts'
+import type { LogLine } from '../../../lib/system/log-fields.ts'
 import type { Intents } from './intents.ts'
 
 export type AbandonedIntentsParts = {

@@ -1,4 +1,4 @@
-import { formatTime } from '../../../lib/time.ts'
+import { formatTime } from '../../../lib/text/time.ts'
 import type { Intent } from './intent.ts'
 import type { Leftover } from './intents.ts'
 

@@ -1,8 +1,8 @@
 import type { View, ViewEntry } from '../../../core/barrier/view.ts'
 import { Changes } from '../../../core/records/change.ts'
 import type { Servers } from '../../../core/servers.ts'
-import type { Clock } from '../../../lib/clock.ts'
-import { hex, type Random } from '../../../lib/random.ts'
+import type { Clock } from '../../../lib/system/clock.ts'
+import { hex, type Random } from '../../../lib/system/random.ts'
 import type { CreatedInTenant } from '../upstream/tenant.ts'
 import type { Intent } from './intent.ts'
 

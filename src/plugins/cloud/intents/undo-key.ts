@@ -1,5 +1,5 @@
-import type { Clock } from '../../../lib/clock.ts'
-import type { LogLine } from '../../../lib/log-fields.ts'
+import type { Clock } from '../../../lib/system/clock.ts'
+import type { LogLine } from '../../../lib/system/log-fields.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import { possessionProof } from '../sign-in/assertions.ts'
 import { classify, type UpstreamCall, UpstreamError } from '../upstream/index.ts'

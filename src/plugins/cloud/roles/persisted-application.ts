@@ -1,4 +1,4 @@
-import { base62, type Random } from '../../../lib/random.ts'
+import { base62, type Random } from '../../../lib/system/random.ts'
 import { type AppRole, type AppRoleAssignment, grantOf } from '../app-roles/app-role.ts'
 import { removeAppRoles } from '../app-roles/remove-app-roles.ts'
 import type { Intent } from '../intents/intent.ts'

@@ -1,5 +1,5 @@
 import { refuse } from '../../../errors.ts'
-import { excerpt } from '../../../lib/go/text.ts'
+import { excerpt } from '../../../lib/text/go-text.ts'
 import {
   classify,
   dynamicGroupAdvice,

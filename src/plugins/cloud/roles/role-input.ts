@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { checkRecordSize } from '../../../core/stored-record.ts'
 import { refuse } from '../../../errors.ts'
-import { boolField, commaListField, durationField, kvField, stringField } from '../../../lib/fields.ts'
-import { excerpt } from '../../../lib/go/text.ts'
+import { boolField, commaListField, durationField, kvField, stringField } from '../../../lib/text/fields.ts'
+import { excerpt } from '../../../lib/text/go-text.ts'
 import {
   isJsonNumber,
   type JsonObject,
   JsonSyntaxError,
   type JsonValue,
   parseLossless,
-} from '../../../lib/json.ts'
+} from '../../../lib/text/json.ts'
 import type { AppRole } from '../app-roles/app-role.ts'
 import { changedIssued, shownIssued } from '../federation/federated-role.ts'
 import type { FieldNames } from '../field-names.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type DocumentedAnswer, type Resource, resource } from '../../../http/resource/resource.ts'
-import { boolField } from '../../../lib/fields.ts'
+import { boolField } from '../../../lib/text/fields.ts'
 import { configIsNil } from '../config/config-record.ts'
 import type { CloudEngine } from '../engine.ts'
 import type { FieldNames } from '../field-names.ts'

@@ -1,5 +1,5 @@
 import type { ViewEntry } from '../../../core/barrier/view.ts'
-import type { LogLine } from '../../../lib/log-fields.ts'
+import type { LogLine } from '../../../lib/system/log-fields.ts'
 import type { ConfigRecord, PendingSecret } from '../config/config-record.ts'
 import { hasSameCredential } from '../config/effective-settings.ts'
 import type { ReadyUpstream } from '../mount-state.ts'

@@ -1,5 +1,5 @@
 import { fail, refuse } from '../../../errors.ts'
-import { formatTime } from '../../../lib/time.ts'
+import { formatTime } from '../../../lib/text/time.ts'
 import {
   type ConfigRecord,
   configIsNil,

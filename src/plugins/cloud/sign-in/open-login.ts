@@ -1,5 +1,5 @@
-import type { Clock } from '../../../lib/clock.ts'
-import type { Random } from '../../../lib/random.ts'
+import type { Clock } from '../../../lib/system/clock.ts'
+import type { Random } from '../../../lib/system/random.ts'
 import { hasEnded } from '../certificates/client-certificate.ts'
 import type { Environment } from '../upstream/environments.ts'
 import type { Exchange, FreshToken, Proof } from '../upstream/transport.ts'

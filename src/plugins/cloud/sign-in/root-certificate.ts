@@ -1,6 +1,6 @@
 import { refuse } from '../../../errors.ts'
-import type { Clock } from '../../../lib/clock.ts'
-import type { Random } from '../../../lib/random.ts'
+import type { Clock } from '../../../lib/system/clock.ts'
+import type { Random } from '../../../lib/system/random.ts'
 import { type ClientCertificate, hasEnded } from '../certificates/client-certificate.ts'
 import { makeCertificate } from '../certificates/make-certificate.ts'
 import { configIsNil, defaultRootPasswordTtl } from '../config/config-record.ts'

@@ -1,5 +1,5 @@
 import { fail } from '../../../errors.ts'
-import type { Clock } from '../../../lib/clock.ts'
+import type { Clock } from '../../../lib/system/clock.ts'
 import type { MountState } from '../mount-state.ts'
 import { classify, UpstreamError } from '../upstream/index.ts'
 import { callWithin } from '../upstream-work.ts'

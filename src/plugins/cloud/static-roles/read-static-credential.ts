@@ -1,6 +1,6 @@
 import { refuse } from '../../../errors.ts'
-import type { Clock } from '../../../lib/clock.ts'
-import { formatTime } from '../../../lib/time.ts'
+import type { Clock } from '../../../lib/system/clock.ts'
+import { formatTime } from '../../../lib/text/time.ts'
 import type { MountState } from '../mount-state.ts'
 import { checkIsNotOwn } from '../roles/write-role.ts'
 import { ownClientIds } from '../sign-in/own-clients.ts'

@@ -1,7 +1,7 @@
 import type { ViewEntry } from '../../../core/barrier/view.ts'
 import { failureText } from '../../../core/leases/lease-backend.ts'
 import { fail, refuse, ServiceError } from '../../../errors.ts'
-import type { LogLine } from '../../../lib/log-fields.ts'
+import type { LogLine } from '../../../lib/system/log-fields.ts'
 import { addPassword, type MadePassword } from '../credentials/add-password.ts'
 import type { Requester } from '../credentials/credential-record.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'

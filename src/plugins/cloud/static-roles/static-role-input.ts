@@ -9,8 +9,8 @@ import {
   signedDurationField,
   stringField,
   timeField,
-} from '../../../lib/fields.ts'
-import { formatTime } from '../../../lib/time.ts'
+} from '../../../lib/text/fields.ts'
+import { formatTime } from '../../../lib/text/time.ts'
 import { checkRotationFields, checkWindow } from '../config/config.ts'
 import { checkedScopes } from '../federation/requested-scope.ts'
 import { dueAt, graceBound, graceOf, periodOf, type StaticRole } from './static-role-record.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { fail } from '../../../errors.ts'
-import { textMap } from '../../../lib/text-map.ts'
+import { textMap } from '../../../lib/data/text-map.ts'
 import { dueTime } from '../root-rotation/due-time.ts'
 
 /** The password that reads return. */

@@ -7,7 +7,7 @@ import {
   type Resource,
   resource,
 } from '../../../http/resource/resource.ts'
-import { boolField, kvField } from '../../../lib/fields.ts'
+import { boolField, kvField } from '../../../lib/text/fields.ts'
 import type { CloudEngine } from '../engine.ts'
 import { tokenFields } from '../federation/federated-credentials.ts'
 import { accessTokenAnswer } from '../federation/token-resource.ts'

@@ -1,7 +1,7 @@
 import type { View, ViewEntry } from '../../../core/barrier/view.ts'
 import { RecordCache } from '../../../core/record-cache.ts'
 import { fail } from '../../../errors.ts'
-import type { Clock } from '../../../lib/clock.ts'
+import type { Clock } from '../../../lib/system/clock.ts'
 import { dueAt, readStaticRole, type StaticRole } from './static-role-record.ts'
 
 /** A role as it is stored, with what a write of it expects. */

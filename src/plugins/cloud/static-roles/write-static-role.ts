@@ -1,5 +1,5 @@
 import { refuse } from '../../../errors.ts'
-import { timeMilliseconds } from '../../../lib/time.ts'
+import { timeMilliseconds } from '../../../lib/text/time.ts'
 import { configIsNil } from '../config/config-record.ts'
 import { credentialRecords, type Requester } from '../credentials/credential-record.ts'
 import type { Intent } from '../intents/intent.ts'

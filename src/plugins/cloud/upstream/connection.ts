@@ -5,7 +5,7 @@ import {
   type OutboundClient,
   OutboundError,
 } from '../../../core/outbound.ts'
-import type { Clock } from '../../../lib/clock.ts'
+import type { Clock } from '../../../lib/system/clock.ts'
 import { clean, failureOf, type RequestKind, type UpstreamAnswer } from './answer.ts'
 import { cancelled, deadlineExceeded, noAnswer } from './retry.ts'
 import type { UpstreamCall } from './upstream-call.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../lib/clock.ts'
+import type { Clock } from '../../../lib/system/clock.ts'
 import { classify } from './classification.ts'
 import { UpstreamError } from './upstream-error.ts'
 

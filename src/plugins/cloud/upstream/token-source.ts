@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { Buckets } from '../../../lib/buckets.ts'
-import type { Clock } from '../../../lib/clock.ts'
+import { Buckets } from '../../../lib/concurrency/buckets.ts'
+import type { Clock } from '../../../lib/system/clock.ts'
 import type { Login } from '../sign-in/open-login.ts'
 import { jsonOf } from './answer.ts'
 import { classify } from './classification.ts'

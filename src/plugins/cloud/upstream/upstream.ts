@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { OutboundClient } from '../../../core/outbound.ts'
-import type { Clock } from '../../../lib/clock.ts'
+import type { Clock } from '../../../lib/system/clock.ts'
 import { type MetadataPlace, openMetadata } from '../sign-in/metadata.ts'
 import { type LoginParts, openLogin } from '../sign-in/open-login.ts'
 import type { RootCredential } from '../sign-in/root-credential.ts'

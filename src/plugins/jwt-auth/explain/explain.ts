@@ -1,6 +1,6 @@
 import type { LoginAuth, LoginPlan } from '../../../core/tokens/issue-login.ts'
 import { ServiceError } from '../../../errors.ts'
-import { type JsonObject, type JsonValue, stringifyJson } from '../../../lib/json.ts'
+import { type JsonObject, type JsonValue, stringifyJson } from '../../../lib/text/json.ts'
 import { bestOffset, type ClockOffset } from '../clock-offset.ts'
 import { GatedClient } from '../gated-client.ts'
 import { type Jws, parseClaims, parseJws } from '../jws.ts'

@@ -1,7 +1,7 @@
 import type { Mount } from '../../../core/mounts/mount.ts'
 import { ServiceError } from '../../../errors.ts'
 import { type Call, errorReply, namespaceOf, type Reply } from '../../../http/resource/resource.ts'
-import type { LogLine } from '../../../lib/log-fields.ts'
+import type { LogLine } from '../../../lib/system/log-fields.ts'
 import type { Attempt } from '../attempt.ts'
 import { checkNamed, type ReasonCode } from '../refusal.ts'
 import type { LoginFailures } from './login-failures.ts'

@@ -14,8 +14,8 @@ import {
   type Resource,
   resource,
 } from '../../../http/resource/resource.ts'
-import { boolField, intField, lowerStringField, mapField, stringField } from '../../../lib/fields.ts'
-import { formatTime } from '../../../lib/time.ts'
+import { boolField, intField, lowerStringField, mapField, stringField } from '../../../lib/text/fields.ts'
+import { formatTime } from '../../../lib/text/time.ts'
 import type { JwtMethod } from '../method.ts'
 import type { Explanation, MeasuredClock } from './explain.ts'
 import { explainAnswers } from './explain-answers.ts'

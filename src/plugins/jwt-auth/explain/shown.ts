@@ -1,5 +1,5 @@
-import { goText } from '../../../lib/go/text.ts'
-import { isJsonNumber, type JsonValue, jsonNumber } from '../../../lib/json.ts'
+import { goText } from '../../../lib/text/go-text.ts'
+import { isJsonNumber, type JsonValue, jsonNumber } from '../../../lib/text/json.ts'
 
 const maxItems = 32
 const maxText = 256

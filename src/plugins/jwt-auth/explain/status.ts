@@ -1,5 +1,5 @@
-import type { JsonValue } from '../../../lib/json.ts'
-import { formatTime } from '../../../lib/time.ts'
+import type { JsonValue } from '../../../lib/text/json.ts'
+import { formatTime } from '../../../lib/text/time.ts'
 import { isSupportedAlgorithm, supportedAlgorithms } from '../algorithms.ts'
 import { bestOffset } from '../clock-offset.ts'
 import type { UsableKey } from '../jwk-set.ts'

@@ -9,7 +9,7 @@ import {
   None,
 } from 'openid-client'
 import { type OutboundClient, OutboundError, type OutboundResponse } from '../../../core/outbound.ts'
-import { excerpt, quoted } from '../../../lib/go/text.ts'
+import { excerpt, quoted } from '../../../lib/text/go-text.ts'
 import type { DiscoveryDocument } from '../discovery.ts'
 import type { Config } from '../jwt-config.ts'
 import { formEncoded, redactSecrets } from '../redact-secrets.ts'

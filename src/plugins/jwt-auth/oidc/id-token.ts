@@ -1,4 +1,4 @@
-import { excerpt, goText, quoted } from '../../../lib/go/text.ts'
+import { excerpt, goText, quoted } from '../../../lib/text/go-text.ts'
 import { type Algorithm, isSupportedAlgorithm } from '../algorithms.ts'
 import { type JwsLimits, malformedPayload, parseClaims, parseJws } from '../jws.ts'
 import { type Config, flowAlgorithms } from '../jwt-config.ts'

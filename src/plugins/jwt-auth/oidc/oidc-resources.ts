@@ -6,7 +6,7 @@ import {
   type Resource,
   resource,
 } from '../../../http/resource/resource.ts'
-import { boolField, lowerStringField, stringField } from '../../../lib/fields.ts'
+import { boolField, lowerStringField, stringField } from '../../../lib/text/fields.ts'
 import { answers } from '../answers.ts'
 import { newAttempt } from '../attempt.ts'
 import type { LoginReports } from '../explain/login-reports.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { formatTime } from '../../../lib/time.ts'
+import { formatTime } from '../../../lib/text/time.ts'
 import type { ReasonCode } from '../refusal.ts'
 
 /** A page for a browser, with security headers. */

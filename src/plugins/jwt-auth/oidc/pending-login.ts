@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { base62, type Random } from '../../../lib/random.ts'
+import { base62, type Random } from '../../../lib/system/random.ts'
 
 /** Lifetime of a pending login. docs/contract/oidc.md#between */
 export const lifetimeMs = 600_000

@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { View, ViewEntry } from '../../../core/barrier/view.ts'
 import { type KeyedHash, openKeyedHashes } from '../../../core/keyed-hash.ts'
 import { refuse } from '../../../errors.ts'
-import { countedAddress } from '../../../lib/address.ts'
-import type { Clock } from '../../../lib/clock.ts'
-import type { Random } from '../../../lib/random.ts'
+import { countedAddress } from '../../../lib/net/address.ts'
+import type { Clock } from '../../../lib/system/clock.ts'
+import type { Random } from '../../../lib/system/random.ts'
 import {
   digest,
   type LoginStart,

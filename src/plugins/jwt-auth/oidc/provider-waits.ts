@@ -1,5 +1,5 @@
 import { refuse } from '../../../errors.ts'
-import { countedAddress } from '../../../lib/address.ts'
+import { countedAddress } from '../../../lib/net/address.ts'
 
 /** A provider that does not respond must not occupy every request of the server. */
 const most = 256

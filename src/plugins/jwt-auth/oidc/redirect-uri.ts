@@ -1,4 +1,4 @@
-import { isLoopbackHost } from '../../../lib/address.ts'
+import { isLoopbackHost } from '../../../lib/net/address.ts'
 
 /**
  * The parts of a URI as written. Nothing is decoded, lower-cased or normalised, so the comparison sees what

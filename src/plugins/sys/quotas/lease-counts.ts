@@ -3,7 +3,7 @@ import type { LeaseQuotas } from '../../../core/quotas/lease-quotas.ts'
 import type { LeaseQuota } from '../../../core/quotas/quota.ts'
 import { refuse } from '../../../errors.ts'
 import { type Resource, resource } from '../../../http/resource/resource.ts'
-import { boolField, intField, stringField } from '../../../lib/fields.ts'
+import { boolField, intField, stringField } from '../../../lib/text/fields.ts'
 import { checkName, type PlaceParts, pathOf, placeOf } from './places.ts'
 
 export type LeaseCountParts = PlaceParts & {

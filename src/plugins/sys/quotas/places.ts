@@ -6,7 +6,7 @@ import { rootNamespace } from '../../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../../core/namespaces/namespace-store.ts'
 import type { QuotaPlace } from '../../../core/quotas/quota.ts'
 import { refuse } from '../../../errors.ts'
-import { quoted } from '../../../lib/go/text.ts'
+import { quoted } from '../../../lib/text/go-text.ts'
 
 export type PlaceParts = {
   readonly namespaces: Pick<NamespaceStore, 'resolve' | 'byId' | 'isLive'>

@@ -3,8 +3,14 @@ import { groupings, type Quota, type QuotaConfig } from '../../../core/quotas/qu
 import type { QuotaStore } from '../../../core/quotas/quota-store.ts'
 import { refuse } from '../../../errors.ts'
 import { type Resource, resource } from '../../../http/resource/resource.ts'
-import { boolField, durationField, numberField, stringField, stringListField } from '../../../lib/fields.ts'
-import { excerpt } from '../../../lib/go/text.ts'
+import {
+  boolField,
+  durationField,
+  numberField,
+  stringField,
+  stringListField,
+} from '../../../lib/text/fields.ts'
+import { excerpt } from '../../../lib/text/go-text.ts'
 import { checkName, mostPath, type PlaceParts, pathOf, placeOf, withoutLeadingSlash } from './places.ts'
 
 export type RateLimitParts = PlaceParts & {

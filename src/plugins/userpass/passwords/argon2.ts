@@ -1,5 +1,5 @@
 import { argon2Sync, timingSafeEqual } from 'node:crypto'
-import type { Random } from '../../../lib/random.ts'
+import type { Random } from '../../../lib/system/random.ts'
 
 /** The work of a hash: memory in KiB, and passes over it. */
 export type Argon2Cost = { readonly memory: number; readonly passes: number }

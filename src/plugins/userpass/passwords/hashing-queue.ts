@@ -1,8 +1,8 @@
 import { RecordCache } from '../../../core/record-cache.ts'
 import { refuse } from '../../../errors.ts'
-import { countedAddress } from '../../../lib/address.ts'
-import type { Clock } from '../../../lib/clock.ts'
-import { Turns } from '../../../lib/turns.ts'
+import { Turns } from '../../../lib/concurrency/turns.ts'
+import { countedAddress } from '../../../lib/net/address.ts'
+import type { Clock } from '../../../lib/system/clock.ts'
 
 export type HashingLimits = {
   /** Hashes that are computed at once. */

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { refuse } from '../../../errors.ts'
-import type { Random } from '../../../lib/random.ts'
+import type { Random } from '../../../lib/system/random.ts'
 import { type Argon2Cost, argon2Dummy, hasCost, newSalt } from './argon2.ts'
 import { bcryptCost, checkBcrypt, isBcrypt } from './bcrypt.ts'
 import type { Client, HashingQueue } from './hashing-queue.ts'

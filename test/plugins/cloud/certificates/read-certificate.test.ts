@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { systemRandom } from '../../../../src/lib/random.ts'
+import { systemRandom } from '../../../../src/lib/system/random.ts'
 import { makeCertificate } from '../../../../src/plugins/cloud/certificates/make-certificate.ts'
 import { readCertificate } from '../../../../src/plugins/cloud/certificates/read-certificate.ts'
 

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { systemRandom } from '../../../../src/lib/random.ts'
+import { systemRandom } from '../../../../src/lib/system/random.ts'
 import type { ClientCertificate } from '../../../../src/plugins/cloud/certificates/client-certificate.ts'
 import { makeCertificate } from '../../../../src/plugins/cloud/certificates/make-certificate.ts'
 import { startTestServer, type TestServer } from '../../../support/start-server.ts'

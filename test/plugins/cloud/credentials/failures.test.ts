@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { systemClock } from '../../../../src/lib/clock.ts'
+import { systemClock } from '../../../../src/lib/system/clock.ts'
 import { testOfOneServer } from '../../../support/of-one-server.ts'
 import { type CloudFixture, startCloudFixture } from '../cloud-fixture.ts'
 import {

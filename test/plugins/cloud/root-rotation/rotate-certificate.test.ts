@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { systemRandom } from '../../../../src/lib/random.ts'
+import { systemRandom } from '../../../../src/lib/system/random.ts'
 import type { ClientCertificate } from '../../../../src/plugins/cloud/certificates/client-certificate.ts'
 import { makeCertificate } from '../../../../src/plugins/cloud/certificates/make-certificate.ts'
 import { certificateProof } from '../../../../src/plugins/cloud/sign-in/assertions.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { jsonNumber } from '../../../../src/lib/json.ts'
+import { jsonNumber } from '../../../../src/lib/text/json.ts'
 import { type Hint, nearMiss } from '../../../../src/plugins/jwt-auth/explain/hints.ts'
 
 const order: readonly Hint[] = [

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { jsonNumber } from '../../../../src/lib/json.ts'
+import { jsonNumber } from '../../../../src/lib/text/json.ts'
 import { nearMiss } from '../../../../src/plugins/jwt-auth/explain/hints.ts'
 import { SourceHistory } from '../../../../src/plugins/jwt-auth/source-history.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'

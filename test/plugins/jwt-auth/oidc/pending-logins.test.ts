@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { View } from '../../../../src/core/barrier/view.ts'
-import { systemRandom } from '../../../../src/lib/random.ts'
+import { systemRandom } from '../../../../src/lib/system/random.ts'
 import type { LoginStart } from '../../../../src/plugins/jwt-auth/oidc/pending-login.ts'
 import { type PendingLimits, PendingLogins } from '../../../../src/plugins/jwt-auth/oidc/pending-logins.ts'
 import { openCoreView } from '../../../support/core-view.ts'
