@@ -72,6 +72,7 @@ export async function openStorage(
     replicaName: config.replicaName ?? hostname(),
     events,
     stopping,
+    refusalOfNew: () => lostStore(config, 'the database has no tables', 'check GATEHOUSE_STORAGE'),
     ...(steady && { steady }),
   })
 }
@@ -114,19 +115,29 @@ export async function openServerCore(
 }
 
 /**
- * Throws a StartError 7 if a start would create a store although files of an earlier one are there: its disk may be
- * missing. docs/operations.md#the-database-is-missing
+ * Throws a StartError 7 if a start would create a store in a file although files of an earlier one are there: its
+ * disk may be missing. docs/operations.md#the-database-is-missing
  */
 export function refuseLostStore(config: Config): void {
+  const { storage } = config
+  if (storage.kind !== 'sqlite' || emptiness(storage.path) !== true) return
+  const refusal = lostStore(config, `${storage.path} is missing or empty`, 'mount its disk')
+  if (refusal !== undefined) throw refusal
+}
+
+/** Undefined if nothing tells of an earlier store, or if a start creates none. */
+function lostStore(config: Config, what: string, remedy: string): StartError | undefined {
   const { storage, seal, autoInit, sealKey, sealKeyFile, rootTokenFile } = config
-  if (storage.kind !== 'sqlite' || seal !== 'static' || !autoInit || emptiness(storage.path) !== true) return
-  const files = [sealKey === undefined ? sealKeyFile : undefined, rootTokenFile]
+  if (seal !== 'static' || !autoInit) return undefined
+  // each server of a shared database has the seal key before its first start
+  const hasOwnKey = storage.kind === 'sqlite' && sealKey === undefined
+  const files = [hasOwnKey ? sealKeyFile : undefined, rootTokenFile]
   const left = files.find((file) => file !== undefined && emptiness(file) === false)
-  if (left === undefined) return
-  throw new StartError(
+  if (left === undefined) return undefined
+  return new StartError(
     7,
-    `${storage.path} is missing or empty, but ${left} of an earlier start is there: mount its disk, or restore a backup ` +
-      `(gatehouse restore FILE). To create a new store, start with GATEHOUSE_AUTO_INIT=false and run gatehouse init`,
+    `${what}, but ${left} of an earlier start is there: ${remedy}, or restore a backup (gatehouse restore FILE). ` +
+      'To create a new store, start with GATEHOUSE_AUTO_INIT=false and run gatehouse init',
   )
 }
 

@@ -1,12 +1,14 @@
 import { mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { messagesOf } from '../support/log-lines.ts'
+import { newDatabase, query } from '../support/postgres.ts'
 import { runCommand, runServer, startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const wayOut =
-  'mount its disk, or restore a backup (gatehouse restore FILE). ' +
+const wayOutAfter = (remedy: string) =>
+  `${remedy}, or restore a backup (gatehouse restore FILE). ` +
   'To create a new store, start with GATEHOUSE_AUTO_INIT=false and run gatehouse init'
+const wayOut = wayOutAfter('mount its disk')
 
 /** A folder in which a server has started once. The disk `disk` has its database. */
 async function usedFolder() {
@@ -60,6 +62,54 @@ test('a root token file alone, with the key in the environment, tells of an earl
     `data/gatehouse.db is missing or empty, but root-token of an earlier start is there: ${wayOut}`,
   ])
   expect(await readdir(folder.path)).toEqual(['root-token'])
+})
+
+describe('with PostgreSQL', () => {
+  const settingsFor = (database: string) => ({
+    STORAGE: database,
+    SEAL_KEY_FILE: 'seal.key',
+    ROOT_TOKEN_FILE: 'root-token',
+  })
+
+  /** A folder as before the first start of a replica: it has the seal key. */
+  async function replicaFolder() {
+    const folder = await temporaryFolder()
+    await writeFile(folder.file('seal.key'), '5e'.repeat(32), { mode: 0o600 })
+    return folder
+  }
+
+  test('a database without tables beside the root token file ends the start with 7, and nothing changes', async () => {
+    await using folder = await replicaFolder()
+    await writeFile(folder.file('root-token'), 'hvs.of-an-earlier-start\n')
+    const database = await newDatabase()
+
+    const refused = await runServer({ folder: folder.path, settings: settingsFor(database) })
+
+    expect(refused.code).toBe(7)
+    expect(messagesOf(refused, 'fatal')).toEqual([
+      `the database has no tables, but root-token of an earlier start is there: ${wayOutAfter('check GATEHOUSE_STORAGE')}`,
+    ])
+    expect(await readFile(folder.file('root-token'), 'utf8')).toBe('hvs.of-an-earlier-start\n')
+    expect(await query(database, "SELECT 1 FROM pg_tables WHERE schemaname = 'public'")).toEqual([])
+  })
+
+  test('a first server starts with a seal key that was made before, one that joins with a root token file of its own', async () => {
+    await using first = await replicaFolder()
+    await using second = await replicaFolder()
+    await writeFile(second.file('root-token'), 'hvs.of-the-first\n')
+    const settings = settingsFor(await newDatabase())
+
+    await using one = await startProcess({ folder: first.path, settings })
+    await using other = await startProcess({
+      folder: second.path,
+      settings: { ...settings, REPLICA_NAME: 'second' },
+    })
+    const token = (await readFile(first.file('root-token'), 'utf8')).trim()
+
+    expect((await one.as(token).read('auth/token/lookup-self')).status).toBe(200)
+    expect((await other.as(token).read('auth/token/lookup-self')).status).toBe(200)
+    expect(await readFile(second.file('root-token'), 'utf8')).toBe('hvs.of-the-first\n')
+  })
 })
 
 test('the folder of the database is not created: its disk may be missing', async () => {

@@ -12,11 +12,18 @@ const folder = new URL('../../../migrations/postgres/', import.meta.url)
 
 /**
  * Applies each missing file of `migrations/postgres` in order, in a transaction of its own, while no other
- * server does. Throws a StartError 4 if the database requires a newer version of the program.
+ * server does. Throws a StartError 4 if the database requires a newer version of the program, and what
+ * `refusalOfNew` returns if the database has no tables.
  */
-export async function migratePostgres(connection: ConnectionSettings): Promise<void> {
+export async function migratePostgres(
+  connection: ConnectionSettings,
+  refusalOfNew?: () => StartError | undefined,
+): Promise<void> {
   const session = await openSession({ ...connection, statementTimeoutMs: migrationMs })
   try {
+    // asked first: another server that leaves a file on its first start has made the tables before
+    const refusal = refusalOfNew?.()
+    if (refusal !== undefined && !(await hasTables(session))) throw refusal
     await createMeta(session)
     await checkPostgresSchema(session)
     for (const name of migrationsIn(folder)) await apply(session, name)
@@ -35,6 +42,9 @@ export async function checkPostgresSchema(session: Session): Promise<void> {
       `cannot open the database: it needs schema ${compatibleFrom} or later, this program knows ${newest}`,
     )
 }
+
+const hasTables = async (session: Session): Promise<boolean> =>
+  (await session.text("SELECT 1 WHERE to_regclass('meta') IS NOT NULL")).length > 0
 
 async function apply(session: Session, name: string): Promise<void> {
   const schema = schemaOf(name)

@@ -53,6 +53,8 @@ export type PostgresOptions = {
   readonly listenerMs?: number
   /** Ends the wait for a database that is not there. */
   readonly stopping?: AbortSignal | undefined
+  /** Why no tables may be made in a database that has none. */
+  refusalOfNew?(): StartError | undefined
 }
 
 const reconnectMs = 500
@@ -69,7 +71,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   checkFiles(options.connection)
   const storage = new PostgresStorage(options)
   try {
-    await storage.open(options.stopping)
+    await storage.open(options)
     return storage
   } catch (cause) {
     await storage[Symbol.asyncDispose]()
@@ -164,10 +166,10 @@ export class PostgresStorage implements Storage, SharedStorage {
   }
 
   /** Must be called once, before anything else. */
-  async open(stopping?: AbortSignal): Promise<void> {
+  async open({ stopping, refusalOfNew }: PostgresOptions): Promise<void> {
     for (;;) {
       try {
-        await migratePostgres(this.#connection)
+        await migratePostgres(this.#connection, refusalOfNew)
         await this.#register()
         await this.copies.confirm()
         break
