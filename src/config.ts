@@ -633,6 +633,12 @@ export const settings = {
     '5/15m/15m',
     'COUNT/DURATION/RESET: so many wrong passwords or secret ids of a user or role id lock it for this long; a failure counts until there was none for RESET; off: nobody is locked',
   ),
+  exactListMatching: setting(
+    flag,
+    'EXACT_LIST_MATCHING',
+    'false',
+    'true: allowed_parameters and denied_parameters compare a value as a whole, not the elements of a list, and names of policies letter by letter; only for policies that need it',
+  ),
   loginFailuresKept: setting(
     count,
     'LOGIN_FAILURES_KEPT',

@@ -13,6 +13,7 @@ export type ProcessParts = {
   /** The version reported to clients. */
   readonly version: string
   readonly storageType: string
+  readonly exactListMatching: boolean
   readonly sealType: NodeState['sealType']
   readonly clock: Clock
 }
@@ -56,12 +57,13 @@ export class ProcessState {
 
   /** The state of this process for health checks and clients. */
   of(served: Served): NodeState {
-    const { version, storageType, sealType, clock } = this.#parts
+    const { version, storageType, exactListMatching, sealType, clock } = this.#parts
     const { life } = served
     return {
       version,
       gatehouseVersion,
       storageType,
+      exactListMatching,
       sealType,
       life,
       isInitialized: () => life.seal !== undefined,

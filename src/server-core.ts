@@ -111,6 +111,11 @@ export async function openServerCore(
   const core = await openCore(coreSettings(config, keys), { ...storeParts(parts), staging })
   if (config.storage.kind !== 'memory' && !core.audit.log.isOn)
     log.warn({ event: 'audit_off' }, 'no audit device is enabled: requests leave no trace')
+  if (config.exactListMatching)
+    log.warn(
+      { event: 'exact_list_matching' },
+      'policies compare values as a whole: a denied value inside a list, or in other letters, is allowed',
+    )
   return core
 }
 
@@ -184,6 +189,7 @@ const coreSettings = (config: Config, { key, previous }: UnsealKeys): CoreSettin
   systemTtl: { defaultTtl: seconds(config.defaultLeaseTtlMs), maxTtl: seconds(config.maxLeaseTtlMs) },
   defaultMounts: config.defaultMounts,
   userLockout: config.userLockout,
+  exactListMatching: config.exactListMatching,
   mostListBytes: config.maxBuffered,
   devRootToken: config.dev ? config.rootToken : undefined,
   apiAddr: config.apiAddr ?? '',

@@ -249,7 +249,14 @@ async function build(config: Config, parts: ServerParts) {
     tracing,
     logins: tracing === undefined ? metrics : tracedLogins(metrics, tracing),
     document: new ApiDocument(gatehouseVersion),
-    state: new ProcessState({ watch, version, storageType, sealType: config.seal, clock }),
+    state: new ProcessState({
+      watch,
+      version,
+      storageType,
+      exactListMatching: config.exactListMatching,
+      sealType: config.seal,
+      clock,
+    }),
     operator: await operatorSettings(config.cloud),
     // a wrong proxy setting must be found before a store is created
     outbound: outboundClient(config, measure, tracing?.outgoing),

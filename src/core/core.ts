@@ -37,6 +37,8 @@ export type CoreSettings = StoreSettings & {
   readonly mostListBytes?: number
   /** When a wrong secret locks a user, if a mount says nothing else; undefined: never. */
   readonly userLockout?: LockoutTerms | undefined
+  /** Parameter rules of policies compare values as a whole only. */
+  readonly exactListMatching?: boolean | undefined
   /** How this server appears among those that share its storage. */
   readonly server?: OwnServer
   /** Whether background jobs run. */
@@ -88,6 +90,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     caches: new CacheUses(),
     events: parts.events,
     userLockout: settings.userLockout,
+    exactListMatching: settings.exactListMatching,
   }
   const stores = await openStores(base)
   const { root, view, namespaces, mounts, tokens, identities, policies } = stores

@@ -54,6 +54,7 @@ type StoreBase = {
   readonly caches: CacheUses
   readonly events: CoreEvents | undefined
   readonly userLockout: LockoutTerms | undefined
+  readonly exactListMatching: boolean | undefined
 }
 
 export type Stores = Awaited<ReturnType<typeof openStores>>
@@ -195,7 +196,7 @@ async function openIdentity({
 async function openTokens(opened: Mounted) {
   const { root, view, clock, random, log, jobs, barrier, shared, namespaces, mounts, mountOf, mountTypes } =
     opened
-  const { caches, events } = opened
+  const { caches, events, exactListMatching } = opened
   const uncopied = view.view('', { isUncopied: true })
   // tokens are invalid as soon as their namespace is tainted
   const liveMountOf = (accessor: string) => {
@@ -216,7 +217,13 @@ async function openTokens(opened: Mounted) {
     }),
   )
   const spent = await openRequired('the keys of one-time logins', ReplayStore.open({ view, random, clock }))
-  const policies = await PolicyStore.open({ view: root.view('policy/'), clock, caches, log })
+  const policies = await PolicyStore.open({
+    view: root.view('policy/'),
+    clock,
+    caches,
+    log,
+    wholly: exactListMatching,
+  })
   const passwordPolicies = new PasswordPolicyStore(view, random)
   const cubbyholes = new Cubbyholes({
     names: await openRequired('the keys of cubbyholes', openNameKeys(view, random, 'cubbyhole-names')),

@@ -71,3 +71,74 @@ test('a value in a secret is no list, whatever its commas', async () => {
   expect((await client.write('one/a', { note: 'see a, b' })).status).toBe(204)
   expect((await client.write('one/a', { note: 'saw a, b' })).status).toBe(403)
 })
+
+const denying =
+  'path "identity/entity" { capabilities = ["update"] denied_parameters = { policies = ["super-admin"] } }'
+
+test('EXACT_LIST_MATCHING compares values as a whole, and sys/health says so', async () => {
+  await using server = await startTestServer({ settings: { EXACT_LIST_MATCHING: 'true' } })
+  const client = await holding(server, denying)
+  const statusOf = async (policies: unknown) => (await client.write('identity/entity', { policies })).status
+
+  expect(await statusOf('super-admin')).toBe(403)
+  expect(await statusOf(['super-admin'])).toBe(200)
+  expect(await statusOf('Super-Admin')).toBe(200)
+  expect((await server.anonymous.read('sys/health')).body).toMatchObject({ exact_list_matching: true })
+})
+
+test('without EXACT_LIST_MATCHING, sys/health does not name it', async () => {
+  await using server = await startTestServer()
+
+  expect((await server.anonymous.read('sys/health')).body).not.toHaveProperty('exact_list_matching')
+})
+
+test.each([
+  ['["a","B"]', ['A ', 'b'], 403],
+  ['["a","B"]', 'a, b', 403],
+  ['["a","B"]', ['b', 'a'], 200],
+])('a denied list %s and %j: %i', async (entry, policies, status) => {
+  await using server = await startTestServer()
+  const client = await holding(server, denying.replace('"super-admin"', entry))
+
+  expect((await client.write('identity/entity', { policies })).status).toBe(status)
+})
+
+test.each([
+  {
+    rule: 'denied_parameters = { token_policies = ["x"] }',
+    warning:
+      'old_field_name_open: path "auth/approle/role/*": the rule about "token_policies" does not deny "policies", the old name of that field',
+  },
+  {
+    rule: 'allowed_parameters = { token_ttl = ["1h"], "*" = [] }',
+    warning:
+      'old_field_name_open: path "auth/approle/role/*": the rule about "token_ttl" does not limit "ttl", the old name of that field',
+  },
+  {
+    rule: 'allowed_parameters = { policies = [["a", "b"], "c"] }',
+    warning:
+      'list_entry_never_matches: path "auth/approle/role/*": allowed_parameters of "policies" has a list among its values, which matches only a list of exactly its elements in their order',
+  },
+])('the write of a policy warns of $rule', async ({ rule, warning }) => {
+  await using server = await startTestServer()
+
+  const policy = `path "auth/approle/role/*" { capabilities = ["update"] ${rule} }`
+  const { status, body } = await server.root.write('sys/policies/acl/p', { policy })
+
+  expect([status, body.warnings]).toEqual([200, [warning]])
+})
+
+test.each([
+  'denied_parameters = { token_policies = ["x"], policies = ["x"] }',
+  'denied_parameters = { token_policies = ["x"], "*" = [] }',
+  'allowed_parameters = { token_policies = ["x"] }',
+  'allowed_parameters = { token_policies = [], "*" = [] }',
+  'allowed_parameters = { policies = [["a", "b"]] }',
+  'denied_parameters = { constructor = ["x"] }',
+])('the write of a policy does not warn of %s', async (rule) => {
+  await using server = await startTestServer()
+
+  const policy = `path "auth/approle/role/*" { capabilities = ["update"] ${rule} }`
+
+  expect((await server.root.write('sys/policies/acl/p', { policy })).status).toBe(204)
+})

@@ -113,11 +113,14 @@ export type CompiledPolicies = {
   readonly table: RuleTable
   /** Stanzas that depend on the caller or the time. */
   readonly conditional: readonly (PolicyStanza & { readonly policy: PolicyRef })[]
+  /** Parameter rules compare values as a whole only. */
+  readonly wholly: boolean
 }
 
 /** Does the work that does not depend on the caller. */
 export function* compilePolicies(
   policies: readonly (ParsedPolicy & { readonly policy: PolicyRef })[],
+  wholly = false,
 ): Steps<CompiledPolicies> {
   const rules: Rule[] = []
   const conditional: CompiledPolicies['conditional'][number][] = []
@@ -129,7 +132,7 @@ export function* compilePolicies(
     }
     yield
   }
-  return { table: yield* RuleTable.building(rules), conditional }
+  return { table: yield* RuleTable.building(rules), conditional, wholly }
 }
 
 const ruleOf = (pattern: Pattern, grants: Grants, policy: PolicyRef): Rule => ({
@@ -142,8 +145,8 @@ const ruleOf = (pattern: Pattern, grants: Grants, policy: PolicyRef): Rule => ({
  * The Acl of one caller. Takes time proportional to the number of conditional stanzas only.
  * docs/contract/tokens-and-policies.md#which-rule-decides, docs/contract/tokens-and-policies.md#paths-in-rules
  */
-export function bindAcl({ table, conditional }: CompiledPolicies, context: TemplateContext): Acl {
-  if (conditional.length === 0) return new RuleAcl(table)
+export function bindAcl({ table, conditional, wholly }: CompiledPolicies, context: TemplateContext): Acl {
+  if (conditional.length === 0) return new RuleAcl(table, { wholly })
   const rules: Rule[] = []
   const closed: Closed[] = []
   let validUntil = Number.POSITIVE_INFINITY
@@ -163,7 +166,7 @@ export function bindAcl({ table, conditional }: CompiledPolicies, context: Templ
   }
   const until = Number.isFinite(validUntil) ? validUntil : undefined
   const own = rules.length === 0 ? undefined : atOnce(RuleTable.building(rules, table))
-  return new RuleAcl(table, { own, closed, validUntil: until })
+  return new RuleAcl(table, { own, closed, validUntil: until, wholly })
 }
 
 /** All paths with this beginning, of which an unfilled rule of the policy denies an unknown part. */
@@ -180,6 +183,7 @@ class RuleAcl implements Acl {
   /** The caller's own rules. A rule whose pattern is also in the shared table is merged with that one. */
   readonly #own: RuleTable | undefined
   readonly #closed: readonly Closed[]
+  readonly #wholly: boolean
 
   constructor(
     shared: RuleTable,
@@ -187,12 +191,19 @@ class RuleAcl implements Acl {
       own,
       closed = [],
       validUntil,
-    }: { own?: RuleTable | undefined; closed?: readonly Closed[]; validUntil?: number | undefined } = {},
+      wholly,
+    }: {
+      own?: RuleTable | undefined
+      closed?: readonly Closed[]
+      validUntil?: number | undefined
+      wholly: boolean
+    },
   ) {
     this.#shared = shared
     this.#own = own
     this.#closed = closed
     this.validUntil = validUntil
+    this.#wholly = wholly
   }
 
   get unfilled(): readonly PolicyRef[] {
@@ -214,7 +225,8 @@ class RuleAcl implements Acl {
       this.#deniesSpelling(canonicalPath, rule, canonicalize)
     )
       return deniedPlain
-    const decision = verdict(rule.grants, operation, request)
+    const asked = { ...request, operation, wholly: this.#wholly }
+    const decision = verdict(rule.grants, asked)
     const other =
       canonicalPath === undefined || canonicalPath === path
         ? undefined
@@ -225,7 +237,7 @@ class RuleAcl implements Acl {
       !(other.grants.isDeny || isMoreSpecific(other.pattern, rule.pattern))
     )
       return decision
-    const { allowed, sudo } = verdict(other.grants, operation, request)
+    const { allowed, sudo } = verdict(other.grants, asked)
     return { allowed: decision.allowed && allowed, sudo: decision.sudo && sudo }
   }
 
@@ -353,13 +365,18 @@ const isListing = (operation: AclOperation): boolean => operation === 'list' || 
 /** The verdict of the deciding rule. docs/contract/tokens-and-policies.md#parameters-wrapping-expiration */
 function verdict(
   grants: Grants,
-  operation: Exclude<AclOperation, 'help'>,
-  { fields, readings, wrapTtlSeconds }: AclRequest,
+  {
+    operation,
+    fields = {},
+    readings,
+    wrapTtlSeconds,
+    wholly,
+  }: AclRequest & { operation: Exclude<AclOperation, 'help'>; wholly: boolean },
 ): Decision {
   const allowed =
     (grants.bits & requiredBit[operation]) !== 0 &&
     wrappingAllows(grants, wrapTtlSeconds ?? 0) &&
-    (isListing(operation) || operation === 'delete' || parametersAllow(grants, fields ?? {}, readings))
+    (isListing(operation) || operation === 'delete' || parametersAllow(grants, fields, { readings, wholly }))
   const sudo = (grants.bits & capabilityBits.sudo) !== 0
   if (allowed) return sudo ? allowedWithSudo : allowedPlain
   return sudo ? deniedWithSudo : deniedPlain

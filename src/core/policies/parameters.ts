@@ -11,6 +11,9 @@ export type RequestFields = Readonly<Record<string, unknown>>
 /** How a path reads its fields, by name. Undefined if it does not say. */
 export type Readings = (name: string) => FieldReading | undefined
 
+/** How values are compared. `wholly`: as a whole only, for policies that were written for that. */
+type Comparison = { readonly readings?: Readings | undefined; readonly wholly?: boolean | undefined }
+
 /**
  * Whether the parameter rules allow these fields.
  * docs/contract/tokens-and-policies.md#parameters-wrapping-expiration
@@ -18,11 +21,13 @@ export type Readings = (name: string) => FieldReading | undefined
 export function parametersAllow(
   { requiredParameters, deniedParameters, allowedParameters }: Grants,
   fields: RequestFields,
-  readings: Readings = () => undefined,
+  { readings, wholly = false }: Comparison = {},
 ): boolean {
   if (requiredParameters.some((name) => !Object.hasOwn(fields, name.toLowerCase()))) return false
   if (deniedParameters === undefined && allowedParameters === undefined) return true
-  const sent = Object.keys(fields).map((name) => sentField(name, fields[name], readings(name)))
+  const sent = Object.keys(fields).map((name) =>
+    wholly ? wholeField(name, fields[name]) : sentField(name, fields[name], readings?.(name)),
+  )
   if (sent.length === 0) return true
   if (deniedParameters !== undefined && sent.some((field) => isDenied(deniedParameters, field))) return false
   if (allowedParameters === undefined || (allowedParameters.size === 1 && allowedParameters.has('*')))
@@ -36,19 +41,32 @@ type SentField = {
   readonly value: unknown
   readonly parts: readonly unknown[]
   readonly isCommaText: boolean
+  /** Names of policies are compared in the form in which they take effect. */
+  readonly namesPolicies: boolean
   /** Whether the path makes texts, or numbers out of texts, of all elements. */
   readonly readsTexts: boolean
 }
+
+const wholeField = (name: string, value: unknown): SentField => ({
+  name: name.toLowerCase(),
+  value,
+  parts: [value],
+  isCommaText: false,
+  namesPolicies: false,
+  readsTexts: false,
+})
 
 function sentField(name: string, value: unknown, reading: FieldReading | undefined): SentField {
   const mayBeCommaList = reading === 'comma list' || reading === undefined
   const isCommaText = mayBeCommaList && typeof value === 'string' && value.includes(',')
   const parts = isCommaText ? value.split(',').filter((piece) => piece.trim() !== '') : elementsOf(value)
+  const lower = name.toLowerCase()
   return {
-    name: name.toLowerCase(),
+    name: lower,
     value,
     parts: parts.map((part) => readPart(part, reading)),
     isCommaText,
+    namesPolicies: policyFields.has(lower),
     readsTexts: reading === 'comma list' || reading === 'list',
   }
 }
@@ -68,14 +86,15 @@ function isDenied(denied: ParameterRules, field: SentField): boolean {
   if (denied.has('*')) return true
   const values = denied.get(field.name)
   if (values === undefined || values.length === 0) return values !== undefined
-  const entries = new Entries(values, namesPolicies(field.name) ? canonicalName : undefined)
+  const entries = new Entries(values, field.namesPolicies ? canonicalName : undefined)
+  if (field.isCommaText && entries.match(field.parts)) return true
   return entries.match(field.value) || field.parts.some((part) => entries.match(part, field.readsTexts))
 }
 
 function isAllowed(allowed: ParameterRules, field: SentField): boolean {
   const values = allowed.get(field.name)
   if (values === undefined || values.length === 0) return values !== undefined || allowed.has('*')
-  const entries = new Entries(values, namesPolicies(field.name) ? grantedName : undefined)
+  const entries = new Entries(values, field.namesPolicies ? grantedName : undefined)
   if (field.isCommaText ? entries.haveExactly(field.value) : entries.match(field.value)) return true
   return field.parts.every((part) => entries.match(part, field.readsTexts))
 }
@@ -90,9 +109,6 @@ const policyFields: ReadonlySet<string> = new Set([
   'disallowed_policies_glob',
 ])
 
-/** Names of policies are compared in the form in which they take effect. */
-const namesPolicies = (field: string): boolean => policyFields.has(field)
-
 const grantedName = (name: string): string => foldedName(name.trim())
 
 /** The values of a rule, in which patterns apply to texts that are not inside a list or an object. */
@@ -100,13 +116,13 @@ class Entries {
   readonly #canonical: ((text: string) => string) | undefined
   readonly #texts = new Set<string>()
   readonly #patterns: string[] = []
-  readonly #others: JsonValue[] = []
+  readonly #others: unknown[] = []
 
   constructor(values: readonly JsonValue[], canonical: ((text: string) => string) | undefined) {
     this.#canonical = canonical
     for (const value of values) {
       const entry = this.#form(value)
-      if (typeof entry !== 'string') this.#others.push(value)
+      if (typeof entry !== 'string') this.#others.push(entry)
       else if (isPattern(entry)) this.#patterns.push(entry)
       else this.#texts.add(entry)
     }
@@ -121,13 +137,19 @@ class Entries {
   /** `isRead`: the value is what a list of texts or of numbers has as an element. */
   match(value: unknown, isRead = false): boolean {
     const form = this.#form(value)
-    if (typeof form !== 'string') return this.#others.some((entry) => isDeepEqual(entry, value))
+    if (typeof form !== 'string') return this.#others.some((entry) => isDeepEqual(entry, form))
     if (this.#texts.has(form) || this.#patterns.some((pattern) => edgeGlobMatches(pattern, form))) return true
     return isRead && this.#others.some((entry) => isSameScalar(entry, form))
   }
 
+  /** Of a list, that of its elements. */
   #form(value: unknown): unknown {
-    return typeof value === 'string' && this.#canonical !== undefined ? this.#canonical(value) : value
+    const canonical = this.#canonical
+    if (canonical === undefined) return value
+    if (typeof value === 'string') return canonical(value)
+    return Array.isArray(value)
+      ? value.map((element: unknown) => (typeof element === 'string' ? canonical(element) : element))
+      : value
   }
 }
 
@@ -135,13 +157,13 @@ const isPattern = (entry: string): boolean =>
   entry.length > 1 && (entry.startsWith('*') || entry.endsWith('*'))
 
 /** Whether a number or boolean of a policy is what the text stands for. */
-function isSameScalar(entry: JsonValue, text: string): boolean {
+function isSameScalar(entry: unknown, text: string): boolean {
   if (typeof entry === 'boolean') return text === (entry ? '1' : '0')
   return isJsonNumber(entry) && text !== '' && equalsNumber(entry.rawJSON, Number(text))
 }
 
 /** Recurses no deeper than the policy's value, whose depth is limited. */
-function isDeepEqual(expected: JsonValue, value: unknown): boolean {
+function isDeepEqual(expected: unknown, value: unknown): boolean {
   if (isJsonNumber(expected)) return equalsNumber(expected.rawJSON, value)
   if (Array.isArray(expected)) {
     return (

@@ -25,6 +25,7 @@ import {
   unreadablePolicy,
 } from './policy-record.ts'
 import { beginningOf, type TemplateContext } from './templates.ts'
+import { valueAdvice } from './value-advice.ts'
 
 /** A stored policy, or one that is built in, which has no version. */
 export type StoredPolicy = Partial<Omit<PolicyRecord, 'policy'>> & {
@@ -32,7 +33,14 @@ export type StoredPolicy = Partial<Omit<PolicyRecord, 'policy'>> & {
   readonly text: string
 }
 
-export type PolicyStoreParts = { view: View; clock: Clock; caches?: CacheUses; log?: CoreLog }
+export type PolicyStoreParts = {
+  view: View
+  clock: Clock
+  caches?: CacheUses
+  log?: CoreLog
+  /** Parameter rules compare values as a whole only. */
+  wholly?: boolean | undefined
+}
 
 /** Policies that a caller's entity and groups add to those of its token. */
 export type PolicySet = {
@@ -64,6 +72,7 @@ export const policyName = (written: string): string => written.trim().toLowerCas
 export class PolicyStore {
   readonly #view: View
   readonly #clock: Clock
+  readonly #wholly: boolean
   readonly #parsed = new LRUCache<string, LoadedPolicy>({ maxSize: 16 * 1024 * 1024 })
   readonly #compiled = new LRUCache<string, CompiledPolicies>({ maxSize: 32 * 1024 * 1024 })
   /** Digests of lists of names: hashing a thousand names takes longer than a decision. */
@@ -79,11 +88,12 @@ export class PolicyStore {
   readonly #reported = new LRUCache<string, true>({ max: 1000 })
   #generation = 0
 
-  constructor({ view, clock, caches, log }: PolicyStoreParts) {
+  constructor({ view, clock, caches, log, wholly = false }: PolicyStoreParts) {
     this.#log = log
     this.#view = view
     this.#use = caches?.of('policies') ?? new CacheUse()
     this.#clock = clock
+    this.#wholly = wholly
     view.watch('', () => this.forget())
   }
 
@@ -118,7 +128,8 @@ export class PolicyStore {
     if (text === '') throw refuse('invalid', "'policy' parameter not supplied or empty")
     const expiration = expirationOf(known, terms, this.#clock.now())
     const policy = decodePolicyText(text)
-    const warnings = fillWarnings(parseNewPolicy(policy))
+    const parsed = parseNewPolicy(policy)
+    const warnings = [...fillWarnings(parsed), ...valueAdvice(parsed)].slice(0, mostWarnings)
     try {
       await this.#view.update(`${namespace}/${known}`, (current) => {
         const before = this.#live(known, current)
@@ -270,6 +281,7 @@ export class PolicyStore {
           const parsed = loaded[index]?.parsed
           return parsed === undefined ? [] : [{ ...parsed, policy: { name, namespace } }]
         }),
+        this.#wholly,
       ),
     )
     const weight = loaded.reduce((sum, policy) => sum + policy.weight, entryWeight + key.length)
@@ -317,12 +329,10 @@ function fillWarnings({ stanzas }: ParsedPolicy): string[] {
   const beginnings = stanzas.flatMap(({ label, grants }) =>
     'template' in label && grants.bits === 0 ? [beginningOf(label.template)] : [],
   )
-  return [...new Set(beginnings)]
-    .slice(0, mostWarnings)
-    .map(
-      (beginning) =>
-        `a rule with a template denies: a caller whose value contains "/", "*", "+" or ".." is refused everything that begins with ${JSON.stringify(beginning)}`,
-    )
+  return [...new Set(beginnings)].map(
+    (beginning) =>
+      `a rule with a template denies: a caller whose value contains "/", "*", "+" or ".." is refused everything that begins with ${JSON.stringify(beginning)}`,
+  )
 }
 
 const mostWarnings = 20

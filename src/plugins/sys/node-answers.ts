@@ -30,6 +30,7 @@ export const nodeAnswers = {
       gatehouse_version: text,
       enterprise: z.boolean(),
       ...clusterFields,
+      exact_list_matching: z.literal(true).optional(),
       storage: text.optional(),
     }),
     example: {

@@ -58,6 +58,8 @@ export type NodeState = {
   /** The version of Gatehouse. */
   readonly gatehouseVersion: string
   readonly storageType: string
+  /** Parameter rules of policies compare values as a whole only. */
+  readonly exactListMatching: boolean
   /** The seal of the store, or of the one to be created. */
   readonly sealType: SealConfig['type']
   now(): number
@@ -225,6 +227,7 @@ function nodeHealth(state: NodeState, open: boolean): object {
     gatehouse_version: state.gatehouseVersion,
     enterprise: state.version.includes('ent'),
     ...clusterOf(state),
+    ...(state.exactListMatching && { exact_list_matching: true }),
   }
 }
 
