@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { denyGrants, type Grants } from '../../src/core/policies/grants.ts'
 import { parametersAllow } from '../../src/core/policies/parameters.ts'
-import type { FieldReading } from '../../src/lib/fields.ts'
+import type { FieldReading } from '../../src/lib/text/fields.ts'
 import { rounds } from '../support/rounds.ts'
 
 // Few words, so that entries meet elements all the time. Entries have no commas: a whole text that equals one is allowed.
