@@ -55,22 +55,7 @@ test('a server that stops leaves its compiled code for the next start', async ()
   expect(readdirSync(cache, { recursive: true }).length).toBeGreaterThan(50)
 })
 
-test('SIGHUP is logged and does not stop the server; SIGINT ends it with 0, and the store is closed', async () => {
-  await using folder = await temporaryFolder()
-  await using server = await startProcess({ folder: folder.path })
-
-  server.signal('SIGHUP')
-  await server.logged('"event":"hangup"')
-  const self = await server.as(server.rootToken).read('auth/token/lookup-self')
-  const ended = await server.stop('SIGINT')
-  await using next = await startInFolder({ folder: folder.path })
-
-  expect([self.status, ended.code]).toEqual([200, 0])
-  expect(ended.stderr).toContain('"event":"stopping"')
-  expect((await next.as(server.rootToken).read('auth/token/lookup-self')).status).toBe(200)
-})
-
-test('SIGHUP reads settings again from the settings file, and an invalid one changes nothing', async () => {
+test('SIGHUP reads settings again from the settings file, and an invalid one changes nothing; SIGINT ends with 0, and the store is closed', async () => {
   await using folder = await temporaryFolder()
   const settingsFile = folder.file('settings')
   const write = (...lines: string[]) => writeFileSync(settingsFile, lines.join('\n'))
@@ -92,12 +77,19 @@ test('SIGHUP reads settings again from the settings file, and an invalid one cha
   write('GATEHOUSE_LOG_LEVEL=loud')
   server.signal('SIGHUP')
   await server.logged('the former settings stay in use: GATEHOUSE_LOG_LEVEL: ')
+  const last = await state()
+  const ended = await server.stop('SIGINT')
+  await using next = await startInFolder({ folder: folder.path })
 
   expect([before, after]).toEqual([
     [{ core: 'info' }, undefined],
     [{ core: 'debug' }, 'new'],
   ])
-  expect(await state()).toEqual(after)
+  expect(last).toEqual(after)
+  expect(ended.stderr).toContain('"event":"hangup"')
+  expect(ended.stderr).toContain('"event":"stopping"')
+  expect(ended.code).toBe(0)
+  expect((await next.as(server.rootToken).read('auth/token/lookup-self')).status).toBe(200)
 })
 
 test('a stopping server reports not ready at once, and serves until the end of GATEHOUSE_DRAIN_DELAY, whatever signals follow', async () => {
@@ -220,29 +212,31 @@ describe('a connection whose client only keeps it open does not delay a clean st
     return heard(socket)
   }
 
-  test.each([
-    { name: 'silent', tls: false, open: plain },
-    { name: 'after a request', tls: false, open: async (port: number) => asked(await plain(port)) },
-    { name: 'without a handshake', tls: true, open: plain },
-    { name: 'silent, of TLS', tls: true, open: (port: number) => overTls(port, 'http/1.1') },
+  type Ports = { readonly port: number; readonly metrics: number }
+  const http1 = ({ port }: Ports) => overTls(port, 'http/1.1')
+  const http2 = ({ port }: Ports) => overTls(port, 'h2')
+
+  test.each<{ name: string; connections: readonly ((ports: Ports) => Promise<Socket>)[] }>([
     {
-      name: 'after a request over TLS',
-      tls: true,
-      open: async (port: number) => asked(await overTls(port, 'http/1.1')),
-    },
-    { name: 'silent, of HTTP/2', tls: true, open: (port: number) => overTls(port, 'h2') },
-    {
-      name: 'after a request over HTTP/2',
-      tls: true,
-      open: async (port: number) => asked2(await overTls(port, 'h2')),
+      name: 'silent and after a request, also to the metrics',
+      connections: [
+        ({ port }) => plain(port),
+        async ({ port }) => asked(await plain(port)),
+        ({ metrics }) => plain(metrics),
+        async ({ metrics }) => asked(await plain(metrics)),
+      ],
     },
     {
-      name: 'to the metrics',
-      tls: false,
-      open: async (_: number, metrics: number) => asked(await plain(metrics)),
+      name: 'with TLS: without a handshake, silent and after a request, also of HTTP/2',
+      connections: [
+        ({ port }) => plain(port),
+        http1,
+        async (ports) => asked(await http1(ports)),
+        http2,
+        async (ports) => asked2(await http2(ports)),
+      ],
     },
-    { name: 'silent, to the metrics', tls: false, open: (_: number, metrics: number) => plain(metrics) },
-  ])('($name)', async ({ tls, open }) => {
+  ])('($name)', async ({ name, connections }) => {
     await using folder = await temporaryFolder()
     const { cert, key } = authority.sign('gate')
     writeFileSync(folder.file('cert.pem'), cert)
@@ -255,14 +249,18 @@ describe('a connection whose client only keeps it open does not delay a clean st
         STOP_TIMEOUT: '6s',
         HEADER_TIMEOUT: '60s',
         METRICS_LISTEN: `127.0.0.1:${metrics}`,
-        ...(tls && { TLS_CERT_FILE: folder.file('cert.pem'), TLS_KEY_FILE: folder.file('key.pem') }),
+        ...(name.startsWith('with TLS') && {
+          TLS_CERT_FILE: folder.file('cert.pem'),
+          TLS_KEY_FILE: folder.file('key.pem'),
+        }),
       },
     })
-    const socket = await open(Number(new URL(server.url).port), metrics)
-    socket.on('error', () => {}).resume()
+    const ports = { port: Number(new URL(server.url).port), metrics }
+    const sockets = await Promise.all(connections.map((open) => open(ports)))
+    for (const socket of sockets) socket.on('error', () => {}).resume()
 
     const ended = await server.stop()
-    socket.destroy()
+    for (const socket of sockets) socket.destroy()
 
     expect(ended.code).toBe(0)
   })
