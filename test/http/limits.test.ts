@@ -7,10 +7,14 @@ import { StorageFaults } from '../../src/storage/faults.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { collect } from '../support/collect.ts'
 import { errors, errorText, invalidToken, notAccepted } from '../support/error-bodies.ts'
+import { shared } from '../support/shared.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { Gate, oddType } from './odd-type.ts'
 import { type Answer, chunked, head, openWire, type Wire } from './wire.ts'
+
+/** For the tests that leave behind nothing that others would notice. */
+const sharedServer = shared(() => startTestServer())
 
 const MiB = 1024 * 1024
 const root = 'X-Vault-Token: root'
@@ -115,7 +119,7 @@ describe('bodies over the limit', () => {
   })
 
   test('the default is 32 MiB, and a client that writes everything before it reads gets its response', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     using wire = await openWire(server.url)
     wire.send(head('POST', '/v1/cubbyhole/a', [root, `Content-Length: ${32 * MiB + 1}`]))
     wire.send(' '.repeat(32 * MiB + 1))
@@ -148,7 +152,7 @@ describe('bodies on paths that need no token', () => {
     head('POST', path.startsWith('/') ? path : `/v1/${path}`, [...headers, `Content-Length: ${bytes}`])
 
   test.each(openPaths)('bodies over 1 MiB are 413 on the head, whoever sends them: %s', async (path) => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
 
     for (const headers of [[], ['X-Vault-Token: bogus'], [root]]) {
       using wire = await openWire(server.url)
@@ -160,7 +164,7 @@ describe('bodies on paths that need no token', () => {
   })
 
   test('chunked bodies are 413 as soon as they exceed 1 MiB', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     using wire = await openWire(server.url)
     wire.send(head('POST', '/v1/auth/jwt/login', ['Transfer-Encoding: chunked']))
     wire.send(`${(MiB + 1).toString(16)}\r\n${' '.repeat(MiB + 1)}`)
@@ -169,7 +173,7 @@ describe('bodies on paths that need no token', () => {
   })
 
   test('a body of 1 MiB is accepted, and a larger one on paths that need a token', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     const sized = (bytes: number) => ({ raw: `{"a":"b"}${' '.repeat(bytes - 9)}` })
 
     expect((await server.anonymous.write('auth/jwt/login', undefined, sized(MiB))).status).toBe(400)
@@ -219,7 +223,7 @@ describe('bodies on paths that need no token', () => {
   ])(
     'on other paths, a large body $name is read only if it comes with a valid token',
     async ({ raw, known }) => {
-      await using server = await startTestServer()
+      const server = await sharedServer()
 
       expect((await server.root.write('cubbyhole/a', undefined, { raw })).status).toBe(known)
       for (const [stranger, body] of [
@@ -232,7 +236,7 @@ describe('bodies on paths that need no token', () => {
   )
 
   test('a large body with the last use of a token is read, and the token is spent', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     const made = await server.root.write('auth/token/create', { num_uses: 1 })
     const once = server.as(String(made.body.auth?.client_token))
 
@@ -257,7 +261,7 @@ describe('JSON over the limits', () => {
       text: /exceeded maximum number of strings$/,
     },
   ])('$name is 400, on every kind of path', async ({ raw, text }) => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
 
     for (const path of ['cubbyhole/a', 'auth/jwt/login', 'sys/unseal', 'nope']) {
       const { status, body } = await server.root.write(path, undefined, { raw })
@@ -270,7 +274,7 @@ describe('JSON over the limits', () => {
     { name: 'a million small values', raw: `{"a":[${'1,'.repeat(1e6)}1]}` },
     { name: 'a million empty lists', raw: `{"a":[${'[],'.repeat(1e6)}[]]}` },
   ])('$name are 400 on every path that needs a token', async ({ raw }) => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
 
     for (const path of ['cubbyhole/a', 'nope']) {
       const { status, body } = await server.root.write(path, undefined, { raw })
@@ -280,7 +284,7 @@ describe('JSON over the limits', () => {
   })
 
   test('a value nested 10,000 deep is stored and read back', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
 
     expect((await server.root.write('cubbyhole/a', undefined, { raw: nested(10_000) })).status).toBe(204)
     const { text } = await server.root.read('cubbyhole/a')
@@ -816,7 +820,7 @@ describe('MAX_CONNECTIONS', () => {
 
 describe('clients that half-close the connection', () => {
   test('a client that half-closes after its login gets its token', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     const signer = aSigner('ES256')
     await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
     await server.root.write('auth/jwt/role/r', { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'a' })
@@ -894,7 +898,7 @@ describe('heads over the limits', () => {
     { name: 'half an escape', request: head('GET', '/v1/sys/%4'), status: 400 },
     { name: 'a method nobody could mean', request: head('X'.repeat(40), '/v1/sys/mounts'), status: 400 },
   ])('$name is $status', async ({ request, status }) => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     using wire = await openWire(server.url)
     wire.send(request)
 
@@ -919,7 +923,7 @@ describe('heads over the limits', () => {
   })
 
   test('a token longer than any valid one is refused like any invalid token', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
 
     expect(await server.as('x'.repeat(30_000)).read('sys/mounts')).toMatchObject({
       status: 403,

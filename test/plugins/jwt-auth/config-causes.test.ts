@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { shared } from '../../support/shared.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { providerTls, strangerCertificate } from './certificates.ts'
 import { type Provider, startProvider } from './provider.ts'
 import { aSigner } from './signer.ts'
+
+/** For the tests that leave behind nothing that others would notice. */
+const sharedServer = shared(() => startTestServer())
 
 const path = 'auth/jwt/config'
 const well = '/.well-known/openid-configuration'
@@ -30,7 +34,7 @@ async function refusalOf(
   await using provider = await startProvider({}, tls)
   provider.routes.set(well, { issuer: provider.url, jwks_uri: `${provider.url}/keys` })
   await prepare(provider)
-  await using server = await startTestServer()
+  const server = await sharedServer()
   return (await refusal(server, configOf(provider))).replaceAll(provider.url, '<url>')
 }
 
@@ -143,7 +147,7 @@ describe('a discovery URL that cannot be used is refused with its cause', () => 
   })
 
   test('names a host that does not exist', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     expect(await refusal(server, { oidc_discovery_url: 'https://gatehouse.invalid' })).toMatch(
       /^error checking oidc discovery URL: Get "https:\/\/gatehouse\.invalid\/\S+": dial tcp: lookup: /,
     )
@@ -182,7 +186,7 @@ describe('a discovery URL that cannot be used is refused with its cause', () => 
 
   test('names a server that does not speak TLS', async () => {
     await using provider = await startProvider()
-    await using server = await startTestServer()
+    const server = await sharedServer()
     expect(await refusal(server, { oidc_discovery_url: provider.url.replace('http:', 'https:') })).toMatch(
       /: tls: the server does not speak TLS here/,
     )
@@ -234,7 +238,7 @@ describe('a JWKS URL that cannot be used is refused with its cause', () => {
   })
 
   test('the error repeats only the beginning of a long URL', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     const long = `http://127.0.0.1:1/${'k'.repeat(100_000)}`
     for (const field of ['jwks_url', 'oidc_discovery_url'])
       expect((await refusal(server, { [field]: long })).length).toBeLessThan(4096)
@@ -242,7 +246,7 @@ describe('a JWKS URL that cannot be used is refused with its cause', () => {
 
   test('a password in the URL is never shown', async () => {
     await using provider = await startProvider()
-    await using server = await startTestServer()
+    const server = await sharedServer()
     for (const field of ['jwks_url', 'oidc_discovery_url']) {
       expect(await refusal(server, { [field]: provider.url.replace('://', '://user:hush@') })).not.toContain(
         'hush',

@@ -5,6 +5,9 @@ import { providerTls, strangerCertificate } from './certificates.ts'
 import { jwksOf, startProvider } from './provider.ts'
 import { aSigner, newKeys } from './signer.ts'
 
+/** For the tests that leave behind nothing that others would notice. */
+const sharedServer = shared(() => startTestServer())
+
 const signer = aSigner('ES256', { kid: 'k' })
 const keys = { jwt_validation_pubkeys: [signer.pem] }
 const path = 'auth/jwt/config'
@@ -343,7 +346,7 @@ describe('what is refused', () => {
 
 describe('what is stored', () => {
   test('a minimal configuration reads back with every key and no secret', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
 
     const written = await server.root.write(path, { ...keys, bound_issuer: 'http://vault.example.com/' })
     const read = await server.root.read(path)
@@ -371,13 +374,13 @@ describe('what is stored', () => {
     ['query', 'query'],
     ['form_post', 'form_post'],
   ])('response mode %j', async (mode, stored) => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     expect((await server.root.write(path, { ...keys, oidc_response_mode: mode })).status).toBe(204)
     expect((await server.root.read(path)).body.data?.oidc_response_mode).toBe(stored)
   })
 
   test('options read back as they were written', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     const options = {
       oidc_response_types: ['id_token'],
       oidc_response_mode: 'form_post',
@@ -402,7 +405,7 @@ describe('what is stored', () => {
   })
 
   test('the secret options of a provider are not shown', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     const provider_config = {
       provider: 'okta',
       org_url: 'https://okta.example',
@@ -422,7 +425,7 @@ describe('what is stored', () => {
   })
 
   test('namespace_in_state is the one field a write keeps', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     const storedAfter = async (given: object) => {
       await server.root.write(path, { ...keys, ...given })
       return (await server.root.read(path)).body.data?.namespace_in_state
@@ -438,7 +441,7 @@ describe('what is stored', () => {
   })
 
   test('every other field is reset, and a refused write changes nothing', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     const before = {
       default_role: 'dev',
       bound_issuer: ' a ',
@@ -461,14 +464,14 @@ describe('what is stored', () => {
   })
 
   test('a certificate counts as a key, and two keys are two elements', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     expect(
       (await server.root.write(path, { jwt_validation_pubkeys: [strangerCertificate, signer.pem] })).status,
     ).toBe(204)
   })
 
   test('unknown fields are ignored silently', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     expect(await server.root.write(path, { ...keys, zzz: 1, name: 'x' })).toMatchObject({
       status: 204,
       text: '',
@@ -478,7 +481,7 @@ describe('what is stored', () => {
 
 describe('what is fetched', () => {
   test('the URL is accepted with the right CA, and refused with another or none', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     await using provider = await aProvider(providerTls)
     const jwks = {
       jwks_url: `${provider.url}/certs`,
@@ -515,7 +518,7 @@ describe('what is fetched', () => {
     ['/wrong', 400],
     ['/missing', 400],
   ])('the JWKS at %s: %s', async (route, status) => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     await using provider = await aProvider()
 
     const answer = await server.root.write(path, { jwks_url: provider.url + route })
@@ -528,7 +531,7 @@ describe('what is fetched', () => {
   test.each(['not a url', 'http://127.0.0.1:1/k', 'ftp://127.0.0.1/', 'file:///etc/passwd'])(
     'the JWKS URL %s is refused',
     async (jwks_url) => {
-      await using server = await startTestServer()
+      const server = await sharedServer()
       expect(await server.root.write(path, { jwks_url })).toMatchObject({
         status: 400,
         body: { errors: [expect.stringContaining(`error checking jwks URL ${jwks_url}: `)] },
@@ -537,7 +540,7 @@ describe('what is fetched', () => {
   )
 
   test('all pairs are checked, and read back as posted', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     await using plain = await aProvider()
     await using secure = await aProvider(providerTls)
     const good = [
@@ -556,7 +559,7 @@ describe('what is fetched', () => {
   })
 
   test('the issuer of the document must equal the discovery URL exactly', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     await using provider = await aProvider()
     const check = async (oidc_discovery_url: string) =>
       (await server.root.write(path, { oidc_discovery_url })).status
@@ -571,7 +574,7 @@ describe('what is fetched', () => {
   })
 
   test('with a client, algorithms and OIDs are part of the discovery check', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     await using provider = await aProvider()
     const discovery = { oidc_discovery_url: provider.url }
     const client = { ...discovery, oidc_client_id: 'i', oidc_client_secret: 's' }
@@ -605,7 +608,7 @@ describe('what is fetched', () => {
 
 describe('rights', () => {
   test('a write requires update, never create, and the check precedes that of its fields', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     const holding = async (capability: string) => {
       await server.root.write(`sys/policies/acl/${capability}`, {
         policy: `path "auth/jwt/config" { capabilities = ["${capability}"] }`,

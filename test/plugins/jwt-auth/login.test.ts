@@ -2,10 +2,14 @@ import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { testOfOneServer } from '../../support/of-one-server.ts'
+import { shared } from '../../support/shared.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../../support/start-server.ts'
 import { verdict } from './oidc/small-provider.ts'
 import { jwksOf, startProvider } from './provider.ts'
 import { aSigner, newKeys, type Signer } from './signer.ts'
+
+/** For the tests that leave behind nothing that others would notice. */
+const sharedServer = shared(() => startTestServer())
 
 const signer = aSigner('ES256')
 const issuer = 'https://ci.example.com'
@@ -39,7 +43,7 @@ const login = (server: TestServer, jwt: string, name = 'r') =>
 
 describe('the order of refusals', () => {
   test('requests are refused before the token is checked', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     const go = async (body: object) => verdict(await server.anonymous.write('auth/jwt/login', body))
 
     expect(await go({ role: 'r', jwt: 'x' })).toBe('400 could not load configuration')
@@ -303,7 +307,7 @@ describe('what a login returns', () => {
   })
 
   test('the display name of a token contains namespace and mount', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     await server.root.write('sys/namespaces/ns1', {})
     await server.root.write('ns1/sys/auth/team/oidc', { type: 'jwt' })
     await server.root.write('ns1/auth/team/oidc/config', { jwt_validation_pubkeys: [signer.pem] })
@@ -416,7 +420,7 @@ describe('keys from elsewhere', () => {
   testOfOneServer(
     'many concurrent logins with a JWKS URL cause one fetch at the write and one at the first login',
     async () => {
-      await using server = await startTestServer()
+      const server = await sharedServer()
       const rs = aSigner('RS256', { kid: 'r', keys: newKeys('RS256') })
       await using provider = await startProvider({ '/k': jwksOf(rs) })
       await server.root.write('auth/jwt/config', { jwks_url: `${provider.url}/k` })
@@ -433,7 +437,7 @@ describe('keys from elsewhere', () => {
   )
 
   test('a jwt role works on a mount with an OpenID client, with every algorithm', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     const [rs, es] = [aSigner('RS256', { kid: 'r', keys: newKeys('RS256') }), aSigner('ES256', { kid: 'e' })]
     await using provider = await startProvider({ '/jwks': jwksOf(rs, es) })
     provider.routes.set('/.well-known/openid-configuration', {
@@ -451,7 +455,7 @@ describe('keys from elsewhere', () => {
   })
 
   test('among several key sets the kid selects the key', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     const [a, b] = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' })]
     await using one = await startProvider({ '/k': jwksOf(a) })
     await using two = await startProvider({ '/k': jwksOf(b) })
@@ -469,7 +473,7 @@ describe('keys from elsewhere', () => {
 })
 
 testOfOneServer('writing a configuration drops all cached keys, which are fetched again', async () => {
-  await using server = await startTestServer()
+  const server = await sharedServer()
   const signers = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' })]
   const providers = await Promise.all(signers.map((one) => startProvider({ '/k': jwksOf(one) })))
   const jwks_pairs = providers.map(({ url }) => ({ jwks_url: `${url}/k` }))

@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { shapeOf } from '../../../src/plugins/jwt-auth/token-shape.ts'
+import { shared } from '../../support/shared.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { jwksOf, startProvider } from './provider.ts'
 import { aSigner } from './signer.ts'
+
+/** For the tests that leave behind nothing that others would notice. */
+const sharedServer = shared(() => startTestServer())
 
 const encoded = (value: unknown) =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
@@ -72,7 +76,7 @@ describe('a value that is not a JWT is described by its shape', () => {
   test.each([...certain, ...likely])(
     'the operator sees it in explain and failures, and the caller if it is certain: %s',
     async (_name, token, words) => {
-      await using server = await startTestServer()
+      const server = await sharedServer()
       await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
       await server.root.write('auth/jwt/role/ci', {
         role_type: 'jwt',
@@ -119,7 +123,7 @@ describe('a signed payload without claims is called what it is', () => {
     { payload: '', seen: 'nothing' },
     { payload: '{"sub":"bob",', seen: 'an object that is not JSON, has a member twice, or holds too much' },
   ])('$seen', async ({ payload, seen }) => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     await using provider = await startProvider({ '/keys': jwksOf(signer) })
     await server.root.write('sys/auth/remote', { type: 'jwt' })
     await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })

@@ -2,9 +2,13 @@ import { createHash, createPublicKey } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { parsePublicKeyPem } from '../../../src/plugins/jwt-auth/public-key-pem.ts'
 import { testOfOneServer } from '../../support/of-one-server.ts'
+import { shared } from '../../support/shared.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { jwksOf, startProvider } from './provider.ts'
 import { aSigner, newKeys } from './signer.ts'
+
+/** For the tests that leave behind nothing that others would notice. */
+const sharedServer = shared(() => startTestServer())
 
 const claims = { sub: 'bob', iat: Math.floor(Date.now() / 1000) }
 const role = { role_type: 'jwt', user_claim: 'sub', bound_subject: 'bob' }
@@ -119,7 +123,7 @@ describe('a key set', () => {
     await using provider = await startProvider({
       '/k': { keys: [...rows.map(([name, jwk]) => ({ ...jwk, kid: name })), good.jwk] },
     })
-    await using server = await startTestServer()
+    const server = await sharedServer()
     expect((await server.root.write('auth/jwt/config', { jwks_url: `${provider.url}/k` })).status).toBe(204)
     await server.root.write('auth/jwt/role/ci', role)
     const logIn = (jwt: string) => server.anonymous.write('auth/jwt/login', { role: 'ci', jwt })
@@ -137,7 +141,7 @@ describe('a key set', () => {
     async () => {
       const kid = 'one'
       await using provider = await startProvider({ '/k': { keys: [{ ...withExponent(1n), kid }] } })
-      await using server = await startTestServer()
+      const server = await sharedServer()
       await server.root.write('auth/jwt/config', { jwks_url: `${provider.url}/k` })
       await server.root.write('auth/jwt/role/ci', role)
       const input = [{ alg: 'RS256', kid }, claims]
@@ -178,7 +182,7 @@ describe('a key set', () => {
       '/a': { keys: [{ ...withExponent(1n), kid: 'same' }] },
       '/b': jwksOf(good),
     })
-    await using server = await startTestServer()
+    const server = await sharedServer()
     await server.root.write('auth/jwt/config', {
       jwks_pairs: ['/a', '/b'].map((path) => ({ jwks_url: provider.url + path })),
     })
@@ -201,7 +205,7 @@ describe('a PEM key', () => {
   )
 
   test('off its curve, at infinity or too short makes the write 400 and changes nothing, even as the second of two', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     const good = aSigner('ES256')
     const der = createPublicKey(good.pem).export({ type: 'spki', format: 'der' })
     const beside = Buffer.from(der)

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { inside } from '../../support/client.ts'
 import { errorText } from '../../support/error-bodies.ts'
+import { shared } from '../../support/shared.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
+
+/** For the tests that leave behind nothing that others would notice. */
+const sharedServer = shared(() => startTestServer())
+/** For those that store nothing. */
+const untouchedServer = shared(() => startTestServer())
 
 const base = 'sys/policies/password'
 const at = `${base}/db`
@@ -23,7 +29,7 @@ const generated = async ({ root }: TestServer, path = at) =>
   String((await root.read(`${path}/generate`)).body.data?.['password'])
 
 test('a policy is written, read, listed and deleted, in its namespace', async () => {
-  await using server = await startTestServer()
+  const server = await sharedServer()
   const { root } = server
   await root.write('sys/namespaces/team', {})
 
@@ -41,7 +47,7 @@ test('a policy is written, read, listed and deleted, in its namespace', async ()
 })
 
 test('a policy that does not exist is 404, and generates nothing', async () => {
-  await using server = await startTestServer()
+  const server = await sharedServer()
   const { root } = server
 
   for (const path of [at, `${at}/generate`]) {
@@ -52,7 +58,7 @@ test('a policy that does not exist is 404, and generates nothing', async () => {
 })
 
 test('a password meets every rule, however strict, and no two are alike', async () => {
-  await using server = await startTestServer()
+  const server = await sharedServer()
   await server.root.write(at, { policy: strict })
   await server.root.write(`${base}/json`, { policy: inJson })
 
@@ -72,7 +78,7 @@ test('a password meets every rule, however strict, and no two are alike', async 
 })
 
 test('whoever may only generate sees no policy', async () => {
-  await using server = await startTestServer()
+  const server = await sharedServer()
   const { root } = server
   await root.write(at, { policy: strict })
   await root.write('sys/policies/acl/maker', {
@@ -87,7 +93,7 @@ test('whoever may only generate sees no policy', async () => {
 })
 
 test('a policy ends with its namespace', async () => {
-  await using server = await startTestServer()
+  const server = await sharedServer()
   const { root } = server
   await root.write('sys/namespaces/team', {})
   expect((await root.write(at, { policy: strict }, inside('team'))).status).toBe(204)
@@ -159,7 +165,7 @@ describe('a policy is refused', () => {
       'invalid password policy: the text is longer than 65536 characters',
     ],
   ])('%s', async (_, policy, expected) => {
-    await using server = await startTestServer()
+    const server = await untouchedServer()
 
     const { status, body } = await server.root.write(at, { policy })
 

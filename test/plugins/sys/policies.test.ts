@@ -2,7 +2,13 @@ import { describe, expect, test } from 'vitest'
 import type { Answer } from '../../support/client.ts'
 import { errors, errorText } from '../../support/error-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { shared } from '../../support/shared.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
+
+/** For the tests that leave behind nothing that others would notice. */
+const sharedServer = shared(() => startTestServer())
+/** For those that store nothing. */
+const untouchedServer = shared(() => startTestServer())
 
 const text = 'path "a" { capabilities = ["read"] }'
 const acl = 'sys/policies/acl'
@@ -51,7 +57,7 @@ describe.each([acl, old])('the end and the version of a policy at %s', (base) =>
     [{ cas_required: true }, 'check-and-set parameter required for this call'],
     [{ ttl: 0, policy: '{' }, 'refusing to update policy as expiration time has already elapsed'],
   ])('%j is refused, and nothing is stored', async (fields, expected) => {
-    await using server = await startTestServer()
+    const server = await untouchedServer()
 
     expect(await write(server, fields)).toBe(`400 ${expected}`)
     expect((await server.root.read(at)).status).toBe(404)
@@ -71,7 +77,7 @@ describe.each([acl, old])('the end and the version of a policy at %s', (base) =>
   })
 
   test('default cannot end, and a write without an end removes it', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
 
     expect(told(await server.root.write(`${base}/default`, { policy: text, ttl: '1h' }))).toBe(
       '400 cannot set an expiration on the "default" policy',
@@ -97,7 +103,7 @@ test.each([
     ],
   ),
 ])('a policy %j is refused', async (policy, expected) => {
-  await using server = await startTestServer()
+  const server = await sharedServer()
 
   expect(told(await server.root.write(`${acl}/p`, { policy }))).toBe(
     `400 failed to parse policy: ${expected}`,
@@ -106,7 +112,7 @@ test.each([
 })
 
 test('a field that limits something in another server is refused where it would be dropped', async () => {
-  await using server = await startTestServer()
+  const server = await sharedServer()
   const write = async (path: string, fields: object) => told(await server.root.write(path, fields))
 
   expect(await write('auth/token/roles/r', { token_strictly_bind_ip: true })).toMatch(
@@ -146,7 +152,7 @@ describe('sys/policies/acl and sys/policy', () => {
   })
 
   test('root reads as empty, a missing policy as 404', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
 
     expect((await server.root.read(`${acl}/root`)).body.data).toEqual({ name: 'root', policy: '' })
     expect(await server.root.read(`${acl}/none`)).toMatchObject({ status: 404, body: errors() })
@@ -161,7 +167,7 @@ describe('sys/policies/acl and sys/policy', () => {
     { name: '__proto__', stored: '__proto__', warnings: undefined },
     { name: 'constructor', stored: 'constructor', warnings: undefined },
   ])('$name is stored as $stored', async ({ name, stored, warnings }) => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
 
     const written = await server.root.call('PUT', `${acl}/${name}`, { policy: text })
 
@@ -174,7 +180,7 @@ describe('sys/policies/acl and sys/policy', () => {
   })
 
   test('a base64 policy is stored decoded', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     await server.root.write(`${acl}/web`, { policy: Buffer.from(text).toString('base64') })
 
     expect((await server.root.read(`${acl}/web`)).body.data?.policy).toBe(text)
@@ -267,7 +273,7 @@ describe('sys/policies/acl and sys/policy', () => {
       refused: 'Field validation failed: error converting input for field "policy": ',
     },
   ])('$verb $path is refused, in both forms: $row', async ({ verb, path, sent, refused }) => {
-    await using server = await startTestServer()
+    const server = await untouchedServer()
 
     for (const form of [acl, old]) {
       const answer = await server.root.call(verb, `${form}/${path}`, sent)
@@ -278,13 +284,13 @@ describe('sys/policies/acl and sys/policy', () => {
   })
 
   test('deleting a missing policy is 204', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
 
     expect(await server.root.delete(`${acl}/nothing`)).toMatchObject({ status: 204, text: '' })
   })
 
   test('the older form reads, writes and deletes the same policies', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
 
     expect(await server.root.write(`${old}/foo`, { rules: text })).toMatchObject({
       status: 200,
@@ -305,7 +311,7 @@ describe('sys/policies/acl and sys/policy', () => {
   })
 
   test('a token without an entity gets nothing from the templates of the default policy', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     const created = await server.root.write('auth/token/create', { policies: ['default'] })
     const client = server.as(String(created.body.auth?.client_token))
 
@@ -315,7 +321,7 @@ describe('sys/policies/acl and sys/policy', () => {
   })
 
   test('shorthand and capabilities of one stanza add up', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     await server.root.write(`${acl}/both`, {
       policy: 'path "a" { policy = "read" capabilities = ["update"] }',
     })
@@ -330,7 +336,7 @@ describe('sys/policies/acl and sys/policy', () => {
   })
 
   test('a folder lists the full names below it', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     for (const name of ['team/a', 'team/sub/b', 'teams'])
       await server.root.write(`${acl}/${name}`, { policy: text })
 
@@ -343,7 +349,7 @@ describe('sys/policies/acl and sys/policy', () => {
   })
 
   test('a change takes effect on the next request of every token', async () => {
-    await using server = await startTestServer()
+    const server = await sharedServer()
     await server.root.write(`${acl}/web`, { policy: 'path "sys/mounts" { capabilities = ["read"] }' })
     const created = await server.root.write('auth/token/create', { policies: ['web'] })
     const client = server.as(String(created.body.auth?.client_token))
