@@ -1,10 +1,10 @@
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
-import { LRUCache } from 'lru-cache'
+import { Cache } from '../lib/data/cache.ts'
 
 type Made = { readonly system: readonly string[]; readonly contexts: readonly SecureContext[] }
 
 /** Those of a cloud, and of the one before: few texts are in use at once. */
-const made = new LRUCache<string, Made>({ max: 4 })
+const made = new Cache<Made>({ name: 'trusted authorities', most: 4 })
 
 /**
  * For each choice, a context that trusts its authorities in addition to the system's. To read all of those takes

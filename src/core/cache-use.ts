@@ -1,8 +1,4 @@
-/** How often a cache had what was asked for. */
-export class CacheUse {
-  hits = 0
-  misses = 0
-}
+import { CacheUse } from '../lib/data/cache.ts'
 
 /** The use of the caches of a server, by name. Caches with the same name count together. */
 export class CacheUses {

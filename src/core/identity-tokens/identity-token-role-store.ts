@@ -2,7 +2,6 @@ import { fail } from '../../errors.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 import type { View } from '../barrier/view.ts'
-import { RecordCache } from '../record-cache.ts'
 import type { Changes, Decide } from '../records/change.ts'
 import {
   changedRole,
@@ -26,32 +25,20 @@ export type IdentityTokenRoleStoreParts = {
   onChange(mount: string): void
 }
 
-const cacheLimit = 10_000
-const maxCachedText = 16_384
-
 /**
  * Stores the roles of all issuers; `mount` is the UUID of an identity mount.
  * docs/contract/identity-tokens.md#roles
  */
 export class IdentityTokenRoleStore {
   readonly #parts: IdentityTokenRoleStoreParts
-  readonly #ready = new RecordCache<ReadyRole>(cacheLimit, maxCachedText)
 
   constructor(parts: IdentityTokenRoleStoreParts) {
     this.#parts = parts
   }
 
-  find(mount: string, name: string): Promise<ReadyRole | undefined> {
-    const at = roleKey(mount, name)
-    return this.#ready.read(at, async () => {
-      const value = await this.#parts.view.get(at)
-      return value === undefined ? undefined : readIdentityTokenRole(value)
-    })
-  }
-
-  /** Drops the copy of a record that has been written by any server; undefined: all copies. */
-  follow(written: readonly string[] | undefined): void {
-    this.#ready.follow(written)
+  async find(mount: string, name: string): Promise<ReadyRole | undefined> {
+    const value = await this.#parts.view.get(roleKey(mount, name))
+    return value === undefined ? undefined : readIdentityTokenRole(value)
   }
 
   /** Sorted. */
@@ -75,7 +62,7 @@ export class IdentityTokenRoleStore {
   /** False if the role needs the key `default`, which is missing. */
   #write(mount: string, name: string, sent: SentIdentityTokenRole): Promise<boolean> {
     const { view, keys, random } = this.#parts
-    return this.#change(mount, name, async (write) => {
+    return this.#change(mount, async (write) => {
       const record = await view.read(roleKey(mount, name))
       const before = record === undefined ? undefined : readIdentityTokenRole(record.value).role
       const role = changedRole(before, sent, random)
@@ -96,7 +83,7 @@ export class IdentityTokenRoleStore {
   /** Does nothing if the role does not exist. */
   remove(mount: string, name: string): Promise<void> {
     const { view } = this.#parts
-    return this.#change(mount, name, async (write) => {
+    return this.#change(mount, async (write) => {
       const record = await view.read(roleKey(mount, name))
       if (record === undefined) return
       const { role } = readIdentityTokenRole(record.value)
@@ -107,11 +94,10 @@ export class IdentityTokenRoleStore {
     })
   }
 
-  async #change<T>(mount: string, name: string, decide: Decide<T>): Promise<T> {
+  async #change<T>(mount: string, decide: Decide<T>): Promise<T> {
     try {
       return await this.#parts.changes.run(mount, decide)
     } finally {
-      this.#ready.drop(roleKey(mount, name))
       this.#parts.onChange(mount)
     }
   }

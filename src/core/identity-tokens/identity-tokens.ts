@@ -4,12 +4,11 @@ import type { Random } from '../../lib/system/random.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 import type { View } from '../barrier/view.ts'
 import type { Identity } from '../identity/identity-store.ts'
-import { RecordCache } from '../record-cache.ts'
 import { Changes } from '../records/change.ts'
 import { IdentityTokenRoleStore } from './identity-token-role-store.ts'
 import { identityTokenProblem } from './introspect.ts'
 import { type IssuedIdentityToken, issueIdentityToken } from './issue-identity-token.ts'
-import { configKey, isOfIssuer, mountOfKey, mountsPrefix } from './issuer-keys.ts'
+import { configKey, isOfIssuer, mountsPrefix } from './issuer-keys.ts'
 import { checkIssuer, type IssuerMount, issuerUrl, mountIssuerUrl } from './issuer-url.ts'
 import type { KeyMounts } from './key-mounts.ts'
 import { lengthProblem } from './mount-token-rules.ts'
@@ -29,7 +28,6 @@ export type IdentityTokensParts = {
 
 type IssuerConfig = { readonly issuer: string }
 
-const cacheLimit = 10_000
 /** Verifiers of the tokens of mounts store no more. */
 const mostKeysForMounts = 100
 
@@ -40,7 +38,6 @@ const mostKeysForMounts = 100
 export class IdentityTokens {
   readonly #parts: IdentityTokensParts
   readonly #view: View
-  readonly #configs = new RecordCache<IssuerConfig>(cacheLimit)
   readonly keys: NamedKeyStore
   readonly roles: IdentityTokenRoleStore
   /** The keys of roles. */
@@ -72,18 +69,13 @@ export class IdentityTokens {
   #follow(written: readonly string[] | undefined): void {
     const ours = written?.filter(isOfIssuer)
     this.keys.follow(ours)
-    this.roles.follow(ours)
-    this.#configs.follow(ours, mountOfKey)
     this.published.follow(ours)
     this.publishedForMounts.follow(ours)
   }
 
   /** Empty if none is configured. */
   async configuredIssuer(mount: string): Promise<string> {
-    const config = await this.#configs.read(mount, async () =>
-      readConfig(await this.#view.get(configKey(mount))),
-    )
-    return config?.issuer ?? ''
+    return readConfig(await this.#view.get(configKey(mount)))?.issuer ?? ''
   }
 
   /** Throws `invalid` for an invalid issuer, and for one that verifiers of the tokens of mounts would refuse. */
@@ -91,11 +83,7 @@ export class IdentityTokens {
     checkIssuer(issuer)
     const tooLong = lengthProblem({ issuer: mountIssuerUrl(issuerUrl(issuer, namespace.path)) })
     if (issuer !== '' && tooLong !== undefined) throw refuse('invalid', tooLong)
-    try {
-      await this.#view.write([{ key: configKey(mount), value: { issuer } }])
-    } finally {
-      this.#configs.drop(mount)
-    }
+    await this.#view.write([{ key: configKey(mount), value: { issuer } }])
   }
 
   /** The value of `iss`. */

@@ -2,11 +2,11 @@ import type { CryptoKey } from 'jose'
 import { fail, refuse } from '../../errors.ts'
 import { KeyedMutex } from '../../lib/concurrency/keyed-mutex.ts'
 import { Limiter } from '../../lib/concurrency/limiter.ts'
+import { Cache } from '../../lib/data/cache.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
-import { RecordCache } from '../record-cache.ts'
 import { type Changes, type Write, writeAttempts } from '../records/change.ts'
 import { type DueRotation, dueKey, namedKeyKey, roleOfKeyKey } from './issuer-keys.ts'
 import type { KeyMounts } from './key-mounts.ts'
@@ -47,7 +47,6 @@ export type ReadyKey = { readonly key: NamedKey; readonly signer: CryptoKey }
 /** Returns the new key, or undefined to delete it. May run again. */
 type KeyChange = (before: NamedKey | undefined) => Promise<NamedKey | undefined>
 
-const cacheLimit = 2_000
 const rolesPerPage = 500
 
 /** How many keys get their pairs at a time, and how many of one mount. */
@@ -73,7 +72,7 @@ class KeysNeeded extends Error {
  */
 export class NamedKeyStore {
   readonly #parts: NamedKeyStoreParts
-  readonly #ready = new RecordCache<ReadyKey>(cacheLimit)
+  readonly #ready = new Cache<ReadyKey>({ name: 'signing keys', most: 2_000 })
   /** Signatures of logins are checked by the same threads. */
   readonly #making = new Limiter(madeTogether)
   /** By mount and place, so that no mount waits for all the keys of another. */

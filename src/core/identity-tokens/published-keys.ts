@@ -1,5 +1,5 @@
+import { Cache } from '../../lib/data/cache.ts'
 import type { Clock } from '../../lib/system/clock.ts'
-import { RecordCache } from '../record-cache.ts'
 import { mountOfKey } from './issuer-keys.ts'
 import { formerKeysOf, nextChangeOf } from './named-key.ts'
 import type { ReadyKey } from './named-key-store.ts'
@@ -14,8 +14,6 @@ export type KeySet = {
   readonly nextChange: number
 }
 
-const cacheLimit = 1_000
-
 type PublishedKeysParts = {
   readonly clock: Clock
   /** The named keys of an issuer whose public keys are published. */
@@ -27,7 +25,7 @@ type PublishedKeysParts = {
 /** Caches each issuer's published keys until a key or role changes or a former key expires. */
 export class PublishedKeys {
   readonly #parts: PublishedKeysParts
-  readonly #sets = new RecordCache<KeySet>(cacheLimit)
+  readonly #sets = new Cache<KeySet>({ name: 'published keys', most: 1_000 })
 
   constructor(parts: PublishedKeysParts) {
     this.#parts = parts

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Cache } from '../../lib/data/cache.ts'
 import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
-import { RecordCache } from '../record-cache.ts'
 import type { Servers } from '../servers.ts'
 import { type Group, type GroupAlias, readGroup } from './group.ts'
 import {
@@ -31,10 +31,6 @@ export type ServersOfGroups = Pick<Servers, 'ownId' | 'isAlone' | 'live'>
 
 type GroupNode = { readonly group: Group; readonly parents: readonly string[] }
 
-const maxNodes = 5_000
-const maxNodeText = 65_536
-const maxEntities = 10_000
-const maxMounts = 1_000
 const pageSize = 500
 
 /**
@@ -43,14 +39,19 @@ const pageSize = 500
  */
 export class GroupReader {
   readonly #view: View
-  readonly #nodes = new RecordCache<GroupNode>(maxNodes, maxNodeText)
+  readonly #nodes = new Cache<GroupNode>({ name: 'groups', most: 5_000, mostWeight: 16 * 1024 * 1024 })
   /** By entity id. Entries share their group objects. */
-  readonly #memberships = new RecordCache<Memberships>(maxEntities)
+  readonly #memberships = new Cache<Memberships>({ name: 'group memberships', most: 10_000 })
   /**
    * All aliases of a mount: group id by alias name. Complete, because a claim may list thousands of unknown
    * groups.
    */
-  readonly #aliases = new RecordCache<Map<string, string>>(maxMounts)
+  readonly #aliases = new Cache<Map<string, string>>({
+    name: 'group aliases',
+    most: 1_000,
+    mostWeight: 1_000_000,
+    weigh: (groupBy) => groupBy.size + 1,
+  })
   /**
    * The change counts of this server (`changesKey`) that were read. This process increments them first, so
    * stored counts are never ahead.

@@ -29,7 +29,7 @@ export const aliasIdPrefix = (namespace: string): string => `entity-alias-id/${n
 export const aliasIdKey = (id: string): string => `${aliasIdPrefix(namespaceIdOf(id))}${id}`
 /** Id of a merged entity → id of the entity it was merged into. */
 export const mergedKey = (id: string): string => `${mergedPrefix}${namespaceIdOf(id)}/${id}`
-export const mergedPrefix = 'entity-merged/'
+const mergedPrefix = 'entity-merged/'
 /** The id at the end of an entity's key. */
 export const idInKey = (key: string): string => key.slice(key.lastIndexOf('/') + 1)
 

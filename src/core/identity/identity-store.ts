@@ -1,23 +1,16 @@
 import { refuse } from '../../errors.ts'
 import { KeyedMutex } from '../../lib/concurrency/keyed-mutex.ts'
+import { Cache, textIn } from '../../lib/data/cache.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { formatTime } from '../../lib/text/time.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { CacheUses } from '../cache-use.ts'
-import { RecordCache } from '../record-cache.ts'
 import { Changes, type Decide } from '../records/change.ts'
 import { canonicalName } from './canonical-name.ts'
 import { aliasOf, type Entity, type EntityAlias, lastLoginDay } from './entity.ts'
 import { EntityRecords } from './entity-records.ts'
-import {
-  entitiesPrefix,
-  entityKey,
-  IdentityKeys,
-  identityPrefixes,
-  idInKey,
-  mergedPrefix,
-} from './identity-keys.ts'
+import { entitiesPrefix, entityKey, IdentityKeys, identityPrefixes, idInKey } from './identity-keys.ts'
 import {
   type GroupChange,
   type GroupLogin,
@@ -94,14 +87,8 @@ export type LoginIdentity = {
   invalidate(): void
 }
 
-const cacheLimit = 10_000
 /** The key of changes that had a conflict. */
 const conflicts = 'conflicts'
-/**
- * Greatest length of the texts (names, metadata, policies) of a cached entity. Groups are shared and do not
- * count.
- */
-const maxCachedText = 8192
 const dayMs = 86_400_000
 /**
  * Includes the namespace: a mount keeps its accessor when it moves to another one, but its users get new
@@ -126,14 +113,22 @@ export class IdentityStore {
   readonly random: Random
   readonly #view: View
   /** By the entity's own id, never by the id of an entity that was merged into it. */
-  readonly #identities = new RecordCache<Identity>(cacheLimit, maxCachedText, ({ entity }) => entity)
+  readonly #identities = new Cache<Identity>({
+    name: 'identities',
+    most: 10_000,
+    mostWeight: 16 * 1024 * 1024,
+    // groups are shared
+    weigh: ({ entity }, key) => textIn(entity, key),
+  })
   /**
    * Entity id by namespace, mount accessor and folded name. May be outdated, also because other servers write
    * the rows, so the aliases of the entity are checked.
    */
-  readonly #aliasRows = new RecordCache<EntityRef>(cacheLimit, maxCachedText)
-  /** Id of a merged entity → id of the entity it was merged into. */
-  readonly #mergedInto = new RecordCache<EntityRef>(cacheLimit)
+  readonly #aliasRows = new Cache<EntityRef>({
+    name: 'alias rows',
+    most: 10_000,
+    mostWeight: 16 * 1024 * 1024,
+  })
   readonly #changes: Changes
   /** Logins of one name that change its entity. */
   readonly #mutex = new KeyedMutex()
@@ -152,7 +147,6 @@ export class IdentityStore {
     this.records = new EntityRecords(view, keys)
     if (caches !== undefined) this.#identities.countIn(caches.of('identities'))
     view.watch(entitiesPrefix, (written) => this.#identities.follow(written, idInKey))
-    view.watch(mergedPrefix, (written) => this.#mergedInto.follow(written, idInKey))
   }
 
   static async open(parts: IdentityStoreParts): Promise<IdentityStore> {
@@ -170,14 +164,10 @@ export class IdentityStore {
   }
 
   async #identityOf(entityId: string): Promise<Identity | undefined> {
-    const merged = this.#mergedInto.get(entityId)
-    const own = merged === undefined ? await this.#load(entityId) : undefined
+    const own = await this.#load(entityId)
     if (own !== undefined) return own
-    const target = await this.#mergedInto.read(entityId, async () => {
-      const id = await this.records.mergedInto(entityId)
-      return id === undefined ? undefined : { entityId: id }
-    })
-    return target === undefined ? undefined : this.#load(target.entityId)
+    const target = await this.records.mergedInto(entityId)
+    return target === undefined ? undefined : this.#load(target)
   }
 
   #load(entityId: string): Promise<Identity | undefined> {
@@ -431,10 +421,7 @@ export class IdentityStore {
 
   /** Drops entities from the cache that changed. */
   #forget(entityIds: readonly string[]): void {
-    for (const id of entityIds) {
-      this.#identities.drop(id)
-      this.#mergedInto.drop(id)
-    }
+    for (const id of entityIds) this.#identities.drop(id)
   }
 
   /** Drops entities from the cache whose groups changed. */
@@ -472,7 +459,6 @@ export class IdentityStore {
       for (const prefix of identityPrefixes) await view.deletePrefix(`${prefix}${namespace}/`)
     } finally {
       this.#identities.dropAll()
-      this.#mergedInto.dropAll()
       this.#aliasRows.dropAll()
     }
   }

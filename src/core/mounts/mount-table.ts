@@ -1,4 +1,3 @@
-import { SharedMap } from '../../lib/data/shared-map.ts'
 import type { Mount, MountTable } from './mount.ts'
 
 /** The mount of a path, and the rest of the path below it, without a leading slash. */
@@ -40,15 +39,15 @@ const segment = (next: Segment['next'], mount: Mount | undefined): Segment | und
  * docs/contract/mounts.md#routing
  */
 export class MountIndex {
-  #rootByNamespace = new SharedMap<Segment>()
-  #byAccessor = new SharedMap<Mount>()
-  #byUuid = new SharedMap<Mount>()
+  #rootByNamespace: ReadonlyMap<string, Segment> = new Map()
+  #byAccessor: ReadonlyMap<string, Mount> = new Map()
+  #byUuid: ReadonlyMap<string, Mount> = new Map()
 
   constructor(mounts: Iterable<Mount>) {
     const all = [...mounts]
     if (all.length === 0) return
-    this.#byAccessor = this.#byAccessor.with(all.map((mount) => [mount.accessor, mount]))
-    this.#byUuid = this.#byUuid.with(all.map((mount) => [mount.uuid, mount]))
+    this.#byAccessor = new Map(all.map((mount) => [mount.accessor, mount]))
+    this.#byUuid = new Map(all.map((mount) => [mount.uuid, mount]))
     this.#rootByNamespace = this.#withPaths([], all)
   }
 
@@ -129,31 +128,38 @@ export class MountIndex {
   with(changed: readonly Mount[], removed: readonly Mount[] = []): MountIndex {
     const gone = [...changed, ...removed].flatMap(({ uuid }) => this.#byUuid.get(uuid) ?? [])
     const next = new MountIndex([])
-    next.#byAccessor = this.#byAccessor.with([
-      ...gone.map(({ accessor }) => [accessor, undefined] as const),
-      ...changed.map((mount) => [mount.accessor, mount] as const),
-    ])
-    next.#byUuid = this.#byUuid.with([
-      ...gone.map(({ uuid }) => [uuid, undefined] as const),
-      ...changed.map((mount) => [mount.uuid, mount] as const),
-    ])
+    next.#byAccessor = replaced(this.#byAccessor, gone, changed, ({ accessor }) => accessor)
+    next.#byUuid = replaced(this.#byUuid, gone, changed, ({ uuid }) => uuid)
     next.#rootByNamespace = this.#withPaths(gone, changed)
     return next
   }
 
   /** The tries of all namespaces without some mounts, and then with others. */
-  #withPaths(gone: readonly Mount[], added: readonly Mount[]): SharedMap<Segment> {
-    const roots = new Map<string, Segment | undefined>()
+  #withPaths(gone: readonly Mount[], added: readonly Mount[]): ReadonlyMap<string, Segment> {
+    const roots = new Map(this.#rootByNamespace)
     const fresh: Fresh = new WeakSet()
     const change = (mount: Mount, next: (there: Mount | undefined) => Mount | undefined) => {
       const { namespace } = mount
-      const root = roots.has(namespace) ? roots.get(namespace) : this.#rootByNamespace.get(namespace)
-      roots.set(namespace, changed(root ?? noSegment, segmentsOf(mount), next, fresh))
+      const root = changed(roots.get(namespace) ?? noSegment, segmentsOf(mount), next, fresh)
+      if (root === undefined) roots.delete(namespace)
+      else roots.set(namespace, root)
     }
     for (const mount of gone) change(mount, (there) => (there?.uuid === mount.uuid ? undefined : there))
     for (const mount of added) change(mount, () => mount)
-    return this.#rootByNamespace.with(roots)
+    return roots
   }
+}
+
+function replaced(
+  mounts: ReadonlyMap<string, Mount>,
+  gone: readonly Mount[],
+  added: readonly Mount[],
+  keyOf: (mount: Mount) => string,
+): ReadonlyMap<string, Mount> {
+  const all = new Map(mounts)
+  for (const mount of gone) all.delete(keyOf(mount))
+  for (const mount of added) all.set(keyOf(mount), mount)
+  return all
 }
 
 function firstBelow(at: Segment): Mount | undefined {

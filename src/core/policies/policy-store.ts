@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import { refuse, ServiceError } from '../../errors.ts'
 import { inTurns } from '../../lib/concurrency/in-turns.ts'
 import { LongWork } from '../../lib/concurrency/long-work.ts'
+import { Cache, CacheUse } from '../../lib/data/cache.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import { formatTime } from '../../lib/text/time.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
-import { CacheUse, type CacheUses } from '../cache-use.ts'
+import type { CacheUses } from '../cache-use.ts'
 import type { CoreLog } from '../core-log.ts'
 import { type Acl, type CompiledPolicies, compilePolicies, type PolicyRef, rootAcl } from './acl.ts'
 import { BoundAcls } from './bound-acls.ts'
@@ -56,6 +56,8 @@ export type PolicySet = {
 /** `parsed` is undefined if there is no such policy. */
 type LoadedPolicy = { readonly parsed: ParsedPolicy | undefined; readonly weight: number }
 
+type WeighedPolicies = { readonly compiled: CompiledPolicies; readonly weight: number }
+
 /** Estimated overhead of a cache entry, in the unit of policy texts. */
 const entryWeight = 256
 
@@ -73,8 +75,19 @@ export class PolicyStore {
   readonly #view: View
   readonly #clock: Clock
   readonly #wholly: boolean
-  readonly #parsed = new LRUCache<string, LoadedPolicy>({ maxSize: 16 * 1024 * 1024 })
-  readonly #compiled = new LRUCache<string, CompiledPolicies>({ maxSize: 32 * 1024 * 1024 })
+  readonly #parsed = new Cache<LoadedPolicy>({
+    name: 'policies',
+    most: 100_000,
+    mostWeight: 16 * 1024 * 1024,
+    weigh: ({ weight }) => weight,
+  })
+  readonly #compiled = new Cache<WeighedPolicies>({
+    name: 'compiled policies',
+    most: 100_000,
+    // half of it is the most that one set may weigh
+    mostWeight: 64 * 1024 * 1024,
+    weigh: ({ weight }) => weight,
+  })
   /** Digests of lists of names: hashing a thousand names takes longer than a decision. */
   readonly #namesKeys = new WeakMap<readonly string[], string>()
   readonly #compiling = new Map<
@@ -85,13 +98,14 @@ export class PolicyStore {
   readonly #use: CacheUse
   readonly #log: CoreLog | undefined
   /** Policies whose unfilled rules were logged. */
-  readonly #reported = new LRUCache<string, true>({ max: 1000 })
+  readonly #reported = new Cache<true>({ name: 'policies with unfilled rules', most: 1_000 })
   #generation = 0
 
   constructor({ view, clock, caches, log, wholly = false }: PolicyStoreParts) {
     this.#log = log
     this.#view = view
     this.#use = caches?.of('policies') ?? new CacheUse()
+    this.#compiled.countIn(this.#use)
     this.#clock = clock
     this.#wholly = wholly
     view.watch('', () => this.forget())
@@ -204,9 +218,9 @@ export class PolicyStore {
     const key = this.#setsKey(namespace, policyNames, more)
     const known = this.#compiled.get(key)
     if (known === undefined) this.#use.misses += 1
-    else this.#use.hits += 1
     const compiled =
-      known ?? (await this.#compiledOnce(key, [{ namespace, names: policyNames, prefix: '' }, ...more]))
+      known?.compiled ??
+      (await this.#compiledOnce(key, [{ namespace, names: policyNames, prefix: '' }, ...more]))
     const acl = this.#bound.of(compiled, context)
     for (const policy of acl.unfilled) this.#reportUnfilled(policy)
     return acl
@@ -225,8 +239,8 @@ export class PolicyStore {
   /** Drops all cached copies, after a write that succeeded or whose outcome is unknown. */
   forget(): void {
     this.#generation++
-    this.#parsed.clear()
-    this.#compiled.clear()
+    this.#parsed.dropAll()
+    this.#compiled.dropAll()
   }
 
   #record(policy: string, version = 1): PolicyRecord {
@@ -286,7 +300,7 @@ export class PolicyStore {
     )
     const weight = loaded.reduce((sum, policy) => sum + policy.weight, entryWeight + key.length)
     // a write in the meantime may have changed what this has read
-    if (generation === this.#generation) this.#compiled.set(key, compiled, { size: weight })
+    if (generation === this.#generation) this.#compiled.set(key, { compiled, weight })
     return compiled
   }
 
@@ -317,7 +331,7 @@ export class PolicyStore {
     const record = this.#live(name, await this.#view.get(key))
     const parsed = record && endingWith(record, reparse(name, record.policy))
     const loaded = { parsed, weight: entryWeight + key.length + (record?.policy.length ?? 0) }
-    if (generation === this.#generation) this.#parsed.set(key, loaded, { size: loaded.weight })
+    if (generation === this.#generation) this.#parsed.set(key, loaded)
     return loaded
   }
 }

@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache'
 import { KeyedMutex } from '../../lib/concurrency/keyed-mutex.ts'
 import { LongWork } from '../../lib/concurrency/long-work.ts'
+import { Cache } from '../../lib/data/cache.ts'
 import { slicesOf } from '../../lib/data/slices.ts'
 import type { View } from '../barrier/view.ts'
 import { levelOf } from '../key-level.ts'
@@ -29,7 +29,6 @@ type Reading = {
   readonly paced: Paced
 }
 
-const cachedNames = 1_000_000
 /** More components than this are not looked up one by one. */
 const mostLookups = 256
 const pageSize = 250
@@ -43,9 +42,11 @@ const decryptedAtOnce = 32
 export class KeyLists {
   readonly #view: View
   readonly #cipher: NameCipher
-  readonly #cache = new LRUCache<string, Listed>({
-    maxSize: cachedNames,
-    sizeCalculation: ({ sorted }) => sorted.length + 1,
+  readonly #cache = new Cache<Listed>({
+    name: 'names in folders',
+    most: 10_000,
+    mostWeight: 1_000_000,
+    weigh: ({ sorted }) => sorted.length + 1,
   })
   readonly #turns = new KeyedMutex()
   /** By the prefix of a list: the components that may have come or gone since. */
@@ -96,7 +97,7 @@ export class KeyLists {
 
   /** Any key may have been created or deleted. */
   forgetAll(): void {
-    this.#cache.clear()
+    this.#cache.dropAll()
     this.#touched.clear()
   }
 

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { createCipheriv, createSecretKey, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import { fail } from '../../errors.ts'
+import { Cache } from '../../lib/data/cache.ts'
 import type { Random } from '../../lib/system/random.ts'
 import type { View } from '../barrier/view.ts'
 import { type KeyedHash, keyedHash } from '../keyed-hash.ts'
@@ -11,9 +11,6 @@ const ownComponents = 16
 /** Those of an initialization vector. */
 const tagBytes = 16
 const keyBytes = 32
-const cachedFolders = 5_000
-/** Those of requests in progress. */
-const cachedKeys = 500
 
 /** Where a folder is stored. */
 export type StoredFolder = {
@@ -51,10 +48,7 @@ export function nameKeysOf(secret: Uint8Array): NameKeys {
 export class NameCipher {
   readonly #tag: KeyedHash
   readonly #key: KeyObject
-  /** With `max`, the cache would allocate all its space at once, for each mount. */
-  readonly #folders = new LRUCache<string, string>({ maxSize: cachedFolders, sizeCalculation: () => 1 })
-  /** By path: a write needs its key several times. */
-  readonly #keys = new LRUCache<string, string>({ maxSize: cachedKeys, sizeCalculation: () => 1 })
+  readonly #folders = new Cache<string>({ name: 'folder prefixes', most: 5_000 })
   readonly #base: string
   /** The folder of the key that was opened last: keys are mostly opened in order. */
   #last: { readonly prefix: string; readonly path: string }
@@ -69,13 +63,9 @@ export class NameCipher {
 
   /** The key of a path. */
   keyOf(path: string): string {
-    const known = this.#keys.get(path)
-    if (known !== undefined) return known
     const { folder, rest } = split(path)
     const prefix = this.#prefixOf(folder)
-    const key = prefix + this.#sealed(prefix, rest)
-    this.#keys.set(path, key)
-    return key
+    return prefix + this.#sealed(prefix, rest)
   }
 
   /** Where a folder is stored, whose path is empty or ends in a slash. */

@@ -1,11 +1,10 @@
 import { Buffer } from 'node:buffer'
 import { hash } from 'node:crypto'
 import { refuse } from '../../errors.ts'
+import { Cache, CacheUse } from '../../lib/data/cache.ts'
 import type { Random } from '../../lib/system/random.ts'
 import type { Barrier } from '../barrier/barrier.ts'
-import { CacheUse } from '../cache-use.ts'
 import { namespaceIdOf, suffixOf } from '../namespaces/suffix.ts'
-import { RecordCache } from '../record-cache.ts'
 import { readToken, type Token } from './token.ts'
 
 /** Encrypts and decrypts values that clients hold instead of the storage. */
@@ -39,9 +38,6 @@ const purpose = 'out/batch-token'
 const prefix = 'hvb.'
 /** Half of the greatest size of a request head. */
 const maxLength = 65_536
-const cacheLimit = 10_000
-/** Greatest length of the texts (names, metadata, policies) of a cached token. */
-const maxCachedText = 4096
 
 export const isBatchId = (id: string): boolean => id.startsWith(prefix)
 
@@ -49,7 +45,7 @@ export const isBatchId = (id: string): boolean => id.startsWith(prefix)
 export class BatchTokens {
   readonly #sealer: Sealer
   /** Decrypted tokens, keyed by a digest that only this process can compute. */
-  readonly #opened = new RecordCache<Token>(cacheLimit, maxCachedText)
+  readonly #opened = new Cache<Token>({ name: 'batch tokens', most: 10_000, mostWeight: 16 * 1024 * 1024 })
   readonly #salt: string
 
   /** Reads of tokens are counted in `use`. */

@@ -1,16 +1,11 @@
-import { hash } from 'node:crypto'
 import type { Random } from '../../lib/system/random.ts'
 import type { View } from '../barrier/view.ts'
 import { type KeyedHash, openKeyedHashes } from '../keyed-hash.ts'
 import { rootNamespace } from '../namespaces/namespace.ts'
 import { namespaceIdOf, suffixOf } from '../namespaces/suffix.ts'
-import { RecordCache } from '../record-cache.ts'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const accessorLength = 24
-/** With the suffix of a namespace. */
-const maxAccessorLength = 31
-const cacheLimit = 10_000
 /** Greatest length of an id. No longer id is created or looked up. */
 export const maxIdLength = 4096
 
@@ -23,34 +18,20 @@ export const maxIdLength = 4096
 export class TokenKeys {
   readonly #ofId: KeyedHash
   readonly #ofAccessor: KeyedHash
-  /**
-   * Accessors of recent ids, keyed by a digest that only this process can compute and that is cheaper than
-   * the keyed hash.
-   */
-  readonly #accessors = new RecordCache<{ accessor: string }>(cacheLimit)
-  /** Hashes of recent accessors. */
-  readonly #hashes = new RecordCache<{ hash: string }>(cacheLimit)
-  readonly #salt: string
 
-  private constructor(ofId: KeyedHash, ofAccessor: KeyedHash, random: Random) {
+  private constructor(ofId: KeyedHash, ofAccessor: KeyedHash) {
     this.#ofId = ofId
     this.#ofAccessor = ofAccessor
-    this.#salt = Buffer.from(random.bytes(32)).toString('latin1')
   }
 
   /** Reads the keys from `view`; makes them at the first start. */
   static async open(view: View, random: Random): Promise<TokenKeys> {
     const { id, accessor } = await openKeyedHashes(view, random, 'token-keys', ['id', 'accessor'])
-    return new TokenKeys(id, accessor, random)
+    return new TokenKeys(id, accessor)
   }
 
   accessorOf(id: string): string {
-    const digest = hash('sha256', this.#salt + id, 'base64')
-    const known = this.#accessors.get(digest)
-    if (known !== undefined) return known.accessor
-    const accessor = this.#derive(id) + suffixOf(namespaceIdOf(id))
-    this.#accessors.set(digest, { accessor })
-    return accessor
+    return this.#derive(id) + suffixOf(namespaceIdOf(id))
   }
 
   #derive(id: string): string {
@@ -63,12 +44,7 @@ export class TokenKeys {
   }
 
   hashOf(accessor: string): string {
-    const known = this.#hashes.get(accessor)
-    if (known !== undefined) return known.hash
-    const derived = this.#ofAccessor(accessor, 'hex')
-    // callers may send any text as an accessor
-    if (accessor.length <= maxAccessorLength) this.#hashes.set(accessor, { hash: derived })
-    return derived
+    return this.#ofAccessor(accessor, 'hex')
   }
 }
 

@@ -1,10 +1,6 @@
 import type { View } from '../barrier/view.ts'
-import { RecordCache } from '../record-cache.ts'
 import { laterFields, readTokenRole, type TokenRole, type TokenRoleRecord } from './token-role.ts'
 
-const cacheLimit = 10_000
-/** Greatest length of the texts of a cached role. */
-const maxCachedText = 8192
 const root = 'token-role/'
 const folder = (namespace: string): string => `${root}${namespace}/`
 const roleKey = (namespace: string, name: string): string => folder(namespace) + name
@@ -12,20 +8,15 @@ const roleKey = (namespace: string, name: string): string => folder(namespace) +
 /** Token-store roles of all namespaces. docs/contract/tokens-and-policies.md#token-roles */
 export class TokenRoleStore {
   readonly #view: View
-  readonly #roles = new RecordCache<TokenRole>(cacheLimit, maxCachedText)
 
   /** `view` is the one that stores the tokens. */
   constructor(view: View) {
     this.#view = view
-    view.watch(root, (written) => this.#roles.follow(written))
   }
 
-  find(namespace: string, name: string): Promise<TokenRole | undefined> {
-    const key = roleKey(namespace, name)
-    return this.#roles.read(key, async () => {
-      const stored = await this.#view.get(key)
-      return stored === undefined ? undefined : readTokenRole(name, stored)
-    })
+  async find(namespace: string, name: string): Promise<TokenRole | undefined> {
+    const stored = await this.#view.get(roleKey(namespace, name))
+    return stored === undefined ? undefined : readTokenRole(name, stored)
   }
 
   /**
@@ -38,25 +29,16 @@ export class TokenRoleStore {
     change: (before: TokenRoleRecord | undefined) => TokenRoleRecord,
   ): Promise<TokenRole> {
     const key = roleKey(namespace, name)
-    try {
-      const stored = await this.#view.update(key, (current) =>
-        current === undefined
-          ? change(undefined)
-          : { ...laterFields(current), ...change(readTokenRole(name, current).record) },
-      )
-      return readTokenRole(name, stored)
-    } finally {
-      this.#roles.drop(key)
-    }
+    const stored = await this.#view.update(key, (current) =>
+      current === undefined
+        ? change(undefined)
+        : { ...laterFields(current), ...change(readTokenRole(name, current).record) },
+    )
+    return readTokenRole(name, stored)
   }
 
   async remove(namespace: string, name: string): Promise<void> {
-    const key = roleKey(namespace, name)
-    try {
-      await this.#view.write([{ key, value: undefined }])
-    } finally {
-      this.#roles.drop(key)
-    }
+    await this.#view.write([{ key: roleKey(namespace, name), value: undefined }])
   }
 
   /** Sorted. */

@@ -1,3 +1,4 @@
+import { Cache } from '../../lib/data/cache.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import { base62, type Random } from '../../lib/system/random.ts'
 import type { Copies } from '../../storage/shared-storage.ts'
@@ -9,7 +10,6 @@ import { type LeaseLimit, noLeaseLimit } from '../leases/lease-limit.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { fixedPaths } from '../mounts/mount-path.ts'
 import { suffixOf } from '../namespaces/suffix.ts'
-import { RecordCache } from '../record-cache.ts'
 import { Changes, type Write } from '../records/change.ts'
 import { isUnreadable } from '../stored-record.ts'
 import { BatchTokens, batchToken, isBatchId, type Sealer } from './batch-tokens.ts'
@@ -80,9 +80,6 @@ export type StoredToken = { readonly hash: string; readonly token: Token; readon
 
 /** For records that no server copies. */
 const uncopied = { isUncopied: true } as const
-const cacheLimit = 10_000
-/** Greatest length of the texts (names, metadata, policies) of a cached token. */
-const maxCachedText = 4096
 const idPrefix = 'hvs.'
 const randomLength = 24
 
@@ -107,7 +104,7 @@ export class TokenStore {
   readonly #copies: Copies | undefined
   readonly #onCreated: TokenStoreParts['onCreated']
   /** By hash. Tokens with limited uses are not cached: their record changes with every request. */
-  readonly #cache = new RecordCache<Token>(cacheLimit, maxCachedText)
+  readonly #cache = new Cache<Token>({ name: 'tokens', most: 10_000, mostWeight: 16 * 1024 * 1024 })
   #reports = 0
   #limit: LeaseLimit = noLeaseLimit
   /** By hash. Spending a use waits for pending changes, so that frequent use cannot starve them. */

@@ -94,8 +94,6 @@ export type Call = {
   setAside: (() => () => void) | undefined
   /** In milliseconds since the epoch. */
   startedAt: number
-  /** Its place in the list of requests in progress. */
-  indexInProgress: number
 }
 
 /** Headers for the page of one origin. */

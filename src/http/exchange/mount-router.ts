@@ -163,7 +163,6 @@ export function mountRouter({
       takePlace: undefined,
       setAside: undefined,
       startedAt: 0,
-      indexInProgress: -1,
     }
     request.method = methodOf[route.operation ?? 'preflight']
     // Fastify refuses types that it cannot read, and takes a request of HTTP/2 without one as one without a body

@@ -3,30 +3,21 @@ import type { Call } from './call.ts'
 /** A request in progress. `startedAt` is in milliseconds since the epoch. */
 export type RequestInProgress = { readonly call: Call; readonly startedAt: number }
 
-/**
- * The requests that a server has received and not yet answered, in no order. Not a `Map`: the tables that it leaves
- * behind as it grows and shrinks keep many a request, with all it refers to, until the next major garbage collection.
- */
+/** The requests that a server has received and not yet answered: docs/contract/node.md#requests-in-progress */
 export class RequestsInProgress {
-  readonly #calls: Call[] = []
+  readonly #calls = new Set<Call>()
 
   begin(call: Call): void {
     call.startedAt = Date.now()
-    call.indexInProgress = this.#calls.push(call) - 1
+    this.#calls.add(call)
   }
 
-  /** Must be called once for each `begin`. */
-  end({ indexInProgress }: Call): void {
-    const last = this.#calls.pop()
-    if (last === undefined || indexInProgress === this.#calls.length) return
-    this.#calls[indexInProgress] = last
-    last.indexInProgress = indexInProgress
+  end(call: Call): void {
+    this.#calls.delete(call)
   }
 
   /** The oldest first. */
   list(): RequestInProgress[] {
-    return this.#calls
-      .map((call) => ({ call, startedAt: call.startedAt }))
-      .sort((a, b) => a.startedAt - b.startedAt)
+    return [...this.#calls].map((call) => ({ call, startedAt: call.startedAt }))
   }
 }

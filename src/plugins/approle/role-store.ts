@@ -4,9 +4,9 @@ import type { View, ViewEntry } from '../../core/barrier/view.ts'
 import type { CacheUses } from '../../core/cache-use.ts'
 import { foldedName } from '../../core/identity/same-name.ts'
 import type { KeyedHash } from '../../core/keyed-hash.ts'
-import { RecordCache } from '../../core/record-cache.ts'
 import { Changes, type Decide } from '../../core/records/change.ts'
 import { refuse } from '../../errors.ts'
+import { Cache, textIn } from '../../lib/data/cache.ts'
 import { type Role, type RoleRecord, readRole } from './role.ts'
 import { voidKey } from './secret-id-keys.ts'
 
@@ -17,9 +17,6 @@ export type RoleStoreParts = {
   readonly caches?: CacheUses
 }
 
-const maxCachedRoles = 10_000
-/** Greatest length of the texts of a cached role. */
-const maxCachedText = 65_536
 const rolePrefix = 'role/'
 const roleKey = (name: string): string => rolePrefix + keyPart(name)
 
@@ -49,7 +46,12 @@ export class RoleStore implements Disposable {
   /** By name. */
   readonly #changes: Changes
   readonly #unwatch: () => void
-  readonly #roles = new RecordCache<Role>(maxCachedRoles, maxCachedText, ({ record }) => record)
+  readonly #roles = new Cache<Role>({
+    name: 'approle roles',
+    most: 10_000,
+    mostWeight: 16 * 1024 * 1024,
+    weigh: ({ record }, key) => textIn(record, key),
+  })
 
   constructor(parts: RoleStoreParts) {
     this.#parts = parts

@@ -1,11 +1,11 @@
 import type { View, ViewEntry } from '../../core/barrier/view.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
-import { RecordCache } from '../../core/record-cache.ts'
 import { Changes } from '../../core/records/change.ts'
 import type { Servers } from '../../core/servers.ts'
 import { fail, refuse } from '../../errors.ts'
 import { KeyedMutex } from '../../lib/concurrency/keyed-mutex.ts'
 import type { WaitingBounds } from '../../lib/concurrency/limiter.ts'
+import { Cache } from '../../lib/data/cache.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import { type ConfigRecord, readConfigRecord } from './config/config-record.ts'
 import {
@@ -57,8 +57,6 @@ const usualLimits: RoleLimits = {
   waitingWrites: 20,
 }
 
-const maxCachedRoles = 10_000
-const maxCachedText = 16_384
 const configKey = 'config'
 const rolePrefix = 'role/'
 /** How long an upstream client is reused. docs/contract/cloud.md#effective-settings */
@@ -93,7 +91,7 @@ export class MountState implements AsyncDisposable {
   readonly tokens: KeptTokens
   /** Dropped with a role or the configuration. */
   readonly assertions: RecentAssertions
-  readonly #roles = new RecordCache<RoleRecord>(maxCachedRoles, maxCachedText)
+  readonly #roles = new Cache<RoleRecord>({ name: 'cloud roles', most: 10_000, mostWeight: 16 * 1024 * 1024 })
   readonly #turns = new KeyedMutex()
   readonly #configChanges: Changes
   readonly #unwatch: readonly (() => void)[]

@@ -1,8 +1,6 @@
-import { LRUCache } from 'lru-cache'
+import { Cache } from '../../lib/data/cache.ts'
 import type { NamespaceMessages } from './namespace-messages.ts'
 
-/** Limit for all namespaces together; the least recently used are evicted first. */
-const maxSize = 64 * 1024 * 1024
 const bytesPerNamespace = 512
 
 /** Messages of a namespace as they are stored. */
@@ -15,12 +13,14 @@ export type MessageCopy = {
 /** Loads the messages of each namespace on demand, and keeps copies until they are dropped. */
 export class MessageCache {
   readonly #load: (namespaceId: string) => Promise<NamespaceMessages>
-  readonly #copies = new LRUCache<string, MessageCopy>({
-    maxSize,
-    sizeCalculation: ({ messages }) => bytesPerNamespace + messages.size,
+  /** The limits are for all namespaces together. */
+  readonly #copies = new Cache<MessageCopy>({
+    name: 'messages',
+    most: 100_000,
+    mostWeight: 64 * 1024 * 1024,
+    weigh: ({ messages }) => bytesPerNamespace + messages.size,
   })
   readonly #loading = new Map<string, Promise<MessageCopy>>()
-  #drops = 0
 
   constructor(load: (namespaceId: string) => Promise<NamespaceMessages>) {
     this.#load = load
@@ -38,12 +38,12 @@ export class MessageCache {
 
   /** The number of drops so far, for `put`. */
   get drops(): number {
-    return this.#drops
+    return this.#copies.drops
   }
 
   /** Keeps what was written, unless something was dropped since `drops` was read, before the write. */
   put(namespaceId: string, copy: MessageCopy, drops: number): void {
-    if (drops === this.#drops) {
+    if (drops === this.drops) {
       this.#loading.delete(namespaceId)
       this.#copies.set(namespaceId, copy)
     } else this.drop(namespaceId)
@@ -51,15 +51,13 @@ export class MessageCache {
 
   /** Forgets a copy, also one that is being loaded. */
   drop(namespaceId: string): void {
-    this.#drops += 1
     this.#loading.delete(namespaceId)
-    this.#copies.delete(namespaceId)
+    this.#copies.drop(namespaceId)
   }
 
   dropAll(): void {
-    this.#drops += 1
     this.#loading.clear()
-    this.#copies.clear()
+    this.#copies.dropAll()
   }
 
   #loaded(namespaceId: string): Promise<MessageCopy> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
+import { Cache } from '../../lib/data/cache.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import { stringifyJson } from '../../lib/text/json.ts'
 import { formatInstant } from '../../lib/text/time.ts'
@@ -56,6 +56,8 @@ type Snapshot = {
   readonly byMatches: Map<string, Shown>
   /** The maximum size of `byMatches`. */
   readonly maxResults: number
+  /** In the cache: the length of all texts, but never too much to be kept. */
+  readonly weight: number
 }
 
 /**
@@ -74,8 +76,18 @@ const nanosecondsPerMs = 1_000_000n
  */
 export class ShownMessages {
   readonly #parts: ShownMessagesParts
-  readonly #beforeLogin = new LRUCache<string, Snapshot>({ maxSize: maxCachedText })
-  readonly #afterLogin = new LRUCache<string, Snapshot>({ maxSize: maxCachedText })
+  readonly #beforeLogin = new Cache<Snapshot>({
+    name: 'messages shown before login',
+    most: 10_000,
+    mostWeight: maxCachedText,
+    weigh: ({ weight }) => weight,
+  })
+  readonly #afterLogin = new Cache<Snapshot>({
+    name: 'messages shown after login',
+    most: 10_000,
+    mostWeight: maxCachedText,
+    weigh: ({ weight }) => weight,
+  })
 
   constructor(parts: ShownMessagesParts) {
     this.#parts = parts
@@ -117,7 +129,7 @@ export class ShownMessages {
     return undefined
   }
 
-  #cached(cache: LRUCache<string, Snapshot>, namespace: Namespace): Snapshot | undefined {
+  #cached(cache: Cache<Snapshot>, namespace: Namespace): Snapshot | undefined {
     const snapshot = cache.get(namespace.id)
     return snapshot !== undefined && this.#isValid(snapshot) ? snapshot : undefined
   }
@@ -132,7 +144,7 @@ export class ShownMessages {
   }
 
   /** Takes a new snapshot and caches it. */
-  async #take(cache: LRUCache<string, Snapshot>, namespace: Namespace): Promise<Snapshot> {
+  async #take(cache: Cache<Snapshot>, namespace: Namespace): Promise<Snapshot> {
     const { messages, clock } = this.#parts
     const lineage = this.#lineageOf(namespace)
     // read the versions before the lists: a change in between then invalidates the snapshot
@@ -149,7 +161,7 @@ export class ShownMessages {
     const texts = candidates.reduce((sum, { text }) => sum + text.length, 200)
     const maxResults = isForAll
       ? 0
-      : Math.max(1, Math.min(maxCachedResults, Math.floor(maxCachedText / texts) - 1))
+      : Math.max(1, Math.min(maxCachedResults, Math.floor(maxCachedText / 2 / texts) - 1))
     const snapshot: Snapshot = {
       lineage,
       versions,
@@ -159,8 +171,9 @@ export class ShownMessages {
       candidates: isForAll ? [] : candidates,
       byMatches: new Map(),
       maxResults,
+      weight: Math.min(maxCachedText / 2, texts * (1 + maxResults)),
     }
-    cache.set(namespace.id, snapshot, { size: Math.min(maxCachedText, texts * (1 + maxResults)) })
+    cache.set(namespace.id, snapshot)
     return snapshot
   }
 

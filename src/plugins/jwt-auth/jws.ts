@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer'
 import { decodeProtectedHeader } from 'jose/decode/protected_header'
-import { RecordCache } from '../../core/record-cache.ts'
 import { comparing, discreetRefusal, type Refusal } from './refusal.ts'
 import { parseStrictObject, type StrictObject } from './strict-json.ts'
 
@@ -43,7 +42,7 @@ export function parseJws(text: string, limits: JwsLimits): Jws | MalformedJws {
   const parts = threeParts(token)
   if (parts === undefined) return { malformed: 'go-jose/go-jose: compact JWS format must have three parts' }
   const [header, payload, signature] = parts
-  const members = headers.get(header) ?? readHeader(header)
+  const members = readHeader(header)
   if ('malformed' in members) return members
   const decoded = { payload: decodeBase64Url(payload), signature: decodeBase64Url(signature) }
   if (typeof decoded.payload === 'number') return illegalBase64(decoded.payload)
@@ -82,10 +81,6 @@ function decodeBase64Url(text: string): Buffer | number {
 
 type Header = { readonly algorithm: string; readonly keyId: string }
 
-/** An issuer signs with few keys, so the same headers recur. Only accepted ones are cached. */
-const headers = new RecordCache<Header>(256)
-const longestKeptHeader = 1024
-
 /**
  * jose parses the header. What jose would accept is refused before: non-canonical encodings, duplicate
  * members, `crit`.
@@ -103,7 +98,6 @@ function readHeader(text: string): Header | MalformedJws {
   if (algorithm === undefined) return { malformed: 'failed to unmarshal algorithm' }
   if (keyId === undefined) return { malformed: 'failed to unmarshal kid' }
   if (Buffer.byteLength(keyId) > maxKeyIdSize) return { malformed: 'kid is too long' }
-  if (text.length <= longestKeptHeader) headers.set(text, { algorithm, keyId })
   return { algorithm, keyId }
 }
 

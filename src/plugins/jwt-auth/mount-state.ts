@@ -1,6 +1,6 @@
 import type { View, ViewRecord } from '../../core/barrier/view.ts'
 import type { CacheUses } from '../../core/cache-use.ts'
-import { RecordCache } from '../../core/record-cache.ts'
+import { Cache } from '../../lib/data/cache.ts'
 import { isJsonNumber, numberText } from '../../lib/text/json.ts'
 import { DiscoveredProvider } from './discovered-provider.ts'
 import { type Config, jwksPairs, readConfig } from './jwt-config.ts'
@@ -20,7 +20,6 @@ type LoadedConfig = ReadyConfig & { readonly revision: number }
 
 export type MountStateParts = Omit<KeysetParts, 'fetchedAfter'> & { readonly caches?: CacheUses }
 
-const maxCachedRoles = 10_000
 const configKey = 'config'
 const roleKey = (name: string) => `role/${name}`
 
@@ -39,9 +38,13 @@ export class MountState implements Disposable {
   #last: LoadedConfig | undefined
   /** Whether this server has loaded or written a configuration. */
   #isKnown = false
-  readonly #roles = new RecordCache<Role>(maxCachedRoles)
+  readonly #roles = new Cache<Role>({ name: 'jwt roles', most: 10_000, mostWeight: 16 * 1024 * 1024 })
   /** The names of all roles, under the key `''`. */
-  readonly #names = new RecordCache<{ readonly sorted: readonly string[] }>(1)
+  readonly #names = new Cache<readonly string[]>({
+    name: 'names of jwt roles',
+    most: 1,
+    mostWeight: 2_000_000,
+  })
 
   /** `view` is the mount's own; it keeps the text of numbers. */
   constructor(view: View, parts: MountStateParts) {
@@ -152,12 +155,10 @@ export class MountState implements Disposable {
 
   /** Sorted. */
   async roleNames(): Promise<readonly string[]> {
-    const read = async () => {
+    return this.#names.read('', async () => {
       const keys = await this.#view.listKeys(roleKey(''))
-      return { sorted: keys.map((key) => key.slice(roleKey('').length)) }
-    }
-    const names = await this.#names.read('', read, ({ sorted }) => sorted.length <= maxCachedRoles)
-    return names?.sorted ?? []
+      return keys.map((key) => key.slice(roleKey('').length))
+    })
   }
 }
 

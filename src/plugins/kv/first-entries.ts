@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { View } from '../../core/barrier/view.ts'
-import { RecordCache } from '../../core/record-cache.ts'
 import { Changes } from '../../core/records/change.ts'
 import { KeyLists } from '../../core/sealed-names/key-lists.ts'
 import { moveRecords } from '../../core/sealed-names/moved-records.ts'
 import type { NameCipher } from '../../core/sealed-names/name-cipher.ts'
 import { pageOf } from '../../core/sealed-names/sorted-names.ts'
 import { fail } from '../../errors.ts'
+import { Cache } from '../../lib/data/cache.ts'
 import type { ListRange } from './pages.ts'
 
 /** An entry of version 1. */
@@ -27,8 +27,6 @@ export type StoredEntry = {
   readonly revision: number
 }
 
-const maxCached = 10_000
-const maxCachedText = 8_192
 /** What the keys of entries begin with. */
 const prefix = 'e/'
 /** What they began with when they had the path in clear. */
@@ -47,7 +45,11 @@ export class FirstEntries implements Disposable {
   readonly #lists: KeyLists
   /** By key. */
   readonly #changes: Changes
-  readonly #cache = new RecordCache<Entry>(maxCached, maxCachedText)
+  readonly #cache = new Cache<Entry>({
+    name: 'secrets of version 1',
+    most: 10_000,
+    mostWeight: 16 * 1024 * 1024,
+  })
   readonly #unwatch: () => void
 
   private constructor(view: View, cipher: NameCipher) {

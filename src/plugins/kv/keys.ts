@@ -1,6 +1,5 @@
 import type { View, ViewEntry, ViewRecord } from '../../core/barrier/view.ts'
 import type { ListClient } from '../../core/long-lists.ts'
-import { RecordCache } from '../../core/record-cache.ts'
 import { Changes, type Write, writeAttempts } from '../../core/records/change.ts'
 import { KeyLists } from '../../core/sealed-names/key-lists.ts'
 import type { NameCipher } from '../../core/sealed-names/name-cipher.ts'
@@ -8,6 +7,7 @@ import { fail, refuse } from '../../errors.ts'
 import { inTurns } from '../../lib/concurrency/in-turns.ts'
 import type { Limiter } from '../../lib/concurrency/limiter.ts'
 import { LongWork } from '../../lib/concurrency/long-work.ts'
+import { Cache, textIn } from '../../lib/data/cache.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import {
   dataKey,
@@ -64,9 +64,6 @@ type Earlier = {
   readonly versions: Readonly<Record<number, ShownVersion>>
 }
 
-const maxCached = 10_000
-const maxCachedEarlier = 1_000
-const maxCachedText = 8_192
 /** Versions can be large, and the first ones are read before the call takes its turn. */
 const [firstVersions, versionPage] = [4, 16]
 /** The most data of versions that one change reads, in characters. */
@@ -85,8 +82,17 @@ export class Keys implements Disposable {
   readonly lists: KeyLists
   readonly #parts: KeysParts
   readonly #view: View
-  readonly #cache = new RecordCache<StoredKey>(maxCached, maxCachedText, ({ head }) => head)
-  readonly #earlierVersions = new RecordCache<Earlier>(maxCachedEarlier, maxCachedText)
+  readonly #cache = new Cache<StoredKey>({
+    name: 'secrets',
+    most: 10_000,
+    mostWeight: 16 * 1024 * 1024,
+    weigh: ({ head }, key) => textIn(head, key),
+  })
+  readonly #earlierVersions = new Cache<Earlier>({
+    name: 'earlier versions of secrets',
+    most: 1_000,
+    mostWeight: 4 * 1024 * 1024,
+  })
   /** By path. */
   readonly #changes: Changes
   readonly #unwatch: () => void

@@ -1,4 +1,5 @@
-import type { IdentityStore } from '../../core/identity/identity-store.ts'
+import { type IdentityStore, identityIn } from '../../core/identity/identity-store.ts'
+import { lookupData } from '../../core/tokens/lookup-data.ts'
 import type { Token } from '../../core/tokens/token.ts'
 import type { TokenStore } from '../../core/tokens/token-store.ts'
 import { refuse } from '../../errors.ts'
@@ -15,18 +16,24 @@ import {
 import type { Clock } from '../../lib/system/clock.ts'
 import { answers } from './answers.ts'
 import { accessorInput, byAccessor, checkTokenText, signedIn, tokenInput, tokenOf } from './found-token.ts'
-import { LookupTexts } from './lookup-text.ts'
 
 type Parts = { readonly tokens: TokenStore; readonly identity: IdentityStore; readonly clock: Clock }
 
 /** `auth/token/lookup*`. docs/contract/tokens-and-policies.md#tokens */
 export function lookupResources({ tokens, identity, clock }: Parts): Resource[] {
-  const texts = new LookupTexts()
-
   const described = async (token: Token, id: string, call: Call, isCaller = false): Promise<Reply> => {
     const known = token.entity_id === '' ? undefined : await identity.identityOf(token.entity_id)
-    const source = { token, known, namespacePath: namespaceOf(call).path, isCaller }
-    return { dataText: texts.of(source, id, clock.now()) }
+    const data = lookupData(token, {
+      id,
+      now: clock.now(),
+      identityPolicies: known === undefined ? [] : identityIn(known, token.namespace).policies,
+      external: known?.policiesByNamespace.filter(
+        ({ namespace, names }) => namespace !== token.namespace && names.length > 0,
+      ),
+      namespacePath: namespaceOf(call).path,
+      isCaller,
+    })
+    return { data }
   }
   const lookup = async ({
     mount,

@@ -1,14 +1,13 @@
 import type { View, ViewEntry } from '../../core/barrier/view.ts'
 import type { CacheUses } from '../../core/cache-use.ts'
 import { type KeyedHash, openKeyedHashes } from '../../core/keyed-hash.ts'
-import { RecordCache } from '../../core/record-cache.ts'
 import { Changes, type Write } from '../../core/records/change.ts'
 import { moveRecords } from '../../core/sealed-names/moved-records.ts'
+import { Cache } from '../../lib/data/cache.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { bcryptCost, isBcrypt } from './passwords/bcrypt.ts'
 import { nameOf, readUser, storedUser, type User } from './user.ts'
 
-const maxCached = 10_000
 const root = 'u/'
 /** The users with an imported hash, those with the highest cost first. */
 const importedRoot = 'i/'
@@ -26,9 +25,9 @@ export class UserStore implements Disposable {
   readonly #changes: Changes
   #opened: Promise<KeyedHash> | undefined
   /** Also of names that nobody has: what a login reads must not tell who exists. */
-  readonly #users = new RecordCache<{ readonly user: User | undefined }>(maxCached)
+  readonly #users = new Cache<{ readonly user: User | undefined }>({ name: 'users', most: 10_000 })
   /** The highest cost of the imported hashes, under the key `''`. */
-  readonly #highest = new RecordCache<{ readonly cost: number }>(1)
+  readonly #highest = new Cache<number>({ name: 'highest bcrypt cost', most: 1 })
   readonly #unwatch: readonly (() => void)[]
 
   constructor(view: View, { caches, random }: { readonly caches: CacheUses; readonly random: Random }) {
@@ -80,11 +79,10 @@ export class UserStore implements Disposable {
   /** The highest cost of the bcrypt hashes of all users; 0 without any. */
   async bcryptCost(): Promise<number> {
     await this.#hashOf('')
-    const highest = await this.#highest.read('', async () => {
+    return this.#highest.read('', async () => {
       const [first] = await this.#view.listKeys(importedRoot, { limit: 1 })
-      return { cost: first === undefined ? 0 : costIn(first) }
+      return first === undefined ? 0 : costIn(first)
     })
-    return highest?.cost ?? 0
   }
 
   /** `change` returns the new user for the stored one; if it throws or returns nothing, nothing is written. */

@@ -1,4 +1,4 @@
-import { RecordCache } from '../../../core/record-cache.ts'
+import { Cache } from '../../../lib/data/cache.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import type { FreshToken } from '../upstream/transport.ts'
 
@@ -13,15 +13,13 @@ type Entry = KeptToken & { readonly holder: string }
 /** A scope has no spaces, and the name of a holder no line breaks. */
 const idOf = ({ holder, clientId, scope }: TokenKey): string => `${scope} ${holder}\n${clientId}`
 
-const mostKept = 2_000
-
 /**
  * Access tokens of roles, in memory only. One request at a time is made for each holder and scope; its token
  * is given again while half of its life is left. docs/contract/cloud.md#access-tokens
  */
 export class KeptTokens {
   readonly #clock: Clock
-  readonly #kept = new RecordCache<Entry>(mostKept)
+  readonly #kept = new Cache<Entry>({ name: 'access tokens', most: 2_000 })
   readonly #running = new Map<string, Promise<KeptToken>>()
 
   constructor(clock: Clock) {

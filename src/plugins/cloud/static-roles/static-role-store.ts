@@ -1,6 +1,6 @@
 import type { View, ViewEntry } from '../../../core/barrier/view.ts'
-import { RecordCache } from '../../../core/record-cache.ts'
 import { fail } from '../../../errors.ts'
+import { Cache } from '../../../lib/data/cache.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import { dueAt, readStaticRole, type StaticRole } from './static-role-record.ts'
 
@@ -20,8 +20,6 @@ export type Retirement = {
 /** As it is stored, with what a write of it expects. */
 export type StoredRetirement = Retirement & { readonly revision: number }
 
-const maxCachedRoles = 10_000
-const maxCachedText = 16_384
 const rolePrefix = 'static-role/'
 /** One row for each role with a due time, ordered by that. A start reads only those that are due. */
 const duePrefix = 'static-due/'
@@ -51,7 +49,11 @@ const timeOf = (key: string, prefix: string): number =>
 export class StaticRoleStore implements Disposable {
   readonly #view: View
   readonly #clock: Clock
-  readonly #cache = new RecordCache<StaticRole>(maxCachedRoles, maxCachedText)
+  readonly #cache = new Cache<StaticRole>({
+    name: 'static roles',
+    most: 10_000,
+    mostWeight: 16 * 1024 * 1024,
+  })
   readonly #unwatch: () => void
 
   constructor(view: View, clock: Clock) {

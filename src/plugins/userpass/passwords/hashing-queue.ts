@@ -1,6 +1,6 @@
-import { RecordCache } from '../../../core/record-cache.ts'
 import { refuse } from '../../../errors.ts'
 import { Turns } from '../../../lib/concurrency/turns.ts'
+import { Cache } from '../../../lib/data/cache.ts'
 import { countedAddress } from '../../../lib/net/address.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 
@@ -30,7 +30,6 @@ export type Client = {
 type Place = { readonly owner: string; readonly isKnown: boolean }
 type Waiting = Place & { begin(): void; refuse(): void }
 
-const maxSuccesses = 20_000
 const recentMs = 86_400_000
 
 /**
@@ -45,11 +44,13 @@ export class HashingQueue {
   /** The logins that wait, in order of arrival. */
   readonly #logins = new Set<Waiting>()
   /** When a login of an address, or of a name, last succeeded. */
-  readonly #successes = new RecordCache<{ readonly at: number }>(maxSuccesses)
+  readonly #successes: Cache<true>
   #running = 0
 
   constructor(parts: HashingQueueParts) {
     this.#parts = parts
+    const ttl = { ms: recentMs, clock: parts.clock }
+    this.#successes = new Cache({ name: 'recent password logins', most: 20_000, ttl })
   }
 
   /** Runs the hashes of a login. Throws `throttled` if too many wait, or if the client goes before its turn. */
@@ -71,8 +72,7 @@ export class HashingQueue {
 
   /** From now on, this name and this address get the places that are kept for them. */
   noteSuccess(client: Pick<Client, 'address' | 'name'>): void {
-    const success = { at: this.#parts.clock.now() }
-    for (const owner of ownersOf(client)) this.#successes.set(owner, success)
+    for (const owner of ownersOf(client)) this.#successes.set(owner, true)
   }
 
   get #isFull(): boolean {
@@ -100,13 +100,8 @@ export class HashingQueue {
   /** Best first: whoever floods the server with a known name takes places of that name only. */
   #placesOf(client: Client): Place[] {
     const [address, name] = ownersOf(client)
-    const known = [address, name].filter((owner) => this.#hasSucceeded(owner))
+    const known = [address, name].filter((owner) => this.#successes.get(owner) === true)
     return [...known.map((owner) => ({ owner, isKnown: true })), { owner: address, isKnown: false }]
-  }
-
-  #hasSucceeded(owner: string): boolean {
-    const success = this.#successes.get(owner)
-    return success !== undefined && this.#parts.clock.now() < success.at + recentMs
   }
 
   /** Whether there is room, or can be made. */
