@@ -76,7 +76,12 @@ test('a record that must not be cached is read each time', async () => {
 })
 
 test('a value that was not used gives way to others, by weight, and the limit is never exceeded', () => {
-  const cache = new Cache<string>({ name: 'test', most: 1_000, mostWeight: 100, weigh: (text) => text.length })
+  const cache = new Cache<string>({
+    name: 'test',
+    most: 1_000,
+    mostWeight: 100,
+    weigh: (text) => text.length,
+  })
   cache.set('used', 'x'.repeat(10))
 
   for (let n = 1; n <= 100; n += 1) {
