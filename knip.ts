@@ -2,8 +2,8 @@ import type { KnipConfig } from 'knip'
 
 /** Programs that other programs start by their path, which no import shows. `!`: part of the product. */
 const programs = [
-  'src/main.ts!',
-  'src/storage/backup-program.ts!',
+  'src/process/main.ts!',
+  'src/storage/copies/backup-program.ts!',
   'ui/src/main.tsx!',
   'ui/vite.config.ts',
   'test/ui/write-document-types.ts',

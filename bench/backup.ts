@@ -16,7 +16,7 @@ import { megabytes, verdict } from './table.ts'
 export type BackupInput = { tokens: number; generator: Generator; options: BenchOptions }
 
 const knownJwts = 256
-const program = join(import.meta.dirname, '../src/main.ts')
+const program = join(import.meta.dirname, '../src/process/main.ts')
 const maxP99Ratio = 3
 
 /**

@@ -1,5 +1,5 @@
+import { newEntity } from '../src/core/identity/entities/new-entity.ts'
 import { entityKey } from '../src/core/identity/identity-keys.ts'
-import { newEntity } from '../src/core/identity/new-entity.ts'
 import { systemClock } from '../src/lib/system/clock.ts'
 import { systemRandom } from '../src/lib/system/random.ts'
 import { openStoppedStore } from './stopped-store.ts'

@@ -1,12 +1,12 @@
 import { Limiter } from '../src/lib/concurrency/limiter.ts'
 import { systemClock } from '../src/lib/system/clock.ts'
 import { systemRandom } from '../src/lib/system/random.ts'
-import { KeyDraft } from '../src/plugins/kv/key-draft.ts'
-import { newKeyId } from '../src/plugins/kv/key-id.ts'
-import { readKvConfig } from '../src/plugins/kv/kv-config.ts'
-import { KvMount } from '../src/plugins/kv/kv-mount.ts'
-import { firstPlugin } from '../src/plugins/kv/kv-versions.ts'
-import { append } from '../src/plugins/kv/version-changes.ts'
+import { KeyDraft } from '../src/plugins/kv/store/key-draft.ts'
+import { newKeyId } from '../src/plugins/kv/store/key-id.ts'
+import { readKvConfig } from '../src/plugins/kv/store/kv-config.ts'
+import { KvMount } from '../src/plugins/kv/store/kv-mount.ts'
+import { firstPlugin } from '../src/plugins/kv/store/kv-versions.ts'
+import { append } from '../src/plugins/kv/store/version-changes.ts'
 import { openStoppedStore } from './stopped-store.ts'
 
 export type FillSecretsInput = {

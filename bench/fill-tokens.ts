@@ -1,4 +1,4 @@
-import type { TokenDraft } from '../src/core/tokens/token-store.ts'
+import type { TokenDraft } from '../src/core/tokens/store/token-store.ts'
 import { openStoppedStore } from './stopped-store.ts'
 
 export type FillInput = {

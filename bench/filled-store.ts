@@ -26,7 +26,7 @@ export type FilledStoreInput = {
 }
 
 const knownJwts = 256
-const program = join(import.meta.dirname, '../src/main.ts')
+const program = join(import.meta.dirname, '../src/process/main.ts')
 
 /**
  * Measures a store with many tokens: start time, memory, and the login rate against an empty store, in turns.

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import { readSealKeyFile } from '../src/core/barrier/seal.ts'
-import { type Core, openCore } from '../src/core/core.ts'
 import { MountTypeRegistry } from '../src/core/mounts/mount-type-registry.ts'
-import { OutboundClient } from '../src/core/outbound.ts'
+import { type Core, openCore } from '../src/core/open/core.ts'
+import { OutboundClient } from '../src/core/outbound/outbound.ts'
 import { systemClock } from '../src/lib/system/clock.ts'
 import { systemRandom } from '../src/lib/system/random.ts'
-import { kvVersions } from '../src/plugins/kv/kv-versions.ts'
-import { openSqlite } from '../src/storage/sqlite.ts'
+import { kvVersions } from '../src/plugins/kv/store/kv-versions.ts'
+import { openSqlite } from '../src/storage/sqlite/sqlite.ts'
 
 const monthSeconds = 30 * 24 * 3600
 const toStandardError = (fields: object, text: string) =>

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { cloudSettings, readConfig, SettingError, settings } from '../src/config.ts'
+import { cloudSettings, readConfig, SettingError, settings } from '../src/config/config.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
 const names = Object.values(settings).map(({ name }) => name)

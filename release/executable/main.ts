@@ -29,5 +29,5 @@ startThreadsFromHere(
 if (forked !== undefined) await import(forked)
 else {
   if (existsSync('.env')) process.loadEnvFile('.env')
-  await import('../../src/main.ts')
+  await import('../../src/process/main.ts')
 }

@@ -4,7 +4,7 @@ import { type IncomingMessage, request as send } from 'node:http'
 import { request as sendSecurely } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { TLSSocket } from 'node:tls'
-import { type Config, tlsSettings } from '../config.ts'
+import { type Config, tlsSettings } from '../config/config.ts'
 import { systemCode } from '../lib/system/private-file.ts'
 import { CommandError, UsageError } from './command.ts'
 

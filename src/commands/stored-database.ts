@@ -1,12 +1,12 @@
 import { accessSync, existsSync } from 'node:fs'
-import { type Config, postgresConnection, readConfig } from '../config.ts'
+import { type Config, postgresConnection, readConfig } from '../config/config.ts'
 import { loadSealKey } from '../core/barrier/seal.ts'
 import { type ReadStored, StoredKeys } from '../core/barrier/stored-keys.ts'
 import { postgresName } from '../lib/net/postgres-url.ts'
 import { systemReason } from '../lib/system/private-file.ts'
-import type { CopySource } from '../storage/backup-program.ts'
+import type { CopySource } from '../storage/copies/backup-program.ts'
 import { PostgresReading } from '../storage/postgres/reading.ts'
-import { openReadOnly } from '../storage/read-only.ts'
+import { openReadOnly } from '../storage/sqlite/read-only.ts'
 import { CommandError, UsageError } from './command.ts'
 
 /** The settings of the server. Throws a SettingError. */

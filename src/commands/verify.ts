@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { StoredKeys } from '../core/barrier/stored-keys.ts'
+import { asBroken, BrokenDatabase, type Verified, verifyDatabase } from '../storage/copies/verify.ts'
 import { PostgresReading } from '../storage/postgres/reading.ts'
-import { asBroken, BrokenDatabase, type Verified, verifyDatabase } from '../storage/verify.ts'
 import { type Command, CommandError, commandFailure, UsageError } from './command.ts'
 import { keysOf, openForReading, type StoreSource, settingsOf, sourceOf } from './stored-database.ts'
 

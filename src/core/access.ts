@@ -8,8 +8,8 @@ import { type Acl, rootAcl } from './policies/acl.ts'
 import type { PolicySet, PolicyStore } from './policies/policy-store.ts'
 import { AclFromAbove, noRights, RelativeAcl } from './policies/relative-acl.ts'
 import type { TemplateContext } from './policies/templates.ts'
-import type { Token } from './tokens/token.ts'
-import type { TokenStore } from './tokens/token-store.ts'
+import type { Token } from './tokens/store/token.ts'
+import type { TokenStore } from './tokens/store/token-store.ts'
 
 /** A caller: a valid token and its rights. */
 export type Caller = {

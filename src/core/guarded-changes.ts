@@ -1,7 +1,7 @@
 import type { SharedStorage } from '../storage/shared-storage.ts'
 import type { View, ViewEntry } from './barrier/view.ts'
-import type { FollowedRecords } from './followed-records.ts'
 import { Changes, type Write } from './records/change.ts'
+import type { FollowedRecords } from './records/followed-records.ts'
 
 export type GuardParts = {
   readonly view: View

@@ -1,5 +1,5 @@
-import type { Core } from '../core/core.ts'
 import { effectiveMaxTtl } from '../core/mounts/mount-info.ts'
+import type { Core } from '../core/open/core.ts'
 import { type LoginFailureLimit, LoginThrottle } from '../core/quotas/login-throttle.ts'
 import type { PageSettings } from '../core/settings/page-settings.ts'
 import { sentHeaders } from '../core/settings/ui-headers.ts'

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { identityOf, isSameFile } from './file-watch.ts'
-import { RowReader } from './sqlite-rows.ts'
+import { RowReader } from './sqlite/sqlite-rows.ts'
 import type { StorageFile, StoredRecord } from './storage.ts'
 
 /** A file that is not read for so long is closed: the last connection to it removes its log. */

@@ -353,7 +353,7 @@ test('a backup that is stopped leaves no incomplete file', async () => {
   await using folder = await temporaryFolder()
   await aStoppedServer(folder.path)
   const names = () => readdir(folder.path)
-  const command = [programFile('src/main.ts'), 'backup', 'b']
+  const command = [programFile('src/process/main.ts'), 'backup', 'b']
   const child = spawn(process.execPath, command, { cwd: folder.path })
   const ended = once(child, 'exit')
 

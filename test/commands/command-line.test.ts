@@ -27,5 +27,9 @@ test.each<Case>([
 ])('gatehouse $args ends with $code', async ({ args, code, stdout = '', stderr = '' }) => {
   await using folder = await temporaryFolder()
 
-  expect(await runProcess('src/main.ts', { folder: folder.path, args })).toEqual({ code, stdout, stderr })
+  expect(await runProcess('src/process/main.ts', { folder: folder.path, args })).toEqual({
+    code,
+    stdout,
+    stderr,
+  })
 })

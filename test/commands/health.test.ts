@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 /** What `gatehouse health` says with these settings. */
 async function healthWith(settings: Record<string, string>) {
   await using folder = await temporaryFolder()
-  return await runProcess('src/main.ts', { folder: folder.path, args: ['health'], settings })
+  return await runProcess('src/process/main.ts', { folder: folder.path, args: ['health'], settings })
 }
 
 test('gatehouse health succeeds while requests are served, at each kind of listener, and fails once the server is sealed', async () => {

@@ -2,9 +2,9 @@ import Database from 'better-sqlite3'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { parsePostgresUrl } from '../../src/lib/net/postgres-url.ts'
+import { openSqliteEnd } from '../../src/storage/copies/sqlite-copy-end.ts'
+import { type CopyEnd, copyStore } from '../../src/storage/copies/store-copy.ts'
 import { openPostgresEnd } from '../../src/storage/postgres/copy-end.ts'
-import { openSqliteEnd } from '../../src/storage/sqlite-copy-end.ts'
-import { type CopyEnd, copyStore } from '../../src/storage/store-copy.ts'
 import { newDatabase, query } from '../support/postgres.ts'
 import { type Outcome, runCommand, StartedProcess } from '../support/process.ts'
 import { startTestServer } from '../support/start-server.ts'
@@ -114,7 +114,10 @@ test.each([
     await fill(source)
     await using view = await lookInto(target)
 
-    const killed = new StartedProcess('src/main.ts', optionsOf(folder.path, ['storage-copy', source, target]))
+    const killed = new StartedProcess(
+      'src/process/main.ts',
+      optionsOf(folder.path, ['storage-copy', source, target]),
+    )
     await expect.poll(() => view.hasRecords(), { interval: 5, timeout: 20_000 }).toBe(true)
     await killed.end('SIGKILL')
     const half = await startOn(target).catch((error: unknown) => error)

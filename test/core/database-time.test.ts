@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { DatabaseTime } from '../../src/core/database-time.ts'
+import { DatabaseTime } from '../../src/core/servers/database-time.ts'
 import { MachineClock } from '../../src/lib/system/clock.ts'
 
 const begin = Date.parse('2026-01-01T00:00:00Z')

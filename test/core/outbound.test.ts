@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { readConfig } from '../../src/config.ts'
-import { caCertificates, OutboundClient, OutboundError } from '../../src/core/outbound.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { caCertificates, OutboundClient, OutboundError } from '../../src/core/outbound/outbound.ts'
 import {
   providerTls,
   rotatedAuthority,

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { restorationKey, restorationNote } from '../../src/core/restoration-note.ts'
-import { backUp } from '../../src/storage/backup.ts'
+import { restorationKey, restorationNote } from '../../src/core/open/restoration-note.ts'
+import { backUp } from '../../src/storage/copies/backup.ts'
+import { restoreBackup } from '../../src/storage/copies/restore.ts'
 import { StorageFaults } from '../../src/storage/faults.ts'
-import { openReadOnly } from '../../src/storage/read-only.ts'
-import { restoreBackup } from '../../src/storage/restore.ts'
+import { openReadOnly } from '../../src/storage/sqlite/read-only.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Waits } from '../../src/core/waits.ts'
+import { Waits } from '../../src/core/servers/waits.ts'
 
 const address = '192.0.2.1'
 const long = 3_600_000

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 
 /** A part of a manifest: any member may be read and compared. */
 export type Part = { readonly [member: string]: Part } & readonly Part[]

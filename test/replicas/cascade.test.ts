@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { openCore } from '../../src/core/core.ts'
-import { OutboundClient } from '../../src/core/outbound.ts'
+import { openCore } from '../../src/core/open/core.ts'
+import { OutboundClient } from '../../src/core/outbound/outbound.ts'
 import { systemClock } from '../../src/lib/system/clock.ts'
 import { systemRandom } from '../../src/lib/system/random.ts'
 import { someMountTypes } from '../support/mount-types.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { TimeKeeper } from '../../src/core/time-keeper.ts'
+import { TimeKeeper } from '../../src/core/servers/time-keeper.ts'
 import { MachineClock } from '../../src/lib/system/clock.ts'
 import { openTestCore } from '../support/open-core.ts'
 import { newDatabase } from '../support/postgres.ts'

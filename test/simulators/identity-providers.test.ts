@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { startIdentityProviders } from '../../simulators/identity-providers/identity-providers.ts'
-import { OutboundClient } from '../../src/core/outbound.ts'
+import { OutboundClient } from '../../src/core/outbound/outbound.ts'
 
 /** Asks the hosts by their own names, as a server behind the proxy does. */
 async function asking() {

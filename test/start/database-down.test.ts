@@ -52,7 +52,7 @@ test.each<{ name: string; settings: Record<string, string> }>([
   { name: 'worker processes that wait', settings: { WORKERS: '2', SEAL_KEY: 'ab'.repeat(32) } },
 ])('$name for the database can be stopped', async ({ settings }) => {
   await using folder = await temporaryFolder()
-  const child = new StartedProcess('src/main.ts', {
+  const child = new StartedProcess('src/process/main.ts', {
     folder: folder.path,
     settings: { STORAGE: `postgres://nobody@127.0.0.1:${await freePort()}/none`, ...settings },
   })

@@ -208,7 +208,7 @@ test('a server started with an old Node says so in one line', async () => {
   await using folder = await temporaryFolder()
   const older = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '24.6.1' })`
 
-  const outcome = await runProcess('src/main.ts', {
+  const outcome = await runProcess('src/process/main.ts', {
     folder: folder.path,
     environment: { NODE_OPTIONS: `--import="${older}"` },
   })

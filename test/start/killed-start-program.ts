@@ -57,5 +57,5 @@ process.stdout.write = (text: string | Uint8Array, ...more: unknown[]): boolean 
   return write('', ...(more as []))
 }
 
-const { run } = await import('../../src/run.ts')
+const { run } = await import('../../src/process/run.ts')
 await run([], process.env, new AbortController())

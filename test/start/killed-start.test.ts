@@ -73,7 +73,7 @@ test('an empty seal key file with an empty store is filled', async () => {
 })
 
 describe('a first start whose standard output is', () => {
-  const main = programFile('src/main.ts')
+  const main = programFile('src/process/main.ts')
 
   /** Runs a server whose output goes where the shell says, to its end. */
   async function ended(folder: string, redirection: string) {

@@ -298,7 +298,7 @@ test('GATEHOUSE_ACCESS_LOG=true logs one line for each request, with its route a
 test('a log that cannot be written, as on a full disk, does not stop the server', async () => {
   await using folder = await temporaryFolder()
   await using full = await open('/dev/full', 'w')
-  const server = spawn(process.execPath, [programFile('src/main.ts')], {
+  const server = spawn(process.execPath, [programFile('src/process/main.ts')], {
     cwd: folder.path,
     env: { GATEHOUSE_LISTEN: '127.0.0.1:0' },
     stdio: ['ignore', 'pipe', full.fd],

@@ -1,6 +1,6 @@
 import { mkdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { settingsFileOf } from '../../src/settings-file.ts'
+import { settingsFileOf } from '../../src/process/settings-file.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 test('what the process was given otherwise has precedence over the file, also when the file changes', async () => {

@@ -316,7 +316,7 @@ async function startOnUnreadPipe(folder: string, settings: Record<string, string
     `GATEHOUSE_${name}`,
     value,
   ])
-  const child = spawn(process.execPath, [programFile('src/main.ts'), '--dev'], {
+  const child = spawn(process.execPath, [programFile('src/process/main.ts'), '--dev'], {
     cwd: folder,
     env: { ...process.env, ...Object.fromEntries(named) },
     stdio: ['ignore', 'ignore', writer],
@@ -516,7 +516,7 @@ test('a signal before the server has started ends it, even as process 1 of a con
     if (name === 'SIGINT') process.kill(process.pid, 'SIGTERM')
   })`
   const before = ['--import', `data:text/javascript,${encodeURIComponent(signalAtOnce)}`]
-  const child = spawn(process.execPath, [...before, programFile('src/main.ts')], {
+  const child = spawn(process.execPath, [...before, programFile('src/process/main.ts')], {
     cwd: folder.path,
     env: { ...process.env, GATEHOUSE_LISTEN: '127.0.0.1:0' },
     stdio: ['ignore', 'pipe', 'ignore'],

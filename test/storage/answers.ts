@@ -1,4 +1,4 @@
-import { openSqlite } from '../../src/storage/sqlite.ts'
+import { openSqlite } from '../../src/storage/sqlite/sqlite.ts'
 import { type Answer, startWriter, type WriterOptions } from './writing-program.ts'
 
 /**

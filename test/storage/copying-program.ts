@@ -1,6 +1,6 @@
-import { backUp } from '../../src/storage/backup.ts'
+import { backUp } from '../../src/storage/copies/backup.ts'
+import { restoreBackup } from '../../src/storage/copies/restore.ts'
 import { type FailPoint, StorageFaults } from '../../src/storage/faults.ts'
-import { restoreBackup } from '../../src/storage/restore.ts'
 
 /** Makes or restores a backup, and is killed at its last step: `backup` or `restore`, the database, the backup. */
 const [, , what, path = '', backup = ''] = process.argv

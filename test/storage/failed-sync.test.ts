@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { StorageFaults } from '../../src/storage/faults.ts'
-import { openSqlite } from '../../src/storage/sqlite.ts'
+import { openSqlite } from '../../src/storage/sqlite/sqlite.ts'
 import { noSimulatedDisk, simulateDisk } from '../support/disk/simulated-disk.ts'
 import { startInFolder } from '../support/folder-server.ts'
 import { startProcess } from '../support/process.ts'

@@ -1,7 +1,7 @@
 import { mkdir, readdir, stat, symlink } from 'node:fs/promises'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { openSqlite } from '../../src/storage/sqlite.ts'
+import { openSqlite } from '../../src/storage/sqlite/sqlite.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { startWriter } from './writing-program.ts'
 

@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { migrate } from '../../src/storage/migrate.ts'
-import { openSqlite } from '../../src/storage/sqlite.ts'
+import { openSqlite } from '../../src/storage/sqlite/sqlite.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** A database in memory and a folder of migrations, to which a test adds. */

@@ -13,7 +13,7 @@ type Edit = readonly [from: string, to: string]
  */
 export type Mutant = { name: string; file: string; edits: readonly Edit[]; scenario: Scenario; sign: string }
 
-const writer = 'src/storage/writing-connection.ts'
+const writer = 'src/storage/sqlite/writing-connection.ts'
 const groups = 'src/storage/group-commit.ts'
 const lost = { sign: ' lost' }
 const back = { sign: ' back after a refusal' }
@@ -64,7 +64,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'each row is a transaction of its own',
-    file: 'src/storage/sqlite-rows.ts',
+    file: 'src/storage/sqlite/sqlite-rows.ts',
     edits: [
       ['this.#begin.run()', ''],
       ['this.#commit.run()', ''],
@@ -74,7 +74,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a lost thread counts as a success',
-    file: 'src/storage/database-file.ts',
+    file: 'src/storage/sqlite/database-file.ts',
     edits: [['isLost && rows.every(', 'isLost || rows.every(']],
     scenario: 'lost thread',
     ...lost,

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { networkDisk, refuseNetworkDisk } from '../../src/storage/network-disk.ts'
+import { networkDisk, refuseNetworkDisk } from '../../src/storage/sqlite/network-disk.ts'
 import { logLines } from '../support/log-lines.ts'
 import { runServer, startProcess } from '../support/process.ts'
 import { fakeSystem, noFakedSystem } from '../support/system/faked-system.ts'

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { type FailPoint, type Failure, StorageFaults } from '../../src/storage/faults.ts'
-import { openSqlite } from '../../src/storage/sqlite.ts'
+import { openSqlite } from '../../src/storage/sqlite/sqlite.ts'
 
 /** A separate process that holds the database and writes; see the end of this file. */
 export type Writer = AsyncDisposable & {

@@ -8,7 +8,7 @@ export const bundleFolder = join(project, 'node_modules/.cache/test-bundle')
 /** What tests start as processes of their own. A start takes half the time from a bundle. */
 export const programs: Readonly<Record<string, string>> = Object.fromEntries(
   [
-    'src/main.ts',
+    'src/process/main.ts',
     'test/support/cloud-server.ts',
     'test/support/practice-server.ts',
     'test/core/audit/writing-program.ts',

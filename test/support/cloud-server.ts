@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
-import { readConfig } from '../../src/config.ts'
-import { openLog } from '../../src/log.ts'
-import { startServer } from '../../src/server.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { openLog } from '../../src/log/log.ts'
+import { startServer } from '../../src/server/server.ts'
 import { type FailPoint, StorageFaults } from '../../src/storage/faults.ts'
 
 /**
- * The server as `src/main.ts` runs it, which sooner believes that something is gone upstream: a test does not
+ * The server as `src/process/main.ts` runs it, which sooner believes that something is gone upstream: a test does not
  * wait ten minutes. At a signal SIGUSR2 it ends itself in the midst of a write that is to come: `KILL_FILE`
  * holds the fail point, and how many groups of writes pass it before; it is gone once that is armed. `PATIENCE_MS`: for how long it looks
  * for what it does not find by its id. With `HASTY_ROTATION` a root credential is replaced within seconds.

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Barrier, openBarrier } from '../../src/core/barrier/barrier.ts'
 import type { View } from '../../src/core/barrier/view.ts'
 import { systemRandom } from '../../src/lib/system/random.ts'
-import { openMemory } from '../../src/storage/sqlite.ts'
+import { openMemory } from '../../src/storage/sqlite/sqlite.ts'
 import { FakeClock } from './fake-clock.ts'
 
 export type CoreView = AsyncDisposable & {

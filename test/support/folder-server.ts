@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { StartError } from '../../src/errors.ts'
-import { startServer } from '../../src/server.ts'
+import { startServer } from '../../src/server/server.ts'
 import { Client } from './client.ts'
 
 export type FolderServerOptions = {

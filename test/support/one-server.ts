@@ -1,7 +1,7 @@
 import { Agent } from 'node:http'
 import { pino } from 'pino'
-import { readConfig } from '../../src/config.ts'
-import { type Server, type ServerParts, startServer } from '../../src/server.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { type Server, type ServerParts, startServer } from '../../src/server/server.ts'
 import { Client } from './client.ts'
 
 export type TestServer = AsyncDisposable & {

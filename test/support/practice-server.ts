@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { readConfig } from '../../src/config.ts'
-import { openLog } from '../../src/log.ts'
-import { startServer } from '../../src/server.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { openLog } from '../../src/log/log.ts'
+import { startServer } from '../../src/server/server.ts'
 import { type FailPoint, StorageFaults } from '../../src/storage/faults.ts'
 import { type PracticeRole, practiceType } from './practice-type.ts'
 
 /**
- * The server as `src/main.ts` runs it, with the practice engine. `PRACTICE_PROVIDER` is its provider; without
+ * The server as `src/process/main.ts` runs it, with the practice engine. `PRACTICE_PROVIDER` is its provider; without
  * one, credentials are made up. After SIGUSR2 it kills itself at the fail point `KILL_AT`.
  */
 const config = readConfig(process.env, { dev: false, warn: () => {} })

@@ -53,7 +53,7 @@ export type ServerProcess = AsyncDisposable & {
 
 /** Starts the server on a free port and waits until it listens; rejects with its output if it ends before. */
 export async function startProcess(options: ProcessOptions): Promise<ServerProcess> {
-  const child = new StartedProcess('src/main.ts', options)
+  const child = new StartedProcess('src/process/main.ts', options)
   await child.logged('listening on ')
   // its earlier output is in the other pipe, which a whole turn of the event loop reads
   for (let turn = 0; turn < 2; turn++) await nextTurn()
@@ -90,10 +90,11 @@ export const runProcess = (program: string, options: ProcessOptions): Promise<Ou
 
 /** Runs a command of this project, such as `backup`, to its end. */
 export const runCommand = (name: string, { args = [], ...options }: ProcessOptions): Promise<Outcome> =>
-  runProcess('src/main.ts', { ...options, args: [name, ...args] })
+  runProcess('src/process/main.ts', { ...options, args: [name, ...args] })
 
 /** Runs a server that is expected to refuse its start. */
-export const runServer = (options: ProcessOptions): Promise<Outcome> => runProcess('src/main.ts', options)
+export const runServer = (options: ProcessOptions): Promise<Outcome> =>
+  runProcess('src/process/main.ts', options)
 
 /** A process of this project from its start on. */
 export class StartedProcess {

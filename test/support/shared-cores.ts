@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Core } from '../../src/core/core.ts'
+import type { Core } from '../../src/core/open/core.ts'
 import { openTestCore, type TestCoreOptions } from './open-core.ts'
 import { openSharedMemory, type SharedMemory } from './shared-memory.ts'
 

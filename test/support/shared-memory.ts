@@ -5,7 +5,7 @@ import {
   type Fence,
   type SharedStorage,
 } from '../../src/storage/shared-storage.ts'
-import { openMemory } from '../../src/storage/sqlite.ts'
+import { openMemory } from '../../src/storage/sqlite/sqlite.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 
 /** One server's access to the storage. */

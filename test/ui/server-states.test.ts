@@ -32,7 +32,7 @@ test('the page of a server without data, and of a sealed one, says what the oper
 test('the page of a server whose storage does not respond says so', async () => {
   await using folder = await temporaryFolder()
   const port = await freePort()
-  const server = new StartedProcess('src/main.ts', {
+  const server = new StartedProcess('src/process/main.ts', {
     folder: folder.path,
     settings: {
       LISTEN: `127.0.0.1:${port}`,

@@ -3,7 +3,7 @@ import { openBarrier } from '../../src/core/barrier/barrier.ts'
 import type { View } from '../../src/core/barrier/view.ts'
 import { systemClock } from '../../src/lib/system/clock.ts'
 import { systemRandom } from '../../src/lib/system/random.ts'
-import { openSqlite } from '../../src/storage/sqlite.ts'
+import { openSqlite } from '../../src/storage/sqlite/sqlite.ts'
 import { laterFactsOf, upgraded } from './old-store.ts'
 
 /** Works on the records of a database that no server holds. */

@@ -3,7 +3,7 @@ import { KeyedMutex } from '../../lib/concurrency/keyed-mutex.ts'
 import { headerText } from '../../lib/net/header-text.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 import type { View } from '../barrier/view.ts'
-import { FollowedRecords } from '../followed-records.ts'
+import { FollowedRecords } from '../records/followed-records.ts'
 
 /** Whether values are hashed, by name of the header in lower case. */
 type Headers = Readonly<Record<string, { readonly hmac: boolean }>>

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Clock } from '../../lib/system/clock.ts'
 import { keep } from '../../storage/storage.ts'
 import type { View } from '../barrier/view.ts'
-import { FollowedRecords } from '../followed-records.ts'
+import { FollowedRecords } from '../records/followed-records.ts'
 import type { Signature } from './chain-records.ts'
 import type { StoredHead } from './device.ts'
 

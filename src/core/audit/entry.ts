@@ -4,9 +4,9 @@ import type { Caller } from '../access.ts'
 import type { LeaseRef } from '../leases/lease.ts'
 import type { Mount } from '../mounts/mount.ts'
 import type { PolicyRef } from '../policies/acl.ts'
-import type { AuthBlock, IssuedToken } from '../tokens/auth-block.ts'
-import { clientIdOf } from '../tokens/client-id.ts'
-import { joined } from '../tokens/policy-names.ts'
+import type { AuthBlock, IssuedToken } from '../tokens/acts/auth-block.ts'
+import { joined } from '../tokens/acts/policy-names.ts'
+import { clientIdOf } from '../tokens/store/client-id.ts'
 import type { WrapInfo } from '../wrapping/wrapper.ts'
 import {
   type FieldNames,

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { isJsonNumber, type JsonValue, numberText } from '../../lib/text/json.ts'
 import { parseTime } from '../../lib/text/time.ts'
-import { keyedHash } from '../keyed-hash.ts'
+import { keyedHash } from '../records/keyed-hash.ts'
 
 /** The device options that decide what is hashed. docs/contract/audit.md#what-is-hashed */
 export type HashingOptions = {

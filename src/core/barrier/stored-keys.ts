@@ -1,6 +1,6 @@
 import type { Buffer } from 'node:buffer'
 import type { StoredRecord } from '../../storage/storage.ts'
-import { restorationKey } from '../restoration-note.ts'
+import { restorationKey } from '../open/restoration-note.ts'
 import { sealConfigKey } from '../seal/seal-config.ts'
 import { sealEpochKey } from '../seal/seal-epoch.ts'
 import { keyringKey, openRing, type Term, wipe } from './keyring-record.ts'

@@ -10,7 +10,7 @@ import {
   jsonNumber,
   parseLossless,
 } from '../../lib/text/json.ts'
-import type { Entity } from '../identity/entity.ts'
+import type { Entity } from '../identity/entities/entity.ts'
 import { parseTemplate } from '../policies/templates.ts'
 
 /** Claims that only the server sets. docs/contract/identity-tokens.md#templates */

@@ -5,12 +5,13 @@ import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { formatTime } from '../../lib/text/time.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
-import type { CacheUses } from '../cache-use.ts'
+import type { CacheUses } from '../records/cache-use.ts'
 import { Changes, type Decide } from '../records/change.ts'
 import { canonicalName } from './canonical-name.ts'
-import { aliasOf, type Entity, type EntityAlias, lastLoginDay } from './entity.ts'
-import { EntityRecords } from './entity-records.ts'
-import { entitiesPrefix, entityKey, IdentityKeys, identityPrefixes, idInKey } from './identity-keys.ts'
+import { aliasOf, type Entity, type EntityAlias, lastLoginDay } from './entities/entity.ts'
+import { EntityRecords } from './entities/entity-records.ts'
+import { newEntity } from './entities/new-entity.ts'
+import { foldedName } from './entities/same-name.ts'
 import {
   type GroupChange,
   type GroupLogin,
@@ -19,10 +20,9 @@ import {
   type Memberships,
   type MembershipsOf,
   noMemberships,
-} from './memberships.ts'
+} from './groups/memberships.ts'
+import { entitiesPrefix, entityKey, IdentityKeys, identityPrefixes, idInKey } from './identity-keys.ts'
 import { metadataProblem, sameMetadata } from './metadata.ts'
-import { newEntity } from './new-entity.ts'
-import { foldedName } from './same-name.ts'
 
 export type IdentityStoreParts = {
   /** The core's view. It stores both tokens and identity, so that a login is one write. */

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { refuse } from '../../errors.ts'
 import type { Mount } from '../mounts/mount.ts'
-import { mountTtl, type TtlBounds } from '../tokens/lifetime.ts'
-import type { TokenStore } from '../tokens/token-store.ts'
-import { type Entity, lastLoginDay } from './entity.ts'
-import { entityRemoval } from './entity-changes.ts'
-import { entitiesOf } from './entity-lists.ts'
+import { mountTtl, type TtlBounds } from '../tokens/acts/lifetime.ts'
+import type { TokenStore } from '../tokens/store/token-store.ts'
+import { type Entity, lastLoginDay } from './entities/entity.ts'
+import { entityRemoval } from './entities/entity-changes.ts'
+import { entitiesOf } from './entities/entity-lists.ts'
 import type { IdentityStore, PlannedChange } from './identity-store.ts'
 
 export type IdentityTidyParts = {

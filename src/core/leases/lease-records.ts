@@ -1,7 +1,7 @@
 import { fail } from '../../errors.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import { Changes } from '../records/change.ts'
-import { isUnreadable } from '../stored-record.ts'
+import { isUnreadable } from '../records/stored-record.ts'
 import { isIrrevocable, type Lease, type LeaseRef, readLease } from './lease.ts'
 import { leaseKey, leasePrefix, ownerKeys, scheduledAt, scheduleKey } from './lease-keys.ts'
 

@@ -1,6 +1,6 @@
 import { formatTime } from '../../lib/text/time.ts'
 import { suffixOf } from '../namespaces/suffix.ts'
-import type { Token } from '../tokens/token.ts'
+import type { Token } from '../tokens/store/token.ts'
 import { hasEnded, isIrrevocable, type Lease } from './lease.ts'
 
 /** The lookup data of a lease. docs/contract/leases.md#calls */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Token } from '../tokens/token.ts'
-import type { StoredToken, TokenStore } from '../tokens/token-store.ts'
+import type { Token } from '../tokens/store/token.ts'
+import type { StoredToken, TokenStore } from '../tokens/store/token-store.ts'
 import type { LeaseRef } from './lease.ts'
 import { hashOfTokenLease, tokenLeaseId } from './lease-view.ts'
 

@@ -1,4 +1,4 @@
-import type { Stores } from '../stores.ts'
+import type { Stores } from '../open/stores.ts'
 import { NamespaceLife } from './namespace-life.ts'
 
 /** The lifecycle of namespaces, with the core's removal steps; plugins add theirs. */

@@ -3,7 +3,7 @@ import { LongWork } from '../../lib/concurrency/long-work.ts'
 import { Cache } from '../../lib/data/cache.ts'
 import { slicesOf } from '../../lib/data/slices.ts'
 import type { View } from '../barrier/view.ts'
-import { levelOf } from '../key-level.ts'
+import { levelOf } from '../open/key-level.ts'
 import type { NameCipher } from './name-cipher.ts'
 import { firstAfter, sortedNames } from './sorted-names.ts'
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
-import { isUnreadable } from '../stored-record.ts'
+import { isUnreadable } from '../records/stored-record.ts'
 
 /** So few that other requests hardly wait for them, and that large ones fit into memory. */
 const atOnce = 10

@@ -4,7 +4,7 @@ import { fail } from '../../errors.ts'
 import { Cache } from '../../lib/data/cache.ts'
 import type { Random } from '../../lib/system/random.ts'
 import type { View } from '../barrier/view.ts'
-import { type KeyedHash, keyedHash } from '../keyed-hash.ts'
+import { type KeyedHash, keyedHash } from '../records/keyed-hash.ts'
 
 /** Deeper segments share one component, which bounds the length of a key. */
 const ownComponents = 16

@@ -1,6 +1,6 @@
 import { KeyedMutex } from '../../lib/concurrency/keyed-mutex.ts'
 import type { View } from '../barrier/view.ts'
-import { FollowedRecords } from '../followed-records.ts'
+import { FollowedRecords } from '../records/followed-records.ts'
 
 export type KeptSettingParts<Value> = {
   readonly view: View

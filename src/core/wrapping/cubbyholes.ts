@@ -3,7 +3,7 @@ import type { View } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { moveRecords } from '../sealed-names/moved-records.ts'
 import { NameCipher, type NameKeys } from '../sealed-names/name-cipher.ts'
-import type { Token } from '../tokens/token.ts'
+import type { Token } from '../tokens/store/token.ts'
 
 export type CubbyholesParts = {
   /** They encrypt the paths of entries. */

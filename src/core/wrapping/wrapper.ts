@@ -5,8 +5,8 @@ import { formatTime } from '../../lib/text/time.ts'
 import { inCore, type View, type ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { Changes } from '../records/change.ts'
-import { type Token, wrappingPolicy } from '../tokens/token.ts'
-import type { Minted, TokenStore } from '../tokens/token-store.ts'
+import { type Token, wrappingPolicy } from '../tokens/store/token.ts'
+import type { Minted, TokenStore } from '../tokens/store/token-store.ts'
 import type { Cubbyholes } from './cubbyholes.ts'
 
 export type WrapperParts = {

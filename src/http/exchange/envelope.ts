@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { LeasedSecret } from '../../core/leases/lease.ts'
 import { fixedPaths } from '../../core/mounts/mount-path.ts'
-import type { AuthBlock, IssuedToken } from '../../core/tokens/auth-block.ts'
+import type { AuthBlock, IssuedToken } from '../../core/tokens/acts/auth-block.ts'
 import type { WrapInfo } from '../../core/wrapping/wrapper.ts'
 import type { LongText } from '../../lib/concurrency/long-text.ts'
 import { stringifyJson } from '../../lib/text/json.ts'

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify'
-import type { Core } from '../../core/core.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountType, MountTypeNames } from '../../core/mounts/mount-type.ts'
+import type { Core } from '../../core/open/core.ts'
 import type { Resource, Spelling } from './resource.ts'
 
 /** A metric with a value for each mount. Mounts may share a label: then their values are combined. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { sanitize } from '../../core/tokens/policy-names.ts'
-import { boundCidrs } from '../../core/tokens/token-fields.ts'
+import { sanitize } from '../../core/tokens/acts/policy-names.ts'
+import { boundCidrs } from '../../core/tokens/store/token-fields.ts'
 import { fail, refuse, ServiceError } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import type { ApproleMethod } from './method.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { LoginReports } from '../../core/tokens/login-reports.ts'
+import type { LoginReports } from '../../core/tokens/acts/login-reports.ts'
 import { loginPlace, type Resource, resource } from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/text/fields.ts'
 import type { ApproleMethod } from './method.ts'

@@ -1,5 +1,5 @@
-import type { LoginAuth } from '../../core/tokens/issue-login.ts'
-import { boundCidrs, loginTerms } from '../../core/tokens/token-fields.ts'
+import type { LoginAuth } from '../../core/tokens/acts/issue-login.ts'
+import { boundCidrs, loginTerms } from '../../core/tokens/store/token-fields.ts'
 import { refuse } from '../../errors.ts'
 import { addressMatches } from '../../lib/net/cidr.ts'
 import { checkSubset } from './cidr-blocks.ts'

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { z } from 'zod'
-import { keyedHash } from '../../core/keyed-hash.ts'
+import { keyedHash } from '../../core/records/keyed-hash.ts'
 import {
   applyOldNames,
   boundCidrs,
@@ -8,7 +8,7 @@ import {
   oldTokenFields,
   shownTokenFields,
   tokenFields,
-} from '../../core/tokens/token-fields.ts'
+} from '../../core/tokens/store/token-fields.ts'
 import { refuse } from '../../errors.ts'
 import type { Random } from '../../lib/system/random.ts'
 import {

@@ -1,7 +1,7 @@
 import type { View, ViewEntry } from '../../core/barrier/view.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import { Changes } from '../../core/records/change.ts'
-import type { Servers } from '../../core/servers.ts'
+import type { Servers } from '../../core/servers/servers.ts'
 import { fail, refuse } from '../../errors.ts'
 import { KeyedMutex } from '../../lib/concurrency/keyed-mutex.ts'
 import type { WaitingBounds } from '../../lib/concurrency/limiter.ts'

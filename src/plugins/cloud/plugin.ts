@@ -1,4 +1,4 @@
-import type { Core } from '../../core/core.ts'
+import type { Core } from '../../core/open/core.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import type { OperatorSettings } from './config/effective-settings.ts'
 import { CloudEngine, type CloudEngineParts } from './engine.ts'

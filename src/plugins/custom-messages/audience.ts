@@ -1,5 +1,5 @@
 import type { Identity } from '../../core/identity/identity-store.ts'
-import type { Token } from '../../core/tokens/token.ts'
+import type { Token } from '../../core/tokens/store/token.ts'
 import type { Audience } from './message.ts'
 
 /** The attributes of a caller that audiences select by. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
-import type { Waits } from '../../core/waits.ts'
+import type { Waits } from '../../core/servers/waits.ts'
 import { refuse } from '../../errors.ts'
 import type { Exchange, Reply } from '../../http/resource/resource.ts'
 import { namesTag } from '../../lib/net/entity-tag.ts'

@@ -1,4 +1,4 @@
-import { Waits } from '../../core/waits.ts'
+import { Waits } from '../../core/servers/waits.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import { frontEndResources } from './front-end-routes.ts'
 import { messageResources } from './message-routes.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { deleteAlias, putAlias } from '../../core/identity/alias-changes.ts'
-import { aliasesOf } from '../../core/identity/entity-lists.ts'
+import { deleteAlias, putAlias } from '../../core/identity/entities/alias-changes.ts'
+import { aliasesOf } from '../../core/identity/entities/entity-lists.ts'
 import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { atMost } from '../../lib/data/async-iterables.ts'
 import { kvField, stringField } from '../../lib/text/fields.ts'

@@ -1,4 +1,4 @@
-import type { Group } from '../../core/identity/group.ts'
+import type { Group } from '../../core/identity/groups/group.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import { examples } from './examples.ts'
 import { type GroupPluginParts, groupOutput, groupReply } from './groups.ts'

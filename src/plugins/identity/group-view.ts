@@ -1,5 +1,5 @@
-import type { Group, GroupAlias } from '../../core/identity/group.ts'
-import type { GroupDetails, ListedGroup } from '../../core/identity/group-store.ts'
+import type { Group, GroupAlias } from '../../core/identity/groups/group.ts'
+import type { GroupDetails, ListedGroup } from '../../core/identity/groups/group-store.ts'
 import { type MountOf, mountOfAlias } from './entity-view.ts'
 
 /** A group in the response to a read: empty lists are null. docs/contract/identity.md#groups */

@@ -1,4 +1,4 @@
-import type { ListRange } from '../../core/identity/entity-lists.ts'
+import type { ListRange } from '../../core/identity/entities/entity-lists.ts'
 import { limitOf } from '../../http/resource/resource.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { StoredEntity } from '../../core/identity/entity-records.ts'
+import type { StoredEntity } from '../../core/identity/entities/entity-records.ts'
 import { refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/text/fields.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Clash, mergeEntities } from '../../core/identity/merge.ts'
+import { type Clash, mergeEntities } from '../../core/identity/entities/merge.ts'
 import { causeList } from '../../errors.ts'
 import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { boolField, commaListField, stringField } from '../../lib/text/fields.ts'

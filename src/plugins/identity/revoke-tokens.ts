@@ -1,6 +1,6 @@
 import type { IdentityStore } from '../../core/identity/identity-store.ts'
-import type { EntityCutOffs } from '../../core/tokens/entity-cut-offs.ts'
-import type { TokenTidy } from '../../core/tokens/token-tidy.ts'
+import type { TokenTidy } from '../../core/tokens/end/token-tidy.ts'
+import type { EntityCutOffs } from '../../core/tokens/store/entity-cut-offs.ts'
 import { refuse } from '../../errors.ts'
 import { checkMayReach, type Resource, resource } from '../../http/resource/resource.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { lastLoginDay } from '../../core/identity/entity.ts'
+import { lastLoginDay } from '../../core/identity/entities/entity.ts'
 import type { IdentityTidy } from '../../core/identity/identity-tidy.ts'
 import { refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { DocumentedAnswer } from '../../http/resource/resource.ts'
-import { configFields } from './jwt-config.ts'
+import { configFields } from './config/jwt-config.ts'
 import { roleFields } from './role.ts'
 
 const text = z.string()

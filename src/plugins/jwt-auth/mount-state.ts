@@ -1,11 +1,11 @@
 import type { View, ViewRecord } from '../../core/barrier/view.ts'
-import type { CacheUses } from '../../core/cache-use.ts'
+import type { CacheUses } from '../../core/records/cache-use.ts'
 import { Cache } from '../../lib/data/cache.ts'
 import { isJsonNumber, numberText } from '../../lib/text/json.ts'
-import { DiscoveredProvider } from './discovered-provider.ts'
-import { type Config, jwksPairs, readConfig } from './jwt-config.ts'
-import { JwksKeyset, type Keyset, type KeysetParts, MultiJwksKeyset, StaticKeyset } from './keyset.ts'
-import { parsePublicKeyPem } from './public-key-pem.ts'
+import { type Config, jwksPairs, readConfig } from './config/jwt-config.ts'
+import { DiscoveredProvider } from './keys/discovered-provider.ts'
+import { JwksKeyset, type Keyset, type KeysetParts, MultiJwksKeyset, StaticKeyset } from './keys/keyset.ts'
+import { parsePublicKeyPem } from './keys/public-key-pem.ts'
 import { type Role, readRole } from './role.ts'
 
 /** A mount's configuration with its keys and, if found by discovery, the provider for browser logins. */

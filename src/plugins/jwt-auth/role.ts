@@ -6,7 +6,7 @@ import {
   oldTokenFields,
   shownTokenFields,
   tokenFields,
-} from '../../core/tokens/token-fields.ts'
+} from '../../core/tokens/store/token-fields.ts'
 import { refuse } from '../../errors.ts'
 import {
   boolField,
@@ -21,7 +21,7 @@ import {
 import { goDuration } from '../../lib/text/go-duration.ts'
 import { goText, quoted } from '../../lib/text/go-text.ts'
 import { type JsonValue, stringifyJson } from '../../lib/text/json.ts'
-import { type BoundClaim, readyBoundClaims } from './bound-claims.ts'
+import { type BoundClaim, readyBoundClaims } from './checks/bound-claims.ts'
 
 /** docs/contract/jwt.md#roles. A field that a write omits keeps its value. Durations are whole seconds. */
 export const roleFields = z.object({

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { View } from '../../core/barrier/view.ts'
-import { CachedCount } from '../../core/cached-count.ts'
+import { CachedCount } from '../../core/records/cached-count.ts'
 import type { MountGauge } from '../../http/resource/plugin.ts'
 import type { Clock } from '../../lib/system/clock.ts'
-import { firstPrefixes } from './first-entries.ts'
-import { barePrefix, headPrefix, versionPrefix } from './key-draft.ts'
-import type { KvMounts } from './kv-mounts.ts'
-import { firstPlugin, secondPlugin } from './kv-versions.ts'
+import { firstPrefixes } from './store/first-entries.ts'
+import { barePrefix, headPrefix, versionPrefix } from './store/key-draft.ts'
+import type { KvMounts } from './store/kv-mounts.ts'
+import { firstPlugin, secondPlugin } from './store/kv-versions.ts'
 
 type GaugeParts = {
   readonly kvMounts: KvMounts

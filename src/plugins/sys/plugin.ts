@@ -1,9 +1,9 @@
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
-import { Monitors } from './monitor.ts'
+import { Monitors } from './node/monitor.ts'
 import { type SysParts, sysResources } from './resources.ts'
 
-export { nodeResources } from './node.ts'
-export type { LifeCycle, NodeState } from './node-state.ts'
+export { nodeResources } from './node/node.ts'
+export type { LifeCycle, NodeState } from './node/node-state.ts'
 
 export type SysOptions = Pick<
   SysParts,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { type CreateParts, createToken, unknownTokenRole } from '../../core/tokens/create-token.ts'
-import type { TokenRoleStore } from '../../core/tokens/token-role-store.ts'
+import { type CreateParts, createToken, unknownTokenRole } from '../../core/tokens/acts/create-token.ts'
+import type { TokenRoleStore } from '../../core/tokens/store/token-role-store.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import { boolField, intField, kvField, stringField, stringListField } from '../../lib/text/fields.ts'
 import { answers } from './answers.ts'

@@ -1,7 +1,7 @@
 import { type IdentityStore, identityIn } from '../../core/identity/identity-store.ts'
-import { lookupData } from '../../core/tokens/lookup-data.ts'
-import type { Token } from '../../core/tokens/token.ts'
-import type { TokenStore } from '../../core/tokens/token-store.ts'
+import { lookupData } from '../../core/tokens/acts/lookup-data.ts'
+import type { Token } from '../../core/tokens/store/token.ts'
+import type { TokenStore } from '../../core/tokens/store/token-store.ts'
 import { refuse } from '../../errors.ts'
 import {
   type Call,

@@ -1,5 +1,5 @@
-import { type RenewParts, renewToken } from '../../core/tokens/renew-token.ts'
-import type { Token } from '../../core/tokens/token.ts'
+import { type RenewParts, renewToken } from '../../core/tokens/acts/renew-token.ts'
+import type { Token } from '../../core/tokens/store/token.ts'
 import { refuse } from '../../errors.ts'
 import {
   followsCaller,

@@ -1,11 +1,11 @@
-import { mountTtl, type TtlBounds } from '../../core/tokens/lifetime.ts'
+import { mountTtl, type TtlBounds } from '../../core/tokens/acts/lifetime.ts'
 import {
   changedTokenRole,
   shownTokenRole,
   tokenRoleFields,
   tokenRoleWarnings,
-} from '../../core/tokens/token-role.ts'
-import type { TokenRoleStore } from '../../core/tokens/token-role-store.ts'
+} from '../../core/tokens/store/token-role.ts'
+import type { TokenRoleStore } from '../../core/tokens/store/token-role-store.ts'
 import { refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import { answers } from './answers.ts'

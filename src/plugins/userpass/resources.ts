@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { LoginRequest } from '../../core/tokens/issue-login.ts'
-import type { LoginReports } from '../../core/tokens/login-reports.ts'
+import type { LoginRequest } from '../../core/tokens/acts/issue-login.ts'
+import type { LoginReports } from '../../core/tokens/acts/login-reports.ts'
 import {
   loginPlace,
   type Reply,

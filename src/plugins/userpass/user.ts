@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { sanitize } from '../../core/tokens/policy-names.ts'
+import { sanitize } from '../../core/tokens/acts/policy-names.ts'
 import {
   applyOldNames,
   boundCidrs,
@@ -7,7 +7,7 @@ import {
   oldTokenFields,
   shownTokenFields,
   tokenFields,
-} from '../../core/tokens/token-fields.ts'
+} from '../../core/tokens/store/token-fields.ts'
 import { convertFields } from '../../lib/text/fields.ts'
 
 const { policies, ttl, max_ttl, bound_cidrs } = oldTokenFields

@@ -4,7 +4,7 @@ import { Entries } from '../../../src/core/audit/entry.ts'
 import { hashingWith } from '../../../src/core/audit/hashing.ts'
 import type { Mount } from '../../../src/core/mounts/mount.ts'
 import { rootAcl } from '../../../src/core/policies/acl.ts'
-import type { Token } from '../../../src/core/tokens/token.ts'
+import type { Token } from '../../../src/core/tokens/store/token.ts'
 
 const now = Date.UTC(2026, 10, 21, 6, 11, 24, 123)
 /** Texts are shown as they are, so that lines can be read. */

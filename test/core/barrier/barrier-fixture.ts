@@ -1,7 +1,7 @@
 import { type Barrier, type BarrierParts, openBarrier } from '../../../src/core/barrier/barrier.ts'
 import { systemRandom } from '../../../src/lib/system/random.ts'
 import { StorageFaults } from '../../../src/storage/faults.ts'
-import { openMemory } from '../../../src/storage/sqlite.ts'
+import { openMemory } from '../../../src/storage/sqlite/sqlite.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 

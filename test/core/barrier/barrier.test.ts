@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Barrier } from '../../../src/core/barrier/barrier.ts'
 import { keyringKey } from '../../../src/core/barrier/keyring-record.ts'
 import { rootKeyKey } from '../../../src/core/barrier/root-key.ts'
-import { openMemory } from '../../../src/storage/sqlite.ts'
+import { openMemory } from '../../../src/storage/sqlite/sqlite.ts'
 import { aBarrierFixture, type BarrierFixture, sealKey } from './barrier-fixture.ts'
 
 const wrongKey = { exitCode: 5, message: 'seal key does not open this store' }

@@ -3,7 +3,7 @@ import { openBarrier } from '../../../src/core/barrier/barrier.ts'
 import { systemClock } from '../../../src/lib/system/clock.ts'
 import { systemRandom } from '../../../src/lib/system/random.ts'
 import { type FailPoint, StorageFaults } from '../../../src/storage/faults.ts'
-import { openSqlite } from '../../../src/storage/sqlite.ts'
+import { openSqlite } from '../../../src/storage/sqlite/sqlite.ts'
 import { sealKey } from './barrier-fixture.ts'
 
 // Counts up records while data keys and root keys rotate, and prints each count once it is durable, until it

@@ -1,7 +1,7 @@
 import { copyFile, rename } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { isJsonNumber, numberText } from '../../../src/lib/text/json.ts'
-import { openSqlite } from '../../../src/storage/sqlite.ts'
+import { openSqlite } from '../../../src/storage/sqlite/sqlite.ts'
 import { keep } from '../../../src/storage/storage.ts'
 import { noEvents } from '../../../src/storage/storage-events.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'

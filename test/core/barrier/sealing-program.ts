@@ -2,7 +2,7 @@ import { openBarrier } from '../../../src/core/barrier/barrier.ts'
 import { systemClock } from '../../../src/lib/system/clock.ts'
 import { systemRandom } from '../../../src/lib/system/random.ts'
 import { type FailPoint, StorageFaults } from '../../../src/storage/faults.ts'
-import { openSqlite } from '../../../src/storage/sqlite.ts'
+import { openSqlite } from '../../../src/storage/sqlite/sqlite.ts'
 import { sealKey } from './barrier-fixture.ts'
 
 // Seals records with new keys, with tiny limits, until it is killed at `point` after `skip` groups of writes.

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Entity } from '../../../src/core/identity/entity.ts'
+import type { Entity } from '../../../src/core/identity/entities/entity.ts'
 import { fillClaims, parseClaimTemplate } from '../../../src/core/identity-tokens/claim-template.ts'
 import { stringifyJson } from '../../../src/lib/text/json.ts'
 

@@ -7,11 +7,11 @@ import {
   memberKey,
   memberPrefix,
   membershipKey,
-} from '../../../src/core/identity/group-keys.ts'
-import { GroupStore } from '../../../src/core/identity/group-store.ts'
+} from '../../../src/core/identity/groups/group-keys.ts'
+import { GroupStore } from '../../../src/core/identity/groups/group-store.ts'
 import { IdentityStore } from '../../../src/core/identity/identity-store.ts'
-import { Servers } from '../../../src/core/servers.ts'
-import { issueLogin } from '../../../src/core/tokens/issue-login.ts'
+import { Servers } from '../../../src/core/servers/servers.ts'
+import { issueLogin } from '../../../src/core/tokens/acts/issue-login.ts'
 import { fail } from '../../../src/errors.ts'
 import { systemRandom } from '../../../src/lib/system/random.ts'
 import { aLogin, jwtMount, openTokenFixture } from '../../support/token-fixture.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { entityKey } from '../../../src/core/identity/identity-keys.ts'
-import { issueLogin, type LoginAuth } from '../../../src/core/tokens/issue-login.ts'
-import { tokenKey } from '../../../src/core/tokens/token-keys.ts'
+import { issueLogin, type LoginAuth } from '../../../src/core/tokens/acts/issue-login.ts'
+import { tokenKey } from '../../../src/core/tokens/store/token-keys.ts'
 import {
   aLogin,
   aMount,

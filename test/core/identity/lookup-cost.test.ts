@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { View } from '../../../src/core/barrier/view.ts'
-import { putEntity } from '../../../src/core/identity/entity-changes.ts'
-import { EntityRecords } from '../../../src/core/identity/entity-records.ts'
+import { putEntity } from '../../../src/core/identity/entities/entity-changes.ts'
+import { EntityRecords } from '../../../src/core/identity/entities/entity-records.ts'
 import { jwtMount, openTokenFixture } from '../../support/token-fixture.ts'
 
 /** The same view, with counts of its calls. */

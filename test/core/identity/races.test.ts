@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { putAlias } from '../../../src/core/identity/alias-changes.ts'
-import { deleteEntity, putEntity } from '../../../src/core/identity/entity-changes.ts'
+import { putAlias } from '../../../src/core/identity/entities/alias-changes.ts'
+import { deleteEntity, putEntity } from '../../../src/core/identity/entities/entity-changes.ts'
+import { mergeEntities } from '../../../src/core/identity/entities/merge.ts'
 import { entityPrefix } from '../../../src/core/identity/identity-keys.ts'
-import { mergeEntities } from '../../../src/core/identity/merge.ts'
-import { issueLogin } from '../../../src/core/tokens/issue-login.ts'
+import { issueLogin } from '../../../src/core/tokens/acts/issue-login.ts'
 import { aLogin, jwtMount, openTokenFixture } from '../../support/token-fixture.ts'
 
 type Fixture = Awaited<ReturnType<typeof openTokenFixture>>

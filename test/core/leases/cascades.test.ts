@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Token } from '../../../src/core/tokens/token.ts'
+import type { Token } from '../../../src/core/tokens/store/token.ts'
 import { fail, refuse } from '../../../src/errors.ts'
 import { openLeaseFixture } from '../../support/lease-fixture.ts'
 import { practiceBackend } from '../../support/practice-type.ts'

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { deleteAlias, putAlias } from '../../../src/core/identity/alias-changes.ts'
-import { deleteEntity, putEntity } from '../../../src/core/identity/entity-changes.ts'
+import { deleteAlias, putAlias } from '../../../src/core/identity/entities/alias-changes.ts'
+import { deleteEntity, putEntity } from '../../../src/core/identity/entities/entity-changes.ts'
+import { mergeEntities } from '../../../src/core/identity/entities/merge.ts'
 import {
   changesKey,
   deletedGroupKey,
   memberKey,
   membershipKey,
-} from '../../../src/core/identity/group-keys.ts'
+} from '../../../src/core/identity/groups/group-keys.ts'
 import { IdentityTidy } from '../../../src/core/identity/identity-tidy.ts'
-import { mergeEntities } from '../../../src/core/identity/merge.ts'
-import type { LoginAuth } from '../../../src/core/tokens/issue-login.ts'
+import type { LoginAuth } from '../../../src/core/tokens/acts/issue-login.ts'
 import { openPostgresCores, type SharedCore } from '../../support/postgres-cores.ts'
 
 const root = 'root'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Token } from '../../../src/core/tokens/token.ts'
-import { changedTokenRole } from '../../../src/core/tokens/token-role.ts'
+import type { Token } from '../../../src/core/tokens/store/token.ts'
+import { changedTokenRole } from '../../../src/core/tokens/store/token-role.ts'
 import { openPostgresCores, type SharedCore } from '../../support/postgres-cores.ts'
 
 let servers: Awaited<ReturnType<typeof openPostgresCores>>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { CreateInput, CreateRequest } from '../../../src/core/tokens/create-token.ts'
-import { lookupData } from '../../../src/core/tokens/lookup-data.ts'
+import type { CreateInput, CreateRequest } from '../../../src/core/tokens/acts/create-token.ts'
+import { lookupData } from '../../../src/core/tokens/acts/lookup-data.ts'
 import { defaultTtl, openTokenFixture } from '../../support/token-fixture.ts'
 
 type Fixture = Awaited<ReturnType<typeof openTokenFixture>>

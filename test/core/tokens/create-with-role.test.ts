@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { CreateInput, CreateRequest } from '../../../src/core/tokens/create-token.ts'
-import { lookupData } from '../../../src/core/tokens/lookup-data.ts'
-import { changedTokenRole, type TokenRoleRecord } from '../../../src/core/tokens/token-role.ts'
+import type { CreateInput, CreateRequest } from '../../../src/core/tokens/acts/create-token.ts'
+import { lookupData } from '../../../src/core/tokens/acts/lookup-data.ts'
+import { changedTokenRole, type TokenRoleRecord } from '../../../src/core/tokens/store/token-role.ts'
 import { defaultTtl, openTokenFixture, tokenMount } from '../../support/token-fixture.ts'
 
 type Fixture = Awaited<ReturnType<typeof openTokenFixture>>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { EntityCutOffs } from '../../../src/core/tokens/entity-cut-offs.ts'
+import { EntityCutOffs } from '../../../src/core/tokens/store/entity-cut-offs.ts'
 import { openTokenFixture, otherJwtMount } from '../../support/token-fixture.ts'
 
 type Fixture = Awaited<ReturnType<typeof openTokenFixture>>

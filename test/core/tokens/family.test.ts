@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { maxGenerations } from '../../../src/core/tokens/token-store.ts'
+import { maxGenerations } from '../../../src/core/tokens/store/token-store.ts'
 import { aMount, openTokenFixture } from '../../support/token-fixture.ts'
 
 type Fixture = Awaited<ReturnType<typeof openTokenFixture>>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { lookupData } from '../../../src/core/tokens/lookup-data.ts'
-import { createInitialRootToken } from '../../../src/core/tokens/root-token.ts'
+import { lookupData } from '../../../src/core/tokens/acts/lookup-data.ts'
+import { createInitialRootToken } from '../../../src/core/tokens/store/root-token.ts'
 import { openTokenFixture, tokenMount } from '../../support/token-fixture.ts'
 
 const plain = { identityPolicies: [], namespacePath: '' }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { createdTokenName, loginTokenName } from '../../../src/core/tokens/display-name.ts'
-import { childPolicies, joined, sanitize } from '../../../src/core/tokens/policy-names.ts'
-import { loginTokenType } from '../../../src/core/tokens/token-type.ts'
+import { createdTokenName, loginTokenName } from '../../../src/core/tokens/acts/display-name.ts'
+import { childPolicies, joined, sanitize } from '../../../src/core/tokens/acts/policy-names.ts'
+import { loginTokenType } from '../../../src/core/tokens/store/token-type.ts'
 
 test.each([
   { names: [], addDefault: true, is: ['default'] },

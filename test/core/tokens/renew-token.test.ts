@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { RenewalTerms } from '../../../src/core/tokens/renewal-terms.ts'
-import { createInitialRootToken } from '../../../src/core/tokens/root-token.ts'
+import type { RenewalTerms } from '../../../src/core/tokens/acts/renewal-terms.ts'
+import { createInitialRootToken } from '../../../src/core/tokens/store/root-token.ts'
 import { aMount, openTokenFixture, tokenMount } from '../../support/token-fixture.ts'
 
 const terms = (changes: Partial<{ ttl: number; maxTtl: number; period: number }>): RenewalTerms => ({

@@ -6,7 +6,7 @@ import {
   placeRequest,
   takeAnswer,
   takeRequest,
-} from '../../../src/core/tokens/root-token-request.ts'
+} from '../../../src/core/tokens/store/root-token-request.ts'
 import { StorageFaults } from '../../../src/storage/faults.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { startTestServer } from '../../support/start-server.ts'

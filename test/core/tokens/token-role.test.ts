@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { entityAliasOf } from '../../../src/core/tokens/entity-alias.ts'
-import { listsPolicies, rolePolicies } from '../../../src/core/tokens/role-policies.ts'
-import type { TokenType } from '../../../src/core/tokens/token.ts'
+import { entityAliasOf } from '../../../src/core/tokens/acts/entity-alias.ts'
+import { listsPolicies, rolePolicies } from '../../../src/core/tokens/acts/role-policies.ts'
+import type { TokenType } from '../../../src/core/tokens/store/token.ts'
 import {
   changedTokenRole,
   createdTokenType,
   shownTokenRole,
   type TokenRoleRecord,
   tokenRoleWarnings,
-} from '../../../src/core/tokens/token-role.ts'
+} from '../../../src/core/tokens/store/token-role.ts'
 
 const batchRole: TokenRoleRecord = { token_type: 'batch', orphan: true, renewable: false }
 const cannotBeBatch = "'token_type' cannot be 'batch' when role is set to generate"

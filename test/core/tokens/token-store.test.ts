@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { openBarrier } from '../../../src/core/barrier/barrier.ts'
-import { readToken } from '../../../src/core/tokens/token.ts'
-import { tokenKey } from '../../../src/core/tokens/token-keys.ts'
-import { TokenStore } from '../../../src/core/tokens/token-store.ts'
+import { readToken } from '../../../src/core/tokens/store/token.ts'
+import { tokenKey } from '../../../src/core/tokens/store/token-keys.ts'
+import { TokenStore } from '../../../src/core/tokens/store/token-store.ts'
 import { systemClock } from '../../../src/lib/system/clock.ts'
 import { systemRandom } from '../../../src/lib/system/random.ts'
-import { openMemory } from '../../../src/storage/sqlite.ts'
+import { openMemory } from '../../../src/storage/sqlite/sqlite.ts'
 import { aMount, jwtMount, openTokenFixture, otherJwtMount, tokenMount } from '../../support/token-fixture.ts'
 
 test('an id and an accessor lead to the token, also after a restart', async () => {

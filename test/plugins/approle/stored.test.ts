@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ApproleMethod } from '../../../src/plugins/approle/method.ts'
 import { Tidy } from '../../../src/plugins/approle/tidy.ts'
-import { openMemory } from '../../../src/storage/sqlite.ts'
+import { openMemory } from '../../../src/storage/sqlite/sqlite.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { openTestCore } from '../../support/open-core.ts'
 import { quietLog } from '../../support/start-server.ts'

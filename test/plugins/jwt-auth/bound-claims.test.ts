@@ -5,8 +5,8 @@ import {
   type BoundClaimsType,
   checkBoundClaim,
   readyBoundClaims,
-} from '../../../src/plugins/jwt-auth/bound-claims.ts'
-import { parseStrictObject } from '../../../src/plugins/jwt-auth/strict-json.ts'
+} from '../../../src/plugins/jwt-auth/checks/bound-claims.ts'
+import { parseStrictObject } from '../../../src/plugins/jwt-auth/jws/strict-json.ts'
 
 /** Both sides as JSON text: what a role stores and what a token has. */
 function verdict(bound: string, claims: string, type: BoundClaimsType = 'string'): string {

@@ -9,7 +9,7 @@ import {
   readUserClaim,
   type TokenRules,
   checkToken as walkToken,
-} from '../../../src/plugins/jwt-auth/claims.ts'
+} from '../../../src/plugins/jwt-auth/checks/claims.ts'
 
 const now = 1_800_000_000
 const nowMs = now * 1000

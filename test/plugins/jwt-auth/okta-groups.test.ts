@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { startIdentityProviders } from '../../../simulators/identity-providers/identity-providers.ts'
 import { Okta, throttledByOkta } from '../../../simulators/identity-providers/okta.ts'
-import { OutboundClient } from '../../../src/core/outbound.ts'
-import { fetchOktaGroups, groupsFilter } from '../../../src/plugins/jwt-auth/okta-groups.ts'
+import { OutboundClient } from '../../../src/core/outbound/outbound.ts'
+import { fetchOktaGroups, groupsFilter } from '../../../src/plugins/jwt-auth/directories/okta-groups.ts'
 import { startDirectoryLogin, writeGroups } from './directory-login.ts'
 import {
   logIn as flowLogin,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { oneTimeProof } from '../../../src/plugins/jwt-auth/login/one-time.ts'
 import { JwtMethod } from '../../../src/plugins/jwt-auth/method.ts'
-import { oneTimeProof } from '../../../src/plugins/jwt-auth/one-time.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { openTestCore } from '../../support/open-core.ts'
 import { quietLog } from '../../support/start-server.ts'

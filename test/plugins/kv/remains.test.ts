@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { atOnce } from '../../../src/lib/concurrency/in-turns.ts'
 import { Limiter } from '../../../src/lib/concurrency/limiter.ts'
 import { systemRandom } from '../../../src/lib/system/random.ts'
-import { readKvConfig } from '../../../src/plugins/kv/kv-config.ts'
-import { KvMount } from '../../../src/plugins/kv/kv-mount.ts'
-import { append, softDelete } from '../../../src/plugins/kv/version-changes.ts'
+import { readKvConfig } from '../../../src/plugins/kv/store/kv-config.ts'
+import { KvMount } from '../../../src/plugins/kv/store/kv-mount.ts'
+import { append, softDelete } from '../../../src/plugins/kv/store/version-changes.ts'
 import { openCoreView } from '../../support/core-view.ts'
 
 const by = { actor: 'root', entity_id: '', operation: 'create' }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { NameCipher, nameKeysOf } from '../../../src/core/sealed-names/name-cipher.ts'
-import { openSqlite } from '../../../src/storage/sqlite.ts'
+import { openSqlite } from '../../../src/storage/sqlite/sqlite.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'

@@ -6,7 +6,7 @@ import {
   type NamedRole,
   type PreflightContext,
 } from '../config/preflight-context.ts'
-import type { Resource } from '../upstream/directory-api.ts'
+import type { Resource } from '../upstream/directory/directory-api.ts'
 import { graphNeeds, unmet } from '../upstream/index.ts'
 import { forEachOf } from '../upstream-work.ts'
 import type { AppRole } from './app-role.ts'

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { caCertificates } from '../../../core/outbound.ts'
+import { caCertificates } from '../../../core/outbound/outbound.ts'
 import { StartError } from '../../../errors.ts'
 import { systemReason } from '../../../lib/system/private-file.ts'
 import type { ClientCertificate } from '../certificates/client-certificate.ts'

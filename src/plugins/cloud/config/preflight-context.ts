@@ -1,6 +1,6 @@
 import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
-import type { OutboundClient } from '../../../core/outbound.ts'
+import type { OutboundClient } from '../../../core/outbound/outbound.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import type { RoleRecord } from '../roles/role-record.ts'

@@ -1,6 +1,7 @@
 import { refuse } from '../../../errors.ts'
 import type { Intent } from '../intents/intent.ts'
 import { undoAfterFailure } from '../intents/undo-after-failure.ts'
+import { displayNameOf, principalPasswordName } from '../upstream/directory/object-names.ts'
 import {
   type AddedPassword,
   classify,
@@ -8,7 +9,6 @@ import {
   tooManyPasswords,
   UpstreamError,
 } from '../upstream/index.ts'
-import { displayNameOf, principalPasswordName } from '../upstream/object-names.ts'
 import { wasRemoved } from '../upstream/removal.ts'
 import { orRefuse, type UpstreamWork } from '../upstream-work.ts'
 

@@ -4,7 +4,7 @@ import { grantOf } from '../app-roles/app-role.ts'
 import type { Intent } from '../intents/intent.ts'
 import { ownsApplication } from '../intents/ownership.ts'
 import type { MountState } from '../mount-state.ts'
-import { tagOf } from '../upstream/object-names.ts'
+import { tagOf } from '../upstream/directory/object-names.ts'
 import {
   type CredentialRecord,
   credentialRemoval,

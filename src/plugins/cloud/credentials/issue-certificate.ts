@@ -1,8 +1,8 @@
 import type { ClientCertificate } from '../certificates/client-certificate.ts'
 import { makeCertificate } from '../certificates/make-certificate.ts'
 import { certificateProof } from '../sign-in/assertions.ts'
-import type { AddedPassword, NewCertificateKey } from '../upstream/directory-api.ts'
-import { principalPasswordName } from '../upstream/object-names.ts'
+import type { AddedPassword, NewCertificateKey } from '../upstream/directory/directory-api.ts'
+import { principalPasswordName } from '../upstream/directory/object-names.ts'
 import type { IssueWork } from '../upstream-work.ts'
 import { type NewCredential, passwordIssued } from './new-credential.ts'
 

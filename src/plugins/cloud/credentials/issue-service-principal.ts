@@ -5,6 +5,13 @@ import { PendingGrants } from '../intents/pending-grants.ts'
 import { mayComeLate, undoAfterFailure } from '../intents/undo-after-failure.ts'
 import { checkScope } from '../roles/resolve-roles-and-groups.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
+import { joinGroup } from '../upstream/directory/join-group.ts'
+import {
+  assignmentId,
+  displayNameOf,
+  principalPasswordName,
+  tagOf,
+} from '../upstream/directory/object-names.ts'
 import {
   type AddedPassword,
   type Application,
@@ -14,8 +21,6 @@ import {
   UpstreamError,
   type UpstreamOperation,
 } from '../upstream/index.ts'
-import { joinGroup } from '../upstream/join-group.ts'
-import { assignmentId, displayNameOf, principalPasswordName, tagOf } from '../upstream/object-names.ts'
 import { forEachOf, type IssueWork, orRefuse, type UpstreamWork } from '../upstream-work.ts'
 import { issuedOf, type NewCertificate, newCertificate } from './issue-certificate.ts'
 import { type NewCredential, secretEnd } from './new-credential.ts'

@@ -4,7 +4,7 @@ import {
   type NamedRole,
   type PreflightContext,
 } from '../config/preflight-context.ts'
-import type { FederatedCredential } from '../upstream/directory-api.ts'
+import type { FederatedCredential } from '../upstream/directory/directory-api.ts'
 import { mostTrusts } from '../upstream/index.ts'
 import { isGone } from '../upstream/removal.ts'
 import { forEachOf } from '../upstream-work.ts'

@@ -1,6 +1,6 @@
-import type { BackgroundJob, Held } from '../../../core/jobs.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
-import type { Servers } from '../../../core/servers.ts'
+import type { BackgroundJob, Held } from '../../../core/servers/jobs.ts'
+import type { Servers } from '../../../core/servers/servers.ts'
 import { wait } from '../../../lib/concurrency/wait.ts'
 import type { LogLine } from '../../../lib/system/log-fields.ts'
 import type { Intents } from './intents.ts'

@@ -1,6 +1,6 @@
 import type { View, ViewEntry } from '../../../core/barrier/view.ts'
 import { Changes } from '../../../core/records/change.ts'
-import type { Servers } from '../../../core/servers.ts'
+import type { Servers } from '../../../core/servers/servers.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import { hex, type Random } from '../../../lib/system/random.ts'
 import type { CreatedInTenant } from '../upstream/tenant.ts'

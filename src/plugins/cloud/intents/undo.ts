@@ -1,6 +1,6 @@
 import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
-import type { Servers } from '../../../core/servers.ts'
+import type { Servers } from '../../../core/servers/servers.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import type { LogLine } from '../../../lib/system/log-fields.ts'
 import type { Random } from '../../../lib/system/random.ts'

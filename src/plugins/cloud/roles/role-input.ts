@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { checkRecordSize } from '../../../core/stored-record.ts'
+import { checkRecordSize } from '../../../core/records/stored-record.ts'
 import { refuse } from '../../../errors.ts'
 import { boolField, commaListField, durationField, kvField, stringField } from '../../../lib/text/fields.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'

@@ -2,7 +2,7 @@ import type { ViewEntry } from '../../../core/barrier/view.ts'
 import type { ConfigRecord, RetiringKey } from '../config/config-record.ts'
 import type { Intent } from '../intents/intent.ts'
 import type { MountState } from '../mount-state.ts'
-import { rootPasswordPrefix } from '../upstream/object-names.ts'
+import { rootPasswordPrefix } from '../upstream/directory/object-names.ts'
 
 export type RootPasswordIntent = Extract<Intent, { kind: 'rootPassword' }>
 

@@ -1,7 +1,7 @@
 import type { ConfigRecord } from '../config/config-record.ts'
 import type { ReadyUpstream } from '../mount-state.ts'
+import { anyRootPasswordPrefix, rootPasswordPrefix } from '../upstream/directory/object-names.ts'
 import type { Application, PasswordCredential, UpstreamCall } from '../upstream/index.ts'
-import { anyRootPasswordPrefix, rootPasswordPrefix } from '../upstream/object-names.ts'
 
 /** A password, and the service principal that holds it; undefined if the application itself does. */
 export type HeldPassword = PasswordCredential & { readonly principalId: string | undefined }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { OutboundClient, OutboundResponse } from '../../../core/outbound.ts'
+import type { OutboundClient, OutboundResponse } from '../../../core/outbound/outbound.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import { clean, jsonOf, retryAfter } from '../upstream/answer.ts'
 import type { Refusal } from '../upstream/sign-in-refusals.ts'

@@ -6,7 +6,7 @@ import { makeCertificate } from '../certificates/make-certificate.ts'
 import { configIsNil, defaultRootPasswordTtl } from '../config/config-record.ts'
 import { effectiveClientId } from '../config/effective-settings.ts'
 import type { MountState } from '../mount-state.ts'
-import { rootPasswordPrefix } from '../upstream/object-names.ts'
+import { rootPasswordPrefix } from '../upstream/directory/object-names.ts'
 import { uploadCommand } from '../upstream/sign-in-refusals.ts'
 import type { RootCredential } from './root-credential.ts'
 

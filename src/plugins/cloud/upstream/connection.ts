@@ -4,7 +4,7 @@ import {
   DeniedAddressError,
   type OutboundClient,
   OutboundError,
-} from '../../../core/outbound.ts'
+} from '../../../core/outbound/outbound.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import { clean, failureOf, type RequestKind, type UpstreamAnswer } from './answer.ts'
 import { cancelled, deadlineExceeded, noAnswer } from './retry.ts'
@@ -28,7 +28,7 @@ const beforeSending =
 const lasting = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_)/
 
 /**
- * Sends requests through `core/outbound.ts`, which applies denied networks and the proxy. A request takes at
+ * Sends requests through `core/outbound/outbound.ts`, which applies denied networks and the proxy. A request takes at
  * most 20 s and ends by the call's deadline; an answer has at most 4 MiB; redirects are not followed. The
  * caller must have checked the host. docs/contract/cloud.md#transport.
  */

@@ -5,7 +5,7 @@ export type {
   Group,
   NewPassword,
   PasswordCredential,
-} from './directory-api.ts'
+} from './directory/directory-api.ts'
 export * from './environments.ts'
 export { graphNeeds, type Need, unmet } from './permissions.ts'
 export type {

@@ -1,4 +1,4 @@
-import type { CoreReason, ReasonCode } from '../refusal.ts'
+import type { CoreReason, ReasonCode } from '../login/refusal.ts'
 import type { Hint } from './hints.ts'
 
 const again = 'Begin a new login.'

@@ -1,7 +1,7 @@
-import { flowAlgorithms } from '../jwt-config.ts'
-import { redactUrl } from '../redact-url.ts'
-import type { CheckName, Compared, Refusal } from '../refusal.ts'
-import type { StrictObject } from '../strict-json.ts'
+import { redactUrl } from '../checks/redact-url.ts'
+import { flowAlgorithms } from '../config/jwt-config.ts'
+import type { StrictObject } from '../jws/strict-json.ts'
+import type { CheckName, Compared, Refusal } from '../login/refusal.ts'
 import { claimNames, type Facts } from './facts.ts'
 
 /**

@@ -1,21 +1,21 @@
-import type { LoginAuth, LoginPlan } from '../../../core/tokens/issue-login.ts'
+import type { LoginAuth, LoginPlan } from '../../../core/tokens/acts/issue-login.ts'
 import { ServiceError } from '../../../errors.ts'
 import { type JsonObject, type JsonValue, stringifyJson } from '../../../lib/text/json.ts'
-import { bestOffset, type ClockOffset } from '../clock-offset.ts'
-import { GatedClient } from '../gated-client.ts'
-import { type Jws, parseClaims, parseJws } from '../jws.ts'
-import type { KeysetSource } from '../keyset.ts'
-import { examineJwt, type LoginContext } from '../login.ts'
 import {
   type KnownSignature,
   noChecks,
   type RecordedCheck,
   RecordingTrace,
   unaskedChecks,
-} from '../recording-trace.ts'
-import { type CheckName, checkNamed } from '../refusal.ts'
-import { parseStrictObject } from '../strict-json.ts'
-import { type ReadToken, thrown } from '../trace.ts'
+} from '../checks/recording-trace.ts'
+import { type ReadToken, thrown } from '../checks/trace.ts'
+import { bestOffset, type ClockOffset } from '../jws/clock-offset.ts'
+import { type Jws, parseClaims, parseJws } from '../jws/jws.ts'
+import { parseStrictObject } from '../jws/strict-json.ts'
+import { GatedClient } from '../keys/gated-client.ts'
+import type { KeysetSource } from '../keys/keyset.ts'
+import { examineJwt, type LoginContext } from '../login/login.ts'
+import { type CheckName, checkNamed } from '../login/refusal.ts'
 import { type Description, describe } from './describe.ts'
 import type { Facts } from './facts.ts'
 import type { Hint } from './hints.ts'

@@ -1,7 +1,7 @@
-import type { ClockOffset } from '../clock-offset.ts'
+import type { ClockOffset } from '../jws/clock-offset.ts'
+import type { StrictObject } from '../jws/strict-json.ts'
 import type { ReadyConfig } from '../mount-state.ts'
 import type { Role } from '../role.ts'
-import type { StrictObject } from '../strict-json.ts'
 
 /** What was fixed when a browser login began. */
 export type BegunFlow = {

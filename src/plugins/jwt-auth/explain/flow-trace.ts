@@ -1,10 +1,10 @@
 import type { ServiceError } from '../../../errors.ts'
+import type { RecordedCheck } from '../checks/recording-trace.ts'
+import { isRefusal, thrown } from '../checks/trace.ts'
+import type { StrictObject } from '../jws/strict-json.ts'
+import { type CheckName, type Compared, checkOfReason, type Refusal } from '../login/refusal.ts'
 import type { ReadyConfig } from '../mount-state.ts'
-import type { RecordedCheck } from '../recording-trace.ts'
-import { type CheckName, type Compared, checkOfReason, type Refusal } from '../refusal.ts'
 import type { Role } from '../role.ts'
-import type { StrictObject } from '../strict-json.ts'
-import { isRefusal, thrown } from '../trace.ts'
 import type { BegunFlow } from './facts.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Mount } from '../../../core/mounts/mount.ts'
-import type { LoginAuth, LoginPlan, LoginRequest } from '../../../core/tokens/issue-login.ts'
-import { joined } from '../../../core/tokens/policy-names.ts'
+import type { LoginAuth, LoginPlan, LoginRequest } from '../../../core/tokens/acts/issue-login.ts'
+import { joined } from '../../../core/tokens/acts/policy-names.ts'
 import { fail, refuse } from '../../../errors.ts'
 import {
   checkMayReach,

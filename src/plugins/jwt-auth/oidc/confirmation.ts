@@ -1,5 +1,5 @@
+import { type Refusal, refusal } from '../login/refusal.ts'
 import type { MountState } from '../mount-state.ts'
-import { type Refusal, refusal } from '../refusal.ts'
 import type { Role } from '../role.ts'
 import { loginFailed, stateUnknown } from './answer-texts.ts'
 import { completedPage, confirmationPage, errorPage, type Page, plainPage } from './pages.ts'

@@ -8,12 +8,12 @@ import {
   genericGrantRequest,
   None,
 } from 'openid-client'
-import { type OutboundClient, OutboundError, type OutboundResponse } from '../../../core/outbound.ts'
+import { type OutboundClient, OutboundError, type OutboundResponse } from '../../../core/outbound/outbound.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
-import type { DiscoveryDocument } from '../discovery.ts'
-import type { Config } from '../jwt-config.ts'
-import { formEncoded, redactSecrets } from '../redact-secrets.ts'
-import { answerKind } from '../source-error.ts'
+import { formEncoded, redactSecrets } from '../checks/redact-secrets.ts'
+import type { Config } from '../config/jwt-config.ts'
+import type { DiscoveryDocument } from '../keys/discovery.ts'
+import { answerKind } from '../keys/source-error.ts'
 import type { PendingLogin } from './pending-login.ts'
 
 /** What a provider returns for a code. */

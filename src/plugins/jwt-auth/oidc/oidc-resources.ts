@@ -8,11 +8,11 @@ import {
 } from '../../../http/resource/resource.ts'
 import { boolField, lowerStringField, stringField } from '../../../lib/text/fields.ts'
 import { answers } from '../answers.ts'
-import { newAttempt } from '../attempt.ts'
 import type { LoginReports } from '../explain/login-reports.ts'
-import type { IssueLogin } from '../issue-login.ts'
+import { newAttempt } from '../login/attempt.ts'
+import type { IssueLogin } from '../login/issue-login.ts'
+import { refusal } from '../login/refusal.ts'
 import type { JwtMethod } from '../method.ts'
-import { refusal } from '../refusal.ts'
 import type { ProviderError } from './pending-login.ts'
 
 const authUrlInput = z.object({

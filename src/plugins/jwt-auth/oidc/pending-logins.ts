@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { View, ViewEntry } from '../../../core/barrier/view.ts'
-import { type KeyedHash, openKeyedHashes } from '../../../core/keyed-hash.ts'
+import { type KeyedHash, openKeyedHashes } from '../../../core/records/keyed-hash.ts'
 import { refuse } from '../../../errors.ts'
 import { countedAddress } from '../../../lib/net/address.ts'
 import type { Clock } from '../../../lib/system/clock.ts'

@@ -1,9 +1,9 @@
-import { type OutboundClient, OutboundError } from '../../../core/outbound.ts'
-import { isSupportedAlgorithm } from '../algorithms.ts'
-import type { ReadyProvider } from '../discovered-provider.ts'
-import { type JwsLimits, parseJws } from '../jws.ts'
-import { type Config, flowAlgorithms } from '../jwt-config.ts'
-import { parseStrictObject, type StrictObject } from '../strict-json.ts'
+import { type OutboundClient, OutboundError } from '../../../core/outbound/outbound.ts'
+import { type Config, flowAlgorithms } from '../config/jwt-config.ts'
+import { isSupportedAlgorithm } from '../jws/algorithms.ts'
+import { type JwsLimits, parseJws } from '../jws/jws.ts'
+import { parseStrictObject, type StrictObject } from '../jws/strict-json.ts'
+import type { ReadyProvider } from '../keys/discovered-provider.ts'
 import type { Exchanged } from './exchange.ts'
 
 export type UserInfoParts = {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Directory, DirectoryOptions } from '../../../../simulators/directory/directory.ts'
 import { startDirectory } from '../../../../simulators/directory/start-directory.ts'
-import { OutboundClient } from '../../../../src/core/outbound.ts'
+import { OutboundClient } from '../../../../src/core/outbound/outbound.ts'
 import {
   findEnvironment,
   openUpstream,

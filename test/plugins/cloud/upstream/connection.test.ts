@@ -3,7 +3,7 @@ import { createServer as createPlainServer, type IncomingMessage } from 'node:ht
 import { createServer } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { OutboundClient } from '../../../../src/core/outbound.ts'
+import { OutboundClient } from '../../../../src/core/outbound/outbound.ts'
 import { UpstreamConnection } from '../../../../src/plugins/cloud/upstream/connection.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { providerTls } from '../../jwt-auth/certificates.ts'

@@ -1,0 +1,24 @@
+import { Buffer } from 'node:buffer'
+import { refuse, ServiceError } from '../../errors.ts'
+import { stringifyJson } from '../../lib/text/json.ts'
+
+/**
+ * Whether a record cannot be decrypted or has an invalid format. Work on many records skips such a record.
+ */
+export const isUnreadable = (error: unknown): boolean =>
+  error instanceof ServiceError && error.kind === 'internal'
+
+/**
+ * The maximum size of a record with data from callers, because every later use of it costs time by its size.
+ */
+const maxRecordBytes = 1_048_576
+
+/** Throws `invalid` if the value is too large for one record. */
+export function checkRecordSize(value: unknown): void {
+  const bytes = Buffer.byteLength(stringifyJson(value))
+  if (bytes > maxRecordBytes)
+    throw refuse(
+      'invalid',
+      `put failed due to value being too large; got ${bytes} bytes, max: ${maxRecordBytes} bytes`,
+    )
+}

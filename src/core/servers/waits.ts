@@ -1,0 +1,139 @@
+import { countedAddress } from '../../lib/net/address.ts'
+
+/**
+ * Long polls: requests held until something changes, with a limit per client address.
+ * docs/contract/messages.md#waiting, docs/contract/kv.md#conditional-calls
+ */
+export class Waits {
+  readonly #maxPerAddress: number
+  readonly #countByAddress = new Map<string, number>()
+  readonly #byTopic = new Map<string, Set<Wait>>()
+  #isClosed = false
+
+  constructor({ maxPerAddress }: { maxPerAddress: number }) {
+    this.#maxPerAddress = maxPerAddress
+  }
+
+  /**
+   * Starts a wait of at most `waitMs` for a change of any of the topics. Undefined if the address has reached
+   * its limit.
+   */
+  begin({
+    address,
+    topics,
+    waitMs,
+  }: {
+    address: string
+    topics: readonly string[]
+    waitMs: number
+  }): Wait | undefined {
+    const client = countedAddress(address)
+    const count = this.#countByAddress.get(client) ?? 0
+    if (count >= this.#maxPerAddress) return undefined
+    this.#countByAddress.set(client, count + 1)
+    const wait = new Wait(waitMs, () => {
+      this.#release(client)
+      for (const topic of topics) this.#remove(topic, wait)
+    })
+    for (const topic of topics) {
+      const waits = this.#byTopic.get(topic)
+      if (waits === undefined) this.#byTopic.set(topic, new Set([wait]))
+      else waits.add(wait)
+    }
+    if (this.#isClosed) wait.end()
+    return wait
+  }
+
+  /** Wakes the waits for a topic that has changed; undefined: any may have. */
+  changed(topic: string | undefined): void {
+    if (topic === undefined) this.wakeAll()
+    else for (const wait of this.#byTopic.get(topic) ?? []) wait.wake()
+  }
+
+  /** Ends the waits for a topic that is gone. */
+  endTopic(topic: string): void {
+    for (const wait of this.#byTopic.get(topic) ?? []) wait.end()
+  }
+
+  /** Wakes all waits. */
+  wakeAll(): void {
+    for (const waits of this.#byTopic.values()) for (const wait of waits) wait.wake()
+  }
+
+  /** Ends all waits, and every later one at once. */
+  endAll(): void {
+    this.#isClosed = true
+    for (const waits of this.#byTopic.values()) for (const wait of waits) wait.end()
+  }
+
+  #release(client: string): void {
+    const left = (this.#countByAddress.get(client) ?? 1) - 1
+    if (left > 0) this.#countByAddress.set(client, left)
+    else this.#countByAddress.delete(client)
+  }
+
+  #remove(topic: string, wait: Wait): void {
+    const waits = this.#byTopic.get(topic)
+    waits?.delete(wait)
+    if (waits?.size === 0) this.#byTopic.delete(topic)
+  }
+}
+
+/** A held request. A change between two calls of `pause` is not lost: the next call resolves at once. */
+export class Wait implements Disposable {
+  readonly #release: () => void
+  readonly #timer: NodeJS.Timeout
+  #hasEnded = false
+  #isDue = true
+  #resume: (() => void) | undefined
+
+  constructor(waitMs: number, release: () => void) {
+    this.#release = release
+    this.#timer = setTimeout(() => this.end(), waitMs)
+  }
+
+  /** Whether it has timed out or was ended. */
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  /**
+   * Resolves when the caller should check for changes: at once the first time, then after a change, at the
+   * end of the wait, or after `atMostMs`.
+   */
+  async pause(atMostMs: number): Promise<void> {
+    if (!this.#isDue) await this.#change(atMostMs)
+    this.#isDue = this.#hasEnded
+  }
+
+  #change(atMostMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = Number.isFinite(atMostMs)
+        ? setTimeout(() => this.wake(), Math.min(atMostMs, maxTimerMs))
+        : undefined
+      this.#resume = () => {
+        clearTimeout(timer)
+        this.#resume = undefined
+        resolve()
+      }
+    })
+  }
+
+  wake(): void {
+    this.#isDue = true
+    this.#resume?.()
+  }
+
+  end(): void {
+    this.#hasEnded = true
+    this.wake()
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer)
+    this.#release()
+  }
+}
+
+/** No wait lasts longer; keeps the delay within the range of `setTimeout`. */
+const maxTimerMs = 60_000

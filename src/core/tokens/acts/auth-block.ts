@@ -1,0 +1,44 @@
+import type { Token, TokenType } from '../store/token.ts'
+import { joined } from './policy-names.ts'
+
+/** The `auth` block of a login, token creation or renewal response. docs/contract/http.md#answers */
+export type AuthBlock = {
+  client_token: string
+  accessor: string
+  policies: string[]
+  token_policies?: string[]
+  identity_policies?: string[]
+  metadata: Record<string, string> | null
+  lease_duration: number
+  renewable: boolean
+  entity_id: string
+  token_type: TokenType
+  orphan: boolean
+  mfa_requirement: null
+  num_uses: number
+}
+
+/** What the audit log says about an issued or renewed token beyond its auth block. */
+export type IssuedToken = { readonly token: Token; readonly entityCreated: boolean }
+
+/** An auth block and the warnings of its response. */
+export type Issued = { readonly auth: AuthBlock; readonly issued: IssuedToken; readonly warnings: string[] }
+
+/** `id` is empty if the caller sent only an accessor. */
+export function authBlock(token: Token, id: string, identityPolicies: readonly string[]): AuthBlock {
+  return {
+    client_token: id,
+    accessor: token.accessor,
+    policies: joined(token.policies, identityPolicies),
+    ...(token.policies.length === 0 ? {} : { token_policies: [...token.policies] }),
+    ...(identityPolicies.length === 0 ? {} : { identity_policies: [...identityPolicies] }),
+    metadata: token.meta,
+    lease_duration: token.granted_ttl,
+    renewable: token.renewable,
+    entity_id: token.entity_id,
+    token_type: token.type,
+    orphan: token.parent === '',
+    mfa_requirement: null,
+    num_uses: token.granted_uses,
+  }
+}

@@ -1,0 +1,192 @@
+import { refuse } from '../../../errors.ts'
+import type { Clock } from '../../../lib/system/clock.ts'
+import type { View, ViewEntry } from '../../barrier/view.ts'
+import { aliasOf } from '../../identity/entities/entity.ts'
+import type { IdentityStore, LoginAlias, LoginIdentity } from '../../identity/identity-store.ts'
+import type { Mount } from '../../mounts/mount.ts'
+import type { OneTimeProof, ReplayStore } from '../store/replay-store.ts'
+import { boundCidrs } from '../store/token-fields.ts'
+import type { TokenDraft, TokenStore } from '../store/token-store.ts'
+import { loginTokenType, useLimitWarnings } from '../store/token-type.ts'
+import { authBlock, type Issued } from './auth-block.ts'
+import { loginTokenName } from './display-name.ts'
+import { lifetime, mountTtl, type TtlBounds } from './lifetime.ts'
+import { checkAssignable, sanitize } from './policy-names.ts'
+import { withLoginIdentity, writeWithIdentity } from './with-identity.ts'
+
+export type LoginParts = {
+  readonly tokens: TokenStore
+  readonly identity: IdentityStore
+  readonly spent: ReplayStore
+  /** The view that stores tokens and identity. */
+  readonly view: View
+  readonly clock: Clock
+  readonly systemTtl: TtlBounds
+  /** Called after each login whose alias name looks like another entity's alias name at the same mount. */
+  onLookalike?(login: Lookalike): void
+}
+
+/**
+ * A login with an alias name that is easily mistaken for another one. `resembles` is the other entity's id.
+ */
+export type Lookalike = { readonly mount: Mount; readonly entityId: string; readonly resembles: string }
+
+/** An auth method's result of a successful login. Durations are seconds; 0 is unset. */
+export type LoginAuth = {
+  readonly alias: { readonly name: string; readonly metadata: Readonly<Record<string, string>> | null }
+  /** The role's metadata for the alias; undefined if it was never set. */
+  readonly aliasMetadata?: Readonly<Record<string, string>> | null | undefined
+  /** The metadata of the token, if it is not that of the alias. */
+  readonly metadata?: Readonly<Record<string, string>>
+  /** The method's name for the caller, without the mount. */
+  readonly displayName: string
+  readonly groupNames: readonly string[]
+  readonly policies: readonly string[]
+  readonly ttl: number
+  readonly maxTtl: number
+  readonly explicitMaxTtl: number
+  readonly period: number
+  readonly numUses: number
+  /** The role's `token_type`. */
+  readonly tokenType: string
+  readonly boundCidrs: readonly string[]
+  /** The token is bound to the address of the login instead. */
+  readonly bindsAddress?: boolean
+  readonly noDefaultPolicy: boolean
+  /** Data that the method needs at renewal. */
+  readonly internal: Readonly<Record<string, string>>
+  /** The proof of this login, if it may be used only once. */
+  readonly proof?: OneTimeProof
+  /** What this login uses up. */
+  readonly use?: LoginUse
+}
+
+/** Entries that are written with the token of a login, or not at all. */
+type LoginUse = {
+  readonly entries: readonly ViewEntry[]
+  /**
+   * Called after a write was refused. Throws if the reason was an expectation of the entries; the login ends
+   * with that error.
+   */
+  checkRefused(): Promise<void>
+}
+
+export type LoginRequest = {
+  readonly mount: Mount
+  /** Full path of the mount's namespace; absent for the root. */
+  readonly namespacePath?: string
+  /** Request path relative to the namespace: `auth/jwt/login`. */
+  readonly path: string
+  readonly remoteAddress: string
+  readonly auth: LoginAuth
+}
+
+/**
+ * Stores entity, alias and token of a login in one write, which also marks a one-time proof as used, and
+ * writes what the login uses up. docs/contract/identity.md, docs/contract/jwt.md#once-only
+ */
+export async function issueLogin(parts: LoginParts, request: LoginRequest): Promise<Issued> {
+  return withLoginIdentity(parts.identity, aliasOfLogin(request), (login) => issue(parts, request, login))
+}
+
+/** The result a login would have. */
+export type LoginPlan = {
+  readonly login: LoginIdentity
+  readonly draft: TokenDraft
+  readonly warnings: readonly string[]
+}
+
+/** Dry run of a login: writes nothing and throws the errors that the login would throw. */
+export async function planLogin(parts: LoginParts, request: LoginRequest): Promise<LoginPlan> {
+  const login = await parts.identity.forLogin(aliasOfLogin(request))
+  const drafted = loginDraft(parts, request, login)
+  // only minting shows whether the content fits in a batch token; the minted token is discarded
+  if (drafted.draft.type === 'batch') await parts.tokens.mintBatch(drafted.draft)
+  if (await isSpent(parts, request)) throw alreadyUsed()
+  return { login, ...drafted }
+}
+
+const aliasOfLogin = ({ mount, auth }: LoginRequest): LoginAlias => ({
+  namespace: mount.namespace,
+  mountAccessor: mount.accessor,
+  name: auth.alias.name,
+  metadata: aliasMetadataOf(auth),
+  groupNames: auth.groupNames,
+})
+
+/** What the login says counts more than what its role says. */
+const aliasMetadataOf = ({ alias, aliasMetadata }: LoginAuth): LoginAlias['metadata'] =>
+  aliasMetadata === undefined ? alias.metadata : { ...aliasMetadata, ...alias.metadata }
+
+/** Undefined if another writer changed the entity in the meantime. */
+async function issue(
+  parts: LoginParts,
+  request: LoginRequest,
+  login: LoginIdentity,
+): Promise<Issued | undefined> {
+  const { draft, warnings } = loginDraft(parts, request, login)
+  const minted = draft.type === 'batch' ? await parts.tokens.mintBatch(draft) : parts.tokens.mint(draft)
+  const { proof, use } = request.auth
+  if (proof !== undefined && parts.spent.hadExpired(proof)) throw alreadyUsed()
+  const spending = proof === undefined ? [] : parts.spent.entriesOf(request.mount.uuid, proof)
+  if (!(await writeWithIdentity(parts.view, minted, login, [...spending, ...(use?.entries ?? [])]))) {
+    if (await isSpent(parts, request)) throw alreadyUsed()
+    await use?.checkRefused()
+    return undefined
+  }
+  parts.tokens.remember(minted)
+  const { mount, auth } = request
+  const { entity } = login.identity
+  const resembles = aliasOf(entity, mount.accessor, auth.alias.name)?.resembles
+  if (resembles !== undefined) parts.onLookalike?.({ mount, entityId: entity.id, resembles })
+  return {
+    auth: authBlock(minted.token, minted.id, login.identity.policies),
+    issued: { token: minted.token, entityCreated: login.isNew },
+    warnings,
+  }
+}
+
+const isSpent = async ({ spent }: LoginParts, { mount, auth: { proof } }: LoginRequest): Promise<boolean> =>
+  proof !== undefined && (await spent.isSpent(mount.uuid, proof))
+
+const alreadyUsed = () =>
+  refuse('invalid', 'error validating token: token has been used already', { reason: 'token_replayed' })
+
+function loginDraft(
+  parts: LoginParts,
+  { mount, namespacePath = '', path, remoteAddress, auth }: LoginRequest,
+  { identity, groupAliases }: LoginIdentity,
+): { draft: TokenDraft; warnings: string[] } {
+  if (identity.entity.disabled) throw refuse('denied', 'permission denied', { reason: 'entity_disabled' })
+  const type = loginTokenType(mount.config.token_type, auth.tokenType)
+  const life = lifetime(mountTtl(mount.config, parts.systemTtl), auth, parts.clock.now())
+  if (!life.ok) throw refuse('invalid', life.reason)
+  const policies = sanitize(auth.policies, !auth.noDefaultPolicy)
+  if (policies.includes('root') || identity.policies.includes('root'))
+    throw refuse('invalid', 'auth methods cannot create root tokens', { reason: 'policy_forbidden' })
+  checkAssignable([...policies, ...identity.policies])
+  const draft: TokenDraft = {
+    parent: '',
+    namespace: mount.namespace,
+    policies,
+    path,
+    meta: auth.metadata ?? auth.alias.metadata ?? {},
+    display_name: loginTokenName(namespacePath + mount.path, auth.displayName),
+    num_uses: auth.numUses,
+    ttl: life.ttl,
+    explicit_max_ttl: auth.explicitMaxTtl,
+    period: auth.period,
+    entity_id: identity.entity.id,
+    bound_cidrs: auth.bindsAddress === true ? boundCidrs([remoteAddress]) : auth.boundCidrs,
+    type,
+    renewable: type === 'service',
+    mount_accessor: mount.accessor,
+    internal: auth.internal,
+    ...(groupAliases.length === 0 ? {} : { group_aliases: groupAliases }),
+  }
+  const limited = useLimitWarnings(mount.config.token_type, {
+    token_type: auth.tokenType,
+    token_num_uses: auth.numUses,
+  })
+  return { draft, warnings: [...life.warnings, ...limited] }
+}

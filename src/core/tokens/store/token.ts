@@ -1,0 +1,123 @@
+import { fail } from '../../../errors.ts'
+import type { CountedLease } from '../../leases/lease-limit.ts'
+
+export type TokenType = 'service' | 'batch'
+
+/**
+ * A token. It never contains the id, only the accessor derived from it. Times are milliseconds since the
+ * epoch, durations whole seconds. docs/contract/tokens-and-policies.md#tokens
+ */
+export type Token = {
+  readonly accessor: string
+  /** Accessor of the parent; empty for an orphan. */
+  readonly parent: string
+  /** Cubbyhole id of a parent with a chosen id: tells it from a later token with the same id and accessor. */
+  readonly parent_cubbyhole?: string
+  /** Namespace id. */
+  readonly namespace: string
+  /** Token policies, normalized; identity policies are never stored. */
+  readonly policies: readonly string[]
+  /** Path of the request that created it. */
+  readonly path: string
+  readonly meta: Readonly<Record<string, string>> | null
+  readonly display_name: string
+  /** Uses left; 0 is unlimited, −1 is spent. */
+  readonly num_uses: number
+  /** Uses at creation. */
+  readonly granted_uses: number
+  readonly creation_time: number
+  /** TTL at creation. */
+  readonly ttl: number
+  /** TTL of the last grant: creation or renewal. */
+  readonly granted_ttl: number
+  readonly explicit_max_ttl: number
+  readonly period: number
+  /** Token role it was created with. */
+  readonly role?: string
+  /** Empty if none. */
+  readonly entity_id: string
+  readonly bound_cidrs: readonly string[]
+  readonly type: TokenType
+  readonly cubbyhole_id: string
+  readonly renewable: boolean
+  readonly issue_time: number
+  /** Null: never. */
+  readonly expire_time: number | null
+  /**
+   * Time at which a sweep deletes a spent token, unless its last request has done so. Absent if it expires
+   * before.
+   */
+  readonly swept_at?: number
+  readonly last_renewal?: number
+  /** Accessor of the auth mount that issued it. */
+  readonly mount_accessor: string
+  /** Number of moves of that mount at issue; absent is 0. */
+  readonly mount_moves?: number
+  /** Data that the issuing method needs at renewal, such as the role's name. */
+  readonly internal: Readonly<Record<string, string>>
+  /** Names of the group aliases that matched at login. docs/contract/identity.md#groups */
+  readonly group_aliases?: readonly string[]
+  /** Number of cut-offs of its entity at issue; absent is 0. */
+  readonly cut_off?: number
+  /** Batch tokens only: number of large backward clock steps at issue; absent is 0. */
+  readonly clock_steps?: number
+  /** The creator chose its id. After its deletion, another token may get the same id and accessor. */
+  readonly chosen_id?: true
+  /** The server's first root token; it has no lease. */
+  readonly initial_root?: true
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
+
+/**
+ * Reads a stored record as a token. Checks only the fields that affect rights, since this server encrypted
+ * the record. Throws `internal`.
+ */
+export function readToken(value: unknown): Token {
+  if (!looksLikeToken(value))
+    throw fail('internal', 'internal error', { cause: new Error('a stored token has an invalid shape') })
+  return value
+}
+
+function looksLikeToken(value: unknown): value is Token {
+  if (typeof value !== 'object' || value === null) return false
+  const token: Partial<Record<keyof Token, unknown>> = value
+  return (
+    [
+      token.accessor,
+      token.parent,
+      token.namespace,
+      token.entity_id,
+      token.mount_accessor,
+      token.cubbyhole_id,
+    ].every(isText) &&
+    [
+      token.num_uses,
+      token.issue_time,
+      token.creation_time,
+      token.ttl,
+      token.period,
+      token.explicit_max_ttl,
+    ].every(isCount) &&
+    (token.expire_time === null || isCount(token.expire_time)) &&
+    Array.isArray(token.policies) &&
+    token.policies.every(isText) &&
+    Array.isArray(token.bound_cidrs)
+  )
+}
+
+/**
+ * The token as a lease of its login; undefined for one that does not count: a root token, a batch token, or one that
+ * only holds a wrapped response. docs/contract/quotas.md#leases
+ */
+export function countedToken(token: Token, ref: string): CountedLease | undefined {
+  const { namespace, mount_accessor: mountAccessor, path, type, internal } = token
+  if (type === 'batch' || isRoot(token) || token.policies[0] === wrappingPolicy) return undefined
+  return { ref, namespace, mountAccessor, path, role: internal['role'] }
+}
+
+/** The only policy of a token that holds a wrapped response. */
+export const wrappingPolicy = 'response-wrapping'
+
+export const isRoot = (token: Token): boolean => token.policies.includes('root')

@@ -1,0 +1,126 @@
+import type { z } from 'zod'
+import { type RequestKind, readAnswer, type UpstreamAnswer } from '../answer.ts'
+import { allPages } from '../paging.ts'
+import { foreignAddress, type GraphRequest } from '../transport.ts'
+import type { UpstreamCall } from '../upstream-call.ts'
+import { UpstreamError, type UpstreamOperation } from '../upstream-error.ts'
+import { addedPasswordAnswer, isObjectId } from './directory-answers.ts'
+import type { AddedPassword, NewPassword } from './directory-api.ts'
+
+/**
+ * Sends one directory request with a token and retries, and returns what `read` makes of the successful
+ * answer.
+ */
+export type DirectorySend = <Result>(
+  request: Omit<GraphRequest, 'service' | 'token'>,
+  call: UpstreamCall,
+  read: (answer: UpstreamAnswer, kind: RequestKind) => Result,
+) => Promise<Result>
+
+/** The shapes that requests to the directory come in. */
+export type DirectoryRequests = {
+  readonly send: DirectorySend
+  get<Schema extends z.ZodType>(
+    operation: UpstreamOperation,
+    path: string,
+    schema: Schema,
+    call: UpstreamCall,
+  ): Promise<z.output<Schema>>
+  remove(operation: UpstreamOperation, path: string, call: UpstreamCall): Promise<void>
+  /** All items of a list, from all pages. */
+  list<Item extends z.ZodType>(
+    operation: UpstreamOperation,
+    path: string,
+    item: Item,
+    call: UpstreamCall,
+  ): Promise<z.output<Item>[]>
+  addPassword(
+    operation: UpstreamOperation,
+    path: string,
+    passwordCredential: NewPassword,
+    call: UpstreamCall,
+  ): Promise<AddedPassword>
+  /** `isRemoved` looks whether the password exists, after a refusal. */
+  removePassword(
+    request: { readonly operation: UpstreamOperation; readonly path: string; readonly keyId: string },
+    call: UpstreamCall,
+    isRemoved: () => Promise<boolean>,
+  ): Promise<void>
+}
+
+/** `directoryBase` is without `/v1.0`. */
+export const directoryRequests = (directoryBase: string, send: DirectorySend): DirectoryRequests => ({
+  send,
+
+  get: (operation, path, schema, call) =>
+    send({ operation, method: 'GET', path, repeatable: true }, call, (answer, kind) =>
+      readAnswer(kind, answer, schema),
+    ),
+
+  remove: (operation, path, call) =>
+    send({ operation, method: 'DELETE', path, repeatable: true }, call, () => undefined),
+
+  list: (operation, path, item, call) => {
+    const kind = { service: 'directory', operation, repeatable: true } as const
+    return allPages(kind, item, path, async (address, read) => {
+      if (address !== path && !address.startsWith(`${directoryBase}/v1.0/`)) throw foreignAddress(kind)
+      return await send({ operation, method: 'GET', path: address, repeatable: true }, call, read)
+    })
+  },
+
+  addPassword: (operation, path, passwordCredential, call) =>
+    send(
+      { operation, method: 'POST', path, body: { passwordCredential }, repeatable: false },
+      call,
+      (answer, kind) => readAnswer(kind, answer, addedPasswordAnswer),
+    ),
+
+  removePassword: ({ operation, path, keyId }, call, isRemoved) =>
+    unlessSo(
+      // repeatable: removing a password twice does no harm
+      send({ operation, method: 'POST', path, body: { keyId }, repeatable: true }, call, () => undefined),
+      isRemoved,
+    ),
+})
+
+/**
+ * Ignores the refusal of a request that asks for what is so already. The directory says so in words only, so
+ * `isSo` looks.
+ */
+export async function unlessSo(request: Promise<void>, isSo: () => Promise<boolean>): Promise<void> {
+  try {
+    await request
+  } catch (error) {
+    if (!(error instanceof UpstreamError) || error.status !== 400) throw error
+    if (!(await tried(isSo()))) throw error
+  }
+}
+
+/** What a look after a refusal finds. Undefined if it fails: then the refusal counts. */
+export async function tried<Found>(look: Promise<Found>): Promise<Found | undefined> {
+  try {
+    return await look
+  } catch (error) {
+    if (error instanceof UpstreamError) return undefined
+    throw error
+  }
+}
+
+/** Checks an object id before it is put into an address. */
+export function objectId(operation: UpstreamOperation, id: string): string {
+  if (isObjectId(id)) return id
+  throw new UpstreamError({
+    service: 'directory',
+    operation,
+    status: 404,
+    code: 'Request_ResourceNotFound',
+    text: 'not the id of an object',
+  })
+}
+
+/** A collection with a `$filter`. */
+export const filtered = (collection: string, filter: string): string =>
+  `${collection}?$filter=${encodeURIComponent(filter)}`
+
+/** A text inside a `$filter`. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`

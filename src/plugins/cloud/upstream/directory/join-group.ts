@@ -1,0 +1,28 @@
+import { dynamicGroup, onPremisesGroup, roleAssignableGroup } from '../classification.ts'
+import type { UpstreamCall } from '../upstream-call.ts'
+import { UpstreamError } from '../upstream-error.ts'
+import type { DirectoryApi } from './directory-api.ts'
+
+/**
+ * Adds a service principal to a group. The directory refuses with nothing but a missing permission or a bad request,
+ * so the error also says what is special about the group.
+ */
+export async function joinGroup(
+  directory: DirectoryApi,
+  { groupId, principalId }: { readonly groupId: string; readonly principalId: string },
+  call: UpstreamCall,
+): Promise<void> {
+  try {
+    await directory.addGroupMember(groupId, principalId, call)
+  } catch (error) {
+    if (!(error instanceof UpstreamError) || error.operation !== 'addGroupMember') throw error
+    if (error.status !== 403 && error.status !== 400) throw error
+    const group = await directory.getGroup(groupId, call).catch(() => undefined)
+    const found = [
+      ...(group?.isFromOnPremises === true ? [onPremisesGroup] : []),
+      ...(group?.isDynamic === true ? [dynamicGroup] : []),
+      ...(group?.isRoleAssignable === true ? [roleAssignableGroup] : []),
+    ]
+    throw new UpstreamError({ ...error, message: error.message, details: [...error.details, ...found] })
+  }
+}

@@ -1,0 +1,285 @@
+import { z } from 'zod'
+import { caCertificates, type OutboundClient } from '../../../core/outbound/outbound.ts'
+import { fail, refuse } from '../../../errors.ts'
+import type { LogLine } from '../../../lib/system/log-fields.ts'
+import {
+  boolField,
+  commaListField,
+  convertFields,
+  lowerStringField,
+  mapField,
+  sliceField,
+  stringField,
+} from '../../../lib/text/fields.ts'
+import { excerpt, goText, quoted } from '../../../lib/text/go-text.ts'
+import { isJsonNumber, type JsonValue } from '../../../lib/text/json.ts'
+import { redactUrl } from '../checks/redact-url.ts'
+import { isSupportedAlgorithm } from '../jws/algorithms.ts'
+import { DiscoveryError, discover } from '../keys/discovery.ts'
+import { fetchJwkSet, KeyFetchError, type KeySource } from '../keys/fetch-jwk-set.ts'
+import type { JwkSet } from '../keys/jwk-set.ts'
+import { parsePublicKeyPem } from '../keys/public-key-pem.ts'
+import { withAdvice } from './config-advice.ts'
+import { providerConfigProblem, withoutProviderSecrets } from './provider-config.ts'
+
+/**
+ * docs/contract/jwt.md#configuration. Fields keep their wire names in storage. A field that a write omits
+ * returns to its zero value.
+ */
+export const configFields = z.object({
+  oidc_discovery_url: stringField.describe('OIDC discovery URL, without the .well-known component'),
+  oidc_discovery_ca_pem: stringField.describe(
+    'PEM certificates to trust for the discovery URL; the system’s if empty',
+  ),
+  oidc_client_id: stringField.describe('OAuth client id at the provider'),
+  oidc_client_secret: stringField.meta({
+    description: 'OAuth client secret at the provider',
+    writeOnly: true,
+  }),
+  oidc_public_client: boolField.describe(
+    'The client has no secret: its id identifies it, and PKCE protects the code',
+  ),
+  oidc_response_mode: stringField.describe('`query` or `form_post`; `query` if empty'),
+  oidc_response_types: commaListField.describe('`code` or `id_token`; `code` if empty'),
+  jwks_url: stringField.describe('URL of a JWK set that verifies signatures'),
+  jwks_ca_pem: stringField.describe('PEM certificates to trust for the JWKS URL; the system’s if empty'),
+  jwks_pairs: sliceField.describe('Several JWK sets: objects with `jwks_url` and optionally `jwks_ca_pem`'),
+  default_role: lowerStringField.describe('Role for logins that name none'),
+  jwt_validation_pubkeys: commaListField.describe('PEM public keys that verify signatures'),
+  jwt_supported_algs: commaListField.describe('Accepted signature algorithms; all if empty'),
+  bound_issuer: stringField.describe('Required value of `iss`; any if empty'),
+  provider_config: mapField.describe('Options of a provider that needs special handling'),
+  namespace_in_state: boolField
+    .optional()
+    .describe('Carry the namespace in the OIDC state; true for a new configuration'),
+  unsupported_critical_cert_extensions: commaListField.describe(
+    'OIDs of critical certificate extensions to tolerate at the provider',
+  ),
+})
+
+export type ConfigInput = z.output<typeof configFields>
+
+/** The stored configuration of a mount. */
+export type Config = ConfigInput & { readonly namespace_in_state: boolean }
+
+/** Parses a stored record as a configuration. */
+export function readConfig(stored: unknown): Config {
+  if (typeof stored !== 'object' || stored === null)
+    throw new Error('a stored JWT configuration is not an object')
+  const { values } = convertFields(configFields, { ...stored })
+  return { ...values, namespace_in_state: values.namespace_in_state ?? true }
+}
+
+/** A write replaces every field except this one. docs/contract/jwt.md#configuration */
+export const replaced = (input: ConfigInput, before: Config | undefined): Config => ({
+  ...input,
+  namespace_in_state: input.namespace_in_state ?? before?.namespace_in_state ?? true,
+})
+
+/**
+ * The configuration without its secrets. Throws `internal` if its provider can no longer start (for example,
+ * a key file is gone). docs/contract/jwt.md#configuration
+ */
+export function shownConfig({ oidc_client_secret: _hidden, ...shown }: Config): object {
+  const problem = providerConfigProblem(shown.provider_config, shown.oidc_discovery_url)
+  if (problem !== undefined) throw fail('internal', problem)
+  return { ...shown, provider_config: withoutProviderSecrets(shown.provider_config) }
+}
+
+/**
+ * Whether an OpenID client is configured, so that people can log in by browser.
+ * docs/contract/jwt.md#configuration, docs/contract/oidc.md#configuration
+ */
+export const hasOidcClient = (config: Config): boolean =>
+  config.oidc_discovery_url !== '' &&
+  config.oidc_client_id !== '' &&
+  (config.oidc_client_secret !== '' || config.oidc_public_client)
+
+/** Receives details that the caller is not told. */
+export type ConfigLog = { readonly warn: LogLine }
+
+/**
+ * Checks a configuration in the order of docs/contract/jwt.md#configuration, and fetches discovery document
+ * and keys. Throws the first refusal.
+ */
+export async function checkConfig(
+  config: ConfigInput,
+  { outbound, log }: { outbound: OutboundClient; log: ConfigLog },
+): Promise<string[]> {
+  checkSources(config)
+  const discovered = config.oidc_discovery_url === '' ? [] : await checkDiscovery(config, { outbound, log })
+  if (config.oidc_client_id !== '' && config.oidc_discovery_url === '')
+    throw refuse('invalid', "'oidc_discovery_url' must be set for OIDC")
+  if (config.jwks_pairs.length > 0) {
+    if (config.jwks_ca_pem !== '') {
+      throw refuse(
+        'invalid',
+        "CA PEMs must be provided as part of the 'jwks_pairs' when using multiple JWKS URLs",
+      )
+    }
+    if (config.bound_issuer !== '')
+      throw refuse('invalid', "Bound issuer is not supported for use with 'jwks_pairs'")
+  }
+  const sources =
+    config.jwks_url === ''
+      ? jwksPairs(config.jwks_pairs)
+      : [{ url: config.jwks_url, caPem: config.jwks_ca_pem }]
+  const warnings = await checkJwks(sources, { outbound, log })
+  for (const pem of config.jwt_validation_pubkeys) {
+    const parsed = parsePublicKeyPem(pem)
+    if ('error' in parsed) throw refuse('invalid', `error parsing public key: ${parsed.error}`)
+  }
+  checkOptions(config)
+  return [...discovered, ...warnings]
+}
+
+/** A key set is empty while its provider is set up, so that is no refusal. */
+function keyWarnings(set: JwkSet, url: string): string[] {
+  if (set.usable().length > 0) return []
+  const [skipped] = set.skipped()
+  const why = skipped === undefined ? 'it is empty' : skipped.problem
+  return [`no key of ${excerpt(redactUrl(url), 1024)} can be used (${why}): logins fail until it has one`]
+}
+
+function checkSources(config: ConfigInput): void {
+  const { oidc_discovery_url, jwt_validation_pubkeys, jwks_url, jwks_pairs } = config
+  const sources = [oidc_discovery_url, jwt_validation_pubkeys, jwks_url, jwks_pairs].filter(
+    (source) => source.length > 0,
+  )
+  if (sources.length !== 1) {
+    throw refuse(
+      'invalid',
+      "exactly one of 'jwt_validation_pubkeys', 'jwks_url', 'jwks_pairs' or 'oidc_discovery_url' must be set",
+    )
+  }
+  if (config.oidc_public_client) {
+    if (config.oidc_client_secret !== '')
+      throw refuse('invalid', "'oidc_client_secret' must be empty for a public client")
+  } else if ((config.oidc_client_id === '') !== (config.oidc_client_secret === '')) {
+    throw refuse('invalid', "both 'oidc_client_id' and 'oidc_client_secret' must be set for OIDC")
+  }
+}
+
+/**
+ * A caller who may write a configuration is told why it cannot be used. docs/contract/jwt.md#configuration
+ */
+async function checkDiscovery(
+  config: ConfigInput,
+  { outbound, log }: { outbound: OutboundClient; log: ConfigLog },
+): Promise<string[]> {
+  const { oidc_discovery_url: url, oidc_discovery_ca_pem: caPem } = config
+  const checking = 'error checking oidc discovery URL: '
+  const problem = config.oidc_client_id === '' ? undefined : clientProblem(config)
+  if (problem !== undefined) throw refuse('invalid', checking + problem)
+  try {
+    const { jwks_uri } = await discover(outbound, { url, caPem })
+    return await discoveredWarnings(outbound, { url: jwks_uri, caPem })
+  } catch (error) {
+    if (!(error instanceof DiscoveryError)) throw error
+    log.warn(
+      { err: error, event: 'discovery_refused' },
+      'the OIDC discovery URL of a configuration cannot be used',
+    )
+    const field = { name: 'oidc_discovery_url', url, caField: 'oidc_discovery_ca_pem', caPem } as const
+    throw refuse('invalid', checking + withAdvice(error.withoutBody, field), { cause: error })
+  }
+}
+
+/** Keys that cannot be fetched are no refusal, as the document alone says where they will be. */
+async function discoveredWarnings(outbound: OutboundClient, source: KeySource): Promise<string[]> {
+  try {
+    return keyWarnings(await fetchJwkSet(outbound, source), source.url)
+  } catch (error) {
+    if (error instanceof KeyFetchError) return []
+    throw error
+  }
+}
+
+const oid = /^[0-2](?:\.\d{1,20}){1,32}$/
+
+/** With a client, the discovery check includes algorithms and OIDs. docs/contract/jwt.md#configuration */
+function clientProblem({
+  jwt_supported_algs,
+  unsupported_critical_cert_extensions,
+}: ConfigInput): string | undefined {
+  const unsupported = jwt_supported_algs.find((name) => !isSupportedAlgorithm(name))
+  if (unsupported !== undefined) return `unsupported signing algorithm ${quoted(unsupported)}`
+  const malformed = unsupported_critical_cert_extensions.find((extension) => !oid.test(extension))
+  return malformed === undefined
+    ? undefined
+    : `invalid OID ${quoted(malformed)} in unsupported_critical_cert_extensions`
+}
+
+/** Reports the first one in the list that fails. docs/contract/jwt.md#configuration */
+async function checkJwks(
+  sources: readonly KeySource[],
+  { outbound, log }: { outbound: OutboundClient; log: ConfigLog },
+): Promise<string[]> {
+  for (const { url, caPem } of sources) {
+    if (url === '') throw refuse('invalid', 'error checking jwks_ca_pem: jwks_url is missing')
+    if (caPem !== '' && caCertificates(caPem).length === 0)
+      throw refuse('invalid', 'error checking jwks_ca_pem: it holds no certificate')
+  }
+  const checks = await Promise.allSettled(sources.map((source) => fetchJwkSet(outbound, source)))
+  const warnings: string[] = []
+  for (const [index, check] of checks.entries()) {
+    if (check.status === 'fulfilled') {
+      warnings.push(...keyWarnings(check.value, sources[index]?.url ?? ''))
+      continue
+    }
+    const cause: unknown = check.reason
+    if (!(cause instanceof KeyFetchError)) throw cause
+    log.warn({ err: cause, event: 'jwks_refused' }, 'a JWKS URL of a configuration cannot be used')
+    const { url = '', caPem = '' } = sources[index] ?? {}
+    const why = withAdvice(cause.withoutBody, { name: 'jwks_url', url, caField: 'jwks_ca_pem', caPem })
+    throw refuse('invalid', `error checking jwks URL ${excerpt(redactUrl(url), 1024)}: ${why}`, { cause })
+  }
+  return warnings
+}
+
+const notPairs =
+  'invalid jwks_pairs: jwks_pairs must be provided as a list of json objects with the fields jwks_url and jwks_ca_pem'
+
+/** The pairs as key sources. Throws if one is malformed. docs/contract/jwt.md#configuration */
+export function jwksPairs(pairs: readonly JsonValue[]): KeySource[] {
+  return pairs.map((pair) => {
+    if (typeof pair !== 'object' || pair === null || Array.isArray(pair) || isJsonNumber(pair))
+      throw refuse('invalid', notPairs)
+    return { url: pairMember(pair, 'jwks_url'), caPem: pairMember(pair, 'jwks_ca_pem') }
+  })
+}
+
+function pairMember(pair: Readonly<Record<string, JsonValue>>, name: string): string {
+  const value = pair[name] ?? ''
+  if (typeof value !== 'string')
+    throw refuse('invalid', `invalid jwks_pairs: 1 error(s) decoding:\n\n* '${name}' expected type 'string'`)
+  return value
+}
+
+function checkOptions(config: ConfigInput): void {
+  const { jwt_supported_algs, oidc_response_types, oidc_response_mode, provider_config } = config
+  const unsupported = jwt_supported_algs.find((name) => !isSupportedAlgorithm(name))
+  if (unsupported !== undefined)
+    throw refuse(
+      'invalid',
+      `invalid jwt_supported_algs: unsupported signing algorithm ${quoted(unsupported)}`,
+    )
+  if (!oidc_response_types.every((type) => type === 'code' || type === 'id_token')) {
+    throw refuse(
+      'invalid',
+      `invalid response_types ${goText(oidc_response_types)}. 'code' and 'id_token' are allowed`,
+    )
+  }
+  const isQuery = oidc_response_mode === '' || oidc_response_mode === 'query'
+  if (isQuery && oidc_response_types.includes('id_token')) {
+    throw refuse('invalid', 'query response_mode may not be used with an id_token response_type')
+  }
+  if (!isQuery && oidc_response_mode !== 'form_post')
+    throw refuse('invalid', `invalid response_mode: ${quoted(oidc_response_mode)}`)
+  const problem = providerConfigProblem(provider_config, config.oidc_discovery_url)
+  if (problem !== undefined) throw refuse('invalid', `invalid provider_config: ${problem}`)
+}
+
+/** The algorithms of ID tokens; JWT logins have their own list. docs/contract/oidc.md#configuration */
+export const flowAlgorithms = (config: Config): readonly string[] =>
+  config.jwt_supported_algs.length > 0 ? config.jwt_supported_algs : ['RS256']

@@ -1,0 +1,299 @@
+import type { KeyObject } from 'node:crypto'
+import type { Clock } from '../../../lib/system/clock.ts'
+import { excerpt, quoted } from '../../../lib/text/go-text.ts'
+import { type Algorithm, isSupportedAlgorithm, supportedAlgorithms } from '../jws/algorithms.ts'
+import { type Jws, type JwsLimits, malformedPayload, parseClaims, parseJws } from '../jws/jws.ts'
+import { verifyWithAny } from '../jws/signature.ts'
+import type { StrictObject } from '../jws/strict-json.ts'
+import { malformedToken } from '../jws/token-shape.ts'
+import type { CheckQueue } from '../login/check-queue.ts'
+import { discreetRefusal, type Refusal, refusal, reworded } from '../login/refusal.ts'
+import { KeyFetchError, type KeySource } from './fetch-jwk-set.ts'
+import type { JwkSet, SkippedKey, UsableKey } from './jwk-set.ts'
+import type { ParsedPublicKey } from './public-key-pem.ts'
+import { RemoteKeys, type RemoteKeysParts } from './remote-keys.ts'
+import { SourceHistory } from './source-history.ts'
+
+/** What all key sets depend on. */
+export type KeysetParts = RemoteKeysParts & {
+  readonly clock: Clock
+  readonly queue: CheckQueue
+  readonly limits: JwsLimits
+}
+
+/** A token with a valid signature. Its claims are still unchecked. */
+export type VerifiedToken = {
+  readonly claims: StrictObject
+  readonly algorithm: Algorithm
+  readonly signingInput: Buffer
+}
+
+/**
+ * The keys of a mount. They verify a token's signature, or return the refusal for the caller.
+ * docs/contract/jwt.md#login-in-this-order
+ */
+export type Keyset = {
+  /** `client`: the address that sent the token. */
+  verify(token: string, client: string): Promise<VerifiedToken | Refusal>
+  /** Where the keys come from, with the keys known now. */
+  sources(): readonly KeysetSource[]
+  /** Fetches all sources now, unless that happened too often recently. The sources report failures. */
+  refresh(): Promise<void>
+}
+
+/** One source of keys. */
+export type KeysetSource = {
+  readonly kind: 'static' | 'jwks' | 'discovery'
+  /** Empty for keys in the configuration. */
+  readonly url: string
+  readonly keys: readonly UsableKey[]
+  /** Keys that arrived but are not used. */
+  readonly skipped: readonly SkippedKey[]
+  /** The history of all fetches from there. */
+  readonly histories: readonly SourceHistory[]
+}
+
+const validating = 'error validating token: '
+const signing = `${validating}error verifying token signature: `
+const noStaticKey = 'no known key successfully validated the token signature'
+const noRemoteKey = 'failed to verify id token signature'
+const malformed = 'oidc: malformed jwt: '
+/** What a caller is told, whatever the key server responded. */
+const keysUnavailable = 'keys of the provider are unavailable'
+
+/** Keys in the configuration. All are tried; key ids are ignored. docs/contract/jwt.md#login-in-this-order */
+export class StaticKeyset implements Keyset {
+  readonly #keys: readonly KeyObject[]
+  readonly #skipped: readonly SkippedKey[]
+  /** Fetches nothing; records only the clock offset of the tokens. */
+  readonly #history: SourceHistory
+  readonly #parts: KeysetParts
+
+  /** A stored configuration may predate a rule that one of its keys breaks; that key is skipped. */
+  constructor(keys: readonly ParsedPublicKey[], parts: KeysetParts) {
+    this.#keys = keys.flatMap((parsed) => ('key' in parsed ? [parsed.key] : []))
+    this.#skipped = keys.flatMap((parsed) => ('error' in parsed ? [{ id: '', problem: parsed.error }] : []))
+    this.#history = new SourceHistory(parts.clock)
+    this.#parts = parts
+  }
+
+  async verify(token: string, client: string): Promise<VerifiedToken | Refusal> {
+    const jws = parseJws(token, this.#parts.limits)
+    if ('malformed' in jws) return prefixed(signing, malformedToken(jws.malformed, token))
+    if (!isSupportedAlgorithm(jws.algorithm)) return refusal('algorithm_unsupported', signing + noStaticKey)
+    const { queue } = this.#parts
+    if (!(await verifyWithAny(jws, jws.algorithm, this.#keys, { queue, client })))
+      return refusal('signature_invalid', signing + noStaticKey)
+    return prefixed(
+      signing,
+      verified(jws, { algorithm: jws.algorithm, otherwise: noStaticKey, history: this.#history }),
+    )
+  }
+
+  sources(): readonly KeysetSource[] {
+    return [
+      {
+        kind: 'static',
+        url: '',
+        keys: this.#keys.map((key) => ({ id: '', algorithm: '', key })),
+        skipped: this.#skipped,
+        histories: [this.#history],
+      },
+    ]
+  }
+
+  async refresh(): Promise<void> {
+    // there is nothing to fetch
+  }
+}
+
+/** The keys of one JWKS URL. */
+export class JwksKeyset implements Keyset {
+  readonly #keys: RemoteKeys
+  readonly #parts: KeysetParts
+
+  constructor(source: KeySource, parts: KeysetParts) {
+    this.#keys = new RemoteKeys(source, parts)
+    this.#parts = parts
+  }
+
+  async verify(token: string, client: string): Promise<VerifiedToken | Refusal> {
+    const jws = readableJws(token, this.#parts.limits)
+    if ('reason' in jws) return prefixed(signing + malformed, jws)
+    return signatureChecked(await this.verifySignature(jws, client))
+  }
+
+  /** The claims of a token with a valid signature; the refusal's text lacks its prefix. */
+  verifySignature(jws: ReadableJws, client: string): Promise<VerifiedToken | Refusal> {
+    return verifyWithRemote(jws, this.#keys, { queue: this.#parts.queue, client })
+  }
+
+  sources(): readonly KeysetSource[] {
+    return [sourceOf(this.#keys)]
+  }
+
+  refresh(): Promise<void> {
+    return refreshed(this.#keys)
+  }
+}
+
+const sourceOf = ({ source, current, history }: RemoteKeys): KeysetSource => ({
+  kind: 'jwks',
+  url: source.url,
+  keys: current?.usable() ?? [],
+  skipped: current?.skipped() ?? [],
+  histories: [history],
+})
+
+/** The source's history has the cause of the failure. */
+async function refreshed(keys: RemoteKeys): Promise<void> {
+  try {
+    await keys.newerThan(keys.current)
+  } catch (error) {
+    if (!(error instanceof KeyFetchError)) throw error
+  }
+}
+
+/**
+ * Several JWKS URLs. The first one that has the key id is used; without a key id, all are tried in order.
+ * docs/contract/jwt.md#login-in-this-order
+ */
+export class MultiJwksKeyset implements Keyset {
+  readonly #pairs: readonly RemoteKeys[]
+  readonly #parts: KeysetParts
+
+  constructor(sources: readonly KeySource[], parts: KeysetParts) {
+    this.#pairs = sources.map((source) => new RemoteKeys(source, parts))
+    this.#parts = parts
+  }
+
+  async verify(token: string, client: string): Promise<VerifiedToken | Refusal> {
+    const jws = readableJws(token, this.#parts.limits)
+    if ('reason' in jws) return prefixed(`${validating}error parsing token: `, jws)
+    if (jws.keyId === '') return this.#verifyWithEach(jws, client)
+    const known = this.#pairWith(jws.keyId) ?? (await this.#refreshedPairWith(jws.keyId))
+    if ('reason' in known) return known
+    return signatureChecked(await verifyWithRemote(jws, known, { queue: this.#parts.queue, client }))
+  }
+
+  sources(): readonly KeysetSource[] {
+    return this.#pairs.map(sourceOf)
+  }
+
+  async refresh(): Promise<void> {
+    await Promise.all(this.#pairs.map(refreshed))
+  }
+
+  async #verifyWithEach(jws: ReadableJws, client: string): Promise<VerifiedToken | Refusal> {
+    let last = refusal('signature_invalid', signing + noRemoteKey)
+    const failures: string[] = []
+    for (const pair of this.#pairs) {
+      const result = signatureChecked(await verifyWithRemote(jws, pair, { queue: this.#parts.queue, client }))
+      if (!('reason' in result)) return result
+      if (last.cause !== undefined) failures.push(last.cause)
+      last = result
+    }
+    return withCauses(last, failures)
+  }
+
+  #pairWith(keyId: string): RemoteKeys | undefined {
+    return this.#pairs.find((pair) => pair.current?.hasKeyId(keyId) === true)
+  }
+
+  /** A URL that is down does no harm if another one has the key. */
+  async #refreshedPairWith(keyId: string): Promise<RemoteKeys | Refusal> {
+    const refreshes = await Promise.allSettled(this.#pairs.map((pair) => pair.newerThan(pair.current)))
+    const found = this.#pairWith(keyId)
+    if (found !== undefined) return found
+    const searching = `${validating}error searching for key set with kid ${excerpt(keyId)}: `
+    const refused = this.#pairs.every((pair) => pair.current === undefined || pair.current.isEmpty)
+      ? refusal(
+          'keys_unavailable',
+          `${searching}failed to refresh all ${this.#pairs.length} JWKS caches - check network connectivity and JWKS endpoints`,
+        )
+      : refusal('key_unknown', `${searching}no key found with kid ${excerpt(keyId)} in any JWKS endpoint`)
+    return withCauses(refused, refreshes.flatMap(failureOf))
+  }
+}
+
+/** A refusal that may be due to a URL that is down, although another one has answered. */
+const withCauses = (refused: Refusal, causes: readonly string[]): Refusal =>
+  causes.length === 0 ? refused : { ...refused, cause: [refused.cause ?? refused.text, ...causes].join('; ') }
+
+const failureOf = (refresh: PromiseSettledResult<unknown>): string[] =>
+  refresh.status === 'rejected' && refresh.reason instanceof KeyFetchError ? [refresh.reason.message] : []
+
+/** A JWS of a supported algorithm. */
+export type ReadableJws = Jws & { readonly algorithm: Algorithm }
+
+/** The refusal's text still lacks its prefix. */
+function readableJws(token: string, limits: JwsLimits): ReadableJws | Refusal {
+  const jws = parseJws(token, limits)
+  if ('malformed' in jws) return malformedToken(jws.malformed, token)
+  const { algorithm } = jws
+  return isSupportedAlgorithm(algorithm)
+    ? { ...jws, algorithm }
+    : refusal('algorithm_unsupported', unexpectedAlgorithm(algorithm, supportedAlgorithms))
+}
+
+/** docs/contract/jwt.md#login-in-this-order, docs/contract/oidc.md#the-callback-in-this-order */
+export function unexpectedAlgorithm(algorithm: string, accepted: readonly string[]): string {
+  return `unexpected signature algorithm ${quoted(algorithm)}; expected [${accepted.map((name) => JSON.stringify(name)).join(' ')}]`
+}
+
+const prefixed = <T extends object>(prefix: string, result: T | Refusal): T | Refusal =>
+  'reason' in result ? reworded(result, (text) => prefix + text) : result
+
+/** The outcome with the error texts of a JWT login. Without keys, the signature was not checked at all. */
+function signatureChecked(result: VerifiedToken | Refusal): VerifiedToken | Refusal {
+  if (!('reason' in result) || result.reason !== 'keys_unavailable') return prefixed(signing, result)
+  return unavailableKeys(signing + (result.cause ?? ''))
+}
+
+/** The refusal of a JWT login whose keys could not be fetched. */
+export const unavailableKeys = (cause: string): Refusal =>
+  discreetRefusal('keys_unavailable', { text: `error verifying token: ${keysUnavailable}`, cause })
+
+/**
+ * Tries cached keys first, then fetches keys if none of them verifies the token. docs/contract/jwt.md#keys
+ */
+async function verifyWithRemote(
+  jws: ReadableJws,
+  keys: RemoteKeys,
+  checks: { readonly queue: CheckQueue; readonly client: string },
+): Promise<VerifiedToken | Refusal> {
+  const signedBy = (set: JwkSet) => verifyWithAny(jws, jws.algorithm, set.candidates(jws.keyId), checks)
+  const read = {
+    algorithm: jws.algorithm,
+    otherwise: `${malformed}payload is not a JSON object`,
+    history: keys.history,
+  }
+  const cached = keys.current
+  if (cached !== undefined && (await signedBy(cached))) return verified(jws, read)
+  try {
+    const fresh = await keys.newerThan(cached)
+    if (fresh !== undefined && (await signedBy(fresh))) return verified(jws, read)
+  } catch (error) {
+    if (!(error instanceof KeyFetchError)) throw error
+    return discreetRefusal('keys_unavailable', {
+      text: keysUnavailable,
+      cause: `fetching keys oidc: ${error.message}`,
+    })
+  }
+  const isKnown = jws.keyId === '' || keys.current?.hasKeyId(jws.keyId) === true
+  return refusal(isKnown ? 'signature_invalid' : 'key_unknown', noRemoteKey)
+}
+
+type Reading = {
+  readonly algorithm: Algorithm /** The refusal of a payload that is not an object. */
+  readonly otherwise: string
+  readonly history: SourceHistory
+}
+
+/** The claims of a token with a valid signature. */
+function verified(jws: Jws, { algorithm, otherwise, history }: Reading): VerifiedToken | Refusal {
+  const claims = parseClaims(jws.payload)
+  if (claims === undefined) return malformedPayload(jws.payload, otherwise)
+  history.noteIssued(Object.hasOwn(claims, 'iat') ? claims['iat'] : undefined)
+  return { claims, algorithm, signingInput: jws.signingInput }
+}

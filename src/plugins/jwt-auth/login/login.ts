@@ -1,0 +1,128 @@
+import type { OutboundClient } from '../../../core/outbound/outbound.ts'
+import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
+import { addressMatches } from '../../../lib/net/cidr.ts'
+import { quoted } from '../../../lib/text/go-text.ts'
+import { checkToken, checkUnboundAudience, type TokenRules } from '../checks/claims.ts'
+import { type ReadToken, strictTrace, type Trace } from '../checks/trace.ts'
+import type { Config } from '../config/jwt-config.ts'
+import { supportedAlgorithms } from '../jws/algorithms.ts'
+import type { MountState } from '../mount-state.ts'
+import type { Role } from '../role.ts'
+import { loginByClaims } from './claims-login.ts'
+import { oneTimeProof } from './one-time.ts'
+import { type Refusal, refusal, reworded } from './refusal.ts'
+
+export type LoginInput = {
+  readonly role: string
+  readonly jwt: string
+  /** For a provider that keeps the groups elsewhere; may be empty. */
+  readonly distributed_claim_access_token: string
+}
+
+export type LoginContext = {
+  readonly state: MountState
+  readonly remoteAddress: string
+  readonly outbound: OutboundClient
+  /** Milliseconds since the epoch, read after the signature check. */
+  now(): number
+}
+
+/** Determines who logs in with this token, and what the role grants. Throws the first refusal. */
+export async function jwtLogin(input: LoginInput, context: LoginContext): Promise<LoginAuth> {
+  const auth = await examineJwt(input, context, strictTrace)
+  if (auth === undefined) throw new Error('a login was refused without being ended')
+  return auth
+}
+
+/**
+ * Runs the checks of docs/contract/jwt.md#login-in-this-order in that order. Returns undefined if a check
+ * refused and the trace continues.
+ */
+export async function examineJwt(
+  input: LoginInput,
+  context: LoginContext,
+  trace: Trace,
+): Promise<LoginAuth | undefined> {
+  const ready = trace.value(
+    'config',
+    (await context.state.findConfig()) ?? refusal('config_missing', 'could not load configuration'),
+  )
+  if (ready === undefined) return undefined
+  const role = trace.value('role', await namedRole(input.role || ready.config.default_role, context.state))
+  if (role === undefined) return undefined
+  trace.check(
+    'role',
+    role.record.role_type === 'oidc'
+      ? refusal('role_type_refused', 'role with oidc role_type is not allowed')
+      : undefined,
+  )
+  trace.check('token', input.jwt === '' ? refusal('token_missing', 'missing token') : undefined)
+  // before the work of checking the signature
+  trace.check('address', checkAddress(role, context.remoteAddress))
+  const token = await trace.claims(() => ready.keyset.verify(input.jwt, context.remoteAddress))
+  if (token === undefined) return undefined
+  checkVerified(token, { role, config: ready.config, nowMs: context.now() }, trace)
+  const { config } = ready
+  const accessToken = input.distributed_claim_access_token
+  const auth = await loginByClaims(token.claims, role, {
+    config,
+    trace,
+    outbound: context.outbound,
+    accessToken,
+    signal: undefined,
+    now: context.now,
+  })
+  return role.record.token_replay_protection === true ? usableOnce(auth, token) : auth
+}
+
+/** docs/contract/jwt.md#once-only */
+function usableOnce(auth: LoginAuth | undefined, token: ReadToken): LoginAuth | undefined {
+  const proof = oneTimeProof(token)
+  return auth === undefined || proof === undefined ? auth : { ...auth, proof }
+}
+
+/**
+ * docs/contract/jwt.md#login-in-this-order, docs/contract/oidc.md#the-authorization-url; the name is
+ * lower-case.
+ */
+export async function namedRole(name: string, state: MountState): Promise<Role | Refusal> {
+  if (name === '') return refusal('role_missing', 'missing role')
+  return (await state.findRole(name)) ?? refusal('role_unknown', `role ${quoted(name)} could not be found`)
+}
+
+/** docs/contract/jwt.md#login-in-this-order, docs/contract/oidc.md#the-callback-in-this-order */
+export const checkAddress = ({ record }: Role, remoteAddress: string): Refusal | undefined =>
+  addressMatches(record.token_bound_cidrs, remoteAddress)
+    ? undefined
+    : refusal('address_not_bound', 'permission denied')
+
+/** The checks that follow a valid signature, up to the registered claims. */
+function checkVerified(
+  { claims, algorithm }: ReadToken,
+  { role, config, nowMs }: { role: Role; config: Config; nowMs: number },
+  trace: Trace,
+): void {
+  const accepted: readonly string[] =
+    config.jwt_supported_algs.length > 0 ? config.jwt_supported_algs : supportedAlgorithms
+  const unexpected =
+    'error validating token: invalid algorithm (alg) header parameter: token signed with unexpected algorithm'
+  trace.check(
+    'algorithm',
+    accepted.includes(algorithm) ? undefined : refusal('algorithm_not_allowed', unexpected),
+  )
+  const rules = tokenRules(role, config)
+  checkToken(claims, rules, nowMs, (name, refused) => {
+    trace.check(name, refused && reworded(refused, (text) => `error validating token: ${text}`))
+  })
+  trace.check('audience', checkUnboundAudience(claims, rules.bound_audiences))
+}
+
+/** What a token must satisfy for this role. */
+export const tokenRules = ({ record }: Role, config: Config): TokenRules => ({
+  bound_issuer: config.bound_issuer,
+  bound_subject: record.bound_subject ?? '',
+  bound_audiences: record.bound_audiences ?? [],
+  expiration_leeway: record.expiration_leeway ?? 0,
+  not_before_leeway: record.not_before_leeway ?? 0,
+  clock_skew_leeway: record.clock_skew_leeway ?? 0,
+})

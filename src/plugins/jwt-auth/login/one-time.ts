@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto'
+import type { OneTimeProof } from '../../../core/tokens/store/replay-store.ts'
+import { claimedEnd, lastingLeeway } from '../checks/claims.ts'
+import type { ReadToken } from '../checks/trace.ts'
+import type { RoleRecord } from '../role.ts'
+
+/**
+ * Identifies a token across its uses: issuer and id or, without an id, the signed text. Never the signature,
+ * because one text can have several. Undefined for claims without an id that came without a token.
+ * docs/contract/jwt.md#once-only
+ */
+export function oneTimeProof({ claims, signingInput }: ReadToken): OneTimeProof | undefined {
+  const issuer = textClaim(claims, 'iss')
+  const id = textClaim(claims, 'jti')
+  const issuedAt = Number(Object.hasOwn(claims, 'iat') ? claims['iat'] : Number.NaN) * 1000
+  const times = { endsAt: claimedEnd(claims) * 1000, ...(issuedAt > 0 ? { issuedAt } : {}) }
+  if (id !== '') return { of: `${issuer}\0${id}`, ...times }
+  // without a zero byte, so it never equals an issuer with an id
+  return signingInput && { of: createHash('sha256').update(signingInput).digest('hex'), ...times }
+}
+
+const textClaim = (claims: ReadToken['claims'], name: string): string => {
+  const value = Object.hasOwn(claims, name) ? claims[name] : undefined
+  return typeof value === 'string' ? value : ''
+}
+
+/** Milliseconds for which any of these roles accepts a token after it has expired. */
+export function longestTolerance(roles: Iterable<RoleRecord>): number {
+  let longest = lastingLeeway({ expiration_leeway: 0, clock_skew_leeway: 0 })
+  for (const { expiration_leeway = 0, clock_skew_leeway = 0 } of roles) {
+    longest = Math.max(longest, lastingLeeway({ expiration_leeway, clock_skew_leeway }))
+  }
+  return longest * 1000
+}

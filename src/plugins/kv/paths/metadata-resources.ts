@@ -1,0 +1,231 @@
+import type { z } from 'zod'
+import { type LongLists, listedDetails, listedNames } from '../../../core/long-lists.ts'
+import { pageOf } from '../../../core/sealed-names/sorted-names.ts'
+import {
+  checkMayReach,
+  type Exchange,
+  mayReach,
+  type Reply,
+  type Resource,
+  resource,
+} from '../../../http/resource/resource.ts'
+import { LongText } from '../../../lib/concurrency/long-text.ts'
+import { LongWork } from '../../../lib/concurrency/long-work.ts'
+import type { Clock } from '../../../lib/system/clock.ts'
+import type { Random } from '../../../lib/system/random.ts'
+import { boolField } from '../../../lib/text/fields.ts'
+import { newKeyId } from '../store/key-id.ts'
+import { isGone } from '../store/key-record.ts'
+import type { Keys } from '../store/keys.ts'
+import type { KvMounts } from '../store/kv-mounts.ts'
+import {
+  checkMetadataCas,
+  metadataInput,
+  overruled,
+  patchedSettings,
+  sentSettings,
+  setMetadata,
+  setsMetadata,
+  shownMetadata,
+} from '../store/metadata-changes.ts'
+import { type ListRange, listInput } from '../store/pages.ts'
+import { checkSecretPath, isFolderPath, isSecretPath } from '../store/secret-path.ts'
+import { checkMayWrite, pathsToSee } from './access.ts'
+import { actorOf } from './actor.ts'
+import { kvAnswers } from './answers.ts'
+import { checkIfMatch } from './entity-tags.ts'
+import { emptyMissing } from './missing.ts'
+
+export type MetadataParts = {
+  readonly kvMounts: KvMounts
+  readonly clock: Clock
+  readonly random: Random
+  readonly longLists: LongLists
+}
+
+const namesInput = listInput.extend({
+  exclude_deleted: boolField
+    .default(false)
+    .describe('Leave out keys whose current version is deleted or destroyed'),
+})
+
+type At<Input> = Exchange<Input, { path: string }>
+type Listing = At<z.output<typeof namesInput>>
+
+/** The settings, versions and names of secrets. docs/contract/kv.md#metadata */
+export function metadataResources({ kvMounts, clock, random, longLists }: MetadataParts): Resource[] {
+  const pacedBy = (exchange: At<ListRange>) => (names: AsyncIterable<string>) =>
+    longLists.paced(names, exchange)
+
+  /** The names directly in a folder, or the paths below it, that a list asks for. */
+  const listed = async (exchange: At<ListRange>, isDeep: boolean): Promise<readonly string[]> => {
+    const { mount, params } = exchange
+    const { lists } = await kvMounts.keysOf(mount)
+    if (!isFolderPath(params.path)) return []
+    if (!isDeep) return lists.namesIn(params.path, pacedBy(exchange))
+    const paths = await lists.pathsBelow(params.path, (pages) =>
+      longLists.paced(pages, exchange, ({ length }) => length),
+    )
+    return pathsToSee(exchange, `metadata/${params.path}`, paths)
+  }
+
+  const namesOf = async (exchange: Listing, isDeep: boolean): Promise<readonly string[]> => {
+    const names = await listed(exchange, isDeep)
+    if (!exchange.input.exclude_deleted) return pageOf(names, exchange.input)
+    const keys = await kvMounts.keysOf(exchange.mount)
+    const { after, limit } = exchange.input
+    const kept: string[] = []
+    const work = new LongWork()
+    for (const name of pageOf(names, { after, limit: 0 })) {
+      if (work.isDue) await work.giveWay()
+      if (name.endsWith('/') || (await isShown(keys, exchange.params.path + name))) kept.push(name)
+      if (limit > 0 && kept.length === limit) break
+    }
+    return kept
+  }
+
+  const isShown = async (keys: Keys, path: string): Promise<boolean> => {
+    const last = (await keys.find(path))?.head.last
+    return last === undefined || !isGone(last, clock.now())
+  }
+
+  const detailsOf = async function* (
+    exchange: At<ListRange>,
+    isDeep: boolean,
+  ): AsyncGenerator<readonly [string, object], void, undefined> {
+    const names = pageOf(await listed(exchange, isDeep), exchange.input)
+    const keys = await kvMounts.keysOf(exchange.mount)
+    for (const name of names) {
+      const path = exchange.params.path + name
+      const isShownEmpty =
+        name.endsWith('/') || !mayReach(exchange, { operation: 'read', path: `metadata/${path}` })
+      const found = isShownEmpty ? undefined : await keys.described(path, exchange)
+      if (isShownEmpty) yield [name, {}]
+      // otherwise deleted since it was listed
+      else if (found !== undefined) yield [name, await shownMetadata(found)]
+    }
+  }
+
+  const detailed = async (exchange: At<ListRange>, isDeep: boolean): Promise<Reply> => {
+    const operation = isDeep ? 'scan' : 'list'
+    checkMayReach(exchange, { operation, path: `metadata/${exchange.params.path}` })
+    const details = longLists.paced(detailsOf(exchange, isDeep), exchange)
+    return { ...(await listedDetails(details, longLists)), paged: true }
+  }
+
+  const changed = async (
+    exchange: At<z.output<typeof metadataInput>>,
+    operation: 'update' | 'patch',
+  ): Promise<Reply | undefined> => {
+    const { mount, params, input, sent } = exchange
+    if (!setsMetadata(input, sent)) return undefined
+    checkSecretPath(params.path)
+    const settings = operation === 'patch' ? undefined : sentSettings(input)
+    // what no key could have is told first
+    if (settings === undefined) patchedSettings(null, input, sent)
+    if (settings !== undefined && Object.keys(settings).length === 0) return undefined
+    const keys = await kvMounts.keysOf(mount)
+    const config = await kvMounts.of(mount).config()
+    const who = { id: newKeyId(random), by: actorOf(exchange, operation) }
+    const isFound = await keys.change(params.path, {
+      apply: (draft) => {
+        const { head } = draft
+        if (settings !== undefined) checkMayWrite(exchange, head !== undefined)
+        checkIfMatch(exchange, head)
+        if (settings === undefined && head === undefined) return false
+        checkMetadataCas(head, input, config)
+        const next = settings ?? (head && patchedSettings(head.customMetadata, input, sent)) ?? {}
+        setMetadata(draft, next, who)
+        return true
+      },
+    })
+    if (!isFound) return emptyMissing
+    const warnings = overruled(input, config)
+    return warnings.length > 0 ? { warnings } : undefined
+  }
+
+  return [
+    resource('/metadata/*path', {
+      help: 'The settings of a secret, the state of its versions, and the names in a folder.',
+      exists: async ({ mount, params }) => {
+        const keys = await kvMounts.keysOf(mount)
+        return isSecretPath(params.path) && (await keys.find(params.path)) !== undefined
+      },
+      read: {
+        summary: 'Read the settings of a secret and the state of its versions',
+        ...kvAnswers.metadata,
+        handle: async (exchange) => {
+          const { mount, params } = exchange
+          const keys = await kvMounts.keysOf(mount)
+          const found = isSecretPath(params.path) ? await keys.described(params.path, exchange) : undefined
+          if (found === undefined) return undefined
+          const shown = await shownMetadata(found)
+          return shown instanceof LongText ? { longData: shown } : { data: shown }
+        },
+      },
+      write: {
+        summary: 'Change the settings of a secret',
+        ...kvAnswers.maybeWarned,
+        input: metadataInput,
+        handle: (exchange) => changed(exchange, 'update'),
+      },
+      patch: {
+        summary: 'Merge changes into the settings of a secret',
+        ...kvAnswers.maybeWarned,
+        input: metadataInput,
+        handle: (exchange) => changed(exchange, 'patch'),
+      },
+      delete: {
+        summary: 'Delete a secret with its settings and all its versions, for good',
+        ...kvAnswers.changed,
+        handle: async (exchange) => {
+          const { mount, params } = exchange
+          const keys = await kvMounts.keysOf(mount)
+          if (!isSecretPath(params.path)) {
+            checkIfMatch(exchange, undefined)
+            return undefined
+          }
+          await keys.change(params.path, {
+            apply: (draft) => {
+              checkIfMatch(exchange, draft.head)
+              draft.remove()
+            },
+          })
+          return undefined
+        },
+      },
+      list: {
+        summary: 'List the names in a folder',
+        input: namesInput,
+        handle: async (exchange) => ({
+          ...(await listedNames(await namesOf(exchange, false), longLists)),
+          paged: true,
+        }),
+      },
+      scan: {
+        summary: 'List the paths below a folder',
+        input: namesInput,
+        handle: async (exchange) => {
+          const keys = await namesOf(exchange, true)
+          return keys.length === 0
+            ? { data: {}, paged: true }
+            : { ...(await listedNames(keys, longLists)), paged: true }
+        },
+      },
+    }),
+    resource('/detailed-metadata/*path', {
+      help: 'The names in a folder, with the settings of each secret and the state of its versions.',
+      list: {
+        summary: 'List the names in a folder with their metadata',
+        ...kvAnswers.detailed,
+        input: listInput,
+        handle: (exchange) => detailed(exchange, false),
+      },
+      scan: {
+        summary: 'List the paths below a folder with their metadata',
+        input: listInput,
+        handle: (exchange) => detailed(exchange, true),
+      },
+    }),
+  ]
+}

@@ -1,0 +1,353 @@
+import type { View, ViewEntry, ViewRecord } from '../../../core/barrier/view.ts'
+import type { ListClient } from '../../../core/long-lists.ts'
+import { Changes, type Write, writeAttempts } from '../../../core/records/change.ts'
+import { KeyLists } from '../../../core/sealed-names/key-lists.ts'
+import type { NameCipher } from '../../../core/sealed-names/name-cipher.ts'
+import { fail, refuse } from '../../../errors.ts'
+import { inTurns } from '../../../lib/concurrency/in-turns.ts'
+import type { Limiter } from '../../../lib/concurrency/limiter.ts'
+import { LongWork } from '../../../lib/concurrency/long-work.ts'
+import { Cache, textIn } from '../../../lib/data/cache.ts'
+import type { Clock } from '../../../lib/system/clock.ts'
+import { LargeTurn } from '../large-turn.ts'
+import {
+  dataKey,
+  dataPrefix,
+  headPrefix,
+  KeyDraft,
+  remainsPrefix,
+  versionKey,
+  versionNumberIn,
+  versionPrefix,
+} from './key-draft.ts'
+import { type Head, readHead, readVersion, type Version } from './key-record.ts'
+
+/** A key as it is stored. */
+export type StoredKey = {
+  readonly head: Head
+  readonly revision: number /** Its response, once made. */
+  shown?: string
+}
+
+/** A key with its versions by number. */
+export type WholeKey = { readonly head: Head; readonly versions: Map<number, Version> }
+
+/** A change of one key. */
+export type KeyChange<T> = {
+  /** The numbers of earlier versions that `apply` looks at or changes. */
+  readonly versions?: Iterable<number>
+  /** It needs the data of these versions too. */
+  readonly readsData?: true
+  /** Must be pure, except for what it does to the draft, and may run again. Throws to refuse. */
+  apply(draft: KeyDraft): T | Promise<T>
+}
+
+export type KeysParts = {
+  /** The view of the mount. */
+  readonly view: View
+  readonly cipher: NameCipher
+  readonly clock: Clock
+  /** Admits one call at a time that reads much data. */
+  readonly large: Limiter
+  /** Called after a change of the key with this path; undefined: of any. */
+  onChange(path: string | undefined): void
+  onFailure(error: unknown): void
+}
+
+/** A version and its response, once made. */
+export type ShownVersion = { readonly version: Version; shown?: string }
+
+/** Earlier versions of a key. */
+type Earlier = {
+  /** The revision of the head that they were read with: whoever changes a version replaces the head. */
+  readonly revision: number
+  readonly versions: Readonly<Record<number, ShownVersion>>
+}
+
+/** Versions can be large, and the first ones are read before the call takes its turn. */
+const [firstVersions, versionPage] = [4, 16]
+/** The most data of versions that one change reads, in characters. */
+const mostChanged = 64 * 1024 * 1024
+
+const tooMany = 'too many changes of one secret at a time'
+
+const tooLarge = () => refuse('invalid', 'the data of the versions is too large for one call')
+
+/**
+ * The keys of one mount of version 2. A key is a head record with its current version, and a record for each
+ * earlier version. Every change replaces the head, on the condition that it is still the one that the change
+ * was decided on. docs/contract/kv.md#storage
+ */
+export class Keys implements Disposable {
+  readonly lists: KeyLists
+  readonly #parts: KeysParts
+  readonly #view: View
+  readonly #cache = new Cache<StoredKey>({
+    name: 'secrets',
+    most: 10_000,
+    mostWeight: 16 * 1024 * 1024,
+    weigh: ({ head }, key) => textIn(head, key),
+  })
+  readonly #earlierVersions = new Cache<Earlier>({
+    name: 'earlier versions of secrets',
+    most: 1_000,
+    mostWeight: 4 * 1024 * 1024,
+  })
+  /** By path. */
+  readonly #changes: Changes
+  readonly #unwatch: () => void
+
+  constructor(parts: KeysParts) {
+    this.#parts = parts
+    this.#view = parts.view
+    this.lists = new KeyLists(parts.view.view(headPrefix), parts.cipher)
+    this.#changes = new Changes({ view: parts.view, tooMany })
+    this.#unwatch = parts.view.watch(headPrefix, (keys) => this.#follow(keys))
+  }
+
+  [Symbol.dispose](): void {
+    this.#unwatch()
+  }
+
+  find(path: string): Promise<StoredKey | undefined> {
+    return this.#cache.read(path, () => this.#read(path))
+  }
+
+  /** An earlier version of a key. Undefined if there is none with this number. */
+  async version(
+    path: string,
+    { head, revision }: StoredKey,
+    number: number,
+  ): Promise<ShownVersion | undefined> {
+    if (number >= head.current || number < head.oldest || number < 1) return undefined
+    const copy = this.#earlierVersions.get(path)
+    const versions = copy?.revision === revision ? copy.versions : {}
+    if (versions[number] !== undefined) return versions[number]
+    const { drops } = this.#earlierVersions
+    const stored = await this.#wholeVersion(head.id, number)
+    if (stored === undefined) return undefined
+    const version = { version: stored }
+    this.#earlierVersions.set(path, { revision, versions: { ...versions, [number]: version } }, drops)
+    return version
+  }
+
+  /** A version with its data; undefined if it does not exist. */
+  async #wholeVersion(id: string, number: number): Promise<Version | undefined> {
+    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+      const stored = await this.#view.get(versionKey(id, number))
+      if (stored === undefined) return undefined
+      const version = await this.#withData(id, number, readVersion(stored))
+      if (version !== undefined) return version
+    }
+    throw fail('unavailable', tooMany)
+  }
+
+  /** Undefined if its data was removed meanwhile. */
+  async #withData(id: string, number: number, version: Version): Promise<Version | undefined> {
+    if (version.isApart !== true) return version
+    const data = await this.#view.get(dataKey(id, number))
+    return typeof data === 'string' ? { ...version, data } : undefined
+  }
+
+  /** A key with all its versions at one moment, without their data. Ends when the client disconnects. */
+  async described(path: string, client: ListClient): Promise<WholeKey | undefined> {
+    using turn = new LargeTurn(this.#parts.large, client)
+    return await this.#all(path, turn, ({ data, ...described }) => described)
+  }
+
+  /** A key with all its versions at one moment. Throws if their data is too much for one change. */
+  async whole(path: string): Promise<WholeKey | undefined> {
+    const turn = new LargeTurn()
+    return await this.#all(path, turn, async (version, { id }, number) => {
+      const whole = await this.#withData(id, number, version)
+      if (version.isApart === true && whole !== undefined) turn.add(whole)
+      if (turn.size > mostChanged) throw tooLarge()
+      return whole
+    })
+  }
+
+  /** `take` returns undefined for a version that was changed meanwhile. */
+  async #all(
+    path: string,
+    turn: LargeTurn,
+    take: (version: Version, head: Head, number: number) => Version | Promise<Version | undefined>,
+  ): Promise<WholeKey | undefined> {
+    for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
+      const stored = await this.#read(path)
+      if (stored === undefined) return undefined
+      const { head } = stored
+      turn.size = 0
+      const versions = new Map<number, Version>()
+      if (head.current > 1)
+        for await (const [number, version] of this.#earlier(head, turn)) {
+          const taken = await take(version, head, number)
+          if (taken !== undefined) versions.set(number, taken)
+        }
+      const isSame =
+        head.current <= 1 || (await this.#view.read(this.#keyOf(path)))?.revision === stored.revision
+      const last = head.last && (await take(head.last, head, head.current))
+      if (last !== undefined) versions.set(head.current, last)
+      if (isSame) return { head, versions }
+    }
+    throw fail('unavailable', tooMany)
+  }
+
+  /** Changes a key in one step. */
+  change<T>(path: string, change: KeyChange<T>): Promise<T> {
+    return this.#changes.run(path, async (write) => {
+      const stored = await this.#read(path)
+      using turn = new LargeTurn(this.#parts.large)
+      const loaded = await this.#loaded(stored?.head, change, turn)
+      const draft = new KeyDraft(stored?.head, loaded, this.#parts.clock.now())
+      const result = await change.apply(draft)
+      const entries = await inTurns(draft.entries())
+      if (draft.head !== stored?.head || entries.length > 0)
+        await this.#write(path, { stored, draft, entries }, write)
+      return result
+    })
+  }
+
+  /** For changes of several keys, which `writeHeads` writes. */
+  changeSeveral<T>(decide: (overtaken: Error) => Promise<T>): Promise<T> {
+    return this.#changes.runUnordered((_, overtaken) => decide(overtaken))
+  }
+
+  /** Writes further records together with the heads of keys, all or nothing. */
+  async writeHeads(
+    heads: readonly { path: string; head: Head | undefined; expect: number | 'absent' }[],
+    also: readonly ViewEntry[],
+  ): Promise<boolean> {
+    try {
+      return await this.#view.write([
+        ...heads.map(({ path, head: value, expect }) => ({ key: this.#keyOf(path), value, expect })),
+        ...also,
+      ])
+    } finally {
+      for (const { path } of heads) this.#changed(path, true)
+    }
+  }
+
+  /** The key as it is stored, not a copy. */
+  read(path: string): Promise<StoredKey | undefined> {
+    return this.#read(path)
+  }
+
+  /** Deletes what is left of removed keys. */
+  async deleteRemains(): Promise<void> {
+    for (const key of await this.#view.listKeys(remainsPrefix))
+      await this.#deleteVersions(key.slice(remainsPrefix.length))
+  }
+
+  async #deleteVersions(id: string): Promise<void> {
+    const view = this.#view.view('', { isUncopied: true })
+    for (const prefix of [versionPrefix, dataPrefix]) await view.deletePrefix(`${prefix}${id}/`)
+    await this.#view.write([{ key: remainsPrefix + id, value: undefined, isUncopied: true }])
+  }
+
+  #keyOf(path: string): string {
+    return headPrefix + this.#parts.cipher.keyOf(path)
+  }
+
+  async #read(path: string): Promise<StoredKey | undefined> {
+    const stored = await this.#view.read(this.#keyOf(path))
+    return stored && { head: readHead(stored.value), revision: stored.revision }
+  }
+
+  async *#earlier(
+    { id }: Head,
+    turn: LargeTurn,
+  ): AsyncGenerator<readonly [number, Version], void, undefined> {
+    const prefix = `${versionPrefix}${id}/`
+    const work = new LongWork()
+    let limit = firstVersions
+    for (let after: string | undefined = prefix; ; limit = versionPage) {
+      await turn.goOn()
+      if (work.isDue) await work.giveWay()
+      const records: ViewRecord[] = await this.#view.list(prefix, { limit, after })
+      for (const { key, value } of records) {
+        const version = readVersion(value)
+        turn.add(version)
+        yield [versionNumberIn(key), version]
+      }
+      after = records.at(-1)?.key
+      if (after === undefined || records.length < limit) return
+    }
+  }
+
+  async #loaded(
+    head: Head | undefined,
+    { versions = [], readsData }: KeyChange<unknown>,
+    turn: LargeTurn,
+  ): Promise<Map<string, Version>> {
+    const loaded = new Map<string, Version>()
+    if (head === undefined) return loaded
+    const work = new LongWork()
+    for (const number of new Set(versions)) {
+      if (number < Math.max(1, head.oldest) || number >= head.current) continue
+      await turn.goOn()
+      if (work.isDue) await work.giveWay()
+      const key = versionKey(head.id, number)
+      const stored = readsData ? await this.#wholeVersion(head.id, number) : await this.#view.get(key)
+      if (stored === undefined) continue
+      const version = readVersion(stored)
+      turn.add(version)
+      if (turn.size > mostChanged) throw tooLarge()
+      loaded.set(key, version)
+    }
+    return loaded
+  }
+
+  async #write(
+    path: string,
+    { stored, draft, entries }: { stored: StoredKey | undefined; draft: KeyDraft; entries: ViewEntry[] },
+    write: Write,
+  ): Promise<void> {
+    const isNew = stored === undefined
+    const head: ViewEntry[] =
+      isNew && draft.head === undefined
+        ? []
+        : [{ key: this.#keyOf(path), value: draft.head, expect: stored?.revision ?? 'absent' }]
+    try {
+      await write([...head, ...entries])
+      this.#clean(draft.remains)
+    } finally {
+      this.#changed(path, isNew || draft.head === undefined)
+    }
+  }
+
+  /** In the background: nobody can reach these versions any more, and the next start continues. */
+  #clean(remains: readonly string[]): void {
+    for (const id of remains) this.#deleteVersions(id).catch((error) => this.#parts.onFailure(error))
+  }
+
+  #changed(path: string, comesOrGoes: boolean): void {
+    this.#drop(path)
+    if (comesOrGoes) this.lists.touched(this.#parts.cipher.keyOf(path))
+    this.#parts.onChange(path)
+  }
+
+  #drop(path: string): void {
+    this.#cache.drop(path)
+    this.#earlierVersions.drop(path)
+  }
+
+  /** Keys have been written, perhaps by another server. */
+  #follow(keys: readonly string[] | undefined): void {
+    try {
+      for (const key of keys ?? []) {
+        const sealed = key.slice(headPrefix.length)
+        this.lists.touched(sealed)
+        const path = this.#parts.cipher.pathOf(sealed)
+        this.#drop(path)
+        this.#parts.onChange(path)
+      }
+      if (keys !== undefined) return
+    } catch (error) {
+      this.#parts.onFailure(error)
+    }
+    this.#cache.dropAll()
+    this.#earlierVersions.dropAll()
+    this.lists.forgetAll()
+    this.#parts.onChange(undefined)
+  }
+}

@@ -1,0 +1,61 @@
+import { ServiceError } from '../../../errors.ts'
+import { LongWork } from '../../../lib/concurrency/long-work.ts'
+import type { Random } from '../../../lib/system/random.ts'
+import { FirstEntries, type StoredEntry } from './first-entries.ts'
+import { newKeyId } from './key-id.ts'
+import type { Keys } from './keys.ts'
+import { readKvConfig } from './kv-config.ts'
+import { append } from './version-changes.ts'
+
+type UpgradeParts = {
+  readonly first: FirstEntries
+  readonly keys: Keys
+  readonly random: Random
+  /** Entries to upgrade. */
+  readonly most: number
+  isEnded(): boolean
+}
+
+/** So few that other requests hardly wait for them. */
+const atOnce = 8
+
+/**
+ * Turns entries of version 1 into keys of version 2, each in one step, so that an entry is always in exactly
+ * one of them. An entry that was written late becomes the next version of its key.
+ */
+export async function upgradeEntries({ most, isEnded, ...parts }: UpgradeParts): Promise<void> {
+  const work = new LongWork()
+  for (let left = most; left > 0 && !isEnded(); await work.giveWay()) {
+    const entries = await parts.first.first(Math.min(left, atOnce))
+    if (entries.length === 0) return
+    await Promise.all(entries.map((entry) => upgraded(entry, parts)))
+    left -= entries.length
+  }
+}
+
+async function upgraded(
+  entry: StoredEntry,
+  { first, keys, random }: Pick<UpgradeParts, 'first' | 'keys' | 'random'>,
+): Promise<void> {
+  try {
+    await keys.change(entry.path, {
+      apply: (draft) => {
+        const isNew = draft.head === undefined
+        const by = { actor: '', entity_id: '', operation: 'upgrade' }
+        const head = append(draft, {
+          data: entry.entry.data,
+          by,
+          config: readKvConfig(undefined),
+          id: newKeyId(random),
+        })
+        if (isNew) draft.head = { ...head, oldest: 1 }
+        draft.also.push(FirstEntries.removal(entry))
+      },
+    })
+  } catch (error) {
+    // another server may have been quicker
+    const now = await first.stored(entry.path)
+    const isElsewhere = now === undefined || now.revision !== entry.revision
+    if (!(error instanceof ServiceError && error.kind === 'unavailable' && isElsewhere)) throw error
+  }
+}

@@ -1,0 +1,29 @@
+import type { ServerList } from '../../../core/servers/server-list.ts'
+import { type Resource, resource } from '../../../http/resource/resource.ts'
+import { formatTime } from '../../../lib/text/time.ts'
+import { answers } from '../answers.ts'
+
+export type HaStatusParts = { readonly serverList: ServerList }
+
+/** `sys/ha-status`: the servers that share the storage. docs/contract/node.md#servers */
+export const haStatusResources = ({ serverList }: HaStatusParts): Resource[] => [
+  resource('/ha-status', {
+    help: 'The servers that share this storage. All of them serve requests.',
+    read: {
+      summary: 'List the servers',
+      ...answers.haStatus,
+      handle: async () => ({
+        data: {
+          nodes: (await serverList.live()).map(({ name, lastSeenMs, isOwn, address, version }) => ({
+            hostname: name,
+            api_address: address,
+            cluster_address: '',
+            active_node: true,
+            last_echo: isOwn ? null : formatTime(lastSeenMs),
+            version,
+          })),
+        },
+      }),
+    },
+  }),
+]

@@ -1,0 +1,73 @@
+import { z } from 'zod'
+import type { Ceremonies } from '../../../core/seal/ceremonies.ts'
+import { xor } from '../../../core/seal/generate-root.ts'
+import type { Rekey } from '../../../core/seal/rekey.ts'
+import { refuse } from '../../../errors.ts'
+import { type Resource, resource } from '../../../http/resource/resource.ts'
+import { stringField } from '../../../lib/text/fields.ts'
+import { ceremonyAnswers } from './ceremony-answers.ts'
+
+const decodeInput = z.object({
+  encoded_token: stringField.default('').describe('The encoded token'),
+  otp: stringField.default('').describe('The one-time password').meta({ writeOnly: true }),
+})
+
+/** What follows a ceremony. docs/contract/seal.md#rekey, docs/contract/seal.md#generate-root */
+export function afterCeremonyResources({ ceremonies }: { ceremonies: Ceremonies }): Resource[] {
+  const { rekey, recoveryRekey } = ceremonies
+  return [
+    backupResource('/rekey/backup', rekey),
+    backupResource('/rekey/recovery-key-backup', recoveryRekey),
+    backupResource('/rekey-recovery-key/backup', recoveryRekey),
+    resource('/decode-token', {
+      help: 'The root token of sys/generate-root.',
+      open: true,
+      isCeremony: true,
+      write: {
+        summary: 'Decode a generated root token',
+        ...ceremonyAnswers.decodedToken,
+        input: decodeInput,
+        handle: ({ input: { encoded_token, otp } }) => ({ data: { token: decoded(encoded_token, otp) } }),
+      },
+    }),
+  ]
+}
+
+/** The encrypted shares of a rekey. */
+export const backupResource = (path: `/${string}`, rekey: Rekey): Resource =>
+  resource(path, {
+    help: 'The shares of the last rekey with a backup, encrypted by PGP.',
+    sudo: true,
+    read: {
+      summary: 'Read the encrypted shares',
+      ...ceremonyAnswers.backup,
+      handle: async () => {
+        const { nonce, keys } = await rekey.backup()
+        const inBase64 = Object.entries(keys).map(([fingerprint, shares]) => [
+          fingerprint,
+          shares.map((share) => Buffer.from(share, 'hex').toString('base64')),
+        ])
+        return { data: { nonce, keys, keys_base64: Object.fromEntries(inBase64) } }
+      },
+    },
+    delete: {
+      summary: 'Delete the encrypted shares',
+      handle: async () => {
+        await rekey.deleteBackup()
+        return undefined
+      },
+    },
+  })
+
+function decoded(encoded: string, otp: string): string {
+  if (!/^[A-Za-z0-9+/]*$/.test(encoded) || encoded.length % 4 === 1)
+    throw refuse('invalid', "error decoding base64'd token: illegal base64 data")
+  const hidden = Buffer.from(encoded, 'base64')
+  const pad = Buffer.from(otp)
+  if (hidden.length !== pad.length)
+    throw refuse(
+      'invalid',
+      `error xoring token: length of byte slices is not equivalent: ${hidden.length} != ${pad.length}`,
+    )
+  return xor(hidden, pad).toString()
+}

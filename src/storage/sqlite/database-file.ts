@@ -1,0 +1,256 @@
+import { Buffer } from 'node:buffer'
+import { closeSync, openSync, realpathSync, statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import Database from 'better-sqlite3'
+import { ServiceError, StartError } from '../../errors.ts'
+import { systemReason } from '../../lib/system/private-file.ts'
+import { marksOf, refuseMarked } from '../copy-marks.ts'
+import type { StorageFaults } from '../faults.ts'
+import { type FileIdentity, FileWatch, identityOf } from '../file-watch.ts'
+import type { RowWrite } from '../group.ts'
+import { migrate } from '../migrate.ts'
+import type { StorageFile } from '../storage.ts'
+import { engineCode, failureKind, ownCodes, storageError } from '../storage-error.ts'
+import type { StorageEvents } from '../storage-events.ts'
+import { requireFolderOf } from './database-folder.ts'
+import { holdLock } from './lock-file.ts'
+import type { LogLimits, LogState } from './log-keeper.ts'
+import { watchLog } from './log-watch.ts'
+import { refuseNetworkDisk } from './network-disk.ts'
+import { RowReader } from './sqlite-rows.ts'
+import { threadLost, WriterThread } from './writer-thread.ts'
+
+export type DatabaseFileOptions = LogLimits & {
+  path: string
+  allowNetworkDisk: boolean
+  events: StorageEvents
+  faults: StorageFaults | undefined
+}
+
+/** Free disk space that SQLite needs for the shared memory of two connections. */
+const minSharedMemoryBytes = 128 * 1024
+
+/**
+ * A database file with a connection for reads and a thread for writes. On a full disk the reading connection
+ * opens the file exclusively; the first write after space is available starts the thread.
+ */
+export class DatabaseFile implements AsyncDisposable {
+  readonly #path: string
+  readonly #storageFile: StorageFile
+  readonly #writer: WriterThread
+  readonly #files: FileWatch
+  readonly #opened: AsyncDisposableStack
+  readonly #logPath: string
+  readonly #faults: StorageFaults | undefined
+  #reading: Reading
+
+  private constructor(parts: {
+    path: string
+    identity: FileIdentity
+    logPath: string
+    reading: Reading
+    writer: WriterThread
+    files: FileWatch
+    faults: StorageFaults | undefined
+    opened: AsyncDisposableStack
+  }) {
+    this.#path = parts.path
+    this.#storageFile = { path: parts.path, identity: parts.identity }
+    this.#logPath = parts.logPath
+    this.#faults = parts.faults
+    this.#reading = parts.reading
+    this.#writer = parts.writer
+    this.#files = parts.files
+    this.#opened = parts.opened
+  }
+
+  /** Opens or creates the file. Throws a StartError if it cannot be used. */
+  static async open({
+    path,
+    allowNetworkDisk,
+    events,
+    faults,
+    logGoalBytes,
+    logLimitBytes,
+  }: DatabaseFileOptions): Promise<DatabaseFile> {
+    await using opened = new AsyncDisposableStack()
+    // lock the real path, so that links lead to the same lock
+    const realPath = prepareFile(path)
+    if (!allowNetworkDisk) await refuseNetworkDisk(dirname(realPath))
+    opened.use(holdLock(realPath, path))
+    const files = opened.use(new FileWatch((reason) => events.fileLost(reason)))
+    for (const watched of [path, `${realPath}.lock`]) files.add(watched)
+    const identity = identityOf(path)
+    const data = { path, identity, faults: faults?.shared, logGoalBytes, logLimitBytes }
+    const writer = new WriterThread(data, watchLog(events, logGoalBytes))
+    const reading = openReading(path, faults)
+    const file = new DatabaseFile({
+      path,
+      identity,
+      logPath: `${realPath}-wal`,
+      reading,
+      writer,
+      files,
+      faults,
+      opened: opened.move(),
+    })
+    try {
+      if (!reading.isExclusive) await file.#startWriter()
+      return file
+    } catch (cause) {
+      await file[Symbol.asyncDispose]()
+      throw cause
+    }
+  }
+
+  get reader(): RowReader {
+    return this.#reading.rows
+  }
+
+  /** Undefined also while faults are injected, which concern this thread. */
+  get file(): StorageFile | undefined {
+    const isReadable = !this.#reading.isExclusive && this.#faults === undefined
+    return isReadable ? this.#storageFile : undefined
+  }
+
+  get log(): LogState {
+    return this.#writer.log
+  }
+
+  /** All or nothing; rejects with a ServiceError. */
+  async commit(rows: readonly RowWrite[]): Promise<void> {
+    if (this.#files.reason !== undefined) throw storageError(ownCodes.replaced, new Error(this.#files.reason))
+    if (this.#reading.isExclusive) await this.#reopenShared()
+    try {
+      await this.#writer.commit(rows)
+    } catch (cause) {
+      const isLost = cause instanceof ServiceError && cause.reason === threadLost
+      // the outcome is unknown: check whether the rows are in the database
+      if (isLost && rows.every((row) => this.#isWritten(row))) return
+      // a new thread cleans up what the lost one may have left in the log
+      if (isLost) await this.#writer.ready().catch(() => {})
+      throw cause
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#files[Symbol.dispose]()
+    // the last connection syncs the log and removes it: a disk that hangs must not block this thread
+    this.#reading.connection.close()
+    await this.#writer[Symbol.asyncDispose]()
+    await this.#opened.disposeAsync()
+  }
+
+  async #startWriter(): Promise<void> {
+    await this.#writer.ready()
+    this.#files.add(this.#logPath)
+  }
+
+  /** Compares the values, because a row that keeps its revision has it in any case. */
+  #isWritten({ key, value, revision }: RowWrite): boolean {
+    const row = this.reader.get(key)
+    if (row === undefined || value === undefined) return row === value
+    return row.revision === revision && Buffer.compare(row.value, value) === 0
+  }
+
+  /**
+   * Reopens the reading connection in shared mode and starts the writing thread. Rejects with a ServiceError
+   * while the disk is full.
+   */
+  async #reopenShared(): Promise<void> {
+    const { bavail, bsize } = statfsSync(this.#path)
+    if (bavail * bsize < minSharedMemoryBytes) throw storageError('SQLITE_FULL')
+    this.#reading.connection.close()
+    try {
+      this.#reading = openReading(this.#path, this.#faults)
+    } catch (cause) {
+      throw storageError(engineCode(cause), cause)
+    }
+    if (this.#reading.isExclusive) throw storageError('SQLITE_FULL')
+    await this.#startWriter()
+  }
+}
+
+/** `isExclusive`: no other connection can read or write the file. */
+type Reading = {
+  readonly connection: Database.Database
+  readonly rows: RowReader
+  readonly isExclusive: boolean
+}
+
+/** Opens the file in shared mode or, if the disk has no room for that, exclusively. */
+function openReading(path: string, faults: StorageFaults | undefined): Reading {
+  try {
+    try {
+      return readingOf(openFile(path, 'NORMAL'), faults, false)
+    } catch (cause) {
+      if (!isOutOfSpace(engineCode(cause))) throw cause
+      return readingOf(openFile(path, 'EXCLUSIVE'), faults, true)
+    }
+  } catch (cause) {
+    if (cause instanceof StartError) throw cause
+    const code = engineCode(cause)
+    if (code === 'SQLITE_NOTADB')
+      throw new StartError(2, `cannot open ${path}: not a Gatehouse database`, { cause })
+    const kind = failureKind(code)
+    if (kind === 'other' && code !== 'SQLITE_CANTOPEN') throw cause
+    throw new StartError(
+      kind === 'corrupt' ? 1 : 2,
+      `cannot open ${path}: ${storageError(code, cause).message}`,
+      { cause },
+    )
+  }
+}
+
+function readingOf(
+  connection: Database.Database,
+  faults: StorageFaults | undefined,
+  isExclusive: boolean,
+): Reading {
+  try {
+    const rows = new RowReader(connection, faults)
+    rows.lastRevision()
+    return { connection, rows, isExclusive }
+  } catch (cause) {
+    connection.close()
+    throw cause
+  }
+}
+
+/** On a full disk, SQLite cannot create the shared index of the write-ahead log. */
+const isOutOfSpace = (code: string) =>
+  failureKind(code) === 'full' || code.startsWith('SQLITE_IOERR_SHM') || code === 'SQLITE_CANTOPEN'
+
+/**
+ * Creates the file before SQLite opens it, readable only by its owner; SQLite gives its other files the same
+ * mode. Returns the real path.
+ */
+export function prepareFile(path: string): string {
+  requireFolderOf(path)
+  try {
+    closeSync(openSync(path, 'a', 0o600))
+    const realPath = realpathSync(path)
+    closeSync(openSync(`${realPath}.lock`, 'a', 0o600))
+    return realPath
+  } catch (cause) {
+    throw new StartError(2, `cannot open ${path}: ${systemReason(cause)}`, { cause })
+  }
+}
+
+/** Migrates before switching to WAL mode, so that a refused file stays unchanged. */
+function openFile(path: string, lockingMode: 'NORMAL' | 'EXCLUSIVE'): Database.Database {
+  const connection = new Database(path)
+  try {
+    connection.pragma(`locking_mode = ${lockingMode}`)
+    migrate(connection)
+    refuseMarked(path, marksOf(connection))
+    connection.pragma('journal_mode = WAL')
+    connection.pragma('synchronous = FULL')
+    connection.pragma('wal_autocheckpoint = 0')
+    connection.pragma('query_only = 1')
+    return connection
+  } catch (cause) {
+    connection.close()
+    throw cause
+  }
+}

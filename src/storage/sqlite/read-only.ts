@@ -1,0 +1,15 @@
+import Database from 'better-sqlite3'
+import type { StoredRecord } from '../storage.ts'
+import { RowReader } from './sqlite-rows.ts'
+
+/** Reads single records of a database, which a server may be using. Throws the engine's error. */
+export function openReadOnly(path: string): Disposable & { get(key: string): StoredRecord | undefined } {
+  const connection = new Database(path, { readonly: true, fileMustExist: true })
+  try {
+    const rows = new RowReader(connection)
+    return { get: (key) => rows.get(key), [Symbol.dispose]: () => connection.close() }
+  } catch (cause) {
+    connection.close()
+    throw cause
+  }
+}
