@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { CountReporter } from './test/support/count-reporter.ts'
+import { LongestFirst } from './test/support/longest-first.ts'
 
 const every = ['test/**/*.test.ts']
 /** They look at the process they run in: nothing of other files may be in it. */
@@ -84,6 +85,7 @@ export default defineConfig({
     // On two processors, a third one runs while another waits for a disk or a timer.
     pool: 'forks',
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     // Node loads the tests itself: less work than through Vite, which no test needs
     experimental: { viteModuleRunner: false, nodeLoader: false },
     // servers of thousands of tests leave much garbage, most of which dies young. Some tests collect it to see what is left.
