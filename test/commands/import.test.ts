@@ -12,6 +12,7 @@ import { jwksOf, startProvider } from '../plugins/jwt-auth/provider.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { inside } from '../support/client.ts'
 import { runCommand } from '../support/process.ts'
+import { shared } from '../support/shared.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -93,8 +94,11 @@ async function startFilled(): Promise<TestServer> {
   return server
 }
 
+/** For the tests that only read it. */
+const sharedSource = shared(startFilled)
+
 test('all that another server holds is imported, and a second run changes nothing', async () => {
-  await using from = await startFilled()
+  const from = await sharedSource()
   await using to = await startTestServer()
 
   const first = await importAll(from, to)
@@ -122,7 +126,7 @@ test('all that another server holds is imported, and a second run changes nothin
 })
 
 test('imported policies, aliases and groups name what the target calls them', async () => {
-  await using from = await startFilled()
+  const from = await sharedSource()
   await using to = await startTestServer()
 
   await importAll(from, to)
@@ -150,7 +154,7 @@ test('imported policies, aliases and groups name what the target calls them', as
 })
 
 test('a dry run says what it would do, and writes nothing', async () => {
-  await using from = await startFilled()
+  const from = await sharedSource()
   await using to = await startTestServer()
 
   const dry = await importAll(from, to, { dryRun: true })
@@ -164,7 +168,7 @@ test('a dry run says what it would do, and writes nothing', async () => {
 })
 
 test('only the sections that are asked for are imported', async () => {
-  await using from = await startFilled()
+  const from = await sharedSource()
   await using to = await startTestServer()
 
   const { imported, failed } = await importAll(from, to, { only: 'policies,messages' })
@@ -182,7 +186,7 @@ test('only the sections that are asked for are imported', async () => {
 
 describe('what is on the target', () => {
   test('stays, and what is new is imported beside it', async () => {
-    await using from = await startFilled()
+    const from = await sharedSource()
     await using to = await startTestServer()
     await to.root.write('sys/policies/acl/reader', { policy: 'path "mine" {}' })
     await to.root.write('sys/auth/ci', { type: 'jwt', description: 'mine' })
@@ -202,7 +206,7 @@ describe('what is on the target', () => {
   })
 
   test('of another type is reported', async () => {
-    await using from = await startFilled()
+    const from = await sharedSource()
     await using to = await startTestServer()
     await to.root.write('sys/auth/ci', { type: 'oidc' })
 
@@ -217,7 +221,7 @@ describe('what is on the target', () => {
   })
 
   test('an entity of the same name with other aliases gets none of the aliases', async () => {
-    await using from = await startFilled()
+    const from = await sharedSource()
     await using to = await startTestServer()
     await importAll(from, to, { only: 'auth,namespaces' })
     const accessor = String((await to.root.read('sys/auth')).body['data']?.['ci/']?.['accessor'])
@@ -237,7 +241,7 @@ describe('what is on the target', () => {
   })
 
   test('a person who has logged in on the target is the same person', async () => {
-    await using from = await startFilled()
+    const from = await sharedSource()
     await using to = await startTestServer()
     await importAll(from, to, { only: 'auth,namespaces' })
     const accessor = String((await to.root.read('sys/auth')).body['data']?.['ci/']?.['accessor'])
@@ -471,7 +475,7 @@ test('what a source says about a request neither shows the token nor controls a 
 })
 
 test('what the target would not restrict as the source does is not imported', async () => {
-  await using from = await startFilled()
+  const from = await sharedSource()
   await using to = await startTestServer()
   const secretFields = { oidc_client_id: 'web', oidc_discovery_url: 'https://idp' }
   const terms = { expiration: '2100-01-01T00:00:00Z', cas_required: true }
@@ -502,7 +506,7 @@ test('what the target would not restrict as the source does is not imported', as
 })
 
 test('a source that refuses to show something is reported, section by section', async () => {
-  await using from = await startFilled()
+  const from = await sharedSource()
   await using to = await startTestServer()
   const created = await from.root.write('auth/token/create', { policies: ['default'] })
 
@@ -926,7 +930,7 @@ test.each(['a\nb', '..', 'x/\u0001'])('entities and groups may have the name %j'
 })
 
 test('a refusal without a reason names the request', async () => {
-  await using from = await startFilled()
+  const from = await sharedSource()
   await using to = await startTestServer()
   await using silent = await startBetween(from, async ({ url }, answer) =>
     url.startsWith('/v1/auth/ci/role/build') ? { ...answer, status: 400, body: Buffer.from('{}') } : answer,
