@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { Agent } from 'node:http'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Directory } from '../../../simulators/directory/directory.ts'
 import type { Operation } from '../../../simulators/directory/operations.ts'
 import { startDirectory } from '../../../simulators/directory/start-directory.ts'
@@ -40,6 +40,8 @@ async function aWorld() {
     get root() {
       return current.root
     },
+    /** Resolves when the server has killed itself. */
+    killed: () => current.server.ended,
     /** Makes the server kill itself during a later write. */
     arm: async (point: FailPoint, skip: number) => {
       await writeFile(killFile, `${point} ${skip}`)
@@ -94,8 +96,11 @@ async function debris(root: Client): Promise<{ error: string }[]> {
   if (status !== 200) throw new Error(`debris: ${status} ${text}`)
   return (body.data as unknown as { objects: { error: string }[] }).objects
 }
+/** What exists upstream since the test began. */
 const living = (directory: Directory) =>
-  directory.inventory().filter(({ deleted, kind }) => !deleted || kind === 'role-assignment')
+  directory
+    .inventory()
+    .filter(({ deleted, kind, id }) => (!deleted || kind === 'role-assignment') && !earlier.has(id))
 const passwords = (directory: Directory) => living(directory).filter(({ kind }) => kind === 'password')
 const leases = async (root: Client, role = 'ci') =>
   (await root.list(`sys/leases/lookup/cloud/creds/${role}`)).status
@@ -126,9 +131,15 @@ const allArrived = (operations: readonly Operation[]) =>
 const asking = (asked: Promise<unknown>) => asked.catch(() => undefined)
 
 let world: Awaited<ReturnType<typeof aWorld>>
+/** The ids of what a test before left upstream. */
+let earlier: ReadonlySet<string> = new Set()
 beforeAll(async () => {
   world = await aWorld()
 })
+beforeEach(() => {
+  earlier = new Set(world.directory.inventory().map(({ id }) => id))
+})
+afterEach(async () => void (await asking(world.root.write('sys/leases/revoke-prefix/cloud/creds'))))
 afterAll(() => world[Symbol.asyncDispose]())
 
 describe('kill -9 while a credential is issued', () => {
@@ -160,10 +171,10 @@ describe('kill -9 while a credential is issued', () => {
     'at $point of write $skip: the credential has its lease or does not exist',
     async ({ point, skip, isThere }) => {
       const { directory } = world
-      onTestFinished(async () => void (await world.root.write('sys/leases/revoke-prefix/cloud/creds/ci')))
       await world.arm(point, skip)
       await asking(world.root.read('cloud/creds/ci'))
 
+      await world.killed()
       await world.restart()
 
       await until(async () => (await debris(world.root)).length === 0)
@@ -350,6 +361,7 @@ describe('kill -9 around a forced revocation', () => {
       await world.arm(point, 0)
       await asking(world.root.write('sys/leases/revoke-force/cloud/creds/ci'))
 
+      await world.killed()
       await world.restart()
 
       expect(
