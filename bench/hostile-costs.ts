@@ -1,11 +1,10 @@
 import { once } from 'node:events'
-import { readdir, readFile } from 'node:fs/promises'
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import { connect as connectPlain, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import type { ServerProcess } from '../simulators/server-process.ts'
-import { readProcessFigures } from './process-figures.ts'
+import { readProcessFigures, readProcessorMs } from './process-figures.ts'
 
 /** A request without a token. */
 type Asked = {
@@ -227,31 +226,38 @@ const serverOf = ({ isSecure }: Transport, { plain, secure }: Pair): ServerProce
   isSecure ? secure : plain
 
 /**
- * The processor time of each kind of request, in milliseconds: the least of some rounds, each beside as many requests
- * that are only read. What other programs do meanwhile adds to some rounds; what a request costs is in all of them.
+ * The processor time of each kind of request, in milliseconds: the lower quartile of many small groups of them, each
+ * beside a group of requests that are only read. What other programs do meanwhile adds to some groups; what a request
+ * costs is in all of them.
  */
 export async function* measureProcessorTime(servers: Pair, times: number): AsyncGenerator<Cost> {
   for (const transport of transports) {
     const { port, pid } = serverOf(transport, servers)
     const measure = async (one: Asked) => {
-      const before = await processorMs(pid)
-      for (let count = 0; count < times; count++) await transport.ask(port, one)
-      return ((await processorMs(pid)) - before) / times
+      const before = await readProcessorMs(pid)
+      for (let count = 0; count < groupSize; count++) await transport.ask(port, one)
+      // what the server does after its last response is part of the group
+      await wait(settleGroupMs)
+      return ((await readProcessorMs(pid)) - before) / groupSize
     }
     for (const one of asked) {
       const read = onlyRead((one.body ?? '').length < longBody.length ? '' : longBody)
       const costs: { asked: number; read: number }[] = []
-      for (let round = 0; round < rounds; round++)
+      while (costs.length * groupSize < times)
         costs.push({ asked: await measure(one), read: await measure(read) })
       // on a busy machine, reading takes longer too
-      const limit = Math.max(mostMs, timesOfReading * Math.min(...costs.map((cost) => cost.read)))
-      const perRequest = Math.min(...costs.map((cost) => cost.asked))
+      const limit = Math.max(mostMs, timesOfReading * lowerQuartile(costs.map((cost) => cost.read)))
+      const perRequest = lowerQuartile(costs.map((cost) => cost.asked))
       yield { name: `${transport.name}: ${one.name}`, perRequest, limit }
     }
   }
 }
 
-const rounds = 4
+const groupSize = 5
+const settleGroupMs = 5
+
+const lowerQuartile = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 4)] ?? Number.NaN
 
 /** What each kind of request keeps that is held open `count` times, in bytes. */
 export async function* measureKept(servers: Pair, count: number): AsyncGenerator<Cost> {
@@ -290,14 +296,6 @@ const settleMs = 300
 /** Has a server collect garbage at SIGUSR2. */
 export const collectsAtSignal = {
   NODE_OPTIONS: `--expose-gc --import=${new URL('./collect-at-signal.ts', import.meta.url).href}`,
-}
-
-/** The processor time of the threads that a process has, in milliseconds: finer than the ticks of `stat`. */
-async function processorMs(pid: number): Promise<number> {
-  const threads = await readdir(`/proc/${pid}/task`)
-  const statistics = threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8'))
-  // the first number is the time on a processor, in nanoseconds
-  return (await Promise.all(statistics)).reduce((sum, text) => sum + Number.parseInt(text, 10) / 1e6, 0)
 }
 
 async function figuresOf(pid: number) {

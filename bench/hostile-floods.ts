@@ -4,7 +4,7 @@ import { connect } from 'node:tls'
 import type { ServerProcess } from '../simulators/server-process.ts'
 import { frame, head, header, kinds, preface } from '../test/support/http2-frames.ts'
 import { collected, holdOpen, type Pair } from './hostile-costs.ts'
-import { readProcessFigures } from './process-figures.ts'
+import { readProcessFigures, readStarvedMs } from './process-figures.ts'
 import { SlowClients, slowClients } from './slow-clients.ts'
 
 /** A hostile client of a server with TLS; resolves when `isOver` says so. Its connection may end at any time. */
@@ -144,7 +144,10 @@ export type FloodFigures = {
   readonly highestRssBytes: number
   /** The longest turn of its event loop, with the time in which other processes had the processor. */
   readonly longestTurnMs: number
-  /** The longest response to `/health/live` of another address while it lasted. */
+  /**
+   * The longest response to `/health/live` of another address while it lasted, without the time in which the server
+   * waited for a processor that other programs had.
+   */
   readonly slowestMs: number
   /** The same of a server that nobody attacked. */
   readonly slowestOfOtherMs: number
@@ -207,8 +210,9 @@ async function watched(
   let [highestRssBytes, slowestMs, slowestOfOtherMs] = [0, 0, 0]
   const watch = async () => {
     while (!isOver()) {
+      const starvedBefore = await readStarvedMs(server.pid)
       const [ours, others] = await Promise.all([timeOf(live), timeOf(otherLive)])
-      slowestMs = Math.max(slowestMs, ours)
+      slowestMs = Math.max(slowestMs, ours - ((await readStarvedMs(server.pid)) - starvedBefore))
       slowestOfOtherMs = Math.max(slowestOfOtherMs, others)
       highestRssBytes = Math.max(highestRssBytes, (await readProcessFigures(server.pid))?.rssBytes ?? 0)
       await wait(sampleEveryMs)

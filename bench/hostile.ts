@@ -48,8 +48,9 @@ const { values, positionals } = parseArgs({
 })
 const isShort = values.short
 const repeats = Number(positionals[0] ?? (isShort ? 10 : 1000))
-/** Requests that are measured together, and that are held open in a flood. */
-const measured = isShort ? 20 : 100
+/** Requests whose processor time is measured, that are held open to measure what they keep, and that are in a flood. */
+const measured = isShort ? 80 : 400
+const keptAtOnce = isShort ? 100 : 500
 const heldAtOnce = isShort ? 300 : 2400
 const atOnce = 2
 const turns = 10
@@ -277,7 +278,7 @@ await wait(3000)
 const idle = { plain: before, secure: await rss(secure.pid) }
 let tooCostly = 0
 for await (const cost of measureProcessorTime({ plain: server, secure }, measured)) showCost(cost, 1, 'ms')
-for await (const cost of measureKept({ plain: server, secure }, 5 * measured)) showCost(cost, 1024, 'KiB')
+for await (const cost of measureKept({ plain: server, secure }, keptAtOnce)) showCost(cost, 1024, 'KiB')
 
 const urls = { plain: `http://127.0.0.1:${server.port}`, secure: `https://127.0.0.1:${secure.port}` }
 const watch = watchAt(urls.secure, urls.plain)

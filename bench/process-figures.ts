@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 
 /** CPU seconds used so far and resident bytes of a process and those it started; undefined where the system has no `/proc`. */
 export type ProcessFigures = { cpuSeconds: number; rssBytes: number }
@@ -36,3 +36,21 @@ async function figuresOf(pid: number): Promise<ProcessFigures | undefined> {
 
 const readProc = (pid: number, file: string) =>
   readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => undefined)
+
+/** The milliseconds for which the main thread of a process has waited for a processor that others had. */
+export const readStarvedMs = async (pid: number): Promise<number> => (await schedule(pid, pid)).waitedMs
+
+/** The processor time of the threads that a process has, in milliseconds: finer than the ticks of `stat`. */
+export async function readProcessorMs(pid: number): Promise<number> {
+  const threads = await readdir(`/proc/${pid}/task`)
+  const schedules = await Promise.all(threads.map((thread) => schedule(pid, Number(thread))))
+  return schedules.reduce((sum, { ranMs }) => sum + ranMs, 0)
+}
+
+/** Both in `schedstat`, in nanoseconds; zero for a thread that has just ended. */
+async function schedule(pid: number, thread: number): Promise<{ ranMs: number; waitedMs: number }> {
+  const [ran = 0, waited = 0] = ((await readProc(pid, `task/${thread}/schedstat`)) ?? '0 0')
+    .split(' ')
+    .map((text) => Number(text) / 1e6)
+  return { ranMs: ran, waitedMs: waited }
+}

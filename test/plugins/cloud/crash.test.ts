@@ -28,8 +28,9 @@ async function aWorld() {
     CLOUD_CA_FILE: directory.caFile,
     KILL_FILE: killFile,
   }
-  const launch = async () => {
-    const server = await startServerProcess({ folder: folder.path, entry, environment })
+  const launch = async (patienceMs = 300) => {
+    const more = { ...environment, PATIENCE_MS: String(patienceMs) }
+    const server = await startServerProcess({ folder: folder.path, entry, environment: more })
     return { server, root: new Client(server.url, server.rootToken, new Agent({ keepAlive: true })) }
   }
   let current = await launch()
@@ -50,14 +51,14 @@ async function aWorld() {
     },
     /**
      * Kills the server and starts the next one. Requests that are held upstream are released in between,
-     * unless they are meant to come late.
+     * unless they are meant to come late. The next server looks this long for what it does not find.
      */
-    restart: async ({ isLate = false } = {}) => {
+    restart: async ({ isLate = false, patienceMs = 300 } = {}) => {
       await current.server.stop('SIGKILL')
       if (!isLate) directory.release()
       directory.clearFaults()
       directory.journal.clear()
-      current = await launch()
+      current = await launch(patienceMs)
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }
@@ -220,7 +221,8 @@ test('kill -9 in updates of roles: what takes effect after the first undo is und
     await directory.journal.arrived(operation)
   }
 
-  await world.restart({ isLate: true })
+  // what it looks for must not be given up before it is released, on a busy machine either
+  await world.restart({ isLate: true, patienceMs: 10_000 })
   await Promise.all(cut)
   await allArrived(updates.map(({ removal }) => removal))
   await until(
