@@ -326,30 +326,42 @@ class JsonReader {
     if (this.#limits.maxStrings > 0 && this.#strings > this.#limits.maxStrings) {
       throw new JsonSyntaxError('exceeded maximum number of strings', true)
     }
-    const bytes = this.#bytes
     const start = this.#at
-    let isAscii = true
-    let isEscaped = false
-    let at = start + 1
-    for (; ; at++) {
-      const byte = bytes[at]
-      if (byte === quote) break
-      if (byte === backslash) {
-        isEscaped = true
-        at++
-        if (isShortEscape[bytes[at] ?? 0] !== 1) at = this.#longEscape(at)
-      } else if (byte === undefined || byte < 0x20) {
-        this.#at = at
-        throw this.unexpected('in string literal')
-      } else if (byte >= 0x80) {
-        isAscii = false
-      }
+    const end = this.#closingQuote(start + 1)
+    let text: string
+    try {
+      text = JSON.parse(this.#bytes.toString('utf8', start, end + 1))
+    } catch {
+      throw this.#brokenString(start + 1)
     }
-    this.#at = at + 1
-    this.#count(at - start - 1)
-    if (!isEscaped) return bytes.toString(isAscii ? 'latin1' : 'utf8', start + 1, at)
+    this.#at = end + 1
+    this.#count(end - start - 1)
     // a lone surrogate has no UTF-8 form: replace it here, so that all copies have U+FFFD
-    return String(JSON.parse(bytes.toString('utf8', start, at + 1))).toWellFormed()
+    return text.toWellFormed()
+  }
+
+  /** The first quote that no backslash escapes. The engine finds it in a fraction of the time of a loop over the bytes. */
+  #closingQuote(from: number): number {
+    const bytes = this.#bytes
+    let end = bytes.indexOf(quote, from)
+    for (; end >= 0; end = bytes.indexOf(quote, end + 1)) {
+      let before = end
+      while (before > from && bytes[before - 1] === backslash) before--
+      if ((end - before) % 2 === 0) return end
+    }
+    throw this.#brokenString(from)
+  }
+
+  /** What is wrong with a string that the engine does not take. */
+  #brokenString(from: number): JsonSyntaxError {
+    let at = from
+    for (; (this.#bytes[at] ?? 0) >= 0x20; at++)
+      if (this.#bytes[at] === backslash) {
+        at++
+        if (isShortEscape[this.#bytes[at] ?? 0] !== 1) at = this.#longEscape(at)
+      }
+    this.#at = at
+    return this.unexpected('in string literal')
   }
 
   /** Checks `\u` and four digits; the letter is at `at`. Returns the position of the last digit. */
