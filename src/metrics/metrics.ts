@@ -115,7 +115,7 @@ export class Metrics {
    * Shows the counters of a mount that alerts wait for: Prometheus sees no increase when a series begins with 1.
    * `reasons` are those of logins at which the server or a service is at fault.
    */
-  beginLogins(path: string, method: string, reasons = ['internal']): void {
+  beginLogins(path: string, method: string, reasons: readonly string[] = ['internal']): void {
     const mount = this.mountLabel(path)
     for (const reason of reasons)
       this.#measured.counters.logins_total.begin({ mount, method, result: 'error', reason })

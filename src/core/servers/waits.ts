@@ -1,4 +1,26 @@
+import { refuse } from '../../errors.ts'
 import { countedAddress } from '../../lib/net/address.ts'
+
+/** A read that is held until what it reads changes. */
+export type HeldRead<T> = {
+  readonly address: string
+  readonly topics: readonly string[]
+  readonly waitMs: number
+  /** What the client waits for, in the refusal of one request too many. */
+  readonly what: 'messages' | 'secrets'
+  /** Calls the listener when the client sends nothing more. Returns a function that removes it. */
+  whenSilent(listener: () => void): () => void
+  /** Stops counting the request as in progress, until the returned function is called. */
+  readonly setAside: (() => () => void) | undefined
+  /** The longest pause before the next check. */
+  pauseMs(last: T): number
+  /** Repeats the checks of the request, because the state may have changed while it was held. */
+  check(): Promise<void>
+  /** Reads again. */
+  load(): Promise<T>
+  /** Whether the client knows this state. */
+  isKnown(loaded: T): boolean
+}
 
 /**
  * Long polls: requests held until something changes, with a limit per client address.
@@ -42,6 +64,27 @@ export class Waits {
     }
     if (this.#isClosed) wait.end()
     return wait
+  }
+
+  /** Holds a read whose client knows `first`. Resolves with another state, or with the last one when the wait ends. */
+  async hold<T>(read: HeldRead<T>, first: T): Promise<T> {
+    using wait = this.begin(read)
+    if (wait === undefined)
+      throw refuse('throttled', `too many requests of this address are waiting for ${read.what}`)
+    // a client that closes its sending side gets its response at once
+    const unwatch = read.whenSilent(() => wait.end())
+    const resume = read.setAside?.()
+    try {
+      for (let last = first; ; ) {
+        await wait.pause(Math.max(1, read.pauseMs(last)))
+        await read.check()
+        last = await read.load()
+        if (!read.isKnown(last) || wait.hasEnded) return last
+      }
+    } finally {
+      resume?.()
+      unwatch()
+    }
   }
 
   /** Wakes the waits for a topic that has changed; undefined: any may have. */

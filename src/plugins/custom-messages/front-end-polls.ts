@@ -57,32 +57,28 @@ export async function answerPoll(parts: PollParts, poll: Poll): Promise<Reply> {
 }
 
 /** Holds a request until the messages change or the wait ends. docs/contract/messages.md#waiting */
-async function nextShown(
+function nextShown(
   parts: PollParts,
-  held: Poll & { readonly first: Shown; readonly waitMs: number },
+  { first, waitMs, namespace, load, exchange }: Poll & { readonly first: Shown; readonly waitMs: number },
 ): Promise<Shown> {
-  const { messageWaits, clock } = parts
-  const { first, waitMs, namespace, load } = held
-  const { call, whenSilent } = held.exchange
-  const lineage = parts.namespaces.lineageOf(namespace).map(({ id }) => id)
-  using wait = messageWaits.begin({ address: call.remoteAddress, topics: lineage, waitMs })
-  if (wait === undefined)
-    throw refuse('throttled', 'too many requests of this address are waiting for messages')
-  // a client that closes its sending side gets its response at once
-  const unwatch = whenSilent(() => wait.end())
-  const resume = call.setAside?.()
-  try {
-    for (let last = first; ; ) {
-      await wait.pause(Math.max(1, last.changesAtMs - clock.now()))
-      await parts.confirmCopies()
+  const { messageWaits, namespaces, clock, confirmCopies } = parts
+  const { call, whenSilent } = exchange
+  const held = {
+    address: call.remoteAddress,
+    topics: namespaces.lineageOf(namespace).map(({ id }) => id),
+    waitMs,
+    what: 'messages' as const,
+    whenSilent,
+    setAside: call.setAside,
+    pauseMs: ({ changesAtMs }: Shown) => changesAtMs - clock.now(),
+    check: async () => {
+      await confirmCopies()
       checkServed(parts, namespace)
-      last = await load()
-      if (last.etag !== first.etag || wait.hasEnded) return last
-    }
-  } finally {
-    resume?.()
-    unwatch()
+    },
+    load,
+    isKnown: ({ etag }: Shown) => etag === first.etag,
   }
+  return messageWaits.hold(held, first)
 }
 
 /** Repeats the checks of the request, because the state may have changed while it was held. */

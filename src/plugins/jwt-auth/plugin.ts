@@ -1,8 +1,8 @@
 import { Periodic } from '../../core/servers/background.ts'
 import { issueLogin, planLogin } from '../../core/tokens/acts/issue-login.ts'
+import { type LoginReportParts, LoginReports } from '../../core/tokens/acts/login-reports.ts'
 import { lookalikeReports } from '../../core/tokens/acts/lookalike-reports.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
-import type { LoginCounter } from './explain/login-reports.ts'
 import { jwtGauges } from './gauges.ts'
 import { JwtMethod } from './method.ts'
 import { pendingLoginPrefixes } from './oidc/pending-logins.ts'
@@ -14,10 +14,9 @@ export type JwtOptions = {
   /** Most refused logins remembered per mount. */
   readonly failuresKept: number
   /** Mounts are given by their full paths. */
-  readonly metrics: LoginCounter & {
+  readonly metrics: LoginReportParts['counter'] & {
     lookalike(mount: string): void
     keysFetched(mount: string, succeeded: boolean): void
-    beginLogins(mount: string, method: string, reasons: string[]): void
     beginKeyLogins(mount: string): void
   }
 }
@@ -43,6 +42,9 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       intervalMs: sweepIntervalMs,
       onError: (err) => log.error({ event: 'work_failed', err }, 'could not remove expired logins'),
     })
+    const reportsOf = (method: string) =>
+      new LoginReports({ method, log, counter: metrics, fullPathOf: core.fullPathOf })
+    const reports = { jwt: reportsOf('jwt'), oidc: reportsOf('oidc') }
     const loginParts = {
       ...core,
       identity: core.identities,
@@ -52,7 +54,7 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       resources: jwtAuthResources({
         method,
         log,
-        counter: metrics,
+        reports,
         policyExists: core.policyExists,
         issue: (login) => issueLogin(loginParts, login),
         plan: async (login) => {
@@ -63,10 +65,9 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       }),
       gauges: jwtGauges(method),
       beginCounters: (mount) => {
-        const path = core.fullPathOf(mount)
-        for (const method of ['jwt', 'oidc'])
-          metrics.beginLogins(path, method, ['internal', 'provider_unreachable'])
-        metrics.beginKeyLogins(path)
+        for (const each of [reports.jwt, reports.oidc])
+          each.beginCounters(mount, ['internal', 'provider_unreachable'])
+        metrics.beginKeyLogins(core.fullPathOf(mount))
       },
       loginRole: (mount, { role = '' }) => method.loginRole(mount, role),
       renewalTerms: method.renewalTerms.bind(method),

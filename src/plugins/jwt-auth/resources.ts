@@ -2,7 +2,7 @@ import type { LoginPlan, LoginRequest } from '../../core/tokens/acts/issue-login
 import type { Resource } from '../../http/resource/resource.ts'
 import type { LogLine } from '../../lib/system/log-fields.ts'
 import { configResources } from './config/config-resources.ts'
-import { type LoginCounter, LoginReports } from './explain/login-reports.ts'
+import { LoginReports, type LoginReportsParts } from './explain/login-reports.ts'
 import { explainResources } from './explain/routes.ts'
 import type { IssueLogin } from './login/issue-login.ts'
 import { loginResource } from './login/login-resource.ts'
@@ -15,15 +15,15 @@ export type JwtAuthParts = {
   /** What `issue` would do, without writing anything. */
   plan(request: LoginRequest): Promise<LoginPlan>
   policyExists(name: string, namespace: string): Promise<boolean>
-  readonly counter: LoginCounter
+  readonly reports: LoginReportsParts['basic']
   readonly log: { readonly warn: LogLine; readonly error: LogLine }
 }
 
 /** The JWT and OpenID Connect method, `auth/<mount>/*`. docs/contract/jwt.md */
 export function jwtAuthResources(parts: JwtAuthParts): Resource[] {
-  const { method, issue, counter, log } = parts
+  const { method, issue, log } = parts
   const reportedMount = method.reportedMount.bind(method)
-  const reports = new LoginReports({ reportedMount, log, counter })
+  const reports = new LoginReports({ reportedMount, log, basic: parts.reports })
   return [
     ...configResources(parts),
     loginResource({ method, issue, reports }),

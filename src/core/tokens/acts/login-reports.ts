@@ -9,7 +9,7 @@ export type LoginReportParts = {
   readonly counter: {
     login(event: LoginEvent): void
     /** Shows the counters of a mount before anything was counted. */
-    beginLogins(mount: string, method: string): void
+    beginLogins(mount: string, method: string, reasons?: readonly string[]): void
   }
   /** The path of a mount with that of its namespace. */
   fullPathOf(mount: Mount): string
@@ -23,8 +23,8 @@ type LoginEvent = {
   readonly seconds: number
 }
 
-/** A login in progress. */
-export type ReportedLogin = {
+/** Where a login is. */
+type Where = {
   readonly mount: Mount
   readonly call: {
     readonly requestId: string
@@ -32,10 +32,19 @@ export type ReportedLogin = {
     reason: string
     isRefusedLogin: boolean
   }
+}
+
+/** A login in progress. */
+export type ReportedLogin = Where & {
   /**
    * Who logs in, for the log, as far as that is known to exist: people type passwords into fields for names.
    */
   who(): object
+}
+
+type RefusedLogin = {
+  readonly isCallersFault: boolean
+  readonly shown: { readonly reason: string; readonly [name: string]: unknown }
 }
 
 /** The caller can do nothing about these. */
@@ -56,9 +65,9 @@ export class LoginReports {
     this.#parts = parts
   }
 
-  beginCounters(mount: Mount): void {
+  beginCounters(mount: Mount, reasons?: readonly string[]): void {
     const { counter, fullPathOf, method } = this.#parts
-    counter.beginLogins(fullPathOf(mount), method)
+    counter.beginLogins(fullPathOf(mount), method, reasons)
   }
 
   /** Runs a login. Rethrows its errors. */
@@ -66,7 +75,7 @@ export class LoginReports {
     const started = performance.now()
     try {
       const result = await run()
-      this.#ended(login, started, 'ok', '')
+      this.ended(login, started, 'ok', '')
       return result
     } catch (error) {
       this.#failed(login, started, error)
@@ -75,12 +84,18 @@ export class LoginReports {
   }
 
   #failed(login: ReportedLogin, started: number, error: unknown): void {
-    const { call, mount, who } = login
-    const refused = error instanceof ServiceError && !ourFaults.has(error.kind)
-    const reason = refused ? (error.reason ?? '') : 'internal'
-    call.reason = reason
+    const isRefused = error instanceof ServiceError && !ourFaults.has(error.kind)
+    const reason = isRefused ? (error.reason ?? '') : 'internal'
     // what waits for its turn was not looked at yet
-    call.isRefusedLogin = refused && error.kind !== 'throttled'
+    const isCallersFault = isRefused && error.kind !== 'throttled'
+    this.refused(login, { isCallersFault, shown: { ...login.who(), reason } })
+    this.ended(login, started, isRefused ? 'refused' : 'error', reason)
+  }
+
+  /** Reports a refused login with the request and in the log, which has what is `shown`. */
+  refused({ call, mount }: Where, { isCallersFault, shown }: RefusedLogin): void {
+    call.reason = shown.reason
+    call.isRefusedLogin = isCallersFault
     this.#parts.log.warn(
       {
         event: 'login_refused',
@@ -88,15 +103,19 @@ export class LoginReports {
         namespace: mount.namespace,
         mount: mount.path,
         remote_address: call.remoteAddress,
-        ...who(),
-        reason,
+        ...shown,
       },
       'login refused',
     )
-    this.#ended(login, started, refused ? 'refused' : 'error', reason)
   }
 
-  #ended({ mount }: ReportedLogin, started: number, result: LoginEvent['result'], reason: string): void {
+  /** Counts a login. */
+  ended(
+    { mount }: Pick<Where, 'mount'>,
+    started: number,
+    result: LoginEvent['result'],
+    reason: string,
+  ): void {
     const { counter, method, fullPathOf } = this.#parts
     const seconds = (performance.now() - started) / 1000
     counter.login({ mount: fullPathOf(mount), method, result, reason, seconds })

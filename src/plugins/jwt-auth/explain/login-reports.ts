@@ -1,23 +1,12 @@
 import type { Mount } from '../../../core/mounts/mount.ts'
+import type { LoginReports as BasicReports } from '../../../core/tokens/acts/login-reports.ts'
 import { ServiceError } from '../../../errors.ts'
-import { type Call, errorReply, namespaceOf, type Reply } from '../../../http/resource/resource.ts'
+import { type Call, errorReply, type Reply } from '../../../http/resource/resource.ts'
 import type { LogLine } from '../../../lib/system/log-fields.ts'
 import type { Attempt } from '../login/attempt.ts'
 import { checkNamed, type ReasonCode } from '../login/refusal.ts'
 import type { LoginFailures } from './login-failures.ts'
 import type { LoginPath, LoginTrace, RefusedLogin } from './login-trace.ts'
-
-/** Called after each login, whatever its outcome. */
-export type LoginCounter = { login(event: LoginEvent): void }
-
-type LoginEvent = {
-  /** Namespace path and mount path. */
-  readonly mount: string
-  readonly method: 'jwt' | 'oidc'
-  readonly result: 'ok' | 'refused' | 'error'
-  readonly reason: string
-  readonly seconds: number
-}
 
 /** What reports need to know about a mount. */
 export type ReportedMount = {
@@ -31,8 +20,9 @@ export type ReportedMount = {
 
 export type LoginReportsParts = {
   reportedMount(mount: Mount): ReportedMount
-  readonly log: { readonly warn: LogLine; readonly error: LogLine }
-  readonly counter: LoginCounter
+  readonly log: { readonly error: LogLine }
+  /** Of logins with a JWT, and in a browser. */
+  readonly basic: { readonly jwt: BasicReports; readonly oidc: BasicReports }
 }
 
 /** `cause` is what the caller is not told. */
@@ -101,9 +91,7 @@ export class LoginReports {
     { call, mount, path, attempt }: Where,
     { reason, status, text = '', cause = '', error }: Refused,
   ): Promise<void> {
-    call.reason = reason
     if (reason === '') return
-    call.isRefusedLogin = status < 500 && !isOurFault.has(reason)
     const { log, reportedMount } = this.#parts
     const reported = reportedMount(mount)
     // an unknown role name is not shown: people type passwords into wrong fields
@@ -113,15 +101,12 @@ export class LoginReports {
         ? { name: attempt.role, exists: false }
         : await requestedRole(reported, attempt.role)
     const check = checkNamed(reason)
-    const who = {
-      request_id: call.requestId,
-      namespace: mount.namespace,
-      mount: mount.path,
-      remote_address: call.remoteAddress,
-    }
-    log.warn(
-      { event: 'login_refused', ...who, role: role.exists ? role.name : '', reason, check, status, cause },
-      'login refused',
+    this.#basic(path).refused(
+      { call, mount },
+      {
+        isCallersFault: status < 500 && !isOurFault.has(reason),
+        shown: { role: role.exists ? role.name : '', reason, check, status, cause },
+      },
     )
     const verified = attempt.isVerified || (path === 'login' && !beforeSignature.has(check))
     const failure = {
@@ -156,18 +141,14 @@ export class LoginReports {
     }
   }
 
-  #ended({ call, mount, path }: Where, { reason, status }: Refused, started: number): void {
+  #ended({ mount, path }: Where, { reason, status }: Refused, started: number): void {
     const result = status >= 500 ? 'error' : reason === '' && status === 200 ? 'ok' : 'refused'
     this.#parts.reportedMount(mount).noteEnd(result === 'ok')
-    const method = path === 'login' ? 'jwt' : 'oidc'
-    const name = namespaceOf(call).path + mount.path
-    this.#parts.counter.login({
-      mount: name,
-      method,
-      result,
-      reason,
-      seconds: (performance.now() - started) / 1000,
-    })
+    this.#basic(path).ended({ mount }, started, result, reason)
+  }
+
+  #basic(path: LoginPath): BasicReports {
+    return path === 'login' ? this.#parts.basic.jwt : this.#parts.basic.oidc
   }
 }
 

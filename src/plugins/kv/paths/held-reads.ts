@@ -2,7 +2,7 @@ import type { Access } from '../../../core/access.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import type { MountStore } from '../../../core/mounts/mount-store.ts'
 import type { NamespaceStore } from '../../../core/namespaces/namespace-store.ts'
-import type { Waits } from '../../../core/servers/waits.ts'
+import type { HeldRead, Waits } from '../../../core/servers/waits.ts'
 import { fail, refuse } from '../../../errors.ts'
 import type { Exchange } from '../../../http/resource/resource.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
@@ -20,13 +20,8 @@ export type HeldParts = {
 }
 
 /** A read that waits for another state of its key. */
-export type HeldRead<T> = {
+type HeldKey<T> = Pick<HeldRead<T>, 'waitMs' | 'load' | 'isKnown'> & {
   readonly exchange: Exchange<unknown, { path: string }>
-  readonly waitMs: number
-  /** Reads again. */
-  load(): Promise<T>
-  /** Whether the client knows this state. */
-  isKnown(loaded: T): boolean
   /** When it changes without a write, in milliseconds since the epoch. */
   changesAtMs(loaded: T): number
 }
@@ -41,32 +36,32 @@ const nextCheckMs = (): number => checkMs * (0.5 + Math.random() / 2)
 export const topicOf = ({ uuid }: Pick<Mount, 'uuid'>, path: string): string => `${uuid}/${path}`
 
 /** Holds a read until its key changes or the wait ends. docs/contract/kv.md#conditional-calls */
-export async function nextState<T>(parts: HeldParts, held: HeldRead<T>, first: T): Promise<T> {
-  const { call, mount, params, whenSilent } = held.exchange
-  const topics = [topicOf(mount, params.path)]
-  using wait = parts.waits.begin({ address: call.remoteAddress, topics, waitMs: held.waitMs })
-  if (wait === undefined)
-    throw refuse('throttled', 'too many requests of this address are waiting for secrets')
-  const unwatch = whenSilent(() => wait.end())
-  const resume = call.setAside?.()
-  try {
-    for (let last = first; ; ) {
-      await wait.pause(Math.max(1, Math.min(nextCheckMs(), held.changesAtMs(last) - parts.clock.now())))
+export function nextState<T>(
+  parts: HeldParts,
+  { exchange, changesAtMs, ...read }: HeldKey<T>,
+  first: T,
+): Promise<T> {
+  const { call, mount, params, whenSilent } = exchange
+  const held = {
+    ...read,
+    address: call.remoteAddress,
+    topics: [topicOf(mount, params.path)],
+    what: 'secrets' as const,
+    whenSilent,
+    setAside: call.setAside,
+    pauseMs: (last: T) => Math.min(nextCheckMs(), changesAtMs(last) - parts.clock.now()),
+    check: async () => {
       await parts.confirmCopies()
-      await checkServed(parts, held.exchange)
-      last = await held.load()
-      if (!held.isKnown(last) || wait.hasEnded) return last
-    }
-  } finally {
-    resume?.()
-    unwatch()
+      await checkServed(parts, exchange)
+    },
   }
+  return parts.waits.hold(held, first)
 }
 
 /** Repeats the checks of the request, because the state may have changed while it was held. */
 async function checkServed(
   { isSealed, mounts, namespaces, access }: HeldParts,
-  { call, mount, presented }: HeldRead<unknown>['exchange'],
+  { call, mount, presented }: HeldKey<unknown>['exchange'],
 ): Promise<void> {
   if (isSealed()) throw refuse('sealed', 'Vault is sealed')
   const now = mounts.table.byUuid(mount.uuid)
