@@ -187,14 +187,16 @@ test('a server waits for the right password, follows a change of it, and shows n
     await setPassword(postgres, laterPassword)
     await query(postgres.url(), cut)
     await expect
-      .poll(write)
+      .poll(write, { timeout: 10_000 })
       .toMatchObject({
         status: 503,
         headers: { 'retry-after': '1' },
         body: { errors: ['storage is unavailable'] },
       })
     shown.push(JSON.stringify((await server.anonymous.read('/health/ready')).body))
-    const isRefusedAgain = () => log.split('"storage_back"')[1]?.includes('password authentication failed')
+    // connections end one by one: one that lives still may bring the storage back for a moment
+    const sinceFirstBack = () => log.split('"storage_back"').slice(1).join()
+    const isRefusedAgain = () => sinceFirstBack().includes('password authentication failed')
     await expect.poll(isRefusedAgain, { timeout: 10_000 }).toBe(true)
     await writeFile(passwordFile, laterPassword)
     await expect.poll(write, { timeout: 10_000 }).toMatchObject({ status: 204 })
@@ -212,7 +214,6 @@ test('a server waits for the right password, follows a change of it, and shows n
   )
   const refused = `storage is unavailable: password authentication failed for user "${role}"`
   expect(reasons.slice(0, 2)).toEqual([refused, 'storage_back'])
-  // connections end one by one
   expect(reasons.slice(2, -1)).toContain(refused)
   expect(reasons.at(-1)).toBe('storage_back')
   for (const password of [firstPassword, laterPassword])
