@@ -1,4 +1,4 @@
-import type { preValidationAsyncHookHandler } from 'fastify'
+import type { preValidationHookHandler } from 'fastify'
 import { callOf } from '../exchange/call.ts'
 import { endpointOf } from './endpoint.ts'
 import type { AuditParts } from './record-request.ts'
@@ -8,9 +8,9 @@ import type { AuditParts } from './record-request.ts'
  * what its audit entries show. docs/contract/http.md#the-order-of-refusals
  */
 export const admit =
-  ({ audit }: AuditParts): preValidationAsyncHookHandler =>
-  async (request) => {
+  ({ audit }: AuditParts): preValidationHookHandler =>
+  (request, _reply, done) => {
     const call = callOf(request.raw)
     if (audit?.isOn === true) audit.begin(call)
-    await endpointOf(request).admit?.(request, call)
+    return endpointOf(request).admit?.(request, call) ?? done()
   }

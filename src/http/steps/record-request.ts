@@ -1,4 +1,4 @@
-import type { preValidationAsyncHookHandler } from 'fastify'
+import type { preValidationHookHandler } from 'fastify'
 import { callOf } from '../exchange/call.ts'
 import { failureText } from '../exchange/error-reply.ts'
 import type { Auditing } from './auditing.ts'
@@ -9,10 +9,10 @@ export type AuditParts = { readonly audit: Auditing | undefined }
 
 /** Records an admitted request: no handler runs before. docs/contract/audit.md#what-is-logged */
 export const recordRequest =
-  ({ audit }: AuditParts): preValidationAsyncHookHandler =>
-  async (request) => {
+  ({ audit }: AuditParts): preValidationHookHandler =>
+  (request, _reply, done) => {
     const call = callOf(request.raw)
-    if (call.trail === undefined) return
+    if (call.trail === undefined || audit === undefined) return done()
     const bare = endpointOf(request).showsBareCauses(call)
-    await audit?.recordRequest(request.raw, call, (error) => failureText(error, bare))
+    return audit.recordRequest(request.raw, call, (error) => failureText(error, bare))
   }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { preValidationAsyncHookHandler } from 'fastify'
+import type { preValidationHookHandler } from 'fastify'
 import { refuse } from '../../errors.ts'
 import { announcesBody } from '../exchange/body-reader.ts'
 import { type Call, callOf } from '../exchange/call.ts'
@@ -18,19 +18,23 @@ export type PlaceParts = {
  * fields are read: what is over a limit must not wait.
  */
 export const takePlace =
-  ({ capacity, limiter }: PlaceParts): preValidationAsyncHookHandler =>
-  async (request, reply) => {
+  ({ capacity, limiter }: PlaceParts): preValidationHookHandler =>
+  (request, reply, done) => {
     const call = callOf(request.raw)
     const endpoint = endpointOf(request)
-    const take = async () => {
+    const take = () => {
       const place = endpoint.isExempt(call) ? undefined : capacity.enter(call, reply.raw)
-      if (place === undefined && !announcesBody(request.raw)) return
+      return place === undefined && !announcesBody(request.raw) ? undefined : entered(place)
+    }
+    /** Copies may have become old while the request waited, or while its body came. */
+    const entered = async (place: Promise<void> | undefined) => {
       await place
       await request.raw.checkCopies?.(request.raw)
       refuseOldCopies(request.raw, call, endpoint)
     }
-    if (limiter?.decidesByRole(call) === true) call.takePlace = take
-    else await take()
+    if (limiter?.decidesByRole(call) !== true) return take() ?? done()
+    call.takePlace = async () => take()
+    return done()
   }
 
 /** Throws if copies of what other servers write may be old. */
