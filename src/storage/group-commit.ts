@@ -1,5 +1,4 @@
 import { ServiceError } from '../errors.ts'
-import { inTurns } from '../lib/concurrency/in-turns.ts'
 import { type Decided, decide, type RowWrite, type Step, type Waiting, waitingStep } from './group.ts'
 import type { StoredRecord } from './storage.ts'
 
@@ -67,7 +66,7 @@ export class GroupCommit {
       },
     })
     // steps that arrive meanwhile join this group or wait for the next one
-    void inTurns(deciding).then((decided) => this.#commit(decided))
+    void deciding.then((decided) => this.#commit(decided))
   }
 
   #commit({ taken, succeeded: decided, failed, rows }: Decided): void {

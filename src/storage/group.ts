@@ -1,4 +1,4 @@
-import type { Steps } from '../lib/concurrency/in-turns.ts'
+import { othersTurn } from '../lib/data/pages.ts'
 import type { StoredRecord, WriteOptions } from './storage.ts'
 
 /** One row written by a group; a `value` of undefined deletes the key. */
@@ -41,8 +41,8 @@ export type Step<T> = {
    * only before its first put, so that a failed step writes nothing.
    */
   run(group: Group): T
-  /** As `run`, in steps. For a step of many rows: others may read meanwhile, but nobody writes. */
-  runInSteps?(group: Group): Steps<T>
+  /** As `run`, for a step of many rows: others may read between two pages, but nobody writes. */
+  runInPages?(group: Group): Promise<T>
 }
 
 /** What committed rows look like to a group, and the revisions it gives. */
@@ -56,7 +56,7 @@ export type GroupSource = {
 export type Waiting = {
   readonly step: Step<unknown>
   run(group: Group): void
-  runInSteps?(group: Group): Steps<void>
+  runInPages?(group: Group): Promise<void>
   settle(): void
   reject(cause: unknown): void
 }
@@ -86,9 +86,9 @@ export function waitingStep<T>(
     run: (group) => {
       result = step.run(group)
     },
-    ...(step.runInSteps && {
-      *runInSteps(group: Group) {
-        if (step.runInSteps !== undefined) result = yield* step.runInSteps(group)
+    ...(step.runInPages && {
+      async runInPages(group: Group) {
+        if (step.runInPages !== undefined) result = await step.runInPages(group)
       },
     }),
     settle: () => resolve(result),
@@ -97,7 +97,7 @@ export function waitingStep<T>(
 }
 
 /** Runs waiting steps one after the other until the group is full. Nothing is written yet. */
-export function* decide(waiting: readonly Waiting[], source: GroupSource): Steps<Decided> {
+export async function decide(waiting: readonly Waiting[], source: GroupSource): Promise<Decided> {
   const overlay = new Map<string, DecidedRow>()
   let bytes = 0
   const group: Group = {
@@ -134,12 +134,12 @@ export function* decide(waiting: readonly Waiting[], source: GroupSource): Steps
     // many small steps take long too; a few must not wait for others
     if (overlay.size - decidedAt >= rowsAtOnce) {
       decidedAt = overlay.size
-      yield
+      await othersTurn()
     }
     taken += 1
     try {
-      if (each.runInSteps === undefined) each.run(group)
-      else yield* each.runInSteps(group)
+      if (each.runInPages === undefined) each.run(group)
+      else await each.runInPages(group)
       succeeded.push(each)
     } catch (cause) {
       failed.push({ waiting: each, cause })

@@ -1,7 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { ServiceError } from '../errors.ts'
-import { atOnce, type Steps } from '../lib/concurrency/in-turns.ts'
-import { slicesOf } from '../lib/data/slices.ts'
+import { pageSize, pagesOf } from '../lib/data/pages.ts'
 import type { Group, Step } from './group.ts'
 import { type BatchEntry, type Change, keep, type StoredRecord, type WriteOptions } from './storage.ts'
 
@@ -28,32 +27,37 @@ export const takeStep = (key: string, options?: WriteOptions): Step<StoredRecord
   },
 })
 
-/** A batch of more rows is decided in steps of so many. */
-const rowsPerStep = 64
-
 export const writeStep = (batch: readonly BatchEntry[]): Step<boolean> => ({
   keys: batch.map(({ key }) => key),
   seesRows: batch.some(
     ({ value, expect }) => expect !== undefined && (expect !== 'absent' || value === undefined),
   ),
-  run: (group) => atOnce(writing(batch, group)),
-  ...(batch.length > rowsPerStep && { runInSteps: (group: Group) => writing(batch, group) }),
+  run: (group) => {
+    if (!isAllowed(batch, group)) return false
+    putAll(batch, group)
+    return true
+  },
+  ...(batch.length > pageSize && { runInPages: (group: Group) => writtenInPages(batch, group) }),
 })
 
-function* writing(batch: readonly BatchEntry[], group: Group): Steps<boolean> {
-  for (const some of slicesOf(batch, rowsPerStep)) {
-    if (!some.every((entry) => isAsExpected(group, entry))) return false
-    for (const { key, value } of some) if (value !== undefined) checkLength(key)
-    yield
-  }
-  for (const some of slicesOf(batch, rowsPerStep)) {
-    for (const { key, value, expect, keepsRevision, isUncopied } of some) {
-      const kept = keepsRevision === true && typeof expect === 'number' ? expect : undefined
-      group.put(key, value, { kept, ...(isUncopied && { isUncopied }) })
-    }
-    yield
-  }
+async function writtenInPages(batch: readonly BatchEntry[], group: Group): Promise<boolean> {
+  for await (const page of pagesOf(batch)) if (!isAllowed(page, group)) return false
+  for await (const page of pagesOf(batch)) putAll(page, group)
   return true
+}
+
+/** Throws for a key that is too long. */
+function isAllowed(entries: readonly BatchEntry[], group: Group): boolean {
+  if (!entries.every((entry) => isAsExpected(group, entry))) return false
+  for (const { key, value } of entries) if (value !== undefined) checkLength(key)
+  return true
+}
+
+function putAll(entries: readonly BatchEntry[], group: Group): void {
+  for (const { key, value, expect, keepsRevision, isUncopied } of entries) {
+    const kept = keepsRevision === true && typeof expect === 'number' ? expect : undefined
+    group.put(key, value, { kept, ...(isUncopied && { isUncopied }) })
+  }
 }
 
 /** Returns the number of deleted keys. */

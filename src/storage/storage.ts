@@ -1,4 +1,3 @@
-import type { FileIdentity } from './file-watch.ts'
 import type { SharedStorage } from './shared-storage.ts'
 
 /**
@@ -41,14 +40,9 @@ export type Range = {
 export const keep = Symbol('keep')
 export type Change = (current: Uint8Array | undefined) => Uint8Array | undefined | typeof keep
 
-/** A file that another thread of the process can read too; see thread-reader.ts. */
-export type StorageFile = { readonly path: string; readonly identity: FileIdentity }
-
 export interface Storage extends AsyncDisposable {
   /** Undefined if no other server writes this storage. */
   readonly shared?: SharedStorage | undefined
-  /** Undefined if another thread cannot read what is stored. */
-  readonly file?: StorageFile | undefined
   get(key: string): Promise<StoredRecord | undefined>
   /** Records whose key starts with `prefix`, in byte order of the key. */
   list(prefix: string, range?: Range): Promise<StoredRecord[]>

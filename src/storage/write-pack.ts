@@ -1,19 +1,19 @@
 import { Buffer } from 'node:buffer'
-import type { Steps } from '../lib/concurrency/in-turns.ts'
+import { othersTurn } from '../lib/data/pages.ts'
 import type { RowWrite } from './group.ts'
 
 const headBytes = 4
 const rowHeadBytes = 16
 const deleted = 0xffffffff
-/** Bytes that are packed in one step; each row counts for some more. */
-const [packedAtOnce, leastPacked] = [256 * 1024, 2_048]
+/** Bytes of a page of rows; each row counts for some more. */
+const [packedAtOnce, leastPacked] = [512 * 1024, 2_048]
 
 /**
  * Packs the rows of a group into one block that can be transferred to another thread without a copy. Format:
  * the number of rows; then for each row its revision (float64, negative if the row keeps it), the lengths of key and value (uint32 each;
  * value length 0xffffffff means a deletion), key and value.
  */
-export function* packRows(rows: readonly RowWrite[]): Steps<ArrayBuffer> {
+export async function packRows(rows: readonly RowWrite[]): Promise<ArrayBuffer> {
   let size = headBytes
   for (const { key, value } of rows) size += rowHeadBytes + Buffer.byteLength(key) + (value?.length ?? 0)
   const packed = Buffer.from(new ArrayBuffer(size))
@@ -30,7 +30,7 @@ export function* packRows(rows: readonly RowWrite[]): Steps<ArrayBuffer> {
     packedSince += leastPacked + rowBytes
     if (packedSince > packedAtOnce) {
       packedSince = 0
-      yield
+      await othersTurn()
     }
   }
   // allocated as an ArrayBuffer above

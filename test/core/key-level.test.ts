@@ -3,8 +3,6 @@ import type { View } from '../../src/core/barrier/view.ts'
 import { levelOf } from '../../src/core/open/key-level.ts'
 import { openCoreView } from '../support/core-view.ts'
 
-const giveWay = () => Promise.resolve()
-
 /** A view that counts the keys it returns. */
 function counting(view: View): { view: View; given: () => number } {
   let given = 0
@@ -32,7 +30,7 @@ test('the content of a folder is skipped', async () => {
   await core.view.write(['x/a', 'x/b', 'x/c'].map((key) => ({ key, value: true })))
   const { view, given } = counting(core.view)
 
-  const all = await levelOf(view, 'x/', { giveWay })
+  const all = await levelOf(view, 'x/')
 
   expect(all.slice(0, 5)).toEqual(['a', 'b', 'b/', 'c', 'd/'])
   expect(all).toHaveLength(5 + 3000)
@@ -46,7 +44,7 @@ test('names come in byte order, folders once', async () => {
   await core.view.write(
     names.filter((name) => !name.endsWith('/')).map((name) => ({ key: `x/${name}`, value: true })),
   )
-  const all = await levelOf(core.view, 'x/', { giveWay })
+  const all = await levelOf(core.view, 'x/')
 
   expect(all).toEqual(['B', 'a', 'a-b', 'a/', 'zz/', 'zz0', 'ä', '\u{ffee}', '\u{1f600}/'])
 })

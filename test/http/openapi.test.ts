@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ApiDocument } from '../../src/http/document/openapi.ts'
-import { buildTemplate } from '../../src/http/document/openapi-template.ts'
 import type { DocumentedRoute } from '../../src/http/resource/documented-route.ts'
 
 const aRoute = (changes: Partial<DocumentedRoute> = {}): DocumentedRoute => ({
@@ -80,18 +79,6 @@ test('a header that a call looks at is an optional parameter', async () => {
       { name: 'If-Match', in: 'header', description: 'Tag of the role', schema: { type: 'string' } },
     ],
   })
-})
-
-test('the parts of the document are made path by path', () => {
-  const routes = Array.from({ length: 50 }, (_, at) => aRoute({ path: `/role/${at}` }))
-  const steps = buildTemplate(routes)
-  let pauses = 0
-
-  let step = steps.next()
-  for (; step.done !== true; step = steps.next()) pauses += 1
-
-  expect(pauses).toBeGreaterThanOrEqual(50)
-  expect(step.value.paths.get('jwt')).toHaveLength(50)
 })
 
 describe('a written document', () => {

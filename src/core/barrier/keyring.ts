@@ -3,11 +3,8 @@ import { ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import { NextRun } from '../../lib/system/next-run.ts'
 import { unfenced } from '../../storage/shared-storage.ts'
-import type { StoredRecord } from '../../storage/storage.ts'
 import { keyringKey, type Ring, type RotationRules, sealRing, type Term, wipe } from './keyring-record.ts'
 import { KeyringStore, type KeyringStoreParts, sealedError } from './keyring-store.ts'
-import { openingThread } from './opening-thread.ts'
-import type { OpenedPage, PagePlace } from './opening-worker.ts'
 import { newKey } from './root-key.ts'
 import { openValue, type SealingKey, sealValue, termOf } from './sealed-value.ts'
 
@@ -248,17 +245,6 @@ export class Keyring {
     const key = this.#keys.get(term)
     if (key === undefined) throw new UnknownTerm(term, associatedData)
     return openValue(key, associatedData, sealed)
-  }
-
-  /**
-   * Opens a page of records in a thread; undefined if each has to be opened by itself, for example because one has a term
-   * that this server does not know. Throws `sealed`.
-   */
-  async openInThread(page: PagePlace | readonly StoredRecord[]): Promise<OpenedPage> {
-    if (this.isDropped) throw sealedError()
-    const opened = await openingThread.open(page, this.#keys)
-    if (this.isDropped) throw sealedError()
-    return opened
   }
 
   /** Returns the encryptions that are reserved and not used. Nothing may be encrypted meanwhile or afterwards. */

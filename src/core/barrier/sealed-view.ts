@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { ServiceError } from '../../errors.ts'
-import { LongWork } from '../../lib/concurrency/long-work.ts'
+import { pageSize, pagesOf, readPages } from '../../lib/data/pages.ts'
 import { parseLossless, stringifyJson } from '../../lib/text/json.ts'
 import { type ChangeListener, unfenced } from '../../storage/shared-storage.ts'
 import {
@@ -28,25 +28,11 @@ export type BarrierLog = {
 
 type ViewOptions = { numbers: Numbers } & WriteOptions
 
+const keyOf = ({ key }: ViewRecord): string => key
+
 export type SealedViewParts = { storage: Storage; keyring: Keyring; log: BarrierLog }
 
 const maxAttempts = 3
-/** A list of more values is read and decrypted in a thread, which takes a while to start. */
-const fewValues = 512
-/** So many are read without a pause. */
-const valuesHere = 32
-const valuesInThread = 128
-
-type PageRange = Range & { readonly limit: number }
-type ValuePage = {
-  readonly values: readonly unknown[]
-  /** The key behind which the next page begins. */
-  readonly last: string | undefined
-}
-
-/** A batch of more entries is encrypted in several turns of the event loop. */
-const sealedAtOnce = 64
-
 /**
  * Runs `work` again if it meets a term that this server does not know: another server may have begun it, or
  * re-encrypted what was read and removed the term.
@@ -103,57 +89,16 @@ export class SealedView implements View {
     })
   }
 
-  async *valuePages(prefix: string, after?: string): AsyncGenerator<readonly unknown[], void, undefined> {
-    const full = this.#prefix + prefix
-    const start = this.#fullRange(after === undefined ? {} : { after })
-    let next = this.#pageHere(full, { ...start, limit: valuesHere })
-    for (let read = valuesHere; ; read += valuesHere) {
-      const { values, last } = await next
-      if (last !== undefined)
-        next =
-          read < fewValues
-            ? this.#pageHere(full, { after: last, limit: valuesHere })
-            : this.#pageInThread(full, { after: last, limit: valuesInThread })
-      // is opened while this page is used; whoever waits for it learns of its failure
-      next.catch(() => {})
-      yield values
-      if (last === undefined) return
-    }
+  pages(prefix: string, after?: string): AsyncGenerator<readonly ViewRecord[], void, undefined> {
+    return readPages((range) => this.list(prefix, range), keyOf, { after })
   }
 
-  async #pageInThread(prefix: string, range: PageRange): Promise<ValuePage> {
-    const { file } = this.#storage
-    const records = file === undefined ? await this.#storage.list(prefix, range) : undefined
-    const opened = await this.#parts.keyring.openInThread(
-      file === undefined ? (records ?? []) : { file, prefix, ...range },
+  keyPages(prefix: string, after?: string): AsyncGenerator<readonly string[], void, undefined> {
+    return readPages(
+      (range) => this.listKeys(prefix, range),
+      (key) => key,
+      { after },
     )
-    if (opened === undefined) return this.#pageHere(prefix, range)
-    // only `#seal` writes such values
-    const values = this.#parsed(opened.values) as unknown[]
-    const last = records === undefined ? opened.last : records.at(-1)?.key
-    return { values, last: values.length < range.limit ? undefined : last }
-  }
-
-  async #pageHere(prefix: string, range: PageRange): Promise<ValuePage> {
-    const work = new LongWork()
-    const records = await this.#storage.list(prefix, range)
-    const values: unknown[] = []
-    for (const record of records) {
-      if (work.isDue) await work.giveWay()
-      const value = await this.#openedOrRead(record)
-      if (value !== undefined) values.push(value)
-    }
-    return { values, last: records.length < range.limit ? undefined : records.at(-1)?.key }
-  }
-
-  /** Undefined if the term of a record has gone, and then the record. */
-  async #openedOrRead({ key, value }: StoredRecord): Promise<unknown> {
-    try {
-      return this.#open(key, value)
-    } catch (cause) {
-      if (!(cause instanceof UnknownTerm)) throw cause
-      return await this.get(key.slice(this.#prefix.length))
-    }
   }
 
   async listKeys(prefix: string, range: Range = {}): Promise<string[]> {
@@ -208,24 +153,16 @@ export class SealedView implements View {
     await this.#parts.keyring.ensure(batch.length)
     const written = this.#parts.keyring.beginWrite()
     try {
-      return await write(
-        batch.length > sealedAtOnce
-          ? await this.#sealedInTurns(batch)
-          : batch.map((one) => this.#sealed(one)),
-      )
+      return await write(await this.#sealedBatch(batch))
     } finally {
       written()
     }
   }
 
-  /** So that other work runs in between. */
-  async #sealedInTurns(batch: readonly ViewEntry[]): Promise<BatchEntry[]> {
-    const work = new LongWork()
+  async #sealedBatch(batch: readonly ViewEntry[]): Promise<BatchEntry[]> {
+    if (batch.length <= pageSize) return batch.map((one) => this.#sealed(one))
     const records: BatchEntry[] = []
-    for (const one of batch) {
-      if (work.isDue) await work.giveWay()
-      records.push(this.#sealed(one))
-    }
+    for await (const page of pagesOf(batch)) records.push(...page.map((one) => this.#sealed(one)))
     return records
   }
 

@@ -31,8 +31,13 @@ export interface View {
   read(key: string): Promise<ViewRecord | undefined>
   list(prefix: string, range?: Range): Promise<ViewRecord[]>
   listKeys(prefix: string, range?: Range): Promise<string[]>
-  /** All values in the order of their keys, in pages. The walk may be long: other requests hardly notice it. */
-  valuePages(prefix: string, after?: string): AsyncGenerator<readonly unknown[], void, undefined>
+  /**
+   * All records in the order of their keys, in pages; other requests are served between two. Each page is read when it
+   * is asked for, so the whole is no snapshot. For every loop over more than a page of records.
+   */
+  pages(prefix: string, after?: string): AsyncGenerator<readonly ViewRecord[], void, undefined>
+  /** Like `pages`, but only keys. */
+  keyPages(prefix: string, after?: string): AsyncGenerator<readonly string[], void, undefined>
   /**
    * Returns the new value. `change` must be pure, may be called again, and returns the new value, `undefined`
    * to delete, or `keep`.

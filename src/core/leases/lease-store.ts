@@ -4,6 +4,7 @@ import type { Clock } from '../../lib/system/clock.ts'
 import type { LogLine } from '../../lib/system/log-fields.ts'
 import type { Random } from '../../lib/system/random.ts'
 import type { View } from '../barrier/view.ts'
+import { type ListClient, whileThere } from '../lists.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { authPrefix } from '../mounts/mount-path.ts'
 import type { BackgroundJob, Held } from '../servers/jobs.ts'
@@ -71,9 +72,8 @@ export type IssuedLease = {
   readonly warnings: readonly string[]
 }
 
-/** Wraps a long iteration to slow it down. */
-type Paced = <T>(items: AsyncIterable<T>) => AsyncIterable<T>
-const unpaced: Paced = (items) => items
+/** For whom nobody waits. */
+const noClient: ListClient = { whenGone: () => () => {} }
 
 const defaultCallLimitMs = 90_000
 const defaultSweepRetryMs = 60_000
@@ -289,11 +289,11 @@ export class LeaseStore implements AsyncDisposable {
     namespace: string,
     prefix: string,
     page: NamePage = { after: '', limit: 0 },
-    paced: Paced = unpaced,
+    client: ListClient = noClient,
   ): Promise<string[]> {
     if (prefix.startsWith(authPrefix)) {
       const names = new Set<string>()
-      for await (const { id } of paced(this.#tokenLeases.under(namespace, prefix)))
+      for await (const { id } of whileThere(this.#tokenLeases.under(namespace, prefix), client))
         names.add(nextName(id, prefix))
       return [...names].sort()
     }

@@ -5,7 +5,6 @@ import type { View } from '../barrier/view.ts'
 import { countedLease } from '../leases/lease.ts'
 import type { CountedLease } from '../leases/lease-limit.ts'
 import type { LockoutTerms } from '../lockout/lockout-terms.ts'
-import { LongLists } from '../long-lists.ts'
 import type { Mount } from '../mounts/mount.ts'
 import type { MountStore } from '../mounts/mount-store.ts'
 import type { NamespaceLife } from '../namespaces/namespace-life.ts'
@@ -148,7 +147,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     ceremonies,
     audit,
     access: new Access({ tokens, identities, policies, namespaces, clock }),
-    longLists: new LongLists(settings.mostListBytes),
+    mostListBytes: settings.mostListBytes ?? Number.POSITIVE_INFINITY,
     counts: storedCounts(stores),
     resealRemaining: background.resealRemaining,
     fullPathOf: (mount: Mount) => fullPathOf(stores, mount),

@@ -1,4 +1,3 @@
-import { atOnce, type Steps } from '../../lib/concurrency/in-turns.ts'
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts'
 import {
   type AclOperation,
@@ -118,10 +117,10 @@ export type CompiledPolicies = {
 }
 
 /** Does the work that does not depend on the caller. */
-export function* compilePolicies(
+export function compilePolicies(
   policies: readonly (ParsedPolicy & { readonly policy: PolicyRef })[],
   wholly = false,
-): Steps<CompiledPolicies> {
+): CompiledPolicies {
   const rules: Rule[] = []
   const conditional: CompiledPolicies['conditional'][number][] = []
   for (const { stanzas, policy } of policies) {
@@ -130,9 +129,8 @@ export function* compilePolicies(
         rules.push(ruleOf(stanza.label.pattern, stanza.grants, policy))
       else conditional.push({ ...stanza, policy })
     }
-    yield
   }
-  return { table: yield* RuleTable.building(rules), conditional, wholly }
+  return { table: RuleTable.of(rules), conditional, wholly }
 }
 
 const ruleOf = (pattern: Pattern, grants: Grants, policy: PolicyRef): Rule => ({
@@ -165,7 +163,7 @@ export function bindAcl({ table, conditional, wholly }: CompiledPolicies, contex
     if (label.template.isTimed) validUntil = Math.min(validUntil, nextSecond(context.now))
   }
   const until = Number.isFinite(validUntil) ? validUntil : undefined
-  const own = rules.length === 0 ? undefined : atOnce(RuleTable.building(rules, table))
+  const own = rules.length === 0 ? undefined : RuleTable.of(rules, table)
   return new RuleAcl(table, { own, closed, validUntil: until, wholly })
 }
 

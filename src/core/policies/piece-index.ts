@@ -1,11 +1,7 @@
-import type { Steps } from '../../lib/concurrency/in-turns.ts'
-import { slicesOf } from '../../lib/data/slices.ts'
 import { matchesAfterHead, type SegmentedPath, type SegmentPattern } from './pattern.ts'
 
 /** The number of pieces of a pattern that are candidates for its index key. */
 const maxCandidatePieces = 32
-/** So many patterns are looked at in one step. */
-const itemsPerStep = 64
 
 type Ranked<T> = { readonly item: T; readonly pattern: SegmentPattern; readonly rank: number }
 
@@ -29,23 +25,11 @@ export class PieceIndex<T extends { readonly pattern: SegmentPattern }> {
   /** Patterns that consist of `+` only. */
   readonly #wildcardsOnly: Ranked<T>[] = []
 
-  private constructor() {}
-
-  static *building<T extends { readonly pattern: SegmentPattern }>(
-    items: readonly T[],
-  ): Steps<PieceIndex<T>> {
+  constructor(items: readonly T[]) {
     const uses = new Map<string, number>()
-    for (const some of slicesOf(items, itemsPerStep)) {
-      for (const { pattern } of some)
-        for (const piece of literalPieces(pattern)) uses.set(keyOf(piece), (uses.get(keyOf(piece)) ?? 0) + 1)
-      yield
-    }
-    const index = new PieceIndex<T>()
-    for (const [rank, item] of items.entries()) {
-      index.#add(item, rank, uses)
-      if (rank % itemsPerStep === itemsPerStep - 1) yield
-    }
-    return index
+    for (const { pattern } of items)
+      for (const piece of literalPieces(pattern)) uses.set(keyOf(piece), (uses.get(keyOf(piece)) ?? 0) + 1)
+    for (const [rank, item] of items.entries()) this.#add(item, rank, uses)
   }
 
   /** `uses`: how many patterns have a piece. */

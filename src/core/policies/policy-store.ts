@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto'
 import { refuse, ServiceError } from '../../errors.ts'
-import { inTurns } from '../../lib/concurrency/in-turns.ts'
-import { LongWork } from '../../lib/concurrency/long-work.ts'
 import { Cache, CacheUse } from '../../lib/data/cache.ts'
+import { pagesOf } from '../../lib/data/pages.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import { formatTime } from '../../lib/text/time.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
@@ -283,20 +282,19 @@ export class PolicyStore {
   async #compile(key: string, sets: readonly PolicySet[]): Promise<CompiledPolicies> {
     const named = distinctPolicies(sets)
     let generation = this.#generation
-    let loaded = await this.#loadAll(named, new LongWork())
-    // a write between two turns: what was read may never have been true at one time
+    const loaded: LoadedPolicy[] = []
+    for await (const page of pagesOf(named, loadedAtOnce)) loaded.push(...(await this.#loadAll(page)))
+    // a write between two pages: what was read may never have been true at one time
     if (generation !== this.#generation) {
       generation = this.#generation
-      loaded = await this.#loadAll(named)
+      loaded.splice(0, loaded.length, ...(await this.#loadAll(named)))
     }
-    const compiled = await inTurns(
-      compilePolicies(
-        named.flatMap(({ name, namespace }, index) => {
-          const parsed = loaded[index]?.parsed
-          return parsed === undefined ? [] : [{ ...parsed, policy: { name, namespace } }]
-        }),
-        this.#wholly,
-      ),
+    const compiled = compilePolicies(
+      named.flatMap(({ name, namespace }, index) => {
+        const parsed = loaded[index]?.parsed
+        return parsed === undefined ? [] : [{ ...parsed, policy: { name, namespace } }]
+      }),
+      this.#wholly,
     )
     const weight = loaded.reduce((sum, policy) => sum + policy.weight, entryWeight + key.length)
     // a write in the meantime may have changed what this has read
@@ -304,15 +302,8 @@ export class PolicyStore {
     return compiled
   }
 
-  /** With `work` it gives way between a few: parsing a thousand takes longer than other requests should wait. */
-  async #loadAll(named: readonly NamedPolicy[], work?: LongWork): Promise<LoadedPolicy[]> {
-    const loaded: LoadedPolicy[] = []
-    for (let at = 0; at < named.length; at += loadedAtOnce) {
-      if (work?.isDue === true) await work.giveWay()
-      const some = named.slice(at, at + loadedAtOnce)
-      loaded.push(...(await Promise.all(some.map((policy) => this.#loadBelow(policy)))))
-    }
-    return loaded
+  #loadAll(named: readonly NamedPolicy[]): Promise<LoadedPolicy[]> {
+    return Promise.all(named.map((policy) => this.#loadBelow(policy)))
   }
 
   async #loadBelow({ namespace, name, prefix }: NamedPolicy): Promise<LoadedPolicy> {

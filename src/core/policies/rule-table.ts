@@ -1,5 +1,3 @@
-import type { Steps } from '../../lib/concurrency/in-turns.ts'
-import { sorting } from '../../lib/data/sorting.ts'
 import { type Grants, mergeGrants } from './grants.ts'
 import {
   compareRank,
@@ -52,8 +50,8 @@ export class RuleTable {
    * Merges rules with the same pattern, including the one in `base`.
    * docs/contract/tokens-and-policies.md#which-rule-decides
    */
-  static *building(rules: readonly Rule[], base?: RuleTable): Steps<RuleTable> {
-    const rulesByText = yield* grouping(rules, ({ pattern }) => pattern.text)
+  static of(rules: readonly Rule[], base?: RuleTable): RuleTable {
+    const rulesByText = Map.groupBy(rules, ({ pattern }) => pattern.text)
     const ruleByText = new Map<string, Rule>()
     const wildcards: Rule<WildcardPattern>[] = []
     for (const [text, own] of rulesByText) {
@@ -62,9 +60,8 @@ export class RuleTable {
       if (rule === undefined) continue
       ruleByText.set(text, rule)
       if (isWildcard(rule)) wildcards.push(rule)
-      if (ruleByText.size % rulesPerStep === 0) yield
     }
-    return new RuleTable(ruleByText, yield* arrangingHeads(wildcards))
+    return new RuleTable(ruleByText, headsOf(wildcards))
   }
 
   /** The patterns that deny, computed on first use. */
@@ -121,9 +118,6 @@ const isPrefix = (rule: Rule): rule is Rule<PrefixPattern> => rule.pattern.kind 
 const isSegment = (rule: Rule): rule is Rule<SegmentPattern> => rule.pattern.kind === 'segment'
 const isWildcard = (rule: Rule): rule is Rule<WildcardPattern> => rule.pattern.kind !== 'exact'
 
-/** So many rules are looked at in one step. */
-const rulesPerStep = 64
-
 function mergedRule(all: readonly Rule[]): Rule | undefined {
   const [first] = all
   if (first === undefined || all.length === 1) return first
@@ -134,34 +128,21 @@ function mergedRule(all: readonly Rule[]): Rule | undefined {
   }
 }
 
-function* grouping<R extends Rule>(rules: readonly R[], keyOf: (rule: R) => string): Steps<Map<string, R[]>> {
-  const groups = new Map<string, R[]>()
-  for (const [at, rule] of rules.entries()) {
-    const key = keyOf(rule)
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [rule])
-    else group.push(rule)
-    if (at % rulesPerStep === rulesPerStep - 1) yield
-  }
-  return groups
-}
-
-function* arrangingHeads(rules: readonly Rule<WildcardPattern>[]): Steps<readonly Head[]> {
-  const rulesByHead = yield* grouping(rules, ({ pattern }) => pattern.head)
+function headsOf(rules: readonly Rule<WildcardPattern>[]): readonly Head[] {
+  const rulesByHead = Map.groupBy(rules, ({ pattern }) => pattern.head)
   const heads: Head[] = []
   let last: Head | undefined
-  for (const text of yield* sorting([...rulesByHead.keys()], (a, b) => (a < b ? -1 : 1))) {
+  for (const text of [...rulesByHead.keys()].sort()) {
     while (last !== undefined && !text.startsWith(last.text)) last = last.parent
     const own = rulesByHead.get(text) ?? []
-    const segments = yield* sorting(own.filter(isSegment), (a, b) => compareRank(a.pattern, b.pattern))
+    const segments = own.filter(isSegment).sort((a, b) => compareRank(a.pattern, b.pattern))
     last = {
       text,
       prefix: own.find(isPrefix),
-      segments: segments.length === 0 ? undefined : yield* PieceIndex.building(segments),
+      segments: segments.length === 0 ? undefined : new PieceIndex(segments),
       parent: last,
     }
     heads.push(last)
-    if (heads.length % rulesPerStep === 0) yield
   }
   return heads
 }

@@ -1,8 +1,8 @@
 import { KeyedMutex } from '../../lib/concurrency/keyed-mutex.ts'
-import { LongWork } from '../../lib/concurrency/long-work.ts'
 import { Cache } from '../../lib/data/cache.ts'
-import { slicesOf } from '../../lib/data/slices.ts'
+import { pagesOf } from '../../lib/data/pages.ts'
 import type { View } from '../barrier/view.ts'
+import { type ListClient, whileThere } from '../lists.ts'
 import { levelOf } from '../open/key-level.ts'
 import type { NameCipher } from './name-cipher.ts'
 import { firstAfter, sortedNames } from './sorted-names.ts'
@@ -15,25 +15,16 @@ type Listed = {
   readonly nameOf: Map<string, string>
 }
 
-/** Wraps the components, for example to pace a long walk. */
-type Paced = (components: AsyncIterable<string>) => AsyncIterable<string>
-/** Wraps the pages of a walk. */
-type PacedPages = (pages: AsyncIterable<readonly string[]>) => AsyncIterable<readonly string[]>
-
 /** What is read of a folder. */
 type Reading = {
   readonly prefix: string
   readonly inner: string
   /** Names that need not be decrypted, by component. */
   readonly known: ReadonlyMap<string, string>
-  readonly paced: Paced
 }
 
 /** More components than this are not looked up one by one. */
 const mostLookups = 256
-const pageSize = 250
-/** So many names are decrypted between two looks at the time. */
-const decryptedAtOnce = 32
 
 /**
  * The names of secrets by folder. Stored names are in the order of their ciphertexts, so a list has to decrypt
@@ -59,28 +50,24 @@ export class KeyLists {
   }
 
   /** The names directly in a folder, in byte order; folders end in a slash. */
-  async namesIn(folder: string, paced: Paced): Promise<readonly string[]> {
+  async namesIn(folder: string): Promise<readonly string[]> {
     const { prefix, inner } = this.#cipher.folderOf(folder)
     const isWhole = folder.split('/').length <= wholeDepth
     const known = new Map<string, string>()
-    if (!isWhole) return (await this.#read({ prefix, inner, known, paced })).sorted
-    return this.#turns.runExclusive(prefix, () => this.#current(prefix, paced))
+    if (!isWhole) return (await this.#read({ prefix, inner, known })).sorted
+    return this.#turns.runExclusive(prefix, () => this.#current(prefix))
   }
 
   /** The paths below a folder, in byte order and relative to it. */
-  async pathsBelow(folder: string, paced: PacedPages): Promise<readonly string[]> {
+  async pathsBelow(folder: string, client: ListClient): Promise<readonly string[]> {
     const { prefix, inner } = this.#cipher.folderOf(folder)
-    const work = new LongWork()
     const paths: string[] = []
-    for await (const keys of paced(this.#pagesFrom(prefix, work)))
-      for (const some of slicesOf(keys, decryptedAtOnce)) {
-        for (const key of some) {
-          const path = this.#cipher.pathOf(key)
-          if (path.startsWith(inner, folder.length - inner.length)) paths.push(path.slice(folder.length))
-        }
-        if (work.isDue) await work.giveWay()
+    for await (const page of whileThere(this.#view.keyPages(prefix), client))
+      for (const key of page) {
+        const path = this.#cipher.pathOf(key)
+        if (path.startsWith(inner, folder.length - inner.length)) paths.push(path.slice(folder.length))
       }
-    return sortedNames(paths, work)
+    return sortedNames(paths)
   }
 
   /** A key was created or deleted. */
@@ -101,12 +88,11 @@ export class KeyLists {
     this.#touched.clear()
   }
 
-  async #current(prefix: string, paced: Paced): Promise<readonly string[]> {
+  async #current(prefix: string): Promise<readonly string[]> {
     const listed = this.#cache.get(prefix)
     const touched = this.#touched.get(prefix)
-    if (listed === undefined || touched === undefined) return this.#load(prefix, paced, new Map())
-    if (touched.size > mostLookups) return this.#load(prefix, paced, listed.nameOf)
-    const work = new LongWork()
+    if (listed === undefined || touched === undefined) return this.#load(prefix, new Map())
+    if (touched.size > mostLookups) return this.#load(prefix, listed.nameOf)
     for (const component of touched) {
       touched.delete(component)
       try {
@@ -115,36 +101,32 @@ export class KeyLists {
         touched.add(component)
         throw error
       }
-      if (work.isDue) await work.giveWay()
     }
     return listed.sorted
   }
 
-  async #load(prefix: string, paced: Paced, known: ReadonlyMap<string, string>): Promise<readonly string[]> {
+  async #load(prefix: string, known: ReadonlyMap<string, string>): Promise<readonly string[]> {
     // what comes or goes from now on is looked up by the next list
     const touched = new Set<string>()
     this.#touched.set(prefix, touched)
-    const listed = await this.#read({ prefix, inner: '', known, paced })
+    const listed = await this.#read({ prefix, inner: '', known })
     if (this.#touched.get(prefix) === touched) this.#cache.set(prefix, listed)
     for (const other of this.#touched.keys())
       if (other !== prefix && !this.#cache.has(other)) this.#touched.delete(other)
     return listed.sorted
   }
 
-  async #read({ prefix, inner, known, paced }: Reading): Promise<Listed> {
-    const work = new LongWork()
-    const components = await levelOf(this.#view, prefix, { paced, giveWay: () => work.giveWay() })
+  async #read({ prefix, inner, known }: Reading): Promise<Listed> {
+    const components = await levelOf(this.#view, prefix)
     const nameOf = new Map<string, string>()
     const names: string[] = []
-    for (const some of slicesOf(components, decryptedAtOnce)) {
-      for (const component of some) {
+    for await (const page of pagesOf(components))
+      for (const component of page) {
         const text = known.get(component) ?? this.#nameOf(prefix, component)
         nameOf.set(component, text)
         if (text.startsWith(inner)) names.push(firstSegment(text.slice(inner.length)))
       }
-      if (work.isDue) await work.giveWay()
-    }
-    return { sorted: await sortedNames(names, work), nameOf }
+    return { sorted: await sortedNames(names), nameOf }
   }
 
   async #follow(prefix: string, component: string, listed: Listed): Promise<void> {
@@ -167,18 +149,6 @@ export class KeyLists {
     return component.endsWith('/')
       ? `${this.#cipher.textOf(prefix, component.slice(0, -1))}/`
       : this.#cipher.textOf(prefix, component)
-  }
-
-  async *#pagesFrom(prefix: string, work: LongWork): AsyncGenerator<readonly string[], void, undefined> {
-    for (let after: string | undefined; ; await work.giveWay()) {
-      const keys = await this.#view.listKeys(prefix, {
-        limit: pageSize,
-        ...(after === undefined ? {} : { after }),
-      })
-      yield keys
-      after = keys.at(-1)
-      if (after === undefined || keys.length < pageSize) return
-    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Steps } from '../../lib/concurrency/in-turns.ts'
+import { pagesOf } from '../../lib/data/pages.ts'
 import { mergePatchType } from '../exchange/body.ts'
 import type { DocumentedAnswer, DocumentedRoute } from '../resource/documented-route.ts'
 import { envelopeOf, exampleEnvelope, sharedResponses, sharedSchemas } from './openapi-envelope.ts'
@@ -105,21 +105,21 @@ const noToken: Record<DocumentedRoute['token'], readonly Record<string, readonly
   none: [],
 }
 
-/** The documented routes as OpenAPI, path by path: schemas take long to make. */
-export function* buildTemplate(routes: readonly DocumentedRoute[]): Steps<ApiTemplate> {
+/** Schemas take long to make: other requests are served after so many paths. */
+const pathsAtOnce = 4
+
+/** The documented routes as OpenAPI. */
+export async function buildTemplate(routes: readonly DocumentedRoute[]): Promise<ApiTemplate> {
   const paths = new Map<string, TemplatePath[]>()
   const schemas: Record<string, object> = { ...sharedSchemas }
   for (const [group, ofGroup] of Map.groupBy(routes, (route) => route.group)) {
     const byPath = Map.groupBy(ofGroup, ({ path }) => path.replaceAll(/:(\w+)/g, '{$1}'))
     const ofMount: TemplatePath[] = []
-    for (const [path, ofPath] of byPath) {
-      ofMount.push(...templatePaths(path, ofPath, schemas))
-      yield
-    }
+    for await (const page of pagesOf([...byPath], pathsAtOnce))
+      for (const [path, ofPath] of page) ofMount.push(...templatePaths(path, ofPath, schemas))
     paths.set(group, ofMount)
     const samples = ofGroup.flatMap(({ answer }) => answer?.example ?? [])
     explainFields(schemas, group, samples)
-    yield
   }
   return { paths, components: { schemas, responses: sharedResponses } }
 }

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
-import { inTurns, type Steps } from '../../lib/concurrency/in-turns.ts'
+import { pagesOf } from '../../lib/data/pages.ts'
 import type { DocumentedRoute } from '../resource/documented-route.ts'
 import {
   type ApiTemplate,
@@ -52,7 +52,7 @@ export class ApiDocument {
   /** An OpenAPI 3.1 document with the paths of the first 500 of these mounts, and those of no mount. */
   async describe(places: readonly DocumentedPlace[]): Promise<object> {
     const template = await this.#templates()
-    return inTurns(documentOf(template, { places: places.slice(0, mostPlaces), version: this.#version }))
+    return documentOf(template, { places: places.slice(0, mostPlaces), version: this.#version })
   }
 
   /** The same as it is sent: one buffer for all callers who see these mounts. */
@@ -110,7 +110,7 @@ export class ApiDocument {
 
   /** Made once. */
   #templates(): Promise<ApiTemplate> {
-    this.#template ??= inTurns(buildTemplate(this.#routes()))
+    this.#template ??= buildTemplate(this.#routes())
     return this.#template
   }
 }
@@ -140,21 +140,23 @@ function referred(
 
 /** Limit of mounts in a document: each costs time and memory. */
 const mostPlaces = 500
+/** Other requests are served after so many mounts. */
+const placesAtOnce = 10
 
-function* documentOf(
+async function documentOf(
   template: ApiTemplate,
   { places, version }: { places: readonly DocumentedPlace[]; version: string },
-): Steps<object> {
+): Promise<object> {
   const paths: Record<string, object> = {}
   const ids = new Set<string>()
   for (const path of template.paths.get('node') ?? [])
     paths[path.path] = pathItem(path, { shown: '', tag: 'node', ids })
-  for (const place of places) {
-    const shown = shownPrefix(place)
-    for (const path of template.paths.get(place.group) ?? [])
-      paths[shown + path.path] = pathItem(path, { shown, tag: place.group, ids, place })
-    yield
-  }
+  for await (const page of pagesOf(places, placesAtOnce))
+    for (const place of page) {
+      const shown = shownPrefix(place)
+      for (const path of template.paths.get(place.group) ?? [])
+        paths[shown + path.path] = pathItem(path, { shown, tag: place.group, ids, place })
+    }
   return aroundPaths(paths, template.components, version)
 }
 

@@ -3,7 +3,6 @@ import type { LeasedSecret } from '../../core/leases/lease.ts'
 import { fixedPaths } from '../../core/mounts/mount-path.ts'
 import type { AuthBlock, IssuedToken } from '../../core/tokens/acts/auth-block.ts'
 import type { WrapInfo } from '../../core/wrapping/wrapper.ts'
-import type { LongText } from '../../lib/concurrency/long-text.ts'
 import { stringifyJson } from '../../lib/text/json.ts'
 import type { Call } from './call.ts'
 
@@ -19,8 +18,6 @@ export type Reply = {
   data?: object | null
   /** `data` as JSON text, if it is already serialised. */
   dataText?: string
-  /** `data` of a long list, already serialised. */
-  longData?: LongText
   warnings?: readonly string[]
   auth?: AuthBlock
   /** A revocable secret: it gets a lease before it is sent. */
@@ -105,10 +102,6 @@ export function envelope(call: Answered, reply: Reply): string {
   const copies = data !== null && copiesData(call) ? topLevelCopies(data) : ''
   return `{${copies}${headOf(call, reply)}${text}${tailOf(call, reply)}}\n`
 }
-
-/** The same around the data of a long list. */
-export const longEnvelope = (call: Answered, reply: Reply, data: LongText): LongText =>
-  data.between(`{${headOf(call, reply)}`, `${tailOf(call, reply)}}\n`)
 
 const headOf = ({ requestId }: Answered, { lease }: Reply): string =>
   `"request_id":"${requestId}",${lease === undefined ? noLease : leaseText(lease)},"data":`

@@ -7,7 +7,6 @@ import { belowMount } from '../../core/mounts/spellings.ts'
 import type { AclOperation } from '../../core/policies/acl.ts'
 import type { Readings } from '../../core/policies/parameters.ts'
 import { fail, type ServiceError } from '../../errors.ts'
-import type { LongText } from '../../lib/concurrency/long-text.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
 import type { Call } from './call.ts'
 import type { Reply, StreamedBody } from './envelope.ts'
@@ -92,7 +91,7 @@ export type Answer = {
   readonly contentType?: string
   /** In addition to the common headers, or instead of them. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  readonly body?: string | Buffer | LongText
+  readonly body?: string | Buffer
   /** A body that is sent as it is read, instead of `body`. */
   readonly stream?: StreamedBody | undefined
 }

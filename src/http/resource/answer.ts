@@ -3,11 +3,10 @@ import type { LeasedSecret } from '../../core/leases/lease.ts'
 import type { IssuedLease } from '../../core/leases/lease-store.ts'
 import type { WrapInfo, WrappedResponse } from '../../core/wrapping/wrapper.ts'
 import { refuse } from '../../errors.ts'
-import type { LongText } from '../../lib/concurrency/long-text.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../lib/text/json.ts'
 import type { MadeByCall } from '../exchange/audit-trail.ts'
 import { type Call, callOf } from '../exchange/call.ts'
-import { longEnvelope, type Reply, wrappedEnvelope } from '../exchange/envelope.ts'
+import { type Reply, wrappedEnvelope } from '../exchange/envelope.ts'
 import type { Outcome, Served } from '../exchange/exchange.ts'
 import { wrapFormatWarnings } from '../exchange/request-headers.ts'
 import { type Payload, put } from '../steps/answer.ts'
@@ -58,7 +57,7 @@ export const handlerOf =
     if (call.wrapTtl > 0) call.wraps = isList ? {} : madeBy(shown)
     reply.code(shown.status ?? 200)
     if (shown.headers !== undefined && !isList) reply.headers(shown.headers)
-    return shown.longData === undefined ? shown : longAnswer(reply, call, shown, shown.longData)
+    return shown
   }
 
 /** The fields that Fastify has validated; none on paths that declare none. */
@@ -86,16 +85,10 @@ function notModified(reply: FastifyReply, { headers }: Reply): Payload {
   return put(reply, { status: 304, headers })
 }
 
-function longAnswer(reply: FastifyReply, call: Call, shown: Reply, data: LongText): Payload {
-  const body = longEnvelope(call, shown, data)
-  return call.wraps === undefined ? put(reply, { status: shown.status ?? 200, body }) : String(body)
-}
-
 /**
  * An empty list without warnings is 404. Applies `after` and `limit`. docs/contract/http.md#verbs-and-paths
  */
 function listed(result: Reply, call: Call): Reply {
-  if (result.longData !== undefined) return result
   const data = result.paged === true ? (result.data ?? {}) : page(result.data ?? {}, call.sent)
   const keys = 'keys' in data ? data.keys : undefined
   const hasNone = !Array.isArray(keys) || keys.length === 0

@@ -1,7 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
-import { LongText } from '../../lib/concurrency/long-text.ts'
 import type { Answer } from '../exchange/exchange.ts'
 
 /** A body as Fastify sends it; an empty text is none. */
@@ -18,9 +17,7 @@ export function put(reply: FastifyReply, { status, contentType, headers, body, s
     else reply.raw.once('pipe', () => reply.raw.flushHeaders())
     return stream.stream
   }
-  if (!(body instanceof LongText)) return body ?? ''
-  reply.header('content-length', String(body.bytes))
-  return Readable.from(body, { objectMode: false })
+  return body ?? ''
 }
 
 /** The bytes of a body; 0 for a stream whose length is not known. */

@@ -13,8 +13,7 @@ export const madeBy = ({ auth, secret, lease, secretAccessor }: Reply): MadeByCa
 
 /** Notes what a response will say. */
 export function note(trail: AuditTrail, reply: Reply, warnings: readonly string[]): void {
-  const { auth, issued, lease, data, longData, secret } = reply
-  const dataText = reply.dataText ?? longData?.toString()
+  const { auth, issued, lease, data, dataText, secret } = reply
   trail.made = madeBy(reply)
   trail.reply = {
     warnings,

@@ -8,19 +8,6 @@ export async function* atMost<T>(limit: number, items: AsyncIterable<T>): AsyncG
   }
 }
 
-/** The first `limit` items of pages; 0 for all. */
-export async function* atMostIn<T>(
-  limit: number,
-  pages: AsyncIterable<readonly T[]>,
-): AsyncGenerator<readonly T[], void, undefined> {
-  let left = limit > 0 ? limit : Number.POSITIVE_INFINITY
-  for await (const page of pages) {
-    yield page.length > left ? page.slice(0, left) : page
-    left -= page.length
-    if (left <= 0) return
-  }
-}
-
 /** The items that match a predicate. */
 export async function* only<T>(
   items: AsyncIterable<T>,

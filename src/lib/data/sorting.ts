@@ -1,41 +1,36 @@
-import type { Steps } from '../concurrency/in-turns.ts'
+import { pagesOf } from './pages.ts'
 import { slicesOf } from './slices.ts'
 
-/** So many items are sorted or merged in one step. */
-const perStep = 256
-
 /** The items in order; those that compare as equal stay in the order in which they are given. */
-export function* sorting<T>(items: readonly T[], compare: (one: T, other: T) => number): Steps<readonly T[]> {
+export async function sorted<T>(
+  items: readonly T[],
+  compare: (one: T, other: T) => number,
+): Promise<readonly T[]> {
   let runs: (readonly T[])[] = []
-  for (const some of slicesOf(items, perStep)) {
-    runs.push(some.toSorted(compare))
-    yield
-  }
+  for await (const page of pagesOf(items)) runs.push(page.toSorted(compare))
   while (runs.length > 1) {
     const merged: (readonly T[])[] = []
-    for (const [some = [], others] of slicesOf(runs, 2))
-      merged.push(others === undefined ? some : yield* merging(some, others, compare))
+    for (const [one = [], other = []] of slicesOf(runs, 2)) merged.push(await mergedRuns(one, other, compare))
     runs = merged
   }
   return runs[0] ?? []
 }
 
-function* merging<T>(
+async function mergedRuns<T>(
   some: readonly T[],
   others: readonly T[],
   compare: (one: T, other: T) => number,
-): Steps<readonly T[]> {
+): Promise<readonly T[]> {
   const merged: T[] = []
   let at = 0
-  for (const item of some) {
-    for (let other = others[at]; other !== undefined && compare(other, item) < 0; other = others[at]) {
-      merged.push(other)
-      at += 1
-      if (merged.length % perStep === 0) yield
+  for await (const page of pagesOf(some))
+    for (const item of page) {
+      for (let other = others[at]; other !== undefined && compare(other, item) < 0; other = others[at]) {
+        merged.push(other)
+        at += 1
+      }
+      merged.push(item)
     }
-    merged.push(item)
-    if (merged.length % perStep === 0) yield
-  }
-  for (const rest of slicesOf(others.slice(at), perStep)) merged.push(...rest)
+  for await (const page of pagesOf(others.slice(at))) merged.push(...page)
   return merged
 }

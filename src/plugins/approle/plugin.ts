@@ -22,7 +22,7 @@ export const approlePlugin = ({
   help: 'Logins of machines: with a role id and, if the role wants one, a secret id.',
   locksUsers: true,
   open: (core) => {
-    const { log, longLists, fullPathOf } = core
+    const { log, mostListBytes, fullPathOf } = core
     const onLookalike = lookalikeReports({ log, counter: metrics, fullPathOf })
     const method = new ApproleMethod({ ...core, identity: core.identities, onLookalike })
     const sweeper = new Periodic({
@@ -37,7 +37,7 @@ export const approlePlugin = ({
       resources: [
         ...roleResources(method),
         ...fieldResources(method),
-        ...secretIdResources({ method, longLists }),
+        ...secretIdResources({ method, mostListBytes }),
         loginResource({ method, reports }),
         tidyResource(tidy),
       ],

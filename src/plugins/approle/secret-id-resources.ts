@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { type LongLists, listedNames } from '../../core/long-lists.ts'
+import { listedNames, whileThere } from '../../core/lists.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import { fail, refuse } from '../../errors.ts'
 import { limitOf, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
-import { atMostIn } from '../../lib/data/async-iterables.ts'
+import { atMost } from '../../lib/data/async-iterables.ts'
 import { stringField } from '../../lib/text/fields.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 import { answers, noAccessor } from './answers.ts'
@@ -19,7 +19,7 @@ import {
 } from './secret-id.ts'
 import { type FoundSecretId, goneText } from './secret-id-store.ts'
 
-export type SecretIdParts = { readonly method: ApproleMethod; readonly longLists: LongLists }
+export type SecretIdParts = { readonly method: ApproleMethod; readonly mostListBytes: number }
 
 type At = { readonly mount: Mount; readonly params: { readonly role_name: string } }
 
@@ -29,7 +29,7 @@ const bySecretId = z.object({
 const byAccessor = z.object({ secret_id_accessor: stringField.describe('The accessor of the secret id') })
 
 /** `role/<name>/secret-id` and what is beside and below it. docs/contract/approle.md#secret-ids */
-export function secretIdResources({ method, longLists }: SecretIdParts): Resource[] {
+export function secretIdResources({ method, mostListBytes }: SecretIdParts): Resource[] {
   const roleAt = ({ mount, params }: At) => method.rolesOf(mount).find(roleName(params))
   const neededRole = async (at: At) => {
     const role = await roleAt(at)
@@ -81,10 +81,9 @@ export function secretIdResources({ method, longLists }: SecretIdParts): Resourc
         handle: async ({ sent, whenGone, ...at }) => {
           const role = await givenRole(at)
           const after = typeof sent['after'] === 'string' ? sent['after'] : ''
-          const pages = method.secretIdsOf(at.mount).accessors(role, after)
-          const walked = longLists.paced(pages, { whenGone }, ({ length }) => length)
-          const limited = atMostIn(limitOf(sent['limit']), walked)
-          return { ...(await listedNames(limited, longLists)), paged: true }
+          const accessors = whileThere(method.secretIdsOf(at.mount).accessors(role, after), { whenGone })
+          const limited = atMost(limitOf(sent['limit']), accessors)
+          return { ...(await listedNames(limited, mostListBytes)), paged: true }
         },
       },
     }),

@@ -3,7 +3,7 @@ import type { View, ViewEntry, ViewRecord } from '../../core/barrier/view.ts'
 import type { KeyedHash } from '../../core/records/keyed-hash.ts'
 import { isUnreadable } from '../../core/records/stored-record.ts'
 import { refuse } from '../../errors.ts'
-import { LongWork } from '../../lib/concurrency/long-work.ts'
+import { othersTurn } from '../../lib/data/pages.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Role } from './role.ts'
 import { readSecretId, type SecretId } from './secret-id.ts'
@@ -132,33 +132,31 @@ export class SecretIdStore {
     return (await this.#view.read(keyOf(found)))?.revision !== found.revision
   }
 
-  /** The accessors of a role's valid secret ids, after this one, in pages and in no particular order. */
-  async *accessors(role: Role, after: string): AsyncGenerator<readonly string[], void, undefined> {
+  /** The accessors of a role's valid secret ids, after this one, in no particular order. */
+  async *accessors(role: Role, after: string): AsyncGenerator<string, void, undefined> {
     const { uuid } = role.record
     const start = after === '' ? undefined : listedKey(uuid, await this.#hashOf(after))
-    for await (const page of this.#view.valuePages(listedOf(uuid), start))
-      yield page
-        .map(readListed)
+    for await (const page of this.#view.pages(listedOf(uuid), start))
+      yield* page
+        .map(({ value }) => readListed(value))
         .filter((row) => !this.#isOver(row))
         .map(({ accessor }) => accessor)
   }
 
   /** Deletes what has ended, and what is left of deleted roles, until `stopping` is aborted. */
   async sweep(stopping: AbortSignal): Promise<void> {
-    const work = new LongWork()
     for (;;) {
       const until = endsAfter(this.#parts.clock.now())
       const keys = (await this.#view.listKeys(endPrefix, { limit: stepSize })).filter((key) => key < until)
       const removals: ViewEntry[][] = []
       for (const key of keys) {
         removals.push(await this.#removalAt(key))
-        if (work.isDue) await work.giveWay()
       }
       // if one of the records has changed, the others must not wait for it
       if (!(await this.#view.write(removals.flat())))
         for (const removal of removals) await this.#view.write(removal)
       if (keys.length < stepSize || stopping.aborted) break
-      await work.giveWay()
+      await othersTurn()
     }
     for (const { key, value } of await this.#view.list(voidPrefix))
       await this.#empty(key.slice(voidPrefix.length), value, stopping)
@@ -173,7 +171,6 @@ export class SecretIdStore {
 
   async #empty(role: string, stored: unknown, stopping: AbortSignal): Promise<void> {
     const { emptiedAt } = voidRow.parse(stored)
-    const work = new LongWork()
     while (!stopping.aborted) {
       const page = await this.#view.listKeys(secretIdsOf(role), { limit: stepSize })
       if (page.length === 0) break
@@ -182,10 +179,9 @@ export class SecretIdStore {
         const found = await this.#readable(key)
         if (found !== undefined) entries.push(...(await this.#rowsOf(found, undefined)))
         entries.push({ key, value: undefined })
-        if (work.isDue) await work.giveWay()
       }
       await this.#view.write(entries)
-      await work.giveWay()
+      await othersTurn()
     }
     if (stopping.aborted) return
     const now = this.#parts.clock.now()

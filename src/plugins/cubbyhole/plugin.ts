@@ -1,4 +1,3 @@
-import { LongLists } from '../../core/long-lists.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import { cubbyholeResources } from './resources.ts'
 
@@ -7,5 +6,5 @@ export const cubbyholePlugin: PluginDefinition = {
   table: 'secret',
   names: ['cubbyhole'],
   help: 'Secrets of one token, which nobody else can read and which end with it. It is built in and cannot be removed.',
-  open: (core) => ({ resources: cubbyholeResources({ ...core, longLists: new LongLists() }) }),
+  open: (core) => ({ resources: cubbyholeResources(core) }),
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { LongLists } from '../../core/long-lists.ts'
 import { checkRecordSize } from '../../core/records/stored-record.ts'
 import { KeyLists } from '../../core/sealed-names/key-lists.ts'
 import { pageOf } from '../../core/sealed-names/sorted-names.ts'
@@ -12,7 +11,6 @@ import { type Exchange, limitOf, type Resource, resource } from '../../http/reso
 export type CubbyholeParts = {
   readonly cubbyholes: Cubbyholes
   readonly tokens: Pick<TokenStore, 'isStillValid'>
-  readonly longLists: LongLists
 }
 
 /** Longest path of an entry, in bytes. */
@@ -22,7 +20,7 @@ const oldUnwrapWarning =
   "Reading from 'cubbyhole/response' is deprecated. Please use sys/wrapping/unwrap, which makes sure that the token is a wrapping token."
 
 /** One private store per service token. docs/contract/wrapping.md#cubbyhole */
-export function cubbyholeResources({ cubbyholes, tokens, longLists }: CubbyholeParts): Resource[] {
+export function cubbyholeResources({ cubbyholes, tokens }: CubbyholeParts): Resource[] {
   const storeOf = ({ caller, mount }: Exchange<unknown, unknown>): Cubbyhole => {
     if (caller === undefined || caller.token.type !== 'service')
       throw refuse('invalid', "cubbyhole operations are only supported by 'service' type tokens")
@@ -84,9 +82,7 @@ export function cubbyholeResources({ cubbyholes, tokens, longLists }: CubbyholeP
         handle: async (exchange) => {
           const { view, cipher } = storeOf(exchange)
           const { after, limit } = exchange.sent
-          const names = await new KeyLists(view, cipher).namesIn(exchange.params.rest, (found) =>
-            longLists.paced(found, exchange),
-          )
+          const names = await new KeyLists(view, cipher).namesIn(exchange.params.rest)
           const range = { after: typeof after === 'string' ? after : '', limit: limitOf(limit) }
           return { data: { keys: pageOf(names, range) }, paged: true }
         },

@@ -5,7 +5,7 @@ import type { Entity } from '../../core/identity/entities/entity.ts'
 import { deleteEntity, putEntity } from '../../core/identity/entities/entity-changes.ts'
 import { entitiesOf, namesInOrder } from '../../core/identity/entities/entity-lists.ts'
 import type { IdentityStore } from '../../core/identity/identity-store.ts'
-import { type LongLists, listedDetails, listedNames } from '../../core/long-lists.ts'
+import { listedDetails, listedNames, whileThere } from '../../core/lists.ts'
 import { refuse } from '../../errors.ts'
 import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { atMost } from '../../lib/data/async-iterables.ts'
@@ -17,7 +17,7 @@ import { listRange } from './list-range.ts'
 export type EntityParts = {
   readonly identities: IdentityStore
   readonly mountOf: MountOf
-  readonly longLists: LongLists
+  readonly mostListBytes: number
 }
 
 const fields = z.object({
@@ -66,12 +66,12 @@ export async function entityReply(
 export async function listed<T extends { readonly id: string }>(
   items: AsyncIterable<T>,
   infoOf: (item: T) => object,
-  longLists: LongLists,
+  mostListBytes: number,
 ): Promise<Reply> {
   async function* details() {
     for await (const item of items) yield [item.id, infoOf(item)] as const
   }
-  return { ...(await listedDetails(details(), longLists)), paged: true }
+  return { ...(await listedDetails(details(), mostListBytes)), paged: true }
 }
 
 /** The path with the name in canonical form, so that a policy rule for a name covers all its spellings. */
@@ -83,7 +83,7 @@ const created = (entity: Entity | undefined): Reply | undefined =>
 
 /** `identity/entity*`. docs/contract/identity.md#entities */
 export function entityResources(parts: EntityParts): Resource[] {
-  const { identities, mountOf, longLists } = parts
+  const { identities, mountOf, mostListBytes } = parts
   const { records } = identities
 
   return [
@@ -110,8 +110,8 @@ export function entityResources(parts: EntityParts): Resource[] {
         output: listOutput,
         handle: ({ mount, sent, whenGone }) => {
           const { after, limit } = listRange(sent)
-          const entities = longLists.paced(entitiesOf(records, mount.namespace, after), { whenGone })
-          return listed(atMost(limit, entities), (one) => entityInfo(one, mountOf), longLists)
+          const entities = whileThere(entitiesOf(records, mount.namespace, after), { whenGone })
+          return listed(atMost(limit, entities), (one) => entityInfo(one, mountOf), mostListBytes)
         },
       },
     }),
@@ -153,8 +153,8 @@ export function entityResources(parts: EntityParts): Resource[] {
         output: z.object({ keys: z.array(z.string()) }),
         handle: async ({ mount, sent, whenGone }) => {
           const range = listRange(sent)
-          const entities = longLists.paced(entitiesOf(records, mount.namespace), { whenGone })
-          return { ...(await listedNames(await namesInOrder(entities, range), longLists)), paged: true }
+          const entities = whileThere(entitiesOf(records, mount.namespace), { whenGone })
+          return { ...(await listedNames(await namesInOrder(entities, range), mostListBytes)), paged: true }
         },
       },
     }),

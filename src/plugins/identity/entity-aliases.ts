@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { deleteAlias, putAlias } from '../../core/identity/entities/alias-changes.ts'
 import { aliasesOf } from '../../core/identity/entities/entity-lists.ts'
+import { whileThere } from '../../core/lists.ts'
 import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { atMost } from '../../lib/data/async-iterables.ts'
 import { kvField, stringField } from '../../lib/text/fields.ts'
@@ -25,7 +26,7 @@ const input = fields
   .meta({ examples: [example] })
 
 /** `identity/entity-alias*`: the names of entities at auth mounts. docs/contract/identity.md#aliases */
-export function entityAliasResources({ identities, mountOf, longLists }: EntityParts): Resource[] {
+export function entityAliasResources({ identities, mountOf, mostListBytes }: EntityParts): Resource[] {
   const { records } = identities
 
   const put = async (
@@ -68,8 +69,12 @@ export function entityAliasResources({ identities, mountOf, longLists }: EntityP
         output: aliasListOutput,
         handle: ({ mount, sent, whenGone }) => {
           const { after, limit } = listRange(sent)
-          const aliases = longLists.paced(aliasesOf(records, mount.namespace, after), { whenGone })
-          return listed(atMost(limit, aliases), (one) => aliasInfo(one, mount.namespace, mountOf), longLists)
+          const aliases = whileThere(aliasesOf(records, mount.namespace, after), { whenGone })
+          return listed(
+            atMost(limit, aliases),
+            (one) => aliasInfo(one, mount.namespace, mountOf),
+            mostListBytes,
+          )
         },
       },
     }),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { whileThere } from '../../core/lists.ts'
 import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { atMost } from '../../lib/data/async-iterables.ts'
 import { stringField } from '../../lib/text/fields.ts'
@@ -22,7 +23,7 @@ const input = fields
   .meta({ examples: [example] })
 
 /** `identity/group-alias*`: the names of external groups at providers. docs/contract/identity.md#groups */
-export function groupAliasResources({ groups, mountOf, longLists }: GroupPluginParts): Resource[] {
+export function groupAliasResources({ groups, mountOf, mostListBytes }: GroupPluginParts): Resource[] {
   const put = async (
     namespace: string,
     id: string | undefined,
@@ -59,11 +60,11 @@ export function groupAliasResources({ groups, mountOf, longLists }: GroupPluginP
         output: aliasListOutput,
         handle: ({ mount, sent, whenGone }) => {
           const { after, limit } = listRange(sent)
-          const aliases = longLists.paced(groups.aliasesIn(mount.namespace, after), { whenGone })
+          const aliases = whileThere(groups.aliasesIn(mount.namespace, after), { whenGone })
           return listed(
             atMost(limit, aliases),
             (one) => groupAliasInfo(one, mount.namespace, mountOf),
-            longLists,
+            mostListBytes,
           )
         },
       },

@@ -3,7 +3,7 @@ import { namesInOrder } from '../../core/identity/entities/entity-lists.ts'
 import type { Group } from '../../core/identity/groups/group.ts'
 import type { GroupStore } from '../../core/identity/groups/group-store.ts'
 import type { GroupWrite } from '../../core/identity/groups/group-write.ts'
-import { type LongLists, listedNames } from '../../core/long-lists.ts'
+import { listedNames, whileThere } from '../../core/lists.ts'
 import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { atMost } from '../../lib/data/async-iterables.ts'
 import { commaListField, kvField, stringField } from '../../lib/text/fields.ts'
@@ -16,7 +16,7 @@ import { listRange } from './list-range.ts'
 export type GroupPluginParts = {
   readonly groups: GroupStore
   readonly mountOf: MountOf
-  readonly longLists: LongLists
+  readonly mostListBytes: number
 }
 
 const fields = z.object({
@@ -74,7 +74,7 @@ export async function groupReply(
 
 /** `identity/group*`. docs/contract/identity.md#groups */
 export function groupResources(parts: GroupPluginParts): Resource[] {
-  const { groups, mountOf, longLists } = parts
+  const { groups, mountOf, mostListBytes } = parts
   const put = async (write: GroupWrite): Promise<Reply | undefined> => {
     const { group, created } = await groups.put(write)
     return created ? { data: { id: group.id, name: group.name } } : undefined
@@ -102,8 +102,8 @@ export function groupResources(parts: GroupPluginParts): Resource[] {
         output: listOutput,
         handle: ({ mount, sent, whenGone }) => {
           const { after, limit } = listRange(sent)
-          const shown = longLists.paced(groups.listed(mount.namespace, after), { whenGone })
-          return listed(atMost(limit, shown), (one) => groupInfo(one, mountOf), longLists)
+          const shown = whileThere(groups.listed(mount.namespace, after), { whenGone })
+          return listed(atMost(limit, shown), (one) => groupInfo(one, mountOf), mostListBytes)
         },
       },
     }),
@@ -137,8 +137,8 @@ export function groupResources(parts: GroupPluginParts): Resource[] {
         output: z.object({ keys: z.array(z.string()) }),
         handle: async ({ mount, sent, whenGone }) => {
           const range = listRange(sent)
-          const walked = longLists.paced(groups.groupsOf(mount.namespace), { whenGone })
-          return { ...(await listedNames(await namesInOrder(walked, range), longLists)), paged: true }
+          const walked = whileThere(groups.groupsOf(mount.namespace), { whenGone })
+          return { ...(await listedNames(await namesInOrder(walked, range), mostListBytes)), paged: true }
         },
       },
     }),

@@ -1,4 +1,4 @@
-import type { ListClient } from '../../core/long-lists.ts'
+import type { ListClient } from '../../core/lists.ts'
 import { fail } from '../../errors.ts'
 import type { Limiter } from '../../lib/concurrency/limiter.ts'
 

@@ -4,7 +4,7 @@ import { type SpellingParts, spellingOf } from '../../core/mounts/spellings.ts'
 import type { Acl } from '../../core/policies/acl.ts'
 import { fail, refuse } from '../../errors.ts'
 import { type Call, namespaceOf, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
-import { LongWork } from '../../lib/concurrency/long-work.ts'
+import { pagesOf } from '../../lib/data/pages.ts'
 import { commaListField, stringField } from '../../lib/text/fields.ts'
 import { answers } from './answers.ts'
 
@@ -28,12 +28,11 @@ export function capabilityResources(parts: SpellingParts & { readonly access: Ac
     const namespace = namespaceOf(call)
     // no prototype: a path may be named like a property of Object.prototype
     const rights: Record<string, string[]> = Object.create(null)
-    const work = new LongWork()
-    for (const sent of list) {
-      if (work.isDue) await work.giveWay()
-      const path = sent.startsWith('/') ? sent.slice(1) : sent
-      rights[sent] = acl?.capabilities(path, spellingOf(path, namespace, parts)) ?? ['deny']
-    }
+    for await (const page of pagesOf(list))
+      for (const sent of page) {
+        const path = sent.startsWith('/') ? sent.slice(1) : sent
+        rights[sent] = acl?.capabilities(path, spellingOf(path, namespace, parts)) ?? ['deny']
+      }
     const [only] = list
     return {
       data: list.length === 1 && only !== undefined ? { ...rights, capabilities: rights[only] } : rights,

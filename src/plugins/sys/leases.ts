@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { LeaseStore } from '../../core/leases/lease-store.ts'
-import { type LongLists, listedNames } from '../../core/long-lists.ts'
+import { listedNames } from '../../core/lists.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import { refuse } from '../../errors.ts'
@@ -20,7 +20,7 @@ import { answers } from './answers.ts'
 export type LeaseRouteParts = {
   readonly leases: LeaseStore
   readonly namespaces: Pick<NamespaceStore, 'descendantsOf'>
-  readonly longLists: LongLists
+  readonly mostListBytes: number
   mountOf(accessor: string): Mount | undefined
 }
 
@@ -71,7 +71,7 @@ export function leaseResources(parts: LeaseRouteParts): Resource[] {
   ]
 }
 
-function lookupResources({ leases, longLists }: LeaseRouteParts): Resource[] {
+function lookupResources({ leases, mostListBytes }: LeaseRouteParts): Resource[] {
   return [
     resource('/leases/lookup', {
       help: 'Look up a lease.',
@@ -100,11 +100,9 @@ function lookupResources({ leases, longLists }: LeaseRouteParts): Resource[] {
         ...answers.leaseIds,
         handle: async ({ mount, params, sent, whenGone }) => {
           const page = { after: typeof sent.after === 'string' ? sent.after : '', limit: limitOf(sent.limit) }
-          const ids = await leases.list(mount.namespace, params.rest, page, (items) =>
-            longLists.paced(items, { whenGone }),
-          )
+          const ids = await leases.list(mount.namespace, params.rest, page, { whenGone })
           const isWhole = page.after === '' && page.limit === 0
-          return isWhole ? listedNames(ids, longLists) : { data: { keys: ids } }
+          return isWhole ? listedNames(ids, mostListBytes) : { data: { keys: ids } }
         },
       },
     }),

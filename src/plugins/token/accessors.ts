@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type LongLists, listedNames } from '../../core/long-lists.ts'
+import { listedNames, whileThere } from '../../core/lists.ts'
 import type { TokenTidy } from '../../core/tokens/end/token-tidy.ts'
 import type { Token } from '../../core/tokens/store/token.ts'
 import type { TokenStore } from '../../core/tokens/store/token-store.ts'
@@ -10,7 +10,7 @@ import { answers } from './answers.ts'
 export type AccessorParts = {
   readonly tokens: TokenStore
   readonly tidy: TokenTidy
-  readonly longLists: LongLists
+  readonly mostListBytes: number
 }
 
 const pageSize = 200
@@ -19,7 +19,7 @@ const started =
   "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."
 
 /** `auth/token/accessors` and `auth/token/tidy`. docs/contract/tokens-and-policies.md#tokens */
-export function accessorResources({ tokens, tidy, longLists }: AccessorParts): Resource[] {
+export function accessorResources({ tokens, tidy, mostListBytes }: AccessorParts): Resource[] {
   return [
     resource('/accessors', {
       help: 'List the accessors of all service tokens. Their order is unspecified but stable: `after` continues a list.',
@@ -31,10 +31,10 @@ export function accessorResources({ tokens, tidy, longLists }: AccessorParts): R
         handle: async ({ mount, sent, whenGone }) => {
           const after = typeof sent.after === 'string' ? sent.after : ''
           const warnings = new Set<string>()
-          const walked = longLists.paced(storedTokens(tokens, after, warnings), { whenGone })
+          const walked = whileThere(storedTokens(tokens, after, warnings), { whenGone })
           const isShown = (token: Token) => token.namespace === mount.namespace && tokens.isUsable(token)
           const shown = atMost(limitOf(sent.limit), only(walked, isShown))
-          const listed = await listedNames(accessorsOf(shown), longLists)
+          const listed = await listedNames(accessorsOf(shown), mostListBytes)
           return { ...listed, warnings: [...warnings], paged: true }
         },
       },

@@ -1,5 +1,4 @@
 import type { IdentityStore } from '../../core/identity/identity-store.ts'
-import type { LongLists } from '../../core/long-lists.ts'
 import type { CreateParts } from '../../core/tokens/acts/create-token.ts'
 import type { RenewParts } from '../../core/tokens/acts/renew-token.ts'
 import type { TokenRevoker } from '../../core/tokens/end/token-revoker.ts'
@@ -19,7 +18,7 @@ export type TokenPluginParts = CreateParts &
     readonly revoker: TokenRevoker
     readonly roles: TokenRoleStore
     readonly tidy: TokenTidy
-    readonly longLists: LongLists
+    readonly mostListBytes: number
   }
 
 /** `auth/token/*`. docs/contract/tokens-and-policies.md#tokens */

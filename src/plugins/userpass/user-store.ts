@@ -123,7 +123,7 @@ export class UserStore implements Disposable {
   async names(): Promise<string[]> {
     await this.#hashOf('')
     const names: string[] = []
-    for await (const page of this.#view.valuePages(root)) names.push(...page.map(nameOf))
+    for await (const page of this.#view.pages(root)) names.push(...page.map(({ value }) => nameOf(value)))
     return names.sort()
   }
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceError } from '../../errors.ts'
-import { inTurns } from '../../lib/concurrency/in-turns.ts'
 import {
   type Decided,
   type DecidedRow,
@@ -226,7 +225,7 @@ export class GroupWriter {
   async #attempt(session: Session, group: readonly Entry[], presumes: boolean): Promise<Decided> {
     const seen = await this.#see(session, group, presumes)
     const entries = group.map((entry) => (seen.holds(entry.fence) ? entry : refused(entry)))
-    const decided = await inTurns(decide(entries, seen))
+    const decided = await decide(entries, seen)
     // another server may add a row that this group saw absent: it must not be deleted
     const rows = decided.rows.filter(({ key, value }) => value !== undefined || !seen.isAbsent(key))
     if (presumes && rows.length < decided.rows.length)

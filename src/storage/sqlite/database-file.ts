@@ -6,10 +6,9 @@ import { ServiceError, StartError } from '../../errors.ts'
 import { systemReason } from '../../lib/system/private-file.ts'
 import { marksOf, refuseMarked } from '../copy-marks.ts'
 import type { StorageFaults } from '../faults.ts'
-import { type FileIdentity, FileWatch, identityOf } from '../file-watch.ts'
+import { FileWatch, identityOf } from '../file-watch.ts'
 import type { RowWrite } from '../group.ts'
 import { migrate } from '../migrate.ts'
-import type { StorageFile } from '../storage.ts'
 import { engineCode, failureKind, ownCodes, storageError } from '../storage-error.ts'
 import type { StorageEvents } from '../storage-events.ts'
 import { requireFolderOf } from './database-folder.ts'
@@ -36,7 +35,6 @@ const minSharedMemoryBytes = 128 * 1024
  */
 export class DatabaseFile implements AsyncDisposable {
   readonly #path: string
-  readonly #storageFile: StorageFile
   readonly #writer: WriterThread
   readonly #files: FileWatch
   readonly #opened: AsyncDisposableStack
@@ -46,7 +44,6 @@ export class DatabaseFile implements AsyncDisposable {
 
   private constructor(parts: {
     path: string
-    identity: FileIdentity
     logPath: string
     reading: Reading
     writer: WriterThread
@@ -55,7 +52,6 @@ export class DatabaseFile implements AsyncDisposable {
     opened: AsyncDisposableStack
   }) {
     this.#path = parts.path
-    this.#storageFile = { path: parts.path, identity: parts.identity }
     this.#logPath = parts.logPath
     this.#faults = parts.faults
     this.#reading = parts.reading
@@ -86,7 +82,6 @@ export class DatabaseFile implements AsyncDisposable {
     const reading = openReading(path, faults)
     const file = new DatabaseFile({
       path,
-      identity,
       logPath: `${realPath}-wal`,
       reading,
       writer,
@@ -105,12 +100,6 @@ export class DatabaseFile implements AsyncDisposable {
 
   get reader(): RowReader {
     return this.#reading.rows
-  }
-
-  /** Undefined also while faults are injected, which concern this thread. */
-  get file(): StorageFile | undefined {
-    const isReadable = !this.#reading.isExclusive && this.#faults === undefined
-    return isReadable ? this.#storageFile : undefined
   }
 
   get log(): LogState {

@@ -6,7 +6,7 @@ import type { RowWrite, Step } from '../group.ts'
 import { type CommitStats, GroupCommit } from '../group-commit.ts'
 import { migrate } from '../migrate.ts'
 import { checkKey, deleteStep, deletesPerStep, takeStep, updateStep, writeStep } from '../steps.ts'
-import type { BatchEntry, Change, Range, Storage, StorageFile, StoredRecord } from '../storage.ts'
+import type { BatchEntry, Change, Range, Storage, StoredRecord } from '../storage.ts'
 import { engineCode, failureKind, ownCodes, storageError } from '../storage-error.ts'
 import { noEvents, type StorageEvents, type StorageOperation } from '../storage-events.ts'
 import { DatabaseFile } from './database-file.ts'
@@ -40,7 +40,6 @@ export type StorageSize = { databaseBytes: number; logBytes: number; freeBytes: 
 type Engine = AsyncDisposable & {
   readonly reader: RowReader
   readonly log: Pick<LogState, 'logBytes' | 'checkpoints'>
-  readonly file?: StorageFile | undefined
   commit(rows: readonly RowWrite[]): Promise<void>
 }
 
@@ -111,10 +110,6 @@ export class SqliteStorage implements Storage {
       onCommit: (steps, seconds) => events.committed(steps, seconds),
       lastRevision: engine.reader.lastRevision(),
     })
-  }
-
-  get file(): StorageFile | undefined {
-    return this.#closed ? undefined : this.#engine.file
   }
 
   stats(): StorageStats {

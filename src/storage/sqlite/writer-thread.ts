@@ -1,4 +1,3 @@
-import { inTurns } from '../../lib/concurrency/in-turns.ts'
 import { Thread } from '../../lib/concurrency/thread.ts'
 import type { RowWrite } from '../group.ts'
 import { storageError } from '../storage-error.ts'
@@ -36,7 +35,7 @@ export class WriterThread implements AsyncDisposable {
 
   /** All or nothing; rejects with a ServiceError `unavailable`. */
   async commit(rows: readonly RowWrite[]): Promise<void> {
-    const packed = await inTurns(packRows(rows))
+    const packed = await packRows(rows)
     await this.#outcome(this.#thread.ask('commit', packed))
   }
 

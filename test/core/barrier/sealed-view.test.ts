@@ -1,10 +1,7 @@
-import { copyFile, rename } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
+import type { ViewRecord } from '../../../src/core/barrier/view.ts'
 import { isJsonNumber, numberText } from '../../../src/lib/text/json.ts'
-import { openSqlite } from '../../../src/storage/sqlite/sqlite.ts'
 import { keep } from '../../../src/storage/storage.ts'
-import { noEvents } from '../../../src/storage/storage-events.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { aBarrierFixture } from './barrier-fixture.ts'
 
 describe('a view', () => {
@@ -223,7 +220,7 @@ describe.each([
   })
 })
 
-describe.each(['memory', 'a file'])('many values in %s', (kind) => {
+describe('many records', () => {
   const count = 900
   const keyOf = (number: number) => `many/${String(number).padStart(4, '0')}`
 
@@ -231,16 +228,7 @@ describe.each(['memory', 'a file'])('many values in %s', (kind) => {
   async function aFullView() {
     await using opened = new AsyncDisposableStack()
     const fixture = opened.use(await aBarrierFixture())
-    const folder = opened.use(await temporaryFolder())
-    const listed = { count: 0 }
-    const events = {
-      ...noEvents,
-      operated: (operation: string) => {
-        listed.count += Number(operation === 'list')
-      },
-    }
-    const path = folder.file('store.db')
-    const storage = kind === 'memory' ? fixture.storage : opened.use(await openSqlite({ path, events }))
+    const { storage } = fixture
     const barrier = await fixture.open({ storage })
     const view = barrier.view('mount/', { numbers: 'literal' })
     const entries = Array.from({ length: count }, (_, number) => ({
@@ -252,88 +240,35 @@ describe.each(['memory', 'a file'])('many values in %s', (kind) => {
     await view.write(entries.slice(700))
     await view.write([{ key: 'many0', value: 'not ours' }])
     const opening = opened.move()
-    return {
-      fixture,
-      storage,
-      path,
-      barrier,
-      view,
-      listed,
-      [Symbol.asyncDispose]: () => opening.disposeAsync(),
-    }
+    return { fixture, barrier, view, [Symbol.asyncDispose]: () => opening.disposeAsync() }
   }
 
-  const numbersOf = (pages: readonly (readonly unknown[])[]) =>
-    pages.flat().map((value) => numberText((value as { number: object }).number as never))
+  const numbersOf = (pages: readonly (readonly ViewRecord[])[]) =>
+    pages.flat().map(({ value }) => numberText((value as { number: object }).number as never))
 
   test('come in pages, in the order of their keys', async () => {
     await using full = await aFullView()
 
-    const all = numbersOf(await Array.fromAsync(full.view.valuePages('many/')))
-    const rest = numbersOf(await Array.fromAsync(full.view.valuePages('many/', keyOf(99))))
+    const all = numbersOf(await Array.fromAsync(full.view.pages('many/')))
+    const rest = numbersOf(await Array.fromAsync(full.view.pages('many/', keyOf(99))))
 
     expect(all).toEqual(Array.from({ length: count }, (_, number) => `${number}.0`))
     expect(rest).toEqual(all.slice(100))
   })
 
-  test.runIf(kind === 'a file')('are read and opened in a thread beyond the first', async () => {
-    await using full = await aFullView()
-    full.listed.count = 0
-
-    const pages = await Array.fromAsync(full.view.valuePages('many/'))
-
-    expect(pages.slice(0, full.listed.count).flat()).toHaveLength(512)
-  })
-
-  test.runIf(kind === 'a file')('are in the file without its log, once the storage is closed', async () => {
-    await using folder = await temporaryFolder()
-    await using full = await aFullView()
-    const path = folder.file('copy.db')
-
-    await Array.fromAsync(full.view.valuePages('many/'))
-    await full.storage[Symbol.asyncDispose]()
-    await copyFile(full.path, path)
-
-    await using storage = await openSqlite({ path })
-    expect(await storage.listKeys('mount/many/')).toHaveLength(count)
-  })
-
-  test.runIf(kind === 'a file')('are those of the file that is open, not of one it replaced', async () => {
-    await using full = await aFullView()
-    const { path, fixture } = full
-    const copy = `${path}.copy`
-    const open = async () => {
-      const storage = await openSqlite({ path })
-      const view = (await fixture.open({ storage })).view('mount/')
-      return { storage, view, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() }
-    }
-    await full.storage[Symbol.asyncDispose]()
-    await copyFile(path, copy)
-    {
-      await using replaced = await open()
-      await replaced.view.deletePrefix(keyOf(899))
-      expect((await Array.fromAsync(replaced.view.valuePages('many/'))).flat()).toHaveLength(899)
-    }
-
-    await rename(copy, path)
-
-    await using opened = await open()
-    expect((await Array.fromAsync(opened.view.valuePages('many/'))).flat()).toHaveLength(count)
-  })
-
   test('are refused if one of them cannot be opened, and the log names it', async () => {
     await using full = await aFullView()
     const key = `mount/${keyOf(800)}`
-    await full.storage.update(key, (sealed) => Buffer.from(sealed ?? []).fill(1, 30))
+    await full.fixture.storage.update(key, (sealed) => Buffer.from(sealed ?? []).fill(1, 30))
 
-    await expect(Array.fromAsync(full.view.valuePages('many/'))).rejects.toMatchObject({ kind: 'internal' })
+    await expect(Array.fromAsync(full.view.pages('many/'))).rejects.toMatchObject({ kind: 'internal' })
 
     expect(full.fixture.unreadable).toEqual([key])
   })
 
   test('are refused once the barrier is sealed', async () => {
     await using full = await aFullView()
-    const pages = full.view.valuePages('many/')
+    const pages = full.view.pages('many/')
     const read: unknown[] = []
 
     const reading = (async () => {

@@ -71,7 +71,8 @@ function counted(view: View): { view: View; reads: string[]; written: string[] }
     read: count((key) => view.read(key)),
     list: count((prefix, range) => view.list(prefix, range)),
     listKeys: count((prefix, range) => view.listKeys(prefix, range)),
-    valuePages: count((prefix, after) => view.valuePages(prefix, after)),
+    pages: count((prefix, after) => view.pages(prefix, after)),
+    keyPages: count((prefix, after) => view.keyPages(prefix, after)),
     update: (key, change) => view.update(key, change),
     take: (key) => view.take(key),
     write: (batch) => {

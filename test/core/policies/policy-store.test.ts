@@ -1,8 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { View } from '../../../src/core/barrier/view.ts'
-import { bindAcl, compilePolicies } from '../../../src/core/policies/acl.ts'
-import { parsePolicy } from '../../../src/core/policies/policy.ts'
 import { PolicyStore } from '../../../src/core/policies/policy-store.ts'
 import type { TemplateContext } from '../../../src/core/policies/templates.ts'
 import { openCoreView } from '../../support/core-view.ts'
@@ -232,7 +230,8 @@ class HeldReads {
       watch: (prefix, listener) => view.watch(prefix, listener),
       list: (prefix, range) => view.list(prefix, range),
       listKeys: (prefix, range) => view.listKeys(prefix, range),
-      valuePages: (prefix, after) => view.valuePages(prefix, after),
+      pages: (prefix, after) => view.pages(prefix, after),
+      keyPages: (prefix, after) => view.keyPages(prefix, after),
       update: (key, change) => view.update(key, change),
       take: (key) => view.take(key),
       write: (batch) => view.write(batch),
@@ -447,25 +446,4 @@ test('requests that need the same policies at the same time share the work, but 
   expect(before).toBe(many.length)
   expect(one.capabilities('secret/0/a/x')).toEqual(other.capabilities('secret/0/a/x'))
   expect(after).toEqual(['deny'])
-})
-
-test('a set of policies is compiled a few rules at a time', () => {
-  const kinds = [
-    (at: number) => `a/+/${at}/*`,
-    (at: number) => `b/${at}/*`,
-    (at: number) => `c/${at}`,
-    (at: number) => `d/${at}/+`,
-  ]
-  const paths = kinds.flatMap((kind) => Array.from({ length: 1_000 }, (_, at) => kind(at)))
-  const parsed = parsePolicy(paths.map((path) => `path "${path}" { capabilities = ["read"] }`).join('\n'))
-  const steps = compilePolicies([{ ...parsed, policy: { name: 'p', namespace: 'root' } }])
-
-  let pauses = 0
-  let step = steps.next()
-  for (; step.done !== true; step = steps.next()) pauses += 1
-
-  const acl = bindAcl(step.value, anyone)
-  expect(paths.every((path) => acl.capabilities(path.replace('+', 'x')).includes('read'))).toBe(true)
-  // each rule is looked at several times, and 256 of them at most in one step
-  expect(pauses).toBeGreaterThan((3 * paths.length) / 256)
 })

@@ -1,14 +1,11 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { inTurns } from '../../../lib/concurrency/in-turns.ts'
-import { sorting } from '../../../lib/data/sorting.ts'
+import { pageSize, readPages } from '../../../lib/data/pages.ts'
+import { sorted } from '../../../lib/data/sorting.ts'
 import { namespaceIdOf } from '../../namespaces/suffix.ts'
 import { type Entity, type EntityAlias, firstAliasId } from './entity.ts'
 import type { EntityRecords, Page } from './entity-records.ts'
 
 /** A range of a list: at most `limit` items (0: all) after `after` (empty: from the start). */
 export type ListRange = { readonly after: string; readonly limit: number }
-
-const pageSize = 100
 
 /** Entities of a namespace, ordered by id. Lets other work run between pages. */
 export async function* entitiesOf(
@@ -28,14 +25,7 @@ async function* paged<T>(
   idOf: (item: T) => string,
   after: string,
 ): AsyncGenerator<T, void, undefined> {
-  for (let from = after; ; ) {
-    const items = await read({ limit: pageSize, ...(from === '' ? {} : { after: from }) })
-    yield* items
-    const last = items.at(-1)
-    if (last === undefined || items.length < pageSize) return
-    from = idOf(last)
-    await nextTurn()
-  }
+  for await (const page of readPages(read, idOf, after === '' ? {} : { after })) yield* page
 }
 
 /**
@@ -50,14 +40,14 @@ export async function namesInOrder(
   for await (const { name } of items) {
     if (name <= after) continue
     names.push(name)
-    if (limit > 0 && names.length >= 2 * limit + pageSize) names = (await sorted(names)).slice(0, limit)
+    if (limit > 0 && names.length >= 2 * limit + pageSize)
+      names = (await sorted(names, inUnits)).slice(0, limit)
   }
-  const all = await sorted(names)
+  const all = await sorted(names, inUnits)
   return limit > 0 ? all.slice(0, limit) : all
 }
 
-const sorted = (names: readonly string[]): Promise<readonly string[]> =>
-  inTurns(sorting(names, (one, other) => (one < other ? -1 : one > other ? 1 : 0)))
+const inUnits = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
 
 /**
  * Aliases of a namespace, ordered by id. Merges two iterations: one over entities, for aliases whose id is

@@ -1,4 +1,3 @@
-import type { Steps } from '../../../lib/concurrency/in-turns.ts'
 import { namespaceIdOf } from '../../namespaces/suffix.ts'
 
 /*
@@ -64,23 +63,22 @@ export type Affected = {
   readonly aliases: ReadonlySet<string>
 }
 
-/** So many keys are looked at in one step. */
-const keysPerStep = 200
+/** The same while it is collected. */
+type Collected = { readonly [Part in keyof Affected]: Set<string> }
 
-/** What writes of these keys affect. */
-export function* affectedBy(keys: Iterable<string>): Steps<Affected> {
-  const groups = new Set<string>()
-  const entities = new Set<string>()
-  const aliases = new Set<string>()
-  let seen = 0
+export const nothingAffected = (): Collected => ({
+  groups: new Set(),
+  entities: new Set(),
+  aliases: new Set(),
+})
+
+/** Adds what writes of these keys affect. */
+export function addAffected({ groups, entities, aliases }: Collected, keys: readonly string[]): void {
   for (const key of keys) {
-    seen += 1
-    if (seen % keysPerStep === 0) yield
     const [kind, first = '', second = ''] = key.split('/')
     if (kind === 'group') groups.add(second)
     else if (kind === 'group-parent') groups.add(first)
     else if (kind === 'entity-group') entities.add(first)
     else if (kind === 'group-alias') aliases.add(aliasPrefix(first, second))
   }
-  return { groups, entities, aliases }
 }

@@ -1,5 +1,5 @@
-import { atOnce, inTurns } from '../../../lib/concurrency/in-turns.ts'
 import { SharedLock } from '../../../lib/concurrency/shared-lock.ts'
+import { pagesOf } from '../../../lib/data/pages.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import type { Random } from '../../../lib/system/random.ts'
 import type { View, ViewEntry } from '../../barrier/view.ts'
@@ -17,7 +17,13 @@ import {
   type WrittenAlias,
 } from './group-alias-write.ts'
 import { dropMembers, groupRemoval } from './group-end.ts'
-import { affectedBy, deletedGroupPrefix, groupsPrefix, membershipsPrefix } from './group-keys.ts'
+import {
+  addAffected,
+  deletedGroupPrefix,
+  groupsPrefix,
+  membershipsPrefix,
+  nothingAffected,
+} from './group-keys.ts'
 import { type GroupParts, type GroupStep, groupNameKey, storedGroup } from './group-parts.ts'
 import { GroupReader, type Memberships, type ServersOfGroups } from './group-reader.ts'
 import { groupRefresh } from './group-refresh.ts'
@@ -97,7 +103,8 @@ export class GroupStore implements MembershipSource {
   #follow(written: readonly string[] | undefined): void {
     if (written === undefined) this.#dropCaches()
     else {
-      const affected = atOnce(affectedBy(written))
+      const affected = nothingAffected()
+      addAffected(affected, written)
       this.#parts.reader.dropAliases(affected.aliases)
       this.#notify(affected)
     }
@@ -264,7 +271,12 @@ export class GroupStore implements MembershipSource {
   ): Promise<{ readonly step: GroupStep<Result> | undefined } | undefined> {
     const step = await plan()
     if (step === undefined || step.entries.length === 0) return { step }
-    const affected = await inTurns(affectedBy(step.entries.map(({ key }) => key)))
+    const affected = nothingAffected()
+    for await (const page of pagesOf(step.entries))
+      addAffected(
+        affected,
+        page.map(({ key }) => key),
+      )
     let written: boolean | undefined
     try {
       written = await this.#parts.view.write(step.entries)

@@ -1,5 +1,5 @@
 import { refuse } from '../../../errors.ts'
-import { LongWork } from '../../../lib/concurrency/long-work.ts'
+import { pagesOf } from '../../../lib/data/pages.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
 import type { WriteOptions } from '../../../storage/storage.ts'
 import type { ViewEntry, ViewRecord } from '../../barrier/view.ts'
@@ -40,9 +40,6 @@ export type GroupWrite = {
 }
 
 export type Written = { readonly group: Group; readonly created: boolean }
-
-/** Over PostgreSQL they share a round trip. */
-const checkAtOnce = 32
 
 /** The write that creates or updates a group. Throws `invalid`. docs/contract/identity.md#groups */
 export async function groupWrite(
@@ -185,14 +182,10 @@ async function membersWith(
   onMissing: (id: string) => void = () => {},
 ): Promise<Member[]> {
   const members: Member[] = []
-  const work = new LongWork()
-  for (let start = 0; start < ids.length; start += checkAtOnce) {
-    const page = await Promise.all(
-      ids.slice(start, start + checkAtOnce).map(async (id) => ({ id, record: await read(id) })),
-    )
-    for (const { id, record } of page) if (record === undefined) onMissing(id)
-    members.push(...page)
-    if (work.isDue) await work.giveWay()
+  for await (const page of pagesOf(ids)) {
+    const found = await Promise.all(page.map(async (id) => ({ id, record: await read(id) })))
+    for (const { id, record } of found) if (record === undefined) onMissing(id)
+    members.push(...found)
   }
   return members
 }

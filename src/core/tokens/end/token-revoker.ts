@@ -1,6 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { startedInTurns } from '../../../lib/concurrency/in-turns.ts'
-import { LongWork } from '../../../lib/concurrency/long-work.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import type { WriteOptions } from '../../../storage/storage.ts'
 import type { View, ViewEntry } from '../../barrier/view.ts'
@@ -209,9 +207,7 @@ export class TokenRevoker {
       }
       const leaves: string[] = []
       const branches: TreeNode[] = []
-      const work = new LongWork()
       for (const child of await this.#tokens.childrenOf(at.hash, pageSize)) {
-        if (work.isDue) await work.giveWay()
         const below = await this.#tokens.childrenOf(child, 1)
         if (below.length > 0) branches.push({ hash: child, parent: at.hash })
         else leaves.push(child)
@@ -256,9 +252,8 @@ export class TokenRevoker {
     return this.#changes.runUnordered(async (write) => {
       const ended = await this.#endedOf(hashes, parent)
       // concurrently: each may wait for a commit
-      const cleanUps = await startedInTurns(
-        ended,
-        async ({ stored }) => stored && this.#cleanUp(stored.token),
+      const cleanUps = await Promise.allSettled(
+        ended.map(async ({ stored }) => stored && this.#cleanUp(stored.token)),
       )
       const failures = cleanUps.flatMap((cleanUp) => (cleanUp.status === 'rejected' ? [cleanUp.reason] : []))
       const deleted = ended.filter((_, at) => cleanUps[at]?.status === 'fulfilled')

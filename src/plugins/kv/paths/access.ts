@@ -1,7 +1,7 @@
 import type { AclOperation } from '../../../core/policies/acl.ts'
 import { fail } from '../../../errors.ts'
 import { type Exchange, maySeeFolder, maySend } from '../../../http/resource/resource.ts'
-import { LongWork } from '../../../lib/concurrency/long-work.ts'
+import { pagesOf } from '../../../lib/data/pages.ts'
 import type { JsonObject } from '../../../lib/text/json.ts'
 
 /** A right to change a key, by whether it exists. */
@@ -60,13 +60,12 @@ export async function pathsToSee(
 ): Promise<readonly string[]> {
   const seen = new Map<string, boolean>([['', true]])
   const kept: string[] = []
-  const work = new LongWork()
-  for (const path of paths) {
-    if (work.isDue) await work.giveWay()
-    const inner = path.slice(0, path.lastIndexOf('/') + 1)
-    const isSeen = seen.get(inner) ?? maySeeFolder(exchange, folder + inner)
-    seen.set(inner, isSeen)
-    if (isSeen) kept.push(path)
-  }
+  for await (const page of pagesOf(paths))
+    for (const path of page) {
+      const inner = path.slice(0, path.lastIndexOf('/') + 1)
+      const isSeen = seen.get(inner) ?? maySeeFolder(exchange, folder + inner)
+      seen.set(inner, isSeen)
+      if (isSeen) kept.push(path)
+    }
   return kept
 }

@@ -8,7 +8,6 @@ import {
   type Resource,
   resource,
 } from '../../../http/resource/resource.ts'
-import { atOnce } from '../../../lib/concurrency/in-turns.ts'
 import { namesTag } from '../../../lib/net/entity-tag.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import type { Random } from '../../../lib/system/random.ts'
@@ -245,7 +244,7 @@ export function dataResources(parts: DataParts): Resource[] {
           await keys.change(params.path, {
             apply: (draft) => {
               checkIfMatch(exchange, draft.head)
-              atOnce(softDelete(draft, [draft.head?.current ?? 0], actorOf(exchange, 'delete')))
+              return softDelete(draft, [draft.head?.current ?? 0], actorOf(exchange, 'delete'))
             },
           })
           return undefined

@@ -1,5 +1,5 @@
 import { everyValue } from '../../../core/audit/hashing.ts'
-import { type LongLists, listedNames } from '../../../core/long-lists.ts'
+import { listedNames } from '../../../core/lists.ts'
 import type { SystemTtls } from '../../../core/mounts/mount-config.ts'
 import { effectiveDefaultTtl } from '../../../core/mounts/mount-info.ts'
 import { pageOf } from '../../../core/sealed-names/sorted-names.ts'
@@ -18,13 +18,13 @@ import { kvAnswers } from './answers.ts'
 export type FirstVersionParts = {
   readonly kvMounts: KvMounts
   readonly systemTtl: SystemTtls
-  readonly longLists: LongLists
+  readonly mostListBytes: number
 }
 
 type At = Exchange<unknown, { rest: string }>
 
 /** Mounts of version 1: one value for each path. docs/contract/kv.md#version-1 */
-export function firstVersionResources({ kvMounts, systemTtl, longLists }: FirstVersionParts): Resource[] {
+export function firstVersionResources({ kvMounts, systemTtl, mostListBytes }: FirstVersionParts): Resource[] {
   const entriesOf = ({ mount }: At) => kvMounts.of(mount).first()
   const find = async (exchange: At): Promise<Entry | undefined> => {
     const { rest } = exchange.params
@@ -75,11 +75,10 @@ export function firstVersionResources({ kvMounts, systemTtl, longLists }: FirstV
         input: listInput,
         handle: async (exchange) => {
           const { params, input } = exchange
-          const paced = (names: AsyncIterable<string>) => longLists.paced(names, exchange)
           const keys = isFolderPath(params.rest)
-            ? await (await entriesOf(exchange)).namesIn(params.rest, input, paced)
+            ? await (await entriesOf(exchange)).namesIn(params.rest, input)
             : []
-          return { ...(await listedNames(keys, longLists)), paged: true }
+          return { ...(await listedNames(keys, mostListBytes)), paged: true }
         },
       },
       scan: {
@@ -87,15 +86,13 @@ export function firstVersionResources({ kvMounts, systemTtl, longLists }: FirstV
         input: listInput,
         handle: async (exchange) => {
           const { params, input } = exchange
-          const paced = (pages: AsyncIterable<readonly string[]>) =>
-            longLists.paced(pages, exchange, ({ length }) => length)
           const paths = isFolderPath(params.rest)
-            ? await (await entriesOf(exchange)).pathsBelow(params.rest, paced)
+            ? await (await entriesOf(exchange)).pathsBelow(params.rest, exchange)
             : []
           const keys = pageOf(await pathsToSee(exchange, params.rest, paths), input)
           return keys.length === 0
             ? { data: {}, paged: true }
-            : { ...(await listedNames(keys, longLists)), paged: true }
+            : { ...(await listedNames(keys, mostListBytes)), paged: true }
         },
       },
     }),

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { type LongLists, listedDetails, listedNames } from '../../../core/long-lists.ts'
+import { listedDetails, listedNames, whileThere } from '../../../core/lists.ts'
 import { pageOf } from '../../../core/sealed-names/sorted-names.ts'
 import {
   checkMayReach,
@@ -9,8 +9,7 @@ import {
   type Resource,
   resource,
 } from '../../../http/resource/resource.ts'
-import { LongText } from '../../../lib/concurrency/long-text.ts'
-import { LongWork } from '../../../lib/concurrency/long-work.ts'
+import { pagesOf } from '../../../lib/data/pages.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import type { Random } from '../../../lib/system/random.ts'
 import { boolField } from '../../../lib/text/fields.ts'
@@ -40,7 +39,7 @@ export type MetadataParts = {
   readonly kvMounts: KvMounts
   readonly clock: Clock
   readonly random: Random
-  readonly longLists: LongLists
+  readonly mostListBytes: number
 }
 
 const namesInput = listInput.extend({
@@ -49,23 +48,21 @@ const namesInput = listInput.extend({
     .describe('Leave out keys whose current version is deleted or destroyed'),
 })
 
+/** Each is a key with all its versions. */
+const detailsAtOnce = 16
+
 type At<Input> = Exchange<Input, { path: string }>
 type Listing = At<z.output<typeof namesInput>>
 
 /** The settings, versions and names of secrets. docs/contract/kv.md#metadata */
-export function metadataResources({ kvMounts, clock, random, longLists }: MetadataParts): Resource[] {
-  const pacedBy = (exchange: At<ListRange>) => (names: AsyncIterable<string>) =>
-    longLists.paced(names, exchange)
-
+export function metadataResources({ kvMounts, clock, random, mostListBytes }: MetadataParts): Resource[] {
   /** The names directly in a folder, or the paths below it, that a list asks for. */
   const listed = async (exchange: At<ListRange>, isDeep: boolean): Promise<readonly string[]> => {
     const { mount, params } = exchange
     const { lists } = await kvMounts.keysOf(mount)
     if (!isFolderPath(params.path)) return []
-    if (!isDeep) return lists.namesIn(params.path, pacedBy(exchange))
-    const paths = await lists.pathsBelow(params.path, (pages) =>
-      longLists.paced(pages, exchange, ({ length }) => length),
-    )
+    if (!isDeep) return lists.namesIn(params.path)
+    const paths = await lists.pathsBelow(params.path, exchange)
     return pathsToSee(exchange, `metadata/${params.path}`, paths)
   }
 
@@ -75,12 +72,11 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
     const keys = await kvMounts.keysOf(exchange.mount)
     const { after, limit } = exchange.input
     const kept: string[] = []
-    const work = new LongWork()
-    for (const name of pageOf(names, { after, limit: 0 })) {
-      if (work.isDue) await work.giveWay()
-      if (name.endsWith('/') || (await isShown(keys, exchange.params.path + name))) kept.push(name)
-      if (limit > 0 && kept.length === limit) break
-    }
+    for await (const page of whileThere(pagesOf(pageOf(names, { after, limit: 0 })), exchange))
+      for (const name of page) {
+        if (name.endsWith('/') || (await isShown(keys, exchange.params.path + name))) kept.push(name)
+        if (limit > 0 && kept.length === limit) return kept
+      }
     return kept
   }
 
@@ -95,22 +91,23 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
   ): AsyncGenerator<readonly [string, object], void, undefined> {
     const names = pageOf(await listed(exchange, isDeep), exchange.input)
     const keys = await kvMounts.keysOf(exchange.mount)
-    for (const name of names) {
-      const path = exchange.params.path + name
-      const isShownEmpty =
-        name.endsWith('/') || !mayReach(exchange, { operation: 'read', path: `metadata/${path}` })
-      const found = isShownEmpty ? undefined : await keys.described(path, exchange)
-      if (isShownEmpty) yield [name, {}]
-      // otherwise deleted since it was listed
-      else if (found !== undefined) yield [name, await shownMetadata(found)]
-    }
+    for await (const page of pagesOf(names, detailsAtOnce))
+      for (const name of page) {
+        const path = exchange.params.path + name
+        const isShownEmpty =
+          name.endsWith('/') || !mayReach(exchange, { operation: 'read', path: `metadata/${path}` })
+        const found = isShownEmpty ? undefined : await keys.described(path, exchange)
+        if (isShownEmpty) yield [name, {}]
+        // otherwise deleted since it was listed
+        else if (found !== undefined) yield [name, await shownMetadata(found)]
+      }
   }
 
   const detailed = async (exchange: At<ListRange>, isDeep: boolean): Promise<Reply> => {
     const operation = isDeep ? 'scan' : 'list'
     checkMayReach(exchange, { operation, path: `metadata/${exchange.params.path}` })
-    const details = longLists.paced(detailsOf(exchange, isDeep), exchange)
-    return { ...(await listedDetails(details, longLists)), paged: true }
+    const details = whileThere(detailsOf(exchange, isDeep), exchange)
+    return { ...(await listedDetails(details, mostListBytes)), paged: true }
   }
 
   const changed = async (
@@ -159,8 +156,7 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
           const keys = await kvMounts.keysOf(mount)
           const found = isSecretPath(params.path) ? await keys.described(params.path, exchange) : undefined
           if (found === undefined) return undefined
-          const shown = await shownMetadata(found)
-          return shown instanceof LongText ? { longData: shown } : { data: shown }
+          return { data: await shownMetadata(found) }
         },
       },
       write: {
@@ -198,7 +194,7 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
         summary: 'List the names in a folder',
         input: namesInput,
         handle: async (exchange) => ({
-          ...(await listedNames(await namesOf(exchange, false), longLists)),
+          ...(await listedNames(await namesOf(exchange, false), mostListBytes)),
           paged: true,
         }),
       },
@@ -209,7 +205,7 @@ export function metadataResources({ kvMounts, clock, random, longLists }: Metada
           const keys = await namesOf(exchange, true)
           return keys.length === 0
             ? { data: {}, paged: true }
-            : { ...(await listedNames(keys, longLists)), paged: true }
+            : { ...(await listedNames(keys, mostListBytes)), paged: true }
         },
       },
     }),

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { refuse } from '../../../errors.ts'
 import { type Exchange, type Resource, resource } from '../../../http/resource/resource.ts'
-import { inTurns, type Steps } from '../../../lib/concurrency/in-turns.ts'
 import { intListField } from '../../../lib/text/fields.ts'
 import type { KeyDraft } from '../store/key-draft.ts'
 import { changedConfig, configInput, type KvConfig, shownConfig } from '../store/kv-config.ts'
@@ -20,7 +19,7 @@ const versionsInput = z.object({
 })
 
 type At = Exchange<z.output<typeof versionsInput>, { path: string }>
-type Change = (draft: KeyDraft, exchange: At, config: KvConfig) => Steps<void>
+type Change = (draft: KeyDraft, exchange: At, config: KvConfig) => Promise<void>
 
 /** What happens to single versions, and the configuration of the mount. docs/contract/kv.md#deletion */
 export function versionResources(kvMounts: KvMounts): Resource[] {
@@ -32,7 +31,7 @@ export function versionResources(kvMounts: KvMounts): Resource[] {
     const config = await kvMounts.of(mount).config()
     await keys.change(params.path, {
       versions: input.versions,
-      apply: (draft) => inTurns(change(draft, exchange, config)),
+      apply: (draft) => change(draft, exchange, config),
     })
     return undefined
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { View } from '../../../core/barrier/view.ts'
+import type { ListClient } from '../../../core/lists.ts'
 import { Changes } from '../../../core/records/change.ts'
 import { KeyLists } from '../../../core/sealed-names/key-lists.ts'
 import { moveRecords } from '../../../core/sealed-names/moved-records.ts'
@@ -32,8 +33,6 @@ const prefix = 'e/'
 /** What they began with when they had the path in clear. */
 const clearPrefix = '1/'
 export const firstPrefixes = [prefix, clearPrefix]
-
-type Paced<Item> = (items: AsyncIterable<Item>) => AsyncIterable<Item>
 
 /**
  * The entries of one mount of version 1: a record for each, under its encrypted path.
@@ -105,13 +104,13 @@ export class FirstEntries implements Disposable {
   }
 
   /** The names directly in a folder, in byte order. */
-  async namesIn(folder: string, range: ListRange, paced: Paced<string>): Promise<readonly string[]> {
-    return pageOf(await this.#lists.namesIn(folder, paced), range)
+  async namesIn(folder: string, range: ListRange): Promise<readonly string[]> {
+    return pageOf(await this.#lists.namesIn(folder), range)
   }
 
   /** The paths below a folder, in byte order. */
-  pathsBelow(folder: string, paced: Paced<readonly string[]>): Promise<readonly string[]> {
-    return this.#lists.pathsBelow(folder, paced)
+  pathsBelow(folder: string, client: ListClient): Promise<readonly string[]> {
+    return this.#lists.pathsBelow(folder, client)
   }
 
   /** A few entries. */

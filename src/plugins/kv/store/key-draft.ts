@@ -1,5 +1,5 @@
 import type { ViewEntry } from '../../../core/barrier/view.ts'
-import type { Steps } from '../../../lib/concurrency/in-turns.ts'
+import { pagesOf } from '../../../lib/data/pages.ts'
 import type { Head, Version } from './key-record.ts'
 
 /** The records of a key begin with these, in the view of its mount. */
@@ -66,8 +66,6 @@ export function bareEntries(before: Head | undefined, now: Head | undefined): Vi
 
 /** The versions of a key that has more are removed in the background. */
 const removedAtOnce = 1_000
-/** So many versions that leave the window are left out in one step. */
-const leftPerStep = 100
 
 /**
  * A key while a change is decided: its head, and those of its earlier versions that the change needs. Writes
@@ -147,12 +145,10 @@ export class KeyDraft {
   }
 
   /** The records that change besides the head. Once, when everything is decided. */
-  *entries(): Steps<ViewEntry[]> {
+  async entries(): Promise<ViewEntry[]> {
     for (const { head, first, below } of this.#left)
-      for (let number = first; number < below; number += 1) {
-        if (number % leftPerStep === 0) yield
-        this.#setRows(head, number, undefined)
-      }
+      for await (const page of pagesOf(Array.from({ length: below - first }, (_, at) => first + at)))
+        for (const number of page) this.#setRows(head, number, undefined)
     const rows = [...this.#rows, ...this.#dataRows].map(
       ([key, value]): ViewEntry => ({ key, value, isUncopied: true }),
     )

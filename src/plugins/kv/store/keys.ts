@@ -1,13 +1,12 @@
-import type { View, ViewEntry, ViewRecord } from '../../../core/barrier/view.ts'
-import type { ListClient } from '../../../core/long-lists.ts'
+import type { View, ViewEntry } from '../../../core/barrier/view.ts'
+import type { ListClient } from '../../../core/lists.ts'
 import { Changes, type Write, writeAttempts } from '../../../core/records/change.ts'
 import { KeyLists } from '../../../core/sealed-names/key-lists.ts'
 import type { NameCipher } from '../../../core/sealed-names/name-cipher.ts'
 import { fail, refuse } from '../../../errors.ts'
-import { inTurns } from '../../../lib/concurrency/in-turns.ts'
 import type { Limiter } from '../../../lib/concurrency/limiter.ts'
-import { LongWork } from '../../../lib/concurrency/long-work.ts'
 import { Cache, textIn } from '../../../lib/data/cache.ts'
+import { type PageRange, pagesOf, readPages } from '../../../lib/data/pages.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import { LargeTurn } from '../large-turn.ts'
 import {
@@ -64,8 +63,8 @@ type Earlier = {
   readonly versions: Readonly<Record<number, ShownVersion>>
 }
 
-/** Versions can be large, and the first ones are read before the call takes its turn. */
-const [firstVersions, versionPage] = [4, 16]
+/** Versions can be large. */
+const versionPage = 16
 /** The most data of versions that one change reads, in characters. */
 const mostChanged = 64 * 1024 * 1024
 
@@ -200,7 +199,7 @@ export class Keys implements Disposable {
       const loaded = await this.#loaded(stored?.head, change, turn)
       const draft = new KeyDraft(stored?.head, loaded, this.#parts.clock.now())
       const result = await change.apply(draft)
-      const entries = await inTurns(draft.entries())
+      const entries = await draft.entries()
       if (draft.head !== stored?.head || entries.length > 0)
         await this.#write(path, { stored, draft, entries }, write)
       return result
@@ -258,19 +257,14 @@ export class Keys implements Disposable {
     turn: LargeTurn,
   ): AsyncGenerator<readonly [number, Version], void, undefined> {
     const prefix = `${versionPrefix}${id}/`
-    const work = new LongWork()
-    let limit = firstVersions
-    for (let after: string | undefined = prefix; ; limit = versionPage) {
-      await turn.goOn()
-      if (work.isDue) await work.giveWay()
-      const records: ViewRecord[] = await this.#view.list(prefix, { limit, after })
-      for (const { key, value } of records) {
+    const read = (range: PageRange) => this.#view.list(prefix, range)
+    for await (const page of readPages(read, ({ key }) => key, { size: versionPage })) {
+      for (const { key, value } of page) {
         const version = readVersion(value)
         turn.add(version)
         yield [versionNumberIn(key), version]
       }
-      after = records.at(-1)?.key
-      if (after === undefined || records.length < limit) return
+      await turn.goOn()
     }
   }
 
@@ -281,19 +275,18 @@ export class Keys implements Disposable {
   ): Promise<Map<string, Version>> {
     const loaded = new Map<string, Version>()
     if (head === undefined) return loaded
-    const work = new LongWork()
-    for (const number of new Set(versions)) {
-      if (number < Math.max(1, head.oldest) || number >= head.current) continue
-      await turn.goOn()
-      if (work.isDue) await work.giveWay()
-      const key = versionKey(head.id, number)
-      const stored = readsData ? await this.#wholeVersion(head.id, number) : await this.#view.get(key)
-      if (stored === undefined) continue
-      const version = readVersion(stored)
-      turn.add(version)
-      if (turn.size > mostChanged) throw tooLarge()
-      loaded.set(key, version)
-    }
+    for await (const page of pagesOf([...new Set(versions)], versionPage))
+      for (const number of page) {
+        if (number < Math.max(1, head.oldest) || number >= head.current) continue
+        await turn.goOn()
+        const key = versionKey(head.id, number)
+        const stored = readsData ? await this.#wholeVersion(head.id, number) : await this.#view.get(key)
+        if (stored === undefined) continue
+        const version = readVersion(stored)
+        turn.add(version)
+        if (turn.size > mostChanged) throw tooLarge()
+        loaded.set(key, version)
+      }
     return loaded
   }
 

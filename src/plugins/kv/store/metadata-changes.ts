@@ -1,10 +1,7 @@
-import { Buffer } from 'node:buffer'
 import { z } from 'zod'
 import { customMetadataFaults } from '../../../core/identity/custom-metadata.ts'
 import { causeList, refuse } from '../../../errors.ts'
-import { LongText } from '../../../lib/concurrency/long-text.ts'
-import { LongWork } from '../../../lib/concurrency/long-work.ts'
-import { slicesOf } from '../../../lib/data/slices.ts'
+import { pagesOf } from '../../../lib/data/pages.ts'
 import { type FieldMap, toText } from '../../../lib/text/coercion.ts'
 import { boolField, durationField, intField, mapField } from '../../../lib/text/fields.ts'
 import { goDuration } from '../../../lib/text/go-duration.ts'
@@ -161,25 +158,13 @@ export function setMetadata(
 const shownCustomMetadata = ({ customMetadata }: Head): Record<string, string> | null =>
   customMetadata === null ? null : recordOf(customMetadata)
 
-/** More versions than this become text in steps. */
-const versionsAtOnce = 100
-
 /** What a read of metadata shows. docs/contract/kv.md#metadata */
-export async function shownMetadata({ head, versions }: WholeKey): Promise<object | LongText> {
-  const shown = shownSettings(head)
-  if (versions.size <= versionsAtOnce) return { ...shown, versions: shownVersions(versions) }
-  const work = new LongWork()
-  const parts = [Buffer.from(`${JSON.stringify(shown).slice(0, -1)},"versions":{`)]
-  for (const some of slicesOf([...versions], versionsAtOnce)) {
-    if (work.isDue) await work.giveWay()
-    const text = JSON.stringify(shownVersions(some)).slice(1, -1)
-    parts.push(Buffer.from(parts.length === 1 ? text : `,${text}`))
-  }
-  return new LongText([...parts, Buffer.from('}}')])
+export async function shownMetadata({ head, versions }: WholeKey): Promise<object> {
+  const shown: [number, object][] = []
+  for await (const page of pagesOf([...versions]))
+    shown.push(...page.map(([number, version]): [number, object] => [number, shownEntry(version)]))
+  return { ...shownSettings(head), versions: Object.fromEntries(shown) }
 }
-
-const shownVersions = (versions: Iterable<readonly [number, Version]>) =>
-  Object.fromEntries(Array.from(versions, ([number, version]) => [number, shownEntry(version)] as const))
 
 function shownSettings(head: Head) {
   return {

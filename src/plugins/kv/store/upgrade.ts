@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../errors.ts'
-import { LongWork } from '../../../lib/concurrency/long-work.ts'
+import { othersTurn } from '../../../lib/data/pages.ts'
 import type { Random } from '../../../lib/system/random.ts'
 import { FirstEntries, type StoredEntry } from './first-entries.ts'
 import { newKeyId } from './key-id.ts'
@@ -24,8 +24,7 @@ const atOnce = 8
  * one of them. An entry that was written late becomes the next version of its key.
  */
 export async function upgradeEntries({ most, isEnded, ...parts }: UpgradeParts): Promise<void> {
-  const work = new LongWork()
-  for (let left = most; left > 0 && !isEnded(); await work.giveWay()) {
+  for (let left = most; left > 0 && !isEnded(); await othersTurn()) {
     const entries = await parts.first.first(Math.min(left, atOnce))
     if (entries.length === 0) return
     await Promise.all(entries.map((entry) => upgraded(entry, parts)))

@@ -1,5 +1,5 @@
 import { refuse } from '../../../errors.ts'
-import type { Steps } from '../../../lib/concurrency/in-turns.ts'
+import { pagesOf } from '../../../lib/data/pages.ts'
 import { parseWholeNumber } from '../../../lib/text/go-numbers.ts'
 import { isJsonNumber, type JsonValue } from '../../../lib/text/json.ts'
 import { formatTime } from '../../../lib/text/time.ts'
@@ -72,13 +72,13 @@ function deletionTime(now: number, { deleteVersionAfter }: Head, config: KvConfi
 }
 
 /** Deletes versions, so that they can be undeleted. */
-export const softDelete = (draft: KeyDraft, numbers: Iterable<number>, by: Actor): Steps<void> =>
+export const softDelete = (draft: KeyDraft, numbers: Iterable<number>, by: Actor): Promise<void> =>
   changeVersions(draft, numbers, (version) =>
     isGone(version, draft.now) ? version : { ...version, deletion: formatTime(draft.now), deletedBy: by },
   )
 
 /** Gives deleted versions, and living ones, a whole lifetime. */
-export const undelete = (draft: KeyDraft, numbers: Iterable<number>, config: KvConfig): Steps<void> =>
+export const undelete = (draft: KeyDraft, numbers: Iterable<number>, config: KvConfig): Promise<void> =>
   changeVersions(draft, numbers, (version, head) => {
     if (version.destroyed) return version
     const { deletedBy, ...rest } = version
@@ -86,33 +86,29 @@ export const undelete = (draft: KeyDraft, numbers: Iterable<number>, config: KvC
   })
 
 /** Removes the data of versions. */
-export const destroy = (draft: KeyDraft, numbers: Iterable<number>): Steps<void> =>
+export const destroy = (draft: KeyDraft, numbers: Iterable<number>): Promise<void> =>
   changeVersions(draft, numbers, (version) => {
     if (version.destroyed) return version
     const { data, isApart, ...rest } = version
     return { ...rest, destroyed: true }
   })
 
-/** So many versions are looked at in one step. */
-const versionsPerStep = 100
-
-function* changeVersions(
+async function changeVersions(
   draft: KeyDraft,
   numbers: Iterable<number>,
   change: (version: Version, head: Head) => Version,
-): Steps<void> {
-  let [changes, seen] = [0, 0]
-  for (const number of new Set(numbers)) {
-    seen += 1
-    if (seen % versionsPerStep === 0) yield
-    const { head } = draft
-    const version = draft.find(number)
-    if (head === undefined || version === undefined) continue
-    const changed = change(version, head)
-    if (changed === version) continue
-    changes += 1
-    draft.set(head, number, changed)
-  }
+): Promise<void> {
+  let changes = 0
+  for await (const page of pagesOf([...new Set(numbers)]))
+    for (const number of page) {
+      const { head } = draft
+      const version = draft.find(number)
+      if (head === undefined || version === undefined) continue
+      const changed = change(version, head)
+      if (changed === version) continue
+      changes += 1
+      draft.set(head, number, changed)
+    }
   if (draft.head !== undefined && changes > 0)
     draft.head = { ...draft.head, changes: draft.head.changes + changes }
 }
