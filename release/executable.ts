@@ -116,11 +116,14 @@ function threadFiles(threads: Set<string>): Plugin {
   return {
     name: 'threads',
     transform: (code, id) =>
-      code.replaceAll(/new Worker\(new URL\('(\.\/[^']+\.ts)'/g, (_, path: string) => {
-        const file = join(dirname(id), path)
-        threads.add(relative(root, file))
-        return `new Worker(new URL('./${threadName(file)}'`
-      }),
+      code.replaceAll(
+        /(new Worker\(|program: )new URL\('(\.\/[^']+\.ts)'/g,
+        (_, before: string, path: string) => {
+          const file = join(dirname(id), path)
+          threads.add(relative(root, file))
+          return `${before}new URL('./${threadName(file)}'`
+        },
+      ),
   }
 }
 
