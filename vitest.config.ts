@@ -90,7 +90,7 @@ export default defineConfig({
     experimental: { viteModuleRunner: false, nodeLoader: false },
     // servers of thousands of tests leave much garbage, most of which dies young. Some tests collect it to see what is left.
     execArgv: ['--max-semi-space-size=64', '--expose-gc'],
-    globalSetup: ['test/support/bundle-of-the-run.ts', 'test/support/postgres-of-the-run.ts'],
+    globalSetup: ['bundle', 'postgres', 'browser'].map((name) => `test/support/${name}-of-the-run.ts`),
     setupFiles: ['test/support/source-maps.ts', 'test/support/seed.ts', 'test/support/keys-of-the-file.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -1,57 +1,14 @@
-import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import chromium from '@sparticuz/chromium'
 import { type Browser, chromium as driver } from 'playwright-core'
+import { inject } from 'vitest'
+import type { BrowserOfTheRun } from '../support/browser-of-the-run.ts'
+import { placeOf } from '../support/doorbell.ts'
 
-const cache = fileURLToPath(new URL('../../node_modules/.cache/chromium/', import.meta.url))
-const manifest = new URL('../../node_modules/@sparticuz/chromium/package.json', import.meta.url)
+let connected: Promise<Browser> | undefined
 
-const args = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--renderer-process-limit=1',
-  '--disable-quic',
-  '--disable-background-networking',
-  '--disable-component-update',
-]
+/** All files of a run share one browser, each page with a context of its own. */
+export const openedBrowser = (): Promise<Browser> => (connected ??= connect())
 
-let launched: Promise<Browser> | undefined
-
-/**
- * A browser with default settings; no origin check is disabled. All files that a process runs share it, each page
- * with a context of its own. It ends with the process.
- */
-export const openedBrowser = (): Promise<Browser> => (launched ??= launch())
-
-const launch = async () => driver.launch({ executablePath: await unpackedBrowser(), args })
-
-/** The package holds the browser compressed. It is unpacked once for each version. */
-async function unpackedBrowser(): Promise<string> {
-  const { version } = JSON.parse(await readFile(manifest, 'utf8'))
-  const folder = join(cache, String(version))
-  if (!existsSync(folder)) await unpack(folder)
-  return join(folder, 'chromium')
-}
-
-/** The package unpacks into the folder for temporary files, and trusts whatever it finds there. */
-async function unpack(folder: string): Promise<void> {
-  await mkdir(cache, { recursive: true })
-  const fresh = await mkdtemp(join(cache, 'unpacking-'))
-  const { TMPDIR: before } = process.env
-  process.env['TMPDIR'] = fresh
-  try {
-    await chromium.executablePath()
-  } finally {
-    if (before === undefined) delete process.env['TMPDIR']
-    else process.env['TMPDIR'] = before
-  }
-  try {
-    await rename(fresh, folder)
-  } catch (error) {
-    // another process was faster
-    await rm(fresh, { recursive: true })
-    if (!existsSync(folder)) throw error
-  }
+async function connect(): Promise<Browser> {
+  const { endpoint } = await placeOf<BrowserOfTheRun>(inject('browser'))
+  return driver.connect(endpoint)
 }

@@ -1,9 +1,6 @@
-import { rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { PostgresInstallation, type PostgresServer } from '../../simulators/postgres-server.ts'
+import { PostgresInstallation } from '../../simulators/postgres-server.ts'
+import { Doorbell } from './doorbell.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -24,51 +21,19 @@ const settings = {
   io_method: 'sync',
 }
 
-type Running = { readonly installation: PostgresInstallation; readonly server: PostgresServer }
-
-/** A process that all projects of a run share. It starts when the first file needs it. */
-class Doorbell implements AsyncDisposable {
-  readonly path = join(tmpdir(), `gatehouse-tests-${process.pid}.sock`)
-  #started: Promise<Running> | undefined
-  readonly #server = createServer((socket) => {
-    this.#started ??= start()
-    this.#started.then(
-      ({ installation, server }) =>
-        socket.end(JSON.stringify({ installation: installation.folder, port: server.port })),
-      (error: unknown) => socket.end(JSON.stringify({ error: String(error) })),
-    )
-  })
-
-  async open(): Promise<this> {
-    await rm(this.path, { force: true })
-    await new Promise<void>((resolve) => this.#server.listen(this.path, resolve))
-    return this
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.close()
-    const running = await this.#started?.catch(() => undefined)
-    await running?.server[Symbol.asyncDispose]()
-    await running?.installation[Symbol.asyncDispose]()
-  }
+async function start() {
+  await using opened = new AsyncDisposableStack()
+  const installation = opened.use(await PostgresInstallation.open({ inMemory: true }))
+  const { port } = opened.use(await installation.start(settings))
+  const place: PostgresOfTheRun = { installation: installation.folder, port }
+  const stack = opened.move()
+  return { place, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
-async function start(): Promise<Running> {
-  const installation = await PostgresInstallation.open({ inMemory: true })
-  return { installation, server: await installation.start(settings) }
-}
-
-let opened: Promise<Doorbell> | undefined
-let users = 0
+const doorbell = new Doorbell('postgres', start)
 
 /** One PostgreSQL for all test files of a run. It stops with the last project that could use it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  users += 1
-  opened ??= new Doorbell().open()
-  const doorbell = await opened
-  project.provide('postgres', doorbell.path)
-  return async () => {
-    users -= 1
-    if (users === 0) await doorbell[Symbol.asyncDispose]()
-  }
+  project.provide('postgres', await doorbell.open())
+  return () => doorbell.leave()
 }

@@ -1,20 +1,13 @@
-import { connect } from 'node:net'
-import { text } from 'node:stream/consumers'
 import { Client } from 'pg'
 import { inject } from 'vitest'
 import { PostgresInstallation } from '../../simulators/postgres-server.ts'
+import { placeOf } from './doorbell.ts'
 import type { PostgresOfTheRun } from './postgres-of-the-run.ts'
 
 let found: Promise<PostgresOfTheRun> | undefined
 
 /** Starts PostgreSQL if no other test file of this run has. */
-const postgresOfTheRun = (): Promise<PostgresOfTheRun> => (found ??= ask())
-
-async function ask(): Promise<PostgresOfTheRun> {
-  const answer = JSON.parse(await text(connect(inject('postgres'))))
-  if ('error' in answer) throw new Error(answer.error)
-  return answer
-}
+const postgresOfTheRun = (): Promise<PostgresOfTheRun> => (found ??= placeOf(inject('postgres')))
 
 /** For tests that need PostgreSQL servers of their own, which they stop, kill, fill or promote. */
 export const postgresInstallation = async (): Promise<PostgresInstallation> =>

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { samplePassword } from '../../simulators/sample/people.ts'
 import { startSample } from '../../simulators/sample/sample.ts'
-import { openedBrowser } from '../browser/browser.ts'
+import { launch } from '../browser/launch.ts'
 
 /** `npm run screenshots`: writes the pictures of the documentation, taken from the sample of `npm run demo`. */
 const folder = join(import.meta.dirname, '../../docs/images')
@@ -105,7 +105,7 @@ async function take(browser: Browser, url: string, picture: Picture): Promise<vo
 }
 
 await using sample = await startSample()
-const browser = await openedBrowser()
+const browser = await launch()
 for (const picture of pictures) {
   await take(browser, sample.url, picture)
   process.stdout.write(`${picture.file}.png\n`)

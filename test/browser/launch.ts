@@ -1,0 +1,55 @@
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import chromium from '@sparticuz/chromium'
+import { type Browser, type BrowserServer, chromium as driver } from 'playwright-core'
+
+const cache = fileURLToPath(new URL('../../node_modules/.cache/chromium/', import.meta.url))
+const manifest = new URL('../../node_modules/@sparticuz/chromium/package.json', import.meta.url)
+
+const args = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--renderer-process-limit=1',
+  '--disable-quic',
+  '--disable-background-networking',
+  '--disable-component-update',
+]
+
+/** A browser with default settings; no origin check is disabled. */
+export const launch = async (): Promise<Browser> =>
+  driver.launch({ executablePath: await unpackedBrowser(), args })
+
+/** Likewise, for several processes. */
+export const launchServer = async (): Promise<BrowserServer> =>
+  driver.launchServer({ executablePath: await unpackedBrowser(), args })
+
+/** The package holds the browser compressed. It is unpacked once for each version. */
+async function unpackedBrowser(): Promise<string> {
+  const { version } = JSON.parse(await readFile(manifest, 'utf8'))
+  const folder = join(cache, String(version))
+  if (!existsSync(folder)) await unpack(folder)
+  return join(folder, 'chromium')
+}
+
+/** The package unpacks into the folder for temporary files, and trusts whatever it finds there. */
+async function unpack(folder: string): Promise<void> {
+  await mkdir(cache, { recursive: true })
+  const fresh = await mkdtemp(join(cache, 'unpacking-'))
+  const { TMPDIR: before } = process.env
+  process.env['TMPDIR'] = fresh
+  try {
+    await chromium.executablePath()
+  } finally {
+    if (before === undefined) delete process.env['TMPDIR']
+    else process.env['TMPDIR'] = before
+  }
+  try {
+    await rename(fresh, folder)
+  } catch (error) {
+    // another process was faster
+    await rm(fresh, { recursive: true })
+    if (!existsSync(folder)) throw error
+  }
+}
