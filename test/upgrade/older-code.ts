@@ -29,7 +29,7 @@ export async function unpackOlderCode(): Promise<Awaited<ReturnType<typeof tempo
 /** Starts the program in the folder `code` as a server of its own. */
 export async function startCodeIn(code: string, settings: Record<string, string>) {
   const folder = await mkdtemp(join(code, 'server-'))
-  const child = new StartedProcess(relative(project, join(code, 'src/process/main.ts')), {
+  const child = new StartedProcess(relative(project, join(code, 'src/main.ts')), {
     folder,
     settings,
     // nothing in the cache of this project's code could be used again

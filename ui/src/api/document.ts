@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document ea4be434fa9a7f02743c9fca380bb470
+// made by `npm run ui:types` from the server's OpenAPI document 72438db17f20ba06f076809d7c88bf3a
 
 export interface paths {
     "/health/live": {
@@ -4977,6 +4977,8 @@ export interface components {
             enterprise: boolean;
             cluster_name?: string;
             cluster_id?: string;
+            /** @constant */
+            exact_list_matching?: true;
             storage?: string;
         } & {
             [key: string]: unknown;
