@@ -29,7 +29,8 @@ export class Doorbell {
   /** For each project. Resolves with the path of the socket. */
   open(): Promise<string> {
     this.#users += 1
-    return (this.#opened ??= this.#listen())
+    this.#opened ??= this.#listen()
+    return this.#opened
   }
 
   async #listen(): Promise<string> {
