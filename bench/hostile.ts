@@ -25,7 +25,7 @@ import { startSecure } from './secure-server.ts'
  * of the other server, or if memory is not released. Then measures what a request without a token costs and keeps over
  * HTTP/1.1, TLS and HTTP/2, each with a limit. Then floods of HTTP/2 and TLS, and slow clients, for a second
  * each per hundred of them, twice: fails if memory exceeds a multiple of an idle server's, if another address waits long for
- * a health check, if the second time costs more than the first, or if memory is not released.
+ * a health check (beyond the time in which other programs had the processor), if the second time costs more than the first, or if memory is not released.
  *
  * `--short` sends few, floods once, and does not wait for memory that is released.
  */
