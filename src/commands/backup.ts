@@ -1,5 +1,5 @@
 import { isStoreFile } from '../config/config.ts'
-import { readSealConfig } from '../core/seal/seal-config.ts'
+import { readSealConfig } from '../core/barrier/seal-config.ts'
 import { backUp } from '../storage/copies/backup.ts'
 import { noteBackup } from '../storage/copies/last-backup.ts'
 import { gatehouseVersion } from '../version.ts'

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util'
 import { type Config, isStoreFile, postgresConnection } from '../config/config.ts'
-import { restorationNote } from '../core/open/restoration-note.ts'
+import { restorationNote } from '../core/barrier/restoration-note.ts'
 import { postgresName } from '../lib/net/postgres-url.ts'
+import { restoreToPostgres } from '../storage/copies/postgres-restore.ts'
 import { type Restored, type RestoreOptions, restoreBackup } from '../storage/copies/restore.ts'
-import { restoreToPostgres } from '../storage/postgres/restore.ts'
 import { type Command, commandFailure, UsageError } from './command.ts'
 import { settingsOf } from './stored-database.ts'
 

@@ -5,11 +5,11 @@ import { parseArgs } from 'node:util'
 import { type Config, isStoreFile } from '../config/config.ts'
 import { type Barrier, isEmpty, openBarrier } from '../core/barrier/barrier.ts'
 import { loadSealKey } from '../core/barrier/seal.ts'
+import { readSealConfig } from '../core/barrier/seal-config.ts'
 import { corePrefix, type View } from '../core/barrier/view.ts'
 import type { Mount } from '../core/mounts/mount.ts'
 import { fixedPaths } from '../core/mounts/mount-path.ts'
 import { mountRecords, readMount } from '../core/mounts/mount-record.ts'
-import { readSealConfig } from '../core/seal/seal-config.ts'
 import { createFurtherRootToken } from '../core/tokens/store/root-token.ts'
 import {
   placeRequest,

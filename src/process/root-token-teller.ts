@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts'
 import { StartError } from '../errors.ts'
 import { systemReason, writePrivateFile } from '../lib/system/private-file.ts'
 import type { ServerParts } from '../server/server.ts'
-import { exitCodes } from './process-exit.ts'
+import { exitCodes } from './exit.ts'
 
 /** Delivers the first root token: to its file before it becomes valid, or to standard output afterwards. */
 export function rootTokenTeller({ rootTokenFile }: Config): ServerParts['rootToken'] {

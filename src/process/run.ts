@@ -4,11 +4,11 @@ import { StartError } from '../errors.ts'
 import { systemRandom } from '../lib/system/random.ts'
 import { changeLogLevel, type Log, logLevelsOf, openLog } from '../log/log.ts'
 import { gatehouseVersion } from '../version.ts'
-import { aborted, exitCodes, exitNow, limitStop, logProcessWarnings } from './process-exit.ts'
+import { aborted, exitCodes, exitNow, limitStop, logProcessWarnings } from './exit.ts'
 import { rootTokenTeller } from './root-token-teller.ts'
 import { tellReady } from './service-manager.ts'
 import { settingsFileOf } from './settings-file.ts'
-import { workerCount } from './workers/worker-count.ts'
+import { workerCount } from './worker-count.ts'
 
 const checkParentMs = 500
 
@@ -81,7 +81,7 @@ async function serveWithWorkers(
   log: Log,
   stopping: AbortSignal,
 ): Promise<number> {
-  const { openSupervisor } = await import('./workers/supervisor.ts')
+  const { openSupervisor } = await import('./supervisor.ts')
   await nextTurn()
   if (stopping.aborted) return 0
   await using opened = await openSupervisor(config, log)

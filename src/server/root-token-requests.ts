@@ -1,6 +1,6 @@
+import { Periodic } from '../core/jobs/background.ts'
 import { fixedPaths } from '../core/mounts/mount-path.ts'
 import type { Core } from '../core/open/core.ts'
-import { Periodic } from '../core/servers/background.ts'
 import { createFurtherRootToken } from '../core/tokens/store/root-token.ts'
 import { type Delivery, deliver, takeAnswer, takeRequest } from '../core/tokens/store/root-token-request.ts'
 import { ServiceError } from '../errors.ts'

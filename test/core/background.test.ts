@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Periodic } from '../../src/core/servers/background.ts'
+import { Periodic } from '../../src/core/jobs/background.ts'
 
 test('a periodic job runs again after a failure, and disposing it waits for the run in progress', async () => {
   const failures: unknown[] = []

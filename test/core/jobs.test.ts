@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { type Held, Jobs } from '../../src/core/servers/jobs.ts'
+import { type Held, Jobs } from '../../src/core/jobs/jobs.ts'
 import type { LogFields } from '../../src/lib/system/log-fields.ts'
 import { currentFence, type Fence, type SharedStorage } from '../../src/storage/shared-storage.ts'
 import { FakeClock } from '../support/fake-clock.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { View } from '../../src/core/barrier/view.ts'
-import { levelOf } from '../../src/core/open/key-level.ts'
+import { levelOf } from '../../src/core/records/key-level.ts'
 import { openCoreView } from '../support/core-view.ts'
 
 /** A view that counts the keys it returns. */

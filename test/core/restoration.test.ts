@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { restorationKey, restorationNote } from '../../src/core/open/restoration-note.ts'
+import { restorationKey, restorationNote } from '../../src/core/barrier/restoration-note.ts'
 import { backUp } from '../../src/storage/copies/backup.ts'
 import { restoreBackup } from '../../src/storage/copies/restore.ts'
 import { StorageFaults } from '../../src/storage/faults.ts'

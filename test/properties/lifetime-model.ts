@@ -1,6 +1,6 @@
 /**
  * The four steps of docs/contract/tokens-and-policies.md#lifetimes again, in whole seconds as big integers,
- * written independently of `src/core/tokens/acts/lifetime.ts`.
+ * written independently of `src/core/tokens/store/lifetime.ts`.
  */
 
 /** All in seconds (0 is unset) except the two instants, which are milliseconds since 1970. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { lifetime } from '../../src/core/tokens/acts/lifetime.ts'
+import { lifetime } from '../../src/core/tokens/store/lifetime.ts'
 import { goDuration, parseDuration, shortDuration } from '../../src/lib/text/go-duration.ts'
 import { modelLifetime, shortForm } from './lifetime-model.ts'
 

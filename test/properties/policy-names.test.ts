@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { rootAcl } from '../../src/core/policies/acl.ts'
 import { PolicyStore } from '../../src/core/policies/policy-store.ts'
-import { sanitize } from '../../src/core/tokens/acts/policy-names.ts'
+import { sanitize } from '../../src/core/tokens/store/policy-names.ts'
 import { openCoreView } from '../support/core-view.ts'
 
 /** Letters that look like those of `root`, become them in some normal form or case, or are invisible. */

@@ -1,4 +1,4 @@
-import { Jobs } from '../../src/core/servers/jobs.ts'
+import { Jobs } from '../../src/core/jobs/jobs.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { openPostgresAt } from '../support/postgres-storage.ts'
 

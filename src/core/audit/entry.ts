@@ -1,12 +1,12 @@
 import { type JsonValue, parseLossless, stringifyJson } from '../../lib/text/json.ts'
 import { formatTime } from '../../lib/text/time.ts'
-import type { Caller } from '../access.ts'
+import type { Caller } from '../callers/access.ts'
 import type { LeaseRef } from '../leases/lease.ts'
 import type { Mount } from '../mounts/mount.ts'
 import type { PolicyRef } from '../policies/acl.ts'
 import type { AuthBlock, IssuedToken } from '../tokens/acts/auth-block.ts'
-import { joined } from '../tokens/acts/policy-names.ts'
 import { clientIdOf } from '../tokens/store/client-id.ts'
+import { joined } from '../tokens/store/policy-names.ts'
 import type { WrapInfo } from '../wrapping/wrapper.ts'
 import {
   type FieldNames,

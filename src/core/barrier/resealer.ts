@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import type { LogLine } from '../../lib/system/log-fields.ts'
 import type { BatchEntry, Storage, StoredRecord } from '../../storage/storage.ts'
-import type { BackgroundJob, Held } from '../servers/jobs.ts'
+import type { BackgroundJob, Held } from '../jobs/jobs.ts'
 import type { Keyring } from './keyring.ts'
 import { termOf } from './sealed-value.ts'
 

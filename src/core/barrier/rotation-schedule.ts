@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/system/clock.ts'
-import { Periodic, type Timing } from '../servers/background.ts'
+import { Periodic, type Timing } from '../jobs/background.ts'
 import type { Barrier } from './barrier.ts'
 
 export type RotationScheduleParts = Timing & {

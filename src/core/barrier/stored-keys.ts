@@ -1,11 +1,11 @@
 import type { Buffer } from 'node:buffer'
 import type { StoredRecord } from '../../storage/storage.ts'
-import { restorationKey } from '../open/restoration-note.ts'
-import { sealConfigKey } from '../seal/seal-config.ts'
-import { sealEpochKey } from '../seal/seal-epoch.ts'
 import { keyringKey, openRing, type Term, wipe } from './keyring-record.ts'
+import { restorationKey } from './restoration-note.ts'
 import { openRootKey, rootKeyKey } from './root-key.ts'
 import { handOverKey } from './root-key-handover.ts'
+import { sealConfigKey } from './seal-config.ts'
+import { sealEpochKey } from './seal-epoch.ts'
 import { openValue, termOf } from './sealed-value.ts'
 
 /** Records that no data key has sealed. */

@@ -1,5 +1,5 @@
 import { compactVerify, decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose'
-import type { Identity } from '../identity/identity-store.ts'
+import type { Identity } from '../identity/entities/identity-store.ts'
 import type { KeySet } from './published-keys.ts'
 import { isSigningAlgorithm, verifierOf } from './signing-key.ts'
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { View } from '../barrier/view.ts'
-import { Periodic, type Timing } from '../servers/background.ts'
+import { Periodic, type Timing } from '../jobs/background.ts'
 import { dueRotations, readDueKey } from './issuer-keys.ts'
 import type { NamedKeyStore } from './named-key-store.ts'
 

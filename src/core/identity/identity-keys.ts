@@ -4,7 +4,7 @@ import type { View } from '../barrier/view.ts'
 import { namespaceIdOf } from '../namespaces/suffix.ts'
 import { type KeyedHash, openKeyedHashes } from '../records/keyed-hash.ts'
 import { canonicalName } from './canonical-name.ts'
-import { foldedName } from './entities/same-name.ts'
+import { foldedName } from './same-name.ts'
 
 const idForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[0-9A-Za-z]{6})?$/
 

@@ -1,5 +1,5 @@
 import { refuse } from '../../errors.ts'
-import { sanitize } from '../tokens/acts/policy-names.ts'
+import { sanitize } from '../tokens/store/policy-names.ts'
 import { canonicalName } from './canonical-name.ts'
 
 /**

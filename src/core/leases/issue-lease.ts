@@ -1,7 +1,7 @@
 import { base62, type Random } from '../../lib/system/random.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { suffixOf } from '../namespaces/suffix.ts'
-import type { Lifetime } from '../tokens/acts/lifetime.ts'
+import type { Lifetime } from '../tokens/store/lifetime.ts'
 import type { Token } from '../tokens/store/token.ts'
 import type { Lease, LeasedSecret } from './lease.ts'
 import { cutToOwner } from './lease-renewal.ts'

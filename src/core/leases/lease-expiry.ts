@@ -3,8 +3,8 @@ import { untilAborted, wait } from '../../lib/concurrency/wait.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
 import type { View } from '../barrier/view.ts'
+import type { BackgroundJob, Held } from '../jobs/jobs.ts'
 import { isUnreadable } from '../records/stored-record.ts'
-import type { BackgroundJob, Held } from '../servers/jobs.ts'
 import { hasEnded, type Lease } from './lease.ts'
 import {
   duePrefix,

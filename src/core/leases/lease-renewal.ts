@@ -1,5 +1,5 @@
 import { refuse } from '../../errors.ts'
-import { lifetime, type TtlBounds } from '../tokens/acts/lifetime.ts'
+import { lifetime, type TtlBounds } from '../tokens/store/lifetime.ts'
 import { hasEnded, isIrrevocable, type Lease } from './lease.ts'
 import type { Renewal } from './lease-backend.ts'
 

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../lib/text/json.ts'
 import type { LeaseBackend } from '../leases/lease-backend.ts'
-import type { RenewalTerms } from '../tokens/acts/renewal-terms.ts'
+import type { RenewalTerms } from '../tokens/store/renewal-terms.ts'
 import type { Token } from '../tokens/store/token.ts'
 import type { Mount, MountOptions, MountTable } from './mount.ts'
 

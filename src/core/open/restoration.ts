@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Storage } from '../../storage/storage.ts'
-import { onceAmongServers } from '../servers/once-among-servers.ts'
+import { findRestoration, restorationKey } from '../barrier/restoration-note.ts'
+import { onceAmongServers } from '../jobs/once-among-servers.ts'
 import type { Token } from '../tokens/store/token.ts'
-import { findRestoration, restorationKey } from './restoration-note.ts'
 import type { Stores } from './stores.ts'
 
 export type RestorationParts = Pick<Stores, 'tokens' | 'revoker' | 'mounts' | 'mountTypes' | 'log'> & {

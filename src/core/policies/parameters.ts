@@ -2,7 +2,7 @@ import type { FieldReading } from '../../lib/text/fields.ts'
 import { edgeGlobMatches } from '../../lib/text/glob.ts'
 import { isJsonNumber, type JsonValue } from '../../lib/text/json.ts'
 import { canonicalName } from '../identity/canonical-name.ts'
-import { foldedName } from '../identity/entities/same-name.ts'
+import { foldedName } from '../identity/same-name.ts'
 import type { Grants, ParameterRules } from './grants.ts'
 
 /** The fields of a request: the body of a write, the query of a read. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
+import { readSealConfig, type SealConfig } from '../barrier/seal-config.ts'
 import { corePrefix } from '../barrier/view.ts'
 import type { CoreLog } from '../core-log.ts'
 import { fixedPaths } from '../mounts/mount-path.ts'
@@ -9,7 +10,6 @@ import type { TokenStore } from '../tokens/store/token-store.ts'
 import { GenerateRoot } from './generate-root.ts'
 import { type HeldKeyParts, recoveryKey, unsealKey } from './held-key.ts'
 import { Rekey } from './rekey.ts'
-import { readSealConfig, type SealConfig } from './seal-config.ts'
 
 export type CeremonyParts = Omit<HeldKeyParts, 'onSealChanged'> & {
   readonly tokens: TokenStore

@@ -1,8 +1,6 @@
 import { refuse } from '../../errors.ts'
 import type { BatchEntry, Storage } from '../../storage/storage.ts'
 import type { Barrier } from '../barrier/barrier.ts'
-import type { View, ViewEntry } from '../barrier/view.ts'
-import { isRecoveryKey, recoveryKeyEntry } from './recovery-key.ts'
 import {
   readSealConfig,
   type SealConfig,
@@ -10,7 +8,9 @@ import {
   type ShareCounts,
   sealConfigRecord,
   sealConfigRevision,
-} from './seal-config.ts'
+} from '../barrier/seal-config.ts'
+import type { View, ViewEntry } from '../barrier/view.ts'
+import { isRecoveryKey, recoveryKeyEntry } from './recovery-key.ts'
 
 /** PGP messages with the shares of a key, in hexadecimal, by the fingerprints of their readers. */
 export type ShareBackup = {

@@ -1,7 +1,7 @@
 import { refuse } from '../../errors.ts'
+import type { SealConfig } from '../barrier/seal-config.ts'
 import { type KeyPlan, readKeyPlan } from './key-plan.ts'
 import { type PgpKey, readPgpKey } from './pgp.ts'
-import type { SealConfig } from './seal-config.ts'
 
 /** The fields of `sys/init`; those that were not sent are 0 or empty. PGP keys are in base64. */
 export type InitRequest = {

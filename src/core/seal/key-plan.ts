@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { refuse } from '../../errors.ts'
+import type { ShareCounts } from '../barrier/seal-config.ts'
 import { type PgpKey, readPgpKeys } from './pgp.ts'
-import type { ShareCounts } from './seal-config.ts'
 import { splitKey } from './shares.ts'
 
 /** How a new key is handed to people: its shares, each encrypted for one person if there are PGP keys. */

@@ -5,6 +5,7 @@ import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 import { newKey } from '../barrier/root-key.ts'
+import type { SealRevision } from '../barrier/seal-config.ts'
 import type { HeldKey, ShareBackup } from './held-key.ts'
 import { issueShares, readKeyPlan } from './key-plan.ts'
 import {
@@ -19,7 +20,6 @@ import {
   resultOf,
   type VerificationStatus,
 } from './rekey-answers.ts'
-import type { SealRevision } from './seal-config.ts'
 import { ShareProgress } from './share-progress.ts'
 
 export type RekeyParts = { readonly held: HeldKey; readonly clock: Clock; readonly random: Random }

@@ -3,7 +3,7 @@ import { combine, split } from 'shamir-secret-sharing'
 import { refuse } from '../../errors.ts'
 import { isBase64 } from '../../lib/text/base64.ts'
 import { keyBytes } from '../barrier/root-key.ts'
-import type { ShareCounts } from './seal-config.ts'
+import type { ShareCounts } from '../barrier/seal-config.ts'
 
 /** A share of several: 32 bytes of the polynomials' values, then the byte at which they were taken. */
 const shareBytes = keyBytes + 1

@@ -3,7 +3,7 @@ import { Cache } from '../../lib/data/cache.ts'
 import { pagesOf } from '../../lib/data/pages.ts'
 import type { View } from '../barrier/view.ts'
 import { type ListClient, whileThere } from '../lists.ts'
-import { levelOf } from '../open/key-level.ts'
+import { levelOf } from '../records/key-level.ts'
 import type { NameCipher } from './name-cipher.ts'
 import { firstAfter, sortedNames } from './sorted-names.ts'
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Caller } from '../../core/access.ts'
+import type { Caller } from '../../core/callers/access.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import type { JsonValue } from '../../lib/text/json.ts'

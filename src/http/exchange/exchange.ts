@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { z } from 'zod'
-import type { Caller } from '../../core/access.ts'
 import type { Secrets } from '../../core/audit/hashing.ts'
+import type { Caller } from '../../core/callers/access.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import { belowMount } from '../../core/mounts/spellings.ts'
 import type { AclOperation } from '../../core/policies/acl.ts'

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
-import type { Access, Caller } from '../../core/access.ts'
+import type { Access, Caller } from '../../core/callers/access.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import { belowMount } from '../../core/mounts/spellings.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { sanitize } from '../../core/tokens/acts/policy-names.ts'
+import { sanitize } from '../../core/tokens/store/policy-names.ts'
 import { boundCidrs } from '../../core/tokens/store/token-fields.ts'
 import { fail, refuse, ServiceError } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'

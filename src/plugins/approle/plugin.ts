@@ -1,4 +1,4 @@
-import { Periodic } from '../../core/servers/background.ts'
+import { Periodic } from '../../core/jobs/background.ts'
 import { type LoginReportParts, LoginReports } from '../../core/tokens/acts/login-reports.ts'
 import { type LookalikeReportParts, lookalikeReports } from '../../core/tokens/acts/lookalike-reports.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'

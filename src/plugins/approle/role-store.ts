@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { View, ViewEntry } from '../../core/barrier/view.ts'
-import { foldedName } from '../../core/identity/entities/same-name.ts'
+import { foldedName } from '../../core/identity/same-name.ts'
 import type { CacheUses } from '../../core/records/cache-use.ts'
 import { Changes, type Decide } from '../../core/records/change.ts'
 import type { KeyedHash } from '../../core/records/keyed-hash.ts'

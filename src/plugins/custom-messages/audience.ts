@@ -1,4 +1,4 @@
-import type { Identity } from '../../core/identity/identity-store.ts'
+import type { Identity } from '../../core/identity/entities/identity-store.ts'
 import type { Token } from '../../core/tokens/store/token.ts'
 import type { Audience } from './message.ts'
 

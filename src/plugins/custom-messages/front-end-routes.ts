@@ -1,5 +1,5 @@
-import type { Access, Caller } from '../../core/access.ts'
-import type { IdentityStore } from '../../core/identity/identity-store.ts'
+import type { Access, Caller } from '../../core/callers/access.ts'
+import type { IdentityStore } from '../../core/identity/entities/identity-store.ts'
 import { fail, refuse } from '../../errors.ts'
 import { namespaceOf, type Resource, resource } from '../../http/resource/resource.ts'
 import { formatTime } from '../../lib/text/time.ts'

@@ -1,5 +1,5 @@
 import type { Entity, EntityAlias } from '../../core/identity/entities/entity.ts'
-import type { MembershipsOf } from '../../core/identity/groups/memberships.ts'
+import type { MembershipsOf } from '../../core/identity/memberships.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 
 export type MountOf = (accessor: string) => Mount | undefined

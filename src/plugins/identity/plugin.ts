@@ -1,4 +1,4 @@
-import { IdentityTidy } from '../../core/identity/identity-tidy.ts'
+import { IdentityTidy } from '../../core/identity/entities/identity-tidy.ts'
 import { fixedPaths } from '../../core/mounts/mount-path.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import { identityResources } from './resources.ts'

@@ -1,4 +1,4 @@
-import type { IdentityStore } from '../../core/identity/identity-store.ts'
+import type { IdentityStore } from '../../core/identity/entities/identity-store.ts'
 import type { TokenTidy } from '../../core/tokens/end/token-tidy.ts'
 import type { EntityCutOffs } from '../../core/tokens/store/entity-cut-offs.ts'
 import { refuse } from '../../errors.ts'

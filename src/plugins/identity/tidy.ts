@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { lastLoginDay } from '../../core/identity/entities/entity.ts'
-import type { IdentityTidy } from '../../core/identity/identity-tidy.ts'
+import type { IdentityTidy } from '../../core/identity/entities/identity-tidy.ts'
 import { refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import { boolField, durationField } from '../../lib/text/fields.ts'

@@ -1,4 +1,4 @@
-import { Periodic } from '../../core/servers/background.ts'
+import { Periodic } from '../../core/jobs/background.ts'
 import { issueLogin, planLogin } from '../../core/tokens/acts/issue-login.ts'
 import { type LoginReportParts, LoginReports } from '../../core/tokens/acts/login-reports.ts'
 import { lookalikeReports } from '../../core/tokens/acts/lookalike-reports.ts'

@@ -1,13 +1,13 @@
 import type { LoginPlan, LoginRequest } from '../../core/tokens/acts/issue-login.ts'
 import type { Resource } from '../../http/resource/resource.ts'
 import type { LogLine } from '../../lib/system/log-fields.ts'
-import { configResources } from './config/config-resources.ts'
+import { configResources } from './config-resources.ts'
 import { LoginReports, type LoginReportsParts } from './explain/login-reports.ts'
-import { explainResources } from './explain/routes.ts'
+import { explainResources } from './explain-resources.ts'
 import type { IssueLogin } from './login/issue-login.ts'
-import { loginResource } from './login/login-resource.ts'
+import { loginResource } from './login-resource.ts'
 import type { JwtMethod } from './method.ts'
-import { oidcResources } from './oidc/oidc-resources.ts'
+import { oidcResources } from './oidc-resources.ts'
 
 export type JwtAuthParts = {
   readonly method: JwtMethod

@@ -7,7 +7,7 @@ import { genericPlaces, mountPlaces } from '../../http/document/openapi-places.t
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import { namesTag } from '../../lib/net/entity-tag.ts'
 import { boolField } from '../../lib/text/fields.ts'
-import { answers } from './answers.ts'
+import { answers } from './answers/answers.ts'
 
 export type ApiDocumentParts = { mounts: MountStore; document: ApiDocument }
 

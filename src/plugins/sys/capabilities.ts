@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import type { Access } from '../../core/access.ts'
+import type { Access } from '../../core/callers/access.ts'
 import { type SpellingParts, spellingOf } from '../../core/mounts/spellings.ts'
 import type { Acl } from '../../core/policies/acl.ts'
 import { fail, refuse } from '../../errors.ts'
 import { type Call, namespaceOf, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { pagesOf } from '../../lib/data/pages.ts'
 import { commaListField, stringField } from '../../lib/text/fields.ts'
-import { answers } from './answers.ts'
+import { answers } from './answers/answers.ts'
 
 const paths = z.object({
   paths: commaListField.optional().describe('Paths to check'),

@@ -15,7 +15,7 @@ import {
 import { boolField, durationField, stringField } from '../../lib/text/fields.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
-import { answers } from './answers.ts'
+import { answers } from './answers/answers.ts'
 
 export type LeaseRouteParts = {
   readonly leases: LeaseStore

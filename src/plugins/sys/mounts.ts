@@ -26,7 +26,7 @@ import {
 } from '../../http/resource/resource.ts'
 import { boolField, commaListField, kvField, mapField, stringField } from '../../lib/text/fields.ts'
 import { quoted } from '../../lib/text/go-text.ts'
-import { answers } from './answers.ts'
+import { answers } from './answers/answers.ts'
 
 export type MountRouteParts = {
   mounts: MountStore

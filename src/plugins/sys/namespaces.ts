@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Caller } from '../../core/access.ts'
+import type { Caller } from '../../core/callers/access.ts'
 import { patchedMetadata, readMetadata } from '../../core/namespaces/custom-metadata.ts'
 import type { Namespace, NamespaceRecord } from '../../core/namespaces/namespace.ts'
 import type { NamespaceLife } from '../../core/namespaces/namespace-life.ts'
@@ -13,7 +13,7 @@ import {
   resource,
 } from '../../http/resource/resource.ts'
 import { boolField, mapField, stringField } from '../../lib/text/fields.ts'
-import { answers } from './answers.ts'
+import { answers } from './answers/answers.ts'
 
 export type NamespaceRouteParts = {
   readonly namespaces: NamespaceStore

@@ -7,7 +7,7 @@ import {
 } from '../../core/policies/policy-store.ts'
 import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { boolField, durationField, intField, stringField, timeField } from '../../lib/text/fields.ts'
-import { answers } from './answers.ts'
+import { answers } from './answers/answers.ts'
 
 const rules = 'path "cloud/creds/deploy" { capabilities = ["read"] }'
 const newInput = z.object({

@@ -6,7 +6,7 @@ import type { Random } from '../../lib/system/random.ts'
 import { isBase64 } from '../../lib/text/base64.ts'
 import { intField, stringField } from '../../lib/text/fields.ts'
 import { quoted } from '../../lib/text/go-text.ts'
-import { answers } from './answers.ts'
+import { answers } from './answers/answers.ts'
 
 const randomInput = z.object({
   bytes: intField.default(32).describe('Number of bytes'),

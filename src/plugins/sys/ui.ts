@@ -1,5 +1,5 @@
 import { type Resource, resource } from '../../http/resource/resource.ts'
-import { answers } from './answers.ts'
+import { answers } from './answers/answers.ts'
 
 /** `sys/internal/ui/resultant-acl`. docs/contract/http.md#help-counters-tools */
 export function uiResources(): Resource[] {

@@ -13,7 +13,7 @@ import {
 } from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/text/fields.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
-import { answers } from './answers.ts'
+import { answers } from './answers/answers.ts'
 
 export type WrappingParts = {
   readonly wrapper: Wrapper

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Caller } from '../../core/access.ts'
+import type { Caller } from '../../core/callers/access.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { Token } from '../../core/tokens/store/token.ts'
 import type { TokenStore } from '../../core/tokens/store/token-store.ts'

@@ -1,4 +1,4 @@
-import { type IdentityStore, identityIn } from '../../core/identity/identity-store.ts'
+import { type IdentityStore, identityIn } from '../../core/identity/entities/identity-store.ts'
 import { lookupData } from '../../core/tokens/acts/lookup-data.ts'
 import type { Token } from '../../core/tokens/store/token.ts'
 import type { TokenStore } from '../../core/tokens/store/token-store.ts'

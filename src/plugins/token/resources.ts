@@ -1,4 +1,4 @@
-import type { IdentityStore } from '../../core/identity/identity-store.ts'
+import type { IdentityStore } from '../../core/identity/entities/identity-store.ts'
 import type { CreateParts } from '../../core/tokens/acts/create-token.ts'
 import type { RenewParts } from '../../core/tokens/acts/renew-token.ts'
 import type { TokenRevoker } from '../../core/tokens/end/token-revoker.ts'

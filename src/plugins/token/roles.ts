@@ -1,4 +1,4 @@
-import { mountTtl, type TtlBounds } from '../../core/tokens/acts/lifetime.ts'
+import { mountTtl, type TtlBounds } from '../../core/tokens/store/lifetime.ts'
 import {
   changedTokenRole,
   shownTokenRole,

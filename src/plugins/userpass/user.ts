@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { sanitize } from '../../core/tokens/acts/policy-names.ts'
+import { sanitize } from '../../core/tokens/store/policy-names.ts'
 import {
   applyOldNames,
   boundCidrs,

@@ -5,8 +5,8 @@ import { migrate } from '../migrate.ts'
 import { type ReadRow, type RecordSum, readPages, readRecords } from '../record-digest.ts'
 import { prepareFile } from '../sqlite/database-file.ts'
 import { holdLock } from '../sqlite/lock-file.ts'
+import type { CopyEnd } from '../store-copy.ts'
 import { giveToOwner } from './restore.ts'
-import type { CopyEnd } from './store-copy.ts'
 
 /** A SQLite database, created if it is missing. Throws a StartError 3 while a server uses it. */
 export async function openSqliteEnd(path: string): Promise<CopyEnd> {

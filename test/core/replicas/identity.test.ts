@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deleteAlias, putAlias } from '../../../src/core/identity/entities/alias-changes.ts'
 import { deleteEntity, putEntity } from '../../../src/core/identity/entities/entity-changes.ts'
+import { IdentityTidy } from '../../../src/core/identity/entities/identity-tidy.ts'
 import { mergeEntities } from '../../../src/core/identity/entities/merge.ts'
 import {
   changesKey,
@@ -8,7 +9,6 @@ import {
   memberKey,
   membershipKey,
 } from '../../../src/core/identity/groups/group-keys.ts'
-import { IdentityTidy } from '../../../src/core/identity/identity-tidy.ts'
 import type { LoginAuth } from '../../../src/core/tokens/acts/issue-login.ts'
 import { openPostgresCores, type SharedCore } from '../../support/postgres-cores.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { lifetime, mountTtl } from '../../../src/core/tokens/acts/lifetime.ts'
+import { lifetime, mountTtl } from '../../../src/core/tokens/store/lifetime.ts'
 
 const hour = 3600
 const bounds = { defaultTtl: 768 * hour, maxTtl: 768 * hour }

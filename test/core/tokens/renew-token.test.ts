@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { RenewalTerms } from '../../../src/core/tokens/acts/renewal-terms.ts'
+import type { RenewalTerms } from '../../../src/core/tokens/store/renewal-terms.ts'
 import { createInitialRootToken } from '../../../src/core/tokens/store/root-token.ts'
 import { aMount, openTokenFixture, tokenMount } from '../../support/token-fixture.ts'
 

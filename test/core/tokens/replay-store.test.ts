@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { openBarrier } from '../../../src/core/barrier/barrier.ts'
-import { IdentityStore } from '../../../src/core/identity/identity-store.ts'
+import { IdentityStore } from '../../../src/core/identity/entities/identity-store.ts'
 import { issueLogin, type LoginAuth, planLogin } from '../../../src/core/tokens/acts/issue-login.ts'
 import { ReplayStore } from '../../../src/core/tokens/store/replay-store.ts'
 import { TokenStore } from '../../../src/core/tokens/store/token-store.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Jobs } from '../../../src/core/servers/jobs.ts'
+import { Jobs } from '../../../src/core/jobs/jobs.ts'
 import { TokenTidy } from '../../../src/core/tokens/end/token-tidy.ts'
 import { quietLog } from '../../support/start-server.ts'
 import { jwtMount, openTokenFixture } from '../../support/token-fixture.ts'

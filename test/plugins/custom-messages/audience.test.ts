@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Identity } from '../../../src/core/identity/identity-store.ts'
+import type { Identity } from '../../../src/core/identity/entities/identity-store.ts'
 import { isFor, type Viewer, viewerOf } from '../../../src/plugins/custom-messages/audience.ts'
 
 const viewer: Viewer = {

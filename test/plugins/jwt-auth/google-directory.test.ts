@@ -6,7 +6,7 @@ import { throttledByGoogle } from '../../../simulators/identity-providers/google
 import { startIdentityProviders } from '../../../simulators/identity-providers/identity-providers.ts'
 import { OutboundClient, type OutboundOptions } from '../../../src/core/outbound/outbound.ts'
 import { fetchGoogleGroups } from '../../../src/plugins/jwt-auth/directories/google-directory.ts'
-import { GatedClient } from '../../../src/plugins/jwt-auth/keys/gated-client.ts'
+import { GatedClient } from '../../../src/plugins/jwt-auth/login/gated-client.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { testOfOneServer } from '../../support/of-one-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { OutboundClient } from '../../../src/core/outbound/outbound.ts'
+import { CheckQueue } from '../../../src/plugins/jwt-auth/jws/check-queue.ts'
 import { DiscoveredProvider } from '../../../src/plugins/jwt-auth/keys/discovered-provider.ts'
 import { JwkSet } from '../../../src/plugins/jwt-auth/keys/jwk-set.ts'
 import {
@@ -12,7 +13,6 @@ import {
 } from '../../../src/plugins/jwt-auth/keys/keyset.ts'
 import { parsePublicKeyPem } from '../../../src/plugins/jwt-auth/keys/public-key-pem.ts'
 import { SharedSources } from '../../../src/plugins/jwt-auth/keys/shared-sources.ts'
-import { CheckQueue } from '../../../src/plugins/jwt-auth/login/check-queue.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { expiredCertificate, providerTls, strangerCertificate } from './certificates.ts'
 import { jwksOf, startProvider } from './provider.ts'

@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { roleFields } from '../../../src/plugins/jwt-auth/role.ts'
+import { roleFields } from '../../../src/plugins/jwt-auth/config/role.ts'
 import type { Client, Json } from '../../support/client.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 

@@ -7,13 +7,13 @@ import { checkRecordSize } from '../../records/stored-record.ts'
 import { canonicalName } from '../canonical-name.ts'
 import { customMetadataFaults } from '../custom-metadata.ts'
 import { entityKey } from '../identity-keys.ts'
-import type { IdentityStore, PlannedChange } from '../identity-store.ts'
 import { sameMetadata } from '../metadata.ts'
+import { sameName } from '../same-name.ts'
 import { aliasAt, type Entity, type EntityAlias } from './entity.ts'
 import { updatedByApi } from './entity-changes.ts'
 import { type AliasRow, aliasNameOf, type StoredAlias, type StoredEntity } from './entity-records.ts'
+import type { IdentityStore, PlannedChange } from './identity-store.ts'
 import { newAlias, newEntity } from './new-entity.ts'
-import { sameName } from './same-name.ts'
 
 export type AliasParts = { readonly store: IdentityStore; mountOf(accessor: string): Mount | undefined }
 

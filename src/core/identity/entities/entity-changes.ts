@@ -4,13 +4,13 @@ import type { ViewEntry } from '../../barrier/view.ts'
 import { checkRecordSize } from '../../records/stored-record.ts'
 import { canonicalName } from '../canonical-name.ts'
 import { entityKey } from '../identity-keys.ts'
-import type { IdentityStore, PlannedChange } from '../identity-store.ts'
 import { metadataProblem } from '../metadata.ts'
 import { identityPolicies } from '../policies.ts'
+import { sameName } from '../same-name.ts'
 import type { Entity } from './entity.ts'
 import type { StoredEntity } from './entity-records.ts'
+import type { IdentityStore, PlannedChange } from './identity-store.ts'
 import { newEntity } from './new-entity.ts'
-import { sameName } from './same-name.ts'
 
 /** Fields of an API write of an entity; absent fields are unchanged. docs/contract/identity.md#entities */
 type EntityFields = {

@@ -10,6 +10,7 @@ import {
   isIdentityId,
   mergedKey,
 } from '../identity-keys.ts'
+import { foldedName } from '../same-name.ts'
 import {
   aliasOf,
   type Entity,
@@ -18,7 +19,6 @@ import {
   firstAliasId,
   readEntity,
 } from './entity.ts'
-import { foldedName } from './same-name.ts'
 
 /** A stored entity and the revision that a change must expect. */
 export type StoredEntity = { readonly entity: Entity; readonly revision: number }

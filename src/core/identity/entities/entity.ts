@@ -1,5 +1,5 @@
 import { fail } from '../../../errors.ts'
-import { sameName } from './same-name.ts'
+import { sameName } from '../same-name.ts'
 
 /** An entity's name at one mount. Times are RFC 3339 text, UTC. docs/contract/identity.md#aliases */
 export type EntityAlias = {

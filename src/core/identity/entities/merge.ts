@@ -2,10 +2,10 @@ import { refuse } from '../../../errors.ts'
 import { formatTime } from '../../../lib/text/time.ts'
 import type { ViewEntry } from '../../barrier/view.ts'
 import { entityKey, mergedKey } from '../identity-keys.ts'
-import type { IdentityStore, PlannedChange } from '../identity-store.ts'
 import { aliasAt, type Entity, type EntityAlias } from './entity.ts'
 import { updatedByApi } from './entity-changes.ts'
 import { aliasNameOf, type StoredEntity } from './entity-records.ts'
+import type { IdentityStore, PlannedChange } from './identity-store.ts'
 
 export type MergeRequest = {
   readonly namespace: string

@@ -1,6 +1,6 @@
 import type { WriteOptions } from '../../../storage/storage.ts'
 import type { ViewEntry } from '../../barrier/view.ts'
-import { foldedName } from '../entities/same-name.ts'
+import { foldedName } from '../same-name.ts'
 import { aliasDeletions } from './group-alias-write.ts'
 import { changesKey, deletedGroupKey, groupKey, memberPrefix, structureKey } from './group-keys.ts'
 import { type GroupParts, type GroupStep, groupNameKey, storedGroup } from './group-parts.ts'

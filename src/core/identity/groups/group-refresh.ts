@@ -1,10 +1,10 @@
-import { foldedName } from '../entities/same-name.ts'
 import { entityKey } from '../identity-keys.ts'
+import type { GroupLogin, GroupRefresh } from '../memberships.ts'
+import { foldedName } from '../same-name.ts'
 import type { Group } from './group.ts'
 import type { GroupParts } from './group-parts.ts'
 import type { Memberships } from './group-reader.ts'
 import { membershipRows, unchangedEntity } from './group-write.ts'
-import type { GroupLogin, GroupRefresh } from './memberships.ts'
 
 const none: Memberships = { direct: [], inherited: [] }
 

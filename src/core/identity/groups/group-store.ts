@@ -6,8 +6,15 @@ import type { View, ViewEntry } from '../../barrier/view.ts'
 import type { Mount } from '../../mounts/mount.ts'
 import { Changes } from '../../records/change.ts'
 import { canonicalName } from '../canonical-name.ts'
-import { foldedName } from '../entities/same-name.ts'
 import { IdentityKeys } from '../identity-keys.ts'
+import type {
+  GroupChange,
+  GroupLogin,
+  GroupRefresh,
+  MembershipChange,
+  Memberships as MembershipSource,
+} from '../memberships.ts'
+import { foldedName } from '../same-name.ts'
 import type { Group, GroupAlias } from './group.ts'
 import {
   type AliasWrite,
@@ -28,13 +35,6 @@ import { type GroupParts, type GroupStep, groupNameKey, storedGroup } from './gr
 import { GroupReader, type Memberships, type ServersOfGroups } from './group-reader.ts'
 import { groupRefresh } from './group-refresh.ts'
 import { type GroupWrite, groupWrite, membershipRows, type Written } from './group-write.ts'
-import type {
-  GroupChange,
-  GroupLogin,
-  GroupRefresh,
-  MembershipChange,
-  Memberships as MembershipSource,
-} from './memberships.ts'
 
 export type GroupStoreParts = {
   /** The core's view. It stores tokens, entities and groups, so that a login is one write. */

@@ -1,5 +1,5 @@
+import { joined } from '../store/policy-names.ts'
 import type { Token, TokenType } from '../store/token.ts'
-import { joined } from './policy-names.ts'
 
 /** The `auth` block of a login, token creation or renewal response. docs/contract/http.md#answers */
 export type AuthBlock = {

@@ -7,11 +7,13 @@ import {
   identityIn,
   type LoginAlias,
   type LoginIdentity,
-} from '../../identity/identity-store.ts'
+} from '../../identity/entities/identity-store.ts'
 import type { Mount } from '../../mounts/mount.ts'
 import { writeAttempts } from '../../records/change.ts'
 import { checkRecordSize } from '../../records/stored-record.ts'
 import type { TokenRevoker } from '../end/token-revoker.ts'
+import { type Lifetime, lifetime, mountTtl, type TtlBounds } from '../store/lifetime.ts'
+import { checkAssignable, childPolicies } from '../store/policy-names.ts'
 import { isRoot, type Token, type TokenType } from '../store/token.ts'
 import { maxIdLength } from '../store/token-keys.ts'
 import { createdTokenType, type TokenRole, type TokenRoleRecord } from '../store/token-role.ts'
@@ -20,8 +22,6 @@ import { writeMinted } from '../store/write-minted.ts'
 import { authBlock, type Issued } from './auth-block.ts'
 import { createdTokenName } from './display-name.ts'
 import { entityAliasOf } from './entity-alias.ts'
-import { type Lifetime, lifetime, mountTtl, type TtlBounds } from './lifetime.ts'
-import { checkAssignable, childPolicies } from './policy-names.ts'
 import { listsPolicies, rolePolicies } from './role-policies.ts'
 import { withLoginIdentity, writeWithIdentity } from './with-identity.ts'
 

@@ -1,6 +1,6 @@
 import { refuse } from '../../../errors.ts'
 import { globMatches } from '../../../lib/text/glob.ts'
-import { foldedName } from '../../identity/entities/same-name.ts'
+import { foldedName } from '../../identity/same-name.ts'
 import type { TokenRoleRecord } from '../store/token-role.ts'
 
 /**

@@ -1,14 +1,14 @@
 import { fail, refuse, type ServiceError } from '../../../errors.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
-import { type Identity, type IdentityStore, identityIn } from '../../identity/identity-store.ts'
+import { type Identity, type IdentityStore, identityIn } from '../../identity/entities/identity-store.ts'
 import type { Mount } from '../../mounts/mount.ts'
+import { type LifetimeTerms, lifetime, mountTtl, type TtlBounds } from '../store/lifetime.ts'
+import type { RenewalTerms } from '../store/renewal-terms.ts'
 import type { Token } from '../store/token.ts'
 import type { TokenRoleStore } from '../store/token-role-store.ts'
 import type { TokenStore } from '../store/token-store.ts'
 import { authBlock, type Issued } from './auth-block.ts'
-import { type LifetimeTerms, lifetime, mountTtl, type TtlBounds } from './lifetime.ts'
-import type { RenewalTerms } from './renewal-terms.ts'
 
 export type RenewParts = {
   readonly tokens: TokenStore

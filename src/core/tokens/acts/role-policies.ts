@@ -1,8 +1,8 @@
 import { refuse } from '../../../errors.ts'
 import { globMatches } from '../../../lib/text/glob.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
+import { sanitize } from '../store/policy-names.ts'
 import type { TokenRoleRecord } from '../store/token-role.ts'
-import { sanitize } from './policy-names.ts'
 
 /** Whether a role restricts the policies of its tokens. If not, the rules for tokens without a role apply. */
 export const listsPolicies = (role: TokenRoleRecord): boolean =>

@@ -1,5 +1,5 @@
 import type { View, ViewEntry } from '../../barrier/view.ts'
-import type { IdentityStore, LoginAlias, LoginIdentity } from '../../identity/identity-store.ts'
+import type { IdentityStore, LoginAlias, LoginIdentity } from '../../identity/entities/identity-store.ts'
 import type { Minted } from '../store/token-store.ts'
 import { writeMinted } from '../store/write-minted.ts'
 

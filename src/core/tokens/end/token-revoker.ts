@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../../lib/system/clock.ts'
 import type { WriteOptions } from '../../../storage/storage.ts'
 import type { View, ViewEntry } from '../../barrier/view.ts'
-import type { CoreEvents, TokenEnd } from '../../open/core-events.ts'
 import { Changes } from '../../records/change.ts'
+import type { CoreEvents, TokenEnd } from '../store/core-events.ts'
 import type { Token } from '../store/token.ts'
 import {
   childKey,

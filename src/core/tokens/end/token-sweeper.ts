@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Periodic, type Timing } from '../../servers/background.ts'
+import { Periodic, type Timing } from '../../jobs/background.ts'
 import type { TokenRevoker } from './token-revoker.ts'
 
 export type TokenSweeperParts = Timing & { readonly revoker: TokenRevoker }

@@ -1,10 +1,10 @@
 import type { Storage } from '../../../storage/storage.ts'
 import type { View } from '../../barrier/view.ts'
 import type { CoreLog } from '../../core-log.ts'
+import { firstStart, onceAmongServers } from '../../jobs/once-among-servers.ts'
 import type { Mount } from '../../mounts/mount.ts'
 import { fixedPaths } from '../../mounts/mount-path.ts'
 import type { MountStore } from '../../mounts/mount-store.ts'
-import { firstStart, onceAmongServers } from '../../servers/once-among-servers.ts'
 import type { TokenDraft, TokenStore } from './token-store.ts'
 import { writeMinted } from './write-minted.ts'
 

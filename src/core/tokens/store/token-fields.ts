@@ -11,8 +11,8 @@ import {
 } from '../../../lib/text/fields.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
 import { metadataProblem } from '../../identity/metadata.ts'
-import { sanitize } from '../acts/policy-names.ts'
-import type { RenewalTerms } from '../acts/renewal-terms.ts'
+import { sanitize } from './policy-names.ts'
+import type { RenewalTerms } from './renewal-terms.ts'
 
 /**
  * The settings of the tokens that a login issues, as the role or user of a login method has them.

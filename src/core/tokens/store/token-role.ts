@@ -10,7 +10,7 @@ import {
   stringField,
 } from '../../../lib/text/fields.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
-import { sanitize } from '../acts/policy-names.ts'
+import { sanitize } from './policy-names.ts'
 import type { TokenType } from './token.ts'
 
 const instead = (name: string) => ({ description: `Use \`${name}\``, deprecated: true })

@@ -1,4 +1,4 @@
-import type { TtlBounds } from '../../../core/tokens/acts/lifetime.ts'
+import type { TtlBounds } from '../../../core/tokens/store/lifetime.ts'
 import type { EngineOptions } from '../mount-options.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import type { Proof } from '../upstream/transport.ts'

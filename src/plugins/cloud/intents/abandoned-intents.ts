@@ -1,5 +1,5 @@
+import type { BackgroundJob, Held } from '../../../core/jobs/jobs.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
-import type { BackgroundJob, Held } from '../../../core/servers/jobs.ts'
 import type { Servers } from '../../../core/servers/servers.ts'
 import { wait } from '../../../lib/concurrency/wait.ts'
 import type { LogLine } from '../../../lib/system/log-fields.ts'

@@ -1,6 +1,6 @@
 import type { View, ViewEntry } from '../../../core/barrier/view.ts'
+import { outsideOfJobs } from '../../../core/jobs/jobs.ts'
 import { failureText } from '../../../core/leases/lease-backend.ts'
-import { outsideOfJobs } from '../../../core/servers/jobs.ts'
 import type { Servers } from '../../../core/servers/servers.ts'
 import { fail } from '../../../errors.ts'
 import type { Clock } from '../../../lib/system/clock.ts'

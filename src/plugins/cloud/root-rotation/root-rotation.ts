@@ -1,6 +1,6 @@
+import { Periodic } from '../../../core/jobs/background.ts'
+import type { Jobs } from '../../../core/jobs/jobs.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
-import { Periodic } from '../../../core/servers/background.ts'
-import type { Jobs } from '../../../core/servers/jobs.ts'
 import { ServiceError } from '../../../errors.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import type { Random } from '../../../lib/system/random.ts'

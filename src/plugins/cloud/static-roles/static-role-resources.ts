@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Caller } from '../../../core/access.ts'
+import type { Caller } from '../../../core/callers/access.ts'
 import type { Call } from '../../../http/resource/resource.ts'
 import {
   checkMayReach,

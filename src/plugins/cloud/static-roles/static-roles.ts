@@ -1,6 +1,6 @@
+import { Periodic } from '../../../core/jobs/background.ts'
+import type { Jobs } from '../../../core/jobs/jobs.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
-import { Periodic } from '../../../core/servers/background.ts'
-import type { Jobs } from '../../../core/servers/jobs.ts'
 import { fail, ServiceError } from '../../../errors.ts'
 import { Limiter } from '../../../lib/concurrency/limiter.ts'
 import { wait } from '../../../lib/concurrency/wait.ts'

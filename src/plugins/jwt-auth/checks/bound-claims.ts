@@ -3,7 +3,7 @@ import { goText, quoted } from '../../../lib/text/go-text.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../../lib/text/json.ts'
 import { lookupClaim } from '../../../lib/text/json-pointer.ts'
 import type { StrictObject } from '../jws/strict-json.ts'
-import { type Refusal, refusal } from '../login/refusal.ts'
+import { type Refusal, refusal } from '../refusals/refusal.ts'
 import { asList } from './claims.ts'
 
 /** How expected strings are compared: exactly, or with `*` as a wildcard for any run of characters. */

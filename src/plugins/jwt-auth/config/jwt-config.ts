@@ -13,12 +13,12 @@ import {
 } from '../../../lib/text/fields.ts'
 import { excerpt, goText, quoted } from '../../../lib/text/go-text.ts'
 import { isJsonNumber, type JsonValue } from '../../../lib/text/json.ts'
-import { redactUrl } from '../checks/redact-url.ts'
 import { isSupportedAlgorithm } from '../jws/algorithms.ts'
 import { DiscoveryError, discover } from '../keys/discovery.ts'
 import { fetchJwkSet, KeyFetchError, type KeySource } from '../keys/fetch-jwk-set.ts'
 import type { JwkSet } from '../keys/jwk-set.ts'
 import { parsePublicKeyPem } from '../keys/public-key-pem.ts'
+import { redactUrl } from '../refusals/redact-url.ts'
 import { withAdvice } from './config-advice.ts'
 import { providerConfigProblem, withoutProviderSecrets } from './provider-config.ts'
 

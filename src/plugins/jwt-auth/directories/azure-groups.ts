@@ -2,7 +2,8 @@ import type { OutboundResponse } from '../../../core/outbound/outbound.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
 import { lookupClaim } from '../../../lib/text/json-pointer.ts'
 import type { StrictObject } from '../jws/strict-json.ts'
-import type { ProviderAccess } from '../keys/provider-access.ts'
+import { discreetRefusal, type Refusal, refusal, reworded } from '../refusals/refusal.ts'
+import type { ProviderAccess } from './provider-access.ts'
 import {
   addPage,
   DirectoryError,
@@ -11,8 +12,7 @@ import {
   ProviderCalls,
   shownBody,
   textMember,
-} from '../keys/provider-calls.ts'
-import { discreetRefusal, type Refusal, refusal, reworded } from '../login/refusal.ts'
+} from './provider-calls.ts'
 
 /** The groups as the response has them. */
 type Fetched = { readonly groups: readonly unknown[]; readonly isFetched: true }

@@ -3,8 +3,8 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 import { SignJWT } from 'jose/jwt/sign'
 import { type OutboundClient, OutboundError, type OutboundResponse } from '../../../core/outbound/outbound.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
-import { redactSecrets } from '../checks/redact-secrets.ts'
-import { DirectoryError, jsonOf, member, shownBody, textMember } from '../keys/provider-calls.ts'
+import { redactSecrets } from '../refusals/redact-secrets.ts'
+import { DirectoryError, jsonOf, member, shownBody, textMember } from './provider-calls.ts'
 
 /** How to sign in to the directory, docs/contract/login-providers.md#gsuite */
 export type GoogleSignIn = {

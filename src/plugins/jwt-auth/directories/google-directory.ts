@@ -2,7 +2,8 @@ import type { OutboundClient } from '../../../core/outbound/outbound.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
 import { lookupClaim } from '../../../lib/text/json-pointer.ts'
 import type { StrictObject } from '../jws/strict-json.ts'
-import type { ProviderAccess } from '../keys/provider-access.ts'
+import { type GoogleSignIn, type GoogleToken, okJson, signInToGoogle } from './google-credentials.ts'
+import type { ProviderAccess } from './provider-access.ts'
 import {
   addPage,
   DirectoryError,
@@ -11,8 +12,7 @@ import {
   pathStep,
   textMember,
   UnknownPersonError,
-} from '../keys/provider-calls.ts'
-import { type GoogleSignIn, type GoogleToken, okJson, signInToGoogle } from './google-credentials.ts'
+} from './provider-calls.ts'
 
 /** Options of `gsuite`, docs/contract/login-providers.md#gsuite */
 export type GoogleOptions = GoogleSignIn & {

@@ -2,7 +2,7 @@ import { RE2JS, RE2JSException } from 're2js'
 import { quoted } from '../../../lib/text/go-text.ts'
 import { lookupClaim } from '../../../lib/text/json-pointer.ts'
 import type { StrictObject } from '../jws/strict-json.ts'
-import type { ProviderAccess } from '../keys/provider-access.ts'
+import type { ProviderAccess } from './provider-access.ts'
 import {
   addPage,
   DirectoryError,
@@ -13,7 +13,7 @@ import {
   shownBody,
   textMember,
   UnknownPersonError,
-} from '../keys/provider-calls.ts'
+} from './provider-calls.ts'
 
 /** Options of `okta`, docs/contract/login-providers.md#okta */
 export type OktaOptions = {

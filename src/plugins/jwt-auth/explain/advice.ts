@@ -1,5 +1,5 @@
-import type { CoreReason, ReasonCode } from '../login/refusal.ts'
-import type { Hint } from './hints.ts'
+import type { Hint } from '../refusals/hints.ts'
+import type { CoreReason, ReasonCode } from '../refusals/refusal.ts'
 
 const again = 'Begin a new login.'
 const clocks = 'Compare the clocks: `clock` shows the provider’s offset.'

@@ -1,8 +1,8 @@
-import { redactUrl } from '../checks/redact-url.ts'
 import { flowAlgorithms } from '../config/jwt-config.ts'
 import type { StrictObject } from '../jws/strict-json.ts'
-import type { CheckName, Compared, Refusal } from '../login/refusal.ts'
-import { claimNames, type Facts } from './facts.ts'
+import { claimNames, type Facts } from '../login/facts.ts'
+import { redactUrl } from '../refusals/redact-url.ts'
+import type { CheckName, Compared, Refusal } from '../refusals/refusal.ts'
 
 /**
  * What a check of a browser login compares, if that differs from a login by JWT; undefined if it does not.

@@ -1,24 +1,24 @@
 import type { LoginAuth, LoginPlan } from '../../../core/tokens/acts/issue-login.ts'
 import { ServiceError } from '../../../errors.ts'
 import { type JsonObject, type JsonValue, stringifyJson } from '../../../lib/text/json.ts'
+import { type ReadToken, thrown } from '../checks/trace.ts'
+import { type Jws, parseClaims, parseJws } from '../jws/jws.ts'
+import { parseStrictObject } from '../jws/strict-json.ts'
+import { bestOffset, type ClockOffset } from '../keys/clock-offset.ts'
+import type { KeysetSource } from '../keys/keyset.ts'
+import type { Facts } from '../login/facts.ts'
+import { GatedClient } from '../login/gated-client.ts'
+import { examineJwt, type LoginContext } from '../login/login.ts'
 import {
   type KnownSignature,
   noChecks,
   type RecordedCheck,
   RecordingTrace,
   unaskedChecks,
-} from '../checks/recording-trace.ts'
-import { type ReadToken, thrown } from '../checks/trace.ts'
-import { bestOffset, type ClockOffset } from '../jws/clock-offset.ts'
-import { type Jws, parseClaims, parseJws } from '../jws/jws.ts'
-import { parseStrictObject } from '../jws/strict-json.ts'
-import { GatedClient } from '../keys/gated-client.ts'
-import type { KeysetSource } from '../keys/keyset.ts'
-import { examineJwt, type LoginContext } from '../login/login.ts'
-import { type CheckName, checkNamed } from '../login/refusal.ts'
+} from '../login/recording-trace.ts'
+import type { Hint } from '../refusals/hints.ts'
+import { type CheckName, checkNamed } from '../refusals/refusal.ts'
 import { type Description, describe } from './describe.ts'
-import type { Facts } from './facts.ts'
-import type { Hint } from './hints.ts'
 
 export type ExplainInput = {
   readonly role: string

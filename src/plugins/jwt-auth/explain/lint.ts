@@ -1,10 +1,10 @@
-import { sanitize } from '../../../core/tokens/acts/policy-names.ts'
+import { sanitize } from '../../../core/tokens/store/policy-names.ts'
 import { isNear } from '../../../lib/text/edit-distance.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../../lib/text/json.ts'
 import type { Config } from '../config/jwt-config.ts'
 import { hasOidcClient } from '../config/jwt-config.ts'
-import { type Role, type RoleRecord, roleFields } from '../role.ts'
+import { type Role, type RoleRecord, roleFields } from '../config/role.ts'
 import { type KnownIssuer, knownIssuer } from './issuers.ts'
 import { beginsWithOwner, leavesOwnerOpen, namesOwner } from './owner-claims.ts'
 

@@ -4,7 +4,7 @@ import { ServiceError } from '../../../errors.ts'
 import { type Call, errorReply, type Reply } from '../../../http/resource/resource.ts'
 import type { LogLine } from '../../../lib/system/log-fields.ts'
 import type { Attempt } from '../login/attempt.ts'
-import { checkNamed, type ReasonCode } from '../login/refusal.ts'
+import { checkNamed, type ReasonCode } from '../refusals/refusal.ts'
 import type { LoginFailures } from './login-failures.ts'
 import type { LoginPath, LoginTrace, RefusedLogin } from './login-trace.ts'
 

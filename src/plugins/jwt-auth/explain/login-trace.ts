@@ -1,13 +1,13 @@
 import type { ServiceError } from '../../../errors.ts'
+import type { MountState } from '../config/mount-state.ts'
 import { type JwsLimits, malformedPayload, parseJws } from '../jws/jws.ts'
 import { malformedToken } from '../jws/token-shape.ts'
 import type { Attempt } from '../login/attempt.ts'
+import type { Facts } from '../login/facts.ts'
 import type { LoginContext } from '../login/login.ts'
-import { type Compared, checkNamed, type ReasonCode } from '../login/refusal.ts'
-import type { MountState } from '../mount-state.ts'
+import { type Compared, checkNamed, type ReasonCode } from '../refusals/refusal.ts'
 import { describe } from './describe.ts'
 import { clockOf, type ExplainedCheck, explainLogin, type MeasuredClock } from './explain.ts'
-import type { Facts } from './facts.ts'
 
 /** The path, below the mount, that refused the login. */
 export type LoginPath = 'login' | 'oidc/auth_url' | 'oidc/callback'

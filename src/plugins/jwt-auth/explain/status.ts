@@ -1,13 +1,13 @@
 import type { JsonValue } from '../../../lib/text/json.ts'
 import { formatTime } from '../../../lib/text/time.ts'
-import { redactUrl } from '../checks/redact-url.ts'
 import { hasOidcClient } from '../config/jwt-config.ts'
+import type { ReadyConfig } from '../config/mount-state.ts'
 import { isSupportedAlgorithm, supportedAlgorithms } from '../jws/algorithms.ts'
-import { bestOffset } from '../jws/clock-offset.ts'
 import { algorithmsOf } from '../jws/schemes.ts'
+import { bestOffset } from '../keys/clock-offset.ts'
 import type { UsableKey } from '../keys/jwk-set.ts'
 import type { KeysetSource } from '../keys/keyset.ts'
-import type { ReadyConfig } from '../mount-state.ts'
+import { redactUrl } from '../refusals/redact-url.ts'
 import { shown, shownList } from './shown.ts'
 
 /** A refused configuration: when and why. */

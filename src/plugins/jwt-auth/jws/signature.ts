@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
-import type { CheckQueue } from '../login/check-queue.ts'
 import type { Algorithm } from './algorithms.ts'
+import type { CheckQueue } from './check-queue.ts'
 import type { Jws } from './jws.ts'
 import { fits, isHeavy, verifyHere, verifyInPool } from './schemes.ts'
 

@@ -1,4 +1,4 @@
-import { comparing, discreetRefusal, type Refusal, refusal } from '../login/refusal.ts'
+import { comparing, discreetRefusal, type Refusal, refusal } from '../refusals/refusal.ts'
 
 /** What a text that is not a JWT looks like. `words` end an error text and repeat none of the text. */
 export type TokenShape = {

@@ -1,4 +1,4 @@
-import type { Refusal } from '../login/refusal.ts'
+import type { Refusal } from '../refusals/refusal.ts'
 import { type DiscoveryDocument, DiscoveryError } from './discovery.ts'
 import type { KeySource } from './fetch-jwk-set.ts'
 import {

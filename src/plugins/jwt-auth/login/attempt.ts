@@ -1,4 +1,4 @@
-import { FlowTrace } from '../explain/flow-trace.ts'
+import { FlowTrace } from './flow-trace.ts'
 
 /** What is known of a login in progress, filled in step by step. */
 export type Attempt = {

@@ -5,11 +5,11 @@ import { readMetadata, readUserClaim } from '../checks/claims.ts'
 import type { Trace } from '../checks/trace.ts'
 import type { Config } from '../config/jwt-config.ts'
 import { providerConfigProblem } from '../config/provider-config.ts'
-import { addUserInfo, groupsThroughProvider } from '../directories/provider-hooks.ts'
+import type { Role } from '../config/role.ts'
+import type { ProviderAccess } from '../directories/provider-access.ts'
 import type { StrictObject } from '../jws/strict-json.ts'
-import type { ProviderAccess } from '../keys/provider-access.ts'
-import type { Role } from '../role.ts'
-import { type Refusal, refusal, reworded } from './refusal.ts'
+import { type Refusal, refusal, reworded } from '../refusals/refusal.ts'
+import { addUserInfo, groupsThroughProvider } from './provider-hooks.ts'
 
 /** What a login depends on besides claims and role, and how to reach the provider. */
 export type ClaimsContext = Omit<ProviderAccess, 'caPem' | 'userClaim'> & {

@@ -5,12 +5,12 @@ import { quoted } from '../../../lib/text/go-text.ts'
 import { checkToken, checkUnboundAudience, type TokenRules } from '../checks/claims.ts'
 import { type ReadToken, strictTrace, type Trace } from '../checks/trace.ts'
 import type { Config } from '../config/jwt-config.ts'
+import type { MountState } from '../config/mount-state.ts'
+import type { Role } from '../config/role.ts'
 import { supportedAlgorithms } from '../jws/algorithms.ts'
-import type { MountState } from '../mount-state.ts'
-import type { Role } from '../role.ts'
+import { type Refusal, refusal, reworded } from '../refusals/refusal.ts'
 import { loginByClaims } from './claims-login.ts'
 import { oneTimeProof } from './one-time.ts'
-import { type Refusal, refusal, reworded } from './refusal.ts'
 
 export type LoginInput = {
   readonly role: string

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { OneTimeProof } from '../../../core/tokens/store/replay-store.ts'
 import { claimedEnd, lastingLeeway } from '../checks/claims.ts'
 import type { ReadToken } from '../checks/trace.ts'
-import type { RoleRecord } from '../role.ts'
+import type { RoleRecord } from '../config/role.ts'
 
 /**
  * Identifies a token across its uses: issuer and id or, without an id, the signed text. Never the signature,

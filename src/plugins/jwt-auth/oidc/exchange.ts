@@ -10,10 +10,10 @@ import {
 } from 'openid-client'
 import { type OutboundClient, OutboundError, type OutboundResponse } from '../../../core/outbound/outbound.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
-import { formEncoded, redactSecrets } from '../checks/redact-secrets.ts'
 import type { Config } from '../config/jwt-config.ts'
 import type { DiscoveryDocument } from '../keys/discovery.ts'
 import { answerKind } from '../keys/source-error.ts'
+import { formEncoded, redactSecrets } from '../refusals/redact-secrets.ts'
 import type { PendingLogin } from './pending-login.ts'
 
 /** What a provider returns for a code. */

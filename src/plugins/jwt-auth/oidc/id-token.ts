@@ -1,12 +1,12 @@
 import { excerpt, goText, quoted } from '../../../lib/text/go-text.ts'
-import { redactUrl } from '../checks/redact-url.ts'
 import { type Config, flowAlgorithms } from '../config/jwt-config.ts'
 import { type Algorithm, isSupportedAlgorithm } from '../jws/algorithms.ts'
 import { type JwsLimits, malformedPayload, parseClaims, parseJws } from '../jws/jws.ts'
 import type { StrictObject } from '../jws/strict-json.ts'
 import { malformedToken } from '../jws/token-shape.ts'
 import { type JwksKeyset, unexpectedAlgorithm, type VerifiedToken } from '../keys/keyset.ts'
-import { type CheckName, type Refusal, refusal, reworded } from '../login/refusal.ts'
+import { redactUrl } from '../refusals/redact-url.ts'
+import { type CheckName, type Refusal, refusal, reworded } from '../refusals/refusal.ts'
 import type { PendingLogin } from './pending-login.ts'
 
 /** What an ID token must satisfy. */

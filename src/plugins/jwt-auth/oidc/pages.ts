@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { formatTime } from '../../../lib/text/time.ts'
-import type { ReasonCode } from '../login/refusal.ts'
+import type { ReasonCode } from '../refusals/refusal.ts'
 
 /** A page for a browser, with security headers. */
 export type Page = {

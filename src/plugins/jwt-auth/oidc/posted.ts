@@ -1,6 +1,6 @@
 import { thrown } from '../checks/trace.ts'
-import { refusal } from '../login/refusal.ts'
-import type { MountState } from '../mount-state.ts'
+import type { MountState } from '../config/mount-state.ts'
+import { refusal } from '../refusals/refusal.ts'
 import { loginFailed, stateUnknown } from './answer-texts.ts'
 import { answerConfirmation, pageOfForm } from './confirmation.ts'
 import { errorPage, type Page } from './pages.ts'

@@ -1,4 +1,4 @@
-import type { Access } from '../../../core/access.ts'
+import type { Access } from '../../../core/callers/access.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import type { MountStore } from '../../../core/mounts/mount-store.ts'
 import type { NamespaceStore } from '../../../core/namespaces/namespace-store.ts'

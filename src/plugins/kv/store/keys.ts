@@ -8,7 +8,6 @@ import type { Limiter } from '../../../lib/concurrency/limiter.ts'
 import { Cache, textIn } from '../../../lib/data/cache.ts'
 import { type PageRange, pagesOf, readPages } from '../../../lib/data/pages.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
-import { LargeTurn } from '../large-turn.ts'
 import {
   dataKey,
   dataPrefix,
@@ -20,6 +19,7 @@ import {
   versionPrefix,
 } from './key-draft.ts'
 import { type Head, readHead, readVersion, type Version } from './key-record.ts'
+import { LargeTurn } from './large-turn.ts'
 
 /** A key as it is stored. */
 export type StoredKey = {

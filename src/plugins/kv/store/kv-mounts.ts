@@ -1,6 +1,6 @@
+import type { Jobs } from '../../../core/jobs/jobs.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import type { MountStore } from '../../../core/mounts/mount-store.ts'
-import type { Jobs } from '../../../core/servers/jobs.ts'
 import { refuse } from '../../../errors.ts'
 import { Limiter } from '../../../lib/concurrency/limiter.ts'
 import type { LogLine } from '../../../lib/system/log-fields.ts'

@@ -1,7 +1,7 @@
-import type { StoredCounts } from '../../../core/records/stored-counts.ts'
+import type { StoredCounts } from '../../../core/open/stored-counts.ts'
 import { refuse } from '../../../errors.ts'
 import { type Resource, resource } from '../../../http/resource/resource.ts'
-import { answers } from '../answers.ts'
+import { answers } from '../answers/answers.ts'
 
 export type CounterParts = { readonly counts: StoredCounts }
 

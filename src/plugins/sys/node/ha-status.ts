@@ -1,7 +1,7 @@
 import type { ServerList } from '../../../core/servers/server-list.ts'
 import { type Resource, resource } from '../../../http/resource/resource.ts'
 import { formatTime } from '../../../lib/text/time.ts'
-import { answers } from '../answers.ts'
+import { answers } from '../answers/answers.ts'
 
 export type HaStatusParts = { readonly serverList: ServerList }
 

@@ -3,7 +3,7 @@ import * as os from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { type Resource, resource } from '../../../http/resource/resource.ts'
 import { formatTime } from '../../../lib/text/time.ts'
-import { answers } from '../answers.ts'
+import { answers } from '../answers/answers.ts'
 
 export type HostInfoParts = {
   /** Path of the database; undefined if it is elsewhere. */

@@ -1,7 +1,7 @@
 import type { RequestInProgress, Resource } from '../../../http/resource/resource.ts'
 import { resource } from '../../../http/resource/resource.ts'
 import { formatTime } from '../../../lib/text/time.ts'
-import { answers } from '../answers.ts'
+import { answers } from '../answers/answers.ts'
 
 export type InFlightParts = { requestsInProgress(): readonly RequestInProgress[] }
 

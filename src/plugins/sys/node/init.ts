@@ -6,8 +6,8 @@ import { issueShares, type KeyPlan } from '../../../core/seal/key-plan.ts'
 import { jsonAnswer, type NodeResource, nodeResource } from '../../../http/resource/node-resource.ts'
 import type { Random } from '../../../lib/system/random.ts'
 import type { JsonLimits } from '../../../lib/text/json.ts'
-import { readStruct } from '../struct-body.ts'
-import { nodeAnswers } from './node-answers.ts'
+import { nodeAnswers } from '../answers/node-answers.ts'
+import { readStruct } from '../answers/struct-body.ts'
 import type { LifeCycle, NodeState } from './node-state.ts'
 
 const counts = (key: string) => ({

@@ -3,7 +3,7 @@ import { refuse } from '../../../errors.ts'
 import { type Resource, resource } from '../../../http/resource/resource.ts'
 import { stringField } from '../../../lib/text/fields.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
-import { answers } from '../answers.ts'
+import { answers } from '../answers/answers.ts'
 
 /** The levels of the log, from the most to the least detailed. */
 const levels = ['trace', 'debug', 'info', 'warn', 'error'] as const

@@ -5,7 +5,7 @@ import type { TokenStore } from '../../../core/tokens/store/token-store.ts'
 import { refuse } from '../../../errors.ts'
 import { type Resource, resource } from '../../../http/resource/resource.ts'
 import { boolField, stringField } from '../../../lib/text/fields.ts'
-import { answers } from '../answers.ts'
+import { answers } from '../answers/answers.ts'
 import { findLevel, type LogLevel } from './loggers.ts'
 
 export type MonitorParts = {

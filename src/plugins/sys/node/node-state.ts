@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import type { SealConfig, ShareCounts } from '../../../core/barrier/seal-config.ts'
 import type { Core } from '../../../core/open/core.ts'
 import type { NewSeal } from '../../../core/open/first-store.ts'
-import type { SealConfig, ShareCounts } from '../../../core/seal/seal-config.ts'
 import { checkLength, decodeShare } from '../../../core/seal/shares.ts'
 import { refuse } from '../../../errors.ts'
 import {
@@ -13,8 +13,8 @@ import {
 } from '../../../http/resource/node-resource.ts'
 import { parseBool } from '../../../lib/text/go-bool.ts'
 import type { JsonLimits } from '../../../lib/text/json.ts'
-import { readStruct, type StructOf } from '../struct-body.ts'
-import { nodeAnswers } from './node-answers.ts'
+import { nodeAnswers } from '../answers/node-answers.ts'
+import { readStruct, type StructOf } from '../answers/struct-body.ts'
 
 /** Seals and unseals the server. */
 export type LifeCycle = {

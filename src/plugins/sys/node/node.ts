@@ -1,5 +1,5 @@
 import type { NodeResource } from '../../../http/resource/node-resource.ts'
-import { type CeremonyRouteParts, ceremonyResources } from '../seal/ceremonies.ts'
+import { type CeremonyRouteParts, ceremonyResources } from './ceremonies.ts'
 import { type InitParts, initResource } from './init.ts'
 import { type MetricsRouteParts, metricsResource } from './metrics.ts'
 import { checkMetricsReader, checkSudo, unsealed } from './node-access.ts'

@@ -2,7 +2,7 @@ import type { View } from '../../../core/barrier/view.ts'
 import { type InstalledVersion, versionHistory } from '../../../core/open/version-history.ts'
 import { type Resource, resource } from '../../../http/resource/resource.ts'
 import { formatTime } from '../../../lib/text/time.ts'
-import { answers } from '../answers.ts'
+import { answers } from '../answers/answers.ts'
 
 export type VersionHistoryParts = { readonly view: View }
 

@@ -5,7 +5,7 @@ import type { Rekey } from '../../../core/seal/rekey.ts'
 import { refuse } from '../../../errors.ts'
 import { type Resource, resource } from '../../../http/resource/resource.ts'
 import { stringField } from '../../../lib/text/fields.ts'
-import { ceremonyAnswers } from './ceremony-answers.ts'
+import { ceremonyAnswers } from '../answers/ceremony-answers.ts'
 
 const decodeInput = z.object({
   encoded_token: stringField.default('').describe('The encoded token'),

@@ -6,7 +6,7 @@ import type { CoreLog } from '../../../core/core-log.ts'
 import { refuse, StartError } from '../../../errors.ts'
 import { checkMayReach, type Exchange, type Resource, resource } from '../../../http/resource/resource.ts'
 import { boolField, durationField, intField } from '../../../lib/text/fields.ts'
-import { answers } from '../answers.ts'
+import { answers } from '../answers/answers.ts'
 
 export type KeyParts = {
   readonly barrier: Pick<

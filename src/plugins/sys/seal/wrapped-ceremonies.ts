@@ -7,9 +7,9 @@ import { readShare } from '../../../core/seal/shares.ts'
 import { refuse } from '../../../errors.ts'
 import { type Call, type Resource, resource } from '../../../http/resource/resource.ts'
 import { boolField, intField, stringField, stringListField } from '../../../lib/text/fields.ts'
+import { ceremonyAnswers } from '../answers/ceremony-answers.ts'
+import { told } from '../node/told-shares.ts'
 import { backupResource } from './after-ceremony.ts'
-import { ceremonyAnswers } from './ceremony-answers.ts'
-import { told } from './told-shares.ts'
 
 /** Nobody may learn of it but its participants. */
 const secret = { sudo: true, isCeremony: true } as const

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { jsonNumber } from '../../../../src/lib/text/json.ts'
-import { nearMiss } from '../../../../src/plugins/jwt-auth/explain/hints.ts'
 import { SourceHistory } from '../../../../src/plugins/jwt-auth/keys/source-history.ts'
+import { nearMiss } from '../../../../src/plugins/jwt-auth/refusals/hints.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 
 describe('how two values differ', () => {

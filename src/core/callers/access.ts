@@ -1,0 +1,227 @@
+import { fail, invalidToken, refuse, ServiceError } from '../../errors.ts'
+import { addressMatches } from '../../lib/net/cidr.ts'
+import type { Clock } from '../../lib/system/clock.ts'
+import { type Identity, type IdentityStore, identityIn } from '../identity/entities/identity-store.ts'
+import { type Namespace, rootNamespace } from '../namespaces/namespace.ts'
+import type { NamespaceStore } from '../namespaces/namespace-store.ts'
+import { type Acl, rootAcl } from '../policies/acl.ts'
+import type { PolicySet, PolicyStore } from '../policies/policy-store.ts'
+import { AclFromAbove, noRights, RelativeAcl } from '../policies/relative-acl.ts'
+import type { TemplateContext } from '../policies/templates.ts'
+import type { Token } from '../tokens/store/token.ts'
+import type { TokenStore } from '../tokens/store/token-store.ts'
+
+/** A caller: a valid token and its rights. */
+export type Caller = {
+  readonly token: Token
+  /** The id as presented; held only during the request. */
+  readonly tokenId: string
+  readonly identityPolicies: readonly string[]
+  /** Of its entity, if it has one. */
+  readonly identity?: Identity
+  /** For paths relative to the namespace of the request. */
+  readonly acl: Acl
+}
+
+export type AccessParts = {
+  tokens: TokenStore
+  identities: IdentityStore
+  policies: PolicyStore
+  namespaces: NamespaceStore
+  clock: Clock
+}
+
+const groupsOf = ({ policiesByNamespace }: Identity, namespace: string) =>
+  policiesByNamespace.find((set) => set.namespace === namespace)?.groups
+
+const denied = () => refuse('denied', 'permission denied')
+
+/** Resolves token ids to callers with rights. docs/contract/http.md#the-order-of-refusals */
+export class Access {
+  readonly #parts: AccessParts
+
+  constructor(parts: AccessParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * The caller of a request in `namespace`; costs a use of the token. Throws `denied` (bare) if the token is
+   * missing, not bound to this address, or if its entity is disabled, and `invalidToken` if it is unknown, expired or
+   * spent, or if its entity is deleted. A token of another namespace that is not an ancestor is accepted but
+   * has no rights.
+   */
+  authenticate(
+    tokenId: string,
+    remoteAddress: string,
+    namespace: Namespace = rootNamespace,
+  ): Promise<Caller> {
+    return this.#callerOf(tokenId, remoteAddress, namespace, true)
+  }
+
+  /**
+   * Like `authenticate`, but costs no use: for paths that need no token.
+   * docs/contract/tokens-and-policies.md#creating-a-token
+   */
+  recognize(tokenId: string, remoteAddress: string, namespace: Namespace = rootNamespace): Promise<Caller> {
+    return this.#callerOf(tokenId, remoteAddress, namespace, false)
+  }
+
+  /** Like `recognize`, but undefined for an invalid token. */
+  async findCaller(
+    tokenId: string,
+    remoteAddress: string,
+    namespace: Namespace = rootNamespace,
+  ): Promise<Caller | undefined> {
+    if (tokenId === '') return undefined
+    try {
+      return await this.recognize(tokenId, remoteAddress, namespace)
+    } catch (error) {
+      if (error instanceof ServiceError && error.kind === 'denied') return undefined
+      throw error
+    }
+  }
+
+  async #callerOf(
+    tokenId: string,
+    remoteAddress: string,
+    namespace: Namespace,
+    costs: boolean,
+  ): Promise<Caller> {
+    if (tokenId === '') throw denied()
+    const { tokens } = this.#parts
+    let token = await tokens.lookup(tokenId)
+    if (token === undefined) throw invalidToken()
+    if (
+      token.bound_cidrs.length > 0 &&
+      token.expire_time !== null &&
+      !addressMatches(token.bound_cidrs, remoteAddress)
+    )
+      throw denied()
+    if (costs && token.num_uses !== 0) {
+      token = await tokens.spendUse(token)
+      if (token === undefined) throw invalidToken()
+    }
+    const rights = await this.#rightsOf(token)
+    if (rights === 'disabled') throw denied()
+    if (rights === 'deleted') throw invalidToken()
+    const { acl, ...held } = rights
+    return {
+      token,
+      tokenId,
+      ...held,
+      acl: token.namespace === namespace.id ? acl : this.#seenFrom(namespace, token, acl),
+    }
+  }
+
+  /**
+   * The capabilities of a token, given by id, in a namespace. Throws `invalid` if the token is invalid, or if
+   * its namespace is neither this one nor above or below it. For a token from below, paths include the path
+   * of its namespace. docs/contract/tokens-and-policies.md#policies
+   */
+  async aclOfToken(tokenId: string, namespace: Namespace): Promise<Pick<Acl, 'capabilities'>> {
+    return this.#aclOf(await this.#parts.tokens.lookup(tokenId), namespace, 'invalid token')
+  }
+
+  /** Like `aclOfToken`, for an accessor; tokens from namespaces above are unknown. */
+  async aclOfAccessor(accessor: string, namespace: Namespace): Promise<Pick<Acl, 'capabilities'>> {
+    const token = await this.#parts.tokens.lookupByAccessor(accessor)
+    const isAbove =
+      token !== undefined &&
+      token.namespace !== namespace.id &&
+      this.#pathFrom(token.namespace, namespace) !== undefined
+    return this.#aclOf(isAbove ? undefined : token, namespace, 'invalid accessor')
+  }
+
+  async #aclOf(
+    token: Token | undefined,
+    namespace: Namespace,
+    refusal: string,
+  ): Promise<Pick<Acl, 'capabilities'>> {
+    const own = token && this.#parts.namespaces.byId(token.namespace)
+    const down = own && this.#pathFrom(namespace.id, own)
+    if (
+      token === undefined ||
+      (down === undefined && this.#pathFrom(token.namespace, namespace) === undefined)
+    )
+      throw fail('invalid', refusal)
+    const rights = await this.#rightsOf(token)
+    if (typeof rights === 'string') throw fail('invalid', 'invalid token')
+    return down === undefined
+      ? this.#seenFrom(namespace, token, rights.acl)
+      : down === ''
+        ? rights.acl
+        : new AclFromAbove(rights.acl, down)
+  }
+
+  #pathFrom(upper: string, lower: Namespace): string | undefined {
+    return this.#parts.namespaces.pathBelow(upper, lower)
+  }
+
+  /**
+   * A token has the rights of its namespace's policies in that namespace and below it; a root token has them
+   * everywhere. docs/contract/namespaces.md#isolation
+   */
+  #seenFrom(namespace: Namespace, token: Token, acl: Acl): Acl {
+    if (acl === rootAcl) return acl
+    const prefix = this.#parts.namespaces.pathBelow(token.namespace, namespace)
+    return prefix === undefined ? noRights : new RelativeAcl(acl, prefix)
+  }
+
+  /** A word instead of rights says what became of the token's entity. */
+  async #rightsOf(
+    token: Token,
+  ): Promise<Pick<Caller, 'identityPolicies' | 'identity' | 'acl'> | 'disabled' | 'deleted'> {
+    const { identities, policies, clock } = this.#parts
+    if (token.entity_id === '') {
+      return {
+        identityPolicies: [],
+        acl: await policies.aclFor(token.namespace, token.policies, { now: clock.now() }),
+      }
+    }
+    const identity = await identities.identityOf(token.entity_id)
+    if (identity === undefined) return 'deleted'
+    if (identity.entity.disabled) return 'disabled'
+    return { identity, ...(await this.#rightsWith(token, identity)) }
+  }
+
+  /** The warnings about the rights that a token of a login would have. */
+  async warningsOf(token: Pick<Token, 'namespace' | 'policies'>, identity: Identity): Promise<string[]> {
+    const { acl } = await this.#rightsWith(token, identity)
+    return [...new Set(acl.unfilled.map(({ name }) => name))].map(
+      (name) =>
+        `a rule of policy ${JSON.stringify(name)} that denies cannot be filled: a value contains "/", "*", "+" or "..", so everything that the rule could mean is denied`,
+    )
+  }
+
+  async #rightsWith(
+    token: Pick<Token, 'namespace' | 'policies'>,
+    identity: Identity,
+  ): Promise<Pick<Caller, 'identityPolicies' | 'acl'>> {
+    const { policies, clock } = this.#parts
+    const here = identityIn(identity, token.namespace)
+    const context: TemplateContext = { entity: identity.entity, groups: here.groups, now: clock.now() }
+    const own =
+      here.policies.length === 0 ? [] : [{ namespace: token.namespace, names: here.policies, prefix: '' }]
+    const acl = await (identity.policiesByNamespace.length === 0
+      ? policies.aclFor(token.namespace, token.policies, context, own)
+      : policies.aclFor(
+          token.namespace,
+          token.policies,
+          { ...context, groupsOf: (id) => groupsOf(identity, id) },
+          [...own, ...this.#policiesBelow(token, identity)],
+        ))
+    return { identityPolicies: here.policies, acl }
+  }
+
+  /** Policies of groups in namespaces below the token's. docs/contract/namespaces.md#isolation */
+  #policiesBelow({ namespace }: Pick<Token, 'namespace'>, { policiesByNamespace }: Identity): PolicySet[] {
+    const { namespaces } = this.#parts
+    return policiesByNamespace.flatMap((set) => {
+      const lower = namespaces.byId(set.namespace)
+      const prefix = lower && namespaces.pathBelow(namespace, lower)
+      return prefix === undefined || prefix === ''
+        ? []
+        : [{ namespace: set.namespace, names: set.names, prefix }]
+    })
+  }
+}

@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import { type Resource, resource } from '../../http/resource/resource.ts'
+import { answers } from './config/answers.ts'
+import { configFields, shownConfig } from './config/jwt-config.ts'
+import { roleFields, shownText } from './config/role.ts'
+import type { JwtMethod } from './method.ts'
+
+type Parts = { readonly method: JwtMethod; policyExists(name: string, namespace: string): Promise<boolean> }
+
+const roleNames = z.object({ keys: z.array(z.string()) })
+
+const examplePublicKey = `-----BEGIN PUBLIC KEY-----
+MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEGzU7+bC09zmGKXXyYAr3zxVQBRr6
+8aCcOdblTVB0bdDd/s/3SCnHHLUkBgsaDdhdDtYAxL7dtKJMg91fDcMWlA==
+-----END PUBLIC KEY-----`
+
+/** `config` and `role`. docs/contract/jwt.md#configuration, docs/contract/jwt.md#roles */
+export const configResources = ({ method, policyExists }: Parts): Resource[] => [
+  resource('/config', {
+    help: 'The keys that verify tokens, and the OpenID provider.',
+    read: {
+      summary: 'Read the configuration',
+      ...answers.config,
+      handle: async ({ mount }) => {
+        const ready = await method.stateOf(mount).findConfig()
+        return ready && { data: shownConfig(ready.config) }
+      },
+    },
+    write: {
+      summary: 'Replace the configuration; warns of sources without a usable key',
+      statuses: [204, 200],
+      input: configFields.meta({ examples: [{ jwt_validation_pubkeys: [examplePublicKey] }] }),
+      handle: async ({ mount, input }) => {
+        const warnings = await method.putConfig(mount, input)
+        return warnings.length === 0 ? undefined : { warnings }
+      },
+    },
+  }),
+  resource('/role', {
+    help: 'The roles of this mount.',
+    collection: true,
+    list: {
+      summary: 'List the roles',
+      output: roleNames,
+      handle: async ({ mount }) => ({ data: { keys: await method.stateOf(mount).roleNames() } }),
+    },
+  }),
+  resource('/role/:name', {
+    help: 'A role: who may log in, and what the token may do.',
+    canonical: (below) => below.toLowerCase(),
+    exists: async ({ mount, params }) =>
+      (await method.stateOf(mount).findRole(roleName(params))) !== undefined,
+    read: {
+      summary: 'Read a role',
+      ...answers.role,
+      handle: async ({ mount, params }) => {
+        const role = await method.stateOf(mount).findRole(roleName(params))
+        return role && { dataText: shownText(role) }
+      },
+    },
+    write: {
+      summary: 'Create or update a role',
+      statuses: [204, 200],
+      input: roleFields.meta({
+        examples: [
+          {
+            role_type: 'jwt',
+            user_claim: 'sub',
+            bound_audiences: ['https://vault.example.com'],
+            token_ttl: '15m',
+          },
+        ],
+      }),
+      handle: async ({ call, mount, params, input }) => {
+        const unknown = call.converted?.unknown ?? []
+        const exists = (name: string) => policyExists(name, mount.namespace)
+        const warnings = await method.putRole(mount, roleName(params), {
+          sent: input,
+          unknown,
+          policyExists: exists,
+        })
+        return warnings.length === 0 ? undefined : { warnings }
+      },
+    },
+    delete: {
+      summary: 'Delete a role',
+      handle: async ({ mount, params }) => {
+        await method.stateOf(mount).deleteRole(roleName(params))
+        return undefined
+      },
+    },
+  }),
+]
+
+const roleName = ({ name }: { name: string }): string => name.toLowerCase()

@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import type { DocumentedAnswer } from '../../../http/resource/resource.ts'
+import { configFields } from './jwt-config.ts'
+import { roleFields } from './role.ts'
+
+const text = z.string()
+const neverSet = z.array(text).nullable()
+
+/**
+ * The responses of `auth/jwt/…`, for the API document. docs/contract/jwt.md#configuration,
+ * docs/contract/jwt.md#roles
+ */
+export const answers = {
+  config: {
+    output: configFields.omit({ oidc_client_secret: true }),
+    example: {
+      oidc_discovery_url: '',
+      oidc_discovery_ca_pem: '',
+      oidc_client_id: '',
+      oidc_public_client: false,
+      oidc_response_mode: '',
+      oidc_response_types: [],
+      jwks_url: 'https://ci.example.com/.well-known/jwks',
+      jwks_ca_pem: '',
+      jwks_pairs: [],
+      default_role: '',
+      jwt_validation_pubkeys: [],
+      jwt_supported_algs: [],
+      bound_issuer: 'https://ci.example.com',
+      provider_config: {},
+      namespace_in_state: true,
+      unsupported_critical_cert_extensions: [],
+    },
+  },
+  role: {
+    output: roleFields.extend({
+      bound_audiences: neverSet,
+      allowed_redirect_uris: neverSet,
+      oidc_scopes: neverSet,
+    }),
+    example: {
+      role_type: 'jwt',
+      user_claim: 'sub',
+      user_claim_json_pointer: false,
+      bound_subject: '',
+      bound_audiences: ['https://vault.example.com'],
+      bound_claims: { repository: 'acme/shop' },
+      bound_claims_type: 'string',
+      claim_mappings: null,
+      groups_claim: '',
+      groups_claim_optional: false,
+      allowed_redirect_uris: null,
+      oidc_scopes: null,
+      verbose_oidc_logging: false,
+      max_age: 0,
+      expiration_leeway: 0,
+      not_before_leeway: 0,
+      clock_skew_leeway: 0,
+      oidc_disable_confirmation: false,
+      token_replay_protection: false,
+      token_bound_cidrs: [],
+      token_explicit_max_ttl: 0,
+      token_max_ttl: 0,
+      token_no_default_policy: false,
+      token_num_uses: 0,
+      token_period: 0,
+      token_strictly_bind_ip: false,
+      token_policies: ['deploy'],
+      token_ttl: 3600,
+      token_type: 'default',
+    },
+  },
+  authUrl: {
+    output: z.object({ auth_url: text }),
+    example: { auth_url: 'https://id.example.com/authorize?client_id=vault&state=st_q0H2c8vYw1sT' },
+  },
+} as const satisfies Record<string, DocumentedAnswer>

@@ -1,0 +1,193 @@
+import type { View, ViewRecord } from '../../../core/barrier/view.ts'
+import type { CacheUses } from '../../../core/records/cache-use.ts'
+import { Cache } from '../../../lib/data/cache.ts'
+import { isJsonNumber, numberText } from '../../../lib/text/json.ts'
+import { DiscoveredProvider } from '../keys/discovered-provider.ts'
+import { JwksKeyset, type Keyset, type KeysetParts, MultiJwksKeyset, StaticKeyset } from '../keys/keyset.ts'
+import { parsePublicKeyPem } from '../keys/public-key-pem.ts'
+import { type Config, jwksPairs, readConfig } from './jwt-config.ts'
+import { type Role, readRole } from './role.ts'
+
+/** A mount's configuration with its keys and, if found by discovery, the provider for browser logins. */
+export type ReadyConfig = {
+  readonly config: Config
+  readonly keyset: Keyset
+  readonly provider: DiscoveredProvider | undefined
+}
+
+/** With the revision of its record. */
+type LoadedConfig = ReadyConfig & { readonly revision: number }
+
+export type MountStateParts = Omit<KeysetParts, 'fetchedAfter'> & { readonly caches?: CacheUses }
+
+const configKey = 'config'
+const roleKey = (name: string) => `role/${name}`
+
+/**
+ * Configuration and roles of one mount: stored in its view, with parsed copies in memory. Copies are as new
+ * as the last write of this process; a failed write drops them too, because it may have been stored
+ * nevertheless. They follow the writes of other servers. A mount shares keys with others, but after a write
+ * of its configuration, by any server, it uses only those fetched since. docs/contract/jwt.md#keys
+ */
+export class MountState implements Disposable {
+  readonly #view: View
+  readonly #parts: MountStateParts
+  readonly #unwatch: readonly (() => void)[]
+  #ready: Promise<ReadyConfig | undefined> | undefined
+  /** What was loaded last, also if it may be outdated. */
+  #last: LoadedConfig | undefined
+  /** Whether this server has loaded or written a configuration. */
+  #isKnown = false
+  readonly #roles = new Cache<Role>({ name: 'jwt roles', most: 10_000, mostWeight: 16 * 1024 * 1024 })
+  /** The names of all roles, under the key `''`. */
+  readonly #names = new Cache<readonly string[]>({
+    name: 'names of jwt roles',
+    most: 1,
+    mostWeight: 2_000_000,
+  })
+
+  /** `view` is the mount's own; it keeps the text of numbers. */
+  constructor(view: View, parts: MountStateParts) {
+    this.#view = view
+    this.#parts = parts
+    if (parts.caches !== undefined) this.#roles.countIn(parts.caches.of('login_roles'))
+    this.#unwatch = [
+      view.watch(configKey, () => {
+        this.#ready = undefined
+      }),
+      view.watch(roleKey(''), (keys) => {
+        this.#roles.follow(keys, (key) => key.slice(roleKey('').length))
+        this.#names.dropAll()
+      }),
+    ]
+  }
+
+  /**
+   * Undefined if the mount was never configured. Concurrent callers share one result, and so the keys it
+   * fetches.
+   */
+  findConfig(): Promise<ReadyConfig | undefined> {
+    this.#ready ??= this.#load()
+    return this.#ready
+  }
+
+  /** Keeps what it finds until the next write; keeps neither an absence nor a failure. */
+  async #load(): Promise<ReadyConfig | undefined> {
+    let ready: ReadyConfig | undefined
+    try {
+      const stored = await this.#view.read(configKey)
+      if (stored !== undefined) ready = this.#loaded(stored)
+      return ready
+    } finally {
+      if (ready === undefined) this.#ready = undefined
+    }
+  }
+
+  /** What was loaded before, if the record is unchanged. */
+  #loaded({ value, revision }: ViewRecord): ReadyConfig {
+    if (this.#last?.revision === revision) return this.#last
+    const { sources } = this.#parts
+    // a record that is new to this server was written after it loaded another one
+    const fetchedAfter = this.#isKnown ? sources.lastNumber : sources.lastNumberBefore(writtenAt(value))
+    this.#isKnown = true
+    this.#last = { ...readyConfig(readConfig(value), { ...this.#parts, fetchedAfter }), revision }
+    return this.#last
+  }
+
+  [Symbol.dispose](): void {
+    for (const unwatch of this.#unwatch) unwatch()
+  }
+
+  /** `change` returns the new configuration for the stored one. */
+  async changeConfig(change: (before: Config | undefined) => Config): Promise<void> {
+    try {
+      const written = this.#parts.clock.now()
+      await this.#view.update(configKey, (current) =>
+        changed(current, { ...change(current === undefined ? undefined : readConfig(current)), written }),
+      )
+    } finally {
+      this.#ready = undefined
+      this.#isKnown = true
+    }
+  }
+
+  /** Names are lower-case. */
+  findRole(name: string): Promise<Role | undefined> {
+    return this.#roles.read(name, async () => {
+      const stored = await this.#view.get(roleKey(name))
+      return stored === undefined ? undefined : readRole(name, stored)
+    })
+  }
+
+  /**
+   * `change` returns the new record for the stored one; if it throws, nothing is written. Returns the role as
+   * written.
+   */
+  async changeRole(name: string, change: (before: Role | undefined) => object): Promise<Role> {
+    try {
+      const stored = await this.#view.update(roleKey(name), (current) =>
+        changed(current, change(current === undefined ? undefined : readRole(name, current))),
+      )
+      return readRole(name, stored)
+    } finally {
+      this.#dropRole(name)
+    }
+  }
+
+  async deleteRole(name: string): Promise<void> {
+    try {
+      await this.#view.write([{ key: roleKey(name), value: undefined }])
+    } finally {
+      this.#dropRole(name)
+    }
+  }
+
+  /** All of them, in no particular order. */
+  async roles(): Promise<Role[]> {
+    const records = await this.#view.list(roleKey(''))
+    return records.map(({ key, value }) => readRole(key.slice(roleKey('').length), value))
+  }
+
+  #dropRole(name: string): void {
+    this.#roles.drop(name)
+    this.#names.dropAll()
+  }
+
+  /** Sorted. */
+  async roleNames(): Promise<readonly string[]> {
+    return this.#names.read('', async () => {
+      const keys = await this.#view.listKeys(roleKey(''))
+      return keys.map((key) => key.slice(roleKey('').length))
+    })
+  }
+}
+
+/** Fields of a later version are kept. */
+const changed = (current: unknown, record: object): object =>
+  typeof current === 'object' ? { ...current, ...record } : record
+
+/** When a configuration was written, in milliseconds since the epoch; 0 if that was not stored. */
+function writtenAt(stored: unknown): number {
+  const written = typeof stored === 'object' && stored !== null && 'written' in stored ? stored.written : 0
+  return isJsonNumber(written) ? Number(numberText(written)) : 0
+}
+
+/** Selects the source that verifies a JWT. docs/contract/jwt.md#configuration */
+function readyConfig(config: Config, parts: KeysetParts): ReadyConfig {
+  if (config.oidc_discovery_url !== '') {
+    const provider = new DiscoveredProvider(
+      { url: config.oidc_discovery_url, caPem: config.oidc_discovery_ca_pem },
+      parts,
+    )
+    return { config, keyset: provider, provider }
+  }
+  return { config, keyset: ownKeyset(config, parts), provider: undefined }
+}
+
+function ownKeyset(config: Config, parts: KeysetParts): Keyset {
+  if (config.jwt_validation_pubkeys.length > 0)
+    return new StaticKeyset(config.jwt_validation_pubkeys.map(parsePublicKeyPem), parts)
+  if (config.jwks_url !== '')
+    return new JwksKeyset({ url: config.jwks_url, caPem: config.jwks_ca_pem }, parts)
+  return new MultiJwksKeyset(jwksPairs(config.jwks_pairs), parts)
+}

@@ -1,0 +1,140 @@
+import { z } from 'zod'
+import {
+  type Exchange,
+  loginPlace,
+  namespaceOf,
+  type Resource,
+  resource,
+} from '../../http/resource/resource.ts'
+import { boolField, lowerStringField, stringField } from '../../lib/text/fields.ts'
+import { answers } from './config/answers.ts'
+import type { LoginReports } from './explain/login-reports.ts'
+import { newAttempt } from './login/attempt.ts'
+import type { IssueLogin } from './login/issue-login.ts'
+import type { JwtMethod } from './method.ts'
+import type { ProviderError } from './oidc/pending-login.ts'
+import { refusal } from './refusals/refusal.ts'
+
+const authUrlInput = z.object({
+  role: lowerStringField.describe('Role to log in with; the configured default if empty'),
+  redirect_uri: stringField.describe('URI to which the provider sends the browser back'),
+  client_nonce: stringField.describe('Value the callback must repeat'),
+})
+const callbackInput = z.object({
+  state: stringField.describe('State from the authorization URL'),
+  code: stringField.describe('Code from the provider'),
+  nonce: stringField.describe('Accepted, not compared'),
+  client_nonce: stringField.describe('Value given to auth_url'),
+  id_token: stringField.describe('ID token from the provider'),
+  iss: stringField.describe('Issuer that the provider claims to be'),
+})
+const postedInput = callbackInput.extend({
+  confirmation: stringField.meta({
+    description: 'One-time value of the page that asks for a confirmation',
+    writeOnly: true,
+  }),
+  denied: boolField.describe('With `confirmation`: the person refuses'),
+})
+
+type Parts = { readonly method: JwtMethod; readonly issue: IssueLogin; readonly reports: LoginReports }
+
+/** `oidc/auth_url` and `oidc/callback`. docs/contract/oidc.md */
+export const oidcResources = ({ method, issue, reports }: Parts): Resource[] => [
+  resource('/oidc/auth_url', {
+    help: 'Returns the URL at which a browser login starts.',
+    open: true,
+    namesRequest: true,
+    write: {
+      summary: 'Get an authorization URL',
+      ...answers.authUrl,
+      input: authUrlInput,
+      handle: ({ call, mount, input }) => {
+        const attempt = newAttempt({ role: input.role })
+        return reports.watch({ call, mount, path: 'oidc/auth_url', attempt }, async () => {
+          const begun = await method.authorize(mount, input, { remoteAddress: call.remoteAddress, attempt })
+          if ('url' in begun) return { reply: { data: { auth_url: begun.url } } }
+          const { reason, text, cause } = begun.refused
+          return {
+            reply: { data: { auth_url: '' }, warnings: [text] },
+            refused: { reason, status: 200, text, cause },
+          }
+        })
+      },
+    },
+  }),
+  resource('/oidc/callback', {
+    help: 'Ends a browser login.',
+    open: true,
+    wrapsWithoutToken: true,
+    namesRequest: true,
+    read: {
+      summary: 'Finish an OIDC login',
+      form: 'auth',
+      input: callbackInput,
+      handle: (exchange) => {
+        const { call, mount, input, sent } = exchange
+        const attempt = newAttempt()
+        return reports.watch({ call, mount, path: 'oidc/callback', attempt }, async () => {
+          const returning = {
+            remoteAddress: call.remoteAddress,
+            providerError: providerErrorOf(sent),
+            attempt,
+          }
+          const auth = await abortWhenClientLeaves(exchange, (signal) =>
+            method.finishLogin(mount, input, { ...returning, signal }),
+          )
+          return { reply: await issue({ ...loginPlace(mount, call), auth }) }
+        })
+      },
+    },
+    write: {
+      summary: 'Receive what a provider posts (form_post)',
+      form: 'page',
+      input: postedInput,
+      handle: ({ call, mount, input, sent }) => {
+        const attempt = newAttempt()
+        return reports.watch({ call, mount, path: 'oidc/callback', attempt }, async () => {
+          const posted = {
+            ...input,
+            confirmation: Object.hasOwn(sent, 'confirmation') ? input.confirmation : undefined,
+          }
+          const { reason, ...page } = await method.answerPosted(mount, posted, {
+            providerError: providerErrorOf(sent),
+            mountPath: namespaceOf(call).path + mount.path,
+            onLogin: (login) => {
+              attempt.role = login.role
+              attempt.flow.roleName = login.role
+              attempt.flow.login = login
+            },
+          })
+          if (reason === undefined) return { reply: { raw: page } }
+          attempt.flow.note(refusal(reason, ''))
+          return { reply: { raw: page }, refused: { reason, status: page.status } }
+        })
+      },
+    },
+  }),
+]
+
+/** A provider that refuses sends `error` instead of a code. RFC 6749 §4.1.2.1. */
+function providerErrorOf(sent: Exchange<unknown, unknown>['sent']): ProviderError | undefined {
+  if (!Object.hasOwn(sent, 'error') || sent['error'] === '') return undefined
+  // callers may write anything here, so what is kept of it is limited
+  const text = (name: string) =>
+    Object.hasOwn(sent, name) && typeof sent[name] === 'string' ? sent[name].slice(0, 1024) : ''
+  return { error: text('error').slice(0, 128), error_description: text('error_description') }
+}
+
+/** Stops waiting for the provider when the client is gone. */
+async function abortWhenClientLeaves<T>(
+  exchange: Pick<Exchange<unknown, unknown>, 'whenGone'>,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const gone = new AbortController()
+  const stopListening = exchange.whenGone(() => gone.abort())
+  try {
+    return await work(gone.signal)
+  } finally {
+    stopListening()
+  }
+}

@@ -1,0 +1,35 @@
+import type { Config, Reloadable } from '../config/config.ts'
+import type { StartError } from '../errors.ts'
+import type { SharedDoors } from '../http/wire/shared-addresses.ts'
+import type { MetricFamily } from '../metrics/metric-families.ts'
+
+/** What a worker needs to start. */
+export type Orders = SharedDoors & {
+  readonly config: Config
+  /** Whether no other process serves the addresses yet. */
+  readonly isFirst: boolean
+}
+
+/** A start that failed. docs/settings.md#exit-codes */
+export type StartFailure = Pick<StartError, 'exitCode' | 'message'>
+
+/** What the supervisor asks a worker. */
+export type WorkerAnswers = {
+  stop(): void
+  reload(settings: Reloadable): void
+  /** Another worker was unsealed or initialized. */
+  open(): Promise<void>
+  metrics(): Promise<readonly MetricFamily[]>
+  readiness(): Promise<string>
+}
+
+/** What a worker asks the supervisor. */
+export type SupervisorAnswers = {
+  orders(): Orders
+  serving(): void
+  failed(failure: StartFailure): void
+  /** The caller was unsealed or initialized by a request. */
+  opened(): void
+  /** Of all processes. */
+  metrics(): Promise<readonly MetricFamily[]>
+}
