@@ -5,7 +5,7 @@ import { slicesOf } from './slices.ts'
  * The size of a page. Reading and decrypting so many records takes a few milliseconds, which other requests wait.
  * docs/architecture.md#long-loops
  */
-export const pageSize = 250
+export const pageSize = 100
 
 /** Where a page begins, as storage reads it. */
 export type PageRange = { readonly limit: number; readonly after?: string }
