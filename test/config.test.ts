@@ -1,6 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { cloudSettings, readConfig, SettingError, settings } from '../src/config/config.ts'
+import { cloudSettings } from '../src/config/cloud.ts'
+import { readConfig } from '../src/config/config.ts'
+import { SettingError } from '../src/config/setting.ts'
+import { settings } from '../src/config/settings.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
 const names = Object.values(settings).map(({ name }) => name)

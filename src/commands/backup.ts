@@ -1,4 +1,4 @@
-import { isStoreFile } from '../config/config.ts'
+import { isStoreFile } from '../config/store-files.ts'
 import { readSealConfig } from '../core/barrier/seal-config.ts'
 import { backUp } from '../storage/copies/backup.ts'
 import { noteBackup } from '../storage/copies/last-backup.ts'

@@ -1,4 +1,4 @@
-import { SettingError } from '../config/config.ts'
+import { SettingError } from '../config/setting.ts'
 import { StartError } from '../errors.ts'
 import { type Command, CommandError, UsageError } from './command.ts'
 

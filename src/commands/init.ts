@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { isStoreFile } from '../config/config.ts'
+import { isStoreFile } from '../config/store-files.ts'
 import { type Command, CommandError, UsageError } from './command.ts'
 import { apiAddress, askOwnServer } from './own-server.ts'
 import { checkOutput, outputToken } from './root-token-output.ts'

@@ -1,5 +1,7 @@
 import { parseArgs } from 'node:util'
-import { type Config, isStoreFile, postgresConnection } from '../config/config.ts'
+import { postgresConnection } from '../config/connections.ts'
+import type { Config } from '../config/settings.ts'
+import { isStoreFile } from '../config/store-files.ts'
 import { restorationNote } from '../core/barrier/restoration-note.ts'
 import { postgresName } from '../lib/net/postgres-url.ts'
 import { restoreToPostgres } from '../storage/copies/postgres-restore.ts'

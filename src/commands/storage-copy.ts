@@ -1,6 +1,6 @@
 import { accessSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { postgresConnection } from '../config/config.ts'
+import { postgresConnection } from '../config/connections.ts'
 import { StartError } from '../errors.ts'
 import { postgresName } from '../lib/net/postgres-url.ts'
 import { systemReason } from '../lib/system/private-file.ts'

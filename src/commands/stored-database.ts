@@ -1,5 +1,7 @@
 import { accessSync, existsSync } from 'node:fs'
-import { type Config, postgresConnection, readConfig } from '../config/config.ts'
+import { readConfig } from '../config/config.ts'
+import { postgresConnection } from '../config/connections.ts'
+import type { Config } from '../config/settings.ts'
 import { loadSealKey } from '../core/barrier/seal.ts'
 import { type ReadStored, StoredKeys } from '../core/barrier/stored-keys.ts'
 import { postgresName } from '../lib/net/postgres-url.ts'

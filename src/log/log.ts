@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import pino, { type DestinationStream, type Logger } from 'pino'
-import type { Config } from '../config/config.ts'
+import type { Config } from '../config/settings.ts'
 import type { LogLine } from '../lib/system/log-fields.ts'
 import { LogLines } from './log-lines.ts'
 

@@ -1,6 +1,6 @@
 import { fstatSync, statSync } from 'node:fs'
 import { devNull } from 'node:os'
-import type { Config } from '../config/config.ts'
+import type { Config } from '../config/settings.ts'
 import { StartError } from '../errors.ts'
 import { systemReason, writePrivateFile } from '../lib/system/private-file.ts'
 import type { ServerParts } from '../server/server.ts'

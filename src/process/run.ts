@@ -1,5 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Config, logSettings, readConfig, rereadConfig, SettingError } from '../config/config.ts'
+import { logSettings, readConfig, rereadConfig } from '../config/config.ts'
+import { SettingError } from '../config/setting.ts'
+import type { Config } from '../config/settings.ts'
 import { StartError } from '../errors.ts'
 import { systemRandom } from '../lib/system/random.ts'
 import { changeLogLevel, type Log, logLevelsOf, openLog } from '../log/log.ts'

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { SettingError } from '../config/config.ts'
+import { SettingError } from '../config/setting.ts'
 import { systemReason } from '../lib/system/private-file.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>

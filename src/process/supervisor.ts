@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Config, listenAddresses, tlsSettings } from '../config/config.ts'
+import { listenAddresses, tlsSettings } from '../config/connections.ts'
+import type { Config } from '../config/settings.ts'
 import { StartError } from '../errors.ts'
 import { publicUrl } from '../http/wire/listen-address.ts'
 import { startMetricsListener } from '../http/wire/metrics-listener.ts'

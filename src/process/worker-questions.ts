@@ -1,4 +1,5 @@
-import type { Config, Reloadable } from '../config/config.ts'
+import type { Reloadable } from '../config/config.ts'
+import type { Config } from '../config/settings.ts'
 import type { StartError } from '../errors.ts'
 import type { SharedDoors } from '../http/wire/shared-addresses.ts'
 import type { MetricFamily } from '../metrics/metric-families.ts'

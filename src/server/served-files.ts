@@ -1,4 +1,6 @@
-import { type Config, type Reloadable, tlsSettings } from '../config/config.ts'
+import type { Reloadable } from '../config/config.ts'
+import { tlsSettings } from '../config/connections.ts'
+import type { Config } from '../config/settings.ts'
 import { StartError } from '../errors.ts'
 import { CommonHeaders } from '../http/exchange/common-headers.ts'
 import { CustomHeadersError, readCustomHeaders } from '../http/exchange/custom-headers.ts'

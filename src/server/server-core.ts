@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
-import { type Config, postgresConnection } from '../config/config.ts'
+import { postgresConnection } from '../config/connections.ts'
+import type { Config } from '../config/settings.ts'
 import { isEmpty } from '../core/barrier/barrier.ts'
 import { loadSealKey, readSealKeyFile } from '../core/barrier/seal.ts'
 import { readSealConfig, type SealConfig } from '../core/barrier/seal-config.ts'

@@ -1,4 +1,5 @@
-import { type Config, listenAddresses } from '../config/config.ts'
+import { listenAddresses } from '../config/connections.ts'
+import type { Config } from '../config/settings.ts'
 import { StartError } from '../errors.ts'
 import { ListenError } from '../http/wire/listen-address.ts'
 import { Listener } from '../http/wire/listener.ts'

@@ -1,5 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Config, listenAddresses, type Reloadable, tlsSettings } from '../config/config.ts'
+import type { Reloadable } from '../config/config.ts'
+import { listenAddresses, tlsSettings } from '../config/connections.ts'
+import type { Config } from '../config/settings.ts'
 import type { RootTokenTeller } from '../core/tokens/store/root-token.ts'
 import { ApiDocument } from '../http/document/openapi.ts'
 import type { CommonHeaders } from '../http/exchange/common-headers.ts'

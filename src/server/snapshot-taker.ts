@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Config, postgresConnection } from '../config/config.ts'
+import { postgresConnection } from '../config/connections.ts'
+import type { Config } from '../config/settings.ts'
 import type { Clock } from '../lib/system/clock.ts'
 import { type Snapshot, Snapshots } from '../storage/copies/snapshots.ts'
 import { gatehouseVersion } from '../version.ts'

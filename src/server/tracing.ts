@@ -26,7 +26,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
-import type { TracingSettings } from '../config/config.ts'
+import type { TracingSettings } from '../config/tracing.ts'
 import type { OutboundTrace } from '../core/outbound/outbound.ts'
 import type { RequestSpan, RequestTracing } from '../http/exchange/request-span.ts'
 import type { Log } from '../log/log.ts'

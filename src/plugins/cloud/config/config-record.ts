@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { authTypes } from '../../../config/cloud.ts'
 import { fail, refuse } from '../../../errors.ts'
 import { clientCertificate } from '../certificates/client-certificate.ts'
-import { authTypes } from '../upstream/index.ts'
 
 /** A secret that `rotate-root` added and that is not in use yet. docs/contract/cloud.md#root-rotation */
 const pendingSecret = z.object({

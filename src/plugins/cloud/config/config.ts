@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { authTypes, isAuthType, isEnvironmentName } from '../../../config/cloud.ts'
 import { fail, refuse } from '../../../errors.ts'
 import { boolField, durationField, stringField } from '../../../lib/text/fields.ts'
 import type { ClientCertificate } from '../certificates/client-certificate.ts'
@@ -13,7 +14,6 @@ import {
   isHostMode,
   requires,
 } from '../sign-in/choose-credential.ts'
-import { authTypes, isAuthType, isEnvironmentName } from '../upstream/index.ts'
 import { type ConfigRecord, defaultRootPasswordTtl, emptyConfig, laterFields } from './config-record.ts'
 import {
   hasSameCredential,

@@ -1,13 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { EnvironmentSettings } from '../../../config/cloud.ts'
 import { fail, refuse } from '../../../errors.ts'
 import { type ClientCertificate, hasEnded } from '../certificates/client-certificate.ts'
 import { chooseCredential, type SignInValues } from '../sign-in/choose-credential.ts'
-import {
-  type Environment,
-  type EnvironmentSettings,
-  findEnvironment,
-  type UpstreamSettings,
-} from '../upstream/index.ts'
+import { type Environment, findEnvironment, type UpstreamSettings } from '../upstream/index.ts'
 import type { LoginSettings } from '../upstream/token-exchange.ts'
 import type { ConfigRecord } from './config-record.ts'
 

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
+import type { EnvironmentSettings } from '../../../config/cloud.ts'
 import { caCertificates } from '../../../core/outbound/outbound.ts'
 import { StartError } from '../../../errors.ts'
 import { systemReason } from '../../../lib/system/private-file.ts'
 import type { ClientCertificate } from '../certificates/client-certificate.ts'
 import { readCertificate } from '../certificates/read-certificate.ts'
 import { UnusableCertificate } from '../certificates/unusable-certificate.ts'
-import type { EnvironmentSettings } from '../upstream/index.ts'
 import type { OperatorSettings } from './effective-settings.ts'
 
 /**

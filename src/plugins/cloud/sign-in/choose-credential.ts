@@ -1,5 +1,5 @@
+import type { AuthType } from '../../../config/cloud.ts'
 import type { ClientCertificate } from '../certificates/client-certificate.ts'
-import type { AuthType } from '../upstream/environments.ts'
 import type { RootCredential } from './root-credential.ts'
 
 /** The effective values that a mount could sign in with. Empty: not set. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { findEnvironment, isEnvironmentName } from '../../../../src/plugins/cloud/upstream/index.ts'
+import { isEnvironmentName } from '../../../../src/config/cloud.ts'
+import { findEnvironment } from '../../../../src/plugins/cloud/upstream/index.ts'
 
 // docs/contract/cloud.md#endpoints
 test.each([

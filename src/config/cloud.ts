@@ -1,0 +1,175 @@
+import { z } from 'zod'
+import { type Setting, setting } from './setting.ts'
+
+/**
+ * Base URL of an upstream service, with an optional path; https only, because it receives secrets. Parsed to
+ * a string without a trailing slash.
+ */
+const serviceAddress = z
+  .string()
+  .transform((text) => URL.parse(text))
+  .refine(
+    (url) => url !== null && url.protocol === 'https:' && url.href === `${url.origin}${url.pathname}`,
+    'must be a URL like https://login.example.com',
+  )
+  .transform((url) => url?.href.replace(/\/$/, '') ?? '')
+
+/** The address of a service on the machine itself, which may be plain HTTP. */
+const plainAddress = z
+  .string()
+  .transform((text) => URL.parse(text))
+  .refine(
+    (url) => url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}${url.pathname}`,
+    'must be a URL like http://169.254.169.254',
+  )
+  .transform((url) => url?.href.replace(/\/$/, '') ?? '')
+
+/** The clouds that the engine knows. */
+export type CloudName = 'public' | 'us-government' | 'china'
+
+/** Both spellings of each name, in any case. docs/contract/cloud.md#names */
+const cloudNames: ReadonlyMap<string, CloudName> = new Map([
+  ['azurepubliccloud', 'public'],
+  ['cloudpubliccloud', 'public'],
+  ['azureusgovernmentcloud', 'us-government'],
+  ['cloudusgovernmentcloud', 'us-government'],
+  ['azurechinacloud', 'china'],
+  ['cloudchinacloud', 'china'],
+])
+
+export const findCloudName = (name: string): CloudName | undefined => cloudNames.get(name.toLowerCase())
+
+/** Whether a configuration may use this name. docs/contract/cloud.md#writing-a-configuration */
+export const isEnvironmentName = (name: string): boolean => findCloudName(name) !== undefined
+
+/** The ways to sign in. docs/contract/cloud.md#sign-in */
+export const authTypes = ['root_creds', 'certificate', 'plugin_wif', 'aks_wif', 'msi', 'msi_wif'] as const
+
+export type AuthType = (typeof authTypes)[number]
+
+export const isAuthType = (text: string): text is AuthType => authTypes.some((type) => type === text)
+
+const cloudName = z
+  .string()
+  .refine(isEnvironmentName, 'must be CloudPublicCloud, CloudUSGovernmentCloud or CloudChinaCloud')
+
+/**
+ * Environment variables of the cloud engine, under the names its users know; an empty value means unset.
+ * docs/contract/cloud.md#effective-settings, docs/contract/cloud.md#endpoints
+ */
+export const cloudSettings = {
+  subscriptionId: setting(
+    z.string(),
+    'CLOUD_SUBSCRIPTION_ID',
+    undefined,
+    'subscription of every cloud mount; overrides its config',
+  ),
+  tenantId: setting(
+    z.string(),
+    'CLOUD_TENANT_ID',
+    undefined,
+    'tenant of every cloud mount; overrides its config',
+  ),
+  clientId: setting(
+    z.string(),
+    'CLOUD_CLIENT_ID',
+    undefined,
+    'client id of the root credential; overrides the config of cloud mounts',
+  ),
+  clientSecret: setting(
+    z.string(),
+    'CLOUD_CLIENT_SECRET',
+    undefined,
+    'secret of the root credential; overrides the config of cloud mounts',
+    true,
+  ),
+  environment: setting(
+    cloudName,
+    'CLOUD_ENVIRONMENT',
+    undefined,
+    'CloudPublicCloud, CloudUSGovernmentCloud or CloudChinaCloud; overrides the config of cloud mounts',
+  ),
+  authorityHost: setting(
+    serviceAddress,
+    'CLOUD_AUTHORITY_HOST',
+    undefined,
+    'login service of a private cloud, an https URL',
+  ),
+  directoryEndpoint: setting(
+    serviceAddress,
+    'CLOUD_DIRECTORY_ENDPOINT',
+    undefined,
+    'directory API of a private cloud, an https URL without /v1.0',
+  ),
+  resourceManagerEndpoint: setting(
+    serviceAddress,
+    'CLOUD_RESOURCE_MANAGER_ENDPOINT',
+    undefined,
+    'resource manager of a private cloud, an https URL',
+  ),
+  caFile: setting(
+    z.string(),
+    'CLOUD_CA_FILE',
+    undefined,
+    'PEM file of additional CA certificates for these services',
+  ),
+  authType: setting(
+    z.enum(authTypes, { error: `must be one of ${authTypes.join(', ')}` }),
+    'CLOUD_AUTH_TYPE',
+    undefined,
+    'how every cloud mount signs in; overrides auth_type of its config',
+  ),
+  clientCertificatePath: setting(
+    z.string(),
+    'CLOUD_CLIENT_CERTIFICATE_PATH',
+    undefined,
+    'file with the certificate of the root credential and its key: PEM or PFX; overrides the config of cloud mounts',
+  ),
+  clientCertificatePassword: setting(
+    z.string(),
+    'CLOUD_CLIENT_CERTIFICATE_PASSWORD',
+    undefined,
+    'password of that file',
+    true,
+  ),
+  metadataEndpoint: setting(
+    plainAddress,
+    'CLOUD_METADATA_ENDPOINT',
+    undefined,
+    'metadata service that has the identity of the machine; by default `http://169.254.169.254`',
+  ),
+  hostIdentity: setting(
+    z.string(),
+    'CLOUD_HOST_IDENTITY',
+    undefined,
+    'full paths of mounts outside of the root namespace that may sign in as the machine, separated by commas, such as team/cloud/',
+  ),
+  federatedTokenFile: setting(
+    z.string(),
+    'AZURE_FEDERATED_TOKEN_FILE',
+    undefined,
+    'file with the token of a Kubernetes service account; set by Azure Workload Identity',
+  ),
+  identityEndpoint: setting(
+    plainAddress,
+    'IDENTITY_ENDPOINT',
+    undefined,
+    'metadata service of an application platform; set by the platform together with `IDENTITY_HEADER`',
+  ),
+  identityHeader: setting(
+    z.string(),
+    'IDENTITY_HEADER',
+    undefined,
+    'what that service requires of its clients; set by the platform',
+    true,
+  ),
+} satisfies Record<string, Setting>
+
+/**
+ * The settings of the process for the cloud engine (`CLOUD_*`). Unset and empty variables are undefined. Only
+ * the operator can set the addresses, the files and who gets the host's identity: they are not fields of the API.
+ * docs/contract/cloud.md#effective-settings, docs/contract/cloud.md#endpoints.
+ */
+export type EnvironmentSettings = {
+  readonly [Name in keyof typeof cloudSettings]?: z.output<(typeof cloudSettings)[Name]['schema']> | undefined
+}

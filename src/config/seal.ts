@@ -1,0 +1,61 @@
+import { z } from 'zod'
+import { type Setting, setting } from './setting.ts'
+import { flag, list, text } from './values.ts'
+
+const ceremonies = list.pipe(
+  z.array(z.enum(['rekey', 'generate-root'], 'must be a list of rekey and generate-root')),
+)
+
+/** How a store is initialized and unsealed, and its first token. */
+export const sealSettings = {
+  seal: setting(
+    z.enum(['static', 'shamir']),
+    'SEAL',
+    'static',
+    'static: the server unseals itself with its seal key; shamir: people unseal it with their shares',
+  ),
+  autoInit: setting(
+    flag,
+    'AUTO_INIT',
+    'true',
+    'false: a server with a static seal waits for sys/init instead of creating its store',
+  ),
+  sealKeyFile: setting(
+    text,
+    'SEAL_KEY_FILE',
+    'data/seal.key',
+    'file with the seal key, 32 bytes as hex or base64',
+  ),
+  sealKey: setting(text, 'SEAL_KEY', undefined, 'the seal key itself, instead of a file', true),
+  sealPreviousKeyFile: setting(
+    text,
+    'SEAL_PREVIOUS_KEY_FILE',
+    undefined,
+    'file with the previous seal key, to change the seal key',
+  ),
+  allowOpenKeyFile: setting(
+    flag,
+    'ALLOW_OPEN_KEY_FILE',
+    'false',
+    'true: accept a seal key file that users other than its owner can read or change',
+  ),
+  openCeremonies: setting(
+    ceremonies,
+    'OPEN_CEREMONIES',
+    '',
+    'list of rekey and generate-root: served to callers without a token too',
+  ),
+  rootToken: setting(
+    z.string().regex(/^[^\s.]+$/, 'must not contain spaces or dots'),
+    'ROOT_TOKEN',
+    undefined,
+    'root token of npm run dev (default there: root); refused otherwise',
+    true,
+  ),
+  rootTokenFile: setting(
+    text,
+    'ROOT_TOKEN_FILE',
+    undefined,
+    'file for the first root token (mode 0600), instead of standard output',
+  ),
+} satisfies Record<string, Setting>
