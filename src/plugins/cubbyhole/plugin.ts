@@ -6,5 +6,5 @@ export const cubbyholePlugin: PluginDefinition = {
   table: 'secret',
   names: ['cubbyhole'],
   help: 'Secrets of one token, which nobody else can read and which end with it. It is built in and cannot be removed.',
-  open: (core) => ({ resources: cubbyholeResources(core) }),
+  open: ({ cubbyholes, tokens }) => ({ resources: cubbyholeResources({ cubbyholes, tokens }) }),
 }

@@ -17,8 +17,9 @@ export const customMessages = ({ edition, maxWaiters }: MessageOptions): PluginD
   table: 'secret',
   names: ['system'],
   open: (core) => {
+    const { namespaces, clock, access, identities, confirmCopies } = core
     const messages = new MessageStore(core)
-    const shownMessages = new ShownMessages({ ...core, messages })
+    const shownMessages = new ShownMessages({ namespaces, clock, messages })
     const messageWaits = new Waits({ maxPerAddress: maxWaiters })
     messages.onChange((namespaceId) => messageWaits.changed(namespaceId))
     core.onRecheck(() => messageWaits.wakeAll())
@@ -32,11 +33,21 @@ export const customMessages = ({ edition, maxWaiters }: MessageOptions): PluginD
       phase: 'data',
       remove: (id) => messages.removeNamespace(id),
     })
-    const parts = { ...core, edition, messages, shownMessages, messageWaits }
     return {
       resources: [
-        ...(edition === 'enterprise' ? messageResources(parts) : []),
-        ...frontEndResources({ ...parts, isSealed: () => core.barrier.isSealed() }),
+        ...(edition === 'enterprise' ? messageResources({ messages, clock }) : []),
+        ...frontEndResources({
+          edition,
+          messages,
+          shownMessages,
+          messageWaits,
+          namespaces,
+          clock,
+          access,
+          identities,
+          confirmCopies,
+          isSealed: () => core.barrier.isSealed(),
+        }),
       ],
       onClosing: () => messageWaits.endAll(),
     }
