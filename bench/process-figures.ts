@@ -40,11 +40,19 @@ const readProc = (pid: number, file: string) =>
 /** The milliseconds for which the main thread of a process has waited for a processor that others had. */
 export const readStarvedMs = async (pid: number): Promise<number> => (await schedule(pid, pid)).waitedMs
 
-/** The processor time of the threads that a process has, in milliseconds: finer than the ticks of `stat`. */
+/**
+ * The processor time of the threads that a process has, in milliseconds. V8's own threads are left out: they mark
+ * garbage of many requests at once, and beside which one they run is chance.
+ */
 export async function readProcessorMs(pid: number): Promise<number> {
   const threads = await readdir(`/proc/${pid}/task`)
-  const schedules = await Promise.all(threads.map((thread) => schedule(pid, Number(thread))))
-  return schedules.reduce((sum, { ranMs }) => sum + ranMs, 0)
+  const schedules = await Promise.all(
+    threads.map(async (thread) => {
+      const name = await readProc(pid, `task/${thread}/comm`)
+      return name?.trim() === 'node-V8Worker' ? 0 : (await schedule(pid, Number(thread))).ranMs
+    }),
+  )
+  return schedules.reduce((sum, ranMs) => sum + ranMs, 0)
 }
 
 /** Both in `schedstat`, in nanoseconds; zero for a thread that has just ended. */
