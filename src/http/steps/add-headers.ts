@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import type { FastifyReply, onSendHookHandler } from 'fastify'
+import type { FastifyReply, onSendAsyncHookHandler } from 'fastify'
 import { answerIsMade, type Call, callOf } from '../exchange/call.ts'
 import type { Capacity } from '../exchange/capacity.ts'
 import type { CommonHeaders } from '../exchange/common-headers.ts'
@@ -16,8 +16,8 @@ export type HeadersParts = {
 
 /** The headers that all responses have in common. docs/contract/http.md#headers */
 export const addHeaders =
-  ({ capacity, common, isClosing }: HeadersParts): onSendHookHandler<Payload> =>
-  (request, reply, payload, done) => {
+  ({ capacity, common, isClosing }: HeadersParts): onSendAsyncHookHandler<Payload> =>
+  async (request, reply, payload) => {
     const { raw } = request
     const call = callOf(raw)
     const namespace = raw.headers['x-vault-namespace']
@@ -29,13 +29,10 @@ export const addHeaders =
     // a client that does not take its response must not keep others from theirs
     if (!(payload instanceof Readable)) capacity.leave(call)
     answerIsMade(call)
-    const finished = () => {
-      endIfStalled(reply, payload)
-      forgetHead(raw)
-      return bodyOf(reply, payload, [namespace, call.crossOrigin?.origin])
-    }
-    if (closes(raw, reply.raw, isClosing()) && !raw.complete) return allOf(raw).then(finished)
-    return done(null, finished())
+    if (closes(raw, reply.raw, isClosing()) && !raw.complete) await allOf(raw)
+    endIfStalled(reply, payload)
+    forgetHead(raw)
+    return bodyOf(reply, payload, [namespace, call.crossOrigin?.origin])
   }
 
 /** Allows the page to read this response. */
