@@ -72,7 +72,6 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   const { shared } = storage
   const { onJobRun: onRun, jobTimes: times } = parts
   const jobs = opened.use(new Jobs({ shared, clock, log, onRun, ...(times && { times }) }))
-  const servers = new Servers(shared, random)
   const base = {
     barrier,
     clock,
@@ -80,7 +79,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     log,
     jobs,
     shared,
-    servers,
+    servers: new Servers(shared, random),
     outbound,
     mountTypes,
     systemTtl,
@@ -99,15 +98,14 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   const pageSettings = await openPageSettings(view, log)
   const quotas = await openQuotas(stores, namespaceLife)
   const leaseQuotas = await openLeaseQuotas(stores, namespaceLife)
-  const clusterId = await clusterIdOf(root)
   const serverList = new ServerList({ view, shared, own: settings.server })
   if (settings.server !== undefined) await noteVersion(view, settings.server.product, clock)
   const rechecks = rechecking()
   const ceremonies = openCeremonies({ ...stores, storage })
-  rechecks.onRecheck(() => tokens.forgetAll())
-  // no share may stay in memory
   rechecks.onRecheck(() => {
+    tokens.forgetAll()
     if (!barrier.isSealed()) return
+    // no share may stay in memory
     ceremonies[Symbol.dispose]()
     mounts.seal()
   })
@@ -143,7 +141,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     ...pageSettings,
     quotas,
     leaseQuotas,
-    clusterId,
+    clusterId: await clusterIdOf(root),
     ceremonies,
     audit,
     access: new Access({ tokens, identities, policies, namespaces, clock }),

@@ -134,6 +134,17 @@ async function openLockouts({
 /** The key of the marker that no cubbyhole has a path in clear. */
 const encryptedKey = 'cubbyhole-paths'
 
+async function openCubbyholes(opened: Mounted): Promise<Cubbyholes> {
+  const { view, random, mounts } = opened
+  const cubbyholes = new Cubbyholes({
+    names: await openRequired('the keys of cubbyholes', openNameKeys(view, random, 'cubbyhole-names')),
+    mountOf: (namespace) => mounts.table.at(namespace, fixedPaths.cubbyhole),
+    viewOf: (mount) => mounts.viewOf(mount).view('', { isUncopied: true }),
+  })
+  await openRequired('the paths of cubbyholes', encryptCubbyholes(opened, cubbyholes))
+  return cubbyholes
+}
+
 async function encryptCubbyholes({ view, mounts, log }: Mounted, cubbyholes: Cubbyholes): Promise<void> {
   if ((await view.get(encryptedKey)) === true) return
   const moved = await cubbyholes.encryptPaths(
@@ -225,12 +236,7 @@ async function openTokens(opened: Mounted) {
     wholly: exactListMatching,
   })
   const passwordPolicies = new PasswordPolicyStore(view, random)
-  const cubbyholes = new Cubbyholes({
-    names: await openRequired('the keys of cubbyholes', openNameKeys(view, random, 'cubbyhole-names')),
-    mountOf: (namespace) => mounts.table.at(namespace, fixedPaths.cubbyhole),
-    viewOf: (mount) => mounts.viewOf(mount).view('', { isUncopied: true }),
-  })
-  await openRequired('the paths of cubbyholes', encryptCubbyholes(opened, cubbyholes))
+  const cubbyholes = await openCubbyholes(opened)
   const revoker = new TokenRevoker({ tokens, view, clock, ...(events && { onDeleted: events.tokenDeleted }) })
   const discard = (accessor: string) => {
     revoker.revoke(accessor).catch((err: unknown) => {

@@ -28,8 +28,8 @@ const bySecretId = z.object({
 })
 const byAccessor = z.object({ secret_id_accessor: stringField.describe('The accessor of the secret id') })
 
-/** `role/<name>/secret-id` and what is beside and below it. docs/contract/approle.md#secret-ids */
-export function secretIdResources({ method, mostListBytes }: SecretIdParts): Resource[] {
+/** What the paths of secret ids have in common. */
+function secretIdCalls(method: ApproleMethod) {
   const roleAt = ({ mount, params }: At) => method.rolesOf(mount).find(roleName(params))
   const neededRole = async (at: At) => {
     const role = await roleAt(at)
@@ -62,7 +62,12 @@ export function secretIdResources({ method, mostListBytes }: SecretIdParts): Res
     if (found === 'of another role') throw refuse('denied', 'invalid secret id accessor')
     await method.secretIdsOf(at.mount).destroy(found)
   }
+  return { roleAt, neededRole, givenRole, lookup, destroyBySecret, destroyByAccessor }
+}
 
+/** `role/<name>/secret-id` and what is beside and below it. docs/contract/approle.md#secret-ids */
+export function secretIdResources({ method, mostListBytes }: SecretIdParts): Resource[] {
+  const { neededRole, givenRole, lookup, destroyBySecret } = secretIdCalls(method)
   return [
     resource('/role/:role_name/secret-id', {
       help: 'Generate a secret id of a role, or list the accessors of its secret ids.',
@@ -134,6 +139,13 @@ export function secretIdResources({ method, mostListBytes }: SecretIdParts): Res
         handle: ({ input, ...at }) => destroyBySecret(at, input),
       },
     }),
+    ...accessorResources(method),
+  ]
+}
+
+function accessorResources(method: ApproleMethod): Resource[] {
+  const { roleAt, destroyByAccessor } = secretIdCalls(method)
+  return [
     resource('/role/:role_name/secret-id-accessor/lookup', {
       help: 'Look up a secret id of a role by its accessor.',
       canonical: canonicalRolePath,

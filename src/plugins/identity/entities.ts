@@ -145,6 +145,31 @@ export function entityResources(parts: EntityParts): Resource[] {
         handle: ({ mount, params }) => removed(deleteEntity(identities, mount.namespace, { id: params.id })),
       },
     }),
+    ...namedEntityResources(parts),
+    resource('/entity/batch-delete', {
+      help: 'Delete several entities.',
+      write: {
+        summary: 'Delete several entities',
+        required: ['entity_ids'],
+        input: z.object({ entity_ids: commaListField.default([]).describe('Ids of the entities') }),
+        handle: async ({ mount, input: { entity_ids } }) => {
+          const ids = new Set(entity_ids)
+          if (ids.size === 0) throw refuse('invalid', 'missing entity ids to delete')
+          for (const id of ids) {
+            await deleteEntity(identities, mount.namespace, { id })
+            await nextTurn()
+          }
+          return undefined
+        },
+      },
+    }),
+  ]
+}
+
+function namedEntityResources(parts: EntityParts): Resource[] {
+  const { identities, mostListBytes } = parts
+  const { records } = identities
+  return [
     resource('/entity/name', {
       help: 'Names of all entities.',
       collection: true,
@@ -190,23 +215,6 @@ export function entityResources(parts: EntityParts): Resource[] {
         summary: 'Delete an entity by its name',
         handle: ({ mount, params }) =>
           removed(deleteEntity(identities, mount.namespace, { name: params.name })),
-      },
-    }),
-    resource('/entity/batch-delete', {
-      help: 'Delete several entities.',
-      write: {
-        summary: 'Delete several entities',
-        required: ['entity_ids'],
-        input: z.object({ entity_ids: commaListField.default([]).describe('Ids of the entities') }),
-        handle: async ({ mount, input: { entity_ids } }) => {
-          const ids = new Set(entity_ids)
-          if (ids.size === 0) throw refuse('invalid', 'missing entity ids to delete')
-          for (const id of ids) {
-            await deleteEntity(identities, mount.namespace, { id })
-            await nextTurn()
-          }
-          return undefined
-        },
       },
     }),
   ]

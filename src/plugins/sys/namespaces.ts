@@ -41,23 +41,6 @@ const unlockInput = z.object({
 export function namespaceResources({ namespaces, namespaceLife }: NamespaceRouteParts): Resource[] {
   const childOf = (parent: Namespace, rest: string): NamespaceRecord | undefined =>
     namespaces.byPath(`${parent.path}${childName(rest)}/`)
-
-  const lock = async ({ call }: Exchange<unknown, unknown>, rest: string): Promise<Reply> => {
-    return { data: { unlock_key: await namespaces.lock(lockTarget(namespaces, namespaceOf(call), rest)) } }
-  }
-  const lockHelp = 'Lock the API of a namespace and all below it.'
-  const unlock = async (
-    { call, caller, input }: Exchange<z.output<typeof unlockInput>, unknown>,
-    rest: string,
-  ): Promise<Reply | undefined> => {
-    const withoutKey = input.unlock_key === '' && hasSudo(caller, call.path)
-    await namespaces.unlock(
-      lockTarget(namespaces, namespaceOf(call), rest),
-      withoutKey ? undefined : input.unlock_key,
-    )
-    return withoutKey ? { warnings: ['Namespace unlocked using sudo capabilities'] } : undefined
-  }
-  const unlockHelp = 'Unlock the API of a namespace.'
   return [
     resource('/namespaces', {
       help: 'The namespaces below this one.',
@@ -146,6 +129,29 @@ export function namespaceResources({ namespaces, namespaceLife }: NamespaceRoute
         },
       },
     }),
+    ...lockResources(namespaces),
+  ]
+}
+
+/** docs/contract/namespaces.md#managing-namespaces */
+function lockResources(namespaces: NamespaceRouteParts['namespaces']): Resource[] {
+  const lock = async ({ call }: Exchange<unknown, unknown>, rest: string): Promise<Reply> => {
+    return { data: { unlock_key: await namespaces.lock(lockTarget(namespaces, namespaceOf(call), rest)) } }
+  }
+  const lockHelp = 'Lock the API of a namespace and all below it.'
+  const unlock = async (
+    { call, caller, input }: Exchange<z.output<typeof unlockInput>, unknown>,
+    rest: string,
+  ): Promise<Reply | undefined> => {
+    const withoutKey = input.unlock_key === '' && hasSudo(caller, call.path)
+    await namespaces.unlock(
+      lockTarget(namespaces, namespaceOf(call), rest),
+      withoutKey ? undefined : input.unlock_key,
+    )
+    return withoutKey ? { warnings: ['Namespace unlocked using sudo capabilities'] } : undefined
+  }
+  const unlockHelp = 'Unlock the API of a namespace.'
+  return [
     resource('/namespaces/api-lock/lock', {
       help: lockHelp,
       write: {

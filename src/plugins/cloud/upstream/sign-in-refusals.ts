@@ -159,6 +159,14 @@ export function explainRefusal(
         cause: 'the signature of the assertion does not verify',
         fix: `${jwksUri ?? `the keys that ${discovery} names`} must have the key that signs as kid ${presented.keyId ?? 'of the token'}`,
       }
+    default:
+      return explainKind(code, issuer)
+  }
+}
+
+/** Of tokens that are no assertions for the login service, whatever they say. */
+function explainKind(code: string, issuer: string): Refusal | undefined {
+  switch (code) {
     case 'AADSTS50027':
     case 'AADSTS5002738':
       return {
