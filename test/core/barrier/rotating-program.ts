@@ -21,6 +21,8 @@ const barrier = await openBarrier({
   log,
 })
 await using resealer = barrier.resealing(log)
+// what a server's sockets do: the pauses of the pass keep no process alive
+setInterval(() => {}, 60_000)
 resealer.start()
 const view = barrier.view('n/')
 const countUp = async (key: string) => {
