@@ -21,7 +21,12 @@ export class Doorbell {
       this.#started ??= start()
       this.#started.then(
         ({ place }) => socket.end(JSON.stringify(place)),
-        (error: unknown) => socket.end(JSON.stringify({ error: String(error) })),
+        (error: unknown) => {
+          // the next file that asks tries again
+          this.#started = undefined
+          process.stderr.write(`${name} did not start: ${String(error)}\n`)
+          socket.end(JSON.stringify({ error: String(error) }))
+        },
       )
     })
   }
