@@ -1,6 +1,3 @@
-import { enableCompileCache } from 'node:module'
-import { fileURLToPath } from 'node:url'
-
 const minNodeVersion = [24, 7] as const
 
 function isOlder(version: string): boolean {
@@ -34,14 +31,6 @@ async function main([name = '', ...rest]: string[]): Promise<void> {
   // install handlers first: process 1 of a container receives only signals that it handles
   if (server !== undefined)
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort())
-
-  // Caches compiled code for the next start, also for the writing thread. The cache is in node_modules,
-  // because other users could change it in a shared temporary folder. If node_modules is read-only, nothing
-  // is cached.
-  const { directory } = enableCompileCache(
-    fileURLToPath(new URL('../../node_modules/.cache/gatehouse', import.meta.url)),
-  )
-  if (directory !== undefined) process.env['NODE_COMPILE_CACHE'] ??= directory
 
   if (server !== undefined) {
     const { run } = await import('./run.ts')

@@ -169,7 +169,7 @@ describe('a new root key', () => {
   })
 })
 
-test('the key of a new server has encrypted few records', async () => {
+testOfOneServer('the key of a new server has encrypted few records', async () => {
   await using server = await startTestServer()
 
   const { encryptions } = (await server.root.read('sys/key-status')).body.data ?? {}
@@ -178,7 +178,7 @@ test('the key of a new server has encrypted few records', async () => {
   expect(encryptions).toBeLessThan(1000)
 })
 
-test('so has that of one that a client has initialized', async () => {
+testOfOneServer('so has that of one that a client has initialized', async () => {
   await using server = await startTestServer({ dev: false, settings: { SEAL: 'shamir' } })
   const { body } = await server.anonymous.write('sys/init', { secret_shares: 1, secret_threshold: 1 })
   await server.anonymous.write('sys/unseal', { key: String(body['keys']) })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { errors } from '../../../support/error-bodies.ts'
+import { testOfOneServer } from '../../../support/of-one-server.ts'
 import { checksOf } from './checks.ts'
 import { type LoginFixture, openLoginFixture } from './fixture.ts'
 
@@ -190,48 +191,52 @@ describe('explain', () => {
     for (const part of jwt.split('.')) expect(text).not.toContain(part)
   })
 
-  test('a rule that also covers roles and the configuration explains none that a narrower rule closes', async () => {
-    const mount = await fixture.mount()
-    await fixture.root.write(`auth/${mount}/role/prod`, {
-      role_type: 'jwt',
-      user_claim: 'sub',
-      bound_subject: 'hidden',
-      token_policies: 'absent',
-    })
-    const refusal = await fixture.login(mount, { role: 'prod', jwt: await fixture.sign({}) })
-    const open = { [`auth/${mount}/*`]: ['create', 'read', 'update'] }
-    const clientWith = async (name: string, rules: Readonly<Record<string, readonly string[]>>) => {
-      const policy = Object.entries(rules)
-        .map(([path, capabilities]) => `path "${path}" { capabilities = ${JSON.stringify(capabilities)} }`)
-        .join('\n')
-      await fixture.root.write(`sys/policies/acl/${name}`, { policy })
-      const token = await fixture.root.write('auth/token/create', { policies: [name] })
-      return fixture.server.as(String(token.body['auth']?.['client_token']))
-    }
-    const [noRole, noConfig] = [
-      await clientWith('no-role', { ...open, [`auth/${mount}/role/prod`]: ['deny'] }),
-      await clientWith('no-config', { ...open, [`auth/${mount}/config`]: ['deny'] }),
-    ]
+  // each server keeps the logins that it refused
+  testOfOneServer(
+    'a rule that also covers roles and the configuration explains none that a narrower rule closes',
+    async () => {
+      const mount = await fixture.mount()
+      await fixture.root.write(`auth/${mount}/role/prod`, {
+        role_type: 'jwt',
+        user_claim: 'sub',
+        bound_subject: 'hidden',
+        token_policies: 'absent',
+      })
+      const refusal = await fixture.login(mount, { role: 'prod', jwt: await fixture.sign({}) })
+      const open = { [`auth/${mount}/*`]: ['create', 'read', 'update'] }
+      const clientWith = async (name: string, rules: Readonly<Record<string, readonly string[]>>) => {
+        const policy = Object.entries(rules)
+          .map(([path, capabilities]) => `path "${path}" { capabilities = ${JSON.stringify(capabilities)} }`)
+          .join('\n')
+        await fixture.root.write(`sys/policies/acl/${name}`, { policy })
+        const token = await fixture.root.write('auth/token/create', { policies: [name] })
+        return fixture.server.as(String(token.body['auth']?.['client_token']))
+      }
+      const [noRole, noConfig] = [
+        await clientWith('no-role', { ...open, [`auth/${mount}/role/prod`]: ['deny'] }),
+        await clientWith('no-config', { ...open, [`auth/${mount}/config`]: ['deny'] }),
+      ]
 
-    const explain = `auth/${mount}/explain`
-    const request_id = String(refusal.body['request_id'])
-    const refused = await Promise.all([
-      noRole.write(explain, { role: 'Prod', claims: {} }),
-      noRole.write(explain, { request_id }),
-      noRole.read(`${explain}?request_id=${request_id}`),
-      noRole.read(`auth/${mount}/lint?role=prod`),
-      noConfig.write(explain, { role: 'ci', claims: {} }),
-      ...['status', 'failures'].map((path) => noConfig.read(`auth/${mount}/${path}`)),
-    ])
-    expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 403))
-    for (const path of ['lint', 'failures']) {
-      const [all, some] = await Promise.all(
-        [fixture.root, noRole].map((client) => client.read(`auth/${mount}/${path}`)),
-      )
-      expect([all?.text.includes('prod'), some?.text.includes('prod')]).toEqual([true, false])
-    }
-    expect((await noRole.write(explain, { role: 'ci', claims: {} })).status).toBe(200)
-  })
+      const explain = `auth/${mount}/explain`
+      const request_id = String(refusal.body['request_id'])
+      const refused = await Promise.all([
+        noRole.write(explain, { role: 'Prod', claims: {} }),
+        noRole.write(explain, { request_id }),
+        noRole.read(`${explain}?request_id=${request_id}`),
+        noRole.read(`auth/${mount}/lint?role=prod`),
+        noConfig.write(explain, { role: 'ci', claims: {} }),
+        ...['status', 'failures'].map((path) => noConfig.read(`auth/${mount}/${path}`)),
+      ])
+      expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 403))
+      for (const path of ['lint', 'failures']) {
+        const [all, some] = await Promise.all(
+          [fixture.root, noRole].map((client) => client.read(`auth/${mount}/${path}`)),
+        )
+        expect([all?.text.includes('prod'), some?.text.includes('prod')]).toEqual([true, false])
+      }
+      expect((await noRole.write(explain, { role: 'ci', claims: {} })).status).toBe(200)
+    },
+  )
 
   test('explain requires update on its path', async () => {
     const mount = await fixture.mount()
