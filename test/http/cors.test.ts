@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Answer } from '../support/client.ts'
 import { errors, invalidToken } from '../support/error-bodies.ts'
+import { serversInTurn } from '../support/of-one-server.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { head, openWire } from './wire.ts'
 
@@ -14,9 +15,18 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-const serve = async (settings: object) =>
+const serve = async (settings: object) => {
   expect((await server.root.write('sys/config/cors', settings)).status).toBe(204)
-const stop = async () => expect((await server.root.delete('sys/config/cors')).status).toBe(204)
+  await known()
+}
+const stop = async () => {
+  expect((await server.root.delete('sys/config/cors')).status).toBe(204)
+  await known()
+}
+/** Every server has read what was written: some responses, like that of `sys/health`, do not wait for it. */
+async function known() {
+  for (let read = 0; read < serversInTurn; read++) await server.root.read('sys/config/cors')
+}
 const from = (origin: string, headers: Record<string, string> = {}) => ({
   headers: { Origin: origin, ...headers },
 })
