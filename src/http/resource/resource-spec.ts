@@ -24,7 +24,7 @@ type VerbSpec<Input extends z.ZodObject, Params> = DocumentedAnswer & {
   /** Undeclared fields are accepted as data. */
   anyFields?: boolean
   /** Runs after the existence check: `call.creates` tells whether a write creates the target. */
-  handle(exchange: Exchange<z.output<Input>, Params>): Outcome
+  handle(exchange: Exchange<z.output<Input>, Params>): Outcome | Promise<void>
 }
 
 export type ResourceSpec<

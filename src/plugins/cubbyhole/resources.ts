@@ -74,7 +74,6 @@ export function cubbyholeResources({ cubbyholes, tokens }: CubbyholeParts): Reso
           await view.write([{ key, value: sent }])
           // if the token ended meanwhile, its cubbyhole may have been emptied before this write
           if (!(await tokens.isStillValid(caller.token))) await cubbyholes.empty(caller.token)
-          return undefined
         },
       },
       list: {
@@ -92,7 +91,6 @@ export function cubbyholeResources({ cubbyholes, tokens }: CubbyholeParts): Reso
         handle: async (exchange) => {
           const { view, key } = entryOf(exchange)
           await view.write([{ key, value: undefined }])
-          return undefined
         },
       },
     }),

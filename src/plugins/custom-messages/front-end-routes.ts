@@ -80,7 +80,6 @@ export function frontEndResources(parts: FrontEndParts): Resource[] {
           const taken = { entityId: entity.id, entityName: entity.name, time: formatTime(clock.now()) }
           if (owner === undefined || !(await messages.acknowledge(owner, id, taken)))
             throw fail('missing', 'custom message not found')
-          return undefined
         },
       },
     }),

@@ -176,10 +176,8 @@ export function messageResources({ messages, clock }: MessageRouteParts): Resour
       delete: {
         summary: 'Delete a message',
         ...messageAnswers.delete,
-        handle: async ({ mount, params }) => {
-          await saying('failed to delete custom message', () => messages.delete(mount.namespace, params.id))
-          return undefined
-        },
+        handle: ({ mount, params }) =>
+          saying('failed to delete custom message', () => messages.delete(mount.namespace, params.id)),
       },
     }),
   ]

@@ -142,7 +142,7 @@ export function entityResources(parts: EntityParts): Resource[] {
       },
       delete: {
         summary: 'Delete an entity by its id',
-        handle: ({ mount, params }) => removed(deleteEntity(identities, mount.namespace, { id: params.id })),
+        handle: ({ mount, params }) => deleteEntity(identities, mount.namespace, { id: params.id }),
       },
     }),
     ...namedEntityResources(parts),
@@ -159,7 +159,6 @@ export function entityResources(parts: EntityParts): Resource[] {
             await deleteEntity(identities, mount.namespace, { id })
             await nextTurn()
           }
-          return undefined
         },
       },
     }),
@@ -213,13 +212,8 @@ function namedEntityResources(parts: EntityParts): Resource[] {
       },
       delete: {
         summary: 'Delete an entity by its name',
-        handle: ({ mount, params }) =>
-          removed(deleteEntity(identities, mount.namespace, { name: params.name })),
+        handle: ({ mount, params }) => deleteEntity(identities, mount.namespace, { name: params.name }),
       },
     }),
   ]
-}
-
-async function removed(work: Promise<void>): Promise<undefined> {
-  await work
 }

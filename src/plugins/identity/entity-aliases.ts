@@ -99,10 +99,7 @@ export function entityAliasResources({ identities, mountOf, mostListBytes }: Ent
       },
       delete: {
         summary: 'Delete an entity alias',
-        handle: async ({ mount, params }) => {
-          await deleteAlias(identities, mount.namespace, params.id)
-          return undefined
-        },
+        handle: ({ mount, params }) => deleteAlias(identities, mount.namespace, params.id),
       },
     }),
   ]

@@ -90,10 +90,7 @@ export function groupAliasResources({ groups, mountOf, mostListBytes }: GroupPlu
       },
       delete: {
         summary: 'Delete a group alias',
-        handle: async ({ mount, params }) => {
-          await groups.removeAlias(mount.namespace, params.id)
-          return undefined
-        },
+        handle: ({ mount, params }) => groups.removeAlias(mount.namespace, params.id),
       },
     }),
   ]

@@ -123,10 +123,7 @@ export function groupResources(parts: GroupPluginParts): Resource[] {
       },
       delete: {
         summary: 'Delete a group by its id',
-        handle: async ({ mount, params }) => {
-          await groups.remove(mount.namespace, params.id)
-          return undefined
-        },
+        handle: ({ mount, params }) => groups.remove(mount.namespace, params.id),
       },
     }),
     resource('/group/name', {
@@ -166,7 +163,6 @@ export function groupResources(parts: GroupPluginParts): Resource[] {
         handle: async ({ mount, params }) => {
           const group = await groups.byName(mount.namespace, params.name)
           if (group !== undefined) await groups.remove(mount.namespace, group.id)
-          return undefined
         },
       },
     }),

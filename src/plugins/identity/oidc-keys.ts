@@ -54,17 +54,11 @@ export function namedKeyResources(keys: NamedKeyStore): Resource[] {
       write: {
         summary: 'Create or update a key of identity tokens',
         input: keyInput,
-        handle: async ({ mount, params, input }) => {
-          await keys.write(mount.uuid, params.name, input)
-          return undefined
-        },
+        handle: ({ mount, params, input }) => keys.write(mount.uuid, params.name, input),
       },
       delete: {
         summary: 'Delete a key of identity tokens',
-        handle: async ({ mount, params }) => {
-          await keys.remove(mount.uuid, params.name)
-          return undefined
-        },
+        handle: ({ mount, params }) => keys.remove(mount.uuid, params.name),
       },
     }),
     resource('/oidc/key/:name/rotate', {
@@ -76,10 +70,7 @@ export function namedKeyResources(keys: NamedKeyStore): Resource[] {
             .optional()
             .describe('How long the retired public key stays published, for this rotation only'),
         }),
-        handle: async ({ mount, params, input }) => {
-          await keys.rotate(mount.uuid, params.name, input.verification_ttl)
-          return undefined
-        },
+        handle: ({ mount, params, input }) => keys.rotate(mount.uuid, params.name, input.verification_ttl),
       },
     }),
   ]

@@ -43,17 +43,11 @@ export function identityTokenRoleResources(roles: IdentityTokenRoleStore): Resou
       write: {
         summary: 'Create or update a role of identity tokens',
         input: roleInput,
-        handle: async ({ mount, params, input }) => {
-          await roles.write(mount.uuid, params.name, input)
-          return undefined
-        },
+        handle: ({ mount, params, input }) => roles.write(mount.uuid, params.name, input),
       },
       delete: {
         summary: 'Delete a role of identity tokens',
-        handle: async ({ mount, params }) => {
-          await roles.remove(mount.uuid, params.name)
-          return undefined
-        },
+        handle: ({ mount, params }) => roles.remove(mount.uuid, params.name),
       },
     }),
   ]

@@ -40,7 +40,6 @@ export function revokeTokensResources({ identities, cutOffs, tidy }: RevokeToken
           }
           if (done.size === 0) throw refuse('missing', '')
           tidy.startAfresh()
-          return undefined
         },
       },
     }),

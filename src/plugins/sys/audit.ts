@@ -67,15 +67,11 @@ export function auditResources({ audit: { log, headers, chains } }: AuditRoutePa
         handle: async ({ params, input }) => {
           const { options, ...rest } = input
           await log.enable({ ...rest, options: options ?? {}, path: withSlash(params.path) })
-          return undefined
         },
       },
       delete: {
         summary: 'Disable an audit device',
-        handle: async ({ params }) => {
-          await log.disable(withSlash(params.path))
-          return undefined
-        },
+        handle: ({ params }) => log.disable(withSlash(params.path)),
       },
     }),
     resource('/audit-hash/*path', {
@@ -123,17 +119,11 @@ export function auditResources({ audit: { log, headers, chains } }: AuditRoutePa
       write: {
         summary: 'Show a request header in audit entries',
         input: z.object({ hmac: boolField.default(false).describe('Hash its values') }),
-        handle: async ({ params, input }) => {
-          await headers.put(params.header, input.hmac)
-          return undefined
-        },
+        handle: ({ params, input }) => headers.put(params.header, input.hmac),
       },
       delete: {
         summary: 'Show a request header no longer',
-        handle: async ({ params }) => {
-          await headers.delete(params.header)
-          return undefined
-        },
+        handle: ({ params }) => headers.delete(params.header),
       },
     }),
   ]
@@ -158,10 +148,7 @@ const chainResources = (chains: AuditRouteParts['audit']['chains']): Resource[] 
     sudo: true,
     write: {
       summary: 'Sign audit files with a new key; the old public key stays listed',
-      handle: async () => {
-        await chains.rotate()
-        return undefined
-      },
+      handle: () => chains.rotate(),
     },
   }),
 ]

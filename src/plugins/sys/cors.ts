@@ -55,16 +55,9 @@ export function corsResources({
           }
           checkSettings(settings)
           await cors.put(settings)
-          return undefined
         },
       },
-      delete: {
-        summary: 'Turn CORS off',
-        handle: async () => {
-          await cors.put(undefined)
-          return undefined
-        },
-      },
+      delete: { summary: 'Turn CORS off', handle: () => cors.put(undefined) },
     }),
   ]
 }

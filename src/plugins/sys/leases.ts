@@ -193,10 +193,7 @@ function prefixResources({ leases }: LeaseRouteParts, path: '/leases' | ''): Res
       sudo: true,
       write: {
         summary: 'Force the revocation of the leases below a path',
-        handle: async ({ mount, params }) => {
-          await leases.revokePrefix(mount.namespace, params.rest, 'force')
-          return undefined
-        },
+        handle: ({ mount, params }) => leases.revokePrefix(mount.namespace, params.rest, 'force'),
       },
     }),
   ]

@@ -103,7 +103,6 @@ export function lockedUserResources({ lockouts, mounts, namespaces }: LockedUser
         handle: async ({ call, params }) => {
           const mount = mountOf(namespaceOf(call), params.mount_accessor)
           if (mount !== undefined) await lockouts.unlock({ mount, name: params.name })
-          return undefined
         },
       },
     }),

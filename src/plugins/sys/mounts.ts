@@ -276,7 +276,6 @@ function tableResources(
           const { tunes, ...place } = target(mount, table, params.rest)
           if (tunes) return tune(place, input)
           await mounts.enable(place, input)
-          return undefined
         },
       },
       delete: {
@@ -289,7 +288,6 @@ function tableResources(
           const { abandon } = exchange.input
           if (abandon) checkHasSudo(exchange, canonicalTarget(`${path.slice(1)}/`, exchange.call.below))
           await mounts.disable(place, { abandon })
-          return undefined
         },
       },
     }),

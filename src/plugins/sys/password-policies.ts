@@ -46,17 +46,11 @@ export function passwordPolicyResources({
         summary: 'Create or replace a password policy',
         required: ['policy'],
         input,
-        handle: async ({ mount, params, input: { policy } }) => {
-          await policies.put(mount.namespace, params.name, policy)
-          return undefined
-        },
+        handle: ({ mount, params, input: { policy } }) => policies.put(mount.namespace, params.name, policy),
       },
       delete: {
         summary: 'Delete a password policy',
-        handle: async ({ mount, params }) => {
-          await policies.remove(mount.namespace, params.name)
-          return undefined
-        },
+        handle: ({ mount, params }) => policies.remove(mount.namespace, params.name),
       },
     }),
     resource('/policies/password/:name/generate', {

@@ -70,7 +70,7 @@ export function policyResources({ policies }: { policies: PolicyStore }): Resour
       },
       delete: {
         summary: 'Delete a policy',
-        handle: ({ mount, params }) => gone(policies.delete(mount.namespace, params.rest)),
+        handle: ({ mount, params }) => policies.delete(mount.namespace, params.rest),
       },
     }),
     resource('/policy', {
@@ -116,7 +116,7 @@ export function policyResources({ policies }: { policies: PolicyStore }): Resour
       },
       delete: {
         summary: 'Delete a policy (old form)',
-        handle: ({ mount, params }) => gone(policies.delete(mount.namespace, params.rest)),
+        handle: ({ mount, params }) => policies.delete(mount.namespace, params.rest),
       },
     }),
   ]
@@ -131,7 +131,3 @@ const shown = ({ name, text, ...rest }: StoredPolicy, key: 'policy' | 'rules') =
 /** Without warnings the status is 204. */
 const said = (warnings: readonly string[]): Reply | undefined =>
   warnings.length === 0 ? undefined : { warnings }
-
-async function gone(deletion: Promise<void>): Promise<undefined> {
-  await deletion
-}

@@ -54,10 +54,8 @@ export const uiHeaderResources = ({ uiHeaders }: UiHeaderParts): Resource[] => [
     },
     delete: {
       summary: 'Remove a response header of the web UI',
-      handle: async ({ params: { header } }) => {
-        await uiHeaders.change(({ [canonicalHeader(header)]: _removed, ...rest } = {}) => rest)
-        return undefined
-      },
+      handle: ({ params: { header } }) =>
+        uiHeaders.change(({ [canonicalHeader(header)]: _removed, ...rest } = {}) => rest),
     },
   }),
 ]

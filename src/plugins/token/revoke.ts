@@ -22,7 +22,6 @@ export const revokeResources = ({ tokens, revoker }: Parts): Resource[] => [
         if (input.token === '') throw refuse('invalid', 'missing token ID')
         const found = await tokenOf(tokens, input.token, mount)
         if (found !== undefined) await revoker.revoke(revocable(found).accessor)
-        return undefined
       },
     },
   }),
@@ -34,7 +33,6 @@ export const revokeResources = ({ tokens, revoker }: Parts): Resource[] => [
       input: tokenInput,
       handle: async ({ caller }) => {
         await revoker.revoke(revocable(signedIn(caller).token).accessor)
-        return undefined
       },
     },
   }),
@@ -50,7 +48,6 @@ export const revokeResources = ({ tokens, revoker }: Parts): Resource[] => [
         const found = await tokens.lookupByAccessor(input.accessor)
         if (found?.namespace !== mount.namespace) return { warnings: ['No token found with this accessor'] }
         await revoker.revoke(found.accessor)
-        return undefined
       },
     },
   }),
@@ -69,7 +66,6 @@ export const revokeResources = ({ tokens, revoker }: Parts): Resource[] => [
         const found = await tokenOf(tokens, input.token, mount)
         if (found === undefined) throw refuse('invalid', 'token to revoke not found')
         await revoker.revokeOrphan(revocable(found).accessor)
-        return undefined
       },
     },
   }),

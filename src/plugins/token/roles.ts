@@ -50,10 +50,7 @@ export function tokenRoleResources({ roles, systemTtl }: TokenRoleParts): Resour
       },
       delete: {
         summary: 'Delete a token role',
-        handle: async ({ mount, params }) => {
-          await roles.remove(mount.namespace, params.role_name)
-          return undefined
-        },
+        handle: ({ mount, params }) => roles.remove(mount.namespace, params.role_name),
       },
     }),
   ]

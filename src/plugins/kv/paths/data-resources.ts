@@ -247,7 +247,6 @@ export function dataResources(parts: DataParts): Resource[] {
               return softDelete(draft, [draft.head?.current ?? 0], actorOf(exchange, 'delete'))
             },
           })
-          return undefined
         },
       },
     }),

@@ -58,7 +58,6 @@ export function firstVersionResources({ kvMounts, systemTtl, mostListBytes }: Fi
           const check = (exists: boolean) => checkMayWrite(exchange, exists)
           await (await entriesOf(exchange)).put(params.rest, entry, check)
           await kvMounts.wrote(mount)
-          return undefined
         },
       },
       delete: {
@@ -67,7 +66,6 @@ export function firstVersionResources({ kvMounts, systemTtl, mostListBytes }: Fi
           const { params, mount } = exchange
           if (isSecretPath(params.rest)) await (await entriesOf(exchange)).remove(params.rest)
           kvMounts.checkIsFirst(mount)
-          return undefined
         },
       },
       list: {

@@ -187,7 +187,6 @@ export function metadataResources({ kvMounts, clock, random, mostListBytes }: Me
               draft.remove()
             },
           })
-          return undefined
         },
       },
       list: {

@@ -53,7 +53,6 @@ export function versionResources(kvMounts: KvMounts): Resource[] {
         handle: async ({ mount, input }) => {
           await kvMounts.keysOf(mount)
           await kvMounts.of(mount).changeConfig((before) => changedConfig(before, input))
-          return undefined
         },
       },
     }),

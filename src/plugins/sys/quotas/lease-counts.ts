@@ -72,15 +72,11 @@ export function leaseCountResources(parts: LeaseCountParts): Resource[] {
           const { max_leases: maxLeases } = input
           if (maxLeases <= 0) throw refuse('invalid', "'max_leases' is invalid")
           await leaseQuotas.put(() => ({ ...placeOf(name, input, parts), maxLeases }))
-          return undefined
         },
       },
       delete: {
         summary: 'Delete a lease count quota',
-        handle: async ({ params }) => {
-          await leaseQuotas.delete(params.name)
-          return undefined
-        },
+        handle: ({ params }) => leaseQuotas.delete(params.name),
       },
     }),
   ]

@@ -88,15 +88,13 @@ export function rateLimitResources(parts: RateLimitParts): Resource[] {
       write: {
         summary: 'Replace the settings of rate limits',
         input: configInput,
-        handle: async ({ input }) => {
-          await quotas.configure({
+        handle: ({ input }) =>
+          quotas.configure({
             exemptPaths: exemptPathsOf('rate_limit_exempt_paths', input),
             absoluteExemptPaths: exemptPathsOf('absolute_rate_limit_exempt_paths', input),
             auditsRefusals: input.enable_rate_limit_audit_logging,
             showsHeaders: input.enable_rate_limit_response_headers,
-          })
-          return undefined
-        },
+          }),
       },
     }),
     resource('/quotas/rate-limit', {
@@ -139,16 +137,9 @@ export function rateLimitResources(parts: RateLimitParts): Resource[] {
         handle: async ({ params: { name }, input }) => {
           checkName(name)
           await quotas.put(() => quotaOf(name, input, parts))
-          return undefined
         },
       },
-      delete: {
-        summary: 'Delete a rate limit',
-        handle: async ({ params }) => {
-          await quotas.delete(params.name)
-          return undefined
-        },
-      },
+      delete: { summary: 'Delete a rate limit', handle: ({ params }) => quotas.delete(params.name) },
     }),
   ]
 }

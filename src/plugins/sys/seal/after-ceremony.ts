@@ -50,13 +50,7 @@ export const backupResource = (path: `/${string}`, rekey: Rekey): Resource =>
         return { data: { nonce, keys, keys_base64: Object.fromEntries(inBase64) } }
       },
     },
-    delete: {
-      summary: 'Delete the encrypted shares',
-      handle: async () => {
-        await rekey.deleteBackup()
-        return undefined
-      },
-    },
+    delete: { summary: 'Delete the encrypted shares', handle: () => rekey.deleteBackup() },
   })
 
 function decoded(encoded: string, otp: string): string {

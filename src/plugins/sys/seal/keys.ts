@@ -51,7 +51,6 @@ export function keyResources({ barrier, log, staticKey }: KeyParts): Resource[] 
           handle: async (exchange) => {
             checkMayRotate(exchange)
             await barrier.rotate()
-            return undefined
           },
         },
       }),
@@ -65,7 +64,6 @@ export function keyResources({ barrier, log, staticKey }: KeyParts): Resource[] 
           checkMayRotate(exchange)
           await rotateRoot(barrier, await readSealKey(staticKey))
           log.info({ event: 'key_rotated' }, 'the root key was replaced')
-          return undefined
         },
       },
     }),
@@ -80,10 +78,7 @@ export function keyResources({ barrier, log, staticKey }: KeyParts): Resource[] 
         write: {
           summary: 'Set when data keys rotate',
           input: rulesInput.meta({ examples: [{ interval: '720h', max_operations: 1_000_000_000 }] }),
-          handle: async ({ input }) => {
-            await barrier.changeRotationRules((rules) => checkedRules(rules, input))
-            return undefined
-          },
+          handle: ({ input }) => barrier.changeRotationRules((rules) => checkedRules(rules, input)),
         },
       }),
     ),

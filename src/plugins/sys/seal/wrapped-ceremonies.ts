@@ -82,13 +82,7 @@ function rotateResources(base: '/rotate/root' | '/rotate/recovery', rekey: Rekey
             }),
           ),
       },
-      delete: {
-        summary: 'Cancel what is in progress',
-        handle: async () => {
-          await rekey.cancel()
-          return undefined
-        },
-      },
+      delete: { summary: 'Cancel what is in progress', handle: () => rekey.cancel() },
     }),
     resource(`${base}/update`, {
       help: 'Authorize a new key by the shares of the present one.',
@@ -144,13 +138,7 @@ function generateRootResources(generateRoot: GenerateRoot): Resource[] {
           data: await generateRoot.start({ otp, pgpKey }),
         }),
       },
-      delete: {
-        summary: 'Cancel what is in progress',
-        handle: async () => {
-          await generateRoot.cancel()
-          return undefined
-        },
-      },
+      delete: { summary: 'Cancel what is in progress', handle: () => generateRoot.cancel() },
     }),
     resource('/generate-root-token/update', {
       help: 'Authorize a root token by shares.',
