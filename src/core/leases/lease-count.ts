@@ -1,12 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { View } from '../barrier/view.ts'
 import { leasePrefix } from './lease-keys.ts'
 
 /** docs/contract/leases.md#retries */
 const warnAbove = 256_000
-const pageSize = 1000
-/** Pause between two pages of the count at start, which is not urgent. */
-const pauseMs = 5
 
 /**
  * The number of secret leases: counted once in the background, then updated. Used for a warning, not for a
@@ -30,17 +26,12 @@ export class LeaseCount {
   async start(stopped: AbortSignal): Promise<void> {
     this.#count = 0
     this.#counted = ''
-    while (!stopped.aborted) {
-      const page: string[] = await this.#view.listKeys(leasePrefix, {
-        limit: pageSize,
-        ...(this.#counted ? { after: this.#counted } : {}),
-      })
+    for await (const page of this.#view.keyPages(leasePrefix)) {
+      if (stopped.aborted) return
       this.#count += page.length
       this.#counted = page.at(-1)
-      if (page.length < pageSize) break
-      await pause(pauseMs, undefined, { signal: stopped }).catch(() => undefined)
     }
-    if (!stopped.aborted) this.#counted = undefined
+    this.#counted = undefined
     this.#warnIfMany()
   }
 

@@ -1,11 +1,11 @@
-import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { untilAborted, wait } from '../../lib/concurrency/wait.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
 import type { View } from '../barrier/view.ts'
 import type { BackgroundJob, Held } from '../jobs/jobs.ts'
 import { isUnreadable } from '../records/stored-record.ts'
-import { hasEnded, type Lease } from './lease.ts'
+import { hasEnded, type Lease, type LeaseRef } from './lease.ts'
 import {
   duePrefix,
   irrevocablePrefix,
@@ -44,7 +44,6 @@ const holdMs = 60_000
 const dayMs = 24 * 3600 * 1000
 /** The daily retry covers irrevocable leases that ended at least this long ago. */
 const minAgeMs = 3600 * 1000
-const pageSize = 64
 /** How often the holder of the job looks for leases of other servers: they are revoked about a second late. */
 const lookMs = 1_000
 /** A look takes longer with many mounts. It may take this part of the time. */
@@ -104,29 +103,18 @@ export class LeaseExpiry implements AsyncDisposable {
 
   /** Marks the leases that are due as ended, so that they remain due if the clock is set back. */
   async endDue(): Promise<void> {
-    const { view, records, clock } = this.#parts
+    const { view, clock } = this.#parts
     const now = clock.now()
     for (const accessor of (await findLanes(view)).keys()) {
       const prefix = lanePrefix(duePrefix, accessor)
-      for (let after: string | undefined; !this.#isOver; await nextTurn()) {
-        const page: string[] = await view.listKeys(prefix, {
-          limit: pageSize,
-          ...(after === undefined ? {} : { after }),
-        })
+      for await (const page of view.keyPages(prefix)) {
         const due = page
-          .map((key) => ({ key, ...readScheduled(key.slice(prefix.length)) }))
+          .map((key) => readScheduled(key.slice(prefix.length)))
           .filter(({ time }) => time <= now)
-        await Promise.all(
-          due.map((row) =>
-            records
-              .change(row, (lease) =>
-                hasEnded(lease, now) && lease.ended !== true ? { ...lease, ended: true } : undefined,
-              )
-              .catch((error: unknown) => this.#reportUnreadable(error)),
-          ),
+        await this.#changeAll(due, (lease) =>
+          hasEnded(lease, now) && lease.ended !== true ? { ...lease, ended: true } : undefined,
         )
-        after = due.at(-1)?.key
-        if (due.length < pageSize) break
+        if (this.#isOver || due.length < page.length) break
       }
     }
   }
@@ -194,23 +182,21 @@ export class LeaseExpiry implements AsyncDisposable {
 
   /** Resets the failure counters and starts the lanes: failures are counted since this server took the job. */
   async #resume(): Promise<void> {
-    const { view, records } = this.#parts
-    for (let after: string | undefined; !this.#isOver; await nextTurn()) {
-      const page: string[] = await view.listKeys(retryPrefix, {
-        limit: pageSize,
-        ...(after === undefined ? {} : { after }),
-      })
-      const changes = page.map((key) =>
-        records.change(refOf(key), (lease) => (lease.retry ? { ...lease, retry: undefined } : undefined)),
+    const { view } = this.#parts
+    for await (const page of view.keyPages(retryPrefix)) {
+      await this.#changeAll(page.map(refOf), (lease) =>
+        lease.retry ? { ...lease, retry: undefined } : undefined,
       )
-      await Promise.all(
-        changes.map((change) => change.catch((error: unknown) => this.#reportUnreadable(error))),
-      )
-      after = page.at(-1)
-      if (after === undefined) break
+      if (this.#isOver) break
     }
     for (const accessor of (await findLanes(view)).keys()) this.#lane(accessor)
     this.#wake()
+  }
+
+  /** Changes some leases. Skips unreadable ones. */
+  async #changeAll(refs: readonly LeaseRef[], change: (lease: Lease) => Lease | undefined): Promise<void> {
+    const changes = refs.map((ref) => this.#parts.records.change(ref, change))
+    await Promise.all(changes.map((done) => done.catch((error: unknown) => this.#reportUnreadable(error))))
   }
 
   /** Reports an unreadable record, which is then skipped. Rethrows other errors. */
@@ -368,17 +354,12 @@ export class LeaseExpiry implements AsyncDisposable {
    */
   async #retryIrrevocable(now: number): Promise<void> {
     try {
-      for (let after: string | undefined; !this.#isOver; await nextTurn()) {
-        const page = await this.#parts.view.listKeys(irrevocablePrefix, {
-          limit: pageSize,
-          ...(after === undefined ? {} : { after }),
-        })
+      for await (const page of this.#parts.view.keyPages(irrevocablePrefix)) {
         const old = page.filter(
           (key) => readScheduled(key.slice(irrevocablePrefix.length)).time < now - minAgeMs,
         )
         await Promise.all(old.map((key) => this.#retry(key)))
-        after = old.at(-1)
-        if (after === undefined) break
+        if (this.#isOver || old.length < page.length) break
       }
     } catch (error) {
       this.#report(error)

@@ -56,6 +56,3 @@ export function readRef(text: string): LeaseRef {
   const slash = text.indexOf('/')
   return { namespace: text.slice(0, slash), id: text.slice(slash + 1) }
 }
-
-/** Sorts after every key with this prefix: no path contains this noncharacter. */
-export const behind = (prefix: string): string => `${prefix}\u{10ffff}`

@@ -1,6 +1,7 @@
 import type { View } from '../barrier/view.ts'
+import { behind } from '../records/key-level.ts'
 import type { LeaseRef } from './lease.ts'
-import { behind, endedRows, readScheduled } from './lease-keys.ts'
+import { endedRows, readScheduled } from './lease-keys.ts'
 import { firstRows } from './lease-lane.ts'
 import type { LeaseRecords } from './lease-records.ts'
 

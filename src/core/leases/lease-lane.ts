@@ -1,6 +1,7 @@
 import type { View } from '../barrier/view.ts'
+import { foldersOf } from '../records/key-level.ts'
 import type { LeaseRef } from './lease.ts'
-import { behind, lanePrefix, lanes, readScheduled } from './lease-keys.ts'
+import { lanePrefix, lanes, readScheduled } from './lease-keys.ts'
 import { noSlots } from './worker-pool.ts'
 
 /** A row of the schedule that is due. */
@@ -77,14 +78,7 @@ export async function findLanes(view: View): Promise<Map<string, number>> {
 export async function* firstRows(
   view: View,
 ): AsyncGenerator<{ accessor: string; key: string; prefix: string }> {
-  for (const lane of lanes) {
-    for (let after: string | undefined; ; ) {
-      const [key] = await view.listKeys(lane, { limit: 1, ...(after === undefined ? {} : { after }) })
-      if (key === undefined) break
-      const accessor = key.slice(lane.length, key.indexOf('/', lane.length))
-      const prefix = lanePrefix(lane, accessor)
-      yield { accessor, key, prefix }
-      after = behind(prefix)
-    }
-  }
+  for (const lane of lanes)
+    for await (const { name, key } of foldersOf(view, lane))
+      yield { accessor: name, key, prefix: lanePrefix(lane, name) }
 }

@@ -1,12 +1,12 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { untilAborted, wait } from '../../lib/concurrency/wait.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { View } from '../barrier/view.ts'
 import type { Held } from '../jobs/jobs.ts'
+import { foldersOf } from '../records/key-level.ts'
 import { isUnreadable } from '../records/stored-record.ts'
 import type { TokenStore } from '../tokens/store/token-store.ts'
 import type { Lease } from './lease.ts'
-import { behind, isEntityOwner, ownerPrefix, ownersPrefix, readRef } from './lease-keys.ts'
+import { isEntityOwner, ownerPrefix, ownersPrefix, readRef } from './lease-keys.ts'
 import type { LeaseRecords } from './lease-records.ts'
 import { endedNow } from './retry.ts'
 
@@ -26,7 +26,6 @@ export type LeaseOwnersParts = {
 const markKey = 'lease-sweep'
 /** How often the holder of the job looks for requests of other servers. */
 const lookMs = 1_000
-const pageSize = 64
 
 /** Ends leases with their owners. docs/contract/leases.md#cascades */
 export class LeaseOwners implements AsyncDisposable {
@@ -49,11 +48,7 @@ export class LeaseOwners implements AsyncDisposable {
    */
   async end(owner: string, condition: (lease: Lease) => boolean = () => true): Promise<void> {
     const { view, records, clock } = this.#parts
-    for (let after: string | undefined; ; await nextTurn()) {
-      const page: string[] = await view.listKeys(ownerPrefix(owner), {
-        limit: pageSize,
-        ...(after === undefined ? {} : { after }),
-      })
+    for await (const page of view.keyPages(ownerPrefix(owner))) {
       const now = clock.now()
       const ends = page.map((key) =>
         records.change(readRef(key.slice(ownerPrefix(owner).length)), (lease) =>
@@ -61,8 +56,6 @@ export class LeaseOwners implements AsyncDisposable {
         ),
       )
       await Promise.all(ends.map((end) => end.catch((error: unknown) => this.#reportUnreadable(error))))
-      after = page.at(-1)
-      if (page.length < pageSize) return
     }
   }
 
@@ -168,17 +161,11 @@ export class LeaseOwners implements AsyncDisposable {
 
   /** Visits each owner once and skips its other rows. False if the server stopped before the end. */
   async #eachOwner(visit: (owner: string) => Promise<void>): Promise<boolean> {
-    for (let after: string | undefined; !this.#isOver; await nextTurn()) {
-      const [key] = await this.#parts.view.listKeys(ownersPrefix, {
-        limit: 1,
-        ...(after === undefined ? {} : { after }),
-      })
-      if (key === undefined) return true
-      const owner = key.slice(ownersPrefix.length, key.indexOf('/', ownersPrefix.length))
+    for await (const { name: owner } of foldersOf(this.#parts.view, ownersPrefix)) {
+      if (this.#isOver) return false
       await visit(owner).catch((error: unknown) => this.#reportUnreadable(error))
-      after = behind(ownerPrefix(owner))
     }
-    return false
+    return true
   }
 
   /** Reports an unreadable record, which is then skipped. Rethrows other errors. */
@@ -196,17 +183,9 @@ export class LeaseOwners implements AsyncDisposable {
   async #tidyOwner(owner: string): Promise<void> {
     const { view, tokens, records } = this.#parts
     if (!isEntityOwner(owner) && (await tokens.tokenByHash(owner)) === undefined) await this.end(owner)
-    for (let after: string | undefined; ; await nextTurn()) {
-      const page: string[] = await view.listKeys(ownerPrefix(owner), {
-        limit: pageSize,
-        ...(after === undefined ? {} : { after }),
-      })
-      for (const key of page) {
+    for await (const page of view.keyPages(ownerPrefix(owner)))
+      for (const key of page)
         if ((await records.find(readRef(key.slice(ownerPrefix(owner).length)))) === undefined)
           await view.write([{ key, value: undefined }])
-      }
-      after = page.at(-1)
-      if (page.length < pageSize) return
-    }
   }
 }

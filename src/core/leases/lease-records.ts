@@ -1,14 +1,12 @@
 import { fail } from '../../errors.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import { Changes } from '../records/change.ts'
-import { isUnreadable } from '../records/stored-record.ts'
+import { ifReadable } from '../records/stored-record.ts'
 import { isIrrevocable, type Lease, type LeaseRef, readLease } from './lease.ts'
-import { leaseKey, leasePrefix, ownerKeys, scheduledAt, scheduleKey } from './lease-keys.ts'
+import { leaseKey, leasePrefix, ownerKeys, readRef, scheduledAt, scheduleKey } from './lease-keys.ts'
 
 /** A lease and the revision of its record. */
 export type StoredLease = { readonly lease: Lease; readonly revision: number }
-
-const pageSize = 200
 
 /** Receives changes once they are durable. */
 export type LeaseWatch = {
@@ -45,23 +43,10 @@ export class LeaseRecords {
 
   /** All leases, in pages. Skips records that cannot be read. */
   async *pages(): AsyncGenerator<Lease[]> {
-    for (let after: string | undefined; ; ) {
-      const range = { limit: pageSize, ...(after === undefined ? {} : { after }) }
-      const keys = await this.#view.listKeys(leasePrefix, range)
-      after = keys.at(-1)
-      if (after === undefined) return
-      const read = await Promise.all(keys.map((key) => this.#readable(key)))
-      yield read.filter((lease) => lease !== undefined)
-    }
-  }
-
-  async #readable(key: string): Promise<Lease | undefined> {
-    try {
-      const value = await this.#view.get(key)
-      return value === undefined ? undefined : readLease(value)
-    } catch (error) {
-      if (!isUnreadable(error)) throw error
-      return undefined
+    for await (const page of this.#view.keyPages(leasePrefix)) {
+      const refs = page.map((key) => readRef(key.slice(leasePrefix.length)))
+      const leases = await Promise.all(refs.map((ref) => ifReadable(this.find(ref))))
+      yield leases.filter((lease) => lease !== undefined)
     }
   }
 

@@ -8,6 +8,7 @@ import type { BackgroundJob, Held } from '../jobs/jobs.ts'
 import { type ListClient, whileThere } from '../lists.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { authPrefix } from '../mounts/mount-path.ts'
+import { levelOf, type NamePage } from '../records/key-level.ts'
 import { lifetime, mountTtl, type TtlBounds } from '../tokens/store/lifetime.ts'
 import type { Token } from '../tokens/store/token.ts'
 import type { TokenStore } from '../tokens/store/token-store.ts'
@@ -17,10 +18,9 @@ import { countedLease, hasEnded, type Lease, type LeasedSecret, type LeaseRef } 
 import { failureText, type LeaseBackend } from './lease-backend.ts'
 import { LeaseCount } from './lease-count.ts'
 import { LeaseExpiry } from './lease-expiry.ts'
-import { entityOwner } from './lease-keys.ts'
+import { entityOwner, leaseKey } from './lease-keys.ts'
 import { leaseLagMs } from './lease-lag.ts'
 import { type LeaseLimit, noLeaseLimit } from './lease-limit.ts'
-import { type NamePage, nextName, secretLeaseNames } from './lease-names.ts'
 import { LeaseOwners } from './lease-owners.ts'
 import { LeaseRecords } from './lease-records.ts'
 import { renewalRefusal, renewed, shownDuration } from './lease-renewal.ts'
@@ -297,7 +297,7 @@ export class LeaseStore implements AsyncDisposable {
         names.add(nextName(id, prefix))
       return [...names].sort()
     }
-    const names = await secretLeaseNames(this.#parts.view, namespace, prefix, page)
+    const names = await levelOf(this.#parts.view, leaseKey({ namespace, id: prefix }), page)
     if (prefix !== '') return names
     const { done } = await this.#tokenLeases.under(namespace, authPrefix).next()
     return done ? names : [authPrefix, ...names].sort()
@@ -466,6 +466,12 @@ export class LeaseStore implements AsyncDisposable {
     await this.#owners.settled()
     await this.expiry.run()
   }
+}
+
+/** The part of `id` after `prefix`, up to and including the next slash. */
+function nextName(id: string, prefix: string): string {
+  const slash = id.indexOf('/', prefix.length)
+  return id.slice(prefix.length, slash < 0 ? undefined : slash + 1)
 }
 
 const failedToRenew = (text: string, cause?: unknown) =>

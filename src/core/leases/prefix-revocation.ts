@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { refuse } from '../../errors.ts'
+import { readPages } from '../../lib/data/pages.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { View } from '../barrier/view.ts'
 import { authPrefix } from '../mounts/mount-path.ts'
@@ -28,8 +28,7 @@ export type PrefixRevocationParts = {
 export type RevocationMode = 'sync' | 'async' | 'end' | 'force'
 
 /** Leases revoked concurrently. */
-const pageSize = 32
-const countPage = 1000
+const atOnce = 32
 
 /** Revokes all leases below a path. docs/contract/leases.md#expiry-and-revocation */
 export class PrefixRevocation {
@@ -62,16 +61,15 @@ export class PrefixRevocation {
     const base = leaseKey({ namespace, id: prefix })
     const total = mode === 'sync' ? await this.#countBelow(base) : 0
     let before = 0
-    for (let after: string | undefined; ; await nextTurn()) {
-      const page: string[] = await this.#parts.view.listKeys(base, {
-        limit: pageSize,
-        ...(after === undefined ? {} : { after }),
-      })
+    const pages = readPages(
+      (range) => this.#parts.view.listKeys(base, range),
+      (key) => key,
+      { size: atOnce },
+    )
+    for await (const page of pages) {
       const refs = page.map((key) => readRef(key.slice(leasePrefix.length)))
       await this.#revokePage(refs, mode, { before, total: Math.max(total, before + refs.length) })
       before += refs.length
-      after = page.at(-1)
-      if (after === undefined) return
     }
   }
 
@@ -86,22 +84,15 @@ export class PrefixRevocation {
     }
     for await (const { token } of this.#parts.tokenLeases.under(namespace, prefix)) {
       accessors.push(token.accessor)
-      if (accessors.length === pageSize) await revoke()
+      if (accessors.length === atOnce) await revoke()
     }
     await revoke()
   }
 
   async #countBelow(base: string): Promise<number> {
     let count = 0
-    for (let after: string | undefined; ; await nextTurn()) {
-      const page: string[] = await this.#parts.view.listKeys(base, {
-        limit: countPage,
-        ...(after === undefined ? {} : { after }),
-      })
-      count += page.length
-      after = page.at(-1)
-      if (after === undefined) return count
-    }
+    for await (const page of this.#parts.view.keyPages(base)) count += page.length
+    return count
   }
 
   async #revokePage(

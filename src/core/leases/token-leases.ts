@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Token } from '../tokens/store/token.ts'
 import type { StoredToken, TokenStore } from '../tokens/store/token-store.ts'
 import type { LeaseRef } from './lease.ts'
@@ -6,8 +5,6 @@ import { hashOfTokenLease, tokenLeaseId } from './lease-view.ts'
 
 /** A token and the id of its lease. */
 export type LeasedToken = { readonly id: string; readonly token: Token }
-
-const pageSize = 200
 
 /**
  * The leases of tokens. They are derived from the tokens, not stored, which saves writes at login. Lists and
@@ -36,19 +33,12 @@ export class TokenLeases {
 
   /** The leased tokens of a namespace whose lease ids begin with `prefix`. */
   async *under(namespace: string, prefix: string): AsyncGenerator<LeasedToken> {
-    for (let after: string | undefined; ; await nextTurn()) {
-      const page: StoredToken[] = await this.#tokens.scan({
-        limit: pageSize,
-        ...(after === undefined ? {} : { after }),
-      })
+    for await (const page of this.#tokens.pages())
       for (const stored of page) {
         if (!`${stored.token.path}/`.startsWith(prefix)) continue
         const leased = await this.#leased(stored, namespace)
         if (leased !== undefined) yield leased
       }
-      after = page.at(-1)?.hash
-      if (after === undefined) return
-    }
   }
 
   async #leased({ token, hash }: StoredToken, namespace: string): Promise<LeasedToken | undefined> {

@@ -18,7 +18,6 @@ export type NamespaceStoreParts = {
 
 const unlockKeyLength = 24
 const idLength = 6
-const pageSize = 500
 
 /** The text that names a conflicting namespace in an error. */
 const shownAs = (namespace: Namespace): string => `${lastSegment(namespace)}/`
@@ -57,15 +56,7 @@ export class NamespaceStore {
 
   async #load(): Promise<void> {
     const records: NamespaceRecord[] = []
-    for (let after: string | undefined; ; ) {
-      const page = await this.#view.list(namespaceRecords, {
-        limit: pageSize,
-        ...(after === undefined ? {} : { after }),
-      })
-      records.push(...page.map(readNamespace))
-      if (page.length < pageSize) break
-      after = page.at(-1)?.key
-    }
+    for await (const page of this.#view.pages(namespaceRecords)) records.push(...page.map(readNamespace))
     for (const record of records.sort(topDown)) this.#tree.put(record)
   }
 

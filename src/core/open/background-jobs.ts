@@ -1,7 +1,7 @@
 import { rotationSchedule } from '../barrier/rotation-schedule.ts'
 import { keyRotator } from '../identity-tokens/key-rotator.ts'
 import { Periodic } from '../jobs/background.ts'
-import { tokenSweeper } from '../tokens/end/token-sweeper.ts'
+import { tokenSweeper } from '../tokens/end/token-revoker.ts'
 import type { Stores } from './stores.ts'
 
 const sweepIntervalMs = 5_000

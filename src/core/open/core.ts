@@ -210,10 +210,7 @@ async function openLeaseQuotas(stores: Stores, life: NamespaceLife): Promise<Lea
 /** Live leases and usable tokens that count, in pages. */
 async function* countedLeases({ leases, tokens }: Stores): AsyncGenerator<readonly CountedLease[]> {
   for await (const page of leases.live()) yield page.map(countedLease)
-  for (let after: string | undefined; ; ) {
-    const page = await tokens.scan({ limit: 200, ...(after === undefined ? {} : { after }) })
-    after = page.at(-1)?.hash
-    if (after === undefined) return
+  for await (const page of tokens.pages()) {
     const usable = page.filter(({ token }) => tokens.isUsable(token))
     yield usable.flatMap(({ hash, token }) => countedToken(token, hash) ?? [])
   }

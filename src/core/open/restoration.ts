@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Storage } from '../../storage/storage.ts'
 import { findRestoration, restorationKey } from '../barrier/restoration-note.ts'
 import { onceAmongServers } from '../jobs/once-among-servers.ts'
@@ -8,8 +7,6 @@ import type { Stores } from './stores.ts'
 export type RestorationParts = Pick<Stores, 'tokens' | 'revoker' | 'mounts' | 'mountTypes' | 'log'> & {
   readonly storage: Storage
 }
-
-const pageSize = 200
 
 /**
  * Draws the consequences of a restoration before the store is used: what may be used only once may have been
@@ -44,12 +41,9 @@ async function dropTokens(
   isDropped: (token: Token) => boolean,
 ): Promise<number> {
   let dropped = 0
-  for (let after: string | undefined; ; await nextTurn()) {
-    const page = await tokens.scan({ limit: pageSize, ...(after === undefined ? {} : { after }) })
+  for await (const page of tokens.pages())
     for (const { token } of page) if (isDropped(token) && (await revoker.revoke(token.accessor))) dropped += 1
-    after = page.at(-1)?.hash
-    if (after === undefined) return dropped
-  }
+  return dropped
 }
 
 async function dropPendingLogins({ mounts, mountTypes }: RestorationParts): Promise<void> {

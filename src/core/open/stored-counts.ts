@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { SharedStorage } from '../../storage/shared-storage.ts'
@@ -10,7 +9,7 @@ import { tokenPrefix } from '../tokens/store/token-keys.ts'
 import type { TokenStore } from '../tokens/store/token-store.ts'
 
 export type StoredCountParts = {
-  readonly tokens: Pick<TokenStore, 'scan' | 'isUsable'>
+  readonly tokens: Pick<TokenStore, 'isUsable' | 'pages'>
   /** The core's view. */
   readonly view: View
   readonly clock: Clock
@@ -74,18 +73,13 @@ async function countOnce(
   }
 }
 
-const pageSize = 200
-const keyPageSize = 2000
 const entityKeys = 'entity/'
 
 async function countTokens(tokens: StoredCountParts['tokens']): Promise<ReadonlyMap<string, number>> {
   const byNamespace = new Map<string, number>()
-  for (let after: string | undefined; ; await nextTurn()) {
-    const page = await tokens.scan({ limit: pageSize, ...(after === undefined ? {} : { after }) })
+  for await (const page of tokens.pages())
     for (const { token } of page) if (tokens.isUsable(token)) addOne(byNamespace, token.namespace)
-    after = page.at(-1)?.hash
-    if (after === undefined) return byNamespace
-  }
+  return byNamespace
 }
 
 /** The storage key of an entity contains its namespace. */
@@ -100,17 +94,9 @@ async function countKeys(
   nameIn: (rest: string) => string,
 ): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>()
-  for (const prefix of prefixes) {
-    for (let after: string | undefined; ; await nextTurn()) {
-      const keys = await view.listKeys(prefix, {
-        limit: keyPageSize,
-        ...(after === undefined ? {} : { after }),
-      })
-      for (const key of keys) addOne(counts, nameIn(key.slice(prefix.length)))
-      after = keys.at(-1)
-      if (after === undefined || keys.length < keyPageSize) break
-    }
-  }
+  for (const prefix of prefixes)
+    for await (const page of view.keyPages(prefix))
+      for (const key of page) addOne(counts, nameIn(key.slice(prefix.length)))
   return counts
 }
 

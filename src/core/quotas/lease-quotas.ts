@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { refuse } from '../../errors.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 import type { CountedLease, LeaseLimit } from '../leases/lease-limit.ts'
@@ -175,7 +174,6 @@ export class LeaseQuotas implements LeaseLimit {
     for await (const page of this.#parts.stored()) {
       leases += page.length
       for (const lease of page) if (!this.#own.has(lease.ref)) add(byRule, index, this.#targetOf(lease))
-      await nextTurn()
     }
     for (const [ref, { target, isStored }] of this.#own) {
       if (!isStored) continue

@@ -8,6 +8,16 @@ import { stringifyJson } from '../../lib/text/json.ts'
 export const isUnreadable = (error: unknown): boolean =>
   error instanceof ServiceError && error.kind === 'internal'
 
+/** What `read` finds; undefined if the record cannot be read, which the log says. */
+export async function ifReadable<T>(read: Promise<T>): Promise<T | undefined> {
+  try {
+    return await read
+  } catch (error) {
+    if (!isUnreadable(error)) throw error
+    return undefined
+  }
+}
+
 /**
  * The maximum size of a record with data from callers, because every later use of it costs time by its size.
  */

@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { readPages } from '../../lib/data/pages.ts'
 import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
-import { isUnreadable } from '../records/stored-record.ts'
+import { ifReadable } from '../records/stored-record.ts'
 
 /** So few that other requests hardly wait for them, and that large ones fit into memory. */
 const atOnce = 10
@@ -17,30 +17,25 @@ export async function moveRecords(
   moved: (record: ViewRecord) => ViewEntry | undefined,
 ): Promise<number> {
   let count = 0
-  for (let after: string | undefined; ; await nextTurn()) {
-    const keys: string[] = await view.listKeys(prefix, {
-      limit: atOnce,
-      ...(after !== undefined && { after }),
-    })
-    const records = await Promise.all(keys.map((key) => readable(view, key)))
-    const found = records.filter((record) => record !== undefined)
-    const batch = found.flatMap((record) => {
-      const entry = moved(record)
-      const { key, revision: expect } = record
-      return entry === undefined ? [] : [{ key, value: undefined, expect }, entry]
-    })
-    if (batch.length > 0 && !(await view.write(batch))) continue
+  const pages = readPages(
+    (range) => view.listKeys(prefix, range),
+    (key) => key,
+    { size: atOnce },
+  )
+  for await (const keys of pages) {
+    let found: ViewRecord[]
+    let batch: ViewEntry[]
+    do {
+      const records = await Promise.all(keys.map((key) => ifReadable(view.read(key))))
+      found = records.filter((record) => record !== undefined)
+      batch = found.flatMap((record) => {
+        const entry = moved(record)
+        const { key, revision: expect } = record
+        return entry === undefined ? [] : [{ key, value: undefined, expect }, entry]
+      })
+    } while (batch.length > 0 && !(await view.write(batch)))
     count += batch.length / 2
-    after = keys.at(-1)
-    if (after === undefined || batch.length < 2 * found.length) return count
+    if (batch.length < 2 * found.length) break
   }
-}
-
-async function readable(view: View, key: string): Promise<ViewRecord | undefined> {
-  try {
-    return await view.read(key)
-  } catch (error) {
-    if (!isUnreadable(error)) throw error
-    return undefined
-  }
+  return count
 }

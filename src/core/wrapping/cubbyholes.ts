@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { View } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
+import { levelOf } from '../records/key-level.ts'
 import { moveRecords } from '../sealed-names/moved-records.ts'
 import { NameCipher, type NameKeys } from '../sealed-names/name-cipher.ts'
 import type { Token } from '../tokens/store/token.ts'
@@ -85,15 +85,8 @@ export class Cubbyholes {
   }
 }
 
-const pageSize = 2000
-
 /** Deletes all entries whose first path segment, the owner, has this suffix. */
 async function deleteOwnedBy(view: View, suffix: string): Promise<void> {
-  for (let after: string | undefined; ; await nextTurn()) {
-    const keys = await view.listKeys('', { limit: pageSize, ...(after === undefined ? {} : { after }) })
-    const owners = new Set(keys.map((key) => key.slice(0, key.indexOf('/'))))
-    for (const owner of owners) if (owner.endsWith(suffix)) await view.deletePrefix(`${owner}/`)
-    after = keys.at(-1)
-    if (after === undefined) return
-  }
+  for (const owner of await levelOf(view, ''))
+    if (owner.endsWith(`${suffix}/`)) await view.deletePrefix(owner)
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { canonicalName } from '../../core/identity/canonical-name.ts'
 import type { Entity } from '../../core/identity/entities/entity.ts'
 import { deleteEntity, putEntity } from '../../core/identity/entities/entity-changes.ts'
-import { entitiesOf, namesInOrder } from '../../core/identity/entities/entity-lists.ts'
+import { namesInOrder } from '../../core/identity/entities/entity-lists.ts'
 import type { IdentityStore } from '../../core/identity/entities/identity-store.ts'
 import { listedDetails, listedNames, whileThere } from '../../core/lists.ts'
 import { refuse } from '../../errors.ts'
@@ -110,7 +110,7 @@ export function entityResources(parts: EntityParts): Resource[] {
         output: listOutput,
         handle: ({ mount, sent, whenGone }) => {
           const { after, limit } = listRange(sent)
-          const entities = whileThere(entitiesOf(records, mount.namespace, after), { whenGone })
+          const entities = whileThere(records.all(mount.namespace, after), { whenGone })
           return listed(atMost(limit, entities), (one) => entityInfo(one, mountOf), mostListBytes)
         },
       },
@@ -177,7 +177,7 @@ function namedEntityResources(parts: EntityParts): Resource[] {
         output: z.object({ keys: z.array(z.string()) }),
         handle: async ({ mount, sent, whenGone }) => {
           const range = listRange(sent)
-          const entities = whileThere(entitiesOf(records, mount.namespace), { whenGone })
+          const entities = whileThere(records.all(mount.namespace), { whenGone })
           return { ...(await listedNames(await namesInOrder(entities, range), mostListBytes)), paged: true }
         },
       },

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listedNames, whileThere } from '../../core/lists.ts'
 import type { TokenTidy } from '../../core/tokens/end/token-tidy.ts'
 import type { Token } from '../../core/tokens/store/token.ts'
@@ -12,8 +11,6 @@ export type AccessorParts = {
   readonly tidy: TokenTidy
   readonly mostListBytes: number
 }
-
-const pageSize = 200
 
 const started =
   "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."
@@ -66,15 +63,11 @@ async function* storedTokens(
   after: string,
   warnings: Set<string>,
 ): AsyncGenerator<Token, void, undefined> {
-  for (let last = after === '' ? undefined : tokens.keys.hashOf(after); ; await nextTurn()) {
-    const page = await tokens.scan(
-      { limit: pageSize, ...(last === undefined ? {} : { after: last }) },
-      () => {
-        warnings.add('Some tokens could not be read: the log names their records')
-      },
-    )
-    for (const { token } of page) yield token
-    last = page.at(-1)?.hash
-    if (last === undefined) return
-  }
+  const pages = tokens.pages({
+    after: after === '' ? '' : tokens.keys.hashOf(after),
+    onUnreadable: () => {
+      warnings.add('Some tokens could not be read: the log names their records')
+    },
+  })
+  for await (const page of pages) for (const { token } of page) yield token
 }

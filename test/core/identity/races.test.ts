@@ -41,7 +41,7 @@ const anAlias = (fixture: Fixture, name: string, canonicalId = '') =>
 /** Checks that every row leads to a record that owns it, and that every alias and name has its row. */
 async function expectSound(fixture: Fixture) {
   const { records } = fixture.identity
-  const entities = await records.page('root', { limit: 1000 })
+  const entities = await Array.fromAsync(records.all('root'))
   const aliases = entities.flatMap((entity) => entity.aliases.map((alias) => ({ entity, alias })))
   for (const entity of entities) {
     expect((await records.byName('root', entity.name))?.entity.id).toBe(entity.id)
@@ -117,7 +117,7 @@ test('concurrent merges in a ring, deletions and logins leave every row with its
   await using fixture = await openTokenFixture()
   const logins = await many(6, (at) => fixture.login({ alias: { name: `p${at}`, metadata: {} } }))
   const ids = logins.map(({ auth }) => auth.entity_id)
-  const keep = (await fixture.identity.records.page('root', { limit: 100 })).flatMap((entity) =>
+  const keep = (await Array.fromAsync(fixture.identity.records.all('root'))).flatMap((entity) =>
     entity.aliases.map(({ id }) => id),
   )
 

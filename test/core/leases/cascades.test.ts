@@ -77,7 +77,7 @@ test('a token that expires takes its leases with it', async () => {
   const { credential } = await fixture.issue(child)
   fixture.advance(2 * hour)
 
-  await fixture.revoker.sweepPage()
+  await fixture.revoker.sweep()
   await fixture.expire()
 
   expect(fixture.provider.alive.has(credential)).toBe(false)

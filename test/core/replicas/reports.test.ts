@@ -123,7 +123,7 @@ describe('other servers hear nothing of', () => {
       'the removal of expired tokens',
       async () => {
         servers.clock.advance(7_200)
-        await one.revoker.sweepPage()
+        await one.revoker.sweep()
       },
     ],
   ])('%s', async (_, call) => {

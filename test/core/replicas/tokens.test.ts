@@ -78,7 +78,7 @@ describe('a token', () => {
     await one.create({ id: 'again', policies: ['web'], ttl: '1m' }, root)
     await valid(other, 'again')
     servers.clock.advance(120)
-    await one.revoker.sweepPage()
+    await one.revoker.sweep()
     await one.create({ id: 'again', policies: ['db'] }, root)
     await other.hear()
 
@@ -130,7 +130,7 @@ describe('the end of a token', () => {
   test('is completed by another server if the first one was killed', async () => {
     const { parent, child } = await brokenCascade()
 
-    await other.revoker.sweepPage()
+    await other.revoker.sweep()
 
     expect(await isStored(one, child.accessor)).toBe(false)
     expect(await isStored(one, parent.accessor)).toBe(false)

@@ -75,7 +75,7 @@ test('a cut-off with an unknown outcome applies on this server until its record 
   const { view } = fixture
   const cutOffs = await EntityCutOffs.open({
     ...view,
-    list: async () => [],
+    async *pages() {},
     watch: () => () => {},
     get: (key) => failing(() => view.get(key)),
     update: (...step) => failing(() => view.update(...step)),

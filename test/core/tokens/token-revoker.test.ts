@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { tokenSweeper } from '../../../src/core/tokens/end/token-sweeper.ts'
+import { tokenSweeper } from '../../../src/core/tokens/end/token-revoker.ts'
 import { jwtMount, openTokenFixture } from '../../support/token-fixture.ts'
 
 type Fixture = Awaited<ReturnType<typeof openTokenFixture>>

@@ -167,16 +167,17 @@ test('tidy keeps a child that became an orphan after its page was read', async (
 
 /** The tokens of a fixture, with a change between the reading of the first page and its processing. */
 function withStalePages({ tokens }: Fixture, happens: () => Promise<void>): Fixture['tokens'] {
-  let pages = 0
-  const scan: Fixture['tokens']['scan'] = async (...range) => {
-    const page = await tokens.scan(...range)
-    pages += 1
-    if (pages === 1) await happens()
-    return page
+  let isFirst = true
+  const pages: Fixture['tokens']['pages'] = async function* (...walk) {
+    for await (const page of tokens.pages(...walk)) {
+      if (isFirst) await happens()
+      isFirst = false
+      yield page
+    }
   }
   return new Proxy(tokens, {
     get(store, name) {
-      if (name === 'scan') return scan
+      if (name === 'pages') return pages
       const member: unknown = Reflect.get(store, name, store)
       return typeof member === 'function' ? member.bind(store) : member
     },

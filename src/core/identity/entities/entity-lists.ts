@@ -1,32 +1,11 @@
-import { pageSize, readPages } from '../../../lib/data/pages.ts'
+import { pageSize } from '../../../lib/data/pages.ts'
 import { sorted } from '../../../lib/data/sorting.ts'
 import { namespaceIdOf } from '../../namespaces/suffix.ts'
-import { type Entity, type EntityAlias, firstAliasId } from './entity.ts'
-import type { EntityRecords, Page } from './entity-records.ts'
+import { type EntityAlias, firstAliasId } from './entity.ts'
+import type { EntityRecords } from './entity-records.ts'
 
 /** A range of a list: at most `limit` items (0: all) after `after` (empty: from the start). */
 export type ListRange = { readonly after: string; readonly limit: number }
-
-/** Entities of a namespace, ordered by id. Lets other work run between pages. */
-export async function* entitiesOf(
-  records: EntityRecords,
-  namespace: string,
-  after = '',
-): AsyncGenerator<Entity, void, undefined> {
-  yield* paged(
-    (page) => records.page(namespace, page),
-    ({ id }) => id,
-    after,
-  )
-}
-
-async function* paged<T>(
-  read: (page: Page) => Promise<T[]>,
-  idOf: (item: T) => string,
-  after: string,
-): AsyncGenerator<T, void, undefined> {
-  for await (const page of readPages(read, idOf, after === '' ? {} : { after })) yield* page
-}
 
 /**
  * Sorts the names of all items, since storage orders them by hash. With a limit, memory stays bounded by
@@ -68,7 +47,7 @@ async function* firstAliases(
   namespace: string,
   after: string,
 ): AsyncGenerator<EntityAlias, void, undefined> {
-  for await (const entity of entitiesOf(records, namespace, after.slice(0, sharedDigits))) {
+  for await (const entity of records.all(namespace, after.slice(0, sharedDigits))) {
     const id = firstAliasId(entity.id)
     const alias = id > after ? entity.aliases.find((one) => one.id === id) : undefined
     if (alias !== undefined) yield alias
@@ -80,12 +59,7 @@ async function* otherAliases(
   namespace: string,
   after: string,
 ): AsyncGenerator<EntityAlias, void, undefined> {
-  const rows = paged(
-    (page) => records.aliasIdPage(namespace, page),
-    ({ id }) => id,
-    after,
-  )
-  for await (const { id, entityId } of rows) {
+  for await (const { id, entityId } of records.aliasIds(namespace, after)) {
     const stored = namespaceIdOf(entityId) === namespace ? await records.ofAnyNamespace(entityId) : undefined
     const alias = stored?.entity.aliases.find((one) => one.id === id)
     if (alias !== undefined) yield alias

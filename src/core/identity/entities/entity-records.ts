@@ -41,9 +41,6 @@ export const aliasNameOf = ({ namespace_id }: Entity, { mount_accessor, name }: 
   name,
 })
 
-/** A page of a list: at most `limit` items after `after`. */
-export type Page = { readonly after?: string | undefined; readonly limit: number }
-
 /** Limit for following merges. Chains are short, because each merge rewrites the rows of earlier merges. */
 const maxMergeChain = 16
 
@@ -111,26 +108,22 @@ export class EntityRecords {
     return typeof owner === 'string' ? withAlias(await this.byId(namespace, owner), id) : undefined
   }
 
-  /** Entities, ordered by id. */
-  async page(namespace: string, { after, limit }: Page): Promise<Entity[]> {
+  /** Entities of a namespace, ordered by id. */
+  async *all(namespace: string, after = ''): AsyncGenerator<Entity, void, undefined> {
     const prefix = entityPrefix(namespace)
-    const records = await this.#view.list(prefix, {
-      limit,
-      ...(after === undefined ? {} : { after: prefix + after }),
-    })
-    return records.map(({ value }) => readEntity(value))
+    for await (const page of this.#view.pages(prefix, prefix + after))
+      for (const { value } of page) yield readEntity(value)
   }
 
   /** The rows of alias ids, in order, each with the id of its entity. */
-  async aliasIdPage(namespace: string, { after, limit }: Page): Promise<{ id: string; entityId: string }[]> {
+  async *aliasIds(
+    namespace: string,
+    after: string,
+  ): AsyncGenerator<{ id: string; entityId: string }, void, undefined> {
     const prefix = aliasIdPrefix(namespace)
-    const records = await this.#view.list(prefix, {
-      limit,
-      ...(after === undefined ? {} : { after: prefix + after }),
-    })
-    return records.flatMap(({ key, value }) =>
-      typeof value === 'string' ? [{ id: key.slice(prefix.length), entityId: value }] : [],
-    )
+    for await (const page of this.#view.pages(prefix, prefix + after))
+      for (const { key, value } of page)
+        if (typeof value === 'string') yield { id: key.slice(prefix.length), entityId: value }
   }
 
   /** Maps an alias id to `entityId`; deletes the row if the alias id is derived from the entity's id. */

@@ -1,11 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { refuse } from '../../../errors.ts'
+import { pagesOf } from '../../../lib/data/pages.ts'
 import type { Mount } from '../../mounts/mount.ts'
 import { mountTtl, type TtlBounds } from '../../tokens/store/lifetime.ts'
 import type { TokenStore } from '../../tokens/store/token-store.ts'
 import { type Entity, lastLoginDay } from './entity.ts'
 import { entityRemoval } from './entity-changes.ts'
-import { entitiesOf } from './entity-lists.ts'
 import type { IdentityStore, PlannedChange } from './identity-store.ts'
 
 export type IdentityTidyParts = {
@@ -28,7 +27,6 @@ export type TidyRequest = {
 export type Tidied = { readonly count: number; readonly sample: readonly Entity[] }
 
 const sampleSize = 10
-const tokenPageSize = 500
 /** Entities per round; each round scans all tokens once. */
 const roundSize = 50_000
 /** Concurrent deletions, so that several share a commit. */
@@ -74,7 +72,7 @@ export class IdentityTidy {
       after = await this.#collect(request, after, unused)
       await this.#parts.store.watching(unused, async () => {
         await this.#keepHolders(unused)
-        for (const ids of batches(unused)) {
+        for await (const ids of pagesOf([...unused], concurrency)) {
           const ended = await this.#parts.store.memberships.runExclusive(() =>
             Promise.all(ids.map((id) => this.#end(request, id, unused))),
           )
@@ -83,7 +81,6 @@ export class IdentityTidy {
             count += 1
             if (sample.length < sampleSize) sample.push(entity)
           }
-          await nextTurn()
         }
       })
     }
@@ -92,7 +89,7 @@ export class IdentityTidy {
 
   /** Adds candidates to `unused`. Returns the id to continue after; undefined at the end. */
   async #collect(request: TidyRequest, after: string, unused: Set<string>): Promise<string | undefined> {
-    for await (const entity of entitiesOf(this.#parts.store.records, request.namespace, after)) {
+    for await (const entity of this.#parts.store.records.all(request.namespace, after)) {
       if (this.#isUnused(entity, request)) unused.add(entity.id)
       if (unused.size === roundSize) return entity.id
     }
@@ -114,12 +111,10 @@ export class IdentityTidy {
   /** Removes entities with tokens from `unused`. */
   async #keepHolders(unused: Set<string>): Promise<void> {
     const { tokens } = this.#parts
-    for (let after: string | undefined; unused.size > 0; ) {
-      const page = await tokens.scan({ limit: tokenPageSize, ...(after === undefined ? {} : { after }) })
+    if (unused.size === 0) return
+    for await (const page of tokens.pages()) {
       for (const { token } of page) if (!tokens.isExpired(token)) unused.delete(token.entity_id)
-      after = page.at(-1)?.hash
-      if (after === undefined) return
-      await nextTurn()
+      if (unused.size === 0) return
     }
   }
 
@@ -134,15 +129,4 @@ export class IdentityTidy {
       return direct.length > 0 || !unused.has(id) ? { result: undefined } : { result: stored.entity, change }
     })
   }
-}
-
-function* batches(ids: Iterable<string>): Generator<string[]> {
-  let batch: string[] = []
-  for (const id of [...ids]) {
-    batch.push(id)
-    if (batch.length < concurrency) continue
-    yield batch
-    batch = []
-  }
-  if (batch.length > 0) yield batch
 }

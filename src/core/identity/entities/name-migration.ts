@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Random } from '../../../lib/system/random.ts'
 import type { View, ViewEntry } from '../../barrier/view.ts'
 import type { CoreLog } from '../../core-log.ts'
@@ -18,7 +17,6 @@ import { aliasNameOf, EntityRecords } from './entity-records.ts'
  */
 const doneKey = 'identity-names'
 const done = 'folded'
-const pageSize = 200
 
 export type NameMigrationParts = {
   readonly view: View
@@ -46,11 +44,7 @@ export async function migrateNames({
     ['entity/', (key: string, value: unknown) => moves.ofEntity(key, value)] as const,
     ['group/', (_key: string, value: unknown) => moves.ofGroup(value)] as const,
   ]) {
-    for (let after: string | undefined; ; await nextTurn()) {
-      const page: string[] = await view.listKeys(prefix, {
-        limit: pageSize,
-        ...(after === undefined ? {} : { after }),
-      })
+    for await (const page of view.keyPages(prefix)) {
       const entries: ViewEntry[] = []
       for (const key of page) {
         try {
@@ -61,8 +55,6 @@ export async function migrateNames({
       }
       if (entries.length > 0) await view.write(entries)
       moved += entries.filter(({ value }) => value === undefined).length
-      after = page.at(-1)
-      if (after === undefined) break
     }
   }
   await deleteUnplacedRows(view)
@@ -91,16 +83,11 @@ const unplacedRows = [
 ] as const
 
 async function deleteUnplacedRows(view: View): Promise<void> {
-  for (const [prefix, segments] of unplacedRows) {
-    for (let after: string | undefined; ; await nextTurn()) {
-      const range = { limit: pageSize, ...(after === undefined ? {} : { after }) }
-      const page: string[] = await view.listKeys(prefix, range)
+  for (const [prefix, segments] of unplacedRows)
+    for await (const page of view.keyPages(prefix)) {
       const old = page.filter((key) => key.split('/').length === segments)
       if (old.length > 0) await view.write(old.map((key) => ({ key, value: undefined })))
-      after = page.at(-1)
-      if (after === undefined) break
     }
-  }
 }
 
 class NameMoves {

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Cache } from '../../../lib/data/cache.ts'
 import type { View, ViewEntry, ViewRecord } from '../../barrier/view.ts'
 import type { Servers } from '../../servers/servers.ts'
@@ -30,8 +29,6 @@ export type AliasRow = { readonly group: string; readonly name: string }
 export type ServersOfGroups = Pick<Servers, 'ownId' | 'isAlone' | 'live'>
 
 type GroupNode = { readonly group: Group; readonly parents: readonly string[] }
-
-const pageSize = 500
 
 /**
  * Reads groups and caches those that logins and requests need. Writers must call the `drop…` methods after
@@ -128,36 +125,26 @@ export class GroupReader {
 
   async #namesUnder(prefix: string): Promise<string[]> {
     const names: string[] = []
-    for await (const page of this.pages(prefix)) names.push(...page)
+    for await (const page of this.#pages(prefix)) names.push(...page)
     return names
   }
 
-  /** Pages of the key suffixes after a prefix, from after `from`. Yields to the event loop between pages. */
-  async *pages(prefix: string, from = ''): AsyncGenerator<string[]> {
-    for (let after = from; ; ) {
-      const keys = await this.#view.listKeys(prefix, {
-        limit: pageSize,
-        ...(after === '' ? {} : { after: prefix + after }),
-      })
-      const names = keys.map((key) => key.slice(prefix.length))
-      yield names
-      const last = names.at(-1)
-      if (last === undefined || names.length < pageSize) return
-      after = last
-      await nextTurn()
-    }
+  /** What follows a prefix in keys, in pages, from after `after`. */
+  async *#pages(prefix: string, after = ''): AsyncGenerator<string[]> {
+    for await (const page of this.#view.keyPages(prefix, prefix + after))
+      yield page.map((key) => key.slice(prefix.length))
   }
 
   /** Number of direct member entities. */
   async memberCount(groupId: string): Promise<number> {
     let count = 0
-    for await (const page of this.pages(memberPrefix(groupId))) count += page.length
+    for await (const page of this.#pages(memberPrefix(groupId))) count += page.length
     return count
   }
 
   /** The groups of a namespace, ordered by id. */
   async *groupsOf(namespace: string, after = ''): AsyncGenerator<Group, void, undefined> {
-    for await (const page of this.pages(groupPrefix(namespace), after)) {
+    for await (const page of this.#pages(groupPrefix(namespace), after)) {
       for (const id of page) {
         const value = await this.#view.get(groupKey(id))
         if (value !== undefined) yield readGroup(value)
@@ -167,7 +154,7 @@ export class GroupReader {
 
   /** The group aliases of a namespace, ordered by id. */
   async *aliasesIn(namespace: string, after = ''): AsyncGenerator<GroupAlias, void, undefined> {
-    for await (const page of this.pages(aliasIdPrefix(namespace), after)) {
+    for await (const page of this.#pages(aliasIdPrefix(namespace), after)) {
       for (const id of page) {
         const group = await this.#view.get(aliasIdKey(id))
         const value = typeof group === 'string' ? await this.#view.get(groupKey(group)) : undefined
@@ -185,19 +172,12 @@ export class GroupReader {
 
   async #loadAliases(prefix: string): Promise<Map<string, string>> {
     const aliases = new Map<string, string>()
-    for (let after: string | undefined; ; ) {
-      const rows = await this.#view.list(prefix, {
-        limit: pageSize,
-        ...(after === undefined ? {} : { after }),
-      })
-      for (const { value } of rows) {
+    for await (const page of this.#view.pages(prefix))
+      for (const { value } of page) {
         const { name, group } = value as AliasRow // written by GroupStore only, and sealed since
         aliases.set(name, group)
       }
-      if (rows.length < pageSize) return aliases
-      after = rows.at(-1)?.key
-      await nextTurn()
-    }
+    return aliases
   }
 
   /**

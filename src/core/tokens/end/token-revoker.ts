@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../../lib/system/clock.ts'
 import type { WriteOptions } from '../../../storage/storage.ts'
 import type { View, ViewEntry } from '../../barrier/view.ts'
+import { Periodic, type Timing } from '../../jobs/background.ts'
 import { Changes } from '../../records/change.ts'
 import type { CoreEvents, TokenEnd } from '../store/core-events.ts'
 import type { Token } from '../store/token.ts'
@@ -10,6 +10,7 @@ import {
   expireKey,
   expirePrefix,
   namespaceTokenKeys,
+  namespaceTokenPrefix,
   readExpireKey,
   tokenKey,
 } from '../store/token-keys.ts'
@@ -41,8 +42,6 @@ type Ended = { readonly hash: string; readonly stored: StoredToken | undefined }
  */
 const revokedAt = 1
 const pageSize = 200
-/** Small, because requests wait while a page of a sweep is processed. */
-const sweepPageSize = 64
 
 /**
  * Deletes tokens: on revocation, with all their descendants, and after expiry.
@@ -104,14 +103,16 @@ export class TokenRevoker {
    * failure. `hasRows`: each of its tokens has a row, so it need not look at all tokens of the server.
    */
   async removeNamespace(namespace: string, { hasRows }: { readonly hasRows: boolean }): Promise<void> {
-    for (;;) {
-      const rows = await this.#tokens.rowsOf(namespace, sweepPageSize)
-      if (rows.length === 0) break
-      await this.#revokeAll(rows.map(({ hash }) => hash))
-      await this.#view.write(rows.map(({ key }) => ({ key, value: undefined })))
-      await nextTurn()
+    const prefix = namespaceTokenPrefix(namespace)
+    for await (const page of this.#view.keyPages(prefix)) {
+      await this.#revokeAll(page.map((key) => key.slice(prefix.length)))
+      await this.#view.write(page.map((key) => ({ key, value: undefined })))
     }
-    if (!hasRows) await this.#removeScanned(namespace)
+    if (hasRows) return
+    // of an earlier version, whose tokens have no rows; they are invalid already
+    for await (const page of this.#tokens.pages())
+      for (const { token, hash } of page)
+        if (token.namespace === namespace) await this.#revoke(hash, { isUncopied: true })
   }
 
   /** Revokes tokens of a removed namespace, together where they have no children. Skips unreadable ones. */
@@ -124,19 +125,6 @@ export class TokenRevoker {
       else await this.#destroyTree(hash)
     }
     await this.#destroyOrThrow(leaves)
-  }
-
-  /** Looks at all tokens of the server. */
-  async #removeScanned(namespace: string): Promise<void> {
-    for (let after: string | undefined; ; ) {
-      const page = await this.#tokens.scan({ limit: pageSize, ...(after === undefined ? {} : { after }) })
-      // they are invalid already
-      for (const { token, hash } of page)
-        if (token.namespace === namespace) await this.#revoke(hash, { isUncopied: true })
-      after = page.at(-1)?.hash
-      if (after === undefined) return
-      await nextTurn()
-    }
   }
 
   /** Revokes one token; its children become orphans. False if there is no such token. */
@@ -161,16 +149,17 @@ export class TokenRevoker {
     if (after === undefined || after.parent !== '') await this.#view.write([row])
   }
 
-  /** Deletes at most `sweepPageSize` expired tokens after the row `after`. Undefined if no more are due. */
-  async sweepPage(after?: string): Promise<{ last: string; failures: unknown[] } | undefined> {
+  /** Deletes expired tokens. Reports each failure and goes on. Returns early if `stopping` is aborted. */
+  async sweep(onError: (error: unknown) => void = () => {}, stopping?: AbortSignal): Promise<void> {
     const now = this.#clock.now()
-    const page = await this.#view.listKeys(expirePrefix, {
-      limit: sweepPageSize,
-      ...(after === undefined ? {} : { after }),
-    })
-    const due = page.filter((key) => readExpireKey(key).time <= now)
-    const last = due.at(-1)
-    if (last === undefined) return undefined
+    for await (const page of this.#view.keyPages(expirePrefix)) {
+      const due = page.filter((key) => readExpireKey(key).time <= now)
+      for (const failure of await this.#sweepPage(due, now)) onError(failure)
+      if (due.length < page.length || stopping?.aborted === true) return
+    }
+  }
+
+  async #sweepPage(due: readonly string[], now: number): Promise<unknown[]> {
     const failures: unknown[] = []
     const leaves: string[] = []
     for (const key of due) {
@@ -183,8 +172,7 @@ export class TokenRevoker {
         failures.push(error)
       }
     }
-    failures.push(...(await this.#destroy(leaves)))
-    return { last, failures }
+    return [...failures, ...(await this.#destroy(leaves))]
   }
 
   /** The hash of the token that an expiry row refers to, if it is due. Deletes an outdated row. */
@@ -306,6 +294,10 @@ export class TokenRevoker {
     ]
   }
 }
+
+/** Deletes expired tokens in the background. */
+export const tokenSweeper = ({ revoker, ...timing }: Timing & { readonly revoker: TokenRevoker }): Periodic =>
+  new Periodic({ ...timing, run: (stopping) => revoker.sweep(timing.onError, stopping) })
 
 function endOf({ num_uses, expire_time }: Token, now: number): TokenEnd {
   if (num_uses < 0) return 'spent'

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { untilAborted, wait } from '../../../lib/concurrency/wait.ts'
 import type { LogLine } from '../../../lib/system/log-fields.ts'
 import type { View } from '../../barrier/view.ts'
@@ -25,7 +24,6 @@ export type TokenTidyParts = {
 
 type Count = { seen: number; ended: number; rows: number; unreadable: number; failed: number }
 
-const pageSize = 64
 /** Delay before the next pass after a failure. */
 const retryMs = 60_000
 /** How often the holder of the job looks for cut-offs by other servers. */
@@ -34,7 +32,7 @@ const lookMs = 1_000
 /**
  * Scans all service tokens in the background and removes invalid ones with their descendants and leases:
  * those of a cut-off entity, a deleted mount or a deleted ancestor. It only cleans up; validity is checked at
- * each use. After each page it pauses for as long as the page took.
+ * each use.
  */
 export class TokenTidy implements AsyncDisposable {
   readonly #parts: TokenTidyParts
@@ -128,17 +126,13 @@ export class TokenTidy implements AsyncDisposable {
   }
 
   async #tidyTokens(count: Count, ended: AbortSignal): Promise<void> {
-    const { tokens } = this.#parts
-    let after: string | undefined
-    await this.#eachPage(ended, async () => {
-      const range = { limit: pageSize, ...(after === undefined ? {} : { after }) }
-      const page = await tokens.scan(range, () => {
-        count.unreadable += 1
-      })
-      after = page.at(-1)?.hash
+    const onUnreadable = () => {
+      count.unreadable += 1
+    }
+    for await (const page of this.#parts.tokens.pages({ onUnreadable })) {
+      if (ended.aborted) return
       for (const stored of page) await this.#tidyToken(stored, count)
-      return after !== undefined
-    })
+    }
   }
 
   async #tidyToken({ hash, token }: StoredToken, count: Count): Promise<void> {
@@ -159,20 +153,14 @@ export class TokenTidy implements AsyncDisposable {
   /** Deletes rows from parent to child if either no longer exists. */
   async #tidyChildRows(count: Count, ended: AbortSignal): Promise<void> {
     const { view } = this.#parts
-    let after: string | undefined
-    await this.#eachPage(ended, async () => {
-      const rows = await view.listKeys(childFolder, {
-        limit: pageSize,
-        ...(after === undefined ? {} : { after }),
-      })
-      after = rows.at(-1)
+    for await (const page of view.keyPages(childFolder)) {
+      if (ended.aborted) return
       const stale: string[] = []
-      for (const row of rows) if (await this.#isStale(row)) stale.push(row)
+      for (const row of page) if (await this.#isStale(row)) stale.push(row)
       if (stale.length > 0)
         await view.write(stale.map((key) => ({ key, value: undefined, isUncopied: true })))
       count.rows += stale.length
-      return after !== undefined
-    })
+    }
   }
 
   async #isStale(row: string): Promise<boolean> {
@@ -185,14 +173,6 @@ export class TokenTidy implements AsyncDisposable {
   async #exists(hash: string): Promise<boolean> {
     const key = tokenKey(hash)
     return (await this.#parts.view.listKeys(key, { limit: 1 })).includes(key)
-  }
-
-  async #eachPage(signal: AbortSignal, work: () => Promise<boolean>): Promise<void> {
-    for (;;) {
-      const began = performance.now()
-      if (signal.aborted || !(await work())) return
-      await pause(performance.now() - began, undefined, { signal }).catch(() => undefined)
-    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,6 +1,6 @@
 import { fail } from '../../../errors.ts'
 import type { View } from '../../barrier/view.ts'
-import { isUnreadable } from '../../records/stored-record.ts'
+import { ifReadable } from '../../records/stored-record.ts'
 
 /** The stored cut-offs of an entity: their number, and whether the tokens they ended have been deleted. */
 type Stored = { readonly count: number; readonly swept: boolean }
@@ -12,7 +12,6 @@ type Stored = { readonly count: number; readonly swept: boolean }
 type CutOff = { stored: number; swept: boolean; pending: number; isUnknown: boolean }
 
 const prefix = 'entity-cut-off/'
-const pageSize = 1000
 
 /**
  * Cut-offs: each one ends all tokens of an entity. A cut-off is a count, not a time, so it does not depend on
@@ -31,20 +30,15 @@ export class EntityCutOffs {
   static async open(view: View): Promise<EntityCutOffs> {
     const cutOffs = new EntityCutOffs(view)
     view.watch(prefix, (written) => cutOffs.#follow(written))
-    for (let after: string | undefined; ; ) {
-      const page = await view.list(prefix, { limit: pageSize, ...(after === undefined ? {} : { after }) })
+    for await (const page of view.pages(prefix))
       for (const { key, value } of page) cutOffs.#apply(key.slice(prefix.length), value)
-      after = page.at(-1)?.key
-      if (after === undefined) return cutOffs
-    }
+    return cutOffs
   }
 
   /** Reads what has been written, by any server. Skips unreadable records, which the barrier logs. */
   async #follow(written: readonly string[] | undefined): Promise<void> {
     for (const key of written ?? (await this.#allKeys()))
-      await this.#read(key.slice(prefix.length)).catch((error: unknown) => {
-        if (!isUnreadable(error)) throw error
-      })
+      await ifReadable(this.#read(key.slice(prefix.length)))
   }
 
   async #allKeys(): Promise<Set<string>> {

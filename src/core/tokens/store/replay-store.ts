@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../../lib/system/clock.ts'
 import type { Random } from '../../../lib/system/random.ts'
 import type { View, ViewEntry } from '../../barrier/view.ts'
+import { foldersOf } from '../../records/key-level.ts'
 import { type KeyedHash, openKeyedHashes } from '../../records/keyed-hash.ts'
 
 /** A login proof, such as a JWT, that may be used only once. */
@@ -20,7 +20,6 @@ const root = 'proof/spent/'
 const endRoot = 'proof/end/'
 /** How long a proof is stored after it can no longer be accepted. */
 const marginMs = 60_000
-const pageSize = 1000
 /** Greatest time that fits in a key. */
 const lastTime = 10 ** 15 - 1
 
@@ -81,38 +80,18 @@ export class ReplayStore {
    * milliseconds after its expiry the roles of a mount may accept a proof.
    */
   async sweep(toleranceOf: (mount: string) => Promise<number>): Promise<void> {
-    for (let after: string | undefined; ; ) {
-      const [first] = await this.#parts.view.listKeys(endRoot, {
-        limit: 1,
-        ...(after === undefined ? {} : { after }),
-      })
-      if (first === undefined) return
-      const mount = mountOf(first)
-      if (this.#isExpired(first, 0)) await this.#sweepMount(mount, await toleranceOf(mount))
-      // sorts after all times of this mount
-      after = `${endRoot}${mount}/~`
-    }
+    for await (const { name: mount, key } of foldersOf(this.#parts.view, endRoot))
+      if (this.#isExpired(key, 0)) await this.#sweepMount(mount, await toleranceOf(mount))
   }
 
   async #sweepMount(mount: string, toleranceMs: number): Promise<void> {
     const { view } = this.#parts
-    for (;;) {
-      const keys = await view.listKeys(`${endRoot}${mount}/`, { limit: pageSize })
-      const expired = keys.filter((key) => this.#isExpired(key, toleranceMs))
-      if (expired.length > 0) {
-        await view.write(
-          expired.flatMap((key) => [
-            { key, value: undefined, isUncopied: true },
-            {
-              key: `${root}${mount}/${key.slice(key.lastIndexOf('/') + 1)}`,
-              value: undefined,
-              isUncopied: true,
-            },
-          ]),
-        )
-      }
-      if (expired.length < pageSize) return
-      await nextTurn()
+    for await (const page of view.keyPages(`${endRoot}${mount}/`)) {
+      const expired = page.filter((key) => this.#isExpired(key, toleranceMs))
+      const spent = expired.map((key) => `${root}${mount}/${key.slice(key.lastIndexOf('/') + 1)}`)
+      if (expired.length > 0)
+        await view.write([...expired, ...spent].map((key) => ({ key, value: undefined })))
+      if (expired.length < page.length) return
     }
   }
 
@@ -124,5 +103,4 @@ export class ReplayStore {
 // proof/end/<mount>/<time>/<id>
 const paddedTime = (time: number): string =>
   String(Math.min(lastTime, Math.max(0, Math.trunc(time)))).padStart(15, '0')
-const mountOf = (key: string): string => key.slice(endRoot.length, key.indexOf('/', endRoot.length))
 const timeOf = (key: string): number => Number(key.split('/').at(-2))

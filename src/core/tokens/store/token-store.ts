@@ -2,7 +2,7 @@ import { Cache } from '../../../lib/data/cache.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import { base62, type Random } from '../../../lib/system/random.ts'
 import type { Copies } from '../../../storage/shared-storage.ts'
-import { keep, type Range, type WriteOptions } from '../../../storage/storage.ts'
+import { keep, type WriteOptions } from '../../../storage/storage.ts'
 import type { View, ViewEntry } from '../../barrier/view.ts'
 import { type LeaseLimit, noLeaseLimit } from '../../leases/lease-limit.ts'
 import type { Mount } from '../../mounts/mount.ts'
@@ -21,7 +21,6 @@ import {
   expireKey,
   maxIdLength,
   namespaceTokenKeys,
-  namespaceTokenPrefix,
   TokenKeys,
   tokenKey,
   tokenPrefix,
@@ -74,6 +73,9 @@ export type Minted = {
  * `more` is written too.
  */
 type ChangeOptions = WriteOptions & { readonly more?: readonly ViewEntry[] }
+
+/** `after`: the hash of a token. */
+type Walk = { readonly after?: string; onUnreadable?(hash: string): void }
 
 /** A stored token and its revision. */
 export type StoredToken = { readonly hash: string; readonly token: Token; readonly revision: number }
@@ -441,59 +443,26 @@ export class TokenStore {
   }
 
   /**
-   * Service tokens, valid or not, ordered by hash: at most `limit`, from after `after`. The page is empty
-   * only at the end. Skips unreadable records (the log names them) and reports each to `onUnreadable`.
+   * Service tokens, valid or not, in pages ordered by hash, from after `after`. Skips unreadable records (the log
+   * names them) and reports each to `onUnreadable`.
    */
-  async scan(
-    { after, limit }: { after?: string; limit: number },
-    onUnreadable: (hash: string) => void = () => {},
-  ): Promise<StoredToken[]> {
-    for (let last = after === undefined ? undefined : tokenKey(after); ; ) {
-      const range = { limit, ...(last === undefined ? {} : { after: last }) }
-      const page = await this.#readPage(range).catch(() => undefined)
-      if (page !== undefined) return page
-      const hashes = (await this.#view.listKeys(tokenPrefix, range)).map((key) =>
-        key.slice(tokenPrefix.length),
+  async *pages({ after = '', onUnreadable }: Walk = {}): AsyncGenerator<readonly StoredToken[]> {
+    for await (const page of this.#view.keyPages(tokenPrefix, tokenKey(after)))
+      yield this.readEach(
+        page.map((key) => key.slice(tokenPrefix.length)),
+        onUnreadable,
       )
-      const readable = await this.readEach(hashes, onUnreadable)
-      const end = hashes.at(-1)
-      if (readable.length > 0 || end === undefined) return readable
-      last = tokenKey(end)
-    }
   }
 
-  async #readPage(range: Range): Promise<StoredToken[]> {
-    const records = await this.#view.list(tokenPrefix, range)
-    return records.map(({ key, value, revision }) => ({
-      hash: key.slice(tokenPrefix.length),
-      token: readToken(value),
-      revision,
-    }))
-  }
-
-  /** The service tokens stored under these hashes. Skips unreadable records, like `scan`. */
-  async readEach(
-    hashes: readonly string[],
-    onUnreadable: (hash: string) => void = () => {},
-  ): Promise<StoredToken[]> {
-    const readable: StoredToken[] = []
-    for (const hash of hashes) {
-      try {
-        const stored = await this.tokenByHash(hash)
-        if (stored !== undefined) readable.push(stored)
-      } catch (error) {
+  /** The service tokens stored under these hashes. Skips unreadable records, like `pages`. */
+  async readEach(hashes: readonly string[], onUnreadable?: Walk['onUnreadable']): Promise<StoredToken[]> {
+    const read = hashes.map((hash) =>
+      this.tokenByHash(hash).catch((error: unknown) => {
         if (!isUnreadable(error)) throw error
-        onUnreadable(hash)
-      }
-    }
-    return readable
-  }
-
-  /** The next rows of tokens of a namespace. Tokens of versions before there were rows have none. */
-  async rowsOf(namespace: string, limit: number): Promise<{ readonly key: string; readonly hash: string }[]> {
-    const prefix = namespaceTokenPrefix(namespace)
-    const keys = await this.#view.listKeys(prefix, { limit })
-    return keys.map((key) => ({ key, hash: key.slice(prefix.length) }))
+        onUnreadable?.(hash)
+      }),
+    )
+    return (await Promise.all(read)).filter((stored) => stored !== undefined)
   }
 
   /** Hashes of direct children, at most `limit`. */
