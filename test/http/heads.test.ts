@@ -1,21 +1,23 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { get as getPlain, IncomingMessage } from 'node:http'
-import { connect as connectHttp2 } from 'node:http2'
+import { connect as connectHttp2, Http2ServerRequest } from 'node:http2'
 import { get as getSecure } from 'node:https'
 import { Socket } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { connect, type TLSSocket } from 'node:tls'
+import { queryObjects } from 'node:v8'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dropUnusedFields, headBytes } from '../../src/http/exchange/request-headers.ts'
 import { Authority } from '../support/certificates.ts'
 import { collect } from '../support/collect.ts'
-import { frame, header, kinds, preface } from '../support/http2-frames.ts'
+import { frame, header, head as headOfHttp2, kinds, preface } from '../support/http2-frames.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { head, openWire } from './wire.ts'
 
-/** A flag of a frame. */
+/** Flags of a frame. */
+const endStream = 1
 const endHeaders = 4
 
 const authority = new Authority()
@@ -244,3 +246,32 @@ describe('heads count against MAX_BUFFERED until their requests end', () => {
     }
   })
 })
+
+test('a request of HTTP/2 keeps nothing once its connection has failed', async () => {
+  const before = queryObjects(Http2ServerRequest)
+  const socket = await openTls(secure, ['h2'])
+  let received = Buffer.alloc(0)
+  socket.on('data', (bytes: Buffer) => {
+    received = Buffer.concat([received, bytes])
+  })
+  // the client takes nothing of a body: its initial window is 0 (RFC 9113 §6.5.2)
+  const noWindow = frame(kinds.settings, 0, 0, Buffer.from([0, 4, 0, 0, 0, 0]))
+
+  socket.write(
+    Buffer.concat([preface, noWindow, frame(kinds.headers, endHeaders | endStream, 1, headOfHttp2)]),
+  )
+  await expect.poll(() => typesIn(received)).toContain(kinds.headers)
+  // data belongs to a stream, and 0 is none
+  socket.write(frame(kinds.data, 0, 0))
+  await once(socket, 'close')
+
+  await expect.poll(() => queryObjects(Http2ServerRequest)).toBe(before)
+})
+
+/** The types of the frames that have begun. */
+function typesIn(bytes: Buffer): number[] {
+  const types: number[] = []
+  for (let at = 0; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3))
+    types.push(bytes.readUInt8(at + 3))
+  return types
+}

@@ -81,12 +81,19 @@ const stalledMs = 60_000
 /** Shorter responses fit into what the system keeps for a connection of HTTP/1.1. */
 const shortBytes = 64 * 1024
 
-/** A stream whose length is not known may be silent as long as it likes. */
+/**
+ * A stream whose length is not known may be silent as long as it likes. Node.js keeps its own time limit of a stream of
+ * HTTP/2, with the request, after the stream is gone.
+ */
 function endIfStalled(reply: FastifyReply, payload: Payload): void {
   const { raw, request } = reply
+  const { stream } = request.raw
   const isEndless = payload instanceof Readable && !reply.hasHeader('content-length')
-  const isLong = request.raw.stream !== undefined || bytesOf(reply, payload) > shortBytes
-  if (isLong && !isEndless) raw.setTimeout(stalledMs, () => raw.destroy())
+  const isLong = stream !== undefined || bytesOf(reply, payload) > shortBytes
+  if (!isLong || isEndless || (stream ?? raw).destroyed) return
+  const limit = setTimeout(() => raw.destroy(), stalledMs).unref()
+  raw.on('drain', () => limit.refresh())
+  raw.once('close', () => clearTimeout(limit))
 }
 
 const beyondAscii = /[^\x00-\x7f]/
