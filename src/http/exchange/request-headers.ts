@@ -10,38 +10,35 @@ const usedFields = [
   ...(['x-vault-namespace', 'x-vault-token', 'x-vault-wrap-format', 'x-vault-wrap-ttl'] as const),
 ] as const
 export type UsedField = (typeof usedFields)[number]
+const used = new Set<string>(usedFields)
 
 /**
  * Drops all other fields of a request that waits, but those that `isKept` names, in lower case. Returns the bytes that
- * this frees.
+ * this frees. In place: Node's messages of HTTP/2 hold both lists themselves, and read their method from one.
  */
 export function dropUnusedFields(request: IncomingMessage, isKept: (name: string) => boolean): number {
   const before = headBytes(request)
-  const used = new Set<string>(usedFields)
-  keepFields(request, used, isKept)
-  return before - headBytes(request)
-}
-
-/** Drops all fields of a request that has its response. */
-export const forgetHead = (request: IncomingMessage): void => keepFields(request, none, () => false)
-
-const none: ReadonlySet<string> = new Set()
-
-/** In place: Node's messages of HTTP/2 hold both lists themselves, and read their method from one. */
-function keepFields(
-  { headers, rawHeaders }: IncomingMessage,
-  used: ReadonlySet<string>,
-  isShown: (name: string) => boolean,
-): void {
+  const { headers, rawHeaders } = request
   const kept: string[] = []
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const [name = '', value = ''] = rawHeaders.slice(index, index + 2)
     const lower = name.toLowerCase()
-    if (used.has(lower) || isShown(lower)) kept.push(name, value)
+    if (used.has(lower) || isKept(lower)) kept.push(name, value)
   }
   rawHeaders.splice(0, rawHeaders.length, ...kept)
-  for (const name of Object.keys(headers)) if (!name.startsWith(':') && !used.has(name)) delete headers[name]
+  for (const name of Object.keys(headers)) if (!isPseudo(name) && !used.has(name)) delete headers[name]
+  return before - headBytes(request)
 }
+
+/** Drops all fields of a request that has its response. */
+export function forgetHead(request: IncomingMessage): void {
+  request.rawHeaders.length = 0
+  if (request.httpVersionMajor === 1) request.headers = {}
+  else for (const name of Object.keys(request.headers)) if (!isPseudo(name)) delete request.headers[name]
+}
+
+/** RFC 9113 §8.3 */
+const isPseudo = (name: string): boolean => name.startsWith(':')
 
 /** What Node.js keeps beside the text of a field: its places in a list and in an object. In bytes. */
 const fieldBytes = 200
