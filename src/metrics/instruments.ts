@@ -35,6 +35,46 @@ export type Reading = readonly { readonly labels: Labels; readonly value: number
 /** A gauge, or a counter that is kept elsewhere, which is read when metrics are collected. */
 export type ReadGauge = MetricInfo & { readonly type?: 'counter'; read(): Reading | Promise<Reading> }
 
+type Figure = number | boolean | undefined
+
+/** A gauge without labels. It is left out while it has no value. */
+export const gauge = (name: string, help: string, read: () => Figure | Promise<Figure>): ReadGauge => ({
+  name,
+  help,
+  labels: [],
+  read: async () => {
+    const value = await read()
+    return value === undefined ? [] : [{ labels: {}, value: Number(value) }]
+  },
+})
+
+type Figures = Iterable<readonly [value: string, Figure]>
+
+/** A gauge with one label. `read` returns the values of the label, each with one of the gauge. */
+export const gaugeBy = (
+  label: string,
+  name: string,
+  help: string,
+  read: () => Figures | Promise<Figures>,
+): ReadGauge => ({
+  name,
+  help,
+  labels: [label],
+  read: async () =>
+    [...(await read())].flatMap(([of, value]) =>
+      value === undefined ? [] : [{ labels: { [label]: of }, value: Number(value) }],
+    ),
+})
+
+export const droppedLinesMetric = (read: () => number): ReadGauge => ({
+  ...gauge(
+    'log_lines_dropped_total',
+    'Lines of the log that were dropped because nobody read them in time',
+    read,
+  ),
+  type: 'counter',
+})
+
 export function registerGauge(
   library: Library,
   registry: Registry,

@@ -1,17 +1,15 @@
 import type { Registry } from 'prom-client'
-import { type Reading, registerGauge } from './instruments.ts'
+import { droppedLinesMetric, gaugeBy, registerGauge } from './instruments.ts'
 import { familiesOf, type MetricFamily } from './metric-families.ts'
 import { registerRuntimeMetrics } from './runtime.ts'
-import { droppedLinesMetric } from './server-gauges.ts'
 
 type WorkerState = { readonly name: string; readonly isServing: boolean; readonly restarts: number }
 
 /** The metrics of the process that supervises workers. docs/monitoring.md#metrics */
 export class SupervisorMetrics {
   readonly #workers: () => readonly WorkerState[]
-  #registry: Registry | undefined
-
   readonly #droppedLogLines: () => number
+  #registry: Registry | undefined
 
   constructor(workers: () => readonly WorkerState[], droppedLogLines: () => number) {
     this.#workers = workers
@@ -26,21 +24,16 @@ export class SupervisorMetrics {
   async #load(): Promise<Registry> {
     const library = await import('prom-client')
     const registry = new library.Registry()
-    const read = (figure: (worker: WorkerState) => number): Reading =>
-      this.#workers().map((worker) => ({ labels: { worker: worker.name }, value: figure(worker) }))
-    registerGauge(library, registry, {
-      name: 'worker_up',
-      help: '1 while the worker process serves requests',
-      labels: ['worker'],
-      read: () => read(({ isServing }) => Number(isServing)),
-    })
-    registerGauge(library, registry, {
-      name: 'worker_restarts',
-      help: 'How often the worker process was started again after a crash',
-      labels: ['worker'],
-      read: () => read(({ restarts }) => restarts),
-    })
-    registerGauge(library, registry, droppedLinesMetric(this.#droppedLogLines))
+    const by = (name: string, help: string, figure: 'isServing' | 'restarts') =>
+      gaugeBy('worker', name, help, () =>
+        this.#workers().map((worker) => [worker.name, worker[figure]] as const),
+      )
+    const gauges = [
+      by('worker_up', '1 while the worker process serves requests', 'isServing'),
+      by('worker_restarts', 'How often the worker process was started again after a crash', 'restarts'),
+      droppedLinesMetric(this.#droppedLogLines),
+    ]
+    for (const one of gauges) registerGauge(library, registry, one)
     registerRuntimeMetrics(library, registry)
     return registry
   }

@@ -1,12 +1,10 @@
 import type { Core } from '../core/open/core.ts'
-import type { Plugin } from '../http/resource/plugin.ts'
+import type { MountGauge, Plugin } from '../http/resource/plugin.ts'
 import { type Clock, MachineClock } from '../lib/system/clock.ts'
 import { timeMilliseconds } from '../lib/text/time.ts'
 import { droppedLines, type Log } from '../log/log.ts'
-import type { ReadGauge } from '../metrics/instruments.ts'
+import { droppedLinesMetric, gauge, gaugeBy, type ReadGauge } from '../metrics/instruments.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import { combined, mountGauge } from '../metrics/mount-gauges.ts'
-import { serverGauges, storeGauges } from '../metrics/server-gauges.ts'
 import type { NodeState } from '../plugins/sys/plugin.ts'
 import { lastBackup } from '../storage/copies/last-backup.ts'
 import type { ServerStorage } from './server-core.ts'
@@ -15,6 +13,7 @@ export type ProcessGaugeParts = {
   readonly node: NodeState
   readonly life: { readonly inFlight: number }
   readonly storage: ServerStorage
+  /** Open connections by protocol. */
   readonly server: { readonly counts: Readonly<Record<string, number>> }
   /** Undefined without TLS. */
   readonly tls: { readonly expiresAt: number } | undefined
@@ -26,98 +25,180 @@ export type ProcessGaugeParts = {
   readonly database: string | undefined
 }
 
-/** The gauges of the process. */
-export const processGauges = ({
-  node,
-  life,
-  storage,
-  server,
-  tls,
-  clock,
-  time,
-  database,
-  log,
-}: ProcessGaugeParts): ReadGauge[] =>
-  serverGauges({
-    version: node.gatehouseVersion,
-    storageType: node.storageType,
-    sealType: node.sealType,
-    isInitialized: () => node.isInitialized(),
-    isSealed: () => node.isSealed(),
-    isStorageUp: () => node.isStorageUp(),
-    storageSize: async () => bytesOf(storage),
-    poolConnections: () => storage.connectionStates ?? {},
-    lastBackup: () => (database === undefined ? undefined : lastBackup(database)),
-    clockSource: time === undefined ? 'machine' : 'database',
-    clockOffset: () => (time?.offsetMs ?? (clock instanceof MachineClock ? clock.offset() : 0)) / 1000,
-    copiesAge: () => {
-      const { ageMs = Number.POSITIVE_INFINITY } = storage.shared?.copies ?? {}
-      return Number.isFinite(ageMs) ? ageMs / 1000 : undefined
+/** The gauges of the process. docs/monitoring.md#metrics */
+export function processGauges(parts: ProcessGaugeParts): ReadGauge[] {
+  const { node, life, storage, server, tls, clock, time, database, log } = parts
+  const offsetMs = () => time?.offsetMs ?? (clock instanceof MachineClock ? clock.offset() : 0)
+  return [
+    {
+      name: 'build_info',
+      help: 'Version, storage and seal of this server',
+      labels: ['version', 'storage', 'seal'],
+      read: () => [
+        {
+          labels: { version: node.gatehouseVersion, storage: node.storageType, seal: node.sealType },
+          value: 1,
+        },
+      ],
     },
-    droppedLogLines: () => droppedLines(log),
-    inFlight: () => life.inFlight,
-    connections: () => server.counts,
-    certificateExpiry: () => tls && tls.expiresAt / 1000,
-  })
-
-async function bytesOf(storage: ServerStorage): Promise<Record<string, number>> {
-  const size = storage.size?.()
-  if (size !== undefined) return { database: size.databaseBytes, wal: size.logBytes, free: size.freeBytes }
-  const bytes = await storage.recordBytes?.()
-  return bytes === undefined ? {} : { database: bytes }
+    gauge('initialized', '1 once the store exists', () => node.isInitialized()),
+    gauge('sealed', '1 while the server is sealed', () => node.isSealed()),
+    gauge('storage_up', '1 while the storage can be read', () => node.isStorageUp()),
+    gaugeBy('part', 'storage_bytes', 'Size of the database, its free part, and the write-ahead log', () =>
+      bytesOf(storage),
+    ),
+    gaugeBy(
+      'state',
+      'storage_pool_connections',
+      'Connections to PostgreSQL: idle, busy, or being opened',
+      () => Object.entries(storage.connectionStates ?? {}),
+    ),
+    gauge('last_backup_timestamp_seconds', 'Time of the last backup, by the command or from the API', () =>
+      secondsOf(database === undefined ? undefined : lastBackup(database)),
+    ),
+    gaugeBy(
+      'source',
+      'clock_offset_seconds',
+      'Seconds by which the system clock is ahead of the server’s time, or of the database’s',
+      () => [[time === undefined ? 'machine' : 'database', offsetMs() / 1000]],
+    ),
+    gauge(
+      'cache_confirmed_age_seconds',
+      'Seconds since the copies of records that this server keeps were current',
+      () => secondsOf(storage.shared?.copies.ageMs),
+    ),
+    droppedLinesMetric(() => droppedLines(log)),
+    gauge('http_in_flight_requests', 'Requests in progress', () => life.inFlight),
+    gaugeBy('protocol', 'http_connections', 'Open connections', () => Object.entries(server.counts)),
+    gauge('tls_certificate_expiry_timestamp_seconds', 'When the certificate of the server expires', () =>
+      secondsOf(tls?.expiresAt),
+    ),
+  ]
 }
 
-/** The gauges of an open server: those of its store, and those of its plugins. */
+/** Undefined for what never was. */
+const secondsOf = (milliseconds: number | undefined): number | undefined =>
+  milliseconds !== undefined && Number.isFinite(milliseconds) ? milliseconds / 1000 : undefined
+
+/** The parts of the storage's files, in bytes; of a database server, what the records take. */
+async function bytesOf(storage: ServerStorage) {
+  const size = storage.size?.()
+  const database = size?.databaseBytes ?? (await storage.recordBytes?.())
+  return [
+    ['database', database] as const,
+    ['wal', size?.logBytes] as const,
+    ['free', size?.freeBytes] as const,
+  ]
+}
+
+/** The gauges of an open server: those of its store, and those of its plugins. docs/monitoring.md#metrics */
 export function coreGauges(
-  { counts, jobs, barrier, fullPathOf, resealRemaining, audit, leases, mountOf, caches }: Core,
+  { counts, jobs, barrier, fullPathOf, resealRemaining, leases, mountOf, caches, audit }: Core,
   plugins: readonly Plugin[],
   metrics: Pick<Metrics, 'mountLabel' | 'deviceLabel'>,
 ): ReadGauge[] {
-  const byMount = (counts: ReadonlyMap<string, number>) =>
-    combined(
-      [...counts].map(([accessor, value]) => {
-        const mount = mountOf(accessor)
-        return { label: metrics.mountLabel(mount === undefined ? '' : fullPathOf(mount)), value }
-      }),
-      (one, other) => one + other,
-    )
-  const own = storeGauges({
-    caches: () => caches.entries(),
-    keyStatus: () => barrier.keyStatus(),
-    resealRemaining,
-    jobs: () =>
-      jobs
-        .status()
-        .map(({ kind: job, isHeld, lastSuccess }) => ({
-          job,
-          isHeld,
-          lastSuccess: lastSuccess && lastSuccess / 1000,
+  const labelOf = (mount: Parameters<typeof fullPathOf>[0] | undefined) =>
+    metrics.mountLabel(mount === undefined ? '' : fullPathOf(mount))
+  const leasesBy = (name: string, help: string, count: typeof counts.leases): ReadGauge =>
+    mountGauge({
+      name,
+      help,
+      combine: (one, other) => one + other,
+      read: async () =>
+        [...(await count.byName())].map(([accessor, value]) => ({
+          label: labelOf(mountOf(accessor)),
+          value,
         })),
-    tokens: () => counts.tokenRecords.total(),
-    leases: async () => byMount(await counts.leases.byName()),
-    irrevocableLeases: async () => byMount(await counts.irrevocableLeases.byName()),
-    leaseLag: async () => (await leases.lagMs()) / 1000,
-    entities: () => counts.entities.total(),
-    auditDevices: async () => {
-      const heads = await audit.chains.heads()
-      return audit.log.devices.map(({ description: { path }, isUp }) => {
-        const head = heads.find(({ device, replica }) => device === path && replica === audit.replica)
-        return {
-          device: metrics.deviceLabel(path),
-          isUp,
-          checkpoint: head && timeMilliseconds(head.time) / 1000,
-        }
-      })
-    },
-  })
-  const ofPlugins = plugins.flatMap((plugin) =>
-    (plugin.gauges ?? []).map(({ read, ...gauge }) =>
+    })
+  const ofPlugins = plugins.flatMap(({ gauges = [] }) =>
+    gauges.map(({ read, ...shown }) =>
       mountGauge({
-        ...gauge,
-        read: async () =>
-          (await read()).map(({ mount, value }) => ({ label: metrics.mountLabel(fullPathOf(mount)), value })),
+        ...shown,
+        read: async () => (await read()).map(({ mount, value }) => ({ label: labelOf(mount), value })),
       }),
     ),
   )
-  return [...own, ...ofPlugins]
+  return [
+    gauge('barrier_term', 'Term of the data key that seals new records', () => barrier.keyStatus().term),
+    gauge(
+      'barrier_encryptions',
+      'Encryptions with that key, including those reserved by earlier starts',
+      () => barrier.keyStatus().encryptions,
+    ),
+    gauge(
+      'reseal_remaining_records',
+      'Records that the background pass after a rotation has still to visit',
+      resealRemaining,
+    ),
+    gaugeBy('job', 'background_held', '1 while this server does the background job', () =>
+      jobs.status().map(({ kind, isHeld }) => [kind, isHeld] as const),
+    ),
+    gaugeBy(
+      'job',
+      'background_last_success_timestamp_seconds',
+      'When the background job last ran without a failure on this server',
+      () => jobs.status().map(({ kind, lastSuccess }) => [kind, secondsOf(lastSuccess)] as const),
+    ),
+    ...auditGauges(audit, metrics),
+    cacheGauge(caches),
+    gaugeBy('type', 'tokens', 'Stored service tokens; batch tokens are not stored', async () => [
+      ['service', await counts.tokenRecords.total()],
+    ]),
+    leasesBy('leases', 'Leases of secrets that can still be revoked', counts.leases),
+    leasesBy('leases_irrevocable', 'Leases whose revocation was given up', counts.irrevocableLeases),
+    gauge('lease_expiry_lag_seconds', 'How long the oldest due lease has been due', async () =>
+      secondsOf(await leases.lagMs()),
+    ),
+    gauge('entities', 'Entities', () => counts.entities.total()),
+    ...ofPlugins,
+  ]
 }
+
+const auditGauges = (
+  { log, chains, replica: own }: Core['audit'],
+  metrics: Pick<Metrics, 'deviceLabel'>,
+): ReadGauge[] => [
+  gaugeBy('device', 'audit_device_up', '1 while the audit device can write', () =>
+    log.devices.map(({ description: { path }, isUp }) => [metrics.deviceLabel(path), isUp] as const),
+  ),
+  gaugeBy(
+    'device',
+    'audit_checkpoint_timestamp_seconds',
+    'When the chain of the audit device was signed last',
+    async () => {
+      const heads = await chains.heads()
+      return log.devices.map(({ description: { path } }) => {
+        const head = heads.find(({ device, replica }) => device === path && replica === own)
+        return [metrics.deviceLabel(path), secondsOf(head && timeMilliseconds(head.time))] as const
+      })
+    },
+  ),
+]
+
+const cacheGauge = (caches: Core['caches']): ReadGauge => ({
+  name: 'cache_requests_total',
+  type: 'counter',
+  help: 'Reads of cached records, by whether the cache had them',
+  labels: ['cache', 'outcome'],
+  read: () =>
+    [...caches.entries()].flatMap(([cache, { hits, misses }]) => [
+      { labels: { cache, outcome: 'hit' }, value: hits },
+      { labels: { cache, outcome: 'miss' }, value: misses },
+    ]),
+})
+
+type LabelledGauge = Pick<MountGauge, 'name' | 'help' | 'combine'> & {
+  /** `label` has a limited number of values. */
+  read(): Promise<readonly { readonly label: string; readonly value: number | undefined }[]>
+}
+
+/** A gauge with a value for each mount. Values with the same label are combined. */
+const mountGauge = ({ name, help, combine, read }: LabelledGauge): ReadGauge =>
+  gaugeBy('mount', name, help, async () => {
+    const byMount = new Map<string, number>()
+    for (const { label, value } of await read()) {
+      const known = byMount.get(label)
+      if (value !== undefined) byMount.set(label, known === undefined ? value : combine(known, value))
+    }
+    return byMount
+  })
