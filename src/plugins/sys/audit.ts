@@ -8,7 +8,7 @@ import { type Resource, resource } from '../../http/resource/resource.ts'
 import { boolField, kvField, stringField } from '../../lib/text/fields.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 
-export type AuditRouteParts = {
+type AuditRouteParts = {
   readonly audit: {
     readonly log: Pick<AuditLog, 'devices' | 'enable' | 'disable' | 'hashOf'>
     readonly headers: Pick<AuditedHeaders, 'all' | 'get' | 'put' | 'delete'>

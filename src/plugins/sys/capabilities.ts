@@ -15,7 +15,10 @@ const paths = z.object({
 
 const example = { paths: ['auth/jwt/role/ci'] }
 
-/** `sys/capabilities`, `-self`, `-accessor`. docs/contract/tokens-and-policies.md#asking-for-capabilities */
+/**
+ * `sys/capabilities`, `-self`, `-accessor`: docs/contract/tokens-and-policies.md#asking-for-capabilities, and
+ * `sys/internal/ui/resultant-acl`: docs/contract/http.md#help-counters-tools
+ */
 export function capabilityResources(parts: SpellingParts & { readonly access: Access }): Resource[] {
   const { access } = parts
   const judged = async (
@@ -39,6 +42,14 @@ export function capabilityResources(parts: SpellingParts & { readonly access: Ac
     }
   }
   return [
+    resource('/internal/ui/resultant-acl', {
+      help: 'What the calling token may do, for user interfaces.',
+      read: {
+        summary: 'Rights of the caller',
+        ...answers.resultantAcl,
+        handle: ({ caller }) => ({ data: caller?.acl.resultant() ?? {} }),
+      },
+    }),
     resource('/capabilities-self', {
       help: 'What the calling token may do on paths.',
       write: {

@@ -17,7 +17,7 @@ import { quoted } from '../../lib/text/go-text.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
 import { answers } from './answers/answers.ts'
 
-export type LeaseRouteParts = {
+type LeaseRouteParts = {
   readonly leases: LeaseStore
   readonly namespaces: Pick<NamespaceStore, 'descendantsOf'>
   readonly mostListBytes: number

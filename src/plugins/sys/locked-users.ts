@@ -7,7 +7,7 @@ import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import { namespaceOf, type Resource, resource } from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/text/fields.ts'
 
-export type LockedUserParts = {
+type LockedUserParts = {
   readonly lockouts: Lockouts
   readonly mounts: MountStore
   readonly namespaces: NamespaceStore

@@ -15,10 +15,7 @@ import {
 import { boolField, mapField, stringField } from '../../lib/text/fields.ts'
 import { answers } from './answers/answers.ts'
 
-export type NamespaceRouteParts = {
-  readonly namespaces: NamespaceStore
-  readonly namespaceLife: NamespaceLife
-}
+type NamespaceRouteParts = { readonly namespaces: NamespaceStore; readonly namespaceLife: NamespaceLife }
 
 const metadataInput = z.object({
   custom_metadata: mapField

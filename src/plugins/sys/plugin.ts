@@ -1,23 +1,46 @@
+import type { Core } from '../../core/open/core.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
-import { Monitors } from './node/monitor.ts'
-import { type SysParts, sysResources } from './resources.ts'
+import type { Resource } from '../../http/resource/resource.ts'
+import { type ApiDocumentParts, apiDocumentResources } from './api-document.ts'
+import { auditResources } from './audit.ts'
+import { capabilityResources } from './capabilities.ts'
+import { corsResources } from './cors.ts'
+import { leaseResources } from './leases.ts'
+import { lockedUserResources } from './locked-users.ts'
+import { type MountRouteParts, mountResources } from './mounts.ts'
+import { namespaceResources } from './namespaces.ts'
+import { counterResources } from './node/counters.ts'
+import { type FixedAnswerParts, fixedAnswerResources } from './node/fixed-answers.ts'
+import { haStatusResources } from './node/ha-status.ts'
+import { type HostInfoParts, hostInfoResources } from './node/host-info.ts'
+import { type InFlightParts, inFlightResources } from './node/in-flight.ts'
+import { type LoggerParts, loggerResources } from './node/loggers.ts'
+import { type MonitorParts, Monitors, monitorResources } from './node/monitor.ts'
+import { type SnapshotParts, snapshotResources } from './node/snapshot.ts'
+import { versionHistoryResources } from './node/version-history.ts'
+import { passwordPolicyResources } from './password-policies.ts'
+import { policyResources } from './policies.ts'
+import { leaseCountResources } from './quotas/lease-counts.ts'
+import { rateLimitResources } from './quotas/rate-limits.ts'
+import { afterCeremonyResources } from './seal/after-ceremony.ts'
+import { type KeyParts, keyResources } from './seal/keys.ts'
+import { wrappedCeremonyResources } from './seal/wrapped-ceremonies.ts'
+import { toolResources } from './tools.ts'
+import { uiHeaderResources } from './ui-headers.ts'
+import { wrappingResources } from './wrapping.ts'
 
 export { nodeResources } from './node/node.ts'
 export type { LifeCycle, NodeState } from './node/node-state.ts'
 
-export type SysOptions = Pick<
-  SysParts,
-  | 'document'
-  | 'version'
-  | 'shownSettings'
-  | 'takeSnapshot'
-  | 'staticKey'
-  | 'databasePath'
-  | 'requestsInProgress'
-  | 'logLevels'
-  | 'watchLog'
-  | 'recentLines'
->
+export type SysOptions = FixedAnswerParts &
+  HostInfoParts &
+  InFlightParts &
+  LoggerParts &
+  Pick<ApiDocumentParts, 'document'> &
+  Pick<KeyParts, 'staticKey'> &
+  Pick<MonitorParts, 'watchLog' | 'recentLines'> &
+  Pick<MountRouteParts, 'version'> &
+  Pick<SnapshotParts, 'takeSnapshot'>
 
 /** The fixed mount `sys/`. */
 export const sysPlugin = (options: SysOptions): PluginDefinition => ({
@@ -26,18 +49,40 @@ export const sysPlugin = (options: SysOptions): PluginDefinition => ({
   help: 'The server itself: mounts, policies, leases, audit, quotas, keys and settings. It is built in and cannot be moved or removed.',
   open: (core) => {
     const monitors = new Monitors()
-    return {
-      resources: sysResources({
-        ...core,
-        ...options,
-        monitors,
-        onInvalid: ({ path, remoteAddress, requestId }) =>
-          core.log.warn(
-            { event: 'unwrap_refused', path, remote_address: remoteAddress, request_id: requestId },
-            'an invalid wrapping token was used',
-          ),
-      }),
-      onClosing: () => monitors.endAll(),
-    }
+    return { resources: resourcesOf(core, options, monitors), onClosing: () => monitors.endAll() }
   },
 })
+
+function resourcesOf(core: Core, options: SysOptions, monitors: Monitors): Resource[] {
+  const { mounts, namespaces, systemTtl, barrier, log, wrapper, clusterId, tokens } = core
+  const { version, staticKey, takeSnapshot, watchLog, recentLines, document } = options
+  return [
+    ...policyResources(core),
+    ...passwordPolicyResources(core),
+    ...capabilityResources(core),
+    ...mountResources({ mounts, namespaces, systemTtl, version }),
+    ...namespaceResources(core),
+    ...leaseResources(core),
+    ...lockedUserResources(core),
+    ...keyResources({ barrier, log, staticKey }),
+    ...toolResources(core),
+    ...afterCeremonyResources(core),
+    ...wrappedCeremonyResources(core),
+    ...wrappingResources({ wrapper, log }),
+    ...counterResources(core),
+    ...snapshotResources({ clusterId, takeSnapshot }),
+    ...haStatusResources(core),
+    ...fixedAnswerResources(options),
+    ...hostInfoResources(options),
+    ...inFlightResources(options),
+    ...loggerResources(options),
+    ...monitorResources({ watchLog, recentLines, tokens, monitors }),
+    ...versionHistoryResources(core),
+    ...corsResources(core),
+    ...uiHeaderResources(core),
+    ...auditResources(core),
+    ...rateLimitResources(core),
+    ...leaseCountResources(core),
+    ...apiDocumentResources({ mounts, document }),
+  ]
+}

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { everyValue } from '../../core/audit/hashing.ts'
+import type { CoreLog } from '../../core/core-log.ts'
 import { namespaceIdOf } from '../../core/namespaces/suffix.ts'
 import { isWrapping, notAWrappingToken, type Wrapper } from '../../core/wrapping/wrapper.ts'
 import { refuse, type ServiceError } from '../../errors.ts'
@@ -15,11 +16,7 @@ import { stringField } from '../../lib/text/fields.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
 import { answers } from './answers/answers.ts'
 
-export type WrappingParts = {
-  readonly wrapper: Wrapper
-  /** Called for every invalid wrapping token: someone else may have used the token already. */
-  onInvalid(attempt: { path: string; remoteAddress: string; requestId: string }): void
-}
+type WrappingParts = { readonly wrapper: Wrapper; readonly log: Pick<CoreLog, 'warn'> }
 
 type Sent = Readonly<Record<string, JsonValue>>
 
@@ -30,11 +27,16 @@ const tokenInput = z.object({
 })
 
 /** `sys/wrapping/*`. docs/contract/wrapping.md#calls */
-export function wrappingResources({ wrapper, onInvalid }: WrappingParts): Resource[] {
+export function wrappingResources({ wrapper, log }: WrappingParts): Resource[] {
   const precheck: Precheck = async (sent, { call, presented }) => {
     if (call.operation === 'help') return
     if ((await wrapper.find(meantToken(sent, presented))) !== undefined) return
-    onInvalid({ path: call.path, remoteAddress: call.remoteAddress, requestId: call.requestId })
+    const { path, remoteAddress: remote_address, requestId: request_id } = call
+    // someone else may have used it already
+    log.warn(
+      { event: 'unwrap_refused', path, remote_address, request_id },
+      'an invalid wrapping token was used',
+    )
     throw notAWrappingToken()
   }
   /**

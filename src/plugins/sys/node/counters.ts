@@ -3,7 +3,7 @@ import { refuse } from '../../../errors.ts'
 import { type Resource, resource } from '../../../http/resource/resource.ts'
 import { answers } from '../answers/answers.ts'
 
-export type CounterParts = { readonly counts: StoredCounts }
+type CounterParts = { readonly counts: StoredCounts }
 
 /** `sys/internal/counters/*`, for the namespace of the request. docs/contract/http.md#help-counters-tools */
 export function counterResources({ counts }: CounterParts): Resource[] {

@@ -3,7 +3,7 @@ import { type Resource, resource } from '../../../http/resource/resource.ts'
 import { formatTime } from '../../../lib/text/time.ts'
 import { answers } from '../answers/answers.ts'
 
-export type HaStatusParts = { readonly serverList: ServerList }
+type HaStatusParts = { readonly serverList: ServerList }
 
 /** `sys/ha-status`: the servers that share the storage. docs/contract/node.md#servers */
 export const haStatusResources = ({ serverList }: HaStatusParts): Resource[] => [

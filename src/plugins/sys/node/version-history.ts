@@ -4,7 +4,7 @@ import { type Resource, resource } from '../../../http/resource/resource.ts'
 import { formatTime } from '../../../lib/text/time.ts'
 import { answers } from '../answers/answers.ts'
 
-export type VersionHistoryParts = { readonly view: View }
+type VersionHistoryParts = { readonly view: View }
 
 /** `sys/version-history`. docs/contract/node.md#versions */
 export const versionHistoryResources = ({ view }: VersionHistoryParts): Resource[] => [

@@ -6,7 +6,7 @@ import { type Resource, resource } from '../../../http/resource/resource.ts'
 import { boolField, intField, stringField } from '../../../lib/text/fields.ts'
 import { checkName, type PlaceParts, pathOf, placeOf } from './places.ts'
 
-export type LeaseCountParts = PlaceParts & {
+type LeaseCountParts = PlaceParts & {
   readonly leaseQuotas: Pick<LeaseQuotas, 'names' | 'get' | 'put' | 'delete' | 'countOf'>
 }
 

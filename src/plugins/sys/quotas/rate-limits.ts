@@ -13,7 +13,7 @@ import {
 import { excerpt } from '../../../lib/text/go-text.ts'
 import { checkName, mostPath, type PlaceParts, pathOf, placeOf, withoutLeadingSlash } from './places.ts'
 
-export type RateLimitParts = PlaceParts & {
+type RateLimitParts = PlaceParts & {
   readonly quotas: Pick<QuotaStore, 'config' | 'configure' | 'names' | 'get' | 'put' | 'delete'>
 }
 
