@@ -81,9 +81,12 @@ async function createFor(id: string, database: string, core: Core | undefined): 
   if (core === undefined || tokenMount === undefined) throw new ServiceError('sealed', 'Vault is sealed')
   let delivery: Delivery | undefined
   try {
-    const accessor = await createFurtherRootToken({ ...core, tokenMount }, (token) => {
-      delivery = deliver(database, id, { token })
-    })
+    const accessor = await createFurtherRootToken(
+      { tokens: core.tokens, view: core.view, tokenMount },
+      (token) => {
+        delivery = deliver(database, id, { token })
+      },
+    )
     await delivery?.publish()
     return accessor
   } catch (error) {

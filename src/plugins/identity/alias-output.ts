@@ -21,9 +21,3 @@ export const aliasOutput = z.object({
 
 /** The response to a write. */
 export const writtenAlias = aliasOutput.pick({ id: true, canonical_id: true })
-
-/** The ids of aliases, with their names. */
-export const aliasListOutput = z.object({
-  keys: z.array(z.string()),
-  key_info: z.record(z.string(), z.object({ name: z.string() }).loose()),
-})

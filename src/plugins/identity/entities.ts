@@ -1,18 +1,15 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { canonicalName } from '../../core/identity/canonical-name.ts'
 import type { Entity } from '../../core/identity/entities/entity.ts'
 import { deleteEntity, putEntity } from '../../core/identity/entities/entity-changes.ts'
-import { namesInOrder } from '../../core/identity/entities/entity-lists.ts'
 import type { IdentityStore } from '../../core/identity/entities/identity-store.ts'
-import { listedDetails, listedNames, whileThere } from '../../core/lists.ts'
 import { refuse } from '../../errors.ts'
 import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
-import { atMost } from '../../lib/data/async-iterables.ts'
+import { pagesOf } from '../../lib/data/pages.ts'
 import { boolField, commaListField, kvField, stringField } from '../../lib/text/fields.ts'
 import { entityData, entityInfo, type MountOf } from './entity-view.ts'
 import { examples } from './examples.ts'
-import { listRange } from './list-range.ts'
+import { listed, listedByName, listOutput } from './lists.ts'
 
 export type EntityParts = {
   readonly identities: IdentityStore
@@ -48,10 +45,6 @@ export const entityOutput = z.object({
   inherited_group_ids: z.array(z.string()),
 })
 const made = z.object({ id: z.string(), name: z.string(), aliases: z.null() })
-const listOutput = z.object({
-  keys: z.array(z.string()),
-  key_info: z.record(z.string(), z.object({ name: z.string() }).loose()),
-})
 
 /** The response to a read; undefined without an entity. */
 export async function entityReply(
@@ -62,24 +55,19 @@ export async function entityReply(
   return { data: entityData(entity, await identities.memberships.membershipsOf(entity.id), mountOf) }
 }
 
-/** The response to a list by id. `items` already has the requested range. */
-export async function listed<T extends { readonly id: string }>(
-  items: AsyncIterable<T>,
-  infoOf: (item: T) => object,
-  mostListBytes: number,
-): Promise<Reply> {
-  async function* details() {
-    for await (const item of items) yield [item.id, infoOf(item)] as const
-  }
-  return { ...(await listedDetails(details(), mostListBytes)), paged: true }
-}
-
 /** The path with the name in canonical form, so that a policy rule for a name covers all its spellings. */
 export const byName = (folder: string) => (below: string) =>
   below.startsWith(folder) ? folder + canonicalName(below.slice(folder.length)) : below
 
-const created = (entity: Entity | undefined): Reply | undefined =>
-  entity && { data: { id: entity.id, name: entity.name, aliases: null } }
+/** Creates or updates an entity; an empty `id` or `name` is none. */
+async function put(
+  { identities }: EntityParts,
+  namespace: string,
+  { id = '', name = '', ...changes }: z.output<typeof fields> & { id?: string; name?: string },
+): Promise<Reply | undefined> {
+  const made = await putEntity(identities, { namespace, id, name, fields: changes })
+  return made && { data: { id: made.id, name: made.name, aliases: null } }
+}
 
 /** `identity/entity*`. docs/contract/identity.md#entities */
 export function entityResources(parts: EntityParts): Resource[] {
@@ -95,10 +83,7 @@ export function entityResources(parts: EntityParts): Resource[] {
         statuses: [200, 204],
         example: examples.madeEntity,
         input,
-        handle: async ({ mount, input: { id, name: wanted, ...changes } }) =>
-          created(
-            await putEntity(identities, { namespace: mount.namespace, id, name: wanted, fields: changes }),
-          ),
+        handle: ({ mount, input }) => put(parts, mount.namespace, input),
       },
     }),
     resource('/entity/id', {
@@ -108,11 +93,13 @@ export function entityResources(parts: EntityParts): Resource[] {
         summary: 'List entities by id',
         example: examples.entities,
         output: listOutput,
-        handle: ({ mount, sent, whenGone }) => {
-          const { after, limit } = listRange(sent)
-          const entities = whileThere(records.all(mount.namespace, after), { whenGone })
-          return listed(atMost(limit, entities), (one) => entityInfo(one, mountOf), mostListBytes)
-        },
+        handle: (exchange) =>
+          listed(
+            exchange,
+            (after) => records.all(exchange.mount.namespace, after),
+            (one) => entityInfo(one, mountOf),
+            mostListBytes,
+          ),
       },
     }),
     resource('/entity/id/:id', {
@@ -130,15 +117,7 @@ export function entityResources(parts: EntityParts): Resource[] {
         statuses: [200, 204],
         example: examples.madeEntity,
         input: fields.extend({ name }),
-        handle: async ({ mount, params, input: { name: wanted, ...changes } }) =>
-          created(
-            await putEntity(identities, {
-              namespace: mount.namespace,
-              id: params.id,
-              name: wanted,
-              fields: changes,
-            }),
-          ),
+        handle: ({ mount, params, input }) => put(parts, mount.namespace, { ...input, id: params.id }),
       },
       delete: {
         summary: 'Delete an entity by its id',
@@ -155,10 +134,8 @@ export function entityResources(parts: EntityParts): Resource[] {
         handle: async ({ mount, input: { entity_ids } }) => {
           const ids = new Set(entity_ids)
           if (ids.size === 0) throw refuse('invalid', 'missing entity ids to delete')
-          for (const id of ids) {
-            await deleteEntity(identities, mount.namespace, { id })
-            await nextTurn()
-          }
+          for await (const page of pagesOf([...ids]))
+            for (const id of page) await deleteEntity(identities, mount.namespace, { id })
         },
       },
     }),
@@ -175,11 +152,8 @@ function namedEntityResources(parts: EntityParts): Resource[] {
       list: {
         summary: 'List entities by name',
         output: z.object({ keys: z.array(z.string()) }),
-        handle: async ({ mount, sent, whenGone }) => {
-          const range = listRange(sent)
-          const entities = whileThere(records.all(mount.namespace), { whenGone })
-          return { ...(await listedNames(await namesInOrder(entities, range), mostListBytes)), paged: true }
-        },
+        handle: (exchange) =>
+          listedByName(exchange, records.all(exchange.mount.namespace), mostListBytes),
       },
     }),
     resource('/entity/name/*name', {
@@ -198,16 +172,9 @@ function namedEntityResources(parts: EntityParts): Resource[] {
         statuses: [200, 204],
         example: examples.madeEntity,
         input: fields,
-        handle: async ({ mount, params, input: changes }) => {
+        handle: ({ mount, params, input }) => {
           if (canonicalName(params.name) === '') throw refuse('invalid', 'empty entity name')
-          return created(
-            await putEntity(identities, {
-              namespace: mount.namespace,
-              id: '',
-              name: params.name,
-              fields: changes,
-            }),
-          )
+          return put(parts, mount.namespace, { ...input, name: params.name })
         },
       },
       delete: {

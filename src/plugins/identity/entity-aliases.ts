@@ -1,15 +1,13 @@
 import { z } from 'zod'
 import { deleteAlias, putAlias } from '../../core/identity/entities/alias-changes.ts'
 import { aliasesOf } from '../../core/identity/entities/entity-lists.ts'
-import { whileThere } from '../../core/lists.ts'
 import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
-import { atMost } from '../../lib/data/async-iterables.ts'
 import { kvField, stringField } from '../../lib/text/fields.ts'
-import { aliasListOutput, aliasOutput, writtenAlias } from './alias-output.ts'
-import { type EntityParts, listed } from './entities.ts'
+import { aliasOutput, writtenAlias } from './alias-output.ts'
+import type { EntityParts } from './entities.ts'
 import { aliasData, aliasInfo } from './entity-view.ts'
 import { examples } from './examples.ts'
-import { listRange } from './list-range.ts'
+import { listed, listOutput } from './lists.ts'
 
 const fields = z.object({
   name: stringField.default('').describe('Name of the entity at the mount'),
@@ -66,13 +64,13 @@ export function entityAliasResources({ identities, mountOf, mostListBytes }: Ent
       list: {
         summary: 'List entity aliases by id',
         example: examples.entityAliases,
-        output: aliasListOutput,
-        handle: ({ mount, sent, whenGone }) => {
-          const { after, limit } = listRange(sent)
-          const aliases = whileThere(aliasesOf(records, mount.namespace, after), { whenGone })
+        output: listOutput,
+        handle: (exchange) => {
+          const { namespace } = exchange.mount
           return listed(
-            atMost(limit, aliases),
-            (one) => aliasInfo(one, mount.namespace, mountOf),
+            exchange,
+            (after) => aliasesOf(records, namespace, after),
+            (one) => aliasInfo(one, namespace, mountOf),
             mostListBytes,
           )
         },

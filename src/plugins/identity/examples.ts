@@ -18,6 +18,14 @@ const entityAlias = {
   ...times,
 }
 
+const discovery = (issuer: string) => ({
+  issuer,
+  jwks_uri: `${issuer}/.well-known/keys`,
+  response_types_supported: ['id_token'],
+  subject_types_supported: ['public'],
+  id_token_signing_alg_values_supported: ['RS256'],
+})
+
 export const examples = {
   entity: {
     id: entityId,
@@ -101,20 +109,8 @@ export const examples = {
   issuer: { issuer: 'https://vault.example.com' },
   identityToken: { token: 'eyJhbGciOiJSUzI1NiJ9.e30.c2ln', client_id: 'q0H2c8vYw1sT', ttl: 86_400 },
   introspection: { active: true },
-  discovery: {
-    issuer: 'https://vault.example.com/v1/identity/oidc',
-    jwks_uri: 'https://vault.example.com/v1/identity/oidc/.well-known/keys',
-    response_types_supported: ['id_token'],
-    subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: ['RS256'],
-  },
-  mountDiscovery: {
-    issuer: 'https://vault.example.com/v1/identity/oidc/plugins',
-    jwks_uri: 'https://vault.example.com/v1/identity/oidc/plugins/.well-known/keys',
-    response_types_supported: ['id_token'],
-    subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: ['RS256'],
-  },
+  discovery: discovery('https://vault.example.com/v1/identity/oidc'),
+  mountDiscovery: discovery('https://vault.example.com/v1/identity/oidc/plugins'),
   publicKeys: {
     keys: [
       {

@@ -1,14 +1,11 @@
 import { z } from 'zod'
-import { whileThere } from '../../core/lists.ts'
 import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
-import { atMost } from '../../lib/data/async-iterables.ts'
 import { stringField } from '../../lib/text/fields.ts'
-import { aliasListOutput, aliasOutput, writtenAlias } from './alias-output.ts'
-import { listed } from './entities.ts'
+import { aliasOutput, writtenAlias } from './alias-output.ts'
 import { examples } from './examples.ts'
 import { groupAliasData, groupAliasInfo } from './group-view.ts'
 import type { GroupPluginParts } from './groups.ts'
-import { listRange } from './list-range.ts'
+import { listed, listOutput } from './lists.ts'
 
 const fields = z.object({
   name: stringField.default('').describe('Name of the group at the provider; required'),
@@ -57,13 +54,13 @@ export function groupAliasResources({ groups, mountOf, mostListBytes }: GroupPlu
       list: {
         summary: 'List group aliases by id',
         example: examples.groupAliases,
-        output: aliasListOutput,
-        handle: ({ mount, sent, whenGone }) => {
-          const { after, limit } = listRange(sent)
-          const aliases = whileThere(groups.aliasesIn(mount.namespace, after), { whenGone })
+        output: listOutput,
+        handle: (exchange) => {
+          const { namespace } = exchange.mount
           return listed(
-            atMost(limit, aliases),
-            (one) => groupAliasInfo(one, mount.namespace, mountOf),
+            exchange,
+            (after) => groups.aliasesIn(namespace, after),
+            (one) => groupAliasInfo(one, namespace, mountOf),
             mostListBytes,
           )
         },

@@ -1,17 +1,14 @@
 import { z } from 'zod'
-import { namesInOrder } from '../../core/identity/entities/entity-lists.ts'
 import type { Group } from '../../core/identity/groups/group.ts'
 import type { GroupStore } from '../../core/identity/groups/group-store.ts'
 import type { GroupWrite } from '../../core/identity/groups/group-write.ts'
-import { listedNames, whileThere } from '../../core/lists.ts'
 import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
-import { atMost } from '../../lib/data/async-iterables.ts'
 import { commaListField, kvField, stringField } from '../../lib/text/fields.ts'
-import { byName, listed } from './entities.ts'
+import { byName } from './entities.ts'
 import type { MountOf } from './entity-view.ts'
 import { examples } from './examples.ts'
 import { groupData, groupInfo } from './group-view.ts'
-import { listRange } from './list-range.ts'
+import { listed, listedByName, listOutput } from './lists.ts'
 
 export type GroupPluginParts = {
   readonly groups: GroupStore
@@ -59,10 +56,6 @@ export const groupOutput = z.object({
   last_update_time: z.string(),
 })
 const created = z.object({ id: z.string(), name: z.string() })
-const listOutput = z.object({
-  keys: z.array(z.string()),
-  key_info: z.record(z.string(), z.object({ name: z.string() }).loose()),
-})
 
 /** The response to a read; undefined without a group. */
 export async function groupReply(
@@ -100,11 +93,13 @@ export function groupResources(parts: GroupPluginParts): Resource[] {
         summary: 'List groups by id',
         example: examples.groups,
         output: listOutput,
-        handle: ({ mount, sent, whenGone }) => {
-          const { after, limit } = listRange(sent)
-          const shown = whileThere(groups.listed(mount.namespace, after), { whenGone })
-          return listed(atMost(limit, shown), (one) => groupInfo(one, mountOf), mostListBytes)
-        },
+        handle: (exchange) =>
+          listed(
+            exchange,
+            (after) => groups.listed(exchange.mount.namespace, after),
+            (one) => groupInfo(one, mountOf),
+            mostListBytes,
+          ),
       },
     }),
     resource('/group/id/:id', {
@@ -132,11 +127,8 @@ export function groupResources(parts: GroupPluginParts): Resource[] {
       list: {
         summary: 'List groups by name',
         output: z.object({ keys: z.array(z.string()) }),
-        handle: async ({ mount, sent, whenGone }) => {
-          const range = listRange(sent)
-          const walked = whileThere(groups.groupsOf(mount.namespace), { whenGone })
-          return { ...(await listedNames(await namesInOrder(walked, range), mostListBytes)), paged: true }
-        },
+        handle: (exchange) =>
+          listedByName(exchange, groups.groupsOf(exchange.mount.namespace), mostListBytes),
       },
     }),
     resource('/group/name/*name', {

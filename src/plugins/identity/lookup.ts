@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import type { StoredEntity } from '../../core/identity/entities/entity-records.ts'
 import { refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/text/fields.ts'
 import { type EntityParts, entityOutput, entityReply } from './entities.ts'
 import { examples } from './examples.ts'
+import { type GroupPluginParts, groupOutput, groupReply } from './groups.ts'
 
 /** The selectors of a lookup. docs/contract/identity.md */
-export const lookupInput = z
+const lookupInput = z
   .object({
     id: stringField.optional().describe('Id of the object'),
     name: stringField.optional().describe('Name of the object'),
@@ -20,7 +20,7 @@ export const lookupInput = z
   .meta({ examples: [{ name: 'ada' }] })
 
 /** Finds objects by each selector, through keys alone. */
-export type Finder<T> = {
+type Finder<T> = {
   byId(namespace: string, id: string): Promise<T | undefined>
   byName(namespace: string, name: string): Promise<T | undefined>
   byAliasId(namespace: string, aliasId: string): Promise<T | undefined>
@@ -31,7 +31,7 @@ export type Finder<T> = {
  * Finds by the one selector that was sent; throws unless there is exactly one. An empty selector counts as
  * sent, and finds nothing.
  */
-export async function lookUp<T>(
+async function lookUp<T>(
   finder: Finder<T>,
   namespace: string,
   sent: z.output<typeof lookupInput>,
@@ -51,8 +51,8 @@ export async function lookUp<T>(
   return alias_id === '' ? undefined : finder.byAliasId(namespace, alias_id)
 }
 
-/** `identity/lookup/entity`. See docs/contract/identity.md */
-export function lookupResources(parts: EntityParts): Resource[] {
+/** `identity/lookup/*`. docs/contract/identity.md */
+export function lookupResources(parts: EntityParts & GroupPluginParts): Resource[] {
   const { records } = parts.identities
   return [
     resource('/lookup/entity', {
@@ -63,10 +63,20 @@ export function lookupResources(parts: EntityParts): Resource[] {
         statuses: [200, 204],
         example: examples.entity,
         input: lookupInput,
-        handle: async ({ mount: { namespace }, input }) => {
-          const stored = await lookUp<StoredEntity>(records, namespace, input)
-          return entityReply(parts, stored?.entity)
-        },
+        handle: async ({ mount: { namespace }, input }) =>
+          entityReply(parts, (await lookUp(records, namespace, input))?.entity),
+      },
+    }),
+    resource('/lookup/group', {
+      help: 'A group by its id, its name, or an alias.',
+      write: {
+        summary: 'Look up a group',
+        output: groupOutput,
+        statuses: [200, 204],
+        example: examples.group,
+        input: lookupInput,
+        handle: async ({ mount: { namespace }, input }) =>
+          groupReply(parts, await lookUp(parts.groups, namespace, input)),
       },
     }),
   ]

@@ -1,17 +1,32 @@
 import { z } from 'zod'
-import { keysUrl } from '../../core/identity-tokens/issuer-url.ts'
+import type { IdentityTokens } from '../../core/identity-tokens/identity-tokens.ts'
+import { type IssuerMount, keysUrl } from '../../core/identity-tokens/issuer-url.ts'
+import type { MountTokens } from '../../core/identity-tokens/mount-tokens.ts'
 import type { KeySet } from '../../core/identity-tokens/published-keys.ts'
 import { signingAlgorithms } from '../../core/identity-tokens/signing-key.ts'
 import { causeList, fail } from '../../errors.ts'
 import {
   type Exchange,
+  namespaceOf,
   type Reply,
   type Resource,
   resource,
   unknownPaths,
 } from '../../http/resource/resource.ts'
+import type { Clock } from '../../lib/system/clock.ts'
 import { examples } from './examples.ts'
-import { type IdentityTokenParts, issuerMountOf } from './oidc-place.ts'
+
+export type IdentityTokenParts = {
+  readonly identityTokens: IdentityTokens
+  readonly mountTokens: MountTokens
+  readonly clock: Clock
+}
+
+/** The issuer a request addresses. */
+export const issuerMountOf = ({ call, mount }: Exchange<unknown, unknown>): IssuerMount => ({
+  mount: mount.uuid,
+  namespace: namespaceOf(call),
+})
 
 /** The longest time verifiers may cache keys, so that they soon drop a removed key. */
 const maxAgeSeconds = 3600
@@ -32,7 +47,7 @@ type PublicIssuer = {
  * The public metadata and keys with which others verify identity tokens: those of roles, and those of mounts.
  * OpenID Connect Discovery 1.0 §4, docs/contract/identity-tokens.md
  */
-export const discoveryResources = ({ identityTokens, mountTokens, now }: IdentityTokenParts): Resource[] =>
+export const discoveryResources = ({ identityTokens, mountTokens, clock }: IdentityTokenParts): Resource[] =>
   [
     {
       path: '/oidc',
@@ -50,17 +65,17 @@ export const discoveryResources = ({ identityTokens, mountTokens, now }: Identit
       issuerOf: (exchange) => mountTokens.issuerUrlOf(issuerMountOf(exchange)),
       keySetOf: (mount) => identityTokens.publishedForMounts.of(mount),
     } satisfies PublicIssuer,
-  ].flatMap((issuer) => issuerResources(issuer, now))
+  ].flatMap((issuer) => issuerResources(issuer, clock))
 
-const issuerResources = (shown: PublicIssuer, now: () => number): Resource[] => [
-  ...documents(shown, now).map((document) => ({
+const issuerResources = (shown: PublicIssuer, clock: Clock): Resource[] => [
+  ...documents(shown, clock).map((document) => ({
     ...document,
     refusal: () => fail('unsupported', shown.unsupported),
   })),
   unknownPaths({ url: `${shown.path}/.well-known/*`, open: true }),
 ]
 
-const documents = (shown: PublicIssuer, now: () => number): Resource[] => [
+const documents = (shown: PublicIssuer, clock: Clock): Resource[] => [
   resource(`${shown.path}/.well-known/openid-configuration`, {
     help: `The discovery document of the issuer ${shown.of}.`,
     open: true,
@@ -94,7 +109,7 @@ const documents = (shown: PublicIssuer, now: () => number): Resource[] => [
       example: shown.examples.keys,
       handle: async ({ mount }) => {
         const { text, nextChange } = await shown.keySetOf(mount.uuid)
-        const secondsLeft = Number.isFinite(nextChange) ? Math.floor((nextChange - now()) / 1000) : 0
+        const secondsLeft = Number.isFinite(nextChange) ? Math.floor((nextChange - clock.now()) / 1000) : 0
         return publicJson(text, Math.min(secondsLeft, maxAgeSeconds))
       },
     },

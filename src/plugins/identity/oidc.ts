@@ -2,9 +2,8 @@ import { z } from 'zod'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/text/fields.ts'
 import { examples } from './examples.ts'
-import { discoveryResources } from './oidc-discovery.ts'
+import { discoveryResources, type IdentityTokenParts, issuerMountOf } from './oidc-discovery.ts'
 import { namedKeyResources } from './oidc-keys.ts'
-import { type IdentityTokenParts, issuerMountOf } from './oidc-place.ts'
 import { identityTokenRoleResources } from './oidc-roles.ts'
 
 const explicitIssuer =

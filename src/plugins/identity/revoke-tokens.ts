@@ -4,7 +4,7 @@ import type { EntityCutOffs } from '../../core/tokens/store/entity-cut-offs.ts'
 import { refuse } from '../../errors.ts'
 import { checkMayReach, type Resource, resource } from '../../http/resource/resource.ts'
 
-export type RevokeTokensParts = {
+type RevokeTokensParts = {
   readonly identities: IdentityStore
   readonly cutOffs: EntityCutOffs
   readonly tidy: Pick<TokenTidy, 'startAfresh'>

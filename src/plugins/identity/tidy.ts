@@ -9,7 +9,7 @@ import type { EntityParts } from './entities.ts'
 import { entityInfo } from './entity-view.ts'
 import { examples } from './examples.ts'
 
-export type TidyRouteParts = EntityParts & { readonly identityTidy: IdentityTidy }
+type TidyRouteParts = Pick<EntityParts, 'mountOf'> & { readonly identityTidy: IdentityTidy }
 
 /** `identity/tidy`: deletes unused entities that logins created, such as one per CI job. */
 export function tidyResources({ identityTidy, mountOf }: TidyRouteParts): Resource[] {

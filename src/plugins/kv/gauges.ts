@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { View } from '../../core/barrier/view.ts'
 import { CachedCount } from '../../core/records/cached-count.ts'
 import type { MountGauge } from '../../http/resource/plugin.ts'
+import { readPages } from '../../lib/data/pages.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import { firstPrefixes } from './store/first-entries.ts'
 import { barePrefix, headPrefix, versionPrefix } from './store/key-draft.ts'
@@ -52,13 +52,12 @@ export function kvGauges({ kvMounts, mounts, clock }: GaugeParts): MountGauge[] 
 
 async function countKeys(view: View, prefixes: readonly string[]): Promise<number> {
   let count = 0
-  for (const prefix of prefixes) {
-    for (let after: string | undefined; ; await nextTurn()) {
-      const keys = await view.listKeys(prefix, { limit: pageSize, ...(after === undefined ? {} : { after }) })
+  for (const prefix of prefixes)
+    for await (const keys of readPages(
+      (range) => view.listKeys(prefix, range),
+      (key) => key,
+      { size: pageSize },
+    ))
       count += keys.length
-      after = keys.at(-1)
-      if (after === undefined || keys.length < pageSize) break
-    }
-  }
   return count
 }

@@ -81,5 +81,19 @@ function open(core: Core, maxWaiters: number) {
   const waits = new Waits({ maxPerAddress: maxWaiters })
   kvMounts.onChange((mount, path) => waits.changed(path === undefined ? undefined : topicOf(mount, path)))
   core.onRecheck(() => waits.wakeAll())
-  return { ...core, kvMounts, waits, isSealed: () => core.barrier.isSealed() }
+  const { access, clock, mostListBytes, mounts, namespaces, passwordPolicies, random, systemTtl } = core
+  return {
+    kvMounts,
+    waits,
+    access,
+    clock,
+    mostListBytes,
+    mounts,
+    namespaces,
+    passwordPolicies,
+    random,
+    systemTtl,
+    confirmCopies: core.confirmCopies,
+    isSealed: () => core.barrier.isSealed(),
+  }
 }

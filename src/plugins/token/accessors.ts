@@ -6,11 +6,7 @@ import { limitOf, type Resource, resource } from '../../http/resource/resource.t
 import { atMost, only } from '../../lib/data/async-iterables.ts'
 import { answers } from './answers.ts'
 
-export type AccessorParts = {
-  readonly tokens: TokenStore
-  readonly tidy: TokenTidy
-  readonly mostListBytes: number
-}
+type AccessorParts = { readonly tokens: TokenStore; readonly tidy: TokenTidy; readonly mostListBytes: number }
 
 const started =
   "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."

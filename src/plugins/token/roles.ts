@@ -10,7 +10,7 @@ import { refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import { answers } from './answers.ts'
 
-export type TokenRoleParts = { readonly roles: TokenRoleStore; readonly systemTtl: TtlBounds }
+type TokenRoleParts = { readonly roles: TokenRoleStore; readonly systemTtl: TtlBounds }
 
 /** `auth/token/roles`. docs/contract/tokens-and-policies.md#token-roles */
 export function tokenRoleResources({ roles, systemTtl }: TokenRoleParts): Resource[] {
