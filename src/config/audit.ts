@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Setting, setting } from './setting.ts'
+import { type Setting, secret, setting } from './setting.ts'
 import { flag, hosts, list } from './values.ts'
 
 const auditDevice = z.strictObject({
@@ -46,12 +46,10 @@ function parsedJson(text: string): unknown {
 
 /** Audit devices. */
 export const auditSettings = {
-  audit: setting(
+  audit: secret(
     auditDevices,
     'AUDIT',
-    undefined,
     'audit devices as a JSON list of {"path","type","description","options"}, which the API can only read; or in a file named by GATEHOUSE_AUDIT_FILE',
-    true,
   ),
   auditApi: setting(flag, 'AUDIT_API', 'true', 'whether the API may enable and disable audit devices'),
   auditDirs: setting(list, 'AUDIT_DIRS', 'data/audit', 'folders that audit devices may write files to'),

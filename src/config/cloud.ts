@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Setting, setting } from './setting.ts'
+import { optional, type Setting, secret } from './setting.ts'
 
 /**
  * Base URL of an upstream service, with an optional path; https only, because it receives secrets. Parsed to
@@ -58,110 +58,78 @@ const cloudName = z
  * docs/contract/cloud.md#effective-settings, docs/contract/cloud.md#endpoints
  */
 export const cloudSettings = {
-  subscriptionId: setting(
+  subscriptionId: optional(
     z.string(),
     'CLOUD_SUBSCRIPTION_ID',
-    undefined,
     'subscription of every cloud mount; overrides its config',
   ),
-  tenantId: setting(
-    z.string(),
-    'CLOUD_TENANT_ID',
-    undefined,
-    'tenant of every cloud mount; overrides its config',
-  ),
-  clientId: setting(
+  tenantId: optional(z.string(), 'CLOUD_TENANT_ID', 'tenant of every cloud mount; overrides its config'),
+  clientId: optional(
     z.string(),
     'CLOUD_CLIENT_ID',
-    undefined,
     'client id of the root credential; overrides the config of cloud mounts',
   ),
-  clientSecret: setting(
+  clientSecret: secret(
     z.string(),
     'CLOUD_CLIENT_SECRET',
-    undefined,
     'secret of the root credential; overrides the config of cloud mounts',
-    true,
   ),
-  environment: setting(
+  environment: optional(
     cloudName,
     'CLOUD_ENVIRONMENT',
-    undefined,
     'CloudPublicCloud, CloudUSGovernmentCloud or CloudChinaCloud; overrides the config of cloud mounts',
   ),
-  authorityHost: setting(
+  authorityHost: optional(
     serviceAddress,
     'CLOUD_AUTHORITY_HOST',
-    undefined,
     'login service of a private cloud, an https URL',
   ),
-  directoryEndpoint: setting(
+  directoryEndpoint: optional(
     serviceAddress,
     'CLOUD_DIRECTORY_ENDPOINT',
-    undefined,
     'directory API of a private cloud, an https URL without /v1.0',
   ),
-  resourceManagerEndpoint: setting(
+  resourceManagerEndpoint: optional(
     serviceAddress,
     'CLOUD_RESOURCE_MANAGER_ENDPOINT',
-    undefined,
     'resource manager of a private cloud, an https URL',
   ),
-  caFile: setting(
-    z.string(),
-    'CLOUD_CA_FILE',
-    undefined,
-    'PEM file of additional CA certificates for these services',
-  ),
-  authType: setting(
+  caFile: optional(z.string(), 'CLOUD_CA_FILE', 'PEM file of additional CA certificates for these services'),
+  authType: optional(
     z.enum(authTypes, { error: `must be one of ${authTypes.join(', ')}` }),
     'CLOUD_AUTH_TYPE',
-    undefined,
     'how every cloud mount signs in; overrides auth_type of its config',
   ),
-  clientCertificatePath: setting(
+  clientCertificatePath: optional(
     z.string(),
     'CLOUD_CLIENT_CERTIFICATE_PATH',
-    undefined,
     'file with the certificate of the root credential and its key: PEM or PFX; overrides the config of cloud mounts',
   ),
-  clientCertificatePassword: setting(
-    z.string(),
-    'CLOUD_CLIENT_CERTIFICATE_PASSWORD',
-    undefined,
-    'password of that file',
-    true,
-  ),
-  metadataEndpoint: setting(
+  clientCertificatePassword: secret(z.string(), 'CLOUD_CLIENT_CERTIFICATE_PASSWORD', 'password of that file'),
+  metadataEndpoint: optional(
     plainAddress,
     'CLOUD_METADATA_ENDPOINT',
-    undefined,
     'metadata service that has the identity of the machine; by default `http://169.254.169.254`',
   ),
-  hostIdentity: setting(
+  hostIdentity: optional(
     z.string(),
     'CLOUD_HOST_IDENTITY',
-    undefined,
     'full paths of mounts outside of the root namespace that may sign in as the machine, separated by commas, such as team/cloud/',
   ),
-  federatedTokenFile: setting(
+  federatedTokenFile: optional(
     z.string(),
     'AZURE_FEDERATED_TOKEN_FILE',
-    undefined,
     'file with the token of a Kubernetes service account; set by Azure Workload Identity',
   ),
-  identityEndpoint: setting(
+  identityEndpoint: optional(
     plainAddress,
     'IDENTITY_ENDPOINT',
-    undefined,
     'metadata service of an application platform; set by the platform together with `IDENTITY_HEADER`',
   ),
-  identityHeader: setting(
+  identityHeader: secret(
     z.string(),
     'IDENTITY_HEADER',
-    undefined,
     'what that service requires of its clients; set by the platform',
-    true,
   ),
 } satisfies Record<string, Setting>
 

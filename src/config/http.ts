@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isNetwork } from '../lib/net/cidr.ts'
-import { type Setting, setting } from './setting.ts'
+import { optional, type Setting, setting } from './setting.ts'
 import { count, flag, list, text, timerDuration } from './values.ts'
 
 const proxies = list.refine(
@@ -69,10 +69,9 @@ export const httpSettings = {
     '0600',
     'octal mode of Unix sockets: whoever may write may connect',
   ),
-  unixSocketGroup: setting(
+  unixSocketGroup: optional(
     groupName,
     'UNIX_SOCKET_GROUP',
-    undefined,
     "group of Unix sockets, by name or number (default: the group of the server's user)",
   ),
   workers: setting(
@@ -81,10 +80,9 @@ export const httpSettings = {
     '1',
     'number of processes that serve requests, or auto: one per core; PostgreSQL only',
   ),
-  apiAddr: setting(
+  apiAddr: optional(
     origin,
     'API_ADDR',
-    undefined,
     'public base URL of this server, part of the issuer of its identity tokens (default: the listen address)',
   ),
   tls: setting(
@@ -93,16 +91,14 @@ export const httpSettings = {
     'auto',
     'auto: TLS if there is a certificate, otherwise plain HTTP on loopback and Unix sockets only; off: plain HTTP on any address (behind a proxy that terminates TLS)',
   ),
-  tlsCertFile: setting(
+  tlsCertFile: optional(
     text,
     'TLS_CERT_FILE',
-    undefined,
     'PEM file of the certificate and its chain; with it, networks are served with TLS only. SIGHUP reads it again',
   ),
-  tlsKeyFile: setting(
+  tlsKeyFile: optional(
     text,
     'TLS_KEY_FILE',
-    undefined,
     'PEM file of the private key of that certificate. SIGHUP reads it again',
   ),
   tlsMinVersion: setting(
@@ -111,10 +107,9 @@ export const httpSettings = {
     '1.2',
     'lowest version of TLS: 1.2 or 1.3',
   ),
-  tlsClientCaFile: setting(
+  tlsClientCaFile: optional(
     text,
     'TLS_CLIENT_CA_FILE',
-    undefined,
     'PEM file of the authorities of client certificates. SIGHUP reads it again',
   ),
   tlsClientAuth: setting(
@@ -125,10 +120,9 @@ export const httpSettings = {
   ),
   http2: setting(flag, 'HTTP2', 'true', 'whether clients that use TLS may choose HTTP/2'),
   ui: setting(flag, 'UI', 'true', 'whether the web UI is served, under /ui'),
-  customHeadersFile: setting(
+  customHeadersFile: optional(
     text,
     'CUSTOM_HEADERS_FILE',
-    undefined,
     'JSON file of headers to add to responses: status (default, 4xx, 404) to header name to value. SIGHUP reads it again',
   ),
   trustedProxies: setting(

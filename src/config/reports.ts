@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { listen } from './http.ts'
-import { type Setting, setting } from './setting.ts'
+import { optional, type Setting, setting } from './setting.ts'
 import { flag, text } from './values.ts'
 
 /** What the server tells about itself: log and metrics. */
@@ -18,10 +18,9 @@ export const reportSettings = {
     'json: one object per line; text: for humans (default of npm run dev)',
   ),
   accessLog: setting(flag, 'ACCESS_LOG', 'false', 'true: a log line for each request'),
-  replicaName: setting(
+  replicaName: optional(
     text,
     'REPLICA_NAME',
-    undefined,
     'name of this server in logs and for others that share its database: unique (default: the host name)',
   ),
   metrics: setting(
@@ -30,10 +29,9 @@ export const reportSettings = {
     'token',
     'who may read /metrics and sys/metrics: token: tokens with read on sys/metrics; open: everyone; off: nobody',
   ),
-  metricsListen: setting(
+  metricsListen: optional(
     listen,
     'METRICS_LISTEN',
-    undefined,
     'host:port of an HTTP listener for /metrics and /health/* only, which needs no token and works while sealed',
   ),
 } satisfies Record<string, Setting>

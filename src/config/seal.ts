@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Setting, setting } from './setting.ts'
+import { optional, type Setting, secret, setting } from './setting.ts'
 import { flag, list, text } from './values.ts'
 
 const ceremonies = list.pipe(
@@ -26,11 +26,10 @@ export const sealSettings = {
     'data/seal.key',
     'file with the seal key, 32 bytes as hex or base64',
   ),
-  sealKey: setting(text, 'SEAL_KEY', undefined, 'the seal key itself, instead of a file', true),
-  sealPreviousKeyFile: setting(
+  sealKey: secret(text, 'SEAL_KEY', 'the seal key itself, instead of a file'),
+  sealPreviousKeyFile: optional(
     text,
     'SEAL_PREVIOUS_KEY_FILE',
-    undefined,
     'file with the previous seal key, to change the seal key',
   ),
   allowOpenKeyFile: setting(
@@ -45,17 +44,14 @@ export const sealSettings = {
     '',
     'list of rekey and generate-root: served to callers without a token too',
   ),
-  rootToken: setting(
+  rootToken: secret(
     z.string().regex(/^[^\s.]+$/, 'must not contain spaces or dots'),
     'ROOT_TOKEN',
-    undefined,
     'root token of npm run dev (default there: root); refused otherwise',
-    true,
   ),
-  rootTokenFile: setting(
+  rootTokenFile: optional(
     text,
     'ROOT_TOKEN_FILE',
-    undefined,
     'file for the first root token (mode 0600), instead of standard output',
   ),
 } satisfies Record<string, Setting>

@@ -13,10 +13,25 @@ export type Setting = {
   readonly schema: z.ZodType
 }
 
-export const setting = <Schema extends z.ZodType, Fallback extends string | undefined>(
+/** A setting with a default. */
+export const setting = <Schema extends z.ZodType>(
   schema: Schema,
   name: string,
-  fallback: Fallback,
+  fallback: string,
   about: string,
-  secret = false,
-) => ({ name, fallback, secret, about, schema })
+) => ({ name, fallback, secret: false, about, schema })
+
+/** A setting that may be absent. */
+export const optional = <Schema extends z.ZodType>(schema: Schema, name: string, about: string) => ({
+  name,
+  fallback: undefined,
+  secret: false,
+  about,
+  schema,
+})
+
+/** One that may be absent, and whose value is never shown. */
+export const secret = <Schema extends z.ZodType>(schema: Schema, name: string, about: string) => ({
+  ...optional(schema, name, about),
+  secret: true,
+})

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parsePostgresUrl } from '../lib/net/postgres-url.ts'
-import { type Setting, setting } from './setting.ts'
+import { optional, type Setting, secret, setting } from './setting.ts'
 import { count, flag, positive, text, timerDuration } from './values.ts'
 
 /** The text may contain a password: no message repeats it. */
@@ -24,23 +24,19 @@ export const storageSettings = {
     'sqlite:data/gatehouse.db',
     'sqlite:PATH; postgres://USER@HOST[:PORT][,HOST…]/DATABASE[?sslmode=MODE]; or memory: to lose all data when the process ends',
   ),
-  storagePassword: setting(
+  storagePassword: secret(
     text,
     'STORAGE_PASSWORD',
-    undefined,
     'password of the PostgreSQL user; prefer a file named by GATEHOUSE_STORAGE_PASSWORD_FILE',
-    true,
   ),
-  storagePasswordFile: setting(
+  storagePasswordFile: optional(
     text,
     'STORAGE_PASSWORD_FILE',
-    undefined,
     'file with that password, read again for each new connection',
   ),
-  storageCaFile: setting(
+  storageCaFile: optional(
     text,
     'STORAGE_CA_FILE',
-    undefined,
     'PEM file of the authorities that sign the certificate of PostgreSQL (default: those of the system)',
   ),
   allowNetworkDisk: setting(
