@@ -1,12 +1,11 @@
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import type { ChainHead } from '../core/audit/chain.ts'
 import { type Break, ChainCheck, type ChainCounts, type KnownKey } from '../core/audit/chain-check.ts'
 import { systemReason } from '../lib/system/private-file.ts'
 import { LineSplitter } from '../lib/text/line-splitter.ts'
-import { type Command, CommandError, UsageError } from './command.ts'
+import { type Command, CommandError, parsedArguments, UsageError } from './command.ts'
 
 /** Much more than the largest entry. */
 const maxLineBytes = 256 * 1024 * 1024
@@ -58,23 +57,19 @@ export const auditVerify: Command = async (args) => {
 }
 
 function readArguments(args: string[]) {
-  try {
-    const { values, positionals } = parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        keys: { type: 'string' },
-        head: { type: 'string', multiple: true, default: [] },
-        mixed: { type: 'boolean', default: false },
-        json: { type: 'boolean', default: false },
-      },
-    })
-    if (positionals.length === 0) throw new UsageError()
-    const heads = values.head.map(readHead)
-    return { files: positionals, keys: values.keys, heads, isMixed: values.mixed, isJson: values.json }
-  } catch (cause) {
-    throw cause instanceof UsageError ? cause : new UsageError('', { cause })
-  }
+  const { values, positionals } = parsedArguments({
+    args,
+    allowPositionals: true,
+    options: {
+      keys: { type: 'string' },
+      head: { type: 'string', multiple: true, default: [] },
+      mixed: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+    },
+  })
+  if (positionals.length === 0) throw new UsageError()
+  const heads = values.head.map(readHead)
+  return { files: positionals, keys: values.keys, heads, isMixed: values.mixed, isJson: values.json }
 }
 
 function readHead(text: string): ChainHead {

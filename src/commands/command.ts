@@ -1,3 +1,5 @@
+import { type ParseArgsConfig, parseArgs } from 'node:util'
+
 /** What `gatehouse NAME` runs, with the arguments after the name. Throws one of the errors below, or a bug. */
 export type Command = (args: string[]) => Promise<void>
 
@@ -9,6 +11,15 @@ export class CommandError extends Error {
 /** The arguments are invalid. Without a text, the operator is shown the usage of the command. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
+}
+
+/** Parses the arguments of a command. */
+export function parsedArguments<const Config extends ParseArgsConfig>(config: Config) {
+  try {
+    return parseArgs(config)
+  } catch (cause) {
+    throw new UsageError('', { cause })
+  }
 }
 
 /** An error of the system or of the storage engine, as a failure of the command. Returns any other error. */

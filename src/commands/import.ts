@@ -1,11 +1,9 @@
 import { readFile } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
 import { systemCode, writePrivateFile } from '../lib/system/private-file.ts'
-import { type Command, CommandError, UsageError } from './command.ts'
-import { importServer } from './import/import-server.ts'
+import { type Command, CommandError, parsedArguments, UsageError } from './command.ts'
+import { importServer, isSection, type Section, sections } from './import/import-server.ts'
 import { RemoteServer } from './import/remote-server.ts'
 import { ImportReport } from './import/report.ts'
-import { isSection, type Section, sections } from './import/sections.ts'
 
 /**
  * `gatehouse import --from URL --from-token-file FILE --to URL --to-token-file FILE` copies a running Vault,
@@ -55,7 +53,12 @@ function write(file: string | undefined, report: object): void {
 }
 
 async function readArguments(args: string[]) {
-  const values = parsed(args)
+  const text = { type: 'string' } as const
+  const flag = { type: 'boolean', default: false } as const
+  const tokenFiles = { 'from-token-file': text, 'to-token-file': text }
+  const flags = { 'dry-run': flag, update: flag }
+  const options = { from: text, to: text, ...tokenFiles, only: text, report: text, ...flags }
+  const { values } = parsedArguments({ args, options })
   const only = values.only?.split(',').map((name) => name.trim()) ?? sections
   const unknown = only.filter((name) => !isSection(name))
   if (unknown.length > 0) throw new UsageError(`--only: ${unknown.join()} is not one of ${sections.join()}`)
@@ -66,26 +69,6 @@ async function readArguments(args: string[]) {
     isDryRun: values['dry-run'],
     isUpdate: values.update,
     reportFile: values.report,
-  }
-}
-
-function parsed(args: string[]) {
-  const text = { type: 'string' } as const
-  const flag = { type: 'boolean', default: false } as const
-  const tokenFiles = { 'from-token-file': text, 'to-token-file': text }
-  const options = {
-    from: text,
-    to: text,
-    ...tokenFiles,
-    only: text,
-    report: text,
-    'dry-run': flag,
-    update: flag,
-  }
-  try {
-    return parseArgs({ args, options }).values
-  } catch (cause) {
-    throw new UsageError('', { cause })
   }
 }
 

@@ -1,7 +1,6 @@
-import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { isStoreFile } from '../config/store-files.ts'
-import { type Command, CommandError, UsageError } from './command.ts'
+import { type Command, CommandError, parsedArguments, UsageError } from './command.ts'
 import { apiAddress, askOwnServer } from './own-server.ts'
 import { checkOutput, outputToken } from './root-token-output.ts'
 import { settingsOf } from './stored-database.ts'
@@ -17,7 +16,7 @@ const refusal = z.object({ errors: z.array(z.string()) })
  * store. docs/operations.md#first-start-with-a-key-file
  */
 export const init: Command = async (args) => {
-  const { out } = readArguments(args)
+  const { out } = parsedArguments({ args, options: { out: { type: 'string' } } }).values
   const config = settingsOf(process.env)
   if (config.seal === 'shamir')
     throw new UsageError('shares open this store: whoever gets them runs vault operator init')
@@ -40,13 +39,5 @@ function refusalIn(body: string): string {
     return `the server made no store: ${refusal.parse(JSON.parse(body)).errors.join('; ')}`
   } catch {
     return 'the server made no store'
-  }
-}
-
-function readArguments(args: string[]): { out?: string | undefined } {
-  try {
-    return parseArgs({ args, options: { out: { type: 'string' } } }).values
-  } catch (cause) {
-    throw new UsageError('', { cause })
   }
 }

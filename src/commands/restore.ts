@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import { postgresConnection } from '../config/connections.ts'
 import type { Config } from '../config/settings.ts'
 import { isStoreFile } from '../config/store-files.ts'
@@ -6,7 +5,7 @@ import { restorationNote } from '../core/barrier/restoration-note.ts'
 import { postgresName } from '../lib/net/postgres-url.ts'
 import { restoreToPostgres } from '../storage/copies/postgres-restore.ts'
 import { type Restored, type RestoreOptions, restoreBackup } from '../storage/copies/restore.ts'
-import { type Command, commandFailure, UsageError } from './command.ts'
+import { type Command, commandFailure, parsedArguments, UsageError } from './command.ts'
 import { settingsOf } from './stored-database.ts'
 
 /**
@@ -55,15 +54,11 @@ function targetOf(config: Config): {
 
 function readArguments(args: string[]): { backup: string; force: boolean; revokeTokens: boolean } {
   const isSet = { type: 'boolean', default: false } as const
-  try {
-    const options = { force: isSet, 'revoke-tokens': isSet }
-    const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
-    const [backup, ...more] = positionals
-    if (backup === undefined || more.length > 0) throw new UsageError()
-    return { backup, force: values.force, revokeTokens: values['revoke-tokens'] }
-  } catch (cause) {
-    throw new UsageError('', { cause })
-  }
+  const options = { force: isSet, 'revoke-tokens': isSet }
+  const { values, positionals } = parsedArguments({ args, options, allowPositionals: true })
+  const [backup, ...more] = positionals
+  if (backup === undefined || more.length > 0) throw new UsageError()
+  return { backup, force: values.force, revokeTokens: values['revoke-tokens'] }
 }
 
 function warningOf(time: string, revokeTokens: boolean): string {

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import type { Config } from '../config/settings.ts'
 import { isStoreFile } from '../config/store-files.ts'
 import { type Barrier, isEmpty, openBarrier } from '../core/barrier/barrier.ts'
@@ -28,7 +27,7 @@ import { openPostgres } from '../storage/postgres/postgres.ts'
 import { PostgresReading } from '../storage/postgres/reading.ts'
 import { openSqlite, type SqliteStorage } from '../storage/sqlite/sqlite.ts'
 import type { Storage } from '../storage/storage.ts'
-import { type Command, CommandError, commandFailure, UsageError } from './command.ts'
+import { type Command, CommandError, commandFailure, parsedArguments, UsageError } from './command.ts'
 import { checkOutput, outputToken } from './root-token-output.ts'
 import { settingsOf, sourceOf } from './stored-database.ts'
 
@@ -41,7 +40,7 @@ const checkMs = 50
  * docs/operations.md#replace-a-lost-root-token
  */
 export const rootToken: Command = async (args) => {
-  const { out } = readArguments(args)
+  const { out } = parsedArguments({ args, options: { out: { type: 'string' } } }).values
   const config = settingsOf(process.env)
   if (out !== undefined && isStoreFile(config, out))
     throw new UsageError(`${out} is a database file or a seal key file`)
@@ -126,14 +125,6 @@ async function createStopped(config: Config, opened: Storage, out: string | unde
   const noteAt = systemClock.now()
   // before it becomes valid, so that every valid token has been delivered
   await createFurtherRootToken({ tokens, view, tokenMount }, (token) => outputToken(token, out), { noteAt })
-}
-
-function readArguments(args: string[]): { out?: string | undefined } {
-  try {
-    return parseArgs({ args, options: { out: { type: 'string' } } }).values
-  } catch (cause) {
-    throw new UsageError('', { cause })
-  }
 }
 
 async function openSealed(config: Config, storage: Storage): Promise<Barrier> {

@@ -1,5 +1,4 @@
 import { accessSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import { postgresConnection } from '../config/connections.ts'
 import { StartError } from '../errors.ts'
 import { postgresName } from '../lib/net/postgres-url.ts'
@@ -10,7 +9,7 @@ import { openPostgresEnd } from '../storage/postgres/copy-end.ts'
 import { PostgresReading } from '../storage/postgres/reading.ts'
 import type { RecordSum } from '../storage/record-digest.ts'
 import { type CopyEnd, copyStore } from '../storage/store-copy.ts'
-import { type Command, CommandError, commandFailure, UsageError } from './command.ts'
+import { type Command, CommandError, commandFailure, parsedArguments, UsageError } from './command.ts'
 import { settingsOf } from './stored-database.ts'
 
 /**
@@ -86,13 +85,9 @@ async function compare(source: Place, target: Place): Promise<void> {
 
 function readArguments(args: string[]) {
   const isSet = { type: 'boolean', default: false } as const
-  try {
-    const options = { resume: isSet, 'verify-only': isSet }
-    const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
-    const [from, to, ...more] = positionals
-    if (from === undefined || to === undefined || more.length > 0) throw new UsageError()
-    return { from, to, resume: values.resume, verifyOnly: values['verify-only'] }
-  } catch (cause) {
-    throw new UsageError('', { cause })
-  }
+  const options = { resume: isSet, 'verify-only': isSet }
+  const { values, positionals } = parsedArguments({ args, options, allowPositionals: true })
+  const [from, to, ...more] = positionals
+  if (from === undefined || to === undefined || more.length > 0) throw new UsageError()
+  return { from, to, resume: values.resume, verifyOnly: values['verify-only'] }
 }

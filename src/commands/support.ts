@@ -1,14 +1,13 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { stat, writeFile } from 'node:fs/promises'
 import { arch, platform, release, totalmem } from 'node:os'
-import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import type { Config } from '../config/settings.ts'
 import { secretValues, shownSettings } from '../config/shown.ts'
 import { systemReason } from '../lib/system/private-file.ts'
 import { lastBackup } from '../storage/copies/last-backup.ts'
 import { gatehouseVersion } from '../version.ts'
-import { type Command, CommandError, UsageError } from './command.ts'
+import { type Command, CommandError, parsedArguments, UsageError } from './command.ts'
 import { apiAddress, askOwnServer } from './own-server.ts'
 import { settingsOf } from './stored-database.ts'
 
@@ -52,15 +51,11 @@ export const support: Command = async (args) => {
 
 /** The file may stand alone: `support FILE`. */
 function readArguments(args: string[]): { file: string; log: string | undefined } {
-  try {
-    const options = { out: { type: 'string' }, log: { type: 'string' } } as const
-    const { values, positionals } = parseArgs({ args, allowPositionals: true, options })
-    const [file, ...more] = [values.out ?? [], positionals].flat()
-    if (file === undefined || more.length > 0) throw new UsageError()
-    return { file, log: values.log }
-  } catch (cause) {
-    throw new UsageError(undefined, { cause })
-  }
+  const options = { out: { type: 'string' }, log: { type: 'string' } } as const
+  const { values, positionals } = parsedArguments({ args, allowPositionals: true, options })
+  const [file, ...more] = [values.out ?? [], positionals].flat()
+  if (file === undefined || more.length > 0) throw new UsageError()
+  return { file, log: values.log }
 }
 
 async function serverState(config: Config, token: string | undefined): Promise<Record<string, unknown>> {

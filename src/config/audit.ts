@@ -16,8 +16,9 @@ const auditDevices = z.string().transform((text, context) => {
     const [issue] = parsed.error.issues
     // the text is secret: name the place, not the value
     const place = issue?.path.join('.') ?? ''
-    const message = place === '' ? 'must be a JSON list of audit devices' : `${place}: is missing or invalid`
-    context.issues.push({ code: 'custom', message, input: text })
+    context.addIssue(
+      place === '' ? 'must be a JSON list of audit devices' : `${place}: is missing or invalid`,
+    )
     return z.NEVER
   }
   const devices = parsed.data.map(({ path, ...device }) => ({
@@ -27,12 +28,7 @@ const auditDevices = z.string().transform((text, context) => {
   }))
   const isTaken = ({ path }: { path: string }, at: number) =>
     devices.some((other, index) => index !== at && other.path.startsWith(path))
-  if (devices.some(isTaken))
-    context.issues.push({
-      code: 'custom',
-      message: 'the path of one device begins with another',
-      input: text,
-    })
+  if (devices.some(isTaken)) context.addIssue('the path of one device begins with another')
   return devices
 })
 

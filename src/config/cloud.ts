@@ -1,28 +1,22 @@
 import { z } from 'zod'
 import { optional, type Setting, secret } from './setting.ts'
 
-/**
- * Base URL of an upstream service, with an optional path; https only, because it receives secrets. Parsed to
- * a string without a trailing slash.
- */
-const serviceAddress = z
-  .string()
-  .transform((text) => URL.parse(text))
-  .refine(
-    (url) => url !== null && url.protocol === 'https:' && url.href === `${url.origin}${url.pathname}`,
-    'must be a URL like https://login.example.com',
-  )
-  .transform((url) => url?.href.replace(/\/$/, '') ?? '')
+/** Base URL of a service, with an optional path. Parsed to a string without a trailing slash. */
+const baseUrl = (protocol: RegExp, example: string) =>
+  z
+    .string()
+    .transform((text) => URL.parse(text))
+    .refine(
+      (url) => url !== null && protocol.test(url.protocol) && url.href === `${url.origin}${url.pathname}`,
+      `must be a URL like ${example}`,
+    )
+    .transform((url) => url?.href.replace(/\/$/, '') ?? '')
 
-/** The address of a service on the machine itself, which may be plain HTTP. */
-const plainAddress = z
-  .string()
-  .transform((text) => URL.parse(text))
-  .refine(
-    (url) => url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}${url.pathname}`,
-    'must be a URL like http://169.254.169.254',
-  )
-  .transform((url) => url?.href.replace(/\/$/, '') ?? '')
+/** https only, because it receives secrets. */
+const serviceAddress = baseUrl(/^https:$/, 'https://login.example.com')
+
+/** A service on the machine itself. */
+const plainAddress = baseUrl(/^https?:$/, 'http://169.254.169.254')
 
 /** The clouds that the engine knows. */
 export type CloudName = 'public' | 'us-government' | 'china'

@@ -26,8 +26,7 @@ const listeners = z.string().transform((text, context) =>
     const parsed = listen.safeParse(address)
     if (parsed.success) return parsed.data
     const [issue] = parsed.error.issues
-    const message = issue?.message.replace('host:port', 'a list of host:port and unix:PATH') ?? 'is invalid'
-    context.issues.push({ code: 'custom', message, input: text })
+    context.addIssue(issue?.message.replace('host:port', 'a list of host:port and unix:PATH') ?? 'is invalid')
     return z.NEVER
   }),
 )

@@ -8,8 +8,7 @@ const loginFailures = z.string().transform((text, context) => {
   const [most = '', time = '', ...rest] = text.split('/')
   const [limit, span] = [positive(count).safeParse(most), lifetime.safeParse(time)]
   if (limit.success && span.success && rest.length === 0) return { count: limit.data, durationMs: span.data }
-  const message = 'must be off or a number and a duration like 10/1m'
-  context.issues.push({ code: 'custom', message, input: text })
+  context.addIssue('must be off or a number and a duration like 10/1m')
   return z.NEVER
 })
 
@@ -24,8 +23,7 @@ const userLockout = z.string().transform((text, context) => {
   ]
   if (threshold.success && length.success && span.success && rest.length === 0)
     return { threshold: threshold.data, durationMs: length.data, resetMs: span.data }
-  const message = 'must be off or a number and two durations like 5/15m/15m'
-  context.issues.push({ code: 'custom', message, input: text })
+  context.addIssue('must be off or a number and two durations like 5/15m/15m')
   return z.NEVER
 })
 

@@ -8,11 +8,7 @@ const mounts = list.transform((items, context) =>
     const [path = '', type = '', ...rest] = item.split('=')
     const table = tableOf(path)
     if (path === '' || type === '' || rest.length > 0)
-      context.issues.push({
-        code: 'custom',
-        message: `"${item}" is not a valid PATH=TYPE of a mount`,
-        input: item,
-      })
+      context.addIssue(`"${item}" is not a valid PATH=TYPE of a mount`)
     return { table, path: shownPath({ table, path }), type }
   }),
 )

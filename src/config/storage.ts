@@ -12,7 +12,7 @@ const storage = z.string().transform((text, context) => {
     ? parsePostgresUrl(text)
     : 'must be memory:, sqlite:PATH or postgres://USER@HOST/DATABASE'
   if (typeof address !== 'string') return { kind: 'postgres' as const, ...address }
-  context.issues.push({ code: 'custom', message: address, input: text })
+  context.addIssue(address)
   return z.NEVER
 })
 

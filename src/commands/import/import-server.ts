@@ -6,7 +6,12 @@ import { childrenOf, hasNamespace, importNamespace, isChild } from './namespaces
 import { noteLeftOut } from './never-carried.ts'
 import { importPolicies } from './policies.ts'
 import { reporting, type Scope } from './scope.ts'
-import type { Section } from './sections.ts'
+
+/** What `--only` names. */
+export const sections = ['policies', 'auth', 'identity', 'kv', 'messages', 'namespaces'] as const
+export type Section = (typeof sections)[number]
+
+export const isSection = (name: string): name is Section => sections.some((section) => section === name)
 
 /** In this order: policies name login methods and groups. */
 const steps: readonly [Section, (scope: Scope) => Promise<void>][] = [

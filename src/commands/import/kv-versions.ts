@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
+import { slicesOf } from '../../lib/data/slices.ts'
 import {
   deletedThere,
   deletedVersions,
@@ -114,26 +115,16 @@ class KeyImport {
   readonly vanished: number[] = []
   /** Versions that end earlier on the target. */
   readonly shortened: number[] = []
-  readonly #scope: Scope
-  readonly #mount: string
-  readonly #key: string
-  readonly #theirs: Metadata
-  readonly #ours: Metadata | undefined
-  readonly #base: number
+  readonly #parts: KeyImportParts
   /** What the target deletes the next version after, in seconds; 0: never. */
   #deletesAfter = 0
 
-  constructor({ scope, mount, key, theirs, ours, base }: KeyImportParts) {
-    this.#scope = scope
-    this.#mount = mount
-    this.#key = key
-    this.#theirs = theirs
-    this.#ours = ours
-    this.#base = base
+  constructor(parts: KeyImportParts) {
+    this.#parts = parts
   }
 
   async run(): Promise<void> {
-    if (this.#ours === undefined && isSimple(this.#theirs)) {
+    if (this.#parts.ours === undefined && isSimple(this.#parts.theirs)) {
       const data = await this.#dataOf(1)
       // one write, after which nothing is unfinished
       if (data !== undefined) return this.#write(1, { data, ends: '' })
@@ -142,18 +133,19 @@ class KeyImport {
   }
 
   async #runMarked(): Promise<void> {
-    const { current_version: current, versions } = this.#theirs
-    const written = this.#ours?.current_version ?? 0
+    const { theirs, ours, base } = this.#parts
+    const { current_version: current, versions } = theirs
+    const written = ours?.current_version ?? 0
     const kept = Math.max(1, ...Object.keys(versions).map((version) => current - Number(version) + 1))
-    const text = this.#base === 0 ? markText : `${markText} after ${this.#base}`
+    const text = base === 0 ? markText : `${markText} after ${base}`
     const unfinished = { custom_metadata: { [mark]: text }, max_versions: kept }
     // no later write of the settings names their version
-    const unguarded = this.#ours?.metadata_cas_required
-      ? { metadata_cas_required: false, metadata_cas: this.#ours.current_metadata_version }
+    const unguarded = ours?.metadata_cas_required
+      ? { metadata_cas_required: false, metadata_cas: ours.current_metadata_version }
       : {}
     await this.#settings({ ...unfinished, ...unguarded, delete_version_after: '0s' })
     const lost: number[] = []
-    for (let version = this.#base + 1; version <= current; version += 1) {
+    for (let version = base + 1; version <= current; version += 1) {
       const info = versions[version]
       const isLost = !isLive(info)
       if (isLost) lost.push(version)
@@ -162,23 +154,23 @@ class KeyImport {
       if (data === undefined && !isLost) this.vanished.push(version)
       await this.#write(version, data === undefined ? undefined : { data, ends: info?.deletion_time ?? '' })
     }
-    const ended = this.#ours && endedVersions(this.#theirs, this.#ours, this.#base)
+    const ended = ours && endedVersions(theirs, ours, base)
     await this.#end('delete', ended?.deleted ?? [])
     await this.#end('destroy', [...(ended?.destroyed ?? []), ...lost, ...this.vanished])
-    const { metadata_cas_required, ...settings } = settingsOf(this.#theirs)
+    const { metadata_cas_required, ...settings } = settingsOf(theirs)
     await this.#settings({ ...settings, ...(metadata_cas_required ? { metadata_cas_required } : {}) })
   }
 
   async #end(how: 'delete' | 'destroy', versions: readonly number[]): Promise<void> {
-    for (let at = 0; at < versions.length; at += versionsPerRequest)
-      await this.#scope.to.write(`${this.#mount}${how}/${this.#key}`, {
-        versions: versions.slice(at, at + versionsPerRequest),
-      })
+    const { scope, mount, key } = this.#parts
+    for (const some of slicesOf(versions, versionsPerRequest))
+      await scope.to.write(`${mount}${how}/${key}`, { versions: some })
   }
 
   /** Undefined if it is gone since its metadata was read. */
   async #dataOf(version: number): Promise<Body | null | undefined> {
-    const read = await this.#scope.from.read(`${this.#mount}data/${this.#key}`, { version: String(version) })
+    const { scope, mount, key } = this.#parts
+    const read = await scope.from.read(`${mount}data/${key}`, { version: String(version) })
     if (read === undefined) return undefined
     const { data: shown } = dataShape.safeParse(read)
     if (shown === undefined) throw new RefusedRequest(0, `the source does not show version ${version}`)
@@ -190,9 +182,10 @@ class KeyImport {
     version: number,
     shown: { readonly data: Body | null; readonly ends: string } | undefined,
   ): Promise<void> {
+    const { scope, mount, key } = this.#parts
     await this.#deleteAfter(shown?.ends ?? '')
     const body: Body = { data: shown === undefined ? {} : shown.data, options: { cas: version - 1 } }
-    const { data } = await this.#scope.to.write(`${this.#mount}data/${this.#key}`, body)
+    const { data } = await scope.to.write(`${mount}data/${key}`, body)
     if (shown !== undefined && this.#endsEarlier(data)) this.shortened.push(version)
   }
 
@@ -214,6 +207,7 @@ class KeyImport {
   }
 
   async #settings(settings: Body): Promise<void> {
-    await this.#scope.to.write(`${this.#mount}metadata/${this.#key}`, settings)
+    const { scope, mount, key } = this.#parts
+    await scope.to.write(`${mount}metadata/${key}`, settings)
   }
 }
