@@ -152,8 +152,7 @@ function namedEntityResources(parts: EntityParts): Resource[] {
       list: {
         summary: 'List entities by name',
         output: z.object({ keys: z.array(z.string()) }),
-        handle: (exchange) =>
-          listedByName(exchange, records.all(exchange.mount.namespace), mostListBytes),
+        handle: (exchange) => listedByName(exchange, records.all(exchange.mount.namespace), mostListBytes),
       },
     }),
     resource('/entity/name/*name', {
