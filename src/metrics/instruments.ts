@@ -30,7 +30,7 @@ export function registerCounter(
 }
 
 /** The values of a gauge, by labels. */
-export type Reading = readonly { readonly labels: Labels; readonly value: number }[]
+type Reading = readonly { readonly labels: Labels; readonly value: number }[]
 
 /** A gauge, or a counter that is kept elsewhere, which is read when metrics are collected. */
 export type ReadGauge = MetricInfo & { readonly type?: 'counter'; read(): Reading | Promise<Reading> }
