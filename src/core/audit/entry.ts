@@ -1,4 +1,4 @@
-import { type JsonValue, parseLossless, stringifyJson } from '../../lib/text/json.ts'
+import { type JsonValue, parseLossless } from '../../lib/text/json.ts'
 import { formatTime } from '../../lib/text/time.ts'
 import type { Caller } from '../callers/access.ts'
 import type { LeaseRef } from '../leases/lease.ts'
@@ -12,12 +12,11 @@ import {
   type FieldNames,
   type Hashing,
   type Hiding,
-  hiddenCopy,
+  hiddenText,
   hidingBut,
   type Secrets,
   withSecretTexts,
 } from './hashing.ts'
-import { longDataText } from './long-data.ts'
 
 /** A request as the audit log shows it. docs/contract/audit.md#request-entries */
 export type AuditedRequest = {
@@ -182,14 +181,10 @@ export class Entries {
       : hashing.logRaw
         ? (text: string) => text
         : hidingBut(hashing.hash, { clear: new Set(clear), secret })
-    const hiding = { hide, isSecretIn }
-    const copy = hiddenCopy(data, hiding, mostValuesAtOnce)
-    return copy === undefined ? longDataText(data, hiding) : stringifyJson(copy)
+    return hiddenText(data, { hide, isSecretIn })
   }
 }
 
-/** Data with more values is hashed in several turns of the event loop. */
-const mostValuesAtOnce = 2_000
 const nothing: FieldNames = new Set()
 
 /** The text of an object with `data` between other members. */

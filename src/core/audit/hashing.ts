@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer'
+import { othersTurn } from '../../lib/data/pages.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../lib/text/json.ts'
 import { parseTime } from '../../lib/text/time.ts'
 import { keyedHash } from '../records/keyed-hash.ts'
@@ -58,7 +59,7 @@ export type Hiding = { readonly hide: Hide; readonly isSecretIn?: IsSecret | und
 type Place = { readonly key: string; readonly isSecret: boolean }
 
 /** What an entry shows of a text, a number, a boolean or null. */
-export function shownValue(value: unknown, { key, isSecret }: Place, hide: Hide): unknown {
+function shownValue(value: unknown, { key, isSecret }: Place, hide: Hide): unknown {
   if (typeof value === 'string') return hide(value, key, isSecret)
   if (!isSecret || value === null || value === undefined) return value
   const text = isJsonNumber(value) ? numberText(value) : String(value)
@@ -80,42 +81,65 @@ function withTexts(value: JsonValue): JsonValue {
   return typeof value === 'boolean' ? String(value) : value
 }
 
-type Container = unknown[] | { [key: string]: unknown }
-/** The place is that of the elements of a list. */
-type Work = Place & { readonly source: object; readonly target: Container }
+/** Texts hidden in one turn of the event loop: about two milliseconds. */
+const textsPerTurn = 2_000
+/** A device has 2 s for a line. */
+const maxLength = 16 * 1024 * 1024
+
+type Frame = {
+  readonly entries: Iterator<readonly [string, unknown]>
+  readonly end: string
+  readonly isSecret: boolean
+  isFirst: boolean
+}
 
 /**
- * A copy of JSON data with hidden texts; undefined if it has more values than `most`. Without recursion: a
- * body may have 10,000 levels.
+ * The JSON text of data with hidden texts. Without recursion: a body may have 10,000 levels. Other requests are served
+ * while the names of a long list are hidden. Too long data is omitted. docs/contract/audit.md#long-data
  */
-export function hiddenCopy(data: object, { hide, isSecretIn }: Hiding, most: number): object | undefined {
-  const work: Work[] = []
-  let values = 0
-  const hidden = (value: unknown, key: string, isSecret: boolean): unknown => {
-    values += 1
-    if (typeof value !== 'object' || value === null || isJsonNumber(value))
-      return shownValue(value, { key, isSecret }, hide)
-    const target: Container = Array.isArray(value) ? [] : Object.create(null)
-    work.push({ source: value, target, key, isSecret })
-    return target
+export async function hiddenText(data: object, { hide, isSecretIn }: Hiding): Promise<string> {
+  const pieces: string[] = []
+  const open: Frame[] = []
+  let length = 0
+  let texts = 0
+  const write = (piece: string) => {
+    pieces.push(piece)
+    length += piece.length
   }
-  const copy = hidden(data, '', false)
-  for (let next = work.pop(); next !== undefined; next = work.pop()) {
-    const { source, target, key, isSecret } = next
-    if (Array.isArray(target)) {
-      for (const value of source as unknown[]) {
-        if (values > most) return undefined
-        target.push(hidden(value, key, isSecret))
-      }
+  const enter = (value: object, key: string, isSecret: boolean) => {
+    write(Array.isArray(value) ? '[' : '{')
+    open.push({ ...membersOf(value, key), isSecret, isFirst: true })
+  }
+  enter(data, '', false)
+  for (let frame = open.at(-1); frame !== undefined; frame = open.at(-1)) {
+    if (length > maxLength) return JSON.stringify({ omitted: `longer than ${maxLength} characters` })
+    const next = frame.entries.next()
+    if (next.done === true) {
+      write(frame.end)
+      open.pop()
       continue
     }
-    for (const [name, value] of Object.entries(source)) {
-      if (values > most) return undefined
-      target[name] = hidden(value, name, isSecret || (source === data && isSecretIn?.(name) === true))
+    const [key, value] = next.value
+    if (value === undefined) continue
+    write(`${frame.isFirst ? '' : ','}${frame.end === '}' ? `${JSON.stringify(key)}:` : ''}`)
+    frame.isFirst = false
+    const isSecret = frame.isSecret || (open.length === 1 && isSecretIn?.(key) === true)
+    if (typeof value === 'object' && value !== null && !isJsonNumber(value)) {
+      enter(value, key, isSecret)
+      continue
     }
+    write(JSON.stringify(shownValue(value, { key, isSecret }, hide)))
+    texts += 1
+    if (texts % textsPerTurn === 0) await othersTurn()
   }
-  return copy as object
+  return pieces.join('')
 }
+
+/** The elements of a list count under the list's key. */
+const membersOf = (value: object, key: string): Pick<Frame, 'entries' | 'end'> =>
+  Array.isArray(value)
+    ? { entries: value.values().map((element) => [key, element] as const), end: ']' }
+    : { entries: Object.entries(value).values(), end: '}' }
 
 const timeStart = /^\d{4}-\d\d-\d\dT/
 

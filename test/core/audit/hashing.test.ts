@@ -4,11 +4,10 @@ import {
   everyValue,
   type Hiding,
   hashingWith,
-  hiddenCopy,
+  hiddenText,
   hidingBut,
 } from '../../../src/core/audit/hashing.ts'
-import { longDataText } from '../../../src/core/audit/long-data.ts'
-import { parseLossless, stringifyJson } from '../../../src/lib/text/json.ts'
+import { parseLossless } from '../../../src/lib/text/json.ts'
 
 const plain = { logRaw: false, hmacAccessor: true, elideListResponses: false }
 
@@ -18,16 +17,10 @@ test('a text is shown as its HMAC-SHA-256 under the salt of the device', () => {
   expect(hash('a')).toBe(`hmac-sha256:${createHmac('sha256', 'salt').update('a').digest('hex')}`)
 })
 
-const ways = {
-  'a copy of data': async (data: object, hiding: Hiding) =>
-    stringifyJson(hiddenCopy(data, hiding, 1_000_000)),
-  'the text of long data': longDataText,
-}
-
-describe.each(Object.entries(ways))('%s', (_name, way) => {
+describe('the text of data', () => {
   const copied = (json: string, clear: string[] = [], isSecretIn?: Hiding['isSecretIn']) => {
     const hide = hidingBut((text) => `#${text}`, { clear: new Set(clear), secret: new Set() })
-    return way(Object(parseLossless(json)), { hide, isSecretIn })
+    return hiddenText(Object(parseLossless(json)), { hide, isSecretIn })
   }
 
   test.each([
@@ -84,16 +77,10 @@ describe.each(Object.entries(ways))('%s', (_name, way) => {
   })
 })
 
-test('a copy ends before it has more values than allowed', () => {
-  const names = Array.from({ length: 100 }, (_, at) => `name-${at}`)
-
-  expect(hiddenCopy({ names }, { hide: (text) => text }, 50)).toBeUndefined()
-})
-
 test('data that no device could write in time is omitted', async () => {
   const names = Array.from({ length: 300_000 }, (_, at) => `${at}`.padStart(64, 'x'))
 
-  expect(await longDataText({ names }, { hide: (text) => text })).toBe(
+  expect(await hiddenText({ names }, { hide: (text) => text })).toBe(
     '{"omitted":"longer than 16777216 characters"}',
   )
 })
