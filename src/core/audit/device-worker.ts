@@ -4,7 +4,6 @@ import { systemCode } from '../../lib/system/private-file.ts'
 import { AuditFaults } from './audit-faults.ts'
 import { type ChainHead, chained, emptyChain } from './chain.ts'
 import { chainRecord, type ResumeReason } from './chain-records.ts'
-import { discardSink } from './discard-sink.ts'
 import { FileSink } from './file-sink.ts'
 import { HttpSink } from './http-sink.ts'
 import { type Sink, type SinkEnd, SinkError, type SinkTarget } from './sink.ts'
@@ -99,7 +98,7 @@ class ChainWriter {
 
   async #checkOpened({ isCheck }: WorkerRequest): Promise<void> {
     this.#throwSyncFailure()
-    if (!isCheck || !this.#isOpen || !this.#sink.isReplaced()) return
+    if (!isCheck || !this.#isOpen || this.#sink.isReplaced?.() !== true) return
     await this.#sync()
     await this.#close()
   }
@@ -196,6 +195,15 @@ class ChainWriter {
 }
 
 type Count = { written: number; checkpoint: ChainHead | undefined }
+
+/** Accepts every line and keeps none. */
+const discardSink: Sink = {
+  isReadable: false,
+  open: () => ({ isNew: false }),
+  write: async () => {},
+  sync: async () => {},
+  close: () => {},
+}
 
 function openSink({ target, deadlineMs, faults: shared }: WorkerData): Sink {
   const faults = shared === undefined ? undefined : new AuditFaults(shared)

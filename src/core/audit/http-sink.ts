@@ -38,10 +38,6 @@ export class HttpSink implements Sink {
 
   async sync(): Promise<void> {}
 
-  isReplaced(): boolean {
-    return false
-  }
-
   /** Ends connections only: the agent opens new ones. */
   close(): void {
     this.#agent.destroy()

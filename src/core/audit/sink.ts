@@ -35,8 +35,8 @@ export type Sink = {
   write(lines: readonly string[]): Promise<void>
   /** Resolves when everything written is durable. */
   sync(): Promise<void>
-  /** Whether what was opened is no longer at its path. */
-  isReplaced(): boolean
+  /** Whether what was opened is no longer at its path. Absent for what has no path. */
+  isReplaced?(): boolean
   close(): void
 }
 

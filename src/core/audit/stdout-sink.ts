@@ -27,10 +27,6 @@ export class StdoutSink implements Sink {
 
   async sync(): Promise<void> {}
 
-  isReplaced(): boolean {
-    return false
-  }
-
   close(): void {
     if (this.#fd !== undefined && this.#fd !== standardOutput) closeSync(this.#fd)
     this.#fd = undefined
