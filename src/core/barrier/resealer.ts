@@ -1,5 +1,5 @@
-import { once } from 'node:events'
-import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import { untilAborted } from '../../lib/concurrency/wait.ts'
+import { readPages } from '../../lib/data/pages.ts'
 import type { LogLine } from '../../lib/system/log-fields.ts'
 import type { BatchEntry, Storage, StoredRecord } from '../../storage/storage.ts'
 import type { BackgroundJob, Held } from '../jobs/jobs.ts'
@@ -16,17 +16,6 @@ export type ResealerParts = {
   readonly onRun?: BackgroundJob['ran'] | undefined
 }
 
-const pageSize = 256
-/** Number of records that are encrypted without a break: about half a millisecond. */
-const recordsPerTurn = 32
-const keysPerTurn = 1_000
-/**
- * Pause after each page, as a multiple of the time that the page took. A busy server takes longer for a page,
- * so the pauses grow with the load.
- */
-const pausePerWork = 4
-/** A page that took long because the process was stopped must not delay the next one for as long again. */
-const maxPauseMs = 1_000
 /** Delay before a retry, and before the next check whether client-held texts still need an older term. */
 const retryMs = 60_000
 
@@ -142,28 +131,27 @@ export class Resealer implements AsyncDisposable {
 
   /** Visits all records, or those that a pass which failed has left. False if interrupted. */
   async #resealAll(active: number): Promise<boolean> {
-    const { storage, log } = this.#parts
+    const { storage, keyring, log } = this.#parts
     const failed = this.#pass
     const isBegun = failed?.term === active && failed.after !== undefined
     const pass = isBegun ? failed : await this.#newPass(active)
-    while (!this.#isStopped && !this.#parts.keyring.isDropped) {
-      const started = performance.now()
-      const page = await storage.list('', { limit: pageSize, ...afterKey(pass.after) })
+    const after = pass.after
+    for await (const page of readPages(
+      (range) => storage.list('', range),
+      ({ key }) => key,
+      { after },
+    )) {
+      if (this.#isStopped || keyring.isDropped) return false
       await this.#resealPage(page, active)
-      const last = page.at(-1)
-      if (last === undefined) {
-        this.#pass = undefined
-        log.info(
-          { event: 'resealed', term: active },
-          'all readable records are encrypted with the newest data key',
-        )
-        return true
-      }
-      pass.after = last.key
+      pass.after = page.at(-1)?.key
       pass.remaining = Math.max(0, pass.remaining - page.length)
-      await this.#pause(performance.now() - started)
     }
-    return false
+    this.#pass = undefined
+    log.info(
+      { event: 'resealed', term: active },
+      'all readable records are encrypted with the newest data key',
+    )
+    return true
   }
 
   async #newPass(term: number): Promise<Pass> {
@@ -178,34 +166,21 @@ export class Resealer implements AsyncDisposable {
   }
 
   async #count(pass: Pass): Promise<void> {
-    for (let after: string | undefined; !this.#isStopped; ) {
-      const started = performance.now()
-      const keys = await this.#parts.storage.listKeys('', { limit: keysPerTurn, ...afterKey(after) })
+    const { storage } = this.#parts
+    for await (const keys of readPages(
+      (range) => storage.listKeys('', range),
+      (key) => key,
+    )) {
+      if (this.#isStopped) return
       pass.remaining += keys.length
-      after = keys.at(-1)
-      if (after === undefined) return
-      await this.#pause(performance.now() - started)
     }
-  }
-
-  /** Leaves the processor and the disk to requests for a while. */
-  async #pause(workMs: number): Promise<void> {
-    await nextTurn()
-    const { signal } = this.#stopping
-    await pause(Math.min(workMs * pausePerWork, maxPauseMs), undefined, { signal, ref: false }).catch(
-      () => {},
-    )
   }
 
   async #resealPage(page: readonly StoredRecord[], active: number): Promise<void> {
     const { storage, keyring } = this.#parts
-    const entries: BatchEntry[] = []
-    for (let at = 0; at < page.length; at += recordsPerTurn) {
-      if (at > 0) await nextTurn()
-      const old = page.slice(at, at + recordsPerTurn).flatMap((record) => this.#openOld(record, active) ?? [])
-      await keyring.ensure(old.length)
-      for (const record of old) entries.push(this.#resealed(record))
-    }
+    const old = page.flatMap((record) => this.#openOld(record, active) ?? [])
+    await keyring.ensure(old.length)
+    const entries = old.map((record) => this.#resealed(record))
     if (entries.length === 0 || (await storage.write(entries))) return
     for (const { key } of entries) await this.#resealOne(key, active)
   }
@@ -249,11 +224,5 @@ export class Resealer implements AsyncDisposable {
     }
   }
 }
-
-async function untilAborted(signal: AbortSignal): Promise<void> {
-  if (!signal.aborted) await once(signal, 'abort')
-}
-
-const afterKey = (after: string | undefined) => (after === undefined ? {} : { after })
 
 type OldRecord = { readonly key: string; readonly plain: Uint8Array; readonly revision: number }

@@ -3,6 +3,7 @@ import type { Barrier } from '../../../src/core/barrier/barrier.ts'
 import { keyringKey } from '../../../src/core/barrier/keyring-record.ts'
 import { rootKeyKey } from '../../../src/core/barrier/root-key.ts'
 import { termOf } from '../../../src/core/barrier/sealed-value.ts'
+import { pageSize } from '../../../src/lib/data/pages.ts'
 import { aBarrierFixture, type BarrierFixture } from './barrier-fixture.ts'
 
 const daySeconds = 86_400
@@ -222,8 +223,8 @@ test('the number of remaining records falls to zero, and the end is logged', asy
   resealer.start()
   await resealer.settled()
 
-  // a page of 256 was re-encrypted before the failure, and keyring and root key are records too
-  expect([afterFailure, resealer.remaining]).toEqual([602 - 256, 0])
+  // a page was re-encrypted before the failure, and keyring and root key are records too
+  expect([afterFailure, resealer.remaining]).toEqual([602 - pageSize, 0])
   expect(ends).toEqual([{ event: 'resealed', term: 2 }])
 })
 
