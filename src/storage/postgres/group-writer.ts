@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { ServiceError } from '../../errors.ts'
 import {
   type Decided,
@@ -327,8 +327,6 @@ export class GroupWriter {
     throw new UndecidedError('the answer to a commit was lost', { cause })
   }
 }
-
-const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 const refused = (entry: Entry): Entry => ({
   ...entry,

@@ -16,14 +16,14 @@ import type { BatchEntry, Change, Range, Storage, StoredRecord, WriteOptions } f
 import { engineCode, failureKind } from '../storage-error.ts'
 import { noEvents, type StorageEvents, type StorageOperation } from '../storage-events.ts'
 import { textArray } from './array-parameter.ts'
+import { Batches } from './batches.ts'
 import { ChangesFeed } from './changes-feed.ts'
 import { readMarks } from './copy-end.ts'
 import { endsConnections, failureOf, isConnectionFailure, isLasting, isRefusal } from './failures.ts'
 import { GroupWriter } from './group-writer.ts'
-import { JobHolds } from './job-holds.ts'
 import { migratePostgres } from './migrations.ts'
 import { Pool } from './pool.ts'
-import { RangeReader, RecordReader, recordOf } from './reader.ts'
+import { RangeReader, recordOf, recordReader } from './reader.ts'
 import { liveMs, Replica } from './replica.ts'
 import { type ConnectionSettings, openSession, type Row, type Session } from './session.ts'
 import {
@@ -57,6 +57,8 @@ export type PostgresOptions = {
   refusalOfNew?(): StartError | undefined
 }
 
+type WantedJob = { readonly job: string; readonly ttlMs: number }
+
 const reconnectMs = 500
 const changesTimeoutMs = 1_000
 const usualListenerMs = 10_000
@@ -86,15 +88,14 @@ export class PostgresStorage implements Storage, SharedStorage {
   readonly shared = this
   readonly #connection: ConnectionSettings
   readonly #pool: Pool
-  readonly #reader: RecordReader
+  readonly #reader: ReturnType<typeof recordReader>
   readonly #records: RangeReader<StoredRecord>
   readonly #keys: RangeReader<string>
   readonly #writer: GroupWriter
   readonly #replica: Replica
   readonly #events: StorageEvents
-  readonly #jobs = new JobHolds((jobs, ttlsMs) =>
-    this.#write(holdJobs, [textArray(jobs), this.replicaId, textArray(ttlsMs)]),
-  )
+  /** A server begins all its jobs at once, and renews them together from then on. */
+  readonly #jobs = new Batches((wanted: readonly WantedJob[]) => this.#hold(wanted))
   #isRegistered = false
   /** Raised with each registration, once copies are current; undefined: nothing may be written. */
   #registration: number | undefined
@@ -114,7 +115,7 @@ export class PostgresStorage implements Storage, SharedStorage {
     this.#events = events
     this.#connection = { ...options.connection, applicationName: `gatehouse ${replicaName}`.slice(0, 63) }
     this.#pool = new Pool(() => openSession(this.#connection), Math.max(1, options.pool - 1))
-    this.#reader = new RecordReader(this.#pool)
+    this.#reader = recordReader(this.#pool)
     this.#records = new RangeReader(this.#pool, listRecords, recordOf, ({ key }) => key)
     this.#keys = new RangeReader(
       this.#pool,
@@ -198,7 +199,7 @@ export class PostgresStorage implements Storage, SharedStorage {
 
   async get(key: string): Promise<StoredRecord | undefined> {
     checkPostgresKey(key)
-    return await this.#read('get', () => this.#reader.get(key))
+    return await this.#read('get', () => this.#reader.ask(key))
   }
 
   async list(prefix: string, range: Range = {}): Promise<StoredRecord[]> {
@@ -234,7 +235,7 @@ export class PostgresStorage implements Storage, SharedStorage {
   }
 
   holdJob(job: string, ttlMs: number): Promise<Fence | undefined> {
-    return this.#jobs.hold(job, ttlMs)
+    return this.#jobs.ask({ job, ttlMs })
   }
 
   async releaseJob({ job, epoch }: Fence): Promise<void> {
@@ -289,6 +290,18 @@ export class PostgresStorage implements Storage, SharedStorage {
 
   async #write(statement: Statement, values: (string | Buffer)[]): Promise<Row[]> {
     return await this.#watchRead(() => this.#pool.write((session) => session.query(statement, values)))
+  }
+
+  /** Takes or keeps the jobs; undefined for one that another server has. */
+  async #hold(wanted: readonly WantedJob[]): Promise<(Fence | undefined)[]> {
+    const ttls = new Map(wanted.map(({ job, ttlMs }) => [job, String(ttlMs)]))
+    const names = textArray([...ttls.keys()])
+    const rows = await this.#write(holdJobs, [names, this.replicaId, textArray([...ttls.values()])])
+    const epochs = new Map(rows.map(([job, epoch]) => [String(job), Number(epoch)]))
+    return wanted.map(({ job }) => {
+      const epoch = epochs.get(job)
+      return epoch === undefined ? undefined : { job, epoch }
+    })
   }
 
   async #step<T>(step: Step<T>): Promise<T> {

@@ -14,26 +14,17 @@ export function recordOf([key, value, revision]: Row): StoredRecord {
 }
 
 /** Reads single records: several with one query. */
-export class RecordReader {
-  readonly #batches: Batches<string, StoredRecord | undefined>
-
-  constructor(pool: Pool) {
-    this.#batches = new Batches(async (keys) => {
-      const [first = '', ...more] = keys
-      const rows = await pool.use((session) =>
-        more.length === 0
-          ? session.query(readOne, [first])
-          : session.query(readMany, [textArray([...new Set(keys)])]),
-      )
-      const records = new Map(rows.map((row) => [String(row[0]), recordOf(row)]))
-      return keys.map((key) => records.get(key))
-    })
-  }
-
-  get(key: string): Promise<StoredRecord | undefined> {
-    return this.#batches.ask(key)
-  }
-}
+export const recordReader = (pool: Pool) =>
+  new Batches<string, StoredRecord | undefined>(async (keys) => {
+    const [first = '', ...more] = keys
+    const rows = await pool.use((session) =>
+      more.length === 0
+        ? session.query(readOne, [first])
+        : session.query(readMany, [textArray([...new Set(keys)])]),
+    )
+    const records = new Map(rows.map((row) => [String(row[0]), recordOf(row)]))
+    return keys.map((key) => records.get(key))
+  })
 
 const rowsPerRead = 1_000
 /** Longer parts are read by a query of their own. */
