@@ -49,18 +49,18 @@ export function* readPages(connection: Database.Database, after?: string): Gener
   }
 }
 
-/** Reads all records in key order, one page per step of the generator, and returns their digest. */
-export function* readRecords(
+/** The digest of all records. `onRecord` sees each; after each page comes `onPage`. Both may throw. */
+export function sumOf(
   connection: Database.Database,
-  onRecord?: ReadRecord,
-): Generator<void, RecordSum> {
+  { onRecord, onPage }: { readonly onRecord?: ReadRecord | undefined; onPage?(): void } = {},
+): RecordSum {
   const hash = new RecordHash()
   for (const page of readPages(connection)) {
     for (const [key, value] of page) {
       hash.add(key, value)
       onRecord?.(key, value)
     }
-    yield
+    onPage?.()
   }
   return hash.sum()
 }

@@ -3,7 +3,7 @@ import { copyFile } from 'node:fs/promises'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { StorageFaults } from '../../src/storage/faults.ts'
-import { readRecords } from '../../src/storage/record-digest.ts'
+import { sumOf } from '../../src/storage/record-digest.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import type { Answer, Client } from '../support/client.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
@@ -191,11 +191,7 @@ describe('with a fault at each statement', () => {
   const digest = (): string => {
     const connection = new Database(file, { readonly: true })
     try {
-      const reading = readRecords(connection)
-      for (;;) {
-        const { done, value } = reading.next()
-        if (done === true) return value.digest
-      }
+      return sumOf(connection).digest
     } finally {
       connection.close()
     }

@@ -2,7 +2,7 @@ import { setPriority } from 'node:os'
 import Database from 'better-sqlite3'
 import { migrate, readMeta } from '../migrate.ts'
 import type { ConnectionSettings } from '../postgres/session.ts'
-import { type RecordSum, readRecords } from '../record-digest.ts'
+import { sumOf } from '../record-digest.ts'
 import { engineCode } from '../storage-error.ts'
 import { type BackupFacts, type GivenFacts, writeFacts } from './backup-facts.ts'
 
@@ -64,14 +64,6 @@ async function copyPostgres(source: Exclude<CopySource, string>, target: string)
       })()
   } finally {
     written.close()
-  }
-}
-
-function sumOf(connection: Database.Database): RecordSum {
-  const reading = readRecords(connection)
-  for (;;) {
-    const { done, value } = reading.next()
-    if (done === true) return value
   }
 }
 

@@ -2,7 +2,7 @@ import type { Buffer } from 'node:buffer'
 import Database from 'better-sqlite3'
 import { marksOf } from '../copy-marks.ts'
 import { migrate } from '../migrate.ts'
-import { type ReadRow, type RecordSum, readPages, readRecords } from '../record-digest.ts'
+import { type ReadRow, readPages, sumOf } from '../record-digest.ts'
 import { prepareFile } from '../sqlite/database-file.ts'
 import { holdLock } from '../sqlite/lock-file.ts'
 import type { CopyEnd } from '../store-copy.ts'
@@ -43,13 +43,5 @@ export async function openSqliteEnd(path: string): Promise<CopyEnd> {
       connection.close()
       lock[Symbol.dispose]()
     },
-  }
-}
-
-function sumOf(connection: Database.Database): RecordSum {
-  const reading = readRecords(connection)
-  for (;;) {
-    const { done, value } = reading.next()
-    if (done === true) return value
   }
 }

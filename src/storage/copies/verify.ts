@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { newestSchema, readMeta } from '../migrate.ts'
-import { type ReadRecord, type RecordSum, readRecords } from '../record-digest.ts'
+import { type ReadRecord, type RecordSum, sumOf } from '../record-digest.ts'
 import { checkLogSize } from '../sqlite/log-size.ts'
 import { engineCode } from '../storage-error.ts'
 import { type BackupFacts, readFacts } from './backup-facts.ts'
@@ -44,12 +44,7 @@ function verifySnapshot(path: string, connection: Database.Database, onRecord?: 
   const structure = connection.pragma('integrity_check(1)', { simple: true })
   if (structure !== 'ok') throw new BrokenDatabase(`the file is damaged: ${String(structure)}`)
   const facts = factsOf(connection)
-  const reading = readRecords(connection, onRecord)
-  for (;;) {
-    const { done, value } = reading.next()
-    if (done === true) return compared(value, facts)
-    checkLogSize(path)
-  }
+  return compared(sumOf(connection, { onRecord, onPage: () => checkLogSize(path) }), facts)
 }
 
 function checkTables(connection: Database.Database): void {
