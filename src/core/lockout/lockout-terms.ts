@@ -1,4 +1,4 @@
-import type { LockoutConfig } from '../mounts/lockout-config.ts'
+import type { LockoutConfig } from '../mounts/mount.ts'
 
 /** When a name is locked, and for how long. */
 export type LockoutTerms = {

@@ -10,7 +10,7 @@ import { identifiers, newMount } from './new-mount.ts'
 export type DefaultMount = { readonly table: MountTable; readonly path: string; readonly type: string }
 
 type Fixed = Pick<Mount, 'table' | 'path' | 'description'> &
-  Partial<Pick<Mount, 'local' | 'seal_wrap'>> & { type: string; plugin: string; headers?: string[] }
+  Partial<Pick<Mount, 'local' | 'seal_wrap'>> & { type: string; headers?: string[] }
 
 /** docs/contract/mounts.md#what-a-mount-shows */
 const fixedMounts: readonly Fixed[] = [
@@ -18,7 +18,6 @@ const fixedMounts: readonly Fixed[] = [
     table: 'secret',
     path: fixedPaths.system,
     type: 'system',
-    plugin: 'system',
     description: 'system endpoints used for control, policy and debugging',
     seal_wrap: true,
     headers: ['Accept'],
@@ -27,7 +26,6 @@ const fixedMounts: readonly Fixed[] = [
     table: 'secret',
     path: fixedPaths.cubbyhole,
     type: 'cubbyhole',
-    plugin: 'cubbyhole',
     description: 'per-token private secret storage',
     local: true,
   },
@@ -35,17 +33,10 @@ const fixedMounts: readonly Fixed[] = [
     table: 'secret',
     path: fixedPaths.identity,
     type: 'identity',
-    plugin: 'identity',
     description: 'identity store',
     headers: ['Authorization'],
   },
-  {
-    table: 'auth',
-    path: fixedPaths.token,
-    type: 'token',
-    plugin: 'token',
-    description: 'token based credentials',
-  },
+  { table: 'auth', path: fixedPaths.token, type: 'token', description: 'token based credentials' },
 ]
 
 export type FirstMounts = {
@@ -93,6 +84,7 @@ function fixedMount(
   return {
     ...fixed,
     type,
+    plugin: fixed.type,
     namespace,
     ...identifiers(fixed, type, table, random),
     config: {

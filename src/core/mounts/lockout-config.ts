@@ -2,16 +2,7 @@ import { refuse } from '../../errors.ts'
 import { parseDuration } from '../../lib/text/go-duration.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 import { isJsonNumber, type JsonObject, type JsonValue, numberText } from '../../lib/text/json.ts'
-
-/**
- * When a mount locks a user, as it was tuned; 0 is the server's value. Durations are seconds. docs/contract/lockout.md#tuning
- */
-export type LockoutConfig = {
-  readonly user_lockout_threshold: number
-  readonly user_lockout_duration: number
-  readonly user_lockout_counter_reset_duration: number
-  readonly user_lockout_disable: boolean
-}
+import type { LockoutConfig } from './mount.ts'
 
 const untuned: LockoutConfig = {
   user_lockout_threshold: 0,
