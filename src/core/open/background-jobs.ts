@@ -1,13 +1,11 @@
 import { rotationSchedule } from '../barrier/rotation-schedule.ts'
 import { keyRotator } from '../identity-tokens/key-rotator.ts'
-import { Periodic } from '../jobs/background.ts'
+import { Periodic, type Timing } from '../jobs/background.ts'
 import { tokenSweeper } from '../tokens/end/token-revoker.ts'
 import type { Stores } from './stores.ts'
 
 const sweepIntervalMs = 5_000
-const dataKeyCheckMs = 60_000
-const groupCheckMs = 60_000
-const lockSweepMs = 60_000
+const checkIntervalMs = 60_000
 
 /** All background jobs. Disposing stops them and waits for the work in progress. */
 export function backgroundJobs({
@@ -28,49 +26,35 @@ export function backgroundJobs({
   const stack = new AsyncDisposableStack()
   const resealing = jobs.job('reseal')
   const resealer = stack.use(barrier.resealing(log, (outcome) => resealing.ran(outcome)))
-  const dataKeys = stack.use(
-    rotationSchedule({
-      barrier,
-      clock,
-      job: jobs.job('data-key-rotation'),
-      intervalMs: dataKeyCheckMs,
-      onError: (err) => log.error({ event: 'work_failed', err }, 'could not rotate the data key'),
-    }),
-  )
+  /** When a job runs, and what the log says if it fails. */
+  const every = (intervalMs: number, name: string, failure: string): Timing => ({
+    job: jobs.job(name),
+    intervalMs,
+    onError: (err) => log.error({ event: 'work_failed', err }, failure),
+  })
+  const dataKeyTiming = every(checkIntervalMs, 'data-key-rotation', 'could not rotate the data key')
+  const dataKeys = stack.use(rotationSchedule({ ...dataKeyTiming, barrier, clock }))
   const sweeper = stack.use(
-    tokenSweeper({
-      revoker,
-      job: jobs.job('token-sweep'),
-      intervalMs: sweepIntervalMs,
-      onError: (err) => log.error({ event: 'work_failed', err }, 'could not remove expired tokens'),
-    }),
+    tokenSweeper({ ...every(sweepIntervalMs, 'token-sweep', 'could not remove expired tokens'), revoker }),
   )
   const identityKeys = stack.use(
     keyRotator({
+      ...every(sweepIntervalMs, 'identity-keys', 'could not rotate a key of identity tokens'),
       root,
       clock,
       keys: identityTokens.keys,
-      job: jobs.job('identity-keys'),
-      intervalMs: sweepIntervalMs,
-      onError: (err) => log.error({ event: 'work_failed', err }, 'could not rotate a key of identity tokens'),
     }),
   )
   const groupRemovals = stack.use(
     new Periodic({
-      job: jobs.job('group-removals'),
-      intervalMs: groupCheckMs,
+      ...every(checkIntervalMs, 'group-removals', 'could not remove the members of a deleted group'),
       run: () => groups.completeRemovals(),
-      onError: (err) =>
-        log.error({ event: 'work_failed', err }, 'could not remove the members of a deleted group'),
     }),
   )
   const locks = stack.use(
     new Periodic({
-      job: jobs.job('lock-sweep'),
-      intervalMs: lockSweepMs,
+      ...every(checkIntervalMs, 'lock-sweep', 'could not remove the locks of users that have ended'),
       run: () => lockouts.sweep(),
-      onError: (err) =>
-        log.error({ event: 'work_failed', err }, 'could not remove the locks of users that have ended'),
     }),
   )
   return {
