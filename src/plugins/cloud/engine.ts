@@ -15,6 +15,7 @@ import { type ConfigContext, type ConfigInput, changedConfig } from './config/co
 import { type ConfigRecord, discardedRotation } from './config/config-record.ts'
 import { hasSameCredential, type OperatorSettings } from './config/effective-settings.ts'
 import { CloudCredentials, type CloudCredentialsParts } from './credentials/cloud-credentials.ts'
+import type { EngineLog, EngineParts } from './engine-parts.ts'
 import { FederatedCredentials } from './federation/federated-credentials.ts'
 import { credentialTypeOf } from './federation/federated-role.ts'
 import { identityTokenUse } from './federation/identity-token-use.ts'
@@ -25,7 +26,6 @@ import { abandonTrusted, deleteRole } from './roles/delete-role.ts'
 import type { RoleInput } from './roles/role-input.ts'
 import { leasesOfRole, leftLeasesWarning, type RoleLeases, revokeLeasesOfRole } from './roles/role-leases.ts'
 import { writeRole } from './roles/write-role.ts'
-import type { RotationLog } from './root-rotation/complete-rotation.ts'
 import { removalOfPending } from './root-rotation/pending-secret.ts'
 import { RootRotation } from './root-rotation/root-rotation.ts'
 import { RootSecretUsers } from './root-rotation/root-secret-users.ts'
@@ -39,7 +39,7 @@ import {
 } from './sign-in/root-certificate.ts'
 import { type RootIdentity, rootIdentity } from './sign-in/root-identity.ts'
 import { StaticRoles, type StaticTimes } from './static-roles/static-roles.ts'
-import { openUpstream, type UpstreamParts } from './upstream/index.ts'
+import { openUpstream, type Pause, pause as untilPassed } from './upstream/index.ts'
 import { openTokenExchange } from './upstream/token-exchange.ts'
 import { callWithin, type RoleWork } from './upstream-work.ts'
 
@@ -48,7 +48,7 @@ export type CloudEngineParts = {
   readonly outbound: OutboundClient
   readonly clock: Clock
   readonly random: Random
-  readonly log: RotationLog
+  readonly log: EngineLog
   readonly jobs: Pick<Jobs, 'job'>
   readonly servers: Servers
   readonly operator: OperatorSettings
@@ -63,7 +63,7 @@ export type CloudEngineParts = {
   readonly rotationTimes?: Partial<RotationTimes>
   readonly limits?: Partial<RoleLimits>
   /** Waits before a retry; replaced by tests. */
-  readonly pause?: UpstreamParts['pause'] | undefined
+  readonly pause?: Pause | undefined
 }
 
 const emptyMs = 60_000
@@ -89,13 +89,8 @@ async function certificateIn(
   }
 }
 
-async function hasFederatedRole(state: MountState): Promise<boolean> {
-  for (const name of await state.roleNames()) {
-    const role = await state.findRole(name)
-    if (role !== undefined && credentialTypeOf(role) === 'federated') return true
-  }
-  return false
-}
+const hasFederatedRole = async (state: MountState): Promise<boolean> =>
+  (await state.roles()).some(({ role }) => credentialTypeOf(role) === 'federated')
 
 /** Whether something on the root application is not in use yet, or no longer. */
 const hasPending = ({ pending, pending_certificate, retiring_keys }: ConfigRecord): boolean =>
@@ -117,15 +112,11 @@ export class CloudEngine implements AsyncDisposable {
   readonly #stopping = new AbortController()
 
   constructor(parts: CloudEngineParts) {
-    const { mounts, outbound, clock, random, log, jobs, servers, operator, mountTokens, pause } = parts
+    const { mounts, outbound, clock, random, log, jobs, servers, operator, mountTokens } = parts
+    const { leases, systemTtl, patience, requestLimitMs, staticTimes, pause = untilPassed } = parts
     const current = (mount: Mount) => mounts.table.byUuid(mount.uuid) ?? mount
     this.#parts = parts
-    const upstreamParts = {
-      outbound,
-      clock,
-      stopping: this.#stopping.signal,
-      ...(pause === undefined ? {} : { pause }),
-    }
+    const upstreamParts = { outbound, clock, stopping: this.#stopping.signal, pause }
     this.#stateParts = {
       clock,
       operator,
@@ -143,26 +134,24 @@ export class CloudEngine implements AsyncDisposable {
       openExchange: (settings) => openTokenExchange(settings, upstreamParts),
       openIntents: (mount, state) => this.credentials.openIntents(mount, state),
     }
-    const enter = (mount: Mount) => mounts.enter(mount)
-    const own = {
+    const own: EngineParts = {
       mounts: () => this.mounts(),
       everyMount: () => this.#everyMount(),
-      stateOf: (mount: Mount) => this.stateOf(mount),
-      enter,
+      stateOf: (mount) => this.stateOf(mount),
+      enter: (mount) => mounts.enter(mount),
+      clock,
+      random,
+      log,
+      jobs,
+      pause,
     }
-    const { leases, systemTtl, patience, requestLimitMs, staticTimes, rotationTimes } = parts
     const rootSecretUsers = new RootSecretUsers(own)
     this.credentials = new CloudCredentials({
       ...own,
       rootSecretUsers,
       leases,
       systemTtl,
-      clock,
-      random,
-      log,
-      jobs,
       servers,
-      pause,
       patience,
       requestLimitMs,
       mountTokens,
@@ -170,16 +159,8 @@ export class CloudEngine implements AsyncDisposable {
       mountOf: (accessor) => mounts.table.byAccessor(accessor),
     })
     this.federated = new FederatedCredentials({ clock, mountTokens, stateOf: own.stateOf })
-    this.rotation = new RootRotation({
-      ...own,
-      rootSecretUsers,
-      clock,
-      random,
-      log,
-      jobs,
-      times: rotationTimes,
-    })
-    this.staticRoles = new StaticRoles({ ...own, clock, random, log, jobs, pause, staticTimes })
+    this.rotation = new RootRotation({ ...own, rootSecretUsers, times: parts.rotationTimes })
+    this.staticRoles = new StaticRoles({ ...own, staticTimes })
   }
 
   /** Starts the background work. */
@@ -290,21 +271,13 @@ export class CloudEngine implements AsyncDisposable {
       before: ConfigRecord | undefined,
     ) => { config: ConfigRecord | undefined; drops: ConfigRecord | undefined } | 'keep',
   ): Promise<string[]> {
-    let dropped: readonly string[] = []
     let warnings: string[] = []
-    try {
-      await state.changeConfig((before) => {
-        const changed = change(before)
-        if (changed === 'keep') return 'keep'
-        const gone = removalOfPending(state, changed.drops)
-        dropped = gone.ids
-        warnings = discardedRotation(changed.drops)
-        return { config: changed.config, alongside: gone.entries }
-      })
-    } finally {
-      // a failed write may be stored
-      await state.intents.undo(dropped)
-    }
+    await state.changeConfig((before) => {
+      const changed = change(before)
+      if (changed === 'keep') return 'keep'
+      warnings = discardedRotation(changed.drops)
+      return { config: changed.config, undoes: removalOfPending(state, changed.drops) }
+    })
     return warnings
   }
 
@@ -408,11 +381,10 @@ export class CloudEngine implements AsyncDisposable {
   }
 
   async #deleteApplications(place: { readonly mount: string; readonly namespace: string }, work: RoleWork) {
-    for (const name of await work.state.roleNames()) {
-      const role = await work.state.findRole(name)
-      const application = role?.managed?.object_id ?? role?.trust?.application_object_id
+    for (const { name, role } of await work.state.roles()) {
+      const application = role.managed?.object_id ?? role.trust?.application_object_id
       if (application === undefined) continue
-      const trust = role?.managed === undefined ? role?.trust : undefined
+      const trust = role.managed === undefined ? role.trust : undefined
       const deleting = trust === undefined ? deleteRole(name, work) : abandonTrusted(name, trust, work)
       await deleting.catch((err: unknown) =>
         this.#parts.log.warn(

@@ -7,6 +7,7 @@ import { KeyedMutex } from '../../lib/concurrency/keyed-mutex.ts'
 import type { WaitingBounds } from '../../lib/concurrency/limiter.ts'
 import { Cache } from '../../lib/data/cache.ts'
 import type { Clock } from '../../lib/system/clock.ts'
+import { allRoles } from './all-roles.ts'
 import { type ConfigRecord, readConfigRecord } from './config/config-record.ts'
 import {
   effectiveClientId,
@@ -18,12 +19,13 @@ import {
 import { KeptTokens } from './federation/kept-tokens.ts'
 import { RecentAssertions } from './federation/recent-assertions.ts'
 import { type FieldNames, namesOf } from './field-names.ts'
-import type { Intents } from './intents/intents.ts'
+import type { Intents, RecordedIntents } from './intents/intents.ts'
 import { type RoleRecord, readRole } from './roles/role-record.ts'
 import { OwnIdentity } from './sign-in/own-identity.ts'
 import { StaticRoleStore } from './static-roles/static-role-store.ts'
 import type { Upstream, UpstreamSettings } from './upstream/index.ts'
-import type { LoginSettings, TokenExchange } from './upstream/token-exchange.ts'
+import type { TokenExchange } from './upstream/token-exchange.ts'
+import type { LoginSettings } from './upstream/transport.ts'
 
 /** A client of the three upstream services, with the settings it signs in with. */
 export type ReadyUpstream = Upstream & { readonly settings: UpstreamSettings }
@@ -150,11 +152,12 @@ export class MountState implements AsyncDisposable {
   }
 
   /**
-   * Writes the configuration that `change` derives from the stored one, together with further entries; `keep`
-   * writes nothing. `change` runs again after a conflicting write, and its errors abort the change. Drops the
-   * upstream client.
+   * Writes the configuration that `change` derives from the stored one, together with further entries and intents,
+   * which are then undone; `keep` writes nothing. `change` runs again after a conflicting write, and its errors abort
+   * the change. Drops the upstream client.
    */
   async changeConfig(change: (before: ConfigRecord | undefined) => ConfigChange | 'keep'): Promise<void> {
+    let undone: readonly string[] = []
     try {
       await this.#configChanges.run(configKey, async (write) => {
         const stored = await this.view.read(configKey)
@@ -165,10 +168,13 @@ export class MountState implements AsyncDisposable {
           value: changed.config,
           expect: stored?.revision ?? ('absent' as const),
         }
-        await write([entry, ...(changed.alongside ?? [])])
+        undone = changed.undoes?.ids ?? []
+        await write([entry, ...(changed.alongside ?? []), ...(changed.undoes?.entries ?? [])])
       })
     } finally {
       this.#configChanged()
+      // a failed write may be stored; an intent that is not stored has nothing to undo
+      await this.intents.undo(undone)
     }
   }
 
@@ -237,19 +243,15 @@ export class MountState implements AsyncDisposable {
   }
 
   /** To be called within `inRoleTurn`. */
-  async putRole(name: string, role: RoleRecord, alongside: readonly ViewEntry[] = []): Promise<void> {
-    await this.#writeRole(name, role, alongside)
+  deleteRole(name: string, alongside?: readonly ViewEntry[]): Promise<void> {
+    return this.putRole(name, undefined, alongside)
   }
 
   /** To be called within `inRoleTurn`. */
-  async deleteRole(name: string, alongside: readonly ViewEntry[] = []): Promise<void> {
-    await this.#writeRole(name, undefined, alongside)
-  }
-
-  async #writeRole(
+  async putRole(
     name: string,
     value: RoleRecord | undefined,
-    alongside: readonly ViewEntry[],
+    alongside: readonly ViewEntry[] = [],
   ): Promise<void> {
     try {
       const isWritten = await this.view.write([{ key: rolePrefix + name, value }, ...alongside])
@@ -264,6 +266,11 @@ export class MountState implements AsyncDisposable {
   async roleNames(): Promise<string[]> {
     const keys = await this.view.listKeys(rolePrefix)
     return keys.map((key) => key.slice(rolePrefix.length))
+  }
+
+  /** Every role, sorted by name. */
+  async roles(): Promise<NamedRole[]> {
+    return allRoles(await this.roleNames(), (name) => this.findRole(name))
   }
 
   /** Serializes the writes and deletions of one role, across servers. */
@@ -315,10 +322,13 @@ export class MountState implements AsyncDisposable {
   }
 }
 
+export type NamedRole = { readonly name: string; readonly role: RoleRecord }
+
 /** Whose kept tokens are a role's. */
 export const holderOfRole = (name: string): string => `role/${name}`
 
 export type ConfigChange = {
   readonly config: ConfigRecord | undefined
   readonly alongside?: readonly ViewEntry[]
+  readonly undoes?: RecordedIntents
 }

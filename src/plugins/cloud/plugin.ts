@@ -1,9 +1,15 @@
 import type { Core } from '../../core/open/core.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
+import type { Resource } from '../../http/resource/resource.ts'
+import { configResources } from './config/config-resources.ts'
 import type { OperatorSettings } from './config/effective-settings.ts'
+import { credentialResources } from './credentials/credential-resources.ts'
 import { CloudEngine, type CloudEngineParts } from './engine.ts'
+import { tokenResource } from './federation/token-resource.ts'
+import { type FieldNames, fieldNames } from './field-names.ts'
 import { cloudGauges } from './gauges.ts'
-import { cloudResources } from './resources.ts'
+import { roleResources } from './roles/role-resources.ts'
+import { staticRoleResources } from './static-roles/static-role-resources.ts'
 import { confirmedPrefix } from './static-roles/static-role-store.ts'
 
 export { operatorSettings } from './config/operator-settings.ts'
@@ -18,6 +24,22 @@ export type CloudOptions = { readonly operator: OperatorSettings; readonly times
 const help =
   'Credentials of the cloud that end with their lease: service principals, secrets of applications, access tokens.'
 
+/** The resources of mounts of one type. docs/contract/cloud.md#paths */
+const cloudResources = (engine: CloudEngine, names: FieldNames): Resource[] => [
+  ...configResources(engine, names),
+  ...roleResources(engine, names),
+  ...credentialResources(engine),
+  tokenResource(engine.federated),
+  ...staticRoleResources(engine),
+]
+
+/** What the engine uses of the core. */
+const used = (core: Core) => {
+  const { clock, random, log, jobs, servers, mounts, mountTokens, outbound, leases, systemTtl } = core
+  const { fullPathOf } = core
+  return { clock, random, log, jobs, servers, mounts, mountTokens, outbound, leases, systemTtl, fullPathOf }
+}
+
 /** The types `cloud` and `azure`: one engine, two sets of field names. docs/contract/cloud.md */
 export function cloudPlugins({
   operator,
@@ -26,27 +48,25 @@ export function cloudPlugins({
   // each unsealing opens another core
   const engines = new WeakMap<Core, CloudEngine>()
   const engineOver = (core: Core) => {
-    const engine = engines.get(core) ?? new CloudEngine({ ...core, operator, ...times })
+    const engine = engines.get(core) ?? new CloudEngine({ ...used(core), operator, ...times })
     engines.set(core, engine)
     return engine
   }
   const open = (type: 'cloud' | 'azure') => (core: Core) => {
     const engine = engineOver(core)
     return {
-      resources: cloudResources({ engine, type }),
+      resources: cloudResources(engine, fieldNames[type]),
       leases: engine.credentials,
       identityTokenUses: engine.identityTokenUses.bind(engine),
       clear: engine.clear.bind(engine),
       empty: engine.empty.bind(engine),
     }
   }
+  const common = { table: 'secret', hasIdentityTokens: true, usedOnce: [confirmedPrefix], help } as const
   return [
     {
-      table: 'secret',
+      ...common,
       names: ['cloud'],
-      hasIdentityTokens: true,
-      usedOnce: [confirmedPrefix],
-      help,
       open: (core) => ({
         ...open('cloud')(core),
         gauges: cloudGauges(engineOver(core)),
@@ -54,13 +74,6 @@ export function cloudPlugins({
         [Symbol.asyncDispose]: () => engineOver(core)[Symbol.asyncDispose](),
       }),
     },
-    {
-      table: 'secret',
-      names: ['azure'],
-      hasIdentityTokens: true,
-      usedOnce: [confirmedPrefix],
-      help,
-      open: open('azure'),
-    },
+    { ...common, names: ['azure'], open: open('azure') },
   ]
 }

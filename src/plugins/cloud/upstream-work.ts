@@ -39,7 +39,7 @@ const maxConcurrent = 4
 export const callWithin = (clock: Clock, correlationId: string, signal?: AbortSignal): UpstreamCall => ({
   deadline: clock.now() + requestMs,
   correlationId,
-  ...(signal === undefined ? {} : { signal }),
+  signal,
 })
 
 /**

@@ -1,12 +1,7 @@
 import { ServiceError } from '../../../errors.ts'
-import {
-  type Finding,
-  grantsRights,
-  maxLookups,
-  type NamedRole,
-  type PreflightContext,
-} from '../config/preflight-context.ts'
-import type { Resource } from '../upstream/directory/directory-api.ts'
+import { type Finding, grantsRights, maxLookups, type PreflightContext } from '../config/preflight-context.ts'
+import type { NamedRole } from '../mount-state.ts'
+import type { Resource } from '../upstream/directory/directory-answers.ts'
 import { graphNeeds, unmet } from '../upstream/index.ts'
 import { forEachOf } from '../upstream-work.ts'
 import type { AppRole } from './app-role.ts'

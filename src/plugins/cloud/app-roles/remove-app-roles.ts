@@ -1,4 +1,4 @@
-import type { DirectoryApi } from '../upstream/directory/directory-api.ts'
+import type { DirectoryApi } from '../upstream/directory/directory.ts'
 import type { UpstreamCall } from '../upstream/index.ts'
 import { wasRemoved } from '../upstream/removal.ts'
 import { forEachOf } from '../upstream-work.ts'

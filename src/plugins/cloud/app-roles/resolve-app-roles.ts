@@ -2,7 +2,7 @@ import type { Mount } from '../../../core/mounts/mount.ts'
 import { refuse } from '../../../errors.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'
 import { engineOptions } from '../mount-options.ts'
-import type { Resource } from '../upstream/directory/directory-api.ts'
+import type { Resource } from '../upstream/directory/directory-answers.ts'
 import { orRefuse, type UpstreamWork } from '../upstream-work.ts'
 import type { AppRole } from './app-role.ts'
 

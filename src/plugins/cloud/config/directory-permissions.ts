@@ -1,9 +1,8 @@
 import { graphNeeds, type Need, UpstreamError, unmet } from '../upstream/index.ts'
-import { isGone } from '../upstream/removal.ts'
+import { unlessGone } from '../upstream/removal.ts'
 import { forEachOf } from '../upstream-work.ts'
 import { suppliesCredential } from './effective-settings.ts'
 import {
-  allRoles,
   type Finding,
   grantsRights,
   maxLookups,
@@ -22,7 +21,7 @@ export async function directoryPermissions(context: PreflightContext): Promise<F
   const { state, upstream, call } = context
   const claims = await upstream.tokens.claims('directory', call)
   const config = await state.findConfig()
-  const roles = await allRoles(state)
+  const roles = (await state.roles()).map(({ role }) => role)
   const wanted: Wanted[] = [{ needs: graphNeeds.own, why: 'service principals' }]
   const statics = (await state.staticRoles.all()).map(({ role }) => role)
   const applications = new Set(
@@ -63,11 +62,7 @@ async function notOwned(
 ): Promise<string[]> {
   const foreign: string[] = []
   await forEachOf([...ids].slice(0, maxLookups), async (id) => {
-    const owners = await unlessDenied(upstream.directory.listApplicationOwners(id, call), []).catch(
-      (error: unknown) => {
-        if (!isGone(error)) throw error
-      },
-    )
+    const owners = await unlessGone(unlessDenied(upstream.directory.listApplicationOwners(id, call), []))
     if (owners !== undefined && (rootId === undefined || !owners.includes(rootId))) foreign.push(id)
   })
   return foreign.sort()

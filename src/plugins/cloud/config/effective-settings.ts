@@ -4,7 +4,7 @@ import { fail, refuse } from '../../../errors.ts'
 import { type ClientCertificate, hasEnded } from '../certificates/client-certificate.ts'
 import { chooseCredential, type SignInValues } from '../sign-in/choose-credential.ts'
 import { type Environment, findEnvironment, type UpstreamSettings } from '../upstream/index.ts'
-import type { LoginSettings } from '../upstream/token-exchange.ts'
+import type { LoginSettings } from '../upstream/transport.ts'
 import type { ConfigRecord } from './config-record.ts'
 
 /**
@@ -96,7 +96,7 @@ export function effectiveSettings(
     credential,
     environment,
     metadata: operator,
-    ...(operator.caPem === undefined ? {} : { caPem: operator.caPem }),
+    caPem: operator.caPem,
   }
 }
 

@@ -16,21 +16,21 @@ export async function operatorSettings(settings: EnvironmentSettings): Promise<O
   const { caFile, clientCertificatePath } = settings
   return {
     ...settings,
-    ...(caFile === undefined ? {} : { caPem: await authorities(caFile) }),
-    ...(clientCertificatePath === undefined
-      ? {}
-      : { certificate: await certificate(clientCertificatePath, settings.clientCertificatePassword) }),
+    caPem: await authorities(caFile),
+    certificate: await certificate(clientCertificatePath, settings.clientCertificatePassword),
   }
 }
 
-async function authorities(path: string): Promise<string> {
+async function authorities(path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined
   const caPem = (await read('CLOUD_CA_FILE', path)).toString()
   if (caCertificates(caPem).length === 0)
     throw new StartError(2, `CLOUD_CA_FILE: there is no certificate in ${path}`)
   return caPem
 }
 
-async function certificate(path: string, password = ''): Promise<ClientCertificate> {
+async function certificate(path: string | undefined, password = ''): Promise<ClientCertificate | undefined> {
+  if (path === undefined) return undefined
   const name = 'CLOUD_CLIENT_CERTIFICATE_PATH'
   const bytes = await read(name, path)
   const text = bytes.includes('-----BEGIN ') ? bytes.toString() : bytes.toString('base64')

@@ -1,7 +1,7 @@
 import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import type { OutboundClient } from '../../../core/outbound/outbound.ts'
-import type { Clock } from '../../../lib/system/clock.ts'
+import type { EngineParts } from '../engine-parts.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import { classify, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
@@ -14,15 +14,13 @@ export type Finding = {
   readonly fix?: string | undefined
 }
 
-export type PreflightContext = {
+export type PreflightContext = Pick<EngineParts, 'clock' | 'pause'> & {
   readonly mount: Mount
   readonly mountTokens: Pick<MountTokens, 'check' | 'identityOf' | 'signingKeyOf'>
   readonly outbound: Pick<OutboundClient, 'connections' | 'direct' | 'exchange'>
   readonly state: MountState
   readonly upstream: ReadyUpstream
   readonly call: UpstreamCall
-  readonly clock: Clock
-  readonly pause: (milliseconds: number, signal?: AbortSignal) => Promise<void>
   /** Signs in as the root, once for all checks. */
   signIn(): Promise<void>
 }
@@ -33,17 +31,6 @@ export const maxLookups = 100
 /** Whether a role grants its rights. One that names an existing application ignores its lists. */
 export const grantsRights = (role: RoleRecord): boolean =>
   role.application_object_id === '' || role.persist_app
-
-export type NamedRole = { readonly name: string; readonly role: RoleRecord }
-
-export async function namedRoles(state: MountState): Promise<NamedRole[]> {
-  const names = await state.roleNames()
-  const roles = await Promise.all(names.map(async (name) => ({ name, role: await state.findRole(name) })))
-  return roles.flatMap(({ name, role }) => (role === undefined ? [] : [{ name, role }]))
-}
-
-export const allRoles = async (state: MountState): Promise<RoleRecord[]> =>
-  (await namedRoles(state)).map(({ role }) => role)
 
 /** Ignores a refusal for lack of a permission, because the check names that permission anyway. */
 export async function unlessDenied<T>(asked: Promise<T>, instead: T): Promise<T> {

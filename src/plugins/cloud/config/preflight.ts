@@ -9,7 +9,7 @@ import { signInChecks, signInNow } from '../sign-in/sign-in-checks.ts'
 import { callerError, UpstreamError } from '../upstream/index.ts'
 import { directoryPermissions } from './directory-permissions.ts'
 import { type OperatorSettings, suppliesCredential } from './effective-settings.ts'
-import { type Finding, namedRoles, type PreflightContext } from './preflight-context.ts'
+import type { Finding, PreflightContext } from './preflight-context.ts'
 import { resourceManagerPermissions } from './resource-manager-permissions.ts'
 
 type Check = Required<Finding> & { readonly name: string; readonly fix: string }
@@ -69,7 +69,7 @@ export async function preflight(parts: Omit<PreflightContext, 'signIn' | 'upstre
   if (isSignedIn) {
     await check('directory_permissions', () => directoryPermissions(context))
     await check('resource_manager_permissions', () => resourceManagerPermissions(context))
-    const roles = await namedRoles(state)
+    const roles = await state.roles()
     const appRoles = appRolesCheck(roles, context)
     if (appRoles !== undefined) await check('app_roles', appRoles)
     const trusts = trustsCheck(roles, context)

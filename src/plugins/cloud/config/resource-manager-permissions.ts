@@ -2,7 +2,6 @@ import { globMatches } from '../../../lib/text/glob.ts'
 import type { GrantedActions } from '../upstream/index.ts'
 import { forEachOf } from '../upstream-work.ts'
 import {
-  allRoles,
   type Finding,
   grantsRights,
   maxLookups,
@@ -25,13 +24,8 @@ export async function resourceManagerPermissions({
   upstream,
   call,
 }: PreflightContext): Promise<Finding> {
-  const scopes = [
-    ...new Set(
-      (await allRoles(state))
-        .filter(grantsRights)
-        .flatMap((role) => (role.roles ?? []).map(({ scope }) => scope)),
-    ),
-  ].sort()
+  const granting = (await state.roles()).map(({ role }) => role).filter(grantsRights)
+  const scopes = [...new Set(granting.flatMap(({ roles }) => (roles ?? []).map(({ scope }) => scope)))].sort()
   if (scopes.length === 0) return actionsFinding(await grantedAt(undefined), 'the subscription')
   const findings: Finding[] = []
   await forEachOf(scopes.slice(0, maxLookups), async (scope) => {

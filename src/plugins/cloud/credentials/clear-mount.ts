@@ -1,8 +1,7 @@
 import type { Mount } from '../../../core/mounts/mount.ts'
 import { fail, ServiceError } from '../../../errors.ts'
-import type { Clock } from '../../../lib/system/clock.ts'
-import type { LogLine } from '../../../lib/system/log-fields.ts'
-import type { Random } from '../../../lib/system/random.ts'
+import { slicesOf } from '../../../lib/data/slices.ts'
+import type { EngineParts } from '../engine-parts.ts'
 import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
 import type { MountState } from '../mount-state.ts'
 import type { RootSecretUsers } from '../root-rotation/root-secret-users.ts'
@@ -10,13 +9,10 @@ import { classify, type UpstreamCall, UpstreamError } from '../upstream/index.ts
 import type { LeaseLookup } from './credential-record.ts'
 import { adoptForceRevoked } from './force-revoked.ts'
 
-type ClearParts = {
+type ClearParts = Pick<EngineParts, 'clock' | 'random' | 'log'> & {
   readonly state: MountState
   readonly leases: LeaseLookup
   readonly rootSecretUsers: Pick<RootSecretUsers, 'handOver'>
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: { readonly error: LogLine }
   /** Aborted when the server stops. */
   readonly signal: AbortSignal
 }
@@ -62,13 +58,11 @@ function logDebris(
   const why = abandoned
     ? 'a mount was removed and its debris abandoned'
     : 'a mount that cannot sign in was removed'
-  for (let at = 0; at < left.length; at += mostLogged) {
-    const objects = left.slice(at, at + mostLogged)
+  for (const objects of slicesOf(left, mostLogged))
     log.error(
       { event: 'cloud_debris_left', mount: path, namespace, abandoned, objects },
       `${why}: these objects may stay upstream`,
     )
-  }
 }
 
 /** Whether the mount's credential may be accepted. True as well if the cloud does not answer. */

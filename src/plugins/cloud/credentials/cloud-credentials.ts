@@ -1,19 +1,15 @@
-import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
 import { Periodic } from '../../../core/jobs/background.ts'
-import type { Jobs } from '../../../core/jobs/jobs.ts'
 import type { Lease } from '../../../core/leases/lease.ts'
 import type { Dropping, LeaseBackend, Renewal } from '../../../core/leases/lease-backend.ts'
 import type { LeaseStore } from '../../../core/leases/lease-store.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
-import type { OutboundClient } from '../../../core/outbound/outbound.ts'
 import type { Servers } from '../../../core/servers/servers.ts'
 import type { TtlBounds } from '../../../core/tokens/store/lifetime.ts'
 import { fail, refuse } from '../../../errors.ts'
 import { Limiter } from '../../../lib/concurrency/limiter.ts'
-import type { Clock } from '../../../lib/system/clock.ts'
-import type { LogLine } from '../../../lib/system/log-fields.ts'
-import type { Random } from '../../../lib/system/random.ts'
 import { type Preflight, preflight } from '../config/preflight.ts'
+import type { PreflightContext } from '../config/preflight-context.ts'
+import type { EngineParts } from '../engine-parts.ts'
 import { adoptAbandoned } from '../intents/abandoned-intents.ts'
 import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
 import { Intents, type Undone } from '../intents/intents.ts'
@@ -21,7 +17,7 @@ import { type Patience, undoIntent, usualPatience } from '../intents/undo.ts'
 import { engineOptions } from '../mount-options.ts'
 import type { MountState } from '../mount-state.ts'
 import type { RootSecretUsers } from '../root-rotation/root-secret-users.ts'
-import { callerError, pause, UpstreamError } from '../upstream/index.ts'
+import { callerError, UpstreamError } from '../upstream/index.ts'
 import { clearMount } from './clear-mount.ts'
 import type { LeaseLookup } from './credential-record.ts'
 import { forceRevokedEntries } from './force-revoked.ts'
@@ -35,26 +31,15 @@ import { whois } from './whois.ts'
 const tooManyCreations = () =>
   fail('overloaded', 'too many credentials are being made: context deadline exceeded')
 
-export type CloudCredentialsParts = {
-  /** The engine's mounts, without those that are being removed. */
-  mounts(): readonly Mount[]
-  /** All of the engine's mounts. */
-  everyMount(): readonly Mount[]
+export type CloudCredentialsParts = EngineParts & {
   readonly rootSecretUsers: RootSecretUsers
   mountOf(accessor: string): Mount | undefined
-  stateOf(mount: Mount): MountState
-  enter(mount: Mount): (() => void) | undefined
   readonly leases: LeaseLookup & Pick<LeaseStore, 'checkRoom'>
   /** TTLs of a mount that sets none. */
   readonly systemTtl: TtlBounds
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: CredentialLog
-  readonly jobs: Pick<Jobs, 'job'>
   readonly servers: Servers
-  readonly pause?: ((milliseconds: number, signal?: AbortSignal) => Promise<void>) | undefined
-  readonly mountTokens: Pick<MountTokens, 'check' | 'identityOf' | 'signingKeyOf'>
-  readonly outbound: Pick<OutboundClient, 'connections' | 'direct' | 'exchange'>
+  readonly mountTokens: PreflightContext['mountTokens']
+  readonly outbound: PreflightContext['outbound']
   /** Shortened by tests. */
   readonly patience?: Partial<Patience> | undefined
   readonly requestLimitMs?: number | undefined
@@ -69,8 +54,6 @@ type MountFigures = {
 
 const secondsAt = (time: string | undefined): number | undefined =>
   time === undefined ? undefined : Date.parse(time) / 1000
-
-type CredentialLog = { readonly info: LogLine; readonly warn: LogLine; readonly error: LogLine }
 
 /** Below the server's limit of 90 s, so that a request that runs out of time is still answered and undone. */
 const defaultRequestLimitMs = 85_000
@@ -88,7 +71,6 @@ function laterIfUpstream(error: unknown): Undone {
  */
 export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   readonly #parts: CloudCredentialsParts
-  readonly #pause: NonNullable<CloudCredentialsParts['pause']>
   readonly #requestLimitMs: number
   readonly #limits = new WeakMap<MountState, { creations: Limiter; waiting: { count: number } }>()
   readonly #lastReap = new Map<string, number>()
@@ -98,7 +80,6 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
 
   constructor(parts: CloudCredentialsParts) {
     this.#parts = parts
-    this.#pause = parts.pause ?? pause
     this.#requestLimitMs = parts.requestLimitMs ?? defaultRequestLimitMs
     this.#reaping = new Periodic({
       job: parts.jobs.job('cloud-reap'),
@@ -112,10 +93,9 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
    * Starts the background work: undoes what servers that are gone left behind, and reaps mounts periodically.
    */
   start(): void {
-    const { jobs, stateOf } = this.#parts
+    const { jobs, log, servers, everyMount, stateOf } = this.#parts
     const job = jobs.job('cloud-undo')
-    const parts = { ...this.#parts, job, intentsOf: (mount: Mount) => stateOf(mount).intents }
-    job.begin((held) => adoptAbandoned(held, parts))
+    job.begin((held) => adoptAbandoned(held, { job, log, servers, everyMount, stateOf }))
     this.#reaping.start()
   }
 
@@ -147,7 +127,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   }
 
   async make(request: CredentialRequest): Promise<CredentialReply> {
-    const { clock, random, log, systemTtl, servers, leases } = this.#parts
+    const { clock, random, log, pause, systemTtl, servers, leases } = this.#parts
     // nothing is created upstream that could not be kept
     await leases.checkRoom(request.mount, request.call.path)
     const state = this.#parts.stateOf(request.mount)
@@ -159,22 +139,17 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
       systemTtl,
       clock,
       random,
-      pause: this.#pause,
+      pause,
       requestLimitMs: this.#requestLimitMs,
     }
     try {
       return await issueCredential(request, parts)
     } catch (err) {
-      const { path, namespace } = request.mount
+      const { path: mount, namespace } = request.mount
+      const { requestId } = request.call
+      const ids = { request_id: requestId, correlation_id: requestId }
       log.warn(
-        {
-          event: 'cloud_credential_failed',
-          err,
-          request_id: request.call.requestId,
-          correlation_id: request.call.requestId,
-          mount: path,
-          namespace,
-        },
+        { event: 'cloud_credential_failed', err, ...ids, mount, namespace },
         'could not issue a cloud credential',
       )
       throw err
@@ -188,10 +163,10 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   }
 
   async revoke(lease: Lease, signal: AbortSignal): Promise<void> {
-    const { clock, random, log } = this.#parts
+    const { clock, random, log, pause } = this.#parts
     const state = this.#stateOfLease(lease)
     const { waiting } = this.#limitsOf(state)
-    await revokeCredential(lease, signal, { state, clock, random, log, pause: this.#pause, waiting })
+    await revokeCredential(lease, signal, { state, clock, random, log, pause, waiting })
   }
 
   dropping(lease: Lease): Dropping | undefined {
@@ -224,16 +199,9 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   }
 
   preflight(mount: Mount, correlationId: string): Promise<Preflight> {
-    const { mountTokens, outbound } = this.#parts
-    return preflight({
-      mount,
-      mountTokens,
-      outbound,
-      state: this.#parts.stateOf(mount),
-      clock: this.#parts.clock,
-      pause: this.#pause,
-      call: this.#call(correlationId),
-    })
+    const { mountTokens, outbound, clock, pause, stateOf } = this.#parts
+    const call = this.#call(correlationId)
+    return preflight({ mount, mountTokens, outbound, state: stateOf(mount), clock, pause, call })
   }
 
   whois(mount: Mount, clientId: string): Promise<object> {
@@ -262,16 +230,9 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   /** Undoes the debris of a mount before it is removed: see `clearMount`. */
   clear(mount: Mount, how: { readonly abandon: boolean }): Promise<void> {
     const { stateOf, leases, rootSecretUsers, clock, random, log } = this.#parts
-    const signal = this.#stopping.signal
-    return clearMount(mount, how, {
-      state: stateOf(mount),
-      leases,
-      rootSecretUsers,
-      clock,
-      random,
-      log,
-      signal,
-    })
+    const { signal } = this.#stopping
+    const state = stateOf(mount)
+    return clearMount(mount, how, { state, leases, rootSecretUsers, clock, random, log, signal })
   }
 
   /** Reaps the mounts whose `reap_period` has passed. */

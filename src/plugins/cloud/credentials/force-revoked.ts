@@ -1,7 +1,7 @@
-import type { ViewEntry } from '../../../core/barrier/view.ts'
 import type { LeaseRef } from '../../../core/leases/lease.ts'
 import { grantOf } from '../app-roles/app-role.ts'
 import type { Intent } from '../intents/intent.ts'
+import type { RecordedIntents } from '../intents/intents.ts'
 import { ownsApplication } from '../intents/ownership.ts'
 import type { MountState } from '../mount-state.ts'
 import { tagOf } from '../upstream/directory/object-names.ts'
@@ -14,20 +14,7 @@ import {
 } from './credential-record.ts'
 
 /** What a lease owned upstream, according to its own data or to its credential record. */
-type Owned = Partial<
-  Pick<
-    CredentialRecord,
-    | 'app_object_id'
-    | 'client_id'
-    | 'sp_object_id'
-    | 'role_assignment_ids'
-    | 'group_membership_ids'
-    | 'app_roles'
-    | 'key_id'
-    | 'correlation_id'
-    | 'tenant_id'
-  >
-> & { readonly made_name?: string | undefined }
+type Owned = { readonly [Name in keyof CredentialRecord]?: CredentialRecord[Name] | undefined }
 
 /** What must still be removed upstream. Empty if the data do not tell. */
 function removalsOf(owned: Owned, accessor: string): Intent[] {
@@ -52,8 +39,8 @@ function removalsOf(owned: Owned, accessor: string): Intent[] {
       display_name,
       tag: tagOf(accessor, owned.correlation_id ?? ''),
       object_id: objectId,
-      ...(client_id === undefined ? {} : { client_id }),
-      ...(sp_object_id === undefined ? {} : { service_principal_id: sp_object_id }),
+      client_id,
+      service_principal_id: sp_object_id,
     },
     ...(assignments.length === 0 ? [] : [{ kind: 'roleAssignments' as const, assignment_ids: assignments }]),
     ...(sp_object_id === undefined || group_ids.length === 0
@@ -80,7 +67,7 @@ export function forceRevokedEntries(
   owned: Owned,
   lease: LeaseRef,
   state: MountState,
-): { readonly ids: string[]; readonly entries: ViewEntry[] } | undefined {
+): RecordedIntents | undefined {
   const removals = removalsOf(owned, state.accessor)
   if (removals.length === 0) return undefined
   const { ids, entries } = state.intents.recordEntries(removals, owned.tenant_id)

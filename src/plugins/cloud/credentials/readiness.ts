@@ -1,4 +1,4 @@
-import { UpstreamError } from '../upstream/index.ts'
+import { type Pause, UpstreamError } from '../upstream/index.ts'
 import type { Proof } from '../upstream/transport.ts'
 import type { UpstreamWork } from '../upstream-work.ts'
 
@@ -8,9 +8,7 @@ import type { UpstreamWork } from '../upstream-work.ts'
  */
 export type Readiness = { readonly limitMs: number; readonly onTimeout: 'return' | 'revoke' }
 
-export type ReadyParts = Omit<UpstreamWork, 'serviceManagementReference'> & {
-  readonly pause: (milliseconds: number, signal?: AbortSignal) => Promise<void>
-}
+export type ReadyParts = Omit<UpstreamWork, 'serviceManagementReference'> & { readonly pause: Pause }
 
 /** The login service has several replicas, and one that knows the secret proves nothing about the others. */
 const provenTimes = 3

@@ -7,7 +7,7 @@ import { ownsApplication } from '../intents/ownership.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import { tagPrefixOf } from '../upstream/directory/object-names.ts'
 import type { Application, UpstreamCall } from '../upstream/index.ts'
-import { isGone, wasRemoved } from '../upstream/removal.ts'
+import { unlessGone, wasRemoved } from '../upstream/removal.ts'
 import { otherTenantReason } from '../upstream/tenant.ts'
 import { forEachOf, orRefuse } from '../upstream-work.ts'
 import {
@@ -156,9 +156,7 @@ async function existingPasswords(
   )
   const existing = new Set<string>()
   for (const id of new Set(passwords.map(({ app_object_id }) => app_object_id))) {
-    const application = await upstream.directory.getApplication(id, call).catch((error: unknown) => {
-      if (!isGone(error)) throw error
-    })
+    const application = await unlessGone(upstream.directory.getApplication(id, call))
     for (const { keyId } of application?.passwordCredentials ?? []) existing.add(`${id}/${keyId}`)
   }
   return passwords.filter(({ app_object_id, key_id }) => existing.has(`${app_object_id}/${key_id}`))
@@ -177,13 +175,8 @@ async function forget(record: CredentialRecord, tenant: string, { state, leases 
     return
   const left: Intent[] =
     assignments.length === 0 ? [] : [{ kind: 'roleAssignments', assignment_ids: assignments }]
-  const recorded = state.intents.recordEntries(left, tenant)
-  try {
-    await state.view.write([credentialRemoval(clientId, leaseOf(record)), ...recorded.entries])
-  } finally {
-    // a failed write may be stored
-    await state.intents.undo(recorded.ids)
-  }
+  const removal = credentialRemoval(clientId, leaseOf(record))
+  await state.intents.undoWith((entries) => state.view.write([removal, ...entries]), left, tenant)
 }
 
 /**

@@ -1,9 +1,8 @@
 import type { Lease } from '../../../core/leases/lease.ts'
 import { fail, ServiceError } from '../../../errors.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
-import type { LogLine } from '../../../lib/system/log-fields.ts'
-import type { Random } from '../../../lib/system/random.ts'
 import { grantOf } from '../app-roles/app-role.ts'
+import type { EngineParts } from '../engine-parts.ts'
 import type { Intent } from '../intents/intent.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import { tagOf } from '../upstream/directory/object-names.ts'
@@ -20,12 +19,8 @@ import {
   type StaticLeaseData,
 } from './lease-data.ts'
 
-export type RevocationParts = {
+type RevocationParts = Pick<EngineParts, 'clock' | 'random' | 'log' | 'pause'> & {
   readonly state: MountState
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: { readonly warn: LogLine }
-  readonly pause: (milliseconds: number, signal?: AbortSignal) => Promise<void>
   /** How many revocations of the mount wait for a purge. */
   readonly waiting: { count: number }
 }
@@ -263,15 +258,9 @@ function applicationIntent(
   data: Partial<DynamicLeaseData>,
   { state, call }: Revocation,
 ): Intent {
-  const { display_name = '', client_id, sp_object_id } = data
-  return {
-    kind: 'app',
-    display_name,
-    tag: tagOf(state.accessor, call.correlationId),
-    object_id: objectId,
-    ...(client_id === undefined ? {} : { client_id }),
-    ...(sp_object_id === undefined ? {} : { service_principal_id: sp_object_id }),
-  }
+  const { display_name = '', client_id, sp_object_id: service_principal_id } = data
+  const tag = tagOf(state.accessor, call.correlationId)
+  return { kind: 'app', display_name, tag, object_id: objectId, client_id, service_principal_id }
 }
 
 /**

@@ -1,12 +1,8 @@
-import {
-  type Finding,
-  maxLookups,
-  type NamedRole,
-  type PreflightContext,
-} from '../config/preflight-context.ts'
-import type { FederatedCredential } from '../upstream/directory/directory-api.ts'
+import { type Finding, maxLookups, type PreflightContext } from '../config/preflight-context.ts'
+import type { NamedRole } from '../mount-state.ts'
+import type { FederatedCredential } from '../upstream/directory/directory-answers.ts'
 import { mostTrusts } from '../upstream/index.ts'
-import { isGone } from '../upstream/removal.ts'
+import { unlessGone } from '../upstream/removal.ts'
 import { forEachOf } from '../upstream-work.ts'
 import { credentialTypeOf } from './federated-role.ts'
 import { identityTokenUse } from './identity-token-use.ts'
@@ -32,11 +28,7 @@ async function checkTrusts(roles: readonly NamedRole[], context: PreflightContex
   const ids = [...new Set(roles.map(({ role }) => role.application_object_id))].slice(0, maxLookups)
   const trusts = new Map<string, readonly FederatedCredential[] | undefined>()
   await forEachOf(ids, async (id) => {
-    const found = await upstream.directory.listFederatedCredentials(id, call).catch((error: unknown) => {
-      if (!isGone(error)) throw error
-      return undefined
-    })
-    trusts.set(id, found)
+    trusts.set(id, await unlessGone(upstream.directory.listFederatedCredentials(id, call)))
   })
   const { audience } = identityTokenUse(await state.findConfig(), state.operator)
   const problems: string[] = []

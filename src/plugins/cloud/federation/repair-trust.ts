@@ -1,6 +1,6 @@
 import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
-import type { Intent } from '../intents/intent.ts'
+import type { IntentTo } from '../intents/intent.ts'
 import type { Attempt, Undone } from '../intents/intents.ts'
 import { type Owners, ownerOfTrust } from '../intents/ownership.ts'
 import { mayComeLate, watchTries } from '../intents/undo-after-failure.ts'
@@ -25,7 +25,7 @@ type RepairParts = Owners & {
  * failures. docs/contract/cloud.md#federated-roles
  */
 export async function repairTrust(
-  intent: Extract<Intent, { kind: 'federatedCredential' }>,
+  intent: IntentTo<'federatedCredential'>,
   parts: RepairParts,
 ): Promise<Undone> {
   const { upstream, attempt, patience } = parts

@@ -38,8 +38,7 @@ export async function checkRoomFor(
     role !== undefined && credentialTypeOf(role) === 'federated'
   if (!isFederated(after) || isFederated(before)) return
   const { federatedRoles: most } = state.limits
-  const roles = await Promise.all((await state.roleNames()).map((name) => state.findRole(name)))
-  if (roles.filter(isFederated).length >= most)
+  if ((await state.roles()).filter(({ role }) => isFederated(role)).length >= most)
     throw refuse('invalid', `a mount can have at most ${most} federated roles`)
 }
 

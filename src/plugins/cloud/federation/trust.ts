@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
-import type { Intent } from '../intents/intent.ts'
+import type { IntentTo } from '../intents/intent.ts'
 import { mayComeLate, undoAfterFailure, watchTries } from '../intents/undo-after-failure.ts'
 import type { RoleRecord, Trust } from '../roles/role-record.ts'
 import { trustPrefixOf } from '../upstream/directory/object-names.ts'
@@ -22,7 +22,7 @@ export type TrustChange = {
   readonly removals: readonly TrustIntent[]
 }
 
-type TrustIntent = Extract<Intent, { kind: 'federatedCredential' }>
+type TrustIntent = IntentTo<'federatedCredential'>
 
 const digits = 20
 

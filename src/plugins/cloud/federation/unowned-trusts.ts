@@ -5,7 +5,7 @@ import { watchTries } from '../intents/undo-after-failure.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import { trustPrefixOf } from '../upstream/directory/object-names.ts'
 import type { UpstreamCall } from '../upstream/index.ts'
-import { isGone, wasRemoved } from '../upstream/removal.ts'
+import { unlessGone, wasRemoved } from '../upstream/removal.ts'
 import { undoTrustAfterFailure } from './trust.ts'
 
 /** A trust upstream, in an application. */
@@ -23,14 +23,15 @@ export async function unownedTrusts(
 ): Promise<UnownedTrust[]> {
   const prefix = trustPrefixOf(state.accessor)
   const found: UnownedTrust[] = []
-  for (const applicationId of await applicationsOfRoles(state)) {
-    const trusts = await directory.listFederatedCredentials(applicationId, call).catch((error: unknown) => {
-      if (!isGone(error)) throw error
-      return []
-    })
-    for (const { name } of trusts) if (name.startsWith(prefix)) found.push({ applicationId, name })
+  for (const applicationId of new Set((await state.roles()).map(({ role }) => role.application_object_id))) {
+    if (applicationId === '') continue
+    const trusts = await unlessGone(directory.listFederatedCredentials(applicationId, call))
+    for (const { name } of trusts ?? []) if (name.startsWith(prefix)) found.push({ applicationId, name })
   }
-  const owned = new Set([...(await intendedNames(intents)), ...(await ownedNames(state))])
+  const intended = (await intents.all()).flatMap(({ intent }) =>
+    intent.kind === 'federatedCredential' ? [intent.name] : [],
+  )
+  const owned = new Set([...intended, ...(await state.roles()).flatMap(({ role }) => role.trust?.name ?? [])])
   return found.filter(({ name }) => !owned.has(name))
 }
 
@@ -62,25 +63,4 @@ export function removeUnownedTrust(
     else await state.intents.settle(ids)
     return isRemoved
   })
-}
-
-async function applicationsOfRoles(state: MountState): Promise<Set<string>> {
-  const ids = new Set<string>()
-  for (const name of await state.roleNames()) {
-    const id = (await state.findRole(name))?.application_object_id ?? ''
-    if (id !== '') ids.add(id)
-  }
-  return ids
-}
-
-const intendedNames = async (intents: Pick<Intents, 'all'>): Promise<string[]> =>
-  (await intents.all()).flatMap(({ intent }) => (intent.kind === 'federatedCredential' ? [intent.name] : []))
-
-async function ownedNames(state: MountState): Promise<string[]> {
-  const names: string[] = []
-  for (const role of await state.roleNames()) {
-    const trust = (await state.findRole(role))?.trust
-    if (trust !== undefined) names.push(trust.name)
-  }
-  return names
 }

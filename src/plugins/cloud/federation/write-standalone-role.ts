@@ -24,14 +24,6 @@ export async function writeStandaloneRole(
   await checkSameType(name, stored, role, work)
   await checkRoomFor(stored, role, work)
   await checkIdentityToken(name, work)
-  const lost = state.intents.recordEntries(
-    trust === undefined ? [] : [trustIntent(name, trust)],
-    trust?.tenant_id,
-  )
-  try {
-    await state.putRole(name, role, lost.entries)
-  } finally {
-    // a failed write may be stored
-    await state.intents.undo(lost.ids)
-  }
+  const lost = trust === undefined ? [] : [trustIntent(name, trust)]
+  await state.intents.undoWith((entries) => state.putRole(name, role, entries), lost, trust?.tenant_id)
 }

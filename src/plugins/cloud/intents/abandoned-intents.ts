@@ -1,17 +1,11 @@
 import type { BackgroundJob, Held } from '../../../core/jobs/jobs.ts'
-import type { Mount } from '../../../core/mounts/mount.ts'
 import type { Servers } from '../../../core/servers/servers.ts'
 import { wait } from '../../../lib/concurrency/wait.ts'
-import type { LogLine } from '../../../lib/system/log-fields.ts'
-import type { Intents } from './intents.ts'
+import type { EngineParts } from '../engine-parts.ts'
 
-export type AbandonedIntentsParts = {
+type AbandonedIntentsParts = Pick<EngineParts, 'log' | 'everyMount' | 'stateOf'> & {
   readonly job: Pick<BackgroundJob, 'ran'>
   readonly servers: Pick<Servers, 'isAlone' | 'live'>
-  readonly log: { readonly warn: LogLine }
-  /** With those that are being removed, because their removal may be refused. */
-  everyMount(): readonly Mount[]
-  intentsOf(mount: Mount): Pick<Intents, 'adopt'>
 }
 
 const lookMs = 2_000
@@ -41,11 +35,11 @@ export async function adoptAbandoned({ ended }: Held, parts: AbandonedIntentsPar
   }
 }
 
-/** False if it failed for a mount. */
-async function adoptAll({ everyMount, intentsOf, log }: AbandonedIntentsParts): Promise<boolean> {
+/** Also of mounts that are being removed, because that may be refused. False if it failed for a mount. */
+async function adoptAll({ everyMount, stateOf, log }: AbandonedIntentsParts): Promise<boolean> {
   const outcomes = everyMount().map(async (mount) => {
     try {
-      await intentsOf(mount).adopt('gone')
+      await stateOf(mount).intents.adopt('gone')
       return true
     } catch (err) {
       log.warn(

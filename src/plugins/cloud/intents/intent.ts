@@ -10,17 +10,17 @@ export type Intent =
       /** A tag that only this application carries. */
       readonly tag: string
       /** The ids, once upstream has returned them. */
-      readonly object_id?: string
-      readonly client_id?: string
-      readonly service_principal_id?: string
+      readonly object_id?: string | undefined
+      readonly client_id?: string | undefined
+      readonly service_principal_id?: string | undefined
       /** Present once the application is deleted and only has to be purged. */
-      readonly deleted?: string
+      readonly deleted?: string | undefined
     }
   /** `client_id`: the credential they belong to, known before it can have a lease. */
   | {
       readonly kind: 'roleAssignments'
       readonly assignment_ids: readonly string[]
-      readonly client_id?: string
+      readonly client_id?: string | undefined
     }
   | {
       readonly kind: 'groupMembership'
@@ -32,14 +32,14 @@ export type Intent =
       readonly kind: 'appRoleAssignments'
       readonly service_principal_id: string
       readonly grants: readonly string[]
-      readonly client_id?: string
+      readonly client_id?: string | undefined
     }
   | {
       readonly kind: 'password'
       readonly application_object_id: string
       readonly client_id: string
       readonly display_name: string
-      readonly key_id?: string
+      readonly key_id?: string | undefined
     }
   /** A password that a rotation adds to the application of a static role. */
   | {
@@ -47,7 +47,7 @@ export type Intent =
       readonly role: string
       readonly application_object_id: string
       readonly display_name: string
-      readonly key_id?: string
+      readonly key_id?: string | undefined
     }
   /** A password that a static role no longer has and whose grace period is over. */
   | {
@@ -56,18 +56,18 @@ export type Intent =
       readonly application_object_id: string
       readonly key_id: string
       /** Milliseconds since the epoch: it was made then, or earlier. Absent: long ago. */
-      readonly made?: number
+      readonly made?: number | undefined
     }
   /** A password of the root application. It is kept while it is the current or the pending root secret. */
   | {
       readonly kind: 'rootPassword'
       readonly application_object_id: string
       readonly display_name: string
-      readonly key_id?: string
+      readonly key_id?: string | undefined
       /** Set if the service principal holds the password instead of the application. */
-      readonly service_principal_id?: string
+      readonly service_principal_id?: string | undefined
       /** SHA-256 of a secret that an operator entered: it stays as long as any mount signs in with it. */
-      readonly secret_digest?: string
+      readonly secret_digest?: string | undefined
     }
   /**
    * A key of the root application: `rootKey` of a certificate that a rotation adds, `retireKey` of one that it has
@@ -78,7 +78,7 @@ export type Intent =
       readonly application_object_id: string
       /** SHA-1 of the certificate, in hexadecimal. */
       readonly thumbprint: string
-      readonly key_id?: string
+      readonly key_id?: string | undefined
     }
   /**
    * A trust of an application in the identity tokens of a role. Its undo makes it agree with the role: it restores the
@@ -87,7 +87,7 @@ export type Intent =
   | {
       readonly kind: 'federatedCredential'
       /** Absent if it had no role and was reaped. */
-      readonly role?: string
+      readonly role?: string | undefined
       readonly application_object_id: string
       readonly name: string
     }
@@ -95,3 +95,5 @@ export type Intent =
 
 /** Fields of an intent that became known after it was stored. */
 export type Known = Readonly<Record<string, string | readonly string[]>>
+
+export type IntentTo<Kind extends Intent['kind']> = Extract<Intent, { kind: Kind }>

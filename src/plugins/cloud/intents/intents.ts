@@ -1,22 +1,18 @@
-import type { View, ViewEntry } from '../../../core/barrier/view.ts'
+import type { ViewEntry } from '../../../core/barrier/view.ts'
 import { outsideOfJobs } from '../../../core/jobs/jobs.ts'
 import { failureText } from '../../../core/leases/lease-backend.ts'
 import type { Servers } from '../../../core/servers/servers.ts'
 import { fail } from '../../../errors.ts'
-import type { Clock } from '../../../lib/system/clock.ts'
+import { untilAborted } from '../../../lib/concurrency/wait.ts'
 import type { LogLine } from '../../../lib/system/log-fields.ts'
-import type { Random } from '../../../lib/system/random.ts'
 import type { Intent, Known } from './intent.ts'
-import { isBeingUndone, type StoredIntent, StoredIntents } from './stored-intents.ts'
+import { isBeingUndone, type StoredIntent, StoredIntents, type StoredIntentsParts } from './stored-intents.ts'
 
 /** `later` says why the undo is not complete yet; it is retried. */
 export type Undone = { readonly done: true } | { readonly done: false; readonly later: string }
 
-export type IntentsParts = {
-  readonly view: View
-  readonly clock: Clock
-  readonly random: Random
-  readonly servers: Pick<Servers, 'ownId' | 'isAlone' | 'live'>
+export type IntentsParts = StoredIntentsParts & {
+  readonly servers: Pick<Servers, 'isAlone' | 'live'>
   readonly log: { readonly warn: LogLine }
   /** Milliseconds from the first attempt to the second; each later pause is twice as long. */
   readonly retryMs: number
@@ -41,6 +37,9 @@ export type Attempt = {
 
 /** An intent that is left to undo, with the attempts made so far. */
 export type Leftover = StoredIntent & { readonly tries: number; readonly error: string }
+
+/** Entries that store intents, and the ids of those. */
+export type RecordedIntents = { readonly ids: readonly string[]; readonly entries: readonly ViewEntry[] }
 
 type Undoing = {
   tries: number
@@ -95,7 +94,7 @@ export class Intents implements AsyncDisposable {
   }
 
   /** Like `record`, for several intents in one write. */
-  async recordAll(intents: readonly Intent[], tenant: string | undefined): Promise<string[]> {
+  async recordAll(intents: readonly Intent[], tenant: string | undefined): Promise<readonly string[]> {
     const { ids, entries } = this.recordEntries(intents, tenant)
     await this.#stored.write(entries)
     for (const [index, intent] of intents.entries()) this.#made.set(ids[index] ?? '', { intent, tenant })
@@ -103,20 +102,32 @@ export class Intents implements AsyncDisposable {
   }
 
   /** Like `record`, but returns the entry, for a write that stores more than the intent. */
-  recordEntry(
-    intent: Intent,
-    tenant: string | undefined,
-  ): { readonly id: string; readonly entry: ViewEntry } {
+  recordEntry(intent: Intent, tenant: string | undefined): { id: string; entry: ViewEntry } {
     return this.#stored.entry(intent, tenant)
   }
 
   /** Like `recordEntry`, for several intents. */
-  recordEntries(
-    intents: readonly Intent[],
-    tenant: string | undefined,
-  ): { readonly ids: string[]; readonly entries: ViewEntry[] } {
+  recordEntries(intents: readonly Intent[], tenant: string | undefined): RecordedIntents {
     const recorded = intents.map((intent) => this.recordEntry(intent, tenant))
     return { ids: recorded.map(({ id }) => id), entries: recorded.map(({ entry }) => entry) }
+  }
+
+  /**
+   * Stores intents in the write of what no longer owns their objects, and then undoes them: also after a failure,
+   * because a failed write may be stored. Returns their ids.
+   */
+  async undoWith(
+    write: (entries: readonly ViewEntry[]) => Promise<unknown>,
+    intents: readonly Intent[],
+    tenant: string | undefined,
+  ): Promise<readonly string[]> {
+    const { ids, entries } = this.recordEntries(intents, tenant)
+    try {
+      await write(entries)
+    } finally {
+      await this.undo(ids)
+    }
+    return ids
   }
 
   /** Adds what became known since. Does nothing to a settled intent. */
@@ -224,7 +235,7 @@ export class Intents implements AsyncDisposable {
    * finished when the signal is aborted continue in the background.
    */
   async undoAll(signal?: AbortSignal, which: Abandoned = 'undone'): Promise<Leftover[]> {
-    const limit = signal === undefined ? [] : [whenAborted(signal)]
+    const limit = signal === undefined ? [] : [untilAborted(signal)]
     const running = () => [...this.#undoing.values()].flatMap((undoing) => undoing.running ?? [])
     // it may fail for a reason that is over by now
     const begunBefore = Promise.all(running())
@@ -336,11 +347,5 @@ const begunAgain = ({ undo_since, ...taken }: StoredIntent): [StoredIntent, bool
   taken.intent.kind === 'federatedCredential'
     ? [taken, true]
     : [{ ...taken, ...(undo_since === undefined ? {} : { undo_since }) }, taken.underway ?? true]
-
-const whenAborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 
 const longestError = 240

@@ -1,8 +1,7 @@
-import { grantOf } from '../app-roles/app-role.ts'
 import { type CredentialRecord, isLeased, type LeaseLookup } from '../credentials/credential-record.ts'
-import type { MountState } from '../mount-state.ts'
+import type { MountState, NamedRole } from '../mount-state.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
-import type { Intent } from './intent.ts'
+import type { Intent, IntentTo } from './intent.ts'
 
 /** Where owners are looked up. */
 export type Owners = { readonly state: MountState; readonly leases: LeaseLookup }
@@ -70,11 +69,7 @@ export async function isOwned(intent: Intent, owners: Owners): Promise<boolean> 
 
 /** The name of the role that owns a trust. `role` is the only one that may, if it is known. */
 export async function ownerOfTrust(
-  {
-    role,
-    application_object_id: applicationId,
-    name,
-  }: Omit<Extract<Intent, { kind: 'federatedCredential' }>, 'kind'>,
+  { role, application_object_id: applicationId, name }: Omit<IntentTo<'federatedCredential'>, 'kind'>,
   { state }: Pick<Owners, 'state'>,
 ): Promise<string | undefined> {
   for (const one of role === undefined ? await state.roleNames() : [role]) {
@@ -100,34 +95,17 @@ export async function ownsApplication(
   )
 }
 
-/** The name of the role that owns a service principal. */
-export const findRoleOf = (principalId: string, owners: Owners): Promise<string | undefined> =>
+/** The role that owns a service principal. */
+export const findRoleOf = (principalId: string, owners: Owners): Promise<NamedRole | undefined> =>
   findRole(owners, ({ managed }) => managed?.service_principal_id === principalId)
-
-/** The groups that the role owning this service principal still lists. */
-export async function wantedGroups(principalId: string, owners: Owners): Promise<ReadonlySet<string>> {
-  const name = await findRoleOf(principalId, owners)
-  const role = name === undefined ? undefined : await owners.state.findRole(name)
-  return new Set(role?.managed?.group_ids)
-}
-
-/** The app roles that the role owning this service principal still lists. */
-export async function wantedGrants(principalId: string, owners: Owners): Promise<ReadonlySet<string>> {
-  const name = await findRoleOf(principalId, owners)
-  const role = name === undefined ? undefined : await owners.state.findRole(name)
-  return new Set(role?.managed?.app_roles?.map(grantOf))
-}
 
 const hasRole = async (owners: Owners, is: (role: RoleRecord) => boolean): Promise<boolean> =>
   (await findRole(owners, is)) !== undefined
 
-async function findRole({ state }: Owners, is: (role: RoleRecord) => boolean): Promise<string | undefined> {
-  for (const name of await state.roleNames()) {
-    const role = await state.findRole(name)
-    if (role !== undefined && is(role)) return name
-  }
-  return undefined
-}
+const findRole = async (
+  { state }: Owners,
+  is: (role: RoleRecord) => boolean,
+): Promise<NamedRole | undefined> => (await state.roles()).find(({ role }) => is(role))
 
 /** Ids of Resource Manager are case-insensitive. */
 const lower = (id: string): string => id.toLowerCase()

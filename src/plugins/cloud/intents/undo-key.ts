@@ -1,26 +1,21 @@
-import type { Clock } from '../../../lib/system/clock.ts'
-import type { LogLine } from '../../../lib/system/log-fields.ts'
-import type { MountState, ReadyUpstream } from '../mount-state.ts'
+import type { EngineLog } from '../engine-parts.ts'
 import { possessionProof } from '../sign-in/assertions.ts'
-import { hasThumbprint } from '../upstream/directory/key-credential.ts'
-import { classify, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
+import { hasThumbprint } from '../upstream/directory/directory-answers.ts'
+import { classify, UpstreamError } from '../upstream/index.ts'
 import { isGone, wasRemoved } from '../upstream/removal.ts'
-import type { Intent } from './intent.ts'
+import type { UpstreamWork } from '../upstream-work.ts'
+import type { IntentTo } from './intent.ts'
 import type { Attempt, Undone } from './intents.ts'
 
 /** What the removal of a key needs. */
-type KeyUndo = {
-  readonly state: MountState
-  readonly upstream: ReadyUpstream
-  readonly call: UpstreamCall
-  readonly clock: Clock
-  readonly log: { readonly warn: LogLine }
+type KeyUndo = Pick<UpstreamWork, 'state' | 'upstream' | 'call' | 'clock'> & {
+  readonly log: Pick<EngineLog, 'warn'>
   readonly ageMs: number
   readonly patience: { readonly bySearch: number }
   readonly attempt: Attempt
 }
 
-type KeyIntent = Extract<Intent, { kind: 'rootKey' | 'retireKey' }>
+type KeyIntent = IntentTo<'rootKey' | 'retireKey'>
 
 const done: Undone = { done: true }
 
@@ -83,7 +78,7 @@ function leave(
       mount: parts.state.accessor,
       application: application_object_id,
       thumbprint,
-      ...(key_id === undefined ? {} : { key_id }),
+      key_id,
       reason: why,
     },
     'a former root certificate may still be on the application: remove it by hand',

@@ -1,19 +1,18 @@
 import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import type { Servers } from '../../../core/servers/servers.ts'
-import type { Clock } from '../../../lib/system/clock.ts'
-import type { LogLine } from '../../../lib/system/log-fields.ts'
-import type { Random } from '../../../lib/system/random.ts'
+import { grantOf } from '../app-roles/app-role.ts'
 import { removeAppRoles } from '../app-roles/remove-app-roles.ts'
+import type { EngineParts } from '../engine-parts.ts'
 import { repairTrust } from '../federation/repair-trust.ts'
 import type { ReadyUpstream } from '../mount-state.ts'
 import type { RootSecretUsers } from '../root-rotation/root-secret-users.ts'
-import { isGone, wasRemoved } from '../upstream/removal.ts'
+import { unlessGone, wasRemoved } from '../upstream/removal.ts'
 import { otherTenantReason } from '../upstream/tenant.ts'
 import { forEachOf, type UpstreamWork } from '../upstream-work.ts'
-import type { Intent } from './intent.ts'
+import type { Intent, IntentTo } from './intent.ts'
 import type { Attempt, Undone } from './intents.ts'
-import { findRoleOf, isOwned, type Owners, wantedGrants, wantedGroups } from './ownership.ts'
+import { findRoleOf, isOwned, type Owners } from './ownership.ts'
 import type { StoredIntent } from './stored-intents.ts'
 import { undoKey } from './undo-key.ts'
 
@@ -34,17 +33,15 @@ export type Patience = {
 
 export const usualPatience: Patience = { byId: 60_000, bySearch: 600_000, byPurge: 24 * 3600_000, retry: 500 }
 
-export type UndoParts = Owners & {
-  readonly clock: Clock
-  readonly random: Random
-  readonly patience: Patience
-  readonly rootSecretUsers: Pick<RootSecretUsers, 'isInUse'>
-  readonly servers: Pick<Servers, 'confirmCopies'>
-  readonly mountTokens: Pick<MountTokens, 'identityOf'>
-  /** The mount may have been moved since its state was opened. */
-  mountNow(): Mount
-  readonly log: { readonly warn: LogLine }
-}
+export type UndoParts = Owners &
+  Pick<EngineParts, 'clock' | 'random' | 'log'> & {
+    readonly patience: Patience
+    readonly rootSecretUsers: Pick<RootSecretUsers, 'isInUse'>
+    readonly servers: Pick<Servers, 'confirmCopies'>
+    readonly mountTokens: Pick<MountTokens, 'identityOf'>
+    /** The mount may have been moved since its state was opened. */
+    mountNow(): Mount
+  }
 
 type Undoing = UndoParts & {
   readonly upstream: ReadyUpstream
@@ -108,8 +105,6 @@ export async function undoIntent(stored: StoredIntent, attempt: Attempt, parts: 
 /** The tag of an application ends with the correlation id of the request that created it. */
 const correlationOf = (intent: Intent): string | undefined =>
   intent.kind === 'app' ? intent.tag.slice(intent.tag.lastIndexOf(':') + 1) : undefined
-
-type IntentTo<Kind extends Intent['kind']> = Extract<Intent, { kind: Kind }>
 
 async function undoApplication(intent: IntentTo<'app'>, undoing: Undoing): Promise<Undone> {
   const { upstream, call, ageMs, patience, attempt } = undoing
@@ -180,8 +175,8 @@ async function inTurnOfOwner<T>(
   owners: Owners,
   work: () => Promise<T>,
 ): Promise<T> {
-  const name = await findRoleOf(principalId, owners)
-  return name === undefined ? work() : owners.state.inRoleTurn(name, work)
+  const owner = await findRoleOf(principalId, owners)
+  return owner === undefined ? work() : owners.state.inRoleTurn(owner.name, work)
 }
 
 /** Skips memberships that the role lists again. */
@@ -190,7 +185,8 @@ async function undoMembership(
   undoing: Undoing,
 ): Promise<Undone> {
   const { upstream, call } = undoing
-  const wanted = await wantedGroups(principalId, undoing)
+  const owner = await findRoleOf(principalId, undoing)
+  const wanted = new Set(owner?.role.managed?.group_ids)
   let areAllRemoved = true
   for (const id of group_ids) {
     if (!wanted.has(id) && !(await wasRemoved(upstream.directory.removeGroupMember(id, principalId, call))))
@@ -205,13 +201,11 @@ async function undoAppRoles(
   undoing: Undoing,
 ): Promise<Undone> {
   const { upstream, call } = undoing
-  const wanted = await wantedGrants(service_principal_id, undoing)
+  const owner = await findRoleOf(service_principal_id, undoing)
+  const wanted = new Set(owner?.role.managed?.app_roles?.map(grantOf))
   const meant = { service_principal_id, grants: grants.filter((grant) => !wanted.has(grant)) }
-  const areAllRemoved = await removeAppRoles(upstream.directory, meant, call).catch((error: unknown) => {
-    if (!isGone(error)) throw error
-    return false
-  })
-  return rightsUndone(areAllRemoved, undoing)
+  const areAllRemoved = await unlessGone(removeAppRoles(upstream.directory, meant, call))
+  return rightsUndone(areAllRemoved ?? false, undoing)
 }
 
 /**
@@ -231,9 +225,7 @@ async function undoPassword(
   const holder = holderOf(intent, upstream.directory)
   let keyId = intent.key_id
   if (keyId === undefined && intent.kind !== 'retirePassword') {
-    const found = await holder.read(call).catch((error: unknown) => {
-      if (!isGone(error)) throw error
-    })
+    const found = await unlessGone(holder.read(call))
     keyId = found?.passwordCredentials.find(({ displayName }) => displayName === intent.display_name)?.keyId
     if (keyId === undefined) return ageMs > patience.bySearch ? done : later('it is not found by its name')
     await attempt.amend({ key_id: keyId })

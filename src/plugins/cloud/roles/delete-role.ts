@@ -1,3 +1,4 @@
+import type { ViewEntry } from '../../../core/barrier/view.ts'
 import { refuse, ServiceError } from '../../../errors.ts'
 import { trustIntent, undoTrustAfterFailure } from '../federation/trust.ts'
 import type { Intent } from '../intents/intent.ts'
@@ -6,7 +7,7 @@ import type { MountState } from '../mount-state.ts'
 import { callerError, UpstreamError } from '../upstream/index.ts'
 import { wasRemoved } from '../upstream/removal.ts'
 import { otherTenantReason } from '../upstream/tenant.ts'
-import type { RoleWork, UpstreamWork } from '../upstream-work.ts'
+import { orRefuse, type RoleWork, type UpstreamWork } from '../upstream-work.ts'
 import { removeRights, rightsRemovals } from './persisted-application.ts'
 import type { ManagedApplication, RoleRecord, Trust } from './role-record.ts'
 
@@ -34,18 +35,16 @@ async function deletePersisted(
   const reason = otherTenantReason(managed, work.upstream)
   if (reason !== undefined) throw refuse('invalid', `error deleting persisted app: ${reason}`)
   // the application first: if that fails, the role stays as it was
-  await deleteApplication(managed.object_id, work)
+  await orRefuse(
+    'error deleting persisted app',
+    wasRemoved(work.upstream.directory.deleteApplication(managed.object_id, work.call)),
+  )
   const { left, warnings } = await removeRights(rightsRemovals(managed), work)
   const purges: Intent[] = role.permanently_delete
     ? [managed.object_id, managed.service_principal_id].map((object_id) => ({ kind: 'purge', object_id }))
     : []
-  const later = state.intents.recordEntries([...left, ...purges], work.upstream.settings.tenantId)
-  try {
-    await state.deleteRole(name, later.entries)
-  } finally {
-    // a failed write may be stored
-    await state.intents.undo(later.ids)
-  }
+  const { tenantId } = work.upstream.settings
+  await state.intents.undoWith((later) => state.deleteRole(name, later), [...left, ...purges], tenantId)
   return warnings
 }
 
@@ -80,13 +79,9 @@ async function deleteTrusted(name: string, trust: Trust, work: RoleWork): Promis
  * To be called instead of `deleteRole`.
  */
 export function abandonTrusted(name: string, trust: Trust, { state }: RoleWork): Promise<void> {
+  const remove = (later: readonly ViewEntry[]) => state.deleteRole(name, later)
   return state.inRoleTurn(name, async () => {
-    const { ids, entries } = state.intents.recordEntries([trustIntent(name, trust)], trust.tenant_id)
-    try {
-      await state.deleteRole(name, entries)
-    } finally {
-      await state.intents.undo(ids)
-    }
+    await state.intents.undoWith(remove, [trustIntent(name, trust)], trust.tenant_id)
   })
 }
 
@@ -100,14 +95,5 @@ async function upstreamForDelete(state: MountState): Promise<UpstreamWork['upstr
         wrapped: error.wrapped,
       })
     throw error
-  }
-}
-
-/** An application that no longer exists counts as deleted. docs/contract/cloud.md#deleting-a-role */
-async function deleteApplication(id: string, { upstream, call }: UpstreamWork): Promise<void> {
-  try {
-    await wasRemoved(upstream.directory.deleteApplication(id, call))
-  } catch (error) {
-    throw error instanceof UpstreamError ? callerError(error, 'error deleting persisted app') : error
   }
 }

@@ -1,7 +1,7 @@
 import { base62, type Random } from '../../../lib/system/random.ts'
 import { type AppRole, type AppRoleAssignment, grantOf } from '../app-roles/app-role.ts'
 import { removeAppRoles } from '../app-roles/remove-app-roles.ts'
-import type { Intent } from '../intents/intent.ts'
+import type { IntentTo } from '../intents/intent.ts'
 import { PendingGrants } from '../intents/pending-grants.ts'
 import { mayComeLate, undoAfterFailure } from '../intents/undo-after-failure.ts'
 import { joinGroup } from '../upstream/directory/join-group.ts'
@@ -24,7 +24,7 @@ export type PersistedChange = {
   readonly areNew: boolean
 }
 
-type RightsRemoval = Extract<Intent, { kind: 'roleAssignments' | 'groupMembership' | 'appRoleAssignments' }>
+type RightsRemoval = IntentTo<'roleAssignments' | 'groupMembership' | 'appRoleAssignments'>
 type Assignment = ManagedApplication['role_assignments'][number]
 type WantedRights = {
   readonly roles: readonly { readonly role_id: string; readonly scope: string }[]

@@ -1,12 +1,10 @@
 import type { ConfigRecord, PendingCertificate } from '../config/config-record.ts'
+import type { EngineLog } from '../engine-parts.ts'
 import { certificateProof } from '../sign-in/assertions.ts'
-import type { RotationLog } from './complete-rotation.ts'
-import { keyRemoval, removalOfPending } from './pending-secret.ts'
+import { isAccepted } from './complete-rotation.ts'
+import { removalOfPending } from './pending-secret.ts'
 import type { RotationTimes } from './rotation-times.ts'
 import type { RotationWork } from './rotation-work.ts'
-
-/** The pending certificate must work this many times in a row. */
-const proofs = 2
 
 /**
  * Promotes the pending certificate if it works by now. Returns whether nothing is left to wait for.
@@ -14,14 +12,16 @@ const proofs = 2
  */
 export function completeCertificate(
   work: RotationWork,
-  log: RotationLog,
+  log: EngineLog,
   { givenUpMs, overlapMs }: Pick<RotationTimes, 'givenUpMs' | 'overlapMs'>,
 ): Promise<boolean> {
-  const { state, clock } = work
+  const { state, call, clock, random: identifiers } = work
   return state.inRotationTurn(async () => {
     const pending = (await state.findConfig())?.pending_certificate
     if (pending === undefined) return true
-    if (!(await isAccepted(pending, work))) {
+    const upstream = await state.upstream()
+    const proof = certificateProof(upstream.settings.clientId, pending, { clock, identifiers })
+    if (!(await isAccepted(proof, upstream, call))) {
       const isHopeless = clock.now() - pending.created > givenUpMs
       if (isHopeless) await dropPending(pending, work, log)
       return isHopeless
@@ -39,16 +39,6 @@ export function completeCertificate(
       )
     return true
   })
-}
-
-async function isAccepted(pending: PendingCertificate, { state, call, clock, random }: RotationWork) {
-  const { tokens, settings } = await state.upstream()
-  const { clientId } = settings
-  const proof = certificateProof(clientId, pending, { clock, identifiers: random })
-  for (let proven = 0; proven < proofs; proven++) {
-    if (!(await tokens.prove(clientId, proof, 'directory', call))) return false
-  }
-  return true
 }
 
 const isStillPending = (
@@ -77,22 +67,12 @@ function promoted(
   }
 }
 
-async function dropPending(pending: PendingCertificate, { state }: RotationWork, log: RotationLog) {
-  let dropped: readonly string[] = []
-  try {
-    await state.changeConfig((before) => {
-      if (!isStillPending(before, pending)) return 'keep'
-      const { pending_certificate, ...config } = before
-      const { ids, entries } = removalOfPending(state, {
-        ...(pending_certificate === undefined ? {} : { pending_certificate }),
-        tenant_id: config.tenant_id,
-      })
-      dropped = ids
-      return { config, alongside: entries }
-    })
-  } finally {
-    await state.intents.undo(dropped)
-  }
+async function dropPending(pending: PendingCertificate, { state }: RotationWork, log: EngineLog) {
+  await state.changeConfig((before) => {
+    if (!isStillPending(before, pending)) return 'keep'
+    const { pending_certificate, ...config } = before
+    return { config, undoes: removalOfPending(state, { pending_certificate, tenant_id: config.tenant_id }) }
+  })
   log.warn(
     { event: 'root_certificate_dropped', mount: state.accessor, thumbprint: pending.thumbprint },
     'the new root certificate was never accepted; the current one stays',
@@ -103,28 +83,16 @@ async function dropPending(pending: PendingCertificate, { state }: RotationWork,
 export function retireKeys({ state, clock }: RotationWork): Promise<void> {
   return state.inRotationTurn(async () => {
     const now = clock.now()
-    let ids: readonly string[] = []
-    try {
-      await state.changeConfig((before) => {
-        const { retiring_keys: keys = [], ...config } = before ?? {}
-        const due = keys.filter(({ not_before }) => not_before <= now)
-        if (before === undefined || due.length === 0) return 'keep'
-        const left = keys.filter((key) => !due.includes(key))
-        const recorded = state.intents.recordEntries(
-          due.map((key) => keyRemoval('retireKey', key)),
-          state.operator.tenantId ?? before.tenant_id,
-        )
-        ids = recorded.ids
-        const rest = { ...before, ...config }
-        return {
-          config: left.length > 0 ? { ...rest, retiring_keys: left } : withoutRetiring(rest),
-          alongside: recorded.entries,
-        }
-      })
-    } finally {
-      await state.intents.undo(ids)
-    }
+    await state.changeConfig((before) => {
+      if (before === undefined) return 'keep'
+      const { retiring_keys: keys = [], ...config } = before
+      const due = keys.filter(({ not_before }) => not_before <= now)
+      if (due.length === 0) return 'keep'
+      const left = keys.filter((key) => !due.includes(key))
+      return {
+        config: left.length > 0 ? { ...config, retiring_keys: left } : config,
+        undoes: removalOfPending(state, { retiring_keys: due, tenant_id: before.tenant_id }),
+      }
+    })
   })
 }
-
-const withoutRetiring = ({ retiring_keys: _none, ...config }: ConfigRecord): ConfigRecord => config

@@ -1,19 +1,18 @@
 import type { ViewEntry } from '../../../core/barrier/view.ts'
-import type { LogLine } from '../../../lib/system/log-fields.ts'
 import type { ConfigRecord, PendingSecret } from '../config/config-record.ts'
 import { hasSameCredential } from '../config/effective-settings.ts'
+import type { EngineLog } from '../engine-parts.ts'
 import type { ReadyUpstream } from '../mount-state.ts'
 import { type UpstreamCall, UpstreamError } from '../upstream/index.ts'
 import { isGone } from '../upstream/removal.ts'
+import type { Proof } from '../upstream/transport.ts'
 import type { UpstreamWork } from '../upstream-work.ts'
 import { type RootPasswordIntent, rootPasswordRemoval } from './pending-secret.ts'
 import { type HeldPassword, holderName, rootPasswords, supersededPasswords } from './root-passwords.ts'
 import { digestOf } from './root-secret-users.ts'
 import type { RotationWork } from './rotation-work.ts'
 
-export type RotationLog = { readonly info: LogLine; readonly warn: LogLine; readonly error: LogLine }
-
-/** The pending secret must work this many times in a row. */
+/** What is pending must work this many times in a row. */
 const proofs = 2
 
 /**
@@ -23,7 +22,7 @@ const proofs = 2
  */
 export function completeRotation(
   work: RotationWork,
-  log: RotationLog,
+  log: EngineLog,
   isUsedElsewhere: (former: ConfigRecord) => Promise<boolean> = async () => false,
 ): Promise<boolean> {
   const { state, call } = work
@@ -32,12 +31,10 @@ export function completeRotation(
     const pending = config?.pending
     if (config === undefined || pending === undefined) return true
     const { settings } = await state.upstream()
-    const credential = {
-      ...({ type: 'root_creds', clientId: settings.clientId } as const),
-      secret: pending.client_secret,
-    }
+    const { clientId } = settings
+    const credential = { type: 'root_creds', clientId, secret: pending.client_secret } as const
     const next = state.open({ ...settings, credential })
-    if (!(await isAccepted(pending, next, call))) return false
+    if (!(await isAccepted({ secret: pending.client_secret }, next, call))) return false
     const application = await next.directory.getApplication(pending.application_object_id, call)
     const passwords = await rootPasswords(application, next, call)
     const { own, typed, unknown } = supersededPasswords(passwords, config, state.accessor)
@@ -51,8 +48,8 @@ export function completeRotation(
       const isTyped = password === typed
       const intent = {
         ...rootPasswordRemoval(state.accessor, application.id, password.keyId),
-        ...(password.principalId === undefined ? {} : { service_principal_id: password.principalId }),
-        ...(isTyped ? { secret_digest: digestOf(config.client_secret) } : {}),
+        service_principal_id: password.principalId,
+        secret_digest: isTyped ? digestOf(config.client_secret) : undefined,
       }
       return {
         intent,
@@ -71,13 +68,14 @@ export function completeRotation(
   })
 }
 
-async function isAccepted(
-  { client_secret: secret }: PendingSecret,
+/** Whether the login service accepts a new proof of the root, several times in a row. */
+export async function isAccepted(
+  proof: Proof,
   { tokens, settings }: ReadyUpstream,
   call: UpstreamCall,
 ): Promise<boolean> {
-  for (let proof = 0; proof < proofs; proof++) {
-    if (!(await tokens.prove(settings.clientId, { secret }, 'directory', call))) return false
+  for (let proven = 0; proven < proofs; proven++) {
+    if (!(await tokens.prove(settings.clientId, proof, 'directory', call))) return false
   }
   return true
 }
@@ -104,7 +102,7 @@ type PasswordRemoval = {
 async function promote(
   { config, pending, removals, unknown }: Promotion,
   { state, call }: RotationWork,
-  log: RotationLog,
+  log: EngineLog,
 ): Promise<boolean> {
   let isPromoted = false
   await state.changeConfig((before) => {
@@ -130,7 +128,7 @@ async function promote(
   return true
 }
 
-function warnOfUnknown(unknown: readonly HeldPassword[], mount: string, log: RotationLog): void {
+function warnOfUnknown(unknown: readonly HeldPassword[], mount: string, log: EngineLog): void {
   log.warn(
     {
       event: 'root_secret_left',

@@ -1,10 +1,10 @@
-import type { ViewEntry } from '../../../core/barrier/view.ts'
 import type { ConfigRecord, RetiringKey } from '../config/config-record.ts'
-import type { Intent } from '../intents/intent.ts'
+import type { Intent, IntentTo } from '../intents/intent.ts'
+import type { RecordedIntents } from '../intents/intents.ts'
 import type { MountState } from '../mount-state.ts'
 import { rootPasswordPrefix } from '../upstream/directory/object-names.ts'
 
-export type RootPasswordIntent = Extract<Intent, { kind: 'rootPassword' }>
+export type RootPasswordIntent = IntentTo<'rootPassword'>
 
 /** The intent to remove a root secret by its key id. */
 export const rootPasswordRemoval = (
@@ -19,14 +19,19 @@ export const rootPasswordRemoval = (
   key_id,
 })
 
+/** What is no longer needed of a configuration. */
+type Replaced = Pick<ConfigRecord, 'tenant_id'> & {
+  readonly [Name in 'pending' | 'pending_certificate' | 'retiring_keys']?: ConfigRecord[Name] | undefined
+}
+
 /**
  * Intents to remove the pending secret or certificate of a configuration, because it will never be promoted, and
  * the keys of former certificates.
  */
 export function removalOfPending(
   { intents, accessor, operator }: MountState,
-  config: Pick<ConfigRecord, 'pending' | 'pending_certificate' | 'retiring_keys' | 'tenant_id'> | undefined,
-): { readonly ids: string[]; readonly entries: ViewEntry[] } {
+  config: Replaced | undefined,
+): RecordedIntents {
   const {
     pending,
     pending_certificate: certificate,
@@ -47,4 +52,4 @@ export function removalOfPending(
 export const keyRemoval = (
   kind: 'rootKey' | 'retireKey',
   { application_object_id, thumbprint, key_id }: Omit<RetiringKey, 'not_before'>,
-): Intent => ({ kind, application_object_id, thumbprint, ...(key_id === undefined ? {} : { key_id }) })
+): Intent => ({ kind, application_object_id, thumbprint, key_id })

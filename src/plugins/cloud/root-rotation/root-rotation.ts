@@ -1,33 +1,20 @@
 import { Periodic } from '../../../core/jobs/background.ts'
-import type { Jobs } from '../../../core/jobs/jobs.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import { ServiceError } from '../../../errors.ts'
-import type { Clock } from '../../../lib/system/clock.ts'
-import type { Random } from '../../../lib/system/random.ts'
 import type { ConfigRecord } from '../config/config-record.ts'
-import type { MountState } from '../mount-state.ts'
+import type { EngineParts } from '../engine-parts.ts'
 import { callWithin } from '../upstream-work.ts'
 import { completeCertificate, retireKeys } from './complete-certificate.ts'
-import { completeRotation, type RotationLog } from './complete-rotation.ts'
+import { completeRotation } from './complete-rotation.ts'
 import { dueTime } from './due-time.ts'
 import { nextStep, pendingOf, retirementTime } from './next-step.ts'
 import { digestOf, type RootSecretUsers } from './root-secret-users.ts'
 import { rotateRoot } from './rotate-root.ts'
 import { type RotationTimes, usualTimes } from './rotation-times.ts'
+import type { RotationWork } from './rotation-work.ts'
 
-export type RootRotationParts = {
-  /** The mounts of the engine. */
-  mounts(): readonly Mount[]
-  stateOf(mount: Mount): MountState
-  /**
-   * Counts as a request in the mount until the returned function is called. Undefined if the mount is closed.
-   */
-  enter(mount: Mount): (() => void) | undefined
+export type RootRotationParts = EngineParts & {
   readonly rootSecretUsers: Pick<RootSecretUsers, 'of'>
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: RotationLog
-  readonly jobs: Pick<Jobs, 'job'>
   readonly times?: Partial<RotationTimes> | undefined
 }
 
@@ -90,7 +77,7 @@ export class RootRotation implements AsyncDisposable {
 
   /** Does what is due for one mount. */
   async #lookAt(mount: Mount, ended: AbortSignal): Promise<void> {
-    const { clock, stateOf, enter } = this.#parts
+    const { clock, random, stateOf, enter } = this.#parts
     const wait = (this.#notBefore.get(mount.uuid) ?? 0) - clock.now()
     // a longer wait means that the clock was set back
     if (wait > 0 && wait <= this.#times.rotateAgainMs) return
@@ -102,9 +89,10 @@ export class RootRotation implements AsyncDisposable {
       // nobody waits for what would begin now
       if (ended.aborted || config === undefined) return
       const step = this.#stepOf(config)
-      if (step === 'complete') await this.#complete(mount, state, ended)
-      else if (step === 'rotate') await this.#rotate(mount, state, ended)
-      else if (step === 'retire') await this.#retire(mount, state, ended)
+      const work = { state, clock, random, call: callWithin(clock, random.uuid(), ended) }
+      if (step === 'complete') await this.#complete(mount, work)
+      else if (step === 'rotate') await this.#unlessFailed(mount, () => rotateRoot(work))
+      else if (step === 'retire') await this.#unlessFailed(mount, () => retireKeys(work))
     } catch (error) {
       this.#failed(mount, error)
     } finally {
@@ -129,10 +117,9 @@ export class RootRotation implements AsyncDisposable {
     )
   }
 
-  async #complete(mount: Mount, state: MountState, ended: AbortSignal): Promise<void> {
+  async #complete(mount: Mount, work: RotationWork): Promise<void> {
     this.#notBefore.set(mount.uuid, this.#parts.clock.now() + this.#times.checkAgainMs)
     const isUsedElsewhere = (former: ConfigRecord) => this.#isUsedElsewhere(mount, former)
-    const work = this.#work(state, ended)
     const { log } = this.#parts
     const isComplete = await completeRotation(work, log, isUsedElsewhere)
     if ((await completeCertificate(work, log, this.#times)) && isComplete) this.#notBefore.delete(mount.uuid)
@@ -143,20 +130,10 @@ export class RootRotation implements AsyncDisposable {
     return (await this.#parts.rootSecretUsers.of(digestOf(client_secret))).some((user) => user.uuid !== uuid)
   }
 
-  async #rotate(mount: Mount, state: MountState, ended: AbortSignal): Promise<void> {
+  /** After a failure, the mount is left alone for a while. */
+  async #unlessFailed(mount: Mount, change: () => Promise<unknown>): Promise<void> {
     this.#notBefore.set(mount.uuid, this.#parts.clock.now() + this.#times.rotateAgainMs)
-    await rotateRoot(this.#work(state, ended))
+    await change()
     this.#notBefore.delete(mount.uuid)
-  }
-
-  async #retire(mount: Mount, state: MountState, ended: AbortSignal): Promise<void> {
-    this.#notBefore.set(mount.uuid, this.#parts.clock.now() + this.#times.rotateAgainMs)
-    await retireKeys(this.#work(state, ended))
-    this.#notBefore.delete(mount.uuid)
-  }
-
-  #work(state: MountState, ended: AbortSignal) {
-    const { clock, random } = this.#parts
-    return { state, clock, random, call: callWithin(clock, random.uuid(), ended) }
   }
 }

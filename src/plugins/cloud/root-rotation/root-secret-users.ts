@@ -1,17 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import { effectiveClientSecret } from '../config/effective-settings.ts'
+import type { EngineParts } from '../engine-parts.ts'
 import type { Intent } from '../intents/intent.ts'
-import type { MountState } from '../mount-state.ts'
 
 /** Identifies a root secret without storing it. */
 export const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
-export type RootSecretUsersParts = {
-  /** All of the engine's mounts. Those that are being removed still sign in until they are gone. */
-  everyMount(): readonly Mount[]
-  stateOf(mount: Mount): MountState
-}
+type RootSecretUsersParts = Pick<EngineParts, 'everyMount' | 'stateOf'>
 
 /** Finds the mounts that sign in with a secret: an operator may have given several mounts the same one. */
 export class RootSecretUsers {
@@ -21,7 +17,7 @@ export class RootSecretUsers {
     this.#parts = parts
   }
 
-  /** The mounts that sign in with the secret of this digest. */
+  /** The mounts that sign in with the secret of this digest, with those that are being removed. */
   async of(digest: string): Promise<Mount[]> {
     const { everyMount, stateOf } = this.#parts
     const uses = async (mount: Mount) => {

@@ -89,24 +89,16 @@ async function storePending(
   { state }: RotationWork,
 ): Promise<string> {
   const { pending_certificate, tenant_id } = read
-  const replaced = removalOfPending(
-    state,
-    pending_certificate === undefined ? undefined : { pending_certificate, tenant_id },
-  )
   const { id, entry } = state.intents.recordEntry(keyRemoval('rootKey', pending), tenant)
-  try {
-    await state.changeConfig((before) => {
-      if (before === undefined || !hasSameCredential(before, read, state.operator))
-        throw fail('unavailable', 'the configuration was changed meanwhile')
-      return {
-        config: { ...before, pending_certificate: pending, rotation_counts_from: pending.created },
-        alongside: [entry, ...replaced.entries],
-      }
-    })
-  } finally {
-    // a failed write may be stored; an intent that is not stored has nothing to undo
-    await state.intents.undo(replaced.ids)
-  }
+  await state.changeConfig((before) => {
+    if (before === undefined || !hasSameCredential(before, read, state.operator))
+      throw fail('unavailable', 'the configuration was changed meanwhile')
+    return {
+      config: { ...before, pending_certificate: pending, rotation_counts_from: pending.created },
+      alongside: [entry],
+      undoes: removalOfPending(state, { pending_certificate, tenant_id }),
+    }
+  })
   return id
 }
 

@@ -103,20 +103,15 @@ async function storePending(
   { pending, settles }: { pending: PendingSecret; settles: string },
 ): Promise<void> {
   const { pending: former, tenant_id } = read
-  const replaced = removalOfPending(state, former === undefined ? undefined : { pending: former, tenant_id })
   const settling = await state.intents.settling([settles])
-  try {
-    await state.changeConfig((before) => {
-      // an operator wrote another credential in the meantime
-      if (before === undefined || !hasSameCredential(before, read, state.operator))
-        throw fail('unavailable', 'the configuration was changed meanwhile')
-      return {
-        config: { ...before, pending, rotation_counts_from: pending.created },
-        alongside: [...settling, ...replaced.entries],
-      }
-    })
-  } finally {
-    // a failed write may be stored; an intent that is not stored has nothing to undo
-    await state.intents.undo(replaced.ids)
-  }
+  await state.changeConfig((before) => {
+    // an operator wrote another credential in the meantime
+    if (before === undefined || !hasSameCredential(before, read, state.operator))
+      throw fail('unavailable', 'the configuration was changed meanwhile')
+    return {
+      config: { ...before, pending, rotation_counts_from: pending.created },
+      alongside: settling,
+      undoes: removalOfPending(state, { pending: former, tenant_id }),
+    }
+  })
 }

@@ -36,6 +36,5 @@ export function explained(error: unknown, { assertion, now, isOwn, ...attempt }:
   const jwksUri = isOwn ? `${said.issuer}/.well-known/keys` : undefined
   const presented = { ...said, clientId: attempt.clientId, jwksUri, at: now }
   const remedy = explainRefusal(error.code, presented, { ...attempt, endedAt })
-  if (remedy === undefined) return error
-  return new UpstreamError({ ...error, message: error.message, cause: error.cause, remedy })
+  return remedy === undefined ? error : error.with({ remedy })
 }

@@ -89,7 +89,7 @@ export const wantedIdentity = (
 export function missingIdentity(error: unknown, credential: RootCredential): unknown {
   const isLastResort = credential.type === 'msi' && credential.isLastResort
   return isLastResort && error instanceof UpstreamError && error.code === noMetadata
-    ? new UpstreamError({ ...error, message: nothingConfigured, cause: error })
+    ? error.with({ message: nothingConfigured, cause: error })
     : error
 }
 

@@ -1,7 +1,8 @@
-import { isGone } from '../upstream/removal.ts'
+import { unlessGone } from '../upstream/removal.ts'
 import { callWithin, forEachOf } from '../upstream-work.ts'
-import { inTurn, type StaticWork } from './rotate-static-role.ts'
+import { inTurn } from './rotate-static-role.ts'
 import type { StaticRole } from './static-role-record.ts'
+import type { StaticWork } from './static-work.ts'
 
 /**
  * After a restoration: marks the roles whose password no longer exists upstream, which are then rotated at
@@ -39,12 +40,8 @@ export type Left = { readonly names: ReadonlySet<string>; readonly cause: unknow
 async function isThere({ application_object_id, current }: StaticRole, work: StaticWork): Promise<boolean> {
   const upstream = await work.state.upstream()
   const call = callWithin(work.clock, work.correlationId, work.signal)
-  const application = await upstream.directory
-    .getApplication(application_object_id, call)
-    .catch((error: unknown) => {
-      // the next rotation of the role finds that out
-      if (!isGone(error)) throw error
-    })
+  // the next rotation of the role finds out that it is gone
+  const application = await unlessGone(upstream.directory.getApplication(application_object_id, call))
   return application?.passwordCredentials.some(({ keyId }) => keyId === current?.key_id) === true
 }
 

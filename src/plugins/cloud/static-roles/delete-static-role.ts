@@ -1,7 +1,9 @@
+import type { ViewEntry } from '../../../core/barrier/view.ts'
 import type { Intent } from '../intents/intent.ts'
 import type { MountState } from '../mount-state.ts'
 import { logLeft, retirementNow } from './leaving-passwords.ts'
-import { inTurn, type StaticWork } from './rotate-static-role.ts'
+import { inTurn } from './rotate-static-role.ts'
+import type { StaticWork } from './static-work.ts'
 
 /**
  * Deletes a static role. A password in its grace period leaves at its time, the current one stays until its
@@ -25,17 +27,11 @@ export function deleteStaticRole(
     const removals: Intent[] = [current, former].flatMap((password) =>
       password === undefined ? [] : [retirementNow(name, before.role, password.key_id)],
     )
-    const recorded = state.intents.recordEntries(removals, tenant_id)
-    try {
-      await state.staticRoles.write(name, before, undefined, [
-        ...(former === undefined ? [] : [state.staticRoles.retirementRemoval(former)]),
-        ...recorded.entries,
-      ])
-    } finally {
-      // a failed write may be stored
-      await state.intents.undo(recorded.ids)
-    }
-    return leftWarnings(recorded.ids, state, work.signal)
+    const leaving = former === undefined ? [] : [state.staticRoles.retirementRemoval(former)]
+    const remove = (entries: readonly ViewEntry[]) =>
+      state.staticRoles.write(name, before, undefined, [...leaving, ...entries])
+    const ids = await state.intents.undoWith(remove, removals, tenant_id)
+    return leftWarnings(ids, state, work.signal)
   })
 }
 

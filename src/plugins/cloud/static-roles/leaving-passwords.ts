@@ -1,26 +1,19 @@
 import type { Intent } from '../intents/intent.ts'
-import type { MountState } from '../mount-state.ts'
-import type { RotationLog } from '../root-rotation/complete-rotation.ts'
 import type { StaticRole } from './static-role-record.ts'
+import type { StaticWork } from './static-work.ts'
 
 /** Removes a password of a role now. It is at least as old as the last rotation. */
 export const retirementNow = (
   role: string,
   { application_object_id, last_rotation }: StaticRole,
   key_id: string,
-): Intent => ({
-  kind: 'retirePassword',
-  role,
-  application_object_id,
-  key_id,
-  ...(last_rotation === undefined ? {} : { made: last_rotation }),
-})
+): Intent => ({ kind: 'retirePassword', role, application_object_id, key_id, made: last_rotation })
 
 /** Logs the current password of a role that no longer has it. It stays upstream until its end. */
 export function logLeft(
   role: string,
   { current, application_object_id }: StaticRole,
-  { state, log }: { readonly state: Pick<MountState, 'accessor'>; readonly log: Pick<RotationLog, 'info'> },
+  { state, log }: Pick<StaticWork, 'state' | 'log'>,
 ): void {
   if (current === undefined) return
   log.info(

@@ -1,8 +1,7 @@
 import { fail } from '../../../errors.ts'
-import type { Clock } from '../../../lib/system/clock.ts'
-import type { MountState } from '../mount-state.ts'
 import { classify, UpstreamError } from '../upstream/index.ts'
 import { callWithin } from '../upstream-work.ts'
+import type { StaticWork } from './static-work.ts'
 
 /** A new password must be accepted this many times in a row: the login service has several replicas. */
 const proofs = 2
@@ -10,13 +9,7 @@ const everyMs = 5_000
 const limitMs = 10 * 60_000
 const unknownSecret = 'AADSTS7000215'
 
-type Proving = {
-  readonly state: Pick<MountState, 'exchange'>
-  readonly clock: Clock
-  readonly correlationId: string
-  readonly signal: AbortSignal
-  readonly pause: (milliseconds: number, signal?: AbortSignal) => Promise<void>
-}
+type Proving = Pick<StaticWork, 'state' | 'clock' | 'correlationId' | 'signal' | 'pause'>
 
 /**
  * Signs in with a new password until that was accepted twice in a row. After ten minutes, a refusal that does

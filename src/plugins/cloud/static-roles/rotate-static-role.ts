@@ -1,7 +1,6 @@
 import type { ViewEntry } from '../../../core/barrier/view.ts'
 import { failureText } from '../../../core/leases/lease-backend.ts'
 import { fail, refuse, ServiceError } from '../../../errors.ts'
-import type { LogLine } from '../../../lib/system/log-fields.ts'
 import { addPassword, type MadePassword } from '../credentials/add-password.ts'
 import type { Requester } from '../credentials/credential-record.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
@@ -9,25 +8,12 @@ import { checkIsNotOwn } from '../roles/write-role.ts'
 import { ownClientIds } from '../sign-in/own-clients.ts'
 import { callerError, UpstreamError } from '../upstream/index.ts'
 import { isGone, wasRemoved } from '../upstream/removal.ts'
-import { callWithin, orRefuse, type UpstreamWork } from '../upstream-work.ts'
+import { callWithin, orRefuse } from '../upstream-work.ts'
 import { retirementNow } from './leaving-passwords.ts'
 import { provePassword } from './prove-password.ts'
 import { dueAt, graceOf, passwordEnd, type StaticRole } from './static-role-record.ts'
 import type { StoredStaticRole } from './static-role-store.ts'
-
-/** What changes to static roles need. */
-export type StaticWork = Pick<UpstreamWork, 'state' | 'clock' | 'random'> & {
-  readonly correlationId: string
-  readonly signal: AbortSignal
-  readonly pause: (milliseconds: number, signal?: AbortSignal) => Promise<void>
-  readonly log: StaticLog
-  /** The states of the engine's other mounts. */
-  otherStates(): readonly MountState[]
-  /** Counts as a request in the mount until the returned function is called. Undefined if it is closed. */
-  enter(): (() => void) | undefined
-}
-
-type StaticLog = { readonly info: LogLine; readonly warn: LogLine }
+import type { StaticWork } from './static-work.ts'
 
 /** Why a role is rotated. `due`: only if it still is. */
 export type Rotation = {

@@ -2,6 +2,7 @@ import type { View, ViewEntry } from '../../../core/barrier/view.ts'
 import { fail } from '../../../errors.ts'
 import { Cache } from '../../../lib/data/cache.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
+import { allRoles } from '../all-roles.ts'
 import { dueAt, readStaticRole, type StaticRole } from './static-role-record.ts'
 
 /** A role as it is stored, with what a write of it expects. */
@@ -89,10 +90,7 @@ export class StaticRoleStore implements Disposable {
 
   /** Every role that can be read, by name. */
   async all(): Promise<{ readonly name: string; readonly role: StaticRole }[]> {
-    const found = await Promise.all(
-      (await this.names()).map(async (name) => ({ name, role: await this.find(name) })),
-    )
-    return found.flatMap(({ name, role }) => (role === undefined ? [] : [{ name, role }]))
+    return allRoles(await this.names(), (name) => this.find(name))
   }
 
   /**

@@ -1,23 +1,20 @@
 import { Periodic } from '../../../core/jobs/background.ts'
-import type { Jobs } from '../../../core/jobs/jobs.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import { fail, ServiceError } from '../../../errors.ts'
 import { Limiter } from '../../../lib/concurrency/limiter.ts'
 import { wait } from '../../../lib/concurrency/wait.ts'
-import type { Clock } from '../../../lib/system/clock.ts'
-import type { Random } from '../../../lib/system/random.ts'
 import type { Requester } from '../credentials/credential-record.ts'
+import type { EngineParts } from '../engine-parts.ts'
 import type { TokenRequest } from '../federation/federated-credentials.ts'
 import type { MountState } from '../mount-state.ts'
-import type { RotationLog } from '../root-rotation/complete-rotation.ts'
-import { pause } from '../upstream/index.ts'
 import { comparePasswords } from './compare-passwords.ts'
 import { deleteStaticRole } from './delete-static-role.ts'
 import { readStaticCredential } from './read-static-credential.ts'
 import { retireAll, retireDue } from './retirements.ts'
-import { rotateStaticRole, type StaticWork } from './rotate-static-role.ts'
+import { rotateStaticRole } from './rotate-static-role.ts'
 import type { StaticRoleInput } from './static-role-input.ts'
 import { staticToken } from './static-token.ts'
+import type { StaticWork } from './static-work.ts'
 import {
   importAndReplace,
   importStaticPassword,
@@ -26,18 +23,7 @@ import {
   writeStaticRole,
 } from './write-static-role.ts'
 
-export type StaticRolesParts = {
-  /** The engine's mounts, without those that are being removed. */
-  mounts(): readonly Mount[]
-  /** All of the engine's mounts. */
-  everyMount(): readonly Mount[]
-  stateOf(mount: Mount): MountState
-  enter(mount: Mount): (() => void) | undefined
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: RotationLog
-  readonly jobs: Pick<Jobs, 'job'>
-  readonly pause?: StaticWork['pause'] | undefined
+export type StaticRolesParts = EngineParts & {
   /** Changed by tests only. */
   readonly staticTimes?: StaticTimes | undefined
 }
@@ -379,7 +365,7 @@ export class StaticRoles implements AsyncDisposable {
   }
 
   #work(mount: Mount, correlationId: string, ended?: AbortSignal): StaticWork {
-    const { clock, random, log, stateOf, enter, everyMount } = this.#parts
+    const { clock, random, log, pause, stateOf, enter, everyMount } = this.#parts
     const signals = [this.#stopping.signal, this.#runningAt(mount).stopping.signal]
     return {
       state: stateOf(mount),
@@ -387,13 +373,10 @@ export class StaticRoles implements AsyncDisposable {
       random,
       log,
       correlationId,
-      pause: this.#parts.pause ?? pause,
+      pause,
       signal: AbortSignal.any(ended === undefined ? signals : [...signals, ended]),
       enter: () => enter(mount),
-      otherStates: () =>
-        everyMount()
-          .filter(({ uuid }) => uuid !== mount.uuid)
-          .map((other) => stateOf(other)),
+      otherStates: () => everyMount().flatMap((other) => (other.uuid === mount.uuid ? [] : [stateOf(other)])),
     }
   }
 }

@@ -10,10 +10,11 @@ import { ownClientIds } from '../sign-in/own-clients.ts'
 import type { Application, PasswordCredential } from '../upstream/index.ts'
 import { callWithin, orRefuse } from '../upstream-work.ts'
 import { logLeft } from './leaving-passwords.ts'
-import { addStaticPassword, finishRotation, type StaticWork, withPassword } from './rotate-static-role.ts'
+import { addStaticPassword, finishRotation, withPassword } from './rotate-static-role.ts'
 import { changedStaticTerms, type StaticRoleInput, type StaticTerms } from './static-role-input.ts'
 import type { StaticPassword, StaticRole } from './static-role-record.ts'
 import type { StoredStaticRole } from './static-role-store.ts'
+import type { StaticWork } from './static-work.ts'
 
 type WriteWork = StaticWork & { readonly requester: Requester }
 type Ready = WriteWork & { readonly upstream: ReadyUpstream }

@@ -36,9 +36,9 @@ export type ErrorClass = {
     | 'refused'
     | 'final'
   /** The permission to grant, for `denied`. */
-  readonly permission?: string
+  readonly permission?: string | undefined
   /** What the caller or operator can do. */
-  readonly advice?: string
+  readonly advice?: string | undefined
 }
 
 /**
@@ -248,18 +248,9 @@ export function classify(
       (row.isPermitted === undefined || hasPermissions(step, error.granted)),
   )
   const kind = (isOver ? found?.afterwards : undefined) ?? found?.kind ?? 'final'
-  if (kind === 'denied') return denied(error, step)
-  return { kind, ...(found?.advice === undefined ? {} : { advice: found.advice }) }
-}
-
-function denied(error: UpstreamError, step: UpstreamOperation): ErrorClass {
-  const permission = missingPermission(error, step)
-  const advice = ownershipAdvice(step)
-  return {
-    kind: 'denied',
-    ...(permission === undefined ? {} : { permission }),
-    ...(advice === undefined ? {} : { advice }),
-  }
+  return kind === 'denied'
+    ? { kind, permission: missingPermission(error, step), advice: ownershipAdvice(step) }
+    : { kind, advice: found?.advice }
 }
 
 /** Resource Manager names the missing action, for people to read; the directory does not. */

@@ -3,15 +3,16 @@ export type {
   AddedPassword,
   Application,
   Group,
-  NewPassword,
   PasswordCredential,
-} from './directory/directory-api.ts'
+} from './directory/directory-answers.ts'
+export type { NewPassword } from './directory/directory-requests.ts'
 export * from './environments.ts'
 export { graphNeeds, type Need, unmet } from './permissions.ts'
 export type {
   GrantedActions,
   RoleDefinition,
 } from './resource-manager-api.ts'
+export type { Pause } from './retry.ts'
 export * from './upstream.ts'
 export type { UpstreamCall } from './upstream-call.ts'
 export * from './upstream-error.ts'

@@ -21,3 +21,13 @@ export async function wasRemoved(removal: Promise<void>): Promise<boolean> {
     return false
   }
 }
+
+/** Undefined if the object does not exist. Throws every other failure. */
+export async function unlessGone<Found>(reading: Promise<Found>): Promise<Found | undefined> {
+  try {
+    return await reading
+  } catch (error) {
+    if (!isGone(error)) throw error
+    return undefined
+  }
+}

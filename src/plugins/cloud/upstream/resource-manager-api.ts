@@ -7,34 +7,12 @@ import { foreignAddress } from './transport.ts'
 import type { UpstreamCall } from './upstream-call.ts'
 import { UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
-export type RoleDefinition = { readonly id: string; readonly roleName: string }
 /**
  * `scope` and ids may have a leading slash. `name` is a UUID that the caller chooses, so the call is safe to
  * repeat.
  */
 type NewRoleAssignment = { scope: string; name: string; roleDefinitionId: string; principalId: string }
-/** Patterns of granted and of excluded actions, as Resource Manager lists them for the caller. */
-export type GrantedActions = { readonly actions: readonly string[]; readonly notActions: readonly string[] }
-
-/**
- * Azure Resource Manager, one method per request. Throws `UpstreamError` only.
- * docs/contract/cloud.md#looking-up-roles, docs/contract/cloud.md#service-principals,
- * docs/contract/cloud.md#revocation, simulators/directory/README.md.
- */
-export type ResourceManagerApi = {
-  getRoleDefinition(id: string, call: UpstreamCall): Promise<RoleDefinition>
-  /** At a scope, by default in the configured subscription. Reads all pages. */
-  findRoleDefinitions(
-    roleName: string,
-    scope: string | undefined,
-    call: UpstreamCall,
-  ): Promise<RoleDefinition[]>
-  putRoleAssignment(assignment: NewRoleAssignment, call: UpstreamCall): Promise<{ readonly id: string }>
-  /** Deletes an assignment by its full id. Returns false if it did not exist (204, 404). */
-  deleteRoleAssignment(id: string, call: UpstreamCall): Promise<boolean>
-  /** What the root may do at a scope, by default in the configured subscription. */
-  permissions(scope: string | undefined, call: UpstreamCall): Promise<GrantedActions[]>
-}
+export type ResourceManagerApi = ReturnType<typeof openResourceManager>
 
 /** Sends one Resource Manager request with a token and retries. All calls are idempotent. */
 export type ResourceManagerSend = <Result>(
@@ -46,20 +24,23 @@ export type ResourceManagerSend = <Result>(
 const definitionAnswer = z
   .object({ id: z.string().min(1), properties: z.object({ roleName: z.string() }) })
   .transform(({ id, properties }) => ({ id, roleName: properties.roleName }))
+export type RoleDefinition = z.output<typeof definitionAnswer>
 const actions = z
   .array(z.string())
   .nullish()
   .transform((list) => list ?? [])
 const permissionAnswer = z.object({ actions, notActions: actions })
+/** Patterns of granted and of excluded actions, as Resource Manager lists them for the caller. */
+export type GrantedActions = z.output<typeof permissionAnswer>
 
 const apiVersion = 'api-version=2022-04-01'
 
-/** See `ResourceManagerApi`. */
-export function openResourceManager(
-  base: string,
-  subscriptionId: string,
-  send: ResourceManagerSend,
-): ResourceManagerApi {
+/**
+ * Azure Resource Manager, one method per request. Throws `UpstreamError` only.
+ * docs/contract/cloud.md#looking-up-roles, docs/contract/cloud.md#service-principals,
+ * docs/contract/cloud.md#revocation, simulators/directory/README.md.
+ */
+export function openResourceManager(base: string, subscriptionId: string, send: ResourceManagerSend) {
   const authorization = (operation: UpstreamOperation, scope = `/subscriptions/${subscriptionId}`) =>
     `${base}${pathOf(operation, scope)}/providers/Microsoft.Authorization`
 
@@ -77,18 +58,26 @@ export function openResourceManager(
   }
 
   return {
-    getRoleDefinition: async (id, call) => {
+    getRoleDefinition: async (id: string, call: UpstreamCall): Promise<RoleDefinition> => {
       const url = `${base}${pathOf('getRoleDefinition', id)}?${apiVersion}`
       return await send({ operation: 'getRoleDefinition', method: 'GET', url }, call, (answer, kind) =>
         readAnswer(kind, answer, definitionAnswer),
       )
     },
-    findRoleDefinitions: async (roleName, scope, call) => {
+    /** At a scope, by default in the configured subscription. Reads all pages. */
+    findRoleDefinitions: async (
+      roleName: string,
+      scope: string | undefined,
+      call: UpstreamCall,
+    ): Promise<RoleDefinition[]> => {
       const filter = encodeURIComponent(`roleName eq '${roleName.replaceAll("'", "''")}'`)
       const url = `${authorization('findRoleDefinitions', scope)}/roleDefinitions?${apiVersion}&$filter=${filter}`
       return await list('findRoleDefinitions', url, definitionAnswer, call)
     },
-    putRoleAssignment: async ({ scope, name, roleDefinitionId, principalId }, call) => {
+    putRoleAssignment: async (
+      { scope, name, roleDefinitionId, principalId }: NewRoleAssignment,
+      call: UpstreamCall,
+    ): Promise<{ readonly id: string }> => {
       const operation = 'putRoleAssignment'
       const id = `${pathOf(operation, scope)}/providers/Microsoft.Authorization/roleAssignments/${encodeURIComponent(name)}`
       const body = { properties: { roleDefinitionId, principalId, principalType: 'ServicePrincipal' } }
@@ -98,7 +87,8 @@ export function openResourceManager(
         (answer, kind) => readAnswer(kind, answer, z.object({ id: z.string().min(1) })),
       )
     },
-    deleteRoleAssignment: async (id, call) => {
+    /** Deletes an assignment by its full id. Returns false if it did not exist (204, 404). */
+    deleteRoleAssignment: async (id: string, call: UpstreamCall): Promise<boolean> => {
       const operation = 'deleteRoleAssignment'
       try {
         return await send(
@@ -111,7 +101,8 @@ export function openResourceManager(
         return false
       }
     },
-    permissions: async (scope, call) => {
+    /** What the root may do at a scope, by default in the configured subscription. */
+    permissions: async (scope: string | undefined, call: UpstreamCall): Promise<GrantedActions[]> => {
       const url = `${authorization('permissions', scope)}/permissions?${apiVersion}`
       return await list('permissions', url, permissionAnswer, call)
     },

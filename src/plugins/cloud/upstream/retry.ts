@@ -3,12 +3,10 @@ import { classify } from './classification.ts'
 import type { UpstreamCall } from './upstream-call.ts'
 import { UpstreamError, type UpstreamOperation, unpublishedKey } from './upstream-error.ts'
 
+export type Pause = (milliseconds: number, signal?: AbortSignal) => Promise<void>
+
 /** Clock, pauses and randomness, replaced by tests. */
-export type Waiting = {
-  readonly clock: Clock
-  readonly pause: (milliseconds: number, signal?: AbortSignal) => Promise<void>
-  readonly random: () => number
-}
+export type Waiting = { readonly clock: Clock; readonly pause: Pause; readonly random: () => number }
 
 const transient: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504])
 /** No answer came. The only connection failure that is worth a retry. */
@@ -82,9 +80,7 @@ export async function withRetries<Result>(
       return await attempt()
     } catch (failure) {
       if (!(failure instanceof UpstreamError)) throw failure
-      const error = inDoubt
-        ? new UpstreamError({ ...failure, message: failure.message, cause: failure.cause, inDoubt })
-        : failure
+      const error = inDoubt ? failure.with({ inDoubt }) : failure
       // the request for a token failed, which had its own retries
       if (error.operation !== operation) throw error
       const wait = pauseBefore(error, tries, random())
@@ -115,11 +111,7 @@ export async function untilReplicated<Result>(
       // cut off by the deadline: the error still says that the call may have taken effect, and why it was
       // repeated
       if (last !== undefined && error instanceof UpstreamError && error.status === 0 && clock.now() >= end)
-        throw new UpstreamError({
-          ...error,
-          message: endedText(last, 'context deadline exceeded'),
-          cause: error,
-        })
+        throw error.with({ message: endedText(last, 'context deadline exceeded'), cause: error })
       if (
         !(error instanceof UpstreamError) ||
         error.operation !== step ||
@@ -137,6 +129,6 @@ export async function untilReplicated<Result>(
 
 /** Keeps the last message from upstream. */
 const ended = (last: UpstreamError, why: string, cause: unknown): UpstreamError =>
-  new UpstreamError({ ...last, message: endedText(last, why), cause })
+  last.with({ message: endedText(last, why), cause })
 
 const endedText = (last: UpstreamError, why: string): string => `retry failed: ${last.message}: ${why}`

@@ -1,17 +1,8 @@
 import { UpstreamConnection } from './connection.ts'
-import type { Environment } from './environments.ts'
 import { type Waiting, withRetries } from './retry.ts'
-import { type FreshToken, openExchange, type Proof } from './transport.ts'
+import { type FreshToken, type LoginSettings, openExchange, type Proof } from './transport.ts'
 import { type UpstreamParts, waitingOf } from './upstream.ts'
 import type { UpstreamCall } from './upstream-call.ts'
-
-/** The login service of a tenant. */
-export type LoginSettings = {
-  readonly tenantId: string
-  readonly environment: Environment
-  /** Trusted certificates besides the system's, in PEM. */
-  readonly caPem?: string | undefined
-}
 
 /** Exchanges proofs of any client for tokens, with retries; needs no root credential. */
 export type TokenExchange = {
@@ -35,13 +26,12 @@ export function openTokenExchange(
   settings: LoginSettings,
   parts: Pick<UpstreamParts, 'outbound' | 'clock' | 'pause' | 'random'>,
 ): TokenExchange {
-  const { tenantId, environment, caPem } = settings
-  const { authorityHost } = environment
+  const { tenantId, environment } = settings
   const waiting = waitingOf(parts)
-  const connection = new UpstreamConnection(parts, caPem)
-  const exchange = openExchange({ authorityHost, tenantId }, connection)
+  const connection = new UpstreamConnection(parts, settings.caPem)
+  const exchange = openExchange(settings, connection)
   return {
-    tokenEndpoint: `${authorityHost}/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`,
+    tokenEndpoint: `${environment.authorityHost}/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`,
     waiting,
     readyScope: environment.directoryScope,
     clockOffsetMs: () => connection.clockOffsetMs,

@@ -5,7 +5,7 @@ import type { Login } from '../sign-in/open-login.ts'
 import { jsonOf } from './answer.ts'
 import { classify } from './classification.ts'
 import { type Waiting, withRetries } from './retry.ts'
-import type { Exchange, FreshToken, Proof } from './transport.ts'
+import type { Exchange, Proof } from './transport.ts'
 import type { UpstreamCall } from './upstream-call.ts'
 import { UpstreamError } from './upstream-error.ts'
 
@@ -16,34 +16,6 @@ export type TokenClaims = {
   readonly appId: string | undefined
   readonly objectId: string | undefined
   readonly roles: readonly string[]
-}
-
-/** Access tokens of the root credential. Throws `UpstreamError` only. */
-export type TokenSource = {
-  /**
-   * Returns a token that is cached until shortly before it expires. Concurrent callers share one request. The
-   * refusal of a credential is cached for 2 s.
-   */
-  token(resource: TokenResource, call: UpstreamCall): Promise<string>
-  /**
-   * Requests a new token, with the current permissions and secret, and caches it. If that fails, the cached
-   * token stays.
-   */
-  fresh(resource: TokenResource, call: UpstreamCall): Promise<string>
-  /** The claims of the cached token, not verified, because it comes directly from its issuer. */
-  claims(resource: TokenResource, call: UpstreamCall): Promise<TokenClaims>
-  /** Drops the cached tokens, or only this one if it is still cached. */
-  invalidate(token?: string): void
-  /**
-   * Drops a token that lacks a permission, because that may be granted by now. If this happens often, tokens
-   * are replaced every 2 s only.
-   */
-  denied(token: string): void
-  /**
-   * Requests a token with this proof, never from a cache. Returns false if the login service does not know
-   * the client or the proof (yet).
-   */
-  prove(clientId: string, proof: Proof, resource: TokenResource, call: UpstreamCall): Promise<boolean>
 }
 
 export type TokenSourceParts = {
@@ -75,7 +47,8 @@ const payload = z.object({
   roles: z.array(z.string()).catch([]),
 })
 
-export class RootTokens implements TokenSource {
+/** Access tokens of the root credential. Throws `UpstreamError` only. */
+export class RootTokens {
   readonly #parts: TokenSourceParts
   readonly #clock: Clock
   readonly #cached = new Map<TokenResource, { token: string; until: number }>()
@@ -89,26 +62,30 @@ export class RootTokens implements TokenSource {
     this.#drops = new Buckets(this.#clock, { capacity: dropsAtOnce, refillMs: refusalMs })
   }
 
+  /**
+   * Returns a token that is cached until shortly before it expires. Concurrent callers share one request. The
+   * refusal of a credential is cached for 2 s.
+   */
   async token(resource: TokenResource, call: UpstreamCall): Promise<string> {
     const cached = this.#cached.get(resource)
     if (cached !== undefined && cached.until > this.#clock.now()) return cached.token
     const refusal = this.#refusal
     if (refusal !== undefined && Math.abs(this.#clock.now() - refusal.at) < refusalMs) throw refusal.error
-    return await within(
-      call,
-      this.#clock,
-      this.#running.get(resource) ?? this.#request(resource, call.correlationId),
-    )
+    const running = this.#running.get(resource) ?? this.#request(resource, call.correlationId)
+    return await within(call, this.#clock, running)
   }
 
+  /** Requests a new token, with the current permissions and secret, and caches it. A failure keeps the cached one. */
   async fresh(resource: TokenResource, call: UpstreamCall): Promise<string> {
     return await within(call, this.#clock, this.#request(resource, call.correlationId))
   }
 
+  /** The claims of the cached token, not verified, because it comes directly from its issuer. */
   async claims(resource: TokenResource, call: UpstreamCall): Promise<TokenClaims> {
     return claimsOf(await this.token(resource, call))
   }
 
+  /** Drops the cached tokens, or only this one if it is still cached. */
   invalidate(token?: string): void {
     for (const [resource, cached] of this.#cached)
       if (token === undefined || cached.token === token) this.#cached.delete(resource)
@@ -119,6 +96,10 @@ export class RootTokens implements TokenSource {
     }
   }
 
+  /**
+   * Drops a token that lacks a permission, because that may be granted by now. If this happens often, tokens
+   * are replaced every 2 s only.
+   */
   denied(token: string): void {
     const now = this.#clock.now()
     for (const [resource, cached] of this.#cached) {
@@ -129,6 +110,10 @@ export class RootTokens implements TokenSource {
     }
   }
 
+  /**
+   * Requests a token with this proof, never from a cache. Returns false if the login service does not know
+   * the client or the proof (yet).
+   */
   async prove(clientId: string, proof: Proof, resource: TokenResource, call: UpstreamCall): Promise<boolean> {
     const { exchange, scopes, waiting } = this.#parts
     try {
@@ -148,7 +133,7 @@ export class RootTokens implements TokenSource {
       return { ...(await login(scopes[resource], call)), askedAt }
     })
       .then(({ token, lifetimeMs, askedAt }) => {
-        const until = cachedUntil({ lifetimeMs }, askedAt)
+        const until = askedAt + lifetimeMs - Math.min(marginMs, lifetimeMs / 2)
         if (this.#running.get(resource) === running) {
           this.#cached.set(resource, { token, until })
           this.#refusal = undefined
@@ -178,9 +163,6 @@ export function claimsOf(token: string): TokenClaims {
 const isRefusal = (error: unknown): error is UpstreamError =>
   error instanceof UpstreamError && classify(error).kind === 'credential'
 
-const cachedUntil = ({ lifetimeMs }: Pick<FreshToken, 'lifetimeMs'>, askedAt: number): number =>
-  askedAt + lifetimeMs - Math.min(marginMs, lifetimeMs / 2)
-
 /** Waits for a shared request within one caller's deadline. The request continues for the other callers. */
 async function within<Result>(call: UpstreamCall, clock: Clock, shared: Promise<Result>): Promise<Result> {
   const limit = AbortSignal.timeout(Math.max(0, call.deadline - clock.now()))
@@ -191,16 +173,8 @@ async function within<Result>(call: UpstreamCall, clock: Clock, shared: Promise<
       call.signal?.aborted === true
         ? ['cancelled', 'context canceled']
         : ['deadline_exceeded', 'context deadline exceeded']
-    reject(
-      new UpstreamError({
-        service: 'login',
-        operation: 'token',
-        status: 0,
-        code,
-        text,
-        cause: signal.reason,
-      }),
-    )
+    const cause: unknown = signal.reason
+    reject(new UpstreamError({ service: 'login', operation: 'token', status: 0, code, text, cause }))
   }
   signal.addEventListener('abort', giveUp)
   // prevents an unhandled rejection

@@ -3,6 +3,7 @@ import type { Client, Context, Middleware, ResponseType } from '@microsoft/micro
 import { z } from 'zod'
 import { clean, jsonOf, type RequestKind, type UpstreamAnswer, unusableAnswer } from './answer.ts'
 import type { UpstreamConnection } from './connection.ts'
+import type { Environment } from './environments.ts'
 import type { UpstreamCall } from './upstream-call.ts'
 import { UpstreamError } from './upstream-error.ts'
 
@@ -25,6 +26,14 @@ export type Proof =
   | { readonly secret: string }
   | { readonly assertion: (tokenEndpoint: string, call: UpstreamCall) => Promise<string> }
 
+/** The login service of a tenant. */
+export type LoginSettings = {
+  readonly tenantId: string
+  readonly environment: Environment
+  /** Trusted certificates besides the system's, in PEM (the content of `CLOUD_CA_FILE`). */
+  readonly caPem?: string | undefined
+}
+
 /** Exchanges a proof for a token, never from a cache. Throws `UpstreamError`, and what `assertion` throws. */
 export type Exchange = (
   client: { readonly clientId: string; readonly proof: Proof },
@@ -33,8 +42,6 @@ export type Exchange = (
 ) => Promise<FreshToken>
 
 type AssertionMaker = Extract<Proof, { assertion: unknown }>['assertion']
-
-export type LoginPlace = { readonly authorityHost: string; readonly tenantId: string }
 
 /** The part of a connection that is used here. */
 type Sender = Pick<UpstreamConnection, 'send'>
@@ -59,7 +66,10 @@ const tokenRequest = { service: 'login', operation: 'token', repeatable: true } 
  * our certificates), to the authority's origin only. That also keeps the cause of a failure, which the
  * library drops. docs/decisions/0007-cloud-clients.md.
  */
-export function openExchange({ authorityHost, tenantId }: LoginPlace, connection: Sender): Exchange {
+export function openExchange(
+  { tenantId, environment: { authorityHost } }: LoginSettings,
+  connection: Sender,
+): Exchange {
   const { origin, host } = new URL(authorityHost)
   const builtIn = builtInHosts.get(authorityHost)
   const allowed = new Set([origin, ...(builtIn === undefined ? [] : [builtIn])])
@@ -131,7 +141,7 @@ function lifetimesIn(content: object): Omit<FreshToken, 'token'> {
 }
 
 const loginFailure = (code: string, text: string, cause?: unknown): UpstreamError =>
-  new UpstreamError({ ...tokenRequest, status: 0, code, text, ...(cause === undefined ? {} : { cause }) })
+  new UpstreamError({ ...tokenRequest, status: 0, code, text, cause })
 
 function libraryFailure(error: unknown): UpstreamError {
   if (!(error instanceof Error)) return loginFailure('login_failed', 'failed')

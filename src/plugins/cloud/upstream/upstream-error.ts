@@ -114,4 +114,9 @@ export class UpstreamError extends Error {
     this.granted = failure.granted
     this.remedy = failure.remedy
   }
+
+  /** The same failure, with more or other properties. */
+  with(change: Partial<UpstreamFailure>): UpstreamError {
+    return new UpstreamError({ ...this, message: this.message, cause: this.cause, ...change })
+  }
 }

@@ -7,18 +7,16 @@ import type { RootCredential } from '../sign-in/root-credential.ts'
 import type { RequestKind } from './answer.ts'
 import { classify } from './classification.ts'
 import { UpstreamConnection } from './connection.ts'
-import { openDirectory } from './directory/directory.ts'
-import type { DirectoryApi } from './directory/directory-api.ts'
+import { type DirectoryApi, openDirectory } from './directory/directory.ts'
 import type { DirectorySend } from './directory/directory-requests.ts'
-import type { Environment } from './environments.ts'
 import {
   openResourceManager,
   type ResourceManagerApi,
   type ResourceManagerSend,
 } from './resource-manager-api.ts'
-import { cancelled, untilReplicated, type Waiting, withRetries } from './retry.ts'
-import { claimsOf, RootTokens, type TokenResource, type TokenSource } from './token-source.ts'
-import { openExchange, openGraph } from './transport.ts'
+import { cancelled, type Pause, untilReplicated, type Waiting, withRetries } from './retry.ts'
+import { claimsOf, RootTokens, type TokenResource } from './token-source.ts'
+import { type LoginSettings, openExchange, openGraph } from './transport.ts'
 import type { UpstreamCall } from './upstream-call.ts'
 import { UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
@@ -26,24 +24,20 @@ import { UpstreamError, type UpstreamOperation } from './upstream-error.ts'
  * The effective settings of a mount: what it signs in with, and where.
  * docs/contract/cloud.md#effective-settings
  */
-export type UpstreamSettings = {
+export type UpstreamSettings = LoginSettings & {
   readonly subscriptionId: string
-  readonly tenantId: string
   /** The application that the mount signs in as. */
   readonly clientId: string
   readonly credential: RootCredential
-  readonly environment: Environment
   /** Where the managed identities of the host are. */
   readonly metadata?: MetadataPlace | undefined
-  /** Trusted certificates besides the system's, in PEM (the content of `CLOUD_CA_FILE`). */
-  readonly caPem?: string | undefined
 }
 
 export type UpstreamParts = Pick<LoginParts, 'identifiers' | 'signIdentityToken' | 'accepted'> & {
   readonly outbound: OutboundClient
   readonly clock: Clock
   /** Waits for this time or until the signal is aborted. Tests advance their clock instead. */
-  readonly pause?: (milliseconds: number, signal?: AbortSignal) => Promise<void>
+  readonly pause?: Pause
   /** Aborted when the server stops, which ends requests for tokens. */
   readonly stopping?: AbortSignal | undefined
   /** 0 ≤ x < 1. */
@@ -57,7 +51,7 @@ export type UpstreamParts = Pick<LoginParts, 'identifiers' | 'signIdentityToken'
 export type Upstream = {
   readonly directory: DirectoryApi
   readonly resourceManager: ResourceManagerApi
-  readonly tokens: TokenSource
+  readonly tokens: RootTokens
   /**
    * How far the clock upstream is ahead of ours, from the `Date` header of the last answer. Undefined before
    * the first answer.
@@ -80,8 +74,7 @@ export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): 
   const { environment, subscriptionId } = settings
   const waiting = waitingOf(parts)
   const connection = new UpstreamConnection(parts, settings.caPem)
-  const place = { authorityHost: environment.authorityHost, tenantId: settings.tenantId }
-  const exchange = openExchange(place, connection)
+  const exchange = openExchange(settings, connection)
   const tokens = new RootTokens({
     login: openLogin(settings.credential, {
       ...parts,
@@ -148,9 +141,7 @@ const performWith =
       return await attempt(token).catch(async (error: unknown) => {
         if (error instanceof UpstreamError && classify(error).kind === 'denied') {
           tokens.denied(token)
-          throw kind.service === 'directory'
-            ? new UpstreamError({ ...error, message: error.message, granted: claimsOf(token).roles })
-            : error
+          throw kind.service === 'directory' ? error.with({ granted: claimsOf(token).roles }) : error
         }
         if (isRefused || !(error instanceof UpstreamError) || error.status !== 401) throw error
         isRefused = true
@@ -176,6 +167,5 @@ export const isUnsent = ({ code, status, inDoubt }: UpstreamError): boolean =>
   code === cancelled && status === 0 && !inDoubt
 
 /** Resolves after this time or when the signal is aborted. Never rejects. */
-export async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  await wait(milliseconds, undefined, signal === undefined ? {} : { signal }).catch(() => {})
-}
+export const pause: Pause = (milliseconds, signal) =>
+  wait(milliseconds, undefined, signal === undefined ? {} : { signal }).catch(() => {})

@@ -19,10 +19,9 @@ test.each([
       return { status: 200, headers: {}, body }
     },
   }
-  const exchange = openExchange(
-    { authorityHost: findEnvironment(environment)?.authorityHost ?? '', tenantId },
-    connection,
-  )
+  const found = findEnvironment(environment)
+  if (found === undefined) throw new Error('the environment is a fixture')
+  const exchange = openExchange({ environment: found, tenantId }, connection)
 
   const { token } = await exchange(
     { clientId: 'client', proof: { secret: 'secret' } },

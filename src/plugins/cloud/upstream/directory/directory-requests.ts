@@ -4,8 +4,13 @@ import { allPages } from '../paging.ts'
 import { foreignAddress, type GraphRequest } from '../transport.ts'
 import type { UpstreamCall } from '../upstream-call.ts'
 import { UpstreamError, type UpstreamOperation } from '../upstream-error.ts'
-import { addedPasswordAnswer, isObjectId } from './directory-answers.ts'
-import type { AddedPassword, NewPassword } from './directory-api.ts'
+import { type AddedPassword, addedPasswordAnswer, isObjectId } from './directory-answers.ts'
+
+/**
+ * `endDateTime` is in RFC 3339. The display name must be unique, so that a password whose answer was lost can
+ * be found. No start is sent: the directory sets it by its own clock.
+ */
+export type NewPassword = { displayName: string; endDateTime: string }
 
 /**
  * Sends one directory request with a token and retries, and returns what `read` makes of the successful
@@ -17,50 +22,32 @@ export type DirectorySend = <Result>(
   read: (answer: UpstreamAnswer, kind: RequestKind) => Result,
 ) => Promise<Result>
 
-/** The shapes that requests to the directory come in. */
-export type DirectoryRequests = {
-  readonly send: DirectorySend
-  get<Schema extends z.ZodType>(
+export type DirectoryRequests = ReturnType<typeof directoryRequests>
+
+/** The shapes that requests to the directory come in. `directoryBase` is without `/v1.0`. */
+export const directoryRequests = (directoryBase: string, send: DirectorySend) => ({
+  send,
+
+  get: <Schema extends z.ZodType>(
     operation: UpstreamOperation,
     path: string,
     schema: Schema,
     call: UpstreamCall,
-  ): Promise<z.output<Schema>>
-  remove(operation: UpstreamOperation, path: string, call: UpstreamCall): Promise<void>
-  /** All items of a list, from all pages. */
-  list<Item extends z.ZodType>(
-    operation: UpstreamOperation,
-    path: string,
-    item: Item,
-    call: UpstreamCall,
-  ): Promise<z.output<Item>[]>
-  addPassword(
-    operation: UpstreamOperation,
-    path: string,
-    passwordCredential: NewPassword,
-    call: UpstreamCall,
-  ): Promise<AddedPassword>
-  /** `isRemoved` looks whether the password exists, after a refusal. */
-  removePassword(
-    request: { readonly operation: UpstreamOperation; readonly path: string; readonly keyId: string },
-    call: UpstreamCall,
-    isRemoved: () => Promise<boolean>,
-  ): Promise<void>
-}
-
-/** `directoryBase` is without `/v1.0`. */
-export const directoryRequests = (directoryBase: string, send: DirectorySend): DirectoryRequests => ({
-  send,
-
-  get: (operation, path, schema, call) =>
+  ): Promise<z.output<Schema>> =>
     send({ operation, method: 'GET', path, repeatable: true }, call, (answer, kind) =>
       readAnswer(kind, answer, schema),
     ),
 
-  remove: (operation, path, call) =>
+  remove: (operation: UpstreamOperation, path: string, call: UpstreamCall): Promise<void> =>
     send({ operation, method: 'DELETE', path, repeatable: true }, call, () => undefined),
 
-  list: (operation, path, item, call) => {
+  /** All items of a list, from all pages. */
+  list: <Item extends z.ZodType>(
+    operation: UpstreamOperation,
+    path: string,
+    item: Item,
+    call: UpstreamCall,
+  ): Promise<z.output<Item>[]> => {
     const kind = { service: 'directory', operation, repeatable: true } as const
     return allPages(kind, item, path, async (address, read) => {
       if (address !== path && !address.startsWith(`${directoryBase}/v1.0/`)) throw foreignAddress(kind)
@@ -68,14 +55,24 @@ export const directoryRequests = (directoryBase: string, send: DirectorySend): D
     })
   },
 
-  addPassword: (operation, path, passwordCredential, call) =>
+  addPassword: (
+    operation: UpstreamOperation,
+    path: string,
+    passwordCredential: NewPassword,
+    call: UpstreamCall,
+  ): Promise<AddedPassword> =>
     send(
       { operation, method: 'POST', path, body: { passwordCredential }, repeatable: false },
       call,
       (answer, kind) => readAnswer(kind, answer, addedPasswordAnswer),
     ),
 
-  removePassword: ({ operation, path, keyId }, call, isRemoved) =>
+  /** `isRemoved` looks whether the password exists, after a refusal. */
+  removePassword: (
+    { operation, path, keyId }: { operation: UpstreamOperation; path: string; keyId: string },
+    call: UpstreamCall,
+    isRemoved: () => Promise<boolean>,
+  ): Promise<void> =>
     unlessSo(
       // repeatable: removing a password twice does no harm
       send({ operation, method: 'POST', path, body: { keyId }, repeatable: true }, call, () => undefined),

@@ -1,31 +1,30 @@
 import { z } from 'zod'
 import { readAnswer } from '../answer.ts'
-import { classify } from '../classification.ts'
+import { isGone, unlessGone } from '../removal.ts'
 import type { UpstreamCall } from '../upstream-call.ts'
 import { UpstreamError, type UpstreamOperation } from '../upstream-error.ts'
 import {
+  type AddedPassword,
+  type Application,
   addedKeyAnswer,
   applicationAnswer,
   applicationKeysAnswer,
   appRoleAssignmentAnswer,
+  type Group,
   groupAnswer,
   isObjectId,
   organizationAnswer,
+  type Resource,
   resourceAnswer,
+  type ServicePrincipal,
   servicePrincipalAnswer,
 } from './directory-answers.ts'
-import type {
-  ApplicationFilter,
-  DirectoryApi,
-  NewApplication,
-  NewCertificateKey,
-  ServicePrincipal,
-} from './directory-api.ts'
 import {
   type DirectoryRequests,
   type DirectorySend,
   directoryRequests,
   filtered,
+  type NewPassword,
   objectId,
   quoted,
   tried,
@@ -33,8 +32,16 @@ import {
 } from './directory-requests.ts'
 import { trustCalls } from './directory-trusts.ts'
 
-/** See `DirectoryApi`. `directoryBase` is without `/v1.0`. */
-export function openDirectory(directoryBase: string, send: DirectorySend): DirectoryApi {
+export type DirectoryApi = ReturnType<typeof openDirectory>
+
+/**
+ * Microsoft Graph v1.0, one method per request. A method retries where that is safe, within the deadline, and
+ * throws `UpstreamError` only. `find…` returns what exists, from all pages. `get…` and deletions throw `gone`
+ * if the object does not exist; the caller decides what that means. Steps that depend on replication are
+ * wrapped in `Upstream.untilReplicated`. `directoryBase` is without `/v1.0`.
+ * docs/contract/cloud.md#credentials, simulators/directory/README.md.
+ */
+export function openDirectory(directoryBase: string, send: DirectorySend) {
   const requests = directoryRequests(directoryBase, send)
   return {
     ...applicationCalls(requests),
@@ -43,7 +50,8 @@ export function openDirectory(directoryBase: string, send: DirectorySend): Direc
     ...servicePrincipalCalls(requests),
     ...groupCalls(requests, directoryBase),
     ...appRoleCalls(requests),
-    organization: async (call) => {
+    /** The tenant's number of objects and its limit; undefined if the directory does not report them. */
+    organization: async (call: UpstreamCall) => {
       const path = '/organization?$select=directorySizeQuota'
       const { value } = await requests.get('organization', path, organizationAnswer, call)
       return value[0]?.directorySizeQuota ?? undefined
@@ -53,33 +61,42 @@ export function openDirectory(directoryBase: string, send: DirectorySend): Direc
 
 const idAnswer = z.object({ id: z.string() })
 
-type KeyCalls = Pick<DirectoryApi, 'getApplicationKeys' | 'findApplicationKeys' | 'addKey' | 'removeKey'>
+/** A certificate for an application. The display name must be unique. */
+export type NewCertificateKey = {
+  readonly displayName: string
+  /** PEM. */
+  readonly certificate: string
+}
 
 /** https://learn.microsoft.com/graph/api/application-addkey */
-function keyCalls(requests: DirectoryRequests): KeyCalls {
+function keyCalls(requests: DirectoryRequests) {
   const operation = 'getApplicationKeys'
   const select = '?$select=id,keyCredentials'
-  const keysOf: KeyCalls['getApplicationKeys'] = async (id, call) =>
+  const keysOf = async (id: string, call: UpstreamCall) =>
     requests.get(operation, `/applications/${objectId(operation, id)}${select}`, applicationKeysAnswer, call)
   return {
+    /** By object id. */
     getApplicationKeys: keysOf,
-    findApplicationKeys: async (appId, call) => {
+    /** By client id. */
+    findApplicationKeys: async (appId: string, call: UpstreamCall) => {
       const path = `/applications(appId='${objectId(operation, appId)}')${select}`
       return requests.get(operation, path, applicationKeysAnswer, call)
     },
-    addKey: async (id, { proof, ...key }, call) =>
-      requests.send(
-        {
-          operation: 'addKey',
-          method: 'POST',
-          path: `/applications/${objectId('addKey', id)}/addKey`,
-          body: { keyCredential: keyCredentialOf(key), passwordCredential: null, proof },
-          repeatable: false,
-        },
+    /** A certificate that the application has signs the proof. Returns the key id if the directory tells it. */
+    addKey: async (
+      id: string,
+      { proof, ...key }: NewCertificateKey & { readonly proof: string },
+      call: UpstreamCall,
+    ): Promise<string | undefined> => {
+      const path = `/applications/${objectId('addKey', id)}/addKey`
+      const body = { keyCredential: keyCredentialOf(key), passwordCredential: null, proof }
+      return requests.send(
+        { operation: 'addKey', method: 'POST', path, body, repeatable: false },
         call,
         (answer, kind) => readAnswer(kind, answer, addedKeyAnswer).keyId,
-      ),
-    removeKey: async (id, body, call) => {
+      )
+    },
+    removeKey: async (id: string, body: { keyId: string; proof: string }, call: UpstreamCall) => {
       const path = `/applications/${objectId('removeKey', id)}/removeKey`
       await unlessSo(
         requests.send(
@@ -104,52 +121,46 @@ const keyCredentialOf = ({ displayName, certificate }: NewCertificateKey) => ({
   displayName,
 })
 
-type ApplicationCalls = Pick<
-  DirectoryApi,
-  | 'createApplication'
-  | 'getApplication'
-  | 'listApplicationOwners'
-  | 'findApplications'
-  | 'deleteApplication'
-  | 'purgeDeleted'
-  | 'addApplicationPassword'
-  | 'addNewApplicationPassword'
-  | 'removeApplicationPassword'
->
-
 /** https://learn.microsoft.com/graph/api/resources/application */
-function applicationCalls(requests: DirectoryRequests): ApplicationCalls {
+function applicationCalls(requests: DirectoryRequests) {
   const pathOf = (operation: UpstreamOperation, id: string) => `/applications/${objectId(operation, id)}`
-  const getApplication: ApplicationCalls['getApplication'] = async (id, call) =>
+  const getApplication = async (id: string, call: UpstreamCall): Promise<Application> =>
     requests.get('getApplication', pathOf('getApplication', id), applicationAnswer, call)
   return {
-    createApplication: (application, call) => createApplication(requests, application, call),
+    createApplication: (application: NewApplication, call: UpstreamCall) =>
+      createApplication(requests, application, call),
     getApplication,
-    listApplicationOwners: async (id, call) => {
+    /** Returns object ids. */
+    listApplicationOwners: async (id: string, call: UpstreamCall) => {
       const path = `${pathOf('listApplicationOwners', id)}/owners?$select=id`
       const owners = await requests.list('listApplicationOwners', path, idAnswer, call)
       return owners.map((owner) => owner.id)
     },
-    findApplications: (by, call) =>
-      requests.list(
-        'findApplications',
-        filtered('/applications', applicationFilter(by)),
-        applicationAnswer,
-        call,
-      ),
-    deleteApplication: async (id, call) =>
+    findApplications: (by: ApplicationFilter, call: UpstreamCall): Promise<Application[]> => {
+      const path = filtered('/applications', applicationFilter(by))
+      return requests.list('findApplications', path, applicationAnswer, call)
+    },
+    /** Soft-deletes an application and its service principal: they can be restored for 30 days. */
+    deleteApplication: async (id: string, call: UpstreamCall) =>
       requests.remove('deleteApplication', pathOf('deleteApplication', id), call),
-    purgeDeleted: async (id, call) =>
+    /** Deletes a deleted object permanently. Throws `gone` as well while it is not among the deleted objects yet. */
+    purgeDeleted: async (id: string, call: UpstreamCall) =>
       requests.remove('purgeDeleted', `/directory/deletedItems/${objectId('purgeDeleted', id)}`, call),
-    addApplicationPassword: async (id, password, call) => {
+    addApplicationPassword: async (
+      id: string,
+      password: NewPassword,
+      call: UpstreamCall,
+    ): Promise<AddedPassword> => {
       const operation = 'addApplicationPassword'
       return requests.addPassword(operation, `${pathOf(operation, id)}/addPassword`, password, call)
     },
-    addNewApplicationPassword: async (id, password, call) => {
+    /** Like `addApplicationPassword`, for a new application that some replicas may not know yet. */
+    addNewApplicationPassword: async (id: string, password: NewPassword, call: UpstreamCall) => {
       const operation = 'addNewApplicationPassword'
       return requests.addPassword(operation, `${pathOf(operation, id)}/addPassword`, password, call)
     },
-    removeApplicationPassword: async (id, keyId, call) => {
+    /** Throws `gone` if the application does not exist; does nothing if it has no such password. */
+    removeApplicationPassword: async (id: string, keyId: string, call: UpstreamCall) => {
       const operation = 'removeApplicationPassword'
       const path = `${pathOf(operation, id)}/removePassword`
       return requests.removePassword(
@@ -161,11 +172,19 @@ function applicationCalls(requests: DirectoryRequests): ApplicationCalls {
   }
 }
 
+type NewApplication = {
+  displayName: string
+  key?: NewCertificateKey | undefined
+  tags?: readonly string[] | undefined
+  signInAudience?: string | undefined
+  serviceManagementReference?: string | undefined
+}
+
 function createApplication(
   { send }: DirectoryRequests,
   { key, ...application }: NewApplication,
   call: UpstreamCall,
-) {
+): Promise<Application> {
   // a tenant may lock the secrets of service principals by default, and this one gets a secret
   const body = {
     ...application,
@@ -179,36 +198,30 @@ function createApplication(
   )
 }
 
+type ApplicationFilter = { appId: string } | { displayName: string } | { tagPrefix: string }
+
 function applicationFilter(by: ApplicationFilter): string {
   if ('appId' in by) return `appId eq ${quoted(by.appId)}`
   if ('displayName' in by) return `displayName eq ${quoted(by.displayName)}`
   return `tags/any(t:startswith(t,${quoted(by.tagPrefix)}))`
 }
 
-type ServicePrincipalCalls = Pick<
-  DirectoryApi,
-  | 'createServicePrincipal'
-  | 'getServicePrincipal'
-  | 'findServicePrincipal'
-  | 'addServicePrincipalPassword'
-  | 'removeServicePrincipalPassword'
-  | 'deleteServicePrincipal'
->
-
 /** https://learn.microsoft.com/graph/api/resources/serviceprincipal */
-function servicePrincipalCalls(requests: DirectoryRequests): ServicePrincipalCalls {
+function servicePrincipalCalls(requests: DirectoryRequests) {
   const pathOf = (operation: UpstreamOperation, id: string) => `/servicePrincipals/${objectId(operation, id)}`
-  const getServicePrincipal: ServicePrincipalCalls['getServicePrincipal'] = async (id, call) =>
+  const getServicePrincipal = async (id: string, call: UpstreamCall): Promise<ServicePrincipal> =>
     requests.get('getServicePrincipal', pathOf('getServicePrincipal', id), servicePrincipalAnswer, call)
   return {
-    createServicePrincipal: (appId, call) => createServicePrincipal(requests, appId, call),
+    /** Returns the existing service principal if the client id has one. */
+    createServicePrincipal: (appId: string, call: UpstreamCall) =>
+      createServicePrincipal(requests, appId, call),
     getServicePrincipal,
-    findServicePrincipal: (appId, call) => findServicePrincipal(requests, appId, call),
-    addServicePrincipalPassword: async (id, password, call) => {
+    findServicePrincipal: (appId: string, call: UpstreamCall) => findServicePrincipal(requests, appId, call),
+    addServicePrincipalPassword: async (id: string, password: NewPassword, call: UpstreamCall) => {
       const operation = 'addServicePrincipalPassword'
       return requests.addPassword(operation, `${pathOf(operation, id)}/addPassword`, password, call)
     },
-    removeServicePrincipalPassword: async (id, keyId, call) => {
+    removeServicePrincipalPassword: async (id: string, keyId: string, call: UpstreamCall) => {
       const operation = 'removeServicePrincipalPassword'
       const path = `${pathOf(operation, id)}/removePassword`
       return requests.removePassword(
@@ -217,7 +230,7 @@ function servicePrincipalCalls(requests: DirectoryRequests): ServicePrincipalCal
         async () => !isAmong((await getServicePrincipal(id, call)).passwordCredentials, keyId),
       )
     },
-    deleteServicePrincipal: async (id, call) =>
+    deleteServicePrincipal: async (id: string, call: UpstreamCall) =>
       requests.remove('deleteServicePrincipal', pathOf('deleteServicePrincipal', id), call),
   }
 }
@@ -240,7 +253,8 @@ async function createServicePrincipal(
       readAnswer(kind, answer, servicePrincipalAnswer),
     )
   } catch (error) {
-    const existing = isNameInUse(error) ? await findServicePrincipal(requests, appId, call) : undefined
+    const isNameInUse = error instanceof UpstreamError && error.status === 409
+    const existing = isNameInUse ? await findServicePrincipal(requests, appId, call) : undefined
     if (existing === undefined) throw error
     return existing
   }
@@ -256,37 +270,26 @@ async function findServicePrincipal(
   return unlessGone(get('findServicePrincipal', path, servicePrincipalAnswer, call))
 }
 
-async function unlessGone<Found>(reading: Promise<Found>): Promise<Found | undefined> {
-  try {
-    return await reading
-  } catch (error) {
-    if (error instanceof UpstreamError && classify(error).kind === 'gone') return undefined
-    throw error
-  }
-}
-
-const isNameInUse = (error: unknown): boolean => error instanceof UpstreamError && error.status === 409
-
-type AppRoleCalls = Pick<
-  DirectoryApi,
-  'findResource' | 'assignAppRole' | 'listAppRoleAssignments' | 'removeAppRole'
->
-
 /** https://learn.microsoft.com/graph/api/resources/approleassignment */
-function appRoleCalls(requests: DirectoryRequests): AppRoleCalls {
+function appRoleCalls(requests: DirectoryRequests) {
   const pathOf = (operation: UpstreamOperation, id: string) => `/servicePrincipals/${objectId(operation, id)}`
-  const list: AppRoleCalls['listAppRoleAssignments'] = (id, call) => {
+  const list = async (id: string, call: UpstreamCall) => {
     const operation = 'listAppRoleAssignments'
     const path = `${pathOf(operation, id)}/appRoleAssignments`
     return requests.list(operation, path, appRoleAssignmentAnswer, call)
   }
   return {
-    findResource: async (appId, call) => {
+    findResource: async (appId: string, call: UpstreamCall): Promise<Resource | undefined> => {
       if (!isObjectId(appId)) return undefined
       const path = `/servicePrincipals(appId='${appId}')?$select=id,appId,displayName,appRoles`
       return unlessGone(requests.get('findResource', path, resourceAnswer, call))
     },
-    assignAppRole: async (principalId, { resourceId, appRoleId }, call) => {
+    /** Gives a service principal an app role, unless it has it. Returns the id of the assignment. */
+    assignAppRole: async (
+      principalId: string,
+      { resourceId, appRoleId }: { readonly resourceId: string; readonly appRoleId: string },
+      call: UpstreamCall,
+    ): Promise<string> => {
       const operation = 'assignAppRole'
       const path = `${pathOf(operation, resourceId)}/appRoleAssignedTo`
       const body = { principalId, resourceId, appRoleId }
@@ -300,7 +303,7 @@ function appRoleCalls(requests: DirectoryRequests): AppRoleCalls {
         if (!(error instanceof UpstreamError)) throw error
         const look = () =>
           requests.get('findResource', `${pathOf(operation, resourceId)}?$select=id`, idAnswer, call)
-        if (await isAboutOther(error, look)) throw new UpstreamError({ ...error, operation: 'findResource' })
+        if (await isAboutOther(error, look)) throw error.with({ operation: 'findResource' })
         const held = error.status === 400 ? await tried(list(principalId, call)) : undefined
         const found = held?.find((one) => one.resourceId === resourceId && one.appRoleId === appRoleId)
         if (found === undefined) throw error
@@ -308,7 +311,7 @@ function appRoleCalls(requests: DirectoryRequests): AppRoleCalls {
       }
     },
     listAppRoleAssignments: list,
-    removeAppRole: async (resourceId, id, call) => {
+    removeAppRole: async (resourceId: string, id: string, call: UpstreamCall) => {
       const operation = 'removeAppRole'
       const path = `${pathOf(operation, resourceId)}/appRoleAssignedTo/${encodeURIComponent(id)}`
       await requests.remove(operation, path, call)
@@ -316,11 +319,9 @@ function appRoleCalls(requests: DirectoryRequests): AppRoleCalls {
   }
 }
 
-type GroupCalls = Pick<DirectoryApi, 'getGroup' | 'findGroups' | 'addGroupMember' | 'removeGroupMember'>
-
 /** https://learn.microsoft.com/graph/api/resources/group */
-function groupCalls(requests: DirectoryRequests, directoryBase: string): GroupCalls {
-  const getGroup: GroupCalls['getGroup'] = async (id, call) =>
+function groupCalls(requests: DirectoryRequests, directoryBase: string) {
+  const getGroup = async (id: string, call: UpstreamCall): Promise<Group> =>
     requests.get('getGroup', `/groups/${objectId('getGroup', id)}`, groupAnswer, call)
   const isMember = async (groupId: string, memberId: string, call: UpstreamCall) => {
     const path = `/groups/${groupId}/members?$select=id&$top=999`
@@ -329,14 +330,12 @@ function groupCalls(requests: DirectoryRequests, directoryBase: string): GroupCa
   }
   return {
     getGroup,
-    findGroups: (displayName, call) =>
-      requests.list(
-        'findGroups',
-        filtered('/groups', `displayName eq ${quoted(displayName)}`),
-        groupAnswer,
-        call,
-      ),
-    addGroupMember: async (groupId, memberId, call) => {
+    findGroups: (displayName: string, call: UpstreamCall): Promise<Group[]> => {
+      const path = filtered('/groups', `displayName eq ${quoted(displayName)}`)
+      return requests.list('findGroups', path, groupAnswer, call)
+    },
+    /** Does nothing if the object is a member already. */
+    addGroupMember: async (groupId: string, memberId: string, call: UpstreamCall) => {
       const operation = 'addGroupMember'
       const path = `/groups/${objectId(operation, groupId)}/members/$ref`
       const body = { '@odata.id': `${directoryBase}/v1.0/directoryObjects/${objectId(operation, memberId)}` }
@@ -347,11 +346,11 @@ function groupCalls(requests: DirectoryRequests, directoryBase: string): GroupCa
       )
       await unlessSo(added, () => isMember(groupId, memberId, call)).catch(async (error: unknown) => {
         throw error instanceof UpstreamError && (await isAboutOther(error, () => getGroup(groupId, call)))
-          ? new UpstreamError({ ...error, operation: 'getGroup' })
+          ? error.with({ operation: 'getGroup' })
           : error
       })
     },
-    removeGroupMember: async (groupId, memberId, call) => {
+    removeGroupMember: async (groupId: string, memberId: string, call: UpstreamCall) => {
       const operation = 'removeGroupMember'
       const [group, member] = [objectId(operation, groupId), objectId(operation, memberId)]
       // without the last segment this would delete the member itself
@@ -366,5 +365,11 @@ function groupCalls(requests: DirectoryRequests, directoryBase: string): GroupCa
  */
 async function isAboutOther({ status }: UpstreamError, look: () => Promise<unknown>): Promise<boolean> {
   if (status !== 404) return false
-  return (await tried(unlessGone(look().then(() => 'there')).then((found) => found ?? 'gone'))) === 'gone'
+  return await look().then(
+    () => false,
+    (error: unknown) => {
+      if (error instanceof UpstreamError) return isGone(error)
+      throw error
+    },
+  )
 }

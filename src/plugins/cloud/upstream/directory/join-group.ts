@@ -1,7 +1,7 @@
 import { dynamicGroup, onPremisesGroup, roleAssignableGroup } from '../classification.ts'
 import type { UpstreamCall } from '../upstream-call.ts'
 import { UpstreamError } from '../upstream-error.ts'
-import type { DirectoryApi } from './directory-api.ts'
+import type { DirectoryApi } from './directory.ts'
 
 /**
  * Adds a service principal to a group. The directory refuses with nothing but a missing permission or a bad request,
@@ -23,6 +23,6 @@ export async function joinGroup(
       ...(group?.isDynamic === true ? [dynamicGroup] : []),
       ...(group?.isRoleAssignable === true ? [roleAssignableGroup] : []),
     ]
-    throw new UpstreamError({ ...error, message: error.message, details: [...error.details, ...found] })
+    throw error.with({ details: [...error.details, ...found] })
   }
 }
