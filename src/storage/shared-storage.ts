@@ -26,7 +26,7 @@ export type Fence = { readonly job: string; readonly epoch: number }
 /** A server with a recent heartbeat. */
 export type Replica = { readonly id: string; readonly name: string; readonly lastSeenMs: number }
 
-/** What a server needs of a storage that others write too. docs/replicas.md */
+/** What a server needs of a storage that others write too; undefined where no other server writes it. docs/replicas.md */
 export interface SharedStorage {
   /** The id of this server, new with each start. */
   readonly replicaId: string

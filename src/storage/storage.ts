@@ -41,7 +41,6 @@ export const keep = Symbol('keep')
 export type Change = (current: Uint8Array | undefined) => Uint8Array | undefined | typeof keep
 
 export interface Storage extends AsyncDisposable {
-  /** Undefined if no other server writes this storage. */
   readonly shared?: SharedStorage | undefined
   get(key: string): Promise<StoredRecord | undefined>
   /** Records whose key starts with `prefix`, in byte order of the key. */

@@ -19,7 +19,6 @@ import type { SinkTarget } from './sink.ts'
 export type AuditLogParts = {
   /** Holds the records of devices. */
   readonly view: View
-  /** Undefined if no other server writes the storage. */
   readonly shared: SharedStorage | undefined
   readonly clock: Clock
   readonly random: Random

@@ -106,9 +106,7 @@ export class Entries {
   }
 
   #sharedOf(hashing: Hashing): Promise<Shared> {
-    const made = this.#shared.get(hashing) ?? this.#makeShared(hashing)
-    this.#shared.set(hashing, made)
-    return made
+    return this.#shared.getOrInsertComputed(hashing, () => this.#makeShared(hashing))
   }
 
   async #makeShared(hashing: Hashing): Promise<Shared> {

@@ -8,7 +8,6 @@ import type { MountChange } from './mount-records.ts'
 export type MountDoorsParts = {
   /** The storage root. */
   readonly view: View
-  /** Undefined if no other server writes the storage. */
   readonly shared: SharedStorage | undefined
   /** Whether a namespace is being deleted. */
   isEnding(namespace: string): boolean

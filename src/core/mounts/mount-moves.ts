@@ -21,7 +21,6 @@ export type MountMoveParts = {
   readonly view: View
   readonly clock: Clock
   readonly random: Random
-  /** Undefined if no other server writes the storage. */
   readonly shared: SharedStorage | undefined
   readonly jobs: Pick<Jobs, 'job'>
   readonly isLive: (namespace: string) => boolean

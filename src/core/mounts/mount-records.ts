@@ -13,7 +13,6 @@ import type { MountTypeRegistry } from './mount-type-registry.ts'
 export type MountRecordsParts = {
   /** The storage root. */
   readonly view: View
-  /** Undefined if no other server writes the storage. */
   readonly shared: SharedStorage | undefined
   readonly types: MountTypeRegistry
   /** Called for a record that another server has written and that cannot be read. */

@@ -11,7 +11,6 @@ import type { Removal } from './mount-type.ts'
 export type MountRemovalParts = {
   readonly records: MountRecords
   readonly doors: MountDoors
-  /** Undefined if no other server writes the storage. */
   readonly shared: SharedStorage | undefined
   readonly jobs: Pick<Jobs, 'job' | 'keepMs'>
   /** Ends leases and tokens of a mount, and what its type has made elsewhere. Rejects if that fails. */

@@ -26,7 +26,6 @@ import { checkTunable, nothingToTune, type TuneRequest, tuned } from './tune.ts'
 export type MountStoreParts = {
   /** The storage root. */
   view: View
-  /** Undefined if no other server writes the storage. */
   shared: SharedStorage | undefined
   random: Random
   clock: Clock

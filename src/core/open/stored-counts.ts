@@ -13,7 +13,6 @@ export type StoredCountParts = {
   /** The core's view. */
   readonly view: View
   readonly clock: Clock
-  /** Undefined if no other server writes the storage. */
   readonly shared: SharedStorage | undefined
 }
 

@@ -43,7 +43,6 @@ type StoreBase = {
   readonly random: Random
   readonly log: CoreLog
   readonly jobs: Jobs
-  /** Undefined if no other server writes the storage. */
   readonly shared: SharedStorage | undefined
   readonly servers: Servers
   readonly outbound: OutboundClient

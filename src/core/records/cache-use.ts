@@ -5,11 +5,7 @@ export class CacheUses {
   readonly #byName = new Map<string, CacheUse>()
 
   of(name: string): CacheUse {
-    const known = this.#byName.get(name)
-    if (known !== undefined) return known
-    const use = new CacheUse()
-    this.#byName.set(name, use)
-    return use
+    return this.#byName.getOrInsertComputed(name, () => new CacheUse())
   }
 
   entries(): Iterable<readonly [string, Readonly<CacheUse>]> {

@@ -5,7 +5,6 @@ import type { FollowedRecords } from './followed-records.ts'
 
 export type GuardParts = {
   readonly view: View
-  /** Undefined if no other server writes the storage. */
   readonly shared: SharedStorage | undefined
   /** The key of the guard, in the view. */
   readonly key: string

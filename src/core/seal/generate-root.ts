@@ -1,6 +1,5 @@
 import { Buffer } from 'node:buffer'
 import { refuse } from '../../errors.ts'
-import { KeyedMutex } from '../../lib/concurrency/keyed-mutex.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import { base62, type Random } from '../../lib/system/random.ts'
 import { quoted } from '../../lib/text/go-text.ts'
@@ -36,7 +35,6 @@ type Attempt = { readonly fingerprint: string; encode(token: string): Promise<st
 
 /** Length of a root token, `hvs.` and 24 characters, and so of what hides it. */
 const otpLength = 28
-const turn = 'generate-root'
 
 /**
  * Generates a root token once the holders of a key authorize it share by share. One at a time; it ends after
@@ -44,7 +42,6 @@ const turn = 'generate-root'
  */
 export class GenerateRoot implements Disposable {
   readonly #parts: GenerateRootParts
-  readonly #turns = new KeyedMutex()
   readonly #progress: ShareProgress
   #attempt: Attempt | undefined
 
@@ -72,7 +69,7 @@ export class GenerateRoot implements Disposable {
 
   /** Begins. Returns a new one-time password unless the client sent one or a PGP key. Throws a refusal. */
   start({ otp, pgpKey }: { otp: string; pgpKey: string }): Promise<GenerateRootStatus> {
-    return this.#turns.runExclusive(turn, async () => {
+    return this.#progress.inTurn(async () => {
       const { random, held } = this.#parts
       const made = otp === '' && pgpKey === '' ? base62(random, otpLength) : ''
       const attempt = pgpKey === '' || otp !== '' ? withOtp(otp || made) : await this.#withPgpKey(pgpKey)
@@ -86,14 +83,8 @@ export class GenerateRoot implements Disposable {
   }
 
   /** Takes over a share; the last one gets the token. Throws a refusal. */
-  async update(share: Buffer, nonce: string): Promise<GenerateRootStatus> {
-    try {
-      return await this.#turns.runExclusive(turn, () => this.#update(share, nonce))
-    } catch (error) {
-      // a share that is refused is not kept
-      share.fill(0)
-      throw error
-    }
+  update(share: Buffer, nonce: string): Promise<GenerateRootStatus> {
+    return this.#progress.offered(share, () => this.#update(share, nonce))
   }
 
   async #update(share: Buffer, nonce: string): Promise<GenerateRootStatus> {
@@ -110,7 +101,7 @@ export class GenerateRoot implements Disposable {
       throw refuse('invalid', 'given key has already been provided during this generation operation')
     const { count: progress } = this.#progress
     if (progress < status.required) return { ...status, progress }
-    await this.#authorize(held)
+    await this.#progress.authorize(held.matches, 'root generation aborted')
     const token = await this.#parts.makeRootToken((id) => attempt.encode(id))
     this.#end()
     return { ...status, progress, complete: true, encoded_token: token, encoded_root_token: token }
@@ -118,26 +109,12 @@ export class GenerateRoot implements Disposable {
 
   /** Forgets what is in progress, if anything. */
   cancel(): Promise<void> {
-    return this.#turns.runExclusive(turn, async () => this.#end())
+    return this.#progress.inTurn(async () => this.#end())
   }
 
   [Symbol.dispose](): void {
     this.#end()
     this.#progress[Symbol.dispose]()
-  }
-
-  /** Throws a refusal, and the shares are gone, unless they are those of the key. */
-  async #authorize(held: Pick<HeldKey, 'matches'>): Promise<void> {
-    const key = await this.#progress.combine()
-    try {
-      if (key === undefined || !(await held.matches(key)))
-        throw refuse(
-          'invalid',
-          'root generation aborted: invalid key: the shares are not those of the present key',
-        )
-    } finally {
-      key?.fill(0)
-    }
   }
 
   async #withPgpKey(text: string): Promise<Attempt> {

@@ -1,6 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
 import { refuse } from '../../errors.ts'
-import { KeyedMutex } from '../../lib/concurrency/keyed-mutex.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { quoted } from '../../lib/text/go-text.ts'
@@ -31,15 +30,12 @@ type Attempt = RekeyPlan & {
   made?: { readonly key: Buffer; readonly backup: ShareBackup | undefined }
 }
 
-const turn = 'rekey'
-
 /**
  * Replaces a key that people hold: the holders of the old one authorize it share by share. One at a time; it
  * ends after a while without progress. docs/contract/seal.md#rekey
  */
 export class Rekey implements Disposable {
   readonly #parts: RekeyParts
-  readonly #turns = new KeyedMutex()
   /** The shares of the old key, and then those for the verification. */
   readonly #progress: ShareProgress
   #attempt: Attempt | undefined
@@ -73,7 +69,7 @@ export class Rekey implements Disposable {
 
   /** Begins a rekey. Nobody can authorize the first key, so its shares are returned. Throws a refusal. */
   start(request: RekeyRequest): Promise<RekeyResult | undefined> {
-    return this.#turns.runExclusive(turn, async () => {
+    return this.#progress.inTurn(async () => {
       const { held, clock } = this.#parts
       const revision = await held.revision()
       const counts = await held.counts()
@@ -89,7 +85,7 @@ export class Rekey implements Disposable {
 
   /** Takes over a share of the old key; the last one gets the new shares. Throws a refusal. */
   update(share: Buffer, nonce: string): Promise<RekeyResult | undefined> {
-    return this.#offered(share, async () => {
+    return this.#progress.offered(share, async () => {
       const counts = await this.#parts.held.counts()
       const attempt = this.#current()
       if (attempt === undefined || counts === undefined) throw refuse('invalid', 'no rekey in progress')
@@ -100,14 +96,14 @@ export class Rekey implements Disposable {
       }
       this.#add(share, { nonce, name: 'rekey' })
       if (this.#progress.count < counts.threshold) return undefined
-      await this.#authorize()
+      await this.#progress.authorize(this.#parts.held.matches, 'rekey failed')
       return await this.#issue(attempt)
     })
   }
 
   /** Forgets the rekey in progress, if any; the old key stays. */
   cancel(): Promise<void> {
-    return this.#turns.runExclusive(turn, async () => {
+    return this.#progress.inTurn(async () => {
       await this.#parts.held.counts()
       this.#end()
     })
@@ -130,7 +126,7 @@ export class Rekey implements Disposable {
 
   /** Takes over a share of the new key; the last one makes it valid. Throws a refusal. */
   verify(share: Buffer, nonce: string): Promise<{ nonce: string; complete: true } | undefined> {
-    return this.#offered(share, async () => {
+    return this.#progress.offered(share, async () => {
       await this.#parts.held.counts()
       const attempt = this.#current()
       if (attempt === undefined) throw refuse('invalid', 'no rekey in progress')
@@ -155,7 +151,7 @@ export class Rekey implements Disposable {
 
   /** Forgets the shares for the verification. */
   restartVerification(): Promise<VerificationStatus> {
-    return this.#turns.runExclusive(turn, async () => {
+    return this.#progress.inTurn(async () => {
       if (this.#current()?.made !== undefined) this.#progress.begin()
       return await this.verification()
     })
@@ -184,16 +180,6 @@ export class Rekey implements Disposable {
     return this.#progress.nonce === '' ? undefined : this.#attempt
   }
 
-  /** Does not keep a share that is refused. */
-  async #offered<T>(share: Buffer, work: () => Promise<T>): Promise<T> {
-    try {
-      return await this.#turns.runExclusive(turn, work)
-    } catch (error) {
-      share.fill(0)
-      throw error
-    }
-  }
-
   #add(share: Buffer, { nonce, name }: { nonce: string; name: 'rekey' | 'verify' }): void {
     if (nonce !== this.#progress.nonce)
       throw refuse(
@@ -202,17 +188,6 @@ export class Rekey implements Disposable {
       )
     if (!this.#progress.add(share))
       throw refuse('invalid', `given key has already been provided during this ${name} operation`)
-  }
-
-  /** Throws a refusal, and the shares are gone, unless they are those of the old key. */
-  async #authorize(): Promise<void> {
-    const key = await this.#progress.combine()
-    try {
-      if (key === undefined || !(await this.#parts.held.matches(key)))
-        throw refuse('invalid', 'rekey failed: invalid key: the shares are not those of the present key')
-    } finally {
-      key?.fill(0)
-    }
   }
 
   /** Nobody could go on with a first key that was not stored. */

@@ -1,7 +1,10 @@
 import { timingSafeEqual } from 'node:crypto'
+import { refuse } from '../../errors.ts'
+import { KeyedMutex } from '../../lib/concurrency/keyed-mutex.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { sealedError } from '../barrier/keyring-store.ts'
+import type { HeldKey } from './held-key.ts'
 import { combineShares } from './shares.ts'
 
 /** Shares are discarded after this time without another one. docs/contract/seal.md#progress */
@@ -20,6 +23,7 @@ export type ShareProgressParts = {
  */
 export class ShareProgress implements Disposable {
   readonly #parts: ShareProgressParts
+  readonly #turns = new KeyedMutex()
   #shares: Buffer[] = []
   #nonce = ''
   #changedAt = 0
@@ -70,6 +74,32 @@ export class ShareProgress implements Disposable {
       return await combineShares(shares)
     } finally {
       for (const share of shares) share.fill(0)
+    }
+  }
+
+  /** Throws a refusal, and the shares are gone, unless they are those of the key that `matches`. */
+  async authorize(matches: HeldKey['matches'], failure: string): Promise<void> {
+    const key = await this.combine()
+    try {
+      if (key === undefined || !(await matches(key)))
+        throw refuse('invalid', `${failure}: invalid key: the shares are not those of the present key`)
+    } finally {
+      key?.fill(0)
+    }
+  }
+
+  /** Runs work after all earlier work of this ceremony. */
+  inTurn<T>(work: () => Promise<T>): Promise<T> {
+    return this.#turns.runExclusive('', work)
+  }
+
+  /** Like `inTurn`, for work that takes over a share: one that is refused is not kept. */
+  async offered<T>(share: Buffer, work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.inTurn(work)
+    } catch (error) {
+      share.fill(0)
+      throw error
     }
   }
 

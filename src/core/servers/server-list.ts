@@ -21,7 +21,6 @@ type LiveServer = ShownServer & { readonly lastSeenMs: number; readonly isOwn: b
 export type ServerListParts = {
   /** The core's view. */
   readonly view: View
-  /** Undefined if no other server writes the storage. */
   readonly shared: SharedStorage | undefined
   readonly own: OwnServer | undefined
 }

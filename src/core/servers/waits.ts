@@ -44,11 +44,7 @@ export class Waits {
     address,
     topics,
     waitMs,
-  }: {
-    address: string
-    topics: readonly string[]
-    waitMs: number
-  }): Wait | undefined {
+  }: Pick<HeldRead<never>, 'address' | 'topics' | 'waitMs'>): Wait | undefined {
     const client = countedAddress(address)
     const count = this.#countByAddress.get(client) ?? 0
     if (count >= this.#maxPerAddress) return undefined
@@ -57,11 +53,7 @@ export class Waits {
       this.#release(client)
       for (const topic of topics) this.#remove(topic, wait)
     })
-    for (const topic of topics) {
-      const waits = this.#byTopic.get(topic)
-      if (waits === undefined) this.#byTopic.set(topic, new Set([wait]))
-      else waits.add(wait)
-    }
+    for (const topic of topics) this.#byTopic.getOrInsertComputed(topic, () => new Set()).add(wait)
     if (this.#isClosed) wait.end()
     return wait
   }

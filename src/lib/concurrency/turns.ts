@@ -7,9 +7,7 @@ export class Turns<Item> {
   }
 
   add(client: string, item: Item): void {
-    const items = this.#byClient.get(client)
-    if (items === undefined) this.#byClient.set(client, [item])
-    else items.push(item)
+    this.#byClient.getOrInsertComputed(client, () => []).push(item)
   }
 
   /** The next item. */

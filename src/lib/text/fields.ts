@@ -251,9 +251,9 @@ function parse(name: string, { type }: Field, wire: unknown): unknown {
 
 const fieldsBySchema = new WeakMap<z.ZodObject, Fields>()
 
-function fieldsOf(schema: z.ZodObject): Fields {
-  const known = fieldsBySchema.get(schema)
-  if (known !== undefined) return known
+const fieldsOf = (schema: z.ZodObject): Fields => fieldsBySchema.getOrInsertComputed(schema, readFields)
+
+function readFields(schema: z.ZodObject): Fields {
   if ((schema.def.checks ?? []).length > 0) throw new Error('fields cannot be refined as a whole')
   // a JSON schema shows a field's rules on the types around it too, such as `.optional()`
   const { properties = {} } = z.toJSONSchema(schema, {
@@ -263,9 +263,7 @@ function fieldsOf(schema: z.ZodObject): Fields {
   })
   // z.object takes the types of zod itself, which are all z.ZodType
   const shape = Object.entries(schema.shape) as [string, z.ZodType][]
-  const fields = new Map(shape.map(([name, type]) => [name, fieldOf(type, properties[name])]))
-  fieldsBySchema.set(schema, fields)
-  return fields
+  return new Map(shape.map(([name, type]) => [name, fieldOf(type, properties[name])]))
 }
 
 function fieldOf(type: z.ZodType, rules: object | boolean | undefined): Field {

@@ -1,14 +1,13 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, open, rm } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type FileIdentity, isSameFile } from '../file-watch.ts'
 import { checkLogSize } from '../sqlite/log-size.ts'
 import { engineCode, ownCodes } from '../storage-error.ts'
 import type { BackupFacts, GivenFacts } from './backup-facts.ts'
 import type { CopyOutcome, CopySource, CopyTask } from './backup-program.ts'
-import { removeCopy } from './unfinished-copy.ts'
 
 export type CopyOptions = {
   /** The database, which servers may be using. */
@@ -111,3 +110,11 @@ async function watch(ended: AbortSignal, check: () => Promise<void>): Promise<vo
 /** The copy needs no setting, and another process must not show one. */
 const withoutSecrets = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(environment).filter(([name]) => !/^(?:GATEHOUSE|CLOUD)_/.test(name)))
+
+/**
+ * Removes a copy of a database, with the journal that a killed process may have left: SQLite would apply it to
+ * the next copy of that name.
+ */
+export async function removeCopy(path: string): Promise<void> {
+  for (const end of ['-journal', '']) await rm(path + end, { force: true })
+}

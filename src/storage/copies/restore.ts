@@ -10,8 +10,8 @@ import type { StorageFaults } from '../faults.ts'
 import { requireFolderOf } from '../sqlite/database-folder.ts'
 import { holdLock } from '../sqlite/lock-file.ts'
 import type { StoredRecord } from '../storage.ts'
+import { removeCopy } from './backup-copy.ts'
 import type { BackupFacts } from './backup-facts.ts'
-import { removeCopy } from './unfinished-copy.ts'
 import { BrokenDatabase, type Verified, verifyDatabase } from './verify.ts'
 
 export type RestoreOptions = {

@@ -1,11 +1,14 @@
 import { Buffer } from 'node:buffer'
+import { StartError } from '../../errors.ts'
 import type { CopyMark, CopyMarks } from '../copy-marks.ts'
+import type { ReadRow } from '../record-digest.ts'
 import type { CopyEnd } from '../store-copy.ts'
+import { arrayParameter, textArray } from './array-parameter.ts'
 import { migratePostgres } from './migrations.ts'
 import { PostgresReading } from './reading.ts'
+import { liveMs } from './replica.ts'
 import { type ConnectionSettings, openSession, type Session } from './session.ts'
-import { readOne } from './statements.ts'
-import { addRecords, fenceAllServers, refuseLiveServers } from './writing.ts'
+import { liveReplicas, readOne } from './statements.ts'
 
 /** A PostgreSQL database; its tables are created if they are missing. */
 export async function openPostgresEnd(
@@ -61,3 +64,29 @@ async function setMark(session: Session, mark: CopyMark, value: number | undefin
       : `INSERT INTO meta (name, value) VALUES ('${mark}', ${value}) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
   )
 }
+
+const addRows = {
+  name: 'add_rows',
+  text: 'INSERT INTO records (key, value) SELECT * FROM unnest($1::text[], $2::bytea[])',
+}
+
+/** Adds records that do not exist. */
+export async function addRecords(session: Session, page: readonly ReadRow[]): Promise<void> {
+  const keys = page.map(([key]) => key)
+  const values = page.map(([, value]) => value)
+  await session.query(addRows, [textArray(keys), arrayParameter('bytea', values)])
+}
+
+/** Throws a StartError 3 while a server uses the database. */
+export async function refuseLiveServers(session: Session, name: string): Promise<void> {
+  const [server] = await session.query(liveReplicas, [String(liveMs)])
+  if (server !== undefined)
+    throw new StartError(3, `cannot open ${name}: in use by server ${String(server[1])}`)
+}
+
+/** A server that was paused registers again, and trusts nothing that it has copied, before it serves. */
+export const fenceAllServers = (session: Session): Promise<unknown> =>
+  session.query({ name: 'fence_all', text: 'DELETE FROM replicas' })
+
+export const hasRecords = async (session: Session): Promise<boolean> =>
+  (await session.query({ name: 'has_records', text: 'SELECT 1 FROM records LIMIT 1' })).length > 0

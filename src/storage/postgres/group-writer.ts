@@ -26,8 +26,7 @@ import {
 } from './failures.ts'
 import { KeysInFlight } from './keys-in-flight.ts'
 import type { Pool } from './pool.ts'
-import { upperBound } from './ranges.ts'
-import { recordOf } from './reader.ts'
+import { recordOf, upperBound } from './reader.ts'
 import type { Row, Session } from './session.ts'
 import {
   addSlot,

@@ -29,12 +29,7 @@ const built = new Map<string, Statement>()
 export function writeStatement(parts: WriteParts, notifies: boolean): Statement {
   const { inserts, puts, deletes, rewrites, isReported } = parts
   const name = `write${inserts ? '_i' : ''}${puts ? '_p' : ''}${deletes ? '_d' : ''}${rewrites ? '_k' : ''}${isReported ? (notifies ? '_n' : '_r') : ''}`
-  let found = built.get(name)
-  if (found === undefined) {
-    found = statement(name, buildWrite(parts, notifies))
-    built.set(name, found)
-  }
-  return found
+  return built.getOrInsertComputed(name, () => statement(name, buildWrite(parts, notifies)))
 }
 
 function buildWrite({ inserts, puts, deletes, rewrites, isReported }: WriteParts, notifies: boolean): string {
