@@ -1,17 +1,19 @@
+import { CompactSign } from 'jose'
 import { refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { quoted } from '../../lib/text/go-text.ts'
+import { stringifyJson } from '../../lib/text/json.ts'
 import type { View } from '../barrier/view.ts'
-import type { Identity } from '../identity/entities/identity-store.ts'
+import { type Identity, identityIn } from '../identity/entities/identity-store.ts'
 import { Changes } from '../records/change.ts'
+import { fillClaims } from './claim-template.ts'
 import { IdentityTokenRoleStore } from './identity-token-role-store.ts'
 import { identityTokenProblem } from './introspect.ts'
-import { type IssuedIdentityToken, issueIdentityToken } from './issue-identity-token.ts'
 import { configKey, isOfIssuer, mountsPrefix } from './issuer-keys.ts'
 import { checkIssuer, type IssuerMount, issuerUrl, mountIssuerUrl } from './issuer-url.ts'
-import type { KeyMounts } from './key-mounts.ts'
-import { lengthProblem } from './mount-token-rules.ts'
+import { type KeyMounts, lengthProblem } from './key-mounts.ts'
+import { allowsClient } from './named-key.ts'
 import { type KeyRules, NamedKeyStore } from './named-key-store.ts'
 import { PublishedKeys } from './published-keys.ts'
 
@@ -26,7 +28,11 @@ export type IdentityTokensParts = {
   readonly keyMounts: Pick<KeyMounts, 'keyNames' | KeyRules>
 }
 
-type IssuerConfig = { readonly issuer: string }
+/** The response to a request for an identity token. */
+export type IssuedIdentityToken = { readonly token: string; readonly client_id: string; readonly ttl: number }
+
+/** A template can repeat an entity's groups and metadata many times. */
+const maxPayloadBytes = 262_144
 
 /** Verifiers of the tokens of mounts store no more. */
 const mostKeysForMounts = 100
@@ -75,7 +81,9 @@ export class IdentityTokens {
 
   /** Empty if none is configured. */
   async configuredIssuer(mount: string): Promise<string> {
-    return readConfig(await this.#view.get(configKey(mount)))?.issuer ?? ''
+    const stored = await this.#view.get(configKey(mount))
+    const issuer = typeof stored === 'object' && stored !== null && 'issuer' in stored ? stored.issuer : ''
+    return typeof issuer === 'string' ? issuer : ''
   }
 
   /** Throws `invalid` for an invalid issuer, and for one that verifiers of the tokens of mounts would refuse. */
@@ -92,22 +100,39 @@ export class IdentityTokens {
   }
 
   /**
-   * Issues a token of a role to an entity; `entityId` is empty for a caller without one. Throws `invalid`.
+   * Signs a JWT with the identity of an entity; `entityId` is empty for a caller without one. Throws `invalid` for
+   * such a caller, and if the role may not use its key. docs/contract/identity-tokens.md#tokens
    */
   async issue(issuer: IssuerMount, roleName: string, entityId: string): Promise<IssuedIdentityToken> {
-    const role = await this.roles.find(issuer.mount, roleName)
-    if (role === undefined) throw refuse('invalid', `role ${quoted(roleName)} not found`)
-    const key = await this.keys.find(issuer.mount, role.role.key)
-    if (key === undefined) throw refuse('invalid', `key ${quoted(role.role.key)} not found`)
-    return issueIdentityToken({
-      roleName,
-      role,
-      key,
-      identity: entityId === '' ? undefined : await this.#parts.identityOf(entityId),
-      issuer: await this.issuerOf(issuer),
-      namespace: issuer.namespace.id,
-      now: this.#parts.clock.now(),
-    })
+    const found = await this.roles.find(issuer.mount, roleName)
+    if (found === undefined) throw refuse('invalid', `role ${quoted(roleName)} not found`)
+    const { key: keyName, client_id, ttl } = found.role
+    const ready = await this.keys.find(issuer.mount, keyName)
+    if (ready === undefined) throw refuse('invalid', `key ${quoted(keyName)} not found`)
+    if (!allowsClient(ready.key, client_id)) {
+      throw refuse(
+        'invalid',
+        `the key ${quoted(keyName)} does not list the client ID of the role ${quoted(roleName)} as an allowed client ID`,
+      )
+    }
+    const identity = entityId === '' ? undefined : await this.#parts.identityOf(entityId)
+    if (identity === undefined) throw refuse('invalid', "no entity associated with the request's token")
+    const { entity } = identity
+    const namespace = issuer.namespace.id
+    const now = this.#parts.clock.now()
+    const iat = Math.floor(now / 1000)
+    const iss = await this.issuerOf(issuer)
+    const own = { iss, sub: entity.id, aud: client_id, exp: iat + ttl, iat, namespace }
+    const { groups } = identityIn(identity, namespace)
+    const payload = Buffer.from(stringifyJson({ ...own, ...fillClaims(found.claims, { entity, groups, now }) }))
+    if (payload.length > maxPayloadBytes)
+      throw refuse(
+        'invalid',
+        `the claims of the role ${quoted(roleName)} are longer than ${maxPayloadBytes} bytes`,
+      )
+    const { kid, alg } = ready.key.signing.publicKey
+    const token = await new CompactSign(payload).setProtectedHeader({ alg, kid }).sign(ready.signer)
+    return { token, client_id, ttl }
   }
 
   /** Why a token is invalid; undefined if it is valid. */
@@ -121,10 +146,4 @@ export class IdentityTokens {
       findIdentity: (entityId) => this.#parts.identityOf(entityId),
     })
   }
-}
-
-/** A missing record has an empty issuer, so that its absence is cached too. */
-function readConfig(value: unknown): IssuerConfig {
-  const issuer = typeof value === 'object' && value !== null && 'issuer' in value ? value.issuer : ''
-  return { issuer: typeof issuer === 'string' ? issuer : '' }
 }

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { View } from '../barrier/view.ts'
 import { Periodic, type Timing } from '../jobs/background.ts'
@@ -12,8 +11,6 @@ export type KeyRotatorParts = Timing & {
   readonly clock: Clock
 }
 
-const duePage = 100
-
 /**
  * Rotates keys whose period is over, one after the other; a run gives their number. A key that missed several
  * rotations while the server was stopped is rotated once, and its next period begins then.
@@ -26,11 +23,7 @@ async function rotateDue(
   stopping: AbortSignal,
 ): Promise<number> {
   let count = 0
-  for (let after: string | undefined; ; ) {
-    const page = await root.listKeys(dueRotations, {
-      limit: duePage,
-      ...(after === undefined ? {} : { after }),
-    })
+  for await (const page of root.keyPages(dueRotations))
     for (const key of page) {
       const due = readDueKey(key)
       if (stopping.aborted || (due !== undefined && due.at > clock.now())) return count
@@ -40,9 +33,6 @@ async function rotateDue(
       } catch (error) {
         onError(error)
       }
-      await nextTurn()
     }
-    after = page.at(-1)
-    if (page.length < duePage) return count
-  }
+  return count
 }

@@ -1,3 +1,4 @@
+import { CompactSign } from 'jose'
 import { refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
@@ -5,9 +6,7 @@ import type { Mount } from '../mounts/mount.ts'
 import type { IdentityTokenUse } from '../mounts/mount-type.ts'
 import type { IdentityTokens } from './identity-tokens.ts'
 import { type IssuerMount, keysUrl, mountIssuerUrl } from './issuer-url.ts'
-import { type KeyMounts, keyNameOf } from './key-mounts.ts'
-import { mountSubject, signMountToken } from './mount-token.ts'
-import { keyProblem, lengthProblem } from './mount-token-rules.ts'
+import { type KeyMounts, keyNameOf, keyProblem, lengthProblem } from './key-mounts.ts'
 import type { KeySettings } from './named-key.ts'
 
 type MountTokensParts = {
@@ -77,23 +76,39 @@ export class MountTokens {
     const { mount } = holder
     const name = keyNameOf(mount)
     const { mount: issuerMount, namespace } = keyMounts.issuerOf(mount)
-    const key = await identityTokens.keys.ready(issuerMount, name)
-    checkKey(name, key.key, use)
+    const { key, signer } = await identityTokens.keys.ready(issuerMount, name)
+    checkKey(name, key, use)
     const { issuer, subject } = await this.identityOf(holder)
-    const issuedAt = Math.floor(clock.now() / 1000)
-    const token = await signMountToken(key, {
-      issuer,
-      subject,
-      mount,
-      issuedAt,
-      ttl: use.ttl,
-      audience: use.audience,
-      namespacePath: namespace.path,
-      tokenId: random.uuid(),
+    const iat = Math.floor(clock.now() / 1000)
+    const exp = iat + use.ttl
+    const payload = JSON.stringify({
+      iss: issuer,
+      sub: subject,
+      aud: [use.audience],
+      iat,
+      nbf: iat,
+      exp,
+      jti: random.uuid(),
+      'vaultproject.io': {
+        accessor: mount.accessor,
+        class: 'secret',
+        namespace_id: mount.namespace,
+        namespace_path: namespace.path,
+        path: mount.path,
+      },
     })
-    return { token, expiresAt: (issuedAt + use.ttl) * 1000 }
+    const { kid, alg } = key.signing.publicKey
+    const token = await new CompactSign(Buffer.from(payload)).setProtectedHeader({ alg, kid }).sign(signer)
+    return { token, expiresAt: exp * 1000 }
   }
 }
+
+/**
+ * The value of `sub`; `role` is a lower-case name. It does not change while the mount stays in its namespace.
+ * docs/contract/identity-tokens.md#tokens-of-mounts
+ */
+const mountSubject = ({ namespace, accessor }: Mount, role: string | undefined): string =>
+  `plugin-identity:${namespace}:secret:${accessor}${role === undefined ? '' : `:role:${role}`}`
 
 function checkKey(name: string, settings: KeySettings | undefined, use: IdentityTokenUse): void {
   const problem = settings === undefined ? `cannot find key "${name}"` : keyProblem(name, settings, use)

@@ -47,8 +47,6 @@ export type ReadyKey = { readonly key: NamedKey; readonly signer: CryptoKey }
 /** Returns the new key, or undefined to delete it. May run again. */
 type KeyChange = (before: NamedKey | undefined) => Promise<NamedKey | undefined>
 
-const rolesPerPage = 500
-
 /** How many keys get their pairs at a time, and how many of one mount. */
 const madeTogether = 2
 /** Limits on waiting for one of these places. */
@@ -148,7 +146,7 @@ export class NamedKeyStore {
   remove(mount: string, name: string): Promise<void> {
     if (name === defaultKeyName) throw refuse('invalid', `deletion of key ${quoted(name)} not allowed`)
     return this.#changeWhileMountsStay(mount, name, async () => {
-      const roles = await this.#rolesUsing(mount, name)
+      const roles = await this.#namesBelow(roleOfKeyKey(mount, name, ''))
       if (roles.length === 0) {
         this.#parts.keyMounts.checkUnused(mount, name)
         return undefined
@@ -294,32 +292,24 @@ export class NamedKeyStore {
     return this.#makers.runWithin(makingBounds, `${mount}/${this.#nextPlace}`, () => this.#making.run(make))
   }
 
-  async #storedNames(mount: string): Promise<string[]> {
-    const prefix = namedKeyKey(mount, '')
-    return (await this.#parts.view.listKeys(prefix)).map((key) => key.slice(prefix.length))
+  #storedNames(mount: string): Promise<string[]> {
+    return this.#namesBelow(namedKeyKey(mount, ''))
   }
 
   async #isUsed(mount: string, name: string): Promise<boolean> {
     return (await this.#parts.view.listKeys(roleOfKeyKey(mount, name, ''), { limit: 1 })).length > 0
   }
 
-  async #rolesUsing(mount: string, name: string): Promise<string[]> {
-    const prefix = roleOfKeyKey(mount, name, '')
+  async #namesBelow(prefix: string): Promise<string[]> {
     return (await this.#parts.view.listKeys(prefix)).map((key) => key.slice(prefix.length))
   }
 
   async #longestRoleTtl(mount: string, name: string): Promise<number> {
     const prefix = roleOfKeyKey(mount, name, '')
     let longest = 0
-    for (let after: string | undefined; ; ) {
-      const page = await this.#parts.view.list(prefix, {
-        limit: rolesPerPage,
-        ...(after === undefined ? {} : { after }),
-      })
+    for await (const page of this.#parts.view.pages(prefix))
       for (const { value } of page) if (typeof value === 'number') longest = Math.max(longest, value)
-      after = page.at(-1)?.key
-      if (page.length < rolesPerPage) return longest
-    }
+    return longest
   }
 }
 

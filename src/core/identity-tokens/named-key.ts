@@ -96,7 +96,7 @@ export function withSettings(
     signing: keys.signing,
     next: keys.next,
     former: [
-      ...stillPublished(before?.former ?? [], now),
+      ...(before === undefined ? [] : formerKeysOf(before, now)),
       ...retired.map(({ publicKey }) => ({ publicKey, until })),
     ].slice(-maxFormerKeys),
     next_rotation: before === undefined ? period : Math.min(period, before.next_rotation),
@@ -110,24 +110,22 @@ export function rotated(key: NamedKey, next: SigningKey, verificationTtl: number
     ...key,
     signing: key.next,
     next,
-    former: stillPublished([...key.former, retired], now).slice(-maxFormerKeys),
+    former: formerKeysOf({ former: [...key.former, retired] }, now).slice(-maxFormerKeys),
     next_rotation: now + key.rotation_period * 1000,
   }
 }
 
 /** Whether another rotation would drop a public key that must stay published. */
 export const isFullOfFormerKeys = (key: NamedKey, now: number): boolean =>
-  stillPublished(key.former, now).length >= maxFormerKeys
-
-const stillPublished = (former: readonly FormerKey[], now: number): FormerKey[] =>
-  former.filter(({ until }) => until > now)
+  formerKeysOf(key, now).length >= maxFormerKeys
 
 /** The public keys that no longer sign but still verify. */
-export const formerKeysOf = ({ former }: NamedKey, now: number): FormerKey[] => stillPublished(former, now)
+export const formerKeysOf = ({ former }: Pick<NamedKey, 'former'>, now: number): FormerKey[] =>
+  former.filter(({ until }) => until > now)
 
 /** The next scheduled change of the public keys, in milliseconds since the epoch. */
 export const nextChangeOf = (key: NamedKey, now: number): number =>
-  Math.min(key.next_rotation, ...stillPublished(key.former, now).map(({ until }) => until))
+  Math.min(key.next_rotation, ...formerKeysOf(key, now).map(({ until }) => until))
 
 /** The settings without the key pairs. */
 export const shownSettings = ({
