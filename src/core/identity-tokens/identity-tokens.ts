@@ -124,7 +124,9 @@ export class IdentityTokens {
     const iss = await this.issuerOf(issuer)
     const own = { iss, sub: entity.id, aud: client_id, exp: iat + ttl, iat, namespace }
     const { groups } = identityIn(identity, namespace)
-    const payload = Buffer.from(stringifyJson({ ...own, ...fillClaims(found.claims, { entity, groups, now }) }))
+    const payload = Buffer.from(
+      stringifyJson({ ...own, ...fillClaims(found.claims, { entity, groups, now }) }),
+    )
     if (payload.length > maxPayloadBytes)
       throw refuse(
         'invalid',

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { exampleTokenFields } from '../../core/tokens/store/token-fields.ts'
 import type { DocumentedAnswer } from '../../http/resource/resource.ts'
 import { roleFields } from './role.ts'
 
@@ -41,16 +42,7 @@ export const answers = {
       secret_id_bound_cidrs: null,
       secret_id_num_uses: 1,
       secret_id_ttl: 600,
-      token_bound_cidrs: [],
-      token_explicit_max_ttl: 0,
-      token_max_ttl: 0,
-      token_no_default_policy: false,
-      token_num_uses: 0,
-      token_period: 0,
-      token_strictly_bind_ip: false,
-      token_policies: ['deploy'],
-      token_ttl: 3600,
-      token_type: 'default',
+      ...exampleTokenFields,
     },
   },
   madeSecretId,

@@ -4,8 +4,7 @@ import { boundCidrs } from '../../core/tokens/store/token-fields.ts'
 import { fail, refuse, ServiceError } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import type { ApproleMethod } from './method.ts'
-import { type RoleInput, type RoleRecord, roleFields } from './role.ts'
-import { canonicalRolePath, roleName } from './role-path.ts'
+import { canonicalRolePath, type RoleInput, type RoleRecord, roleFields, roleName } from './role.ts'
 
 type FieldSpec = {
   readonly path: string
@@ -36,6 +35,21 @@ const required =
     if (input[name] === undefined) throw missing(name)
     return { [name]: input[name] }
   }
+
+/** A field whose path has its name, and which a deletion sets to what it is without a write. */
+const plainField = <Name extends keyof RoleInput & keyof RoleRecord>(
+  name: Name,
+  help: string,
+  { usual, example }: { usual: RoleInput[Name]; example: RoleInput[Name] },
+): FieldSpec => ({
+  path: name.replaceAll('_', '-'),
+  help,
+  input: z.object({ [name]: shape[name] }),
+  shown: (record) => ({ [name]: record[name] ?? usual }),
+  example: { [name]: example },
+  sent: required(name),
+  cleared: { [name]: usual },
+})
 
 /** Either path takes only the field of its own name. */
 const blocks = (sent: readonly string[] | undefined): RoleInput | undefined => {
@@ -96,33 +110,9 @@ const fields: readonly FieldSpec[] = [
     sent: ({ token_bound_cidrs }) => token_bound_cidrs && { token_bound_cidrs: parsed(token_bound_cidrs) },
     cleared: { token_bound_cidrs: undefined },
   },
-  {
-    path: 'bind-secret-id',
-    help: 'Whether a login needs a secret id.',
-    input: z.object({ bind_secret_id: shape.bind_secret_id }),
-    shown: ({ bind_secret_id = true }) => ({ bind_secret_id }),
-    example: { bind_secret_id: true },
-    sent: required('bind_secret_id'),
-    cleared: { bind_secret_id: true },
-  },
-  {
-    path: 'secret-id-num-uses',
-    help: 'The number of logins of its new secret ids.',
-    input: z.object({ secret_id_num_uses: shape.secret_id_num_uses }),
-    shown: ({ secret_id_num_uses = 0 }) => ({ secret_id_num_uses }),
-    example: { secret_id_num_uses: 1 },
-    sent: required('secret_id_num_uses'),
-    cleared: { secret_id_num_uses: 0 },
-  },
-  {
-    path: 'secret-id-ttl',
-    help: 'The lifetime of its new secret ids.',
-    input: z.object({ secret_id_ttl: shape.secret_id_ttl }),
-    shown: ({ secret_id_ttl = 0 }) => ({ secret_id_ttl }),
-    example: { secret_id_ttl: 3600 },
-    sent: required('secret_id_ttl'),
-    cleared: { secret_id_ttl: 0 },
-  },
+  plainField('bind_secret_id', 'Whether a login needs a secret id.', { usual: true, example: true }),
+  plainField('secret_id_num_uses', 'The number of logins of its new secret ids.', { usual: 0, example: 1 }),
+  plainField('secret_id_ttl', 'The lifetime of its new secret ids.', { usual: 0, example: 3600 }),
   {
     path: 'period',
     help: 'The renewal period of its tokens.',
@@ -135,35 +125,18 @@ const fields: readonly FieldSpec[] = [
     },
     cleared: { token_period: 0 },
   },
+  plainField('token_num_uses', 'The number of uses of its tokens.', { usual: 0, example: 0 }),
   {
-    path: 'token-num-uses',
-    help: 'The number of uses of its tokens.',
-    input: z.object({ token_num_uses: shape.token_num_uses }),
-    shown: ({ token_num_uses = 0 }) => ({ token_num_uses }),
-    example: { token_num_uses: 0 },
-    sent: required('token_num_uses'),
-    cleared: { token_num_uses: 0 },
-  },
-  {
-    path: 'token-ttl',
-    help: 'The lifetime of its tokens.',
-    input: z.object({ token_ttl: shape.token_ttl }),
-    shown: ({ token_ttl = 0 }) => ({ token_ttl }),
-    example: { token_ttl: 3600 },
+    ...plainField('token_ttl', 'The lifetime of its tokens.', { usual: 0, example: 3600 }),
     sent: (input, { token_max_ttl = 0 }) => {
       const sent = required('token_ttl')(input)
       if (token_max_ttl > 0 && (sent.token_ttl ?? 0) > token_max_ttl)
         throw refuse('invalid', 'token_ttl should not be greater than token_max_ttl')
       return sent
     },
-    cleared: { token_ttl: 0 },
   },
   {
-    path: 'token-max-ttl',
-    help: 'The longest lifetime of its tokens.',
-    input: z.object({ token_max_ttl: shape.token_max_ttl }),
-    shown: ({ token_max_ttl = 0 }) => ({ token_max_ttl }),
-    example: { token_max_ttl: 86_400 },
+    ...plainField('token_max_ttl', 'The longest lifetime of its tokens.', { usual: 0, example: 86_400 }),
     sent: (input, { token_ttl = 0 }) => {
       const sent = required('token_max_ttl')(input)
       const max = sent.token_max_ttl ?? 0
@@ -171,7 +144,6 @@ const fields: readonly FieldSpec[] = [
         throw refuse('invalid', 'token_max_ttl should be greater than or equal to token_ttl')
       return sent
     },
-    cleared: { token_max_ttl: 0 },
   },
   {
     path: 'role-id',
@@ -195,8 +167,6 @@ function parsed(texts: readonly string[]): string[] {
     throw refuse('invalid', `failed to parse token_bound_cidrs: ${error.message}`)
   }
 }
-
-const unknownRole = () => fail('missing', 'unsupported path')
 
 /** The paths below a role that read and change one of its fields. */
 export const fieldResources = (method: ApproleMethod): Resource[] => [
@@ -236,15 +206,10 @@ function fieldResource(method: ApproleMethod, field: FieldSpec): Resource {
       summary: `Change ${shown} of a role`,
       input,
       handle: async ({ mount, params, input: sent }) => {
-        const isThere = await method.changeRole(
-          mount,
-          roleName(params),
-          (before) =>
-            // the schema has only fields of a role
-            field.sent(sent as RoleInput, before) ?? {},
-        )
-        if (!isThere) throw unknownRole()
-        return undefined
+        // the schema has only fields of a role
+        const changeOf = (before: RoleRecord) => field.sent(sent as RoleInput, before) ?? {}
+        if (!(await method.changeRole(mount, roleName(params), changeOf)))
+          throw fail('missing', 'unsupported path')
       },
     },
     ...('cleared' in field && {
@@ -253,7 +218,6 @@ function fieldResource(method: ApproleMethod, field: FieldSpec): Resource {
         handle: async ({ mount, params }) => {
           if (field.cleared !== undefined)
             await method.changeRole(mount, roleName(params), () => field.cleared ?? {})
-          return undefined
         },
       },
     }),

@@ -1,12 +1,12 @@
 import type { Lockouts, LoginName } from '../../core/lockout/lockouts.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
+import { PerMount } from '../../core/mounts/per-mount.ts'
 import type { CacheUses } from '../../core/records/cache-use.ts'
 import { Changes } from '../../core/records/change.ts'
 import { type KeyedHash, openKeyedHashes } from '../../core/records/keyed-hash.ts'
 import type { Issued } from '../../core/tokens/acts/auth-block.ts'
-import type { LoginParts } from '../../core/tokens/acts/issue-login.ts'
-import { issueLogin } from '../../core/tokens/acts/issue-login.ts'
+import { issueLogin, type LoginParts, type LoginRequest } from '../../core/tokens/acts/issue-login.ts'
 import { mountTtl } from '../../core/tokens/store/lifetime.ts'
 import type { RenewalTerms } from '../../core/tokens/store/renewal-terms.ts'
 import type { Token } from '../../core/tokens/store/token.ts'
@@ -46,19 +46,11 @@ export type LoginInput = {
   onRole(name: string): void
 }
 
-/** Where a login is, and from where. */
-export type LoginPlace = {
-  readonly mount: Mount
-  /** Full path of the mount's namespace. */
-  readonly namespacePath: string
-  /** Request path relative to the namespace. */
-  readonly path: string
-  readonly remoteAddress: string
-}
+type LoginPlace = Omit<LoginRequest, 'auth'>
 
 type GivenSecret = { readonly secret: string; readonly named: LoginName }
 
-type Place = {
+type Place = Disposable & {
   readonly roles: RoleStore
   readonly secretIds: SecretIdStore
   /** Logins with one secret id whose number of logins is limited. */
@@ -68,30 +60,25 @@ type Place = {
 /** A new secret id, as its response shows it. */
 export type NewSecretId = { readonly secret: string; readonly secretId: SecretId }
 
-/**
- * The AppRole method for all of its mounts. The state of a mount is found by the mount's UUID, so it survives
- * a move. docs/contract/approle.md
- */
+/** The AppRole method for all of its mounts. docs/contract/approle.md */
 export class ApproleMethod {
   readonly #parts: ApproleParts
-  readonly #placeByUuid = new Map<string, Place>()
+  readonly #places: PerMount<Place>
 
   constructor(parts: ApproleParts) {
     this.#parts = parts
+    this.#places = new PerMount(parts.mounts, (mount) => this.#open(mount))
   }
 
   rolesOf(mount: Mount): RoleStore {
-    return this.#placeOf(mount).roles
+    return this.#places.of(mount).roles
   }
 
   secretIdsOf(mount: Mount): SecretIdStore {
-    return this.#placeOf(mount).secretIds
+    return this.#places.of(mount).secretIds
   }
 
-  #placeOf(mount: Mount): Place {
-    const known = this.#placeByUuid.get(mount.uuid)
-    if (known !== undefined) return known
-    this.#dropEnds()
+  #open(mount: Mount): Place {
     const { mounts, random, clock, caches } = this.#parts
     const view = mounts.viewOf(mount).view('', { numbers: 'plain' })
     let opening: Promise<Record<'role-id' | 'accessor', KeyedHash>> | undefined
@@ -104,20 +91,12 @@ export class ApproleMethod {
         throw error
       }
     }
-    const place: Place = {
-      roles: new RoleStore({ view, hashOfRoleId: () => hash('role-id'), ...(caches && { caches }) }),
+    const roles = new RoleStore({ view, hashOfRoleId: () => hash('role-id'), ...(caches && { caches }) })
+    return {
+      roles,
       secretIds: new SecretIdStore({ view, clock, hashOfAccessor: () => hash('accessor') }),
       limitedLogins: new Changes({ view, tooMany: 'too many logins with one secret id at a time' }),
-    }
-    this.#placeByUuid.set(mount.uuid, place)
-    return place
-  }
-
-  #dropEnds(): void {
-    for (const [uuid, { roles }] of this.#placeByUuid) {
-      if (this.#parts.mounts.table.byUuid(uuid) !== undefined) continue
-      this.#placeByUuid.delete(uuid)
-      roles[Symbol.dispose]()
+      [Symbol.dispose]: () => roles[Symbol.dispose](),
     }
   }
 
@@ -137,9 +116,7 @@ export class ApproleMethod {
     return [...roleWarnings(record, sent, bounds), ...useLimitWarnings(mount.config.token_type, record)]
   }
 
-  /**
-   * Changes an existing role. `check` sees it first. False if there is no such role.
-   */
+  /** Changes an existing role. False if there is no such role. */
   async changeRole(mount: Mount, name: string, sentOf: (before: RoleRecord) => RoleInput): Promise<boolean> {
     if ((await this.rolesOf(mount).find(name)) === undefined) return false
     const bounds = this.#boundsOf(mount)
@@ -215,7 +192,7 @@ export class ApproleMethod {
     this.#parts.lockouts.check(named)
     checkAddress(role, first.secretId, place.remoteAddress)
     if (first.secretId.num_uses === 0) return this.#issue(place, role, first)
-    const { limitedLogins } = this.#placeOf(place.mount)
+    const { limitedLogins } = this.#places.of(place.mount)
     return limitedLogins.run(`${first.role}/${first.hash}`, async (_, overtaken) => {
       const found = await find()
       // it was valid when this login began, which so is no guess

@@ -22,9 +22,11 @@ export const approlePlugin = ({
   help: 'Logins of machines: with a role id and, if the role wants one, a secret id.',
   locksUsers: true,
   open: (core) => {
-    const { log, mostListBytes, fullPathOf } = core
+    const { mounts, lockouts, caches, log, random, clock, mostListBytes, fullPathOf } = core
+    const { tokens, identities: identity, spent, view, systemTtl } = core
     const onLookalike = lookalikeReports({ log, counter: metrics, fullPathOf })
-    const method = new ApproleMethod({ ...core, identity: core.identities, onLookalike })
+    const loginParts = { tokens, identity, spent, view, clock, systemTtl, onLookalike }
+    const method = new ApproleMethod({ ...loginParts, mounts, random, caches, lockouts })
     const sweeper = new Periodic({
       job: core.jobs.job('secret-id-sweep'),
       run: (stopping) => method.sweep(stopping),

@@ -2,8 +2,7 @@ import { z } from 'zod'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import { answers } from './answers.ts'
 import type { ApproleMethod } from './method.ts'
-import { checkRoleName, roleFields, shownRole } from './role.ts'
-import { canonicalRolePath, roleName } from './role-path.ts'
+import { canonicalRolePath, checkRoleName, roleFields, roleName, shownRole } from './role.ts'
 
 /** `role` and `role/<name>`. docs/contract/approle.md#roles */
 export const roleResources = (method: ApproleMethod): Resource[] => [
@@ -42,10 +41,7 @@ export const roleResources = (method: ApproleMethod): Resource[] => [
     delete: {
       summary: 'Delete a role; its secret ids end at once',
       input: z.object({}),
-      handle: async ({ mount, params }) => {
-        await method.rolesOf(mount).delete(roleName(params))
-        return undefined
-      },
+      handle: ({ mount, params }) => method.rolesOf(mount).delete(roleName(params)),
     },
   }),
 ]

@@ -8,7 +8,7 @@ import type { KeyedHash } from '../../core/records/keyed-hash.ts'
 import { refuse } from '../../errors.ts'
 import { Cache, textIn } from '../../lib/data/cache.ts'
 import { type Role, type RoleRecord, readRole } from './role.ts'
-import { voidKey } from './secret-id-keys.ts'
+import { voidKey } from './secret-id-store.ts'
 
 export type RoleStoreParts = {
   /** The mount's own. */

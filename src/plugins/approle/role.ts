@@ -90,6 +90,13 @@ export const newRole = (random: Random): RoleRecord => ({
   secret_id_key: Buffer.from(random.bytes(keyBytes)).toString('base64'),
 })
 
+/** The name of a role, which has one spelling. docs/contract/approle.md#roles */
+export const roleName = ({ role_name }: { role_name: string }): string => role_name.toLowerCase()
+
+/** A path below the mount with its role in lower case. */
+export const canonicalRolePath = (below: string): string =>
+  below.replace(/^role\/[^/]+/, (start) => start.toLowerCase())
+
 /** The greatest lease time of the role's mount, in seconds. */
 export type RoleBounds = { readonly mountMaxTtl: number }
 

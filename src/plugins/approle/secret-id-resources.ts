@@ -8,8 +8,7 @@ import { stringField } from '../../lib/text/fields.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 import { answers, noAccessor } from './answers.ts'
 import type { ApproleMethod, NewSecretId } from './method.ts'
-import type { Role } from './role.ts'
-import { canonicalRolePath, roleName } from './role-path.ts'
+import { canonicalRolePath, type Role, roleName } from './role.ts'
 import {
   checkGivenSecretId,
   customSecretIdFields,

@@ -7,19 +7,44 @@ import { othersTurn } from '../../lib/data/pages.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Role } from './role.ts'
 import { readSecretId, type SecretId } from './secret-id.ts'
-import {
-  accessorKey,
-  endKey,
-  endOf,
-  endPrefix,
-  endsAfter,
-  listedKey,
-  listedOf,
-  secretIdKey,
-  secretIdsOf,
-  voidKey,
-  voidPrefix,
-} from './secret-id-keys.ts'
+
+/*
+ * The keys of the records of secret ids, in the view of their mount. `role` is the UUID of a role, `hash` the
+ * hash of a secret id, and `accessor` the hash of an accessor.
+ */
+
+/** A secret id: its `SecretId`. */
+const secretIdKey = (role: string, hash: string): string => `${secretIdsOf(role)}${hash}`
+const secretIdsOf = (role: string): string => `secret-id/${role}/`
+
+/** Which secret id an accessor belongs to, of which role. */
+const accessorKey = (accessor: string): string => `accessor/${accessor}`
+
+/** The accessors of a role, in the order of their hashes, for its list. */
+const listedKey = (role: string, accessor: string): string => `${listedOf(role)}${accessor}`
+const listedOf = (role: string): string => `listed/${role}/`
+
+/** The secret ids that end, in the order of their ends. */
+const endKey = (ends: number, role: string, hash: string): string =>
+  `${endPrefix}${paddedTime(ends)}/${role}/${hash}`
+const endPrefix = 'end/'
+/** Sorts after the ends up to this time, and before all later ones. */
+const endsAfter = (time: number): string => `${endPrefix}${paddedTime(time)}/~`
+
+/** What a key of `endKey` says. */
+function endOf(key: string): { readonly ends: number; readonly role: string; readonly hash: string } {
+  const [ends = '', role = '', hash = ''] = key.slice(endPrefix.length).split('/')
+  return { ends: Number(ends), role, hash }
+}
+
+/** Greatest time that fits in a key. */
+const lastTime = 10 ** 15 - 1
+const paddedTime = (time: number): string =>
+  String(Math.min(lastTime, Math.max(0, Math.trunc(time)))).padStart(15, '0')
+
+/** A deleted role, whose secret ids are void and not yet deleted. */
+export const voidKey = (role: string): string => `${voidPrefix}${role}`
+const voidPrefix = 'void/'
 
 export type SecretIdStoreParts = {
   /** The mount's own. */

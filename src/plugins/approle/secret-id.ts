@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { refuse } from '../../errors.ts'
 import { textMap } from '../../lib/data/text-map.ts'
 import { commaListField, durationField, intField, stringField } from '../../lib/text/fields.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import { formatTime } from '../../lib/text/time.ts'
 import { checkBlocks, checkSubset } from './cidr-blocks.ts'
-import { parseMetadata } from './metadata.ts'
 import type { RoleBounds, RoleRecord } from './role.ts'
 
 /** The fields of a new secret id. docs/contract/approle.md#secret-ids */
@@ -105,6 +105,57 @@ export function newSecretId(
     token_bound_cidrs,
   }
 }
+
+const wholeBase64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+
+/**
+ * Reads the metadata of a secret id: a JSON object of texts, `a=b,c=d`, or base64 of either. Throws `invalid`.
+ * docs/contract/approle.md#secret-ids
+ */
+function parseMetadata(sent: string): Record<string, string> {
+  const trimmed = sent.trim()
+  if (trimmed === '') return {}
+  const text = wholeBase64.test(trimmed) ? Buffer.from(trimmed, 'base64').toString('utf8') : trimmed
+  const metadata = fromJson(text) ?? fromPairs(text)
+  const empty = Object.keys(metadata).find((key) => key !== '' && metadata[key] === '')
+  if (empty !== undefined) throw unreadable(`invalid value for key ${quoted(empty)}`)
+  return metadata
+}
+
+/** Undefined for a text that is not a JSON object of texts. */
+function fromJson(text: string): Record<string, string> | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (value === null) return {}
+  if (typeof value !== 'object' || Array.isArray(value)) return undefined
+  const entries = Object.entries(value).map(([key, text]) => [key, text === null ? '' : text] as const)
+  return entries.every((entry): entry is [string, string] => typeof entry[1] === 'string')
+    ? Object.fromEntries(entries)
+    : undefined
+}
+
+function fromPairs(text: string): Record<string, string> {
+  const entries: [string, string][] = []
+  for (const pair of text.split(',').map((part) => part.trim())) {
+    if (pair === '') continue
+    const [key = '', value, ...more] = pair.split('=').map((part) => part.trim())
+    if (value === undefined || more.length > 0)
+      throw unreadable('failed to parse the input: invalid <key,value> format')
+    if (key === '' || value === '') {
+      throw unreadable(
+        `failed to parse the input: invalid <key,value> pair: key: ${quoted(key)} value: ${quoted(value)}`,
+      )
+    }
+    entries.push([key, value])
+  }
+  return Object.fromEntries(entries)
+}
+
+const unreadable = (cause: string) => refuse('invalid', `failed to parse metadata: ${cause}`)
 
 function usesOf({ num_uses }: SecretIdInput, { secret_id_num_uses: most = 0 }: RoleRecord): number {
   if (num_uses === undefined) return most

@@ -1,6 +1,7 @@
 import type { Lockouts } from '../../core/lockout/lockouts.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
+import { PerMount } from '../../core/mounts/per-mount.ts'
 import type { CacheUses } from '../../core/records/cache-use.ts'
 import type { LoginAuth } from '../../core/tokens/acts/issue-login.ts'
 import type { RenewalTerms } from '../../core/tokens/store/renewal-terms.ts'
@@ -37,30 +38,18 @@ export type LoginAttempt = UserPlace & {
 
 const maxNameBytes = 2048
 
-/** The method `userpass` for all of its mounts. Each mount's users are found by its uuid, so they survive a move. */
+/** The method `userpass` for all of its mounts. */
 export class UserpassMethod {
   readonly #parts: UserpassMethodParts
-  readonly #storeByUuid = new Map<string, UserStore>()
+  readonly #stores: PerMount<UserStore>
 
   constructor(parts: UserpassMethodParts) {
     this.#parts = parts
+    this.#stores = new PerMount(parts.mounts, (mount) => new UserStore(parts.mounts.viewOf(mount), parts))
   }
 
   usersOf(mount: Mount): UserStore {
-    const known = this.#storeByUuid.get(mount.uuid)
-    if (known !== undefined) return known
-    this.#dropEnds()
-    const store = new UserStore(this.#parts.mounts.viewOf(mount), this.#parts)
-    this.#storeByUuid.set(mount.uuid, store)
-    return store
-  }
-
-  #dropEnds(): void {
-    for (const [uuid, store] of this.#storeByUuid) {
-      if (this.#parts.mounts.table.byUuid(uuid) !== undefined) continue
-      this.#storeByUuid.delete(uuid)
-      store[Symbol.dispose]()
-    }
+    return this.#stores.of(mount)
   }
 
   find({ mount, name }: UserPlace): Promise<User | undefined> {
@@ -85,21 +74,14 @@ export class UserpassMethod {
   }
 
   async setPassword(place: UserPlace, password: NewPassword): Promise<void> {
-    await this.#existing(place)
+    if ((await this.find(place)) === undefined) noUser()
     if (!isGiven(password)) throw noPassword()
     const passwordHash = await this.#parts.passwords.hash(password)
     await this.#change(place, (user) => ({ ...user, passwordHash }))
   }
 
-  async setPolicies(
-    place: UserPlace,
-    sent: Pick<UserSettings, 'policies' | 'token_policies'>,
-  ): Promise<void> {
-    await this.#change(place, (user) => ({ ...user, settings: changedPolicies(user.settings, sent) }))
-  }
-
-  async #existing(place: UserPlace): Promise<User> {
-    return (await this.find(place)) ?? noUser()
+  setPolicies(place: UserPlace, sent: Pick<UserSettings, 'policies' | 'token_policies'>): Promise<void> {
+    return this.#change(place, (user) => ({ ...user, settings: changedPolicies(user.settings, sent) }))
   }
 
   #change({ mount, name }: UserPlace, change: (user: User) => User): Promise<void> {

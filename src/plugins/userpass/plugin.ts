@@ -42,12 +42,13 @@ export const userpassPlugin = ({
   help: 'Logins of people: with a name and a password.',
   locksUsers: true,
   open: (core) => {
-    const { log, random, clock, fullPathOf } = core
+    const { mounts, lockouts, caches, log, random, clock, fullPathOf } = core
+    const { tokens, identities: identity, spent, view, systemTtl } = core
     const queue = new HashingQueue({ limits: hashingLimits(processes), clock })
     const passwords = new Passwords({ queue, cost: passwordCost, random })
-    const method = new UserpassMethod({ ...core, passwords })
+    const method = new UserpassMethod({ mounts, passwords, lockouts, caches, random, log })
     const onLookalike = lookalikeReports({ log, counter: metrics, fullPathOf })
-    const loginParts = { ...core, identity: core.identities, onLookalike }
+    const loginParts = { tokens, identity, spent, view, clock, systemTtl, onLookalike }
     const reports = new LoginReports({ method: 'userpass', log, counter: metrics, fullPathOf })
     return {
       resources: userpassResources({ method, reports, issue: (login) => issueLogin(loginParts, login) }),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { LoginRequest } from '../../core/tokens/acts/issue-login.ts'
 import type { LoginReports } from '../../core/tokens/acts/login-reports.ts'
+import { exampleTokenFields } from '../../core/tokens/store/token-fields.ts'
 import {
   loginPlace,
   type Reply,
@@ -34,18 +35,6 @@ const policiesInput = userFields.pick({ token_policies: true, policies: true })
 const loginInput = z.object({ password: password.describe('Password') })
 
 const userNames = z.object({ keys: z.array(z.string()) })
-const exampleUser = {
-  token_bound_cidrs: [],
-  token_explicit_max_ttl: 0,
-  token_max_ttl: 0,
-  token_no_default_policy: false,
-  token_num_uses: 0,
-  token_period: 0,
-  token_strictly_bind_ip: false,
-  token_policies: ['deploy'],
-  token_ttl: 3600,
-  token_type: 'default',
-}
 
 type Named = { readonly username: string }
 
@@ -80,7 +69,7 @@ const userResources = ({ method }: UserpassParts): Resource[] => [
     read: {
       summary: 'Read a user, without the password',
       output: userFields,
-      example: exampleUser,
+      example: exampleTokenFields,
       handle: async (exchange) => {
         const user = await method.find(placeOf(exchange))
         return user && { data: shownUser(user) }
@@ -97,11 +86,7 @@ const userResources = ({ method }: UserpassParts): Resource[] => [
     },
     delete: {
       summary: 'Delete a user',
-      handle: async (exchange) => {
-        const { mount, name } = placeOf(exchange)
-        await method.usersOf(mount).delete(name)
-        return undefined
-      },
+      handle: (exchange) => method.usersOf(exchange.mount).delete(placeOf(exchange).name),
     },
   }),
   resource('/users/:username/password', {
@@ -110,10 +95,7 @@ const userResources = ({ method }: UserpassParts): Resource[] => [
     write: {
       summary: 'Change the password of a user',
       input: passwordInput,
-      handle: async (exchange) => {
-        await method.setPassword(placeOf(exchange), exchange.input)
-        return undefined
-      },
+      handle: (exchange) => method.setPassword(placeOf(exchange), exchange.input),
     },
   }),
   resource('/users/:username/policies', {
@@ -122,10 +104,7 @@ const userResources = ({ method }: UserpassParts): Resource[] => [
     write: {
       summary: 'Change the policies of a user',
       input: policiesInput,
-      handle: async (exchange) => {
-        await method.setPolicies(placeOf(exchange), exchange.input)
-        return undefined
-      },
+      handle: (exchange) => method.setPolicies(placeOf(exchange), exchange.input),
     },
   }),
 ]

@@ -44,6 +44,20 @@ export const tokenFields = {
     .describe('Metadata of the entity alias; what the login itself says counts more'),
 }
 
+/** Of a read, for the API document. */
+export const exampleTokenFields = {
+  token_bound_cidrs: [],
+  token_explicit_max_ttl: 0,
+  token_max_ttl: 0,
+  token_no_default_policy: false,
+  token_num_uses: 0,
+  token_period: 0,
+  token_strictly_bind_ip: false,
+  token_policies: ['deploy'],
+  token_ttl: 3600,
+  token_type: 'default',
+}
+
 const instead = (name: string) => ({ description: `Use \`${name}\``, deprecated: true })
 
 /** Older names of some settings, which are still written and read. A login method takes some of them. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { exampleTokenFields } from '../../../core/tokens/store/token-fields.ts'
 import type { DocumentedAnswer } from '../../../http/resource/resource.ts'
 import { configFields } from './jwt-config.ts'
 import { roleFields } from './role.ts'
@@ -58,16 +59,7 @@ export const answers = {
       clock_skew_leeway: 0,
       oidc_disable_confirmation: false,
       token_replay_protection: false,
-      token_bound_cidrs: [],
-      token_explicit_max_ttl: 0,
-      token_max_ttl: 0,
-      token_no_default_policy: false,
-      token_num_uses: 0,
-      token_period: 0,
-      token_strictly_bind_ip: false,
-      token_policies: ['deploy'],
-      token_ttl: 3600,
-      token_type: 'default',
+      ...exampleTokenFields,
     },
   },
   authUrl: {

@@ -2,7 +2,7 @@ import { answerFromThread } from '../../../lib/concurrency/thread-worker.ts'
 import { type Argon2Cost, argon2Hash, argon2Matches } from './argon2.ts'
 import { bcryptMatches } from './bcrypt.ts'
 
-/* A thread that computes hashes of passwords. hashing-threads.ts starts it. */
+/* A thread that computes hashes of passwords. passwords.ts starts it. */
 
 /** The hashes that a password is compared with. */
 export type Hashes = {

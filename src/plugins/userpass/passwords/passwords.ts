@@ -1,10 +1,11 @@
 import { Buffer } from 'node:buffer'
 import { refuse } from '../../../errors.ts'
+import { Thread } from '../../../lib/concurrency/thread.ts'
 import type { Random } from '../../../lib/system/random.ts'
 import { type Argon2Cost, argon2Dummy, hasCost, newSalt } from './argon2.ts'
 import { bcryptCost, checkBcrypt, isBcrypt } from './bcrypt.ts'
 import type { Client, HashingQueue } from './hashing-queue.ts'
-import { hashingThreads } from './hashing-threads.ts'
+import type { HashingAnswers } from './hashing-worker.ts'
 
 export type PasswordParts = {
   readonly queue: HashingQueue
@@ -38,6 +39,18 @@ export function isGiven({ password, password_hash: hash }: NewPassword): boolean
     throw refuse('invalid', `password is longer than maximum of ${maxBytes} bytes`)
   return password !== '' || hash !== ''
 }
+
+/**
+ * Threads that compute hashes, and take only the time that nobody else needs: docs/limits.md#passwords. The servers of a
+ * process share them, and limit how many hashes they compute at once.
+ */
+const hashingThreads = new Thread<HashingAnswers>({
+  program: new URL('./hashing-worker.ts', import.meta.url),
+  name: 'passwords',
+  niceness: 15,
+  most: 8,
+  limits: { most: 1_000, ms: 60_000, refusal: () => refuse('overloaded', 'passwords take too long') },
+})
 
 /** Hashes passwords, and compares them with hashes. docs/contract/userpass.md#passwords */
 export class Passwords {
