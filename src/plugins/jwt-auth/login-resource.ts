@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { loginPlace, type Resource, resource } from '../../http/resource/resource.ts'
 import { lowerStringField, stringField } from '../../lib/text/fields.ts'
 import type { LoginReports } from './explain/login-reports.ts'
-import { newAttempt } from './login/attempt.ts'
+import { newAttempt } from './login/flow-trace.ts'
 import type { IssueLogin } from './login/issue-login.ts'
 import type { JwtMethod } from './method.ts'
 

@@ -9,7 +9,7 @@ import {
 import { boolField, lowerStringField, stringField } from '../../lib/text/fields.ts'
 import { answers } from './config/answers.ts'
 import type { LoginReports } from './explain/login-reports.ts'
-import { newAttempt } from './login/attempt.ts'
+import { newAttempt } from './login/flow-trace.ts'
 import type { IssueLogin } from './login/issue-login.ts'
 import type { JwtMethod } from './method.ts'
 import type { ProviderError } from './oidc/pending-login.ts'

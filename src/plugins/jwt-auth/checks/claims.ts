@@ -1,6 +1,6 @@
 import { excerpt, goText, quoted } from '../../../lib/text/go-text.ts'
 import { lookupClaim } from '../../../lib/text/json-pointer.ts'
-import type { StrictObject } from '../jws/strict-json.ts'
+import { ownMember, type StrictObject } from '../jws/strict-json.ts'
 import { type Refusal, refusal } from '../refusals/refusal.ts'
 
 /** Seconds, as stored in the role: 0 is the default, a negative value none. */
@@ -55,14 +55,14 @@ export function checkToken(claims: StrictObject, rules: TokenRules, nowMs: numbe
 function readRegistered(claims: StrictObject): RegisteredClaims | Refusal {
   const texts = { iss: '', sub: '', jti: '' }
   for (const name of ['iss', 'sub', 'jti'] as const) {
-    const value = ownClaim(claims, name) ?? ''
+    const value = ownMember(claims, name) ?? ''
     if (typeof value !== 'string')
       return refusal('claim_type_invalid', `json: cannot unmarshal ${name} into a string`)
     texts[name] = value
   }
   const times = { exp: 0, nbf: 0, iat: 0 }
   for (const name of ['exp', 'nbf', 'iat'] as const) {
-    const value = ownClaim(claims, name) ?? 0
+    const value = ownMember(claims, name) ?? 0
     const seconds = typeof value === 'bigint' ? Number(value) : value
     if (typeof seconds !== 'number' || !Number.isFinite(seconds)) {
       return refusal(
@@ -115,7 +115,7 @@ export function checkAudience(
 
 /** A token with an audience needs a role with `bound_audiences`. docs/contract/jwt.md#login-in-this-order */
 export function checkUnboundAudience(claims: StrictObject, bound: readonly string[]): Refusal | undefined {
-  const audience = ownClaim(claims, 'aud') ?? undefined
+  const audience = ownMember(claims, 'aud') ?? undefined
   const isNamed = Array.isArray(audience) ? audience.length > 0 : audience !== undefined && audience !== ''
   if (bound.length > 0 || !isNamed) return undefined
   return refusal('audience_unbound', 'audience claim found in JWT but no audiences bound to the role')
@@ -131,7 +131,7 @@ export const lastingLeeway = (leeways: Omit<Leeways, 'not_before_leeway'>): numb
 /** When an accepted token expires by its own claims, in seconds since the epoch. */
 export function claimedEnd(claims: StrictObject): number {
   const [expiresAt = 0, ...starts] = ['exp', 'iat', 'nbf'].map((name) =>
-    Math.trunc(Number(ownClaim(claims, name) ?? 0)),
+    Math.trunc(Number(ownMember(claims, name) ?? 0)),
   )
   return expiresAt === 0 ? Math.max(...starts) : expiresAt
 }
@@ -170,17 +170,13 @@ function checkTimes(
  * docs/contract/jwt.md#login-in-this-order
  */
 export function readUserClaim(claims: StrictObject, name: string, isPointer: boolean): string | Refusal {
-  const value = isPointer ? lookupClaim(claims, name) : ownClaim(claims, name)
+  const value = isPointer ? lookupClaim(claims, name) : ownMember(claims, name)
   if (value === undefined || value === null)
     return refusal('user_claim_missing', `claim ${quoted(name)} not found in token`)
   return typeof value === 'string'
     ? value
     : refusal('user_claim_invalid', `claim ${quoted(name)} could not be converted to string`)
 }
-
-/** A top-level claim with exactly this name. */
-const ownClaim = (claims: StrictObject, name: string): unknown =>
-  Object.hasOwn(claims, name) ? claims[name] : undefined
 
 /**
  * Alias metadata: the mapped claims that are present, and the role's name.

@@ -18,7 +18,7 @@ import { DiscoveryError, discover } from '../keys/discovery.ts'
 import { fetchJwkSet, KeyFetchError, type KeySource } from '../keys/fetch-jwk-set.ts'
 import type { JwkSet } from '../keys/jwk-set.ts'
 import { parsePublicKeyPem } from '../keys/public-key-pem.ts'
-import { redactUrl } from '../refusals/redact-url.ts'
+import { redactUrl } from '../refusals/redact.ts'
 import { withAdvice } from './config-advice.ts'
 import { providerConfigProblem, withoutProviderSecrets } from './provider-config.ts'
 

@@ -3,12 +3,12 @@ import { excerpt, quoted } from '../../../lib/text/go-text.ts'
 import { lookupClaim } from '../../../lib/text/json-pointer.ts'
 import type { StrictObject } from '../jws/strict-json.ts'
 import { discreetRefusal, type Refusal, refusal, reworded } from '../refusals/refusal.ts'
-import type { ProviderAccess } from './provider-access.ts'
 import {
   addPage,
   DirectoryError,
   directoryUnavailable,
   member,
+  type ProviderAccess,
   ProviderCalls,
   shownBody,
   textMember,

@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 import { SignJWT } from 'jose/jwt/sign'
 import { type OutboundClient, OutboundError, type OutboundResponse } from '../../../core/outbound/outbound.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
-import { redactSecrets } from '../refusals/redact-secrets.ts'
+import { redactSecrets } from '../refusals/redact.ts'
 import { DirectoryError, jsonOf, member, shownBody, textMember } from './provider-calls.ts'
 
 /** How to sign in to the directory, docs/contract/login-providers.md#gsuite */

@@ -3,11 +3,11 @@ import { quoted } from '../../../lib/text/go-text.ts'
 import { lookupClaim } from '../../../lib/text/json-pointer.ts'
 import type { StrictObject } from '../jws/strict-json.ts'
 import { type GoogleSignIn, type GoogleToken, okJson, signInToGoogle } from './google-credentials.ts'
-import type { ProviderAccess } from './provider-access.ts'
 import {
   addPage,
   DirectoryError,
   member,
+  type ProviderAccess,
   ProviderCalls,
   pathStep,
   textMember,

@@ -2,12 +2,12 @@ import { RE2JS, RE2JSException } from 're2js'
 import { quoted } from '../../../lib/text/go-text.ts'
 import { lookupClaim } from '../../../lib/text/json-pointer.ts'
 import type { StrictObject } from '../jws/strict-json.ts'
-import type { ProviderAccess } from './provider-access.ts'
 import {
   addPage,
   DirectoryError,
   jsonOf,
   member,
+  type ProviderAccess,
   ProviderCalls,
   pathStep,
   shownBody,

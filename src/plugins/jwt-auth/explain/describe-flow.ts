@@ -1,7 +1,7 @@
 import { flowAlgorithms } from '../config/jwt-config.ts'
-import type { StrictObject } from '../jws/strict-json.ts'
+import { ownMember, type StrictObject } from '../jws/strict-json.ts'
 import { claimNames, type Facts } from '../login/facts.ts'
-import { redactUrl } from '../refusals/redact-url.ts'
+import { redactUrl } from '../refusals/redact.ts'
 import type { CheckName, Compared, Refusal } from '../refusals/refusal.ts'
 
 /**
@@ -17,9 +17,6 @@ export function describeFlow(
 
 type Compare = (facts: Facts, refused: Refusal | undefined) => Compared | undefined
 
-const own = (claims: StrictObject | undefined, name: string): unknown =>
-  claims !== undefined && Object.hasOwn(claims, name) ? claims[name] : undefined
-
 const compareFlow: Readonly<Partial<Record<CheckName | 'policies', Compare>>> = {
   role: ({ roleName, role }, refused) =>
     refused === undefined ? { expected: [], seen: role?.name ?? roleName } : undefined,
@@ -30,16 +27,17 @@ const compareFlow: Readonly<Partial<Record<CheckName | 'policies', Compare>>> = 
   }),
   issuer: ({ ready, claims }) => ({
     expected: ready === undefined ? [] : [redactUrl(ready.config.oidc_discovery_url)],
-    seen: own(claims, 'iss'),
+    seen: ownMember(claims, 'iss'),
     detail: 'iss',
   }),
   claims: ({ claims }, refused) =>
-    refused !== undefined && (own(claims, 'sub') ?? '') === ''
+    refused !== undefined && (ownMember(claims, 'sub') ?? '') === ''
       ? { expected: ['sub'], seen: claimNames(claims), detail: 'sub', hint: '' }
       : undefined,
   nonce: ({ claims }, refused) => ({
     expected: ['the nonce of this login'],
-    seen: own(claims, 'nonce') === undefined ? null : refused === undefined ? 'the same' : 'another one',
+    seen:
+      ownMember(claims, 'nonce') === undefined ? null : refused === undefined ? 'the same' : 'another one',
     detail: 'nonce',
     hint: '',
   }),
@@ -71,13 +69,13 @@ const answers: ReadonlyMap<string, string> = new Map([
 /** An audience of the role never replaces the client. docs/contract/oidc.md#the-callback-in-this-order */
 function audienceOf({ ready, claims, login }: Facts, refused: Refusal | undefined): Compared {
   const clientId = ready?.config.oidc_client_id ?? ''
-  const aud = own(claims, 'aud') ?? []
+  const aud = ownMember(claims, 'aud') ?? []
   const seen: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
   const bound = login?.bound_audiences ?? []
   const isOfRole =
     bound.length > 0 && !seen.some((audience) => typeof audience === 'string' && bound.includes(audience))
   if (isOfRole) return { expected: bound, seen, detail: 'aud' }
-  const party = own(claims, 'azp')
+  const party = ownMember(claims, 'azp')
   const isOfParty = refused?.reason === 'authorized_party_mismatch' && party !== undefined && party !== null
   return isOfParty
     ? { expected: [clientId], seen: party, detail: 'azp' }
@@ -93,13 +91,13 @@ function timesOf(
     const earliest = (login?.created ?? 0) / 1000 - (login?.max_age ?? 0)
     return {
       expected: [`signed in after ${new Date(earliest * 1000).toISOString()}`],
-      seen: timeSeen('auth_time', own(claims, 'auth_time')),
+      seen: timeSeen('auth_time', ownMember(claims, 'auth_time')),
       detail: 'auth_time',
       hint: '',
     }
   }
   if (refused === undefined || offset?.isCertain !== true || offset.seconds === 0) return undefined
-  const [exp, nbf, iat] = ['exp', 'nbf', 'iat'].map((name) => Number(own(claims, name) ?? 0))
+  const [exp, nbf, iat] = ['exp', 'nbf', 'iat'].map((name) => Number(ownMember(claims, name) ?? 0))
   const theirs = nowMs / 1000 + offset.seconds
   const isInTime = (exp ?? 0) >= theirs && (nbf ?? 0) <= theirs + 300 && (iat ?? 0) <= theirs + 60
   return isInTime ? { ...timesSeen(claims, nowMs), hint: 'clock_offset' } : undefined
@@ -107,7 +105,7 @@ function timesOf(
 
 const timesSeen = (claims: StrictObject | undefined, nowMs: number): Compared => ({
   expected: [`now ${new Date(nowMs).toISOString()}`],
-  seen: ['iat', 'nbf', 'exp'].flatMap((name) => timeSeen(name, own(claims, name)) ?? []),
+  seen: ['iat', 'nbf', 'exp'].flatMap((name) => timeSeen(name, ownMember(claims, name)) ?? []),
   detail: 'exp',
 })
 

@@ -5,12 +5,12 @@ import { checkToken } from '../checks/claims.ts'
 import type { ReadyConfig } from '../config/mount-state.ts'
 import { providerName } from '../config/provider-config.ts'
 import { supportedAlgorithms } from '../jws/algorithms.ts'
-import type { StrictObject } from '../jws/strict-json.ts'
+import { ownMember, type StrictObject } from '../jws/strict-json.ts'
 import { claimNames, type Facts } from '../login/facts.ts'
 import { tokenRules } from '../login/login.ts'
 import { areElsewhere } from '../login/provider-hooks.ts'
 import { type Hint, nearMiss } from '../refusals/hints.ts'
-import { redactUrl } from '../refusals/redact-url.ts'
+import { redactUrl } from '../refusals/redact.ts'
 import type { CheckName, Compared, Refusal } from '../refusals/refusal.ts'
 import { describeFlow } from './describe-flow.ts'
 import { shown, shownList } from './shown.ts'
@@ -82,8 +82,6 @@ function comparedBy(
 type Compare = (facts: Facts, refused: Refusal | undefined, index: number) => Compared
 
 const nothing: Compared = { expected: [], seen: null }
-const own = (claims: StrictObject | undefined, name: string): unknown =>
-  claims !== undefined && Object.hasOwn(claims, name) ? claims[name] : undefined
 const unless = (text: string): string[] => (text === '' ? [] : [text])
 
 const comparisons: Readonly<Record<CheckName | 'policies', Compare>> = {
@@ -115,16 +113,16 @@ const comparisons: Readonly<Record<CheckName | 'policies', Compare>> = {
   claims: ({ claims }, refused) => (refused === undefined ? nothing : wrongType(claims)),
   issuer: ({ ready, claims }) => ({
     expected: unless(ready?.config.bound_issuer ?? ''),
-    seen: own(claims, 'iss'),
+    seen: ownMember(claims, 'iss'),
     detail: 'iss',
   }),
   subject: ({ role, claims }) => ({
     expected: unless(role?.record.bound_subject ?? ''),
-    seen: own(claims, 'sub'),
+    seen: ownMember(claims, 'sub'),
     detail: 'sub',
   }),
   audience: ({ role, claims }) => {
-    const audience = own(claims, 'aud') ?? []
+    const audience = ownMember(claims, 'aud') ?? []
     return {
       expected: role?.record.bound_audiences ?? [],
       seen: Array.isArray(audience) ? audience : [audience],
@@ -134,7 +132,7 @@ const comparisons: Readonly<Record<CheckName | 'policies', Compare>> = {
   times: (facts, refused) => timesOf(facts, refused),
   user_claim: ({ role, claims }, refused) => {
     const { user_claim: name = '', user_claim_json_pointer: isPointer = false } = role?.record ?? {}
-    const seen = isPointer && claims !== undefined ? lookupClaim(claims, name) : own(claims, name)
+    const seen = isPointer && claims !== undefined ? lookupClaim(claims, name) : ownMember(claims, name)
     if (isMissing(seen, claims)) return missing(claims, name)
     return {
       expected: refused === undefined ? [] : ['a text'],
@@ -143,7 +141,10 @@ const comparisons: Readonly<Record<CheckName | 'policies', Compare>> = {
       hint: nameHint(claims, name, seen),
     }
   },
-  provider: ({ ready }) => ({ expected: [], seen: own(plain(ready?.config.provider_config), 'provider') }),
+  provider: ({ ready }) => ({
+    expected: [],
+    seen: ownMember(plain(ready?.config.provider_config), 'provider'),
+  }),
   metadata: ({ role, claims }) => {
     const mapped = Object.keys(role?.record.claim_mappings ?? {})
     const wrong = mapped.find((claim) => typeof (valueAt(claims, claim) ?? '') !== 'string')
@@ -320,10 +321,11 @@ const typesWanted: Readonly<Record<string, (value: unknown) => boolean>> = {
 function wrongType(claims: StrictObject | undefined): Compared {
   if (claims === undefined) return nothing
   const name =
-    Object.keys(typesWanted).find((claim) => typesWanted[claim]?.(own(claims, claim)) === false) ?? 'aud'
+    Object.keys(typesWanted).find((claim) => typesWanted[claim]?.(ownMember(claims, claim)) === false) ??
+    'aud'
   return {
     expected: [name === 'aud' ? 'a text or a list of texts' : textNames.has(name) ? 'a text' : 'a number'],
-    seen: own(claims, name),
+    seen: ownMember(claims, name),
     detail: name,
     hint: 'differs_in_type',
   }
@@ -340,7 +342,7 @@ const timeClaimOf: Readonly<Record<string, string>> = {
 function timesOf(facts: Facts, refused: Refusal | undefined): Compared {
   const { claims, nowMs } = facts
   const times = ['iat', 'nbf', 'exp'].flatMap((name) => {
-    const seconds = own(claims, name)
+    const seconds = ownMember(claims, name)
     return typeof seconds === 'number' ? [`${name} ${timeText(seconds)}`] : []
   })
   const claim = timeClaimOf[refused?.reason ?? ''] ?? ''

@@ -3,7 +3,7 @@ import type { LoginReports as BasicReports } from '../../../core/tokens/acts/log
 import { ServiceError } from '../../../errors.ts'
 import { type Call, errorReply, type Reply } from '../../../http/resource/resource.ts'
 import type { LogLine } from '../../../lib/system/log-fields.ts'
-import type { Attempt } from '../login/attempt.ts'
+import type { Attempt } from '../login/flow-trace.ts'
 import { checkNamed, type ReasonCode } from '../refusals/refusal.ts'
 import type { LoginFailures } from './login-failures.ts'
 import type { LoginPath, LoginTrace, RefusedLogin } from './login-trace.ts'

@@ -3,11 +3,11 @@ import { formatTime } from '../../../lib/text/time.ts'
 import { hasOidcClient } from '../config/jwt-config.ts'
 import type { ReadyConfig } from '../config/mount-state.ts'
 import { isSupportedAlgorithm, supportedAlgorithms } from '../jws/algorithms.ts'
-import { algorithmsOf } from '../jws/schemes.ts'
+import { algorithmsOf } from '../jws/signature.ts'
 import { bestOffset } from '../keys/clock-offset.ts'
 import type { UsableKey } from '../keys/jwk-set.ts'
 import type { KeysetSource } from '../keys/keyset.ts'
-import { redactUrl } from '../refusals/redact-url.ts'
+import { redactUrl } from '../refusals/redact.ts'
 import { shown, shownList } from './shown.ts'
 
 /** A refused configuration: when and why. */

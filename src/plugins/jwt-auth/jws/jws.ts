@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { decodeProtectedHeader } from 'jose/decode/protected_header'
 import { comparing, discreetRefusal, type Refusal } from '../refusals/refusal.ts'
-import { parseStrictObject, type StrictObject } from './strict-json.ts'
+import { ownMember, parseStrictObject, type StrictObject } from './strict-json.ts'
 
 /**
  * The parts of a compact JWS. Nothing is trusted yet: the signature is not checked and the payload is not
@@ -111,7 +111,7 @@ function headerMembers(text: string): StrictObject | undefined {
 
 /** A string member: "" if absent or null, undefined for any other type. */
 function ownText(object: StrictObject, name: string): string | undefined {
-  const value = Object.hasOwn(object, name) ? object[name] : undefined
+  const value = ownMember(object, name)
   if (value === undefined || value === null) return ''
   return typeof value === 'string' ? value : undefined
 }

@@ -1,8 +1,96 @@
-import type { KeyObject } from 'node:crypto'
-import type { Algorithm } from './algorithms.ts'
+import { constants, type KeyObject, verify } from 'node:crypto'
+import { type Algorithm, supportedAlgorithms } from './algorithms.ts'
 import type { CheckQueue } from './check-queue.ts'
 import type { Jws } from './jws.ts'
-import { fits, isHeavy, verifyHere, verifyInPool } from './schemes.ts'
+
+/** The parameters of each algorithm for node:crypto. RFC 7518 §3.3–3.5, RFC 8037 §3.1. */
+type Scheme = { digest: string | null; keyType: 'rsa' | 'ec' | 'ed25519'; curve?: string; pss?: true }
+
+const schemes: Record<Algorithm, Scheme> = {
+  RS256: { digest: 'sha256', keyType: 'rsa' },
+  RS384: { digest: 'sha384', keyType: 'rsa' },
+  RS512: { digest: 'sha512', keyType: 'rsa' },
+  PS256: { digest: 'sha256', keyType: 'rsa', pss: true },
+  PS384: { digest: 'sha384', keyType: 'rsa', pss: true },
+  PS512: { digest: 'sha512', keyType: 'rsa', pss: true },
+  ES256: { digest: 'sha256', keyType: 'ec', curve: 'prime256v1' },
+  ES384: { digest: 'sha384', keyType: 'ec', curve: 'secp384r1' },
+  ES512: { digest: 'sha512', keyType: 'ec', curve: 'secp521r1' },
+  EdDSA: { digest: null, keyType: 'ed25519' },
+}
+
+const heavyAboveRsaBits = 4096
+
+type KeyFacts = {
+  readonly type: string | undefined
+  readonly curve: string | undefined
+  readonly bits: number
+}
+
+/** The details of a key, read once: reading them from a key object costs up to a tenth of a verification. */
+const factsByKey = new WeakMap<KeyObject, KeyFacts>()
+
+function factsOf(key: KeyObject): KeyFacts {
+  const known = factsByKey.get(key)
+  if (known !== undefined) return known
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
+  const facts = { type, curve: details?.namedCurve, bits: details?.modulusLength ?? 0 }
+  factsByKey.set(key, facts)
+  return facts
+}
+
+/**
+ * The key's type decides which algorithms it may verify, never the header.
+ * docs/contract/jwt.md#login-in-this-order
+ */
+function fits(algorithm: Algorithm, key: KeyObject): boolean {
+  const scheme = schemes[algorithm]
+  const { type, curve } = factsOf(key)
+  return type === scheme.keyType && (scheme.keyType !== 'ec' || curve === scheme.curve)
+}
+
+/** The algorithms that a key can verify. */
+export const algorithmsOf = (key: KeyObject): Algorithm[] =>
+  supportedAlgorithms.filter((algorithm) => fits(algorithm, key))
+
+/** Whether a check with this key takes a millisecond rather than a tenth of one. */
+function isHeavy(algorithm: Algorithm, key: KeyObject): boolean {
+  const { keyType, curve } = schemes[algorithm]
+  return keyType === 'ec'
+    ? curve !== 'prime256v1'
+    : keyType === 'rsa' && factsOf(key).bits > heavyAboveRsaBits
+}
+
+/** Whether this key signed this text. The key fits the algorithm. */
+type SignatureCheck = {
+  readonly algorithm: Algorithm
+  readonly key: KeyObject
+  readonly signingInput: Uint8Array
+  readonly signature: Uint8Array
+}
+
+const keyInput = ({ algorithm, key }: SignatureCheck) =>
+  schemes[algorithm].pss
+    ? { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
+    : { key, dsaEncoding: 'ieee-p1363' as const }
+
+/** Verifies on the thread that calls it. */
+function verifyHere(check: SignatureCheck): boolean {
+  try {
+    return verify(schemes[check.algorithm].digest, check.signingInput, keyInput(check), check.signature)
+  } catch {
+    return false
+  }
+}
+
+/** Verifies on the thread pool. */
+const verifyInPool = (check: SignatureCheck): Promise<boolean> =>
+  new Promise((resolve) => {
+    const { digest } = schemes[check.algorithm]
+    verify(digest, check.signingInput, keyInput(check), check.signature, (error, verified) =>
+      resolve(error === null && verified),
+    )
+  })
 
 /** With more candidate keys than this, all checks run on the thread pool: one token must not keep others waiting. */
 const maxCheapKeys = 4

@@ -10,6 +10,10 @@ declare global {
 /** Members are own data properties, even `__proto__`: check with `Object.hasOwn` before a lookup. */
 export type StrictObject = { [name: string]: unknown }
 
+/** An own member; undefined if there is none. */
+export const ownMember = (object: StrictObject | undefined, name: string): unknown =>
+  object !== undefined && Object.hasOwn(object, name) ? object[name] : undefined
+
 const maxDepth = 128
 /**
  * Anyone may send a JWT, and each value costs time before the signature is checked. The limit leaves room for

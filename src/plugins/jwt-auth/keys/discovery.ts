@@ -1,6 +1,6 @@
 import type { OutboundClient, OutboundResponse } from '../../../core/outbound/outbound.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
-import { redactUrl } from '../refusals/redact-url.ts'
+import { redactUrl } from '../refusals/redact.ts'
 import { answerKind, bodyStart, requestProblem, SourceError } from './source-error.ts'
 import { dateOf, type ResponseDate } from './source-history.ts'
 

@@ -5,13 +5,13 @@ import { type Algorithm, isSupportedAlgorithm, supportedAlgorithms } from '../jw
 import type { CheckQueue } from '../jws/check-queue.ts'
 import { type Jws, type JwsLimits, malformedPayload, parseClaims, parseJws } from '../jws/jws.ts'
 import { verifyWithAny } from '../jws/signature.ts'
-import type { StrictObject } from '../jws/strict-json.ts'
+import { ownMember, type StrictObject } from '../jws/strict-json.ts'
 import { malformedToken } from '../jws/token-shape.ts'
 import { discreetRefusal, type Refusal, refusal, reworded } from '../refusals/refusal.ts'
 import { KeyFetchError, type KeySource } from './fetch-jwk-set.ts'
 import type { JwkSet, SkippedKey, UsableKey } from './jwk-set.ts'
 import type { ParsedPublicKey } from './public-key-pem.ts'
-import { RemoteKeys, type RemoteKeysParts } from './remote-keys.ts'
+import { RemoteKeys, type RemoteKeysParts } from './shared-sources.ts'
 import { SourceHistory } from './source-history.ts'
 
 /** What all key sets depend on. */
@@ -285,7 +285,8 @@ async function verifyWithRemote(
 }
 
 type Reading = {
-  readonly algorithm: Algorithm /** The refusal of a payload that is not an object. */
+  readonly algorithm: Algorithm
+  /** The refusal of a payload that is not an object. */
   readonly otherwise: string
   readonly history: SourceHistory
 }
@@ -294,6 +295,6 @@ type Reading = {
 function verified(jws: Jws, { algorithm, otherwise, history }: Reading): VerifiedToken | Refusal {
   const claims = parseClaims(jws.payload)
   if (claims === undefined) return malformedPayload(jws.payload, otherwise)
-  history.noteIssued(Object.hasOwn(claims, 'iat') ? claims['iat'] : undefined)
+  history.noteIssued(ownMember(claims, 'iat'))
   return { claims, algorithm, signingInput: jws.signingInput }
 }

@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Clock } from '../../../lib/system/clock.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'
-import type { ClockOffset } from './clock-offset.ts'
-import { IssuedTimes } from './issued-times.ts'
+import { type ClockOffset, IssuedTimes } from './clock-offset.ts'
 
 /** The `Date` header of a response, filled in while the response is processed. */
 export type ResponseDate = { date: string | undefined }

@@ -3,6 +3,7 @@ import type { OneTimeProof } from '../../../core/tokens/store/replay-store.ts'
 import { claimedEnd, lastingLeeway } from '../checks/claims.ts'
 import type { ReadToken } from '../checks/trace.ts'
 import type { RoleRecord } from '../config/role.ts'
+import { ownMember } from '../jws/strict-json.ts'
 
 /**
  * Identifies a token across its uses: issuer and id or, without an id, the signed text. Never the signature,
@@ -12,7 +13,7 @@ import type { RoleRecord } from '../config/role.ts'
 export function oneTimeProof({ claims, signingInput }: ReadToken): OneTimeProof | undefined {
   const issuer = textClaim(claims, 'iss')
   const id = textClaim(claims, 'jti')
-  const issuedAt = Number(Object.hasOwn(claims, 'iat') ? claims['iat'] : Number.NaN) * 1000
+  const issuedAt = Number(ownMember(claims, 'iat')) * 1000
   const times = { endsAt: claimedEnd(claims) * 1000, ...(issuedAt > 0 ? { issuedAt } : {}) }
   if (id !== '') return { of: `${issuer}\0${id}`, ...times }
   // without a zero byte, so it never equals an issuer with an id
@@ -20,7 +21,7 @@ export function oneTimeProof({ claims, signingInput }: ReadToken): OneTimeProof 
 }
 
 const textClaim = (claims: ReadToken['claims'], name: string): string => {
-  const value = Object.hasOwn(claims, name) ? claims[name] : undefined
+  const value = ownMember(claims, name)
   return typeof value === 'string' ? value : ''
 }
 

@@ -9,8 +9,12 @@ import {
   type GoogleOptions,
 } from '../directories/google-directory.ts'
 import { fetchOktaGroups, groupsFilter } from '../directories/okta-groups.ts'
-import type { ProviderAccess } from '../directories/provider-access.ts'
-import { DirectoryError, directoryUnavailable, UnknownPersonError } from '../directories/provider-calls.ts'
+import {
+  DirectoryError,
+  directoryUnavailable,
+  type ProviderAccess,
+  UnknownPersonError,
+} from '../directories/provider-calls.ts'
 import type { StrictObject } from '../jws/strict-json.ts'
 import { discreetRefusal, type Refusal, refusal, reworded } from '../refusals/refusal.ts'
 

@@ -6,21 +6,21 @@ import { isRefusal, thrown } from '../checks/trace.ts'
 import type { MountState, ReadyConfig } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
 import { type JwsLimits, parseClaims, parseJws } from '../jws/jws.ts'
-import type { StrictObject } from '../jws/strict-json.ts'
+import { ownMember, type StrictObject } from '../jws/strict-json.ts'
 import type { ReadyProvider } from '../keys/discovered-provider.ts'
 import type { VerifiedToken } from '../keys/keyset.ts'
-import type { Attempt } from '../login/attempt.ts'
 import { loginByClaims } from '../login/claims-login.ts'
+import type { Attempt } from '../login/flow-trace.ts'
 import { GatedClient } from '../login/gated-client.ts'
 import { checkAddress } from '../login/login.ts'
 import { noChecks, RecordingTrace, unaskedChecks } from '../login/recording-trace.ts'
-import { redactUrl } from '../refusals/redact-url.ts'
+import { redactUrl } from '../refusals/redact.ts'
 import { comparing, discreetRefusal, type Refusal, refusal, reworded } from '../refusals/refusal.ts'
-import { loginFailed, stateUnknown } from './answer-texts.ts'
 import { reachedProvider } from './authorize.ts'
 import { unconfirmed } from './confirmation.ts'
 import type { Exchanged, exchangeCode } from './exchange.ts'
 import { verifyIdToken } from './id-token.ts'
+import { loginFailed, stateUnknown } from './pages.ts'
 import { isClientNonce, isTooOldForExchange, type PendingLogin, type ProviderError } from './pending-login.ts'
 import type { EndReason, PendingLogins } from './pending-logins.ts'
 import { fetchUserInfo } from './userinfo.ts'
@@ -338,14 +338,14 @@ async function claimsByCode(code: string, context: LoginContext): Promise<Return
     `failed verification: VerifyAccessToken: verifyHashClaim: ${what} hash does not match value in id_token`
   const ofAnother = (detail: string, seen: unknown) =>
     ({ expected: ['the hash of what came with it'], seen, detail, hint: '' }) as const
-  const accessHash = ownClaim(claims, 'at_hash')
+  const accessHash = ownMember(claims, 'at_hash')
   if (!hashMatches(accessHash, accessToken, algorithm)) {
     return comparing(
       failed('exchange_failed', `access_token ${wrongHash('access_token')}`),
       ofAnother('at_hash', accessHash),
     )
   }
-  const codeHash = ownClaim(claims, 'c_hash')
+  const codeHash = ownMember(claims, 'c_hash')
   if (codeHash !== '' && !hashMatches(codeHash, code, algorithm)) {
     return comparing(
       failed('exchange_failed', `code hash ${wrongHash('authorization code')}`),
@@ -393,16 +393,13 @@ function unverifiedClaims(token: string, limits: JwsLimits): StrictObject | unde
 
 const rulesOf = ({ ready, login, now }: LoginContext) => ({ config: ready.config, login, nowMs: now() })
 
-const ownClaim = (claims: StrictObject, name: string): unknown =>
-  Object.hasOwn(claims, name) ? claims[name] : undefined
-
 /** It only ties the token to this login; it is not a claim about anyone. */
 const withoutNonce = (claims: StrictObject): StrictObject =>
   Object.fromEntries(Object.entries(claims).filter(([name]) => name !== 'nonce'))
 
 function checkSubject(claims: StrictObject, { record }: Role): Refusal | undefined {
   const bound = record.bound_subject ?? ''
-  return bound === '' || ownClaim(claims, 'sub') === bound
+  return bound === '' || ownMember(claims, 'sub') === bound
     ? undefined
     : refusal('subject_mismatch', 'sub claim does not match bound subject')
 }
@@ -412,7 +409,7 @@ async function withUserInfo({ claims, exchanged }: Returned, context: LoginConte
   const { provider, ready, outbound, limits, signal, log } = context
   const { flow } = context.attempt
   if (exchanged === undefined || provider.document.userinfo_endpoint === '') return claims
-  const info = await fetchUserInfo(exchanged, ownClaim(claims, 'sub'), {
+  const info = await fetchUserInfo(exchanged, ownMember(claims, 'sub'), {
     outbound,
     config: ready.config,
     provider,

@@ -1,8 +1,15 @@
 import type { MountState } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
 import { type Refusal, refusal } from '../refusals/refusal.ts'
-import { loginFailed, stateUnknown } from './answer-texts.ts'
-import { completedPage, confirmationPage, errorPage, type Page, plainPage } from './pages.ts'
+import {
+  completedPage,
+  confirmationPage,
+  errorPage,
+  loginFailed,
+  type Page,
+  plainPage,
+  stateUnknown,
+} from './pages.ts'
 import { isConfirmation, type PendingLogin } from './pending-login.ts'
 import type { PendingLogins } from './pending-logins.ts'
 import { isCommandLine, mountInPath } from './redirect-uri.ts'

@@ -13,7 +13,7 @@ import { excerpt, quoted } from '../../../lib/text/go-text.ts'
 import type { Config } from '../config/jwt-config.ts'
 import type { DiscoveryDocument } from '../keys/discovery.ts'
 import { answerKind } from '../keys/source-error.ts'
-import { formEncoded, redactSecrets } from '../refusals/redact-secrets.ts'
+import { formEncoded, redactSecrets } from '../refusals/redact.ts'
 import type { PendingLogin } from './pending-login.ts'
 
 /** What a provider returns for a code. */

@@ -2,10 +2,10 @@ import { excerpt, goText, quoted } from '../../../lib/text/go-text.ts'
 import { type Config, flowAlgorithms } from '../config/jwt-config.ts'
 import { type Algorithm, isSupportedAlgorithm } from '../jws/algorithms.ts'
 import { type JwsLimits, malformedPayload, parseClaims, parseJws } from '../jws/jws.ts'
-import type { StrictObject } from '../jws/strict-json.ts'
+import { ownMember, type StrictObject } from '../jws/strict-json.ts'
 import { malformedToken } from '../jws/token-shape.ts'
 import { type JwksKeyset, unexpectedAlgorithm, type VerifiedToken } from '../keys/keyset.ts'
-import { redactUrl } from '../refusals/redact-url.ts'
+import { redactUrl } from '../refusals/redact.ts'
 import { type CheckName, type Refusal, refusal, reworded } from '../refusals/refusal.ts'
 import type { PendingLogin } from './pending-login.ts'
 
@@ -98,28 +98,32 @@ type IdTokenClaims = {
   readonly auth_time: unknown
 }
 
-const own = (claims: StrictObject, name: string): unknown =>
-  Object.hasOwn(claims, name) ? claims[name] : undefined
 const wrongType = (name: string) =>
   refusal('claim_type_invalid', `invalid id_token: oidc: failed to unmarshal claims: ${name}`)
 
 function readClaims(claims: StrictObject): IdTokenClaims | Refusal {
   const texts = { iss: '', sub: '', nonce: '' }
   for (const name of ['iss', 'sub', 'nonce'] as const) {
-    const value = own(claims, name) ?? ''
+    const value = ownMember(claims, name) ?? ''
     if (typeof value !== 'string') return wrongType(name)
     texts[name] = value
   }
   const times = { exp: 0, nbf: 0, iat: 0 }
   for (const name of ['exp', 'nbf', 'iat'] as const) {
-    const seconds = secondsOf(own(claims, name) ?? 0)
+    const seconds = secondsOf(ownMember(claims, name) ?? 0)
     if (seconds === undefined) return wrongType(name)
     times[name] = seconds
   }
-  const aud = own(claims, 'aud') ?? []
+  const aud = ownMember(claims, 'aud') ?? []
   const audiences: unknown[] = Array.isArray(aud) ? aud : [aud]
   if (!audiences.every((audience) => typeof audience === 'string')) return wrongType('aud')
-  return { ...texts, ...times, aud: audiences, azp: own(claims, 'azp'), auth_time: own(claims, 'auth_time') }
+  return {
+    ...texts,
+    ...times,
+    aud: audiences,
+    azp: ownMember(claims, 'azp'),
+    auth_time: ownMember(claims, 'auth_time'),
+  }
 }
 
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
@@ -133,8 +137,8 @@ function secondsOf(value: unknown): number | undefined {
 
 /** Claims that the token refers to must have a source. */
 function checkSources(claims: StrictObject): Refusal | undefined {
-  const names = own(claims, '_claim_names') ?? {}
-  const sources = own(claims, '_claim_sources') ?? {}
+  const names = ownMember(claims, '_claim_names') ?? {}
+  const sources = ownMember(claims, '_claim_sources') ?? {}
   const wrong = (why: string) => refusal('claim_type_invalid', `invalid id_token: oidc: ${why}`)
   if (typeof names !== 'object' || names === null || typeof sources !== 'object' || sources === null)
     return wrong('source does not exist')

@@ -2,6 +2,10 @@ import { createHash } from 'node:crypto'
 import { formatTime } from '../../../lib/text/time.ts'
 import type { ReasonCode } from '../refusals/refusal.ts'
 
+/** Clients split errors on this prefix. docs/contract/oidc.md#the-callback-in-this-order */
+export const loginFailed = 'Vault login failed.'
+export const stateUnknown = 'Expired or missing OAuth state.'
+
 /** A page for a browser, with security headers. */
 export type Page = {
   readonly status: number

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { View, ViewEntry } from '../../../core/barrier/view.ts'
 import { type KeyedHash, openKeyedHashes } from '../../../core/records/keyed-hash.ts'
 import { refuse } from '../../../errors.ts'
@@ -58,7 +57,6 @@ const stateKey = (state: string): string => `${loginRoot}${digest(state)}`
 const listRoot = 'oidc/from/'
 /** The prefixes of all records of pending logins. */
 export const pendingLoginPrefixes: readonly string[] = [loginRoot, listRoot]
-const pageSize = 1000
 /** Maximum age of a count of the whole mount; changes by this process are counted at once. */
 const recountAfterMs = 10_000
 /** How long an address at its limit is refused without counting again, unless one of its logins ends here. */
@@ -156,47 +154,42 @@ export class PendingLogins {
    * Stores a form's content, replacing that of an earlier one, and keeps the login for another ten minutes.
    * Undefined if there is no such login. docs/contract/oidc.md#the-page-of-a-form
    */
-  async keepPosted(state: string, posted: PostedForm): Promise<PendingLogin | undefined> {
-    const { view, clock, random } = this.#parts
-    for (;;) {
-      const found = await view.read(stateKey(state))
-      if (found === undefined) return undefined
-      const before = readPendingLogin(found.value)
-      if (this.#isOver(before.listed)) return undefined
-      const listed = listKey(prefixOf(before.listed), clock.now(), state)
-      const login = { ...withPosted(before, posted, random), listed }
-      const moved: ViewEntry[] = listed === before.listed ? [] : [{ key: before.listed, value: undefined }]
-      if (
-        await view.write([
-          { key: stateKey(state), value: login, expect: found.revision },
-          ...moved,
-          { key: listed, value: 1 },
-        ])
-      )
-        return login
-    }
+  keepPosted(state: string, posted: PostedForm): Promise<PendingLogin | undefined> {
+    const { clock, random } = this.#parts
+    return this.#rewrite(state, (before) => ({
+      ...withPosted(before, posted, random),
+      listed: listKey(prefixOf(before.listed), clock.now(), state),
+    }))
   }
 
   /**
    * Records that the person confirmed the form. `check` sees the login first; if that throws, nothing
    * changes. Undefined if there is no such login.
    */
-  async confirm(state: string, check: (login: PendingLogin) => void): Promise<PendingLogin | undefined> {
+  confirm(state: string, check: (login: PendingLogin) => void): Promise<PendingLogin | undefined> {
+    return this.#rewrite(state, (before) => {
+      check(before)
+      return { ...before, confirmation: '', confirmed: true }
+    })
+  }
+
+  /** Stores what `change` returns for the login as it is then. Undefined if there is none, or it is too old. */
+  async #rewrite(
+    state: string,
+    change: (before: PendingLogin) => PendingLogin,
+  ): Promise<PendingLogin | undefined> {
     const { view } = this.#parts
     for (;;) {
       const found = await view.read(stateKey(state))
       if (found === undefined) return undefined
       const before = readPendingLogin(found.value)
       if (this.#isOver(before.listed)) return undefined
-      check(before)
-      const login = { ...before, confirmation: '', confirmed: true }
-      if (await view.write([{ key: stateKey(state), value: login, expect: found.revision }])) return login
+      const login = change(before)
+      const entries: ViewEntry[] = [{ key: stateKey(state), value: login, expect: found.revision }]
+      if (login.listed !== before.listed)
+        entries.push({ key: before.listed, value: undefined }, { key: login.listed, value: 1 })
+      if (await view.write(entries)) return login
     }
-  }
-
-  /** The number of pending logins, as counted recently. */
-  async count(): Promise<number> {
-    return (await this.#freshCount()).total
   }
 
   /** Removes expired ones. */
@@ -277,24 +270,11 @@ export class PendingLogins {
   async #walk(): Promise<void> {
     const { view, clock } = this.#parts
     const count: Count = { byPrefix: new Map(), total: 0, at: clock.now(), victims: [] }
-    for (let after: string | undefined; ; ) {
-      const keys = await view.listKeys(listRoot, {
-        limit: pageSize,
-        ...(after === undefined ? {} : { after }),
-      })
+    for await (const keys of view.keyPages(listRoot)) {
       const over = keys.filter((key) => this.#isOver(key))
       for (const key of over) this.#recordEnd(idOf(key), 'expired')
-      if (over.length > 0)
-        await view.write(
-          over.flatMap((key) => [
-            { key, value: undefined },
-            { key: loginRoot + idOf(key), value: undefined },
-          ]),
-        )
+      if (over.length > 0) await view.write(over.flatMap(removalOf))
       for (const key of keys) if (!this.#isOver(key)) add(count, prefixOf(key), 1)
-      after = keys.at(-1)
-      if (keys.length < pageSize) break
-      await nextTurn()
     }
     this.#count = count
   }

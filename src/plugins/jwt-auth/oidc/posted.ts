@@ -1,9 +1,8 @@
 import { thrown } from '../checks/trace.ts'
 import type { MountState } from '../config/mount-state.ts'
 import { refusal } from '../refusals/refusal.ts'
-import { loginFailed, stateUnknown } from './answer-texts.ts'
 import { answerConfirmation, pageOfForm } from './confirmation.ts'
-import { errorPage, type Page } from './pages.ts'
+import { errorPage, loginFailed, type Page, stateUnknown } from './pages.ts'
 import type { PendingLogin, ProviderError } from './pending-login.ts'
 import type { PendingLogins } from './pending-logins.ts'
 

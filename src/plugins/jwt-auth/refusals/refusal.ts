@@ -1,100 +1,6 @@
 import type { Hint } from './hints.ts'
 
-/** Why a login was refused: one stable word for logs, audit and metrics. docs/explain.md#reasons */
-export type ReasonCode =
-  | 'config_missing'
-  | 'role_missing'
-  | 'role_unknown'
-  | 'role_type_refused'
-  | 'token_missing'
-  | 'address_not_bound'
-  | 'keys_unavailable'
-  | 'audience_unbound'
-  | 'token_malformed'
-  | 'algorithm_unsupported'
-  | 'key_unknown'
-  | 'signature_invalid'
-  | 'algorithm_not_allowed'
-  | 'claim_type_invalid'
-  | 'issuer_mismatch'
-  | 'subject_mismatch'
-  | 'audience_mismatch'
-  | 'times_missing'
-  | 'not_yet_valid'
-  | 'expired'
-  | 'issued_in_future'
-  | 'user_claim_missing'
-  | 'user_claim_invalid'
-  | 'provider_failed'
-  | 'mapping_invalid'
-  | 'groups_unavailable'
-  | 'groups_invalid'
-  | 'bound_claim_missing'
-  | 'bound_claim_mismatch'
-  | 'bound_claim_invalid'
-  | 'oidc_not_configured'
-  | 'redirect_uri_missing'
-  | 'redirect_uri_refused'
-  | 'provider_unreachable'
-  | 'state_unknown'
-  | 'client_nonce_mismatch'
-  | 'provider_refused'
-  | 'code_missing'
-  | 'exchange_failed'
-  | 'nonce_mismatch'
-  | 'authorized_party_mismatch'
-  | 'login_too_old'
-  | 'confirmation_missing'
-  | 'confirmation_invalid'
-  | 'confirmation_denied'
-
-/** An expected "no" of a check: the text for the caller and the reason for the log. */
-export type Refusal = {
-  readonly reason: ReasonCode
-  readonly text: string
-  /**
-   * The full cause, if the caller must not see it because it reveals another server's response or address.
-   * Only the log, `failures` and `explain` show it: docs/contract/jwt.md#what-a-caller-is-not-told.
-   */
-  readonly cause?: string
-  /**
-   * What the check expected and saw, if only the check knows. For `failures` and `explain`, never for the
-   * caller.
-   */
-  readonly compared?: Compared
-}
-
-/** The two sides of a failed comparison. `isLiteral`: `*` in an expected text is an ordinary character. */
-export type Compared = {
-  readonly expected: readonly unknown[]
-  readonly seen: unknown
-  readonly detail?: string
-  readonly isLiteral?: boolean
-  /** These are texts of a provider, which may be longer than others. */
-  readonly isLong?: boolean
-  /** There is nothing to compare. */
-  readonly hint?: Hint
-}
-
-export const refusal = (reason: ReasonCode, text: string): Refusal => ({ reason, text })
-
-/** A refusal with the values that were compared. */
-export const comparing = (refused: Refusal, compared: Compared): Refusal => ({ ...refused, compared })
-
-/** A refusal whose cause the caller must not see. */
-export const discreetRefusal = (
-  reason: ReasonCode,
-  { text, cause }: { text: string; cause: string },
-): Refusal => ({ reason, text, cause })
-
-/** Rewords a refusal and its cause. */
-export const reworded = (refused: Refusal, words: (text: string) => string): Refusal => ({
-  ...refused,
-  text: words(refused.text),
-  ...(refused.cause === undefined ? {} : { cause: words(refused.cause) }),
-})
-
-/** The check that each reason belongs to, as logs and explanations name it. */
+/** Why a login was refused, and the check that each reason belongs to: stable words. docs/explain.md#reasons */
 const checkOf = {
   config_missing: 'config',
   role_missing: 'role',
@@ -141,7 +47,56 @@ const checkOf = {
   confirmation_missing: 'confirmation',
   confirmation_invalid: 'confirmation',
   confirmation_denied: 'confirmation',
-} as const satisfies Record<ReasonCode, string>
+} as const
+
+/** For logs, audit and metrics. */
+export type ReasonCode = keyof typeof checkOf
+
+/** An expected "no" of a check: the text for the caller and the reason for the log. */
+export type Refusal = {
+  readonly reason: ReasonCode
+  readonly text: string
+  /**
+   * The full cause, if the caller must not see it because it reveals another server's response or address.
+   * Only the log, `failures` and `explain` show it: docs/contract/jwt.md#what-a-caller-is-not-told.
+   */
+  readonly cause?: string
+  /**
+   * What the check expected and saw, if only the check knows. For `failures` and `explain`, never for the
+   * caller.
+   */
+  readonly compared?: Compared
+}
+
+/** The two sides of a failed comparison. `isLiteral`: `*` in an expected text is an ordinary character. */
+export type Compared = {
+  readonly expected: readonly unknown[]
+  readonly seen: unknown
+  readonly detail?: string
+  readonly isLiteral?: boolean
+  /** These are texts of a provider, which may be longer than others. */
+  readonly isLong?: boolean
+  /** There is nothing to compare. */
+  readonly hint?: Hint
+}
+
+export const refusal = (reason: ReasonCode, text: string): Refusal => ({ reason, text })
+
+/** A refusal with the values that were compared. */
+export const comparing = (refused: Refusal, compared: Compared): Refusal => ({ ...refused, compared })
+
+/** A refusal whose cause the caller must not see. */
+export const discreetRefusal = (
+  reason: ReasonCode,
+  { text, cause }: { text: string; cause: string },
+): Refusal => ({ reason, text, cause })
+
+/** Rewords a refusal and its cause. */
+export const reworded = (refused: Refusal, words: (text: string) => string): Refusal => ({
+  ...refused,
+  text: words(refused.text),
+  ...(refused.cause === undefined ? {} : { cause: words(refused.cause) }),
+})
 
 /** A check, as logs and explanations name it. Missing userinfo never refuses a login. */
 export type CheckName = (typeof checkOf)[ReasonCode] | 'userinfo'

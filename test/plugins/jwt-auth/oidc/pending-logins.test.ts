@@ -100,7 +100,7 @@ describe('a pending login', () => {
 
     // the posted form kept the first one alive
     expect(await other.take(late.state)).toBeUndefined()
-    expect(await other.count()).toBe(1)
+    expect(await other.total()).toBe(1)
     await other.sweep()
     expect(await other.take(early.state)).toMatchObject({ code: 'c' })
     const last = await one.begin(start, '10.0.0.1')

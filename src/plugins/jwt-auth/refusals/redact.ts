@@ -19,3 +19,12 @@ export function redactSecrets(...secrets: readonly string[]): (text: string) => 
 /** As a form encodes it. */
 export const formEncoded = (text: string): string =>
   new URLSearchParams({ '': text.toWellFormed() }).toString().slice(1)
+
+/** A URL as it may be shown: without user name and password, which are for its host only. */
+export function redactUrl(address: string): string {
+  const url = URL.parse(address)
+  if (url === null || (url.username === '' && url.password === '')) return address
+  url.username = ''
+  url.password = ''
+  return url.href
+}
