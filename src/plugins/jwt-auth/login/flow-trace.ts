@@ -11,7 +11,7 @@ import type { RecordedCheck } from './recording-trace.ts'
  * The checks of one browser login in order, with what they looked at. The first refusal ends the login, as it
  * would without a trace.
  */
-export class FlowTrace {
+class FlowTrace {
   readonly recorded: RecordedCheck[] = []
   ready: ReadyConfig | undefined
   role: Role | undefined
