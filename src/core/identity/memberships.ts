@@ -56,13 +56,6 @@ export type MembershipChange = { readonly entries: readonly ViewEntry[]; written
 
 /** The interface through which the identity store uses groups. */
 export interface Memberships {
-  /**
-   * Runs work that deletes or merges entities while nothing else writes groups, so that no group gets a deleted
-   * member.
-   */
-  runExclusive<T>(work: () => Promise<T>): Promise<T>
-  /** Runs the deletion of one entity, beside others and writes of groups. */
-  runShared<T>(work: () => Promise<T>): Promise<T>
   membershipsOf(entityId: string): Promise<MembershipsOf>
   refreshForLogin(login: GroupLogin): Promise<GroupRefresh>
   /**
@@ -81,8 +74,6 @@ const noChange = async (): Promise<MembershipChange> => ({ entries: [], written:
 
 /** Used where there are no groups. */
 export const noMemberships: Memberships = {
-  runExclusive: (work) => work(),
-  runShared: (work) => work(),
   membershipsOf: async () => none,
   refreshForLogin: async () => ({
     matched: [],

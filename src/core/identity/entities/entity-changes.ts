@@ -132,7 +132,7 @@ export function deleteEntity(store: IdentityStore, namespace: string, ref: Entit
         : await store.records.byName(namespace, ref.name)
     return stored === undefined ? { result: undefined } : entityRemoval(store, stored)
   }
-  return store.memberships.runShared(() => store.change(plan))
+  return store.change(plan)
 }
 
 /** The change that deletes an entity. */

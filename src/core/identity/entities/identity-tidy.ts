@@ -73,9 +73,7 @@ export class IdentityTidy {
       await this.#parts.store.watching(unused, async () => {
         await this.#keepHolders(unused)
         for await (const ids of pagesOf([...unused], concurrency)) {
-          const ended = await this.#parts.store.memberships.runExclusive(() =>
-            Promise.all(ids.map((id) => this.#end(request, id, unused))),
-          )
+          const ended = await Promise.all(ids.map((id) => this.#end(request, id, unused)))
           for (const entity of ended) {
             if (entity === undefined) continue
             count += 1

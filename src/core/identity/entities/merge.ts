@@ -43,7 +43,7 @@ export function mergeEntities(store: IdentityStore, request: MergeRequest): Prom
       'aliases conflicts cannot be resolved with multiple from entity ids - merge one entity at a time',
     )
   }
-  return store.memberships.runExclusive(() => store.change(() => plan(store, { ...request, from })))
+  return store.change(() => plan(store, { ...request, from }))
 }
 
 async function plan(

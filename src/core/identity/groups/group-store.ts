@@ -1,4 +1,3 @@
-import { SharedLock } from '../../../lib/concurrency/shared-lock.ts'
 import { pagesOf } from '../../../lib/data/pages.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import type { Random } from '../../../lib/system/random.ts'
@@ -63,13 +62,6 @@ export type ListedGroup = Group & { readonly num_member_entities: number; readon
 export class GroupStore implements MembershipSource {
   readonly #parts: GroupParts
   readonly #listeners: ((affected: GroupChange) => void)[] = []
-  /**
-   * Writes of groups and deletions of entities share it: their expectations tell them if another one was
-   * quicker, and each of them can share a commit with others. Deletions of groups, merges, and what had a conflict
-   * run alone.
-   */
-  readonly #lock = new SharedLock()
-
   readonly #changes: Changes
 
   private constructor(parts: GroupParts) {
@@ -168,7 +160,8 @@ export class GroupStore implements MembershipSource {
 
   async put(write: GroupWrite): Promise<Written> {
     const step = () => groupWrite(this.#parts, write)
-    const done = await this.#lock.runShared(() => this.#attempt(step))
+    // most have no conflict, and share a commit with others
+    const done = await this.#attempt(step)
     return done?.step?.result ?? this.#commit(step)
   }
 
@@ -200,14 +193,6 @@ export class GroupStore implements MembershipSource {
     } finally {
       refresh.written()
     }
-  }
-
-  runExclusive<T>(work: () => Promise<T>): Promise<T> {
-    return this.#lock.runAlone(work)
-  }
-
-  runShared<T>(work: () => Promise<T>): Promise<T> {
-    return this.#lock.runShared(work)
   }
 
   entityGone(entityId: string): Promise<MembershipChange> {
@@ -243,7 +228,7 @@ export class GroupStore implements MembershipSource {
   }
 
   async #commit<Result>(step: () => Promise<GroupStep<Result>>): Promise<Result> {
-    const done = await this.runExclusive(() => this.#write(step))
+    const done = await this.#write(step)
     if (done === undefined) throw new Error('a required step was missing')
     return done.result
   }
@@ -251,12 +236,12 @@ export class GroupStore implements MembershipSource {
   async #commitIfAny<Result>(
     step: () => Promise<GroupStep<Result> | undefined>,
   ): Promise<Result | undefined> {
-    return (await this.runExclusive(() => this.#write(step)))?.result
+    return (await this.#write(step))?.result
   }
 
-  /** Computes a write and commits it. */
+  /** Computes a write and commits it, after those that began before. */
   #write<Result>(plan: () => Promise<GroupStep<Result> | undefined>): Promise<GroupStep<Result> | undefined> {
-    return this.#changes.runUnordered(async (_, overtaken) => {
+    return this.#changes.run('groups', async (_, overtaken) => {
       const done = await this.#attempt(plan)
       if (done !== undefined) return done.step
       // another server was quicker, or a deletion of an entity
