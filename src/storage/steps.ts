@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import { ServiceError } from '../errors.ts'
 import { pageSize, pagesOf } from '../lib/data/pages.ts'
 import type { Group, Step } from './group.ts'
-import { type BatchEntry, type Change, keep, type StoredRecord, type WriteOptions } from './storage.ts'
+import { type BatchEntry, type Change, keep, type WriteOptions } from './storage.ts'
 
 /** Number of keys that one step of `deletePrefix` deletes. */
 export const deletesPerStep = 500
@@ -14,16 +14,6 @@ export const updateStep = (key: string, change: Change, options?: WriteOptions):
     const next = change(group.read(key)?.value)
     if (next !== keep && next !== undefined) checkLength(key)
     if (next !== keep) group.put(key, next, options)
-  },
-})
-
-export const takeStep = (key: string, options?: WriteOptions): Step<StoredRecord | undefined> => ({
-  keys: [key],
-  seesRows: true,
-  run: (group) => {
-    const record = group.read(key)
-    if (record !== undefined) group.put(key, undefined, options)
-    return record
   },
 })
 

@@ -52,12 +52,8 @@ export interface Storage extends AsyncDisposable {
    * again. An error it throws rejects only this step.
    */
   update(key: string, change: Change, options?: WriteOptions): Promise<void>
-  /** Reads and deletes; only one of several callers gets the record. */
-  take(key: string, options?: WriteOptions): Promise<StoredRecord | undefined>
   /** Writes all or nothing. False, without any write, if an expectation does not hold. */
   write(batch: readonly BatchEntry[]): Promise<boolean>
-  /** True if the key was absent and the value was written. */
-  putIfAbsent(key: string, value: Uint8Array): Promise<boolean>
   /** Deletes every key that starts with `prefix`, in paced steps; each step is atomic, the whole is not. */
   deletePrefix(prefix: string, options?: WriteOptions): Promise<void>
 }

@@ -72,7 +72,9 @@ test('a copy gives up before the write-ahead log becomes too large, and leaves n
   const source = folder.file('a.db')
   await using storage = await openSqlite({ path: source })
   const value = Buffer.alloc(8 * 1024 * 1024)
-  await Promise.all(['a', 'b', 'c', 'd'].map((key) => storage.putIfAbsent(key, value)))
+  await Promise.all(
+    ['a', 'b', 'c', 'd'].map((key) => storage.write([{ key: key, value: value, expect: 'absent' }])),
+  )
 
   const copy = copyDatabase({ source, target: folder.file('b'), given, maxLogBytes: 4096 })
 
@@ -180,7 +182,8 @@ describe('a restoration', () => {
     await databaseWith(path, { a: '1' })
     await using before = await openSqlite({ path })
     await before.update('b', () => Buffer.from('2'))
-    const used = (await before.take('b'))?.revision ?? 0
+    const used = (await before.get('b'))?.revision ?? 0
+    await before.write([{ key: 'b', value: undefined }])
     const kept = (await before.get('a'))?.revision
     await backUp(folder.file('b'), { source: path, given })
     await mkdir(folder.file('new'))

@@ -104,7 +104,6 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
       ).rejects.toThrow(refusal)
       await expect(storage.update(tooLong, () => bytes('x'))).rejects.toThrow(refusal)
       expect(await storage.get(tooLong)).toBeUndefined()
-      expect(await storage.take(tooLong)).toBeUndefined()
       await storage.write([{ key: tooLong, value: undefined }])
       await storage.deletePrefix(tooLong)
       expect(await storage.listKeys(tooLong)).toEqual([])
@@ -299,21 +298,13 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
       })
     })
 
-    test('take gives the record to one of several callers', async () => {
-      const opened = await emptied()
-      await fill(opened.storage, ['a'])
-
-      const taken = await Promise.all(Array.from({ length: 8 }, () => opened.storage.take('a')))
-
-      expect(taken.filter((record) => record !== undefined).map(({ value }) => text(value))).toEqual(['a'])
-      expect(await opened.storage.get('a')).toBeUndefined()
-    })
-
-    test('putIfAbsent lets one of several callers write', async () => {
+    test('a write of an absent record lets one of several callers write', async () => {
       const opened = await emptied()
 
       const written = await Promise.all(
-        Array.from({ length: 8 }, (_, index) => opened.storage.putIfAbsent('a', bytes(String(index)))),
+        Array.from({ length: 8 }, (_, index) =>
+          opened.storage.write([{ key: 'a', value: bytes(String(index)), expect: 'absent' }]),
+        ),
       )
 
       expect(written.filter(Boolean)).toHaveLength(1)
@@ -394,18 +385,16 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
       const { storage } = opened
 
       const outcomes = await Promise.all([
-        storage.putIfAbsent('a', bytes('1')),
-        storage.take('a'),
-        storage.take('a'),
-        storage.putIfAbsent('a', bytes('2')),
-        storage.putIfAbsent('a', bytes('3')),
+        storage.write([{ key: 'a', value: bytes('1'), expect: 'absent' }]),
+        storage.update('a', () => undefined),
+        storage.update('a', () => undefined),
+        storage.write([{ key: 'a', value: bytes('2'), expect: 'absent' }]),
+        storage.write([{ key: 'a', value: bytes('3'), expect: 'absent' }]),
         storage.deletePrefix('a'),
-        storage.putIfAbsent('a', bytes('4')),
+        storage.write([{ key: 'a', value: bytes('4'), expect: 'absent' }]),
       ])
 
-      expect(
-        outcomes.map((outcome) => (typeof outcome === 'object' ? text(outcome.value) : outcome)),
-      ).toEqual([true, '1', undefined, true, false, undefined, true])
+      expect(outcomes).toEqual([true, undefined, undefined, true, false, undefined, true])
       expect(text((await storage.get('a'))?.value)).toBe('4')
     })
 
@@ -427,7 +416,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
 
       const outcomes = await Promise.allSettled([
         storage.update('a', () => bytes('lost')),
-        storage.take('b'),
+        storage.update('b', () => undefined),
         storage.update('c', () => bytes('c')),
         storage.update('a', () => keep),
       ])
@@ -441,14 +430,16 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
         ['a', 'a'],
         ['b', 'b'],
       ])
-      expect(await storage.putIfAbsent('c', bytes('c'))).toBe(true)
+      expect(await storage.write([{ key: 'c', value: bytes('c'), expect: 'absent' }])).toBe(true)
       expect(text((await storage.get('c'))?.value)).toBe('c')
     })
 
     test('closing finishes what was asked for before, and refuses what comes after', async () => {
       await using opened = await open()
       const writing = Promise.all(
-        Array.from({ length: 10 }, (_, index) => opened.storage.putIfAbsent(`n/${index}`, bytes('x'))),
+        Array.from({ length: 10 }, (_, index) =>
+          opened.storage.write([{ key: `n/${index}`, value: bytes('x'), expect: 'absent' }]),
+        ),
       )
 
       await opened.storage[Symbol.asyncDispose]()
@@ -457,7 +448,7 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
       for (const late of [
         opened.storage.get('n/1'),
         opened.storage.list('n/'),
-        opened.storage.putIfAbsent('m', bytes('x')),
+        opened.storage.write([{ key: 'm', value: bytes('x'), expect: 'absent' }]),
       ]) {
         await expect(late).rejects.toMatchObject({ kind: 'unavailable', message: 'storage is unavailable' })
       }
@@ -467,12 +458,13 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
       await using opened = await open()
       if (opened.reopen === undefined) return context.skip()
       await fill(opened.storage, ['a', 'b', 'c'])
-      const deleted = await opened.storage.take('c')
+      const deleted = await opened.storage.get('c')
+      await opened.storage.write([{ key: 'c', value: undefined }])
       const before = await opened.storage.list('')
 
       const storage = await opened.reopen()
       const after = await storage.list('')
-      await storage.putIfAbsent('c', bytes('again'))
+      await storage.write([{ key: 'c', value: bytes('again'), expect: 'absent' }])
 
       expect(after).toEqual(before)
       expect(deleted).not.toBeUndefined()

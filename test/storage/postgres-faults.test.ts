@@ -48,13 +48,17 @@ const eventually = async <T>(work: () => Promise<T>): Promise<T> => {
 
 describe.concurrent('a lost connection', () => {
   test.each<[string, (storage: PostgresStorage) => Promise<unknown>, unknown]>([
-    ['a record that must be absent', (storage) => storage.putIfAbsent('b', bytes('b')), true],
+    [
+      'a record that must be absent',
+      (storage) => storage.write([{ key: 'b', value: bytes('b'), expect: 'absent' }]),
+      true,
+    ],
     ['an update', (storage) => storage.update('b', () => bytes('b')), undefined],
     ['a batch', (storage) => storage.write([{ key: 'b', value: bytes('b') }]), true],
   ])('after the commit of %s: the write is acknowledged, and done once', async (_, write, answer) => {
     await using given = await openBehindProxy()
     const { storage, proxy } = given
-    await storage.putIfAbsent('a', bytes('a'))
+    await storage.write([{ key: 'a', value: bytes('a'), expect: 'absent' }])
 
     proxy.loseAnswer()
 
@@ -88,25 +92,25 @@ describe.concurrent('a lost connection', () => {
   test('before the commit: the write is repeated, and done once', async () => {
     await using given = await openBehindProxy()
     const { storage, proxy } = given
-    await storage.putIfAbsent('a', bytes('a'))
+    await storage.write([{ key: 'a', value: bytes('a'), expect: 'absent' }])
 
     proxy.loseRequest()
 
-    expect(await storage.putIfAbsent('b', bytes('b'))).toBe(true)
+    expect(await storage.write([{ key: 'b', value: bytes('b'), expect: 'absent' }])).toBe(true)
     expect(await storage.listKeys('')).toEqual(['a', 'b'])
   })
 
   test.each<[string, (storage: PostgresStorage) => Promise<unknown>, 'unavailable' | 'done']>([
     ['a read', (storage) => storage.get('a'), 'unavailable'],
     ['a confirmation', (storage) => storage.copies.confirm(), 'unavailable'],
-    ['a write', (storage) => storage.putIfAbsent('b', bytes('b')), 'done'],
+    ['a write', (storage) => storage.write([{ key: 'b', value: bytes('b'), expect: 'absent' }]), 'done'],
   ])(
     'that is only silent is given up by %s after the time limit, and another one is opened',
     async (...row) => {
       const [, ask, outcome] = row
       await using given = await openBehindProxy({ statementTimeoutMs: 500, ...oneConnection })
       const { storage, proxy } = given
-      await storage.putIfAbsent('a', bytes('a'))
+      await storage.write([{ key: 'a', value: bytes('a'), expect: 'absent' }])
 
       proxy.silence()
       const asked = await ask(storage).then(...kindOfAnswer)
@@ -124,7 +128,7 @@ describe.concurrent('a lost connection', () => {
     const [, ask] = row
     await using given = await openBehindProxy(oneConnection)
     const { storage, proxy } = given
-    await storage.putIfAbsent('a', bytes('a'))
+    await storage.write([{ key: 'a', value: bytes('a'), expect: 'absent' }])
 
     proxy.refuse()
     proxy.allow()
@@ -160,17 +164,17 @@ describe.concurrent('a lost connection', () => {
     const { seen, events } = collected()
     await using given = await openBehindProxy({ events })
     const { storage, proxy } = given
-    await storage.putIfAbsent('a', bytes('a'))
+    await storage.write([{ key: 'a', value: bytes('a'), expect: 'absent' }])
 
     proxy.refuse()
     const failures = await Promise.allSettled([
       storage.get('a'),
       storage.list(''),
-      storage.putIfAbsent('b', bytes('b')),
+      storage.write([{ key: 'b', value: bytes('b'), expect: 'absent' }]),
       storage.copies.confirm(),
     ])
     proxy.allow()
-    const written = await eventually(() => storage.putIfAbsent('c', bytes('c')))
+    const written = await eventually(() => storage.write([{ key: 'c', value: bytes('c'), expect: 'absent' }]))
 
     expect(failures).toMatchObject(
       failures.map(() => ({ reason: { kind: 'unavailable', message: 'storage is unavailable' } })),
@@ -198,7 +202,9 @@ describe.concurrent('a conflict with another server', () => {
     await using storage = await openPostgresAt(url, { pollMs: never, notifies: false })
     await query(url, failCommits(code, 3 + 6))
 
-    const tried = await storage.putIfAbsent('a', bytes('a')).catch((error: Error) => error.message)
+    const tried = await storage
+      .write([{ key: 'a', value: bytes('a'), expect: 'absent' }])
+      .catch((error: Error) => error.message)
     const again = await storage.update('b', () => bytes('b')).catch((error: Error) => error.message)
     const [seen] = await query(url, 'SELECT last_value FROM commits_seen')
 
@@ -210,24 +216,25 @@ describe.concurrent('a conflict with another server', () => {
   test('a step that waits too long for a row is refused; others go on', async () => {
     const url = await newDatabase()
     await using storage = await openPostgresAt(url, { statementTimeoutMs: 300 })
-    await storage.putIfAbsent('a', bytes('a'))
+    await storage.write([{ key: 'a', value: bytes('a'), expect: 'absent' }])
     const other = new Client(url)
     await other.connect()
     await other.query("BEGIN; SELECT 1 FROM records WHERE key = 'a' FOR UPDATE")
 
     const waiting = storage.update('a', () => bytes('x')).catch((error: Error) => error.message)
-    const free = await storage.putIfAbsent('b', bytes('b'))
+    const free = await storage.write([{ key: 'b', value: bytes('b'), expect: 'absent' }])
     const refused = await waiting
     await other.end()
 
     expect([free, refused]).toEqual([true, 'storage is unavailable'])
-    expect(await storage.take('a')).toMatchObject({ key: 'a' })
+    expect(await storage.get('a')).toMatchObject({ key: 'a' })
+    expect(await storage.write([{ key: 'a', value: undefined }])).toBe(true)
   })
 
   test('a transaction that a paused server left open ends, and releases its rows', async () => {
     const url = await newDatabase()
     await using storage = await openPostgresAt(url)
-    await storage.putIfAbsent('a', bytes('a'))
+    await storage.write([{ key: 'a', value: bytes('a'), expect: 'absent' }])
     await using proxy = await startCuttingProxy(Number(new URL(url).port))
     await using paused = await openPostgresAt(url.replace(/:\d+\//, `:${proxy.port}/`), {
       replicaName: 'paused',
@@ -259,7 +266,7 @@ describe.concurrent('a database', () => {
     await using storage = await openPostgresAt(server.url())
     const acknowledged: string[] = []
     const write = async (key: string) => {
-      await storage.putIfAbsent(key, bytes(key))
+      await storage.write([{ key: key, value: bytes(key), expect: 'absent' }])
       acknowledged.push(key)
     }
     const writing = Promise.allSettled(Array.from({ length: 400 }, (_, at) => write(`k/${at}`)))
@@ -277,7 +284,7 @@ describe.concurrent('a database', () => {
     const { seen, events } = collected()
     const url = await newDatabase()
     await using storage = await openPostgresAt(url, { events })
-    await storage.putIfAbsent('a', bytes('a'))
+    await storage.write([{ key: 'a', value: bytes('a'), expect: 'absent' }])
     const name = new URL(url).pathname.slice(1)
     const setReadOnly = async (value: string) => {
       await query(url, `ALTER DATABASE ${name} SET default_transaction_read_only = ${value}`)
@@ -290,17 +297,19 @@ describe.concurrent('a database', () => {
     await setReadOnly('on')
     const refused = await eventually(async () => {
       await storage.get('a')
-      return await storage.putIfAbsent('b', bytes('b')).catch((error: Error) => {
-        if (error.message === 'storage is read-only') return error.message
-        throw error
-      })
+      return await storage
+        .write([{ key: 'b', value: bytes('b'), expect: 'absent' }])
+        .catch((error: Error) => {
+          if (error.message === 'storage is read-only') return error.message
+          throw error
+        })
     })
     const read = await storage.get('a')
     await query(
       url,
       `BEGIN; SET TRANSACTION READ WRITE; ALTER DATABASE ${name} SET default_transaction_read_only = off; COMMIT`,
     )
-    const written = await eventually(() => storage.putIfAbsent('b', bytes('b')))
+    const written = await eventually(() => storage.write([{ key: 'b', value: bytes('b'), expect: 'absent' }]))
 
     expect(refused).toBe('storage is read-only')
     expect(read?.key).toBe('a')
@@ -314,7 +323,7 @@ describe.concurrent('a database', () => {
     const size = 5
     const quick = { pool: size, statementTimeoutMs: 1_000, pollMs: never, notifies: false }
     await using storage = await openPostgresAt(server.url(), quick)
-    await storage.putIfAbsent('a', bytes('a'))
+    await storage.write([{ key: 'a', value: bytes('a'), expect: 'absent' }])
     const configure = (names: string) =>
       query(server.url(), `ALTER SYSTEM SET synchronous_standby_names = '${names}'`).then(() =>
         query(server.url(), 'SELECT pg_reload_conf()'),
@@ -328,7 +337,10 @@ describe.concurrent('a database', () => {
     const held = Promise.allSettled([...jobs, storage.update('b', () => bytes('x'))])
     const read = await storage.get('a')
     const outcomes = await held
-    const again = await Promise.allSettled([storage.holdJob('late', 1_000), storage.take('a')])
+    const again = await Promise.allSettled([
+      storage.holdJob('late', 1_000),
+      storage.update('a', () => undefined),
+    ])
     const left = await query(server.url(), hanging)
     await configure('')
 
@@ -336,7 +348,9 @@ describe.concurrent('a database', () => {
     expect([read?.key, (await storage.get('a'))?.key]).toEqual(['a', 'a'])
     expect(left.length).toBeGreaterThan(0)
     expect(left.length).toBeLessThanOrEqual(size)
-    expect(await eventually(() => storage.putIfAbsent('after', bytes('x')))).toBe(true)
+    expect(
+      await eventually(() => storage.write([{ key: 'after', value: bytes('x'), expect: 'absent' }])),
+    ).toBe(true)
   })
 
   test('that is a standby is not used until it is promoted', async () => {
@@ -345,17 +359,21 @@ describe.concurrent('a database', () => {
     await using standby = await installation.startStandby(primary)
     const both = primary.url().replace('@', `@127.0.0.1:${standby.port},`)
     await using storage = await openPostgresAt(both)
-    await storage.putIfAbsent('a', bytes('a'))
+    await storage.write([{ key: 'a', value: bytes('a'), expect: 'absent' }])
     const replayed = "SELECT 1 FROM records WHERE key = 'a'"
     await eventually(async () => {
       if ((await query(standby.url(), replayed)).length === 0) throw new Error('not yet')
     })
 
     await primary.kill()
-    await expect(storage.putIfAbsent('b', bytes('b'))).rejects.toMatchObject({ kind: 'unavailable' })
+    await expect(storage.write([{ key: 'b', value: bytes('b'), expect: 'absent' }])).rejects.toMatchObject({
+      kind: 'unavailable',
+    })
     await query(standby.url(), 'SELECT pg_promote()')
 
-    expect(await eventually(() => storage.putIfAbsent('c', bytes('c')))).toBe(true)
+    expect(await eventually(() => storage.write([{ key: 'c', value: bytes('c'), expect: 'absent' }]))).toBe(
+      true,
+    )
     expect((await storage.get('a'))?.key).toBe('a')
   })
 
@@ -417,7 +435,7 @@ test.concurrent('a migration may take longer than other statements', async () =>
 
   await using storage = await openPostgresAt(url, { statementTimeoutMs: 1_000 })
 
-  expect(await storage.putIfAbsent('a', bytes('a'))).toBe(true)
+  expect(await storage.write([{ key: 'a', value: bytes('a'), expect: 'absent' }])).toBe(true)
 })
 
 describe.concurrent('a row that is absent', () => {
@@ -438,7 +456,7 @@ describe.concurrent('a row that is absent', () => {
         "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction' AND query LIKE '%FOR UPDATE'"
       if ((await query(url, read)).length === 0) throw new Error('not yet')
     })
-    await other.putIfAbsent('a', bytes('a'))
+    await other.write([{ key: 'a', value: bytes('a'), expect: 'absent' }])
     proxy.giveAnswers()
     await deciding
 
@@ -447,10 +465,10 @@ describe.concurrent('a row that is absent', () => {
 
   test('is not taken for absent by one step and then deleted by the next', async () => {
     await using storage = await openPostgresAt(await newDatabase(), { pollMs: never, notifies: false })
-    await storage.putIfAbsent('a', bytes('a'))
+    await storage.write([{ key: 'a', value: bytes('a'), expect: 'absent' }])
 
     const [isAdded] = await Promise.all([
-      storage.putIfAbsent('a', bytes('b')),
+      storage.write([{ key: 'a', value: bytes('b'), expect: 'absent' }]),
       storage.write([{ key: 'a', value: undefined }]),
     ])
 

@@ -55,14 +55,14 @@ describe('a session that finds its prepared statements lost is replaced', () => 
   test('a storage fails once at each connection, and then works', async () => {
     const url = await newDatabase()
     await using storage = await openPostgresAt(url, { pool: 2, pollMs: never, notifies: false })
-    await storage.putIfAbsent('a', new Uint8Array([1]))
+    await storage.write([{ key: 'a', value: new Uint8Array([1]), expect: 'absent' }])
     await storage.get('a')
 
     await query(url, 'ALTER TABLE records ALTER COLUMN revision TYPE numeric')
 
     await expect(storage.get('a')).rejects.toMatchObject({ kind: 'unavailable' })
     expect(await storage.get('a')).toMatchObject({ key: 'a' })
-    expect(await storage.putIfAbsent('b', new Uint8Array([1]))).toBe(true)
+    expect(await storage.write([{ key: 'b', value: new Uint8Array([1]), expect: 'absent' }])).toBe(true)
   })
 })
 

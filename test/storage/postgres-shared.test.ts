@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { PostgresStorage } from '../../src/storage/postgres/postgres.ts'
 import { fenced } from '../../src/storage/shared-storage.ts'
-import type { Storage } from '../../src/storage/storage.ts'
+import { keep, type Storage } from '../../src/storage/storage.ts'
 import { noEvents } from '../../src/storage/storage-events.ts'
 import { emptyDatabase, newDatabase, query } from '../support/postgres.ts'
 import { openPostgresAt } from '../support/postgres-storage.ts'
@@ -56,12 +56,21 @@ describe('two servers over one database', () => {
         Array.from({ length: 20 }, (_, at) => step(at % 2 === 0 ? shared.one : shared.two, at)),
       )
 
-    const created = await everywhere((storage, at) => storage.putIfAbsent('a', bytes(String(at))))
+    const created = await everywhere((storage, at) =>
+      storage.write([{ key: 'a', value: bytes(String(at)), expect: 'absent' }]),
+    )
     const revision = (await shared.one.get('a'))?.revision ?? 0
     const replaced = await everywhere((storage) =>
       storage.write([{ key: 'a', value: bytes('x'), expect: revision }]),
     )
-    const taken = await everywhere((storage) => storage.take('a'))
+    const taken = await everywhere(async (storage) => {
+      let found: Uint8Array | undefined
+      await storage.update('a', (current) => {
+        found = current
+        return current === undefined ? keep : undefined
+      })
+      return found
+    })
 
     expect([created, replaced].map((results) => results.filter(Boolean).length)).toEqual([1, 1])
     expect(taken.filter((record) => record !== undefined)).toHaveLength(1)
@@ -117,7 +126,7 @@ describe('copies', () => {
 
     await shared.one.write([{ key: 'a', value: bytes('x'), isUncopied: true }])
     await shared.one.update('b', increment, { isUncopied: true })
-    await shared.one.take('b', { isUncopied: true })
+    await shared.one.update('b', () => undefined, { isUncopied: true })
     await shared.one.deletePrefix('a', { isUncopied: true })
     await shared.two.copies.confirm()
 
@@ -157,7 +166,7 @@ describe('copies', () => {
     two.watch('', () => {
       clock.now += 600
     })
-    await shared.one.putIfAbsent('a', bytes('x'))
+    await shared.one.write([{ key: 'a', value: bytes('x'), expect: 'absent' }])
     await two.copies.confirm()
     expect([two.copies.areCurrent(), current(2_000)]).toEqual([true, false])
   })
@@ -167,7 +176,7 @@ describe('copies', () => {
     const { two, clock } = shared
     const gate = Promise.withResolvers<void>()
     two.watch('a', () => gate.promise)
-    await shared.one.putIfAbsent('a', bytes('x'))
+    await shared.one.write([{ key: 'a', value: bytes('x'), expect: 'absent' }])
     clock.now = 5_000
     let isConfirmed = false
     const confirming = two.copies.confirm().then(() => {
@@ -175,7 +184,7 @@ describe('copies', () => {
     })
     // a later read waits for the one before
     const again = two.copies.confirm()
-    await shared.one.putIfAbsent('b', bytes('x'))
+    await shared.one.write([{ key: 'b', value: bytes('x'), expect: 'absent' }])
 
     expect([isConfirmed, two.copies.areCurrent()]).toEqual([false, false])
 
@@ -200,7 +209,7 @@ describe('copies', () => {
       heard.push(keys)
       return gates[heard.length - 1]?.promise
     })
-    await storage.putIfAbsent('secret/a', bytes('x'))
+    await storage.write([{ key: 'secret/a', value: bytes('x'), expect: 'absent' }])
 
     for (const _ of [1, 2])
       await expect(storage.copies.confirm()).rejects.toMatchObject({ kind: 'unavailable' })
@@ -222,7 +231,7 @@ describe('copies', () => {
     ],
   ])('anything may have changed if what a server has heard last %s', async (_, statement) => {
     await using shared = await openTwo()
-    await shared.one.putIfAbsent('a', bytes('x'))
+    await shared.one.write([{ key: 'a', value: bytes('x'), expect: 'absent' }])
     await shared.two.copies.confirm()
     const heard: unknown[] = []
     shared.two.watch('z/', (keys) => void heard.push(keys))
@@ -258,7 +267,7 @@ describe('copies', () => {
     const heard = Promise.withResolvers<unknown>()
     third.watch('a', (keys) => heard.resolve(keys))
 
-    await shared.one.putIfAbsent('a', bytes('x'))
+    await shared.one.write([{ key: 'a', value: bytes('x'), expect: 'absent' }])
 
     expect(await heard.promise).toEqual(['a'])
   })
@@ -268,7 +277,7 @@ describe('copies', () => {
     const gate = Promise.withResolvers<void>()
     await using third = await openPostgresAt(shared.url, { replicaName: 'three' })
     third.watch('a', () => gate.promise)
-    await shared.one.putIfAbsent('a', bytes('x'))
+    await shared.one.write([{ key: 'a', value: bytes('x'), expect: 'absent' }])
     const order: string[] = []
     const all = shared.one.confirmedByAll().then(() => order.push('all'))
     await shared.two.copies.confirm()
@@ -286,14 +295,20 @@ describe('copies', () => {
     await using hung = await openPostgresAt(url, { replicaName: 'hung', listenerMs: 50 })
     hung.watch('a', () => gate.promise)
     await using waiting = await openPostgresAt(url, { replicaName: 'waiting', listenerMs: 50 })
-    await waiting.putIfAbsent('a', bytes('x'))
+    await waiting.write([{ key: 'a', value: bytes('x'), expect: 'absent' }])
 
     await waiting.confirmedByAll()
 
-    await expect(hung.putIfAbsent('b', bytes('x'))).rejects.toMatchObject({ kind: 'unavailable' })
+    await expect(hung.write([{ key: 'b', value: bytes('x'), expect: 'absent' }])).rejects.toMatchObject({
+      kind: 'unavailable',
+    })
     gate.resolve()
     await expect
-      .poll(() => hung.putIfAbsent('b', bytes('x')).catch((error: Error) => error.message))
+      .poll(() =>
+        hung
+          .write([{ key: 'b', value: bytes('x'), expect: 'absent' }])
+          .catch((error: Error) => error.message),
+      )
       .toBe(true)
   })
 })
@@ -331,7 +346,7 @@ describe('the right to a job', () => {
     await expect(fenced(first, () => one.update('done', increment))).rejects.toMatchObject({
       kind: 'unavailable',
     })
-    await fenced(second, () => two.putIfAbsent('done/2', bytes('x')))
+    await fenced(second, () => two.write([{ key: 'done/2', value: bytes('x'), expect: 'absent' }]))
 
     expect([kept, refused]).toEqual([first, undefined])
     expect(second.epoch).toBeGreaterThan(first.epoch)
@@ -359,7 +374,7 @@ test('a job that nobody has done for ten minutes leaves no row; who held it then
   await expect.poll(names).toEqual(['turn/b'])
   const second = await two.holdJob('turn/a', 10_000)
   expect(second?.epoch).toBeGreaterThan(first.epoch)
-  const late = fenced(first, () => one.putIfAbsent('a', bytes('x')))
+  const late = fenced(first, () => one.write([{ key: 'a', value: bytes('x'), expect: 'absent' }]))
   await expect(late).rejects.toMatchObject({ kind: 'unavailable' })
 })
 
@@ -389,7 +404,7 @@ describe('registration', () => {
   test('a server whose row was deleted writes nothing until its copies are current again', async () => {
     await using shared = await openTwo()
     const { one, url } = shared
-    await one.putIfAbsent('a', bytes('1'))
+    await one.write([{ key: 'a', value: bytes('1'), expect: 'absent' }])
     const heard = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
     one.watch('a', (keys) => {
@@ -399,12 +414,18 @@ describe('registration', () => {
     })
 
     await query(url, `DELETE FROM replicas WHERE id = '${one.replicaId}'`)
-    await expect(one.putIfAbsent('b', bytes('1'))).rejects.toMatchObject({ kind: 'unavailable' })
+    await expect(one.write([{ key: 'b', value: bytes('1'), expect: 'absent' }])).rejects.toMatchObject({
+      kind: 'unavailable',
+    })
     await heard.promise
-    await expect(one.putIfAbsent('c', bytes('1'))).rejects.toMatchObject({ kind: 'unavailable' })
+    await expect(one.write([{ key: 'c', value: bytes('1'), expect: 'absent' }])).rejects.toMatchObject({
+      kind: 'unavailable',
+    })
     expect(one.copies.areCurrent()).toBe(false)
     gate.resolve()
-    await expect.poll(() => one.putIfAbsent('d', bytes('1')).catch(() => undefined)).toBe(true)
+    await expect
+      .poll(() => one.write([{ key: 'd', value: bytes('1'), expect: 'absent' }]).catch(() => undefined))
+      .toBe(true)
 
     expect(await one.listKeys('')).toEqual(['a', 'd'])
     expect(one.copies.areCurrent()).toBe(true)
@@ -420,7 +441,9 @@ describe('registration', () => {
       ),
     )
 
-    const created = await Promise.all(storages.map((storage) => storage.putIfAbsent('first', bytes('x'))))
+    const created = await Promise.all(
+      storages.map((storage) => storage.write([{ key: 'first', value: bytes('x'), expect: 'absent' }])),
+    )
     expect(created.filter(Boolean)).toHaveLength(1)
   })
 })

@@ -58,13 +58,11 @@ export async function openSharedMemory(count: number) {
       listKeys: (prefix, range) => storage.listKeys(prefix, range),
       update: (key, change, options) =>
         reported(options?.isUncopied ? [] : [key], () => storage.update(key, change)),
-      take: (key, options) => reported(options?.isUncopied ? [] : [key], () => storage.take(key)),
       write: (batch) =>
         reported(
           batch.flatMap(({ key, isUncopied }) => (isUncopied ? [] : [key])),
           () => storage.write(batch),
         ),
-      putIfAbsent: (key, value) => reported([key], () => storage.putIfAbsent(key, value)),
       deletePrefix: (prefix, options) =>
         reported(options?.isUncopied ? [] : undefined, () => storage.deletePrefix(prefix)),
       [Symbol.asyncDispose]: async () => {},

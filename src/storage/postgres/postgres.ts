@@ -11,7 +11,7 @@ import {
   type Replica as LiveReplica,
   type SharedStorage,
 } from '../shared-storage.ts'
-import { checkKey, deleteStep, deletesPerStep, takeStep, updateStep, writeStep } from '../steps.ts'
+import { checkKey, deleteStep, deletesPerStep, updateStep, writeStep } from '../steps.ts'
 import type { BatchEntry, Change, Range, Storage, StoredRecord, WriteOptions } from '../storage.ts'
 import { engineCode, failureKind } from '../storage-error.ts'
 import { noEvents, type StorageEvents, type StorageOperation } from '../storage-events.ts'
@@ -214,16 +214,8 @@ export class PostgresStorage implements Storage, SharedStorage {
     return this.#step(updateStep(key, change, options))
   }
 
-  take(key: string, options?: WriteOptions): Promise<StoredRecord | undefined> {
-    return this.#step(takeStep(key, options))
-  }
-
   write(batch: readonly BatchEntry[]): Promise<boolean> {
     return this.#step(writeStep(batch))
-  }
-
-  putIfAbsent(key: string, value: Uint8Array): Promise<boolean> {
-    return this.write([{ key, value, expect: 'absent' }])
   }
 
   async deletePrefix(prefix: string, options?: WriteOptions): Promise<void> {

@@ -5,7 +5,7 @@ import type { StorageFaults } from '../faults.ts'
 import type { RowWrite, Step } from '../group.ts'
 import { type CommitStats, GroupCommit } from '../group-commit.ts'
 import { migrate } from '../migrate.ts'
-import { checkKey, deleteStep, deletesPerStep, takeStep, updateStep, writeStep } from '../steps.ts'
+import { checkKey, deleteStep, deletesPerStep, updateStep, writeStep } from '../steps.ts'
 import type { BatchEntry, Change, Range, Storage, StoredRecord } from '../storage.ts'
 import { engineCode, failureKind, ownCodes, storageError } from '../storage-error.ts'
 import { noEvents, type StorageEvents, type StorageOperation } from '../storage-events.ts'
@@ -147,16 +147,8 @@ export class SqliteStorage implements Storage {
     return this.#step(updateStep(key, change))
   }
 
-  take(key: string): Promise<StoredRecord | undefined> {
-    return this.#step(takeStep(key))
-  }
-
   write(batch: readonly BatchEntry[]): Promise<boolean> {
     return this.#step(writeStep(batch))
-  }
-
-  putIfAbsent(key: string, value: Uint8Array): Promise<boolean> {
-    return this.write([{ key, value, expect: 'absent' }])
   }
 
   async deletePrefix(prefix: string): Promise<void> {
