@@ -13,7 +13,6 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** Parses the arguments of a command. */
 export function parsedArguments<const Config extends ParseArgsConfig>(config: Config) {
   try {
     return parseArgs(config)

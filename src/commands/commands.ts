@@ -3,7 +3,6 @@ import { StartError } from '../errors.ts'
 import { type Command, CommandError, UsageError } from './command.ts'
 
 type ListedCommand = {
-  /** Its arguments, as its usage shows them. */
   readonly usage: string
   readonly summary: string
   /** Each command loads only what it needs. */
@@ -73,7 +72,6 @@ const commands: Readonly<Record<string, ListedCommand>> = {
 
 const usageOf = (name: string) => `gatehouse ${name} ${commands[name]?.usage ?? ''}`.trimEnd()
 
-/** What `gatehouse --help` prints. */
 export function helpText(): string {
   const lines = [
     ['gatehouse [server]', 'Start the server'],

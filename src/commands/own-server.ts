@@ -15,7 +15,6 @@ type Address =
 
 class ForeignCertificate extends Error {}
 
-/** A request to the server that has the same settings. */
 export type OwnRequest = {
   readonly method?: 'GET' | 'POST'
   readonly path: string

@@ -12,7 +12,6 @@ export function checkOutput(out: string | undefined): void {
   }
 }
 
-/** Prints or writes a root token. */
 export function outputToken(token: string, out: string | undefined): void {
   if (out === undefined) {
     process.stdout.write(`Root token: ${token}\n`)

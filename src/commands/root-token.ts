@@ -84,7 +84,6 @@ async function openUnlessHeld(
   }
 }
 
-/** Has the running server make the token. */
 async function askServer(path: string, out: string | undefined): Promise<void> {
   const unsafe = await unsafeFolder(path)
   if (unsafe !== undefined)

@@ -15,7 +15,6 @@ import { CommandError, UsageError } from './command.ts'
 export const settingsOf = (environment: NodeJS.ProcessEnv): Config =>
   readConfig(environment, { dev: false, warn: (text) => process.stderr.write(`warning: ${text}\n`) })
 
-/** The server's database, and its name for the operator. */
 export type StoreSource = { readonly source: CopySource; readonly name: string }
 
 /** The server's database; a file exists. `has` ends the refusal of a store in memory. */

@@ -88,7 +88,6 @@ async function storageState({ storage }: Config): Promise<object> {
   }
 }
 
-/** The last lines of a log file. Throws a CommandError. */
 function endOf(path: string): string[] {
   try {
     const file = openSync(path, 'r')

@@ -37,7 +37,6 @@ function fileNamed(name: string): StoreSource {
   return { source: name, name }
 }
 
-/** Opens each record with the keys, if there are any. */
 function openAll(keys: StoredKeys | undefined) {
   const unopened: string[] = []
   return {

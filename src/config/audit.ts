@@ -40,7 +40,6 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** Audit devices. */
 export const auditSettings = {
   audit: secret(
     auditDevices,

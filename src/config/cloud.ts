@@ -18,7 +18,6 @@ const serviceAddress = baseUrl(/^https:$/, 'https://login.example.com')
 /** A service on the machine itself. */
 const plainAddress = baseUrl(/^https?:$/, 'http://169.254.169.254')
 
-/** The clouds that the engine knows. */
 export type CloudName = 'public' | 'us-government' | 'china'
 
 /** Both spellings of each name, in any case. docs/contract/cloud.md#names */

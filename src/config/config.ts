@@ -8,7 +8,6 @@ import { readTracing } from './tracing.ts'
 
 const injected = /_(?:SERVICE_HOST|SERVICE_PORT(?:_.*)?|PORT|PORT_\d+_.*)$/
 
-/** Defaults of `npm run dev`. */
 const devFallbacks: Partial<Record<keyof Settings, string>> = {
   storage: 'memory:',
   rootToken: 'root',
@@ -88,7 +87,6 @@ export function rereadConfig(
   return Object.freeze(changed)
 }
 
-/** The text of a setting, if it is set. */
 function given(environment: Readonly<Record<string, string | undefined>>, { name }: Setting) {
   const text = environment[`GATEHOUSE_${name}`]
   const file = name === inFile ? environment[`GATEHOUSE_${name}_FILE`] : undefined

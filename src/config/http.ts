@@ -54,7 +54,6 @@ const origin = z
   )
   .transform((url) => url?.origin ?? '')
 
-/** How the server listens, for whom, and how it stops. */
 export const httpSettings = {
   listen: setting(
     listeners,

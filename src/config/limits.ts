@@ -27,7 +27,6 @@ const userLockout = z.string().transform((text, context) => {
   return z.NEVER
 })
 
-/** What clients may use of the server. */
 export const limitSettings = {
   maxHeadSize: setting(
     positive(size).refine((bytes) => bytes <= 1024 ** 2, 'must be at most 1MiB'),

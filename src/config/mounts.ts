@@ -13,7 +13,6 @@ const mounts = list.transform((items, context) =>
   }),
 )
 
-/** The mounts of a new store, and the usual lifetimes. */
 export const mountSettings = {
   defaultMounts: setting(
     mounts,

@@ -1,7 +1,6 @@
 import { type Setting, setting } from './setting.ts'
 import { networks } from './values.ts'
 
-/** Where the server may send requests. */
 export const outboundSettings = {
   outboundDeny: setting(
     networks,

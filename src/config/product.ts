@@ -4,7 +4,6 @@ import { type Setting, setting } from './setting.ts'
 /** A semantic version, because clients parse it. */
 const version = z.string().regex(/^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/, 'must be a semantic version')
 
-/** What the server passes itself off as. */
 export const productSettings = {
   edition: setting(
     z.enum(['enterprise', 'community']),

@@ -3,7 +3,6 @@ import { listen } from './http.ts'
 import { optional, type Setting, setting } from './setting.ts'
 import { flag, text } from './values.ts'
 
-/** What the server tells about itself: log and metrics. */
 export const reportSettings = {
   logLevel: setting(
     z.enum(['trace', 'debug', 'info', 'warn', 'error']),

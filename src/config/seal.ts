@@ -6,7 +6,6 @@ const ceremonies = list.pipe(
   z.array(z.enum(['rekey', 'generate-root'], 'must be a list of rekey and generate-root')),
 )
 
-/** How a store is initialized and unsealed, and its first token. */
 export const sealSettings = {
   seal: setting(
     z.enum(['static', 'shamir']),

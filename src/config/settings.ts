@@ -39,7 +39,6 @@ export type Config = { readonly [Name in keyof Settings]: Value<Settings[Name]> 
   readonly dev: boolean
   /** The number of this process, if it is one of several. docs/replicas.md#worker-processes */
   readonly worker?: number
-  /** How many such processes there are. */
   readonly processes?: number
   readonly cloud: EnvironmentSettings
   /** `HTTPS_PROXY` and `NO_PROXY`, or their lower-case forms, for outgoing requests. */

@@ -14,7 +14,6 @@ export function shownSettings(environment: Readonly<Record<string, string | unde
   )
 }
 
-/** The secrets in the environment. */
 export const secretValues = (environment: Readonly<Record<string, string | undefined>>): string[] =>
   Object.entries(environment).flatMap(([name, value = '']) =>
     shownNames.test(name) && isSecret(name) && value !== '' ? [value] : [],

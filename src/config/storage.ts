@@ -16,7 +16,6 @@ const storage = z.string().transform((text, context) => {
   return z.NEVER
 })
 
-/** Where the store is, and how the server uses it. */
 export const storageSettings = {
   storage: setting(
     storage,

@@ -9,7 +9,6 @@ import type { Config } from './settings.ts'
 export const isStoreFile = (config: Config, path: string): boolean =>
   placesOf(path).some((place) => storeFiles(config).includes(place))
 
-/** Links and what they lead to. */
 export function storeFiles({ storage, sealKeyFile, sealPreviousKeyFile }: Config): string[] {
   const paths = storage.kind === 'sqlite' ? placesOf(storage.path) : []
   const database = paths.flatMap((path) => ['', '-wal', '-shm', '.lock'].map((end) => `${path}${end}`))

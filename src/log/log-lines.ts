@@ -1,4 +1,3 @@
-/** Takes whole lines. */
 type Lines = { write(line: string): void }
 
 /** Someone who reads the log beside its destination. `level` is the number of the lowest level wanted. */
@@ -36,7 +35,6 @@ export class LogLines {
     for (const reader of this.#readers) if (level >= reader.level) reader.read(line)
   }
 
-  /** The latest lines of the log from this level on. */
   recent(from: number): string[] {
     return this.#recent.filter(({ level }) => level >= from).map(({ line }) => line)
   }
@@ -47,7 +45,6 @@ export class LogLines {
     this.#recent.push({ level, line })
   }
 
-  /** The lowest level that anybody wants. */
   get lowest(): number {
     return Math.min(this.level, ...[...this.#readers].map(({ level }) => level))
   }

@@ -47,11 +47,8 @@ type Destination = ReturnType<typeof pino.destination>
 type OpenLog = {
   readonly destination: Destination
   readonly lines: LogLines
-  /** The level of the settings. */
   configured: string
-  /** The level in use. */
   current: string
-  /** Number of lines that were not written. */
   dropped: number
 }
 

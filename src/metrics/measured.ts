@@ -57,7 +57,6 @@ export type Measured = {
   readonly histograms: Readonly<Record<keyof typeof histograms, Histogram>>
 }
 
-/** The counters and histograms of a server. */
 export const newMeasured = (): Measured => ({
   counters: mapped(counters, (_, name) => new Counter(shownFromStart[name])),
   histograms: mapped<keyof typeof histograms, HistogramInfo, Histogram>(
@@ -82,7 +81,6 @@ export function registerMeasured(library: Library, registry: Registry, measured:
   }
 }
 
-/** An object with the same names and other values. */
 function mapped<Name extends string, From, To>(
   from: Readonly<Record<Name, From>>,
   map: (value: From, name: Name) => To,

@@ -7,7 +7,6 @@ type Sample = {
   readonly metricName?: string
 }
 
-/** The values of one metric, as data that another process can read. */
 export type MetricFamily = {
   readonly name: string
   readonly help: string
@@ -15,7 +14,6 @@ export type MetricFamily = {
   readonly values: readonly Sample[]
 }
 
-/** All metrics of a registry. */
 export async function familiesOf(registry: Registry): Promise<MetricFamily[]> {
   const families = await registry.getMetricsAsJSON()
   return families.map(({ name, help, type, values }) => ({
@@ -37,7 +35,6 @@ export const ofProcess = (process: string, families: readonly MetricFamily[]): M
     values: family.values.map((sample) => ({ ...sample, labels: { ...sample.labels, process } })),
   }))
 
-/** Puts the values of several processes for a metric together. */
 export function merged(lists: readonly (readonly MetricFamily[])[]): MetricFamily[] {
   const byName = Map.groupBy(lists.flat(), ({ name }) => name)
   return [...byName.values()].flatMap((families) => {

@@ -1,9 +1,6 @@
 import type { MetricFamily } from './metric-families.ts'
 
-/**
- * The metrics in the JSON form of `sys/metrics`. `now` is milliseconds since the epoch.
- * docs/operations.md#health
- */
+/** The metrics in the JSON form of `sys/metrics`. `now` is milliseconds since the epoch. docs/operations.md#health */
 export function metricsJson(metrics: readonly MetricFamily[], now: number): object {
   const valuesOf = (type: string) =>
     metrics

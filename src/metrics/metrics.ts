@@ -6,7 +6,6 @@ import { metricsJson } from './metrics-json.ts'
 import { registerRuntimeMetrics } from './runtime.ts'
 import type { StorageCounters } from './storage-counters.ts'
 
-/** A completed request. */
 export type MeasuredRequest = {
   readonly method: string
   readonly route: string
@@ -14,7 +13,6 @@ export type MeasuredRequest = {
   readonly seconds: number
 }
 
-/** A completed login. */
 export type MeasuredLogin = {
   readonly mount: string
   readonly method: string
@@ -23,10 +21,8 @@ export type MeasuredLogin = {
   readonly seconds: number
 }
 
-/** An entry for one audit device. */
 type AuditedEntry = { readonly device: string; readonly succeeded: boolean; readonly seconds: number }
 
-/** A request to a service that this server uses. */
 type UpstreamRequest = { readonly service: string; readonly outcome: string; readonly seconds: number }
 
 /** The greatest number of distinct `mount`, `device` and `quota` labels: operators choose them. */
@@ -95,12 +91,10 @@ export class Metrics {
     this.#measured.histograms.http_request_duration_seconds.observe({ method, route }, seconds)
   }
 
-  /** A request that was refused before any work. */
   refused(reason: 'size' | 'timeout' | 'malformed' | 'overload' | 'handshake'): void {
     this.#measured.counters.http_refused_total.add({ reason })
   }
 
-  /** A request that a rate limit refused. */
   rateLimited(quota: string): void {
     this.#measured.counters.rate_limited_total.add({ quota: bounded(this.#quotas, quota) })
   }
@@ -128,7 +122,6 @@ export class Metrics {
     for (const result of ['ok', 'failed']) this.#measured.counters.key_fetches_total.begin({ mount, result })
   }
 
-  /** A login whose name looks like that of another entity. */
   lookalike(mount: string): void {
     this.#measured.counters.lookalike_logins_total.add({ mount: this.mountLabel(mount) })
   }
@@ -138,7 +131,6 @@ export class Metrics {
     this.#measured.counters.key_fetches_total.add({ mount: this.mountLabel(mount), result })
   }
 
-  /** An operation on secrets has ended. */
   kvOperation({
     mount,
     operation,
@@ -151,7 +143,6 @@ export class Metrics {
     this.#measured.counters.tokens_created_total.add({ type, source })
   }
 
-  /** The record of a token was deleted. */
   tokenDeleted(cause: string): void {
     this.#measured.counters.tokens_revoked_total.add({ cause })
   }
@@ -165,7 +156,6 @@ export class Metrics {
     this.#measured.histograms.upstream_request_duration_seconds.observe({ service }, seconds)
   }
 
-  /** The certificate was read again. */
   tlsReloaded(succeeded: boolean): void {
     this.#measured.counters.tls_reloads_total.add({ outcome: succeeded ? 'loaded' : 'failed' })
   }
@@ -180,7 +170,6 @@ export class Metrics {
       this.#measured.counters.background_runs_total.begin({ job, outcome })
   }
 
-  /** A background job of this kind has run. */
   jobRan(job: string, outcome: 'ok' | 'failed'): void {
     this.beginJob(job)
     this.#measured.counters.background_runs_total.add({ job, outcome })
@@ -203,7 +192,6 @@ export class Metrics {
     return bounded(this.#devices, path)
   }
 
-  /** In the Prometheus text format. */
   async text(): Promise<{ readonly contentType: string; readonly body: string }> {
     const registry = await this.#loaded()
     return { contentType: registry.contentType, body: await registry.metrics() }

@@ -2,7 +2,6 @@ import type { Metric } from 'prom-client'
 import type { MetricFamily } from './metric-families.ts'
 import { metricsJson } from './metrics-json.ts'
 
-/** In the Prometheus text format. */
 async function metricsText(families: readonly MetricFamily[]) {
   const { Registry } = await import('prom-client')
   const registry = new Registry()
@@ -19,7 +18,6 @@ export type ShownMetrics = {
   json(now: number): Promise<object>
 }
 
-/** Shows what `read` resolves with. */
 export const shownFamilies = (read: () => Promise<readonly MetricFamily[]>): ShownMetrics => ({
   text: async () => await metricsText(await read()),
   json: async (now) => metricsJson(await read(), now),

@@ -135,9 +135,7 @@ function announceStart(log: Log, addresses: readonly string[], { reportedVersion
   tellReady(process.env, log)
 }
 
-/**
- * Handles requests to stop the process, which then exits within DRAIN_DELAY plus STOP_TIMEOUT in any case.
- */
+/** Handles requests to stop the process, which then exits within DRAIN_DELAY plus STOP_TIMEOUT in any case. */
 function handleStopRequests(
   stopping: AbortController,
   config: Config,

@@ -54,9 +54,7 @@ class Supervisor {
     return this.#failure.promise
   }
 
-  /**
-   * Starts the first worker, which may have to create the store, and the others once it serves requests.
-   */
+  /** Starts the first worker, which may have to create the store, and the others once it serves requests. */
   async start(): Promise<void> {
     this.#startWorker(1)
     await Promise.race([this.#firstServes.promise, this.failed])

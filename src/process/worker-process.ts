@@ -51,7 +51,6 @@ export class WorkerProcess {
     this.name = parts.name
   }
 
-  /** Whether it serves requests. */
   get isServing(): boolean {
     return this.#isServing
   }

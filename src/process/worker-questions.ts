@@ -4,7 +4,6 @@ import type { StartError } from '../errors.ts'
 import type { SharedDoors } from '../http/wire/shared-addresses.ts'
 import type { MetricFamily } from '../metrics/metric-families.ts'
 
-/** What a worker needs to start. */
 export type Orders = SharedDoors & {
   readonly config: Config
   /** Whether no other process serves the addresses yet. */
@@ -14,7 +13,6 @@ export type Orders = SharedDoors & {
 /** A start that failed. docs/settings.md#exit-codes */
 export type StartFailure = Pick<StartError, 'exitCode' | 'message'>
 
-/** What the supervisor asks a worker. */
 export type WorkerAnswers = {
   stop(): void
   reload(settings: Reloadable): void
@@ -24,7 +22,6 @@ export type WorkerAnswers = {
   readiness(): Promise<string>
 }
 
-/** What a worker asks the supervisor. */
 export type SupervisorAnswers = {
   orders(): Orders
   serving(): void

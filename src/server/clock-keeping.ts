@@ -21,9 +21,7 @@ export async function followDatabase(
   return time
 }
 
-/**
- * Watches the system clock while the server runs. A test's clock needs no watching. docs/operations.md#time
- */
+/** Watches the system clock while the server runs. A test's clock needs no watching. docs/operations.md#time */
 export async function keepTime(core: Core, metrics: Metrics): Promise<TimeKeeper | undefined> {
   const { clock, view, log, settle, recheck } = core
   const whose = core.jobs.isShared ? 'the database' : 'this machine'

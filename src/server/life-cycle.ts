@@ -25,7 +25,6 @@ export type LifeCycleParts = {
   readonly log: Log
   readonly clock: Clock
   readonly random: Random
-  /** How the store is sealed; undefined while it is not initialized. */
   readonly seal: SealConfig | undefined
   /** What a sealed server serves. */
   openClosed(life: LifeCycle): Promise<Http>
@@ -77,7 +76,6 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
     if (this.#seal === undefined && this.#parts.storage.shared !== undefined) await this.#followSeal()
   }
 
-  /** Undefined while not initialized. */
   get seal(): SealConfig | undefined {
     return this.#seal
   }
@@ -111,7 +109,6 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
     })
   }
 
-  /** Number of requests in progress. */
   get inFlight(): number {
     return this.#serving.inFlight
   }

@@ -10,7 +10,6 @@ const checkCountsMs = 100
 
 export type ProcessParts = {
   readonly watch: StorageWatch
-  /** The version reported to clients. */
   readonly version: string
   readonly storageType: string
   readonly exactListMatching: boolean

@@ -91,9 +91,7 @@ export const outboundClient = (
     onEnd: measure && ((event) => measure.upstream(event)),
   })
 
-/**
- * How the store is sealed; undefined for an empty one. Throws a StartError if the settings say otherwise.
- */
+/** How the store is sealed; undefined for an empty one. Throws a StartError if the settings say otherwise. */
 export async function storedSeal(config: Config, storage: ServerStorage): Promise<SealConfig | undefined> {
   if (await isEmpty(storage)) return undefined
   const seal = await readSealConfig(storage)
@@ -156,7 +154,6 @@ function emptiness(path: string): boolean | undefined {
   }
 }
 
-/** Creates an empty store with a seal, and returns its root token. */
 export async function createServerStore(
   seal: NewSeal,
   key: Uint8Array,

@@ -58,9 +58,7 @@ import type { Tracing } from './tracing.ts'
 
 export type ServerParts = {
   log: Log
-  /**
-   * `check` is called before a store is created; it throws a StartError if the token could not be delivered.
-   */
+  /** `check` is called before a store is created; it throws a StartError if the token could not be delivered. */
   rootToken: RootTokenTeller & { check?(): void }
   clock?: Clock
   random?: Random
@@ -143,7 +141,6 @@ const shownSettings = (config: Config): Record<string, unknown> => ({
   ui: config.ui,
 })
 
-/** All mount types. */
 function mountTypesOf(config: Config, given: Built) {
   const [cloud, azure] = cloudPlugins({ operator: given.operator, times: given.cloudTimes })
   const [kv, kvVersion2] = kvPlugins({ maxWaiters: config.messageWaiters, metrics: given.metrics })
@@ -222,7 +219,6 @@ const tracedLogins = (metrics: Metrics, tracing: Tracing) => ({
   },
 })
 
-/** The parts that are created before anything is opened. */
 type Built = Awaited<ReturnType<typeof build>>
 
 async function build(config: Config, parts: ServerParts) {
@@ -326,10 +322,7 @@ async function openLife(given: LifeParts): Promise<LifeCycle> {
 
 const opensItself = ({ seal, autoInit }: Config): boolean => seal === 'static' && autoInit
 
-/**
- * Starts a server. Throws a StartError, and closes everything, if settings, storage or seal key prevent a
- * start.
- */
+/** Starts a server. Throws a StartError, and closes everything, if settings, storage or seal key prevent a start. */
 export async function startServer(config: Config, parts: ServerParts): Promise<Server> {
   const given = await build(config, parts)
   const { metrics, state } = given

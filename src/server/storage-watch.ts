@@ -70,7 +70,6 @@ export class StorageWatch {
     return !this.#isDamaged && !this.#isFileLost
   }
 
-  /** Counts a record that cannot be decrypted; the barrier has logged it. */
   recordUnreadable(): void {
     this.counters.failed('record')
   }

@@ -202,7 +202,6 @@ class CountingProcessor extends BatchSpanProcessor {
   }
 }
 
-/** The standard names of samplers. */
 function samplerOf({ sampler, ratio }: TracingSettings): Sampler {
   const [, parent, name] = /^(parentbased_)?(.*)$/.exec(sampler) ?? []
   const root =

@@ -21,7 +21,6 @@ const methods: Readonly<Record<string, Method>> = {
 const builtIn: ReadonlySet<string> = new Set(['token', 'ns_token'])
 const lockable: ReadonlySet<string> = new Set(['approle', 'userpass'])
 
-/** Imports login methods with their configuration and roles. */
 export async function importAuthMounts(scope: Scope): Promise<void> {
   const { from, to, report, namespace } = scope
   const [theirs, ours] = await Promise.all([mountsAt(from, 'auth'), mountsAt(to, 'auth')])
@@ -87,7 +86,6 @@ const lockoutShape = z.object({
   user_lockout_disable: z.boolean(),
 })
 
-/** The fields of a request have other names. */
 const lockoutRequest = (shown: z.infer<typeof lockoutShape>): Body => ({
   lockout_threshold: String(shown.user_lockout_threshold),
   lockout_duration: shown.user_lockout_duration,
@@ -138,9 +136,7 @@ const hasSecret = (config: Body) =>
 type RoleKind = {
   /** Of what a server shows, the fields that a role is written with. */
   written(role: Body): Body
-  /** Reads more than the path of the role shows. */
   shown?(server: RemoteServer, path: string): Promise<Body>
-  /** What only a new role gets. */
   first?(): Body
   /** What the operator should know about a new role. */
   readonly note?: string

@@ -154,10 +154,8 @@ class GroupImport {
   readonly #scope: Scope
   readonly #accessors: ReadonlyMap<string, string>
   readonly #entities: Places
-  /** Entities of the source whose import failed. */
   readonly #failed: ReadonlySet<string>
   readonly #groups: Places = new Map()
-  /** All groups of the source. */
   readonly #theirs = new Map<string, Group>()
   /** Those that are not imported yet. */
   readonly #left = new Set<string>()

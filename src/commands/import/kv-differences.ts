@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { bodyShape } from './remote-server.ts'
 import { likeness } from './scope.ts'
 
-/** What a server shows of a key of version 2. */
 export const metadataShape = z.object({
   current_version: z.number(),
   max_versions: z.number().default(0),
@@ -29,7 +28,6 @@ const slackMs = 60_000
 const endOf = ({ deletion_time: time }: VersionInfo) =>
   time === '' ? Number.POSITIVE_INFINITY : Date.parse(time)
 
-/** Has a time in the past. */
 const isDeleted = (info: VersionInfo) => endOf(info) <= Date.now()
 export const isLive = (info: VersionInfo | undefined) =>
   info !== undefined && !info.destroyed && !isDeleted(info)

@@ -102,7 +102,6 @@ const configFields = ['max_versions', 'cas_required', 'metadata_cas_required', '
 const noSettings = Object.fromEntries(configFields.map((name) => [name, null]))
 const unset: ReadonlySet<unknown> = new Set([undefined, null, 0, false, '0s'])
 
-/** What differs from the settings of a new mount. */
 const settingsOf = (config: Body = {}): Body =>
   Object.fromEntries(
     configFields.filter((name) => !unset.has(config[name])).map((name) => [name, config[name]]),

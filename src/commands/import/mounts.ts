@@ -38,13 +38,11 @@ function configOf({ config }: MountEntry): Body {
   return Object.fromEntries(given)
 }
 
-/** The request that creates a mount like this one. */
 const mountRequest = (entry: MountEntry): Body => {
   const { type, description, options, local } = entry
   return { type, description, config: configOf(entry), options: options ?? null, local }
 }
 
-/** What changes a mount that exists. */
 const tuneRequest = (entry: MountEntry): Body => ({ description: entry.description, ...configOf(entry) })
 
 export type ImportedMount = {

@@ -2,7 +2,6 @@
 export const isName = (name: string): boolean =>
   name !== '.' && name !== '..' && /^[^/\p{Cc}\p{Cs}]+$/u.test(name)
 
-/** Whether each segment is a name. */
 export const isPath = (path: string): boolean => path.split('/').every(isName)
 
 /** Whether a mount can have this path. That of a mount's settings ends in `tune`. */

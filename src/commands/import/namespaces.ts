@@ -19,7 +19,6 @@ export async function childrenOf(server: RemoteServer): Promise<readonly string[
 
 const pathOf = (name: string) => `sys/namespaces/${name.replace(/\/$/, '')}`
 
-/** Whether it can be a child; reports others. */
 export function isChild({ namespace, report }: Scope, name: string): boolean {
   const fits = isName(name.replace(/\/$/, ''))
   if (!fits) report.failed({ kind, namespace, path: pathOf(name) }, notAName)

@@ -4,7 +4,6 @@ import { listIfThere, type Scope } from './scope.ts'
 
 type Left = {
   readonly kind: string
-  /** What the operator does about it. */
   readonly instead: string
   /** Its paths on the source. Absent: nothing shows where it is. */
   readonly found?: (from: RemoteServer) => Promise<readonly string[]>
@@ -47,7 +46,6 @@ export async function noteLeftOut({ from, namespace, report }: Scope): Promise<v
   }
 }
 
-/** What lists of names at these paths have. */
 function below(at: string, ...lists: string[]) {
   return async (from: RemoteServer): Promise<string[]> => {
     const found: string[] = []

@@ -36,7 +36,6 @@ export class ImportReport {
     this.#failed.push({ ...item, reason })
   }
 
-  /** Adds to what is known of a kind. */
   leftOut({ kind, instead }: Omit<LeftOut, 'found'>, found: readonly string[]): void {
     const before = this.#leftOut.get(kind)?.found ?? []
     this.#leftOut.set(kind, { kind, instead, found: [...before, ...found] })

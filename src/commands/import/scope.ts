@@ -1,7 +1,6 @@
 import { type Body, givenFields, RefusedRequest, type RemoteServer } from './remote-server.ts'
 import type { ImportReport } from './report.ts'
 
-/** The import of one namespace. */
 export type Scope = {
   /** Empty or ends in `/`. */
   readonly namespace: string
@@ -10,9 +9,7 @@ export type Scope = {
   readonly report: ImportReport
   /** Accessors of the source's login methods that the target has, or would have after a dry run. */
   readonly methods: Set<string>
-  /** Only reads. */
   readonly isDryRun: boolean
-  /** What exists becomes like the source's. */
   readonly isUpdate: boolean
   progress(text: string): void
 }
@@ -68,7 +65,6 @@ export async function reporting(
   }
 }
 
-/** The warnings of a response, as a note. */
 export const noteOf = (warnings: readonly string[]): string | undefined =>
   warnings.length === 0 ? undefined : warnings.join(' ')
 

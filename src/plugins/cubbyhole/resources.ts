@@ -13,7 +13,7 @@ export type CubbyholeParts = {
   readonly tokens: Pick<TokenStore, 'isStillValid'>
 }
 
-/** Longest path of an entry, in bytes. */
+/** Of an entry, in bytes. */
 const maxPathLength = 1024
 
 const oldUnwrapWarning =

@@ -12,7 +12,6 @@ export type Acknowledgement = {
 
 const recordFields = z.object({ entity_name: z.string(), time: z.string() })
 
-/** Stores one record for each acknowledgement. */
 export class Acknowledgements {
   readonly #view: View
 
@@ -25,7 +24,6 @@ export class Acknowledgements {
     await this.#view.putIfAbsent(folderOf(namespaceId, id) + entityId, { entity_name: entityName, time })
   }
 
-  /** Removes the acknowledgement of one entity. */
   async remove(namespaceId: string, id: string, entityId: string): Promise<void> {
     await this.#view.write([{ key: folderOf(namespaceId, id) + entityId, value: undefined }])
   }
@@ -44,7 +42,6 @@ export class Acknowledgements {
     })
   }
 
-  /** Removes the acknowledgements of a deleted message. */
   async removeOf(namespaceId: string, id: string): Promise<void> {
     const folder = folderOf(namespaceId, id)
     const [first] = await this.#view.listKeys(folder, { limit: 1 })

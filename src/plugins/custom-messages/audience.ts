@@ -2,7 +2,6 @@ import type { Identity } from '../../core/identity/entities/identity-store.ts'
 import type { Token } from '../../core/tokens/store/token.ts'
 import type { Audience } from './message.ts'
 
-/** The attributes of a caller that audiences select by. */
 export type Viewer = {
   /** Policy names by namespace id. */
   readonly policies: ReadonlyMap<string, ReadonlySet<string>>

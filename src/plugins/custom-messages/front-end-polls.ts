@@ -20,7 +20,6 @@ export type PollParts = {
 
 const longestWaitSeconds = 60
 
-/** The fields of a poll. */
 export const polled = z.object({
   wait: exactDurationField
     .default(0)
@@ -31,7 +30,6 @@ export const polled = z.object({
 
 type Load = () => Promise<Shown>
 
-/** A front end's request for messages. */
 export type Poll = {
   readonly exchange: Exchange<z.output<typeof polled>, unknown>
   readonly namespace: Namespace
@@ -92,7 +90,6 @@ function checkServed({ isSealed, namespaces }: PollParts, namespace: Namespace):
 /** The response for each `Shown`, built once. */
 const replyBy = new WeakMap<Shown, Reply>()
 
-/** The response to a poll. */
 function replyOf(shown: Shown): Reply {
   const known = replyBy.get(shown)
   if (known !== undefined) return known

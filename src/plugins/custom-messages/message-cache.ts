@@ -3,7 +3,6 @@ import type { NamespaceMessages } from './namespace-messages.ts'
 
 const bytesPerNamespace = 512
 
-/** Messages of a namespace as they are stored. */
 export type MessageCopy = {
   readonly messages: NamespaceMessages
   /** The id of the change after which they were copied; undefined if it is not known. */

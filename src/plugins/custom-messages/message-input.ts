@@ -17,10 +17,7 @@ import {
   severities,
 } from './message.ts'
 
-/**
- * The fields of a message on the wire, in the order in which they are converted.
- * docs/contract/messages.md#fields
- */
+/** The fields of a message on the wire, in the order in which they are converted. docs/contract/messages.md#fields */
 export const messageInput = z.object({
   title: stringField.optional().describe('Headline, as plain text'),
   authenticated: boolField.default(true).describe('Shown after login; false: before'),

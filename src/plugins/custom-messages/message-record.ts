@@ -54,7 +54,6 @@ export function readMessage(id: string, stored: unknown): Message {
   }
 }
 
-/** Returns the draft; throws if storing it would. */
 export function checkStorable(draft: MessageDraft): MessageDraft {
   messageRecord({ ...draft, id: '' })
   return draft

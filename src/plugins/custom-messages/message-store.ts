@@ -126,9 +126,7 @@ export class MessageStore {
     return this.#acknowledgements.list(namespaceId, id, range)
   }
 
-  /**
-   * Grows with each change of the namespace's messages, but not with acknowledgements. Local to this process.
-   */
+  /** Grows with each change of the namespace's messages, but not with acknowledgements. Local to this process. */
   version(namespaceId: string): number {
     return this.#versions.get(namespaceId) ?? this.#defaultVersion
   }

@@ -9,10 +9,7 @@ export type MessageType = (typeof messageTypes)[number]
 export const severities = ['info', 'success', 'warning', 'critical'] as const
 export type Severity = (typeof severities)[number]
 
-/**
- * A message is for callers that match any list; without lists, for everyone.
- * docs/contract/messages.md#audience
- */
+/** A message is for callers that match any list; without lists, for everyone. docs/contract/messages.md#audience */
 export type Audience = {
   readonly policies?: readonly string[]
   readonly entity_ids?: readonly string[]
@@ -21,10 +18,7 @@ export type Audience = {
 
 export type MessageLink = { readonly title: string; readonly href: string }
 
-/**
- * A message as written by an operator. Optional fields are present only if set.
- * docs/contract/messages.md#fields
- */
+/** A message as written by an operator. Optional fields are present only if set. docs/contract/messages.md#fields */
 export type MessageDraft = {
   readonly title: string
   /** Base64, exactly as sent. */
@@ -53,5 +47,4 @@ export function byStart(a: Message, b: Message): number {
   return a.id < b.id ? -1 : 1
 }
 
-/** Converts the milliseconds of a clock. */
 export const instantOf = (milliseconds: number): Instant => BigInt(Math.trunc(milliseconds)) * 1_000_000n

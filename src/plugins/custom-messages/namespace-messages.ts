@@ -8,7 +8,6 @@ const maxMessages = 100
 /** Limit for all messages of a namespace. One message of the largest accepted request body fits. */
 const maxSize = 40 * 1024 * 1024
 
-/** The messages of one namespace at one moment. */
 export class NamespaceMessages {
   /** Estimated memory in bytes. */
   readonly size: number

@@ -15,7 +15,6 @@ import { shownEntry } from './message-view.ts'
 export type Shown = {
   /** `data` as JSON. */
   readonly text: string
-  /** Strong entity tag of `text`. */
   readonly etag: string
   /** The earliest future start or end among the messages this caller may see, in RFC 3339. */
   readonly nextChange: string | undefined
@@ -29,9 +28,7 @@ export type ShownMessagesParts = {
   readonly clock: Clock
 }
 
-/**
- * A message that is or will be active. `text` is its member of `key_info`, or empty if it is not active yet.
- */
+/** A message that is or will be active. `text` is its member of `key_info`, or empty if it is not active yet. */
 type Candidate = Pick<Message, 'id' | 'start' | 'end'> & {
   readonly text: string
   readonly audience: Audience | undefined
@@ -54,16 +51,12 @@ type Snapshot = {
   readonly candidates: readonly Candidate[]
   /** Results by the ids of the candidates whose audience includes the caller. */
   readonly byMatches: Map<string, Shown>
-  /** The maximum size of `byMatches`. */
   readonly maxResults: number
   /** In the cache: the length of all texts, but never too much to be kept. */
   readonly weight: number
 }
 
-/**
- * Limit for the cached characters of each endpoint. A single longer text is still cached, so readers share
- * it.
- */
+/** Limit for the cached characters of each endpoint. A single longer text is still cached, so readers share it. */
 const maxCachedText = 16 * 1024 * 1024
 /** Cached results of a namespace whose messages have audiences; fewer if they are long, but at least one. */
 const maxCachedResults = 8
@@ -143,7 +136,6 @@ export class ShownMessages {
     )
   }
 
-  /** Takes a new snapshot and caches it. */
   async #take(cache: Cache<Snapshot>, namespace: Namespace): Promise<Snapshot> {
     const { messages, clock } = this.#parts
     const lineage = this.#lineageOf(namespace)

@@ -2,7 +2,6 @@ import { z } from 'zod'
 
 const texts = z.record(z.string(), z.string()).nullable()
 
-/** An alias of an entity or a group in a response. */
 export const aliasOutput = z.object({
   id: z.string(),
   canonical_id: z.string(),
@@ -19,5 +18,4 @@ export const aliasOutput = z.object({
   last_update_time: z.string(),
 })
 
-/** The response to a write. */
 export const writtenAlias = aliasOutput.pick({ id: true, canonical_id: true })

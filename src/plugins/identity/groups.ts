@@ -39,7 +39,6 @@ const input = named.extend({ id: stringField.optional().describe('Id of the grou
 
 const ids = z.array(z.string()).nullable()
 const texts = z.record(z.string(), z.string()).nullable()
-/** A group in a response. */
 export const groupOutput = z.object({
   id: z.string(),
   name: z.string(),

@@ -5,7 +5,6 @@ import { type Exchange, limitOf, type Reply } from '../../http/resource/resource
 import { atMost } from '../../lib/data/async-iterables.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
 
-/** The response to a list by id. */
 export const listOutput = z.object({
   keys: z.array(z.string()),
   key_info: z.record(z.string(), z.object({ name: z.string() }).loose()),

@@ -22,7 +22,6 @@ export type IdentityTokenParts = {
   readonly clock: Clock
 }
 
-/** The issuer a request addresses. */
 export const issuerMountOf = ({ call, mount }: Exchange<unknown, unknown>): IssuerMount => ({
   mount: mount.uuid,
   namespace: namespaceOf(call),
@@ -31,13 +30,11 @@ export const issuerMountOf = ({ call, mount }: Exchange<unknown, unknown>): Issu
 /** The longest time verifiers may cache keys, so that they soon drop a removed key. */
 const maxAgeSeconds = 3600
 
-/** What `.well-known` below a path shows. */
 type PublicIssuer = {
   readonly path: string
   /** Completes "… of identity tokens" in the descriptions. */
   readonly of: string
   readonly examples: { readonly discovery: object; readonly keys: object }
-  /** The text for another verb. */
   readonly unsupported: string
   issuerOf(exchange: Exchange<unknown, unknown>): Promise<string>
   keySetOf(mount: string): Promise<KeySet>

@@ -32,7 +32,6 @@ export type MountRouteParts = {
   mounts: MountStore
   namespaces: NamespaceStore
   systemTtl: SystemTtls
-  /** The reported product version. */
   version: string
 }
 

@@ -215,7 +215,6 @@ function listed(base: Namespace, found: readonly NamespaceRecord[]): Reply | und
   }
 }
 
-/** The namespace of the request, or one below it. */
 function lockTarget(namespaces: NamespaceStore, base: Namespace, rest: string): Namespace {
   const below = rest === '' || rest.endsWith('/') ? rest : `${rest}/`
   const found = namespaces.byPath(base.path + below)

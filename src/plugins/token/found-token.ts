@@ -7,7 +7,6 @@ import { fail, refuse } from '../../errors.ts'
 import { durationField, stringField } from '../../lib/text/fields.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
 
-/** The fields that name a token. */
 export const tokenInput = z.object({
   token: stringField.default('').describe('The token').meta({ writeOnly: true }),
 })

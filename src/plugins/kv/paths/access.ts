@@ -4,10 +4,8 @@ import { type Exchange, maySeeFolder, maySend } from '../../../http/resource/res
 import { pagesOf } from '../../../lib/data/pages.ts'
 import type { JsonObject } from '../../../lib/text/json.ts'
 
-/** A right to change a key, by whether it exists. */
 type Right = 'create' | 'update'
 
-/** Whether the caller of a write also has this right to its path. */
 const mayWrite = ({ caller, call }: Exchange<unknown, unknown>, operation: Right): boolean =>
   caller?.acl.decide({
     operation,
@@ -37,7 +35,6 @@ export const mayElsewhere = (
   fields: JsonObject = {},
 ): boolean => maySend(exchange, { operation, path, fields, readings: plainReadings })
 
-/** Throws unless the caller may also send this call. */
 export function checkMayElsewhere(...asked: Parameters<typeof mayElsewhere>): void {
   if (!mayElsewhere(...asked)) throw fail('denied', 'permission denied')
 }
@@ -50,9 +47,7 @@ export function checkMayGenerate({ call, caller, mount }: Exchange<unknown, unkn
   if (caller?.acl.decide(asked).allowed !== true) throw fail('denied', 'permission denied')
 }
 
-/**
- * Of the paths below a folder those in folders that the caller may see. The folder is a path below the mount.
- */
+/** Of the paths below a folder those in folders that the caller may see. The folder is a path below the mount. */
 export async function pathsToSee(
   exchange: Exchange<unknown, unknown>,
   folder: string,

@@ -284,7 +284,6 @@ const withNames = (reply: Reply, generated: readonly string[]): Reply => ({
   data: { ...reply.data, generated },
 })
 
-/** The data of a version, if it is an object. */
 function objectIn({ data = 'null' }: Version): JsonObject | undefined {
   const value = parseLossless(data)
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)

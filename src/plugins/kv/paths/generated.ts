@@ -21,7 +21,6 @@ const charsets: ReadonlyMap<string, string> = new Map([
 ])
 const [shortest, longest, usual] = [8, 1024, 32]
 
-/** A field whose value the server makes. */
 type Wish = {
   readonly name: string
   make(random: Random): string
@@ -101,7 +100,6 @@ export function addGenerated(
 const randomText = (length: number, charset: string, random: Random): string =>
   Array.from({ length }, () => charset.charAt(randomIndex(random, charset.length))).join('')
 
-/** Whether two objects have the same fields with the same values. */
 export const isSame = (one: JsonObject, other: JsonObject | undefined): boolean =>
   other !== undefined &&
   Object.keys(one).length === Object.keys(other).length &&

@@ -19,7 +19,6 @@ export type HeldParts = {
   confirmCopies(): Promise<void>
 }
 
-/** A read that waits for another state of its key. */
 type HeldKey<T> = Pick<HeldRead<T>, 'waitMs' | 'load' | 'isKnown'> & {
   readonly exchange: Exchange<unknown, { path: string }>
   /** When it changes without a write, in milliseconds since the epoch. */
@@ -32,7 +31,6 @@ const checkMs = 1_000
 /** Reads that began together, or were woken together, are not checked together for long. */
 const nextCheckMs = (): number => checkMs * (0.5 + Math.random() / 2)
 
-/** What the waits of a key are called. */
 export const topicOf = ({ uuid }: Pick<Mount, 'uuid'>, path: string): string => `${uuid}/${path}`
 
 /** Holds a read until its key changes or the wait ends. docs/contract/kv.md#conditional-calls */

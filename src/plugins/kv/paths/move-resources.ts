@@ -59,7 +59,6 @@ type Copied = { readonly head: Head; readonly versions: ReadonlyMap<number, Vers
 
 /** Restores, copies and moves, each in one step in the mount. docs/contract/kv.md#restore-copy-move */
 export function moveResources({ kvMounts, clock, random }: DataParts): Resource[] {
-  /** Tries again while the secrets are changed by others. */
   const between = async (
     exchange: At<{ from: string }>,
     attempt: (keys: Keys, source: StoredKey, config: KvConfig) => Promise<Reply | undefined | false>,

@@ -2,7 +2,6 @@ import type { Mount } from '../../../core/mounts/mount.ts'
 import { ServiceError } from '../../../errors.ts'
 import type { Reply, Resource } from '../../../http/resource/resource.ts'
 
-/** An operation on secrets that has ended. */
 export type KvOperation = { readonly operation: string; readonly result: string }
 
 type Count = (mount: Mount, done: KvOperation) => void

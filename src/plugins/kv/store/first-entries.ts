@@ -10,7 +10,6 @@ import { fail } from '../../../errors.ts'
 import { Cache } from '../../../lib/data/cache.ts'
 import type { ListRange } from './pages.ts'
 
-/** An entry of version 1. */
 const storedEntry = z.object({
   /** The entry as JSON text, as it is sent. */
   data: z.string(),
@@ -20,7 +19,6 @@ const storedEntry = z.object({
 
 export type Entry = z.output<typeof storedEntry>
 
-/** An entry with the revision of its record. */
 export type StoredEntry = {
   readonly key: string
   readonly path: string
@@ -28,16 +26,12 @@ export type StoredEntry = {
   readonly revision: number
 }
 
-/** What the keys of entries begin with. */
 const prefix = 'e/'
 /** What they began with when they had the path in clear. */
 const clearPrefix = '1/'
 export const firstPrefixes = [prefix, clearPrefix]
 
-/**
- * The entries of one mount of version 1: a record for each, under its encrypted path.
- * docs/contract/kv.md#storage
- */
+/** The entries of one mount of version 1: a record for each, under its encrypted path. docs/contract/kv.md#storage */
 export class FirstEntries implements Disposable {
   readonly #view: View
   readonly #cipher: NameCipher
@@ -113,7 +107,6 @@ export class FirstEntries implements Disposable {
     return this.#lists.pathsBelow(folder, client)
   }
 
-  /** A few entries. */
   async first(limit: number): Promise<StoredEntry[]> {
     const records = await this.#view.list(prefix, { limit })
     return records.map(({ key, value, revision }) => ({
@@ -130,7 +123,6 @@ export class FirstEntries implements Disposable {
     return record && { key: record.key, path, entry: readEntry(record.value), revision: record.revision }
   }
 
-  /** Whether there is no entry. */
   async isEmpty(): Promise<boolean> {
     return (await this.#view.listKeys(prefix, { limit: 1 })).length === 0
   }

@@ -14,10 +14,8 @@ const digits = 10
 const rowKey = (prefix: string, id: string, number: number): string =>
   `${prefix}${id}/${String(number).padStart(digits, '0')}`
 
-/** The number of the version in a record with this key. */
 export const versionNumberIn = (key: string): number => Number(key.slice(key.lastIndexOf('/') + 1))
 
-/** The record of an earlier version. */
 export const versionKey = (id: string, number: number): string => rowKey(versionPrefix, id, number)
 
 /** The record of the data of an earlier version, if that is long. */
@@ -27,7 +25,6 @@ export const dataKey = (id: string, number: number): string => rowKey(dataPrefix
 const longData = 4_096
 
 type EarlierRows = {
-  /** The head that goes with them. */
   readonly head: Head
   readonly row: readonly [key: string, version: Version | undefined]
   /** If its record changes. */
@@ -51,7 +48,6 @@ export function earlierRows(head: Head, number: number, version: Version | undef
   return { head, row: [key, version], data: [dataKey(head.id, number), undefined] }
 }
 
-/** The id of a key that has no version. */
 const bareId = (head: Head | undefined): string | undefined => (head?.current === 0 ? head.id : undefined)
 
 /** The records that say whether a key has no version. */
@@ -75,15 +71,12 @@ export class KeyDraft {
   head: Head | undefined
   /** When the change happens, in milliseconds since the epoch. */
   readonly now: number
-  /** Further records to write in the same step. */
   readonly also: ViewEntry[] = []
   /** The ids of keys whose versions are deleted later. */
   readonly remains: string[] = []
   readonly #before: Head | undefined
   readonly #rows = new Map<string, Version | undefined>()
-  /** Data that stands apart. */
   readonly #dataRows = new Map<string, string | undefined>()
-  /** Versions that leave the window. */
   readonly #left: { readonly head: Head; readonly first: number; readonly below: number }[] = []
   readonly #loaded: Map<string, Version>
 
@@ -94,7 +87,6 @@ export class KeyDraft {
     this.now = now
   }
 
-  /** Undefined if there is no such version. */
   find(number: number): Version | undefined {
     const { head } = this
     if (head === undefined || number < Math.max(1, head.oldest) || number > head.current) return undefined
@@ -118,7 +110,6 @@ export class KeyDraft {
     this.#left.push({ head, first, below })
   }
 
-  /** Deletes the key with all its versions. */
   remove(): void {
     const { head } = this
     if (head === undefined) return

@@ -9,7 +9,6 @@ const actor = z.object({
   operation: z.string(),
 })
 
-/** Who did something to a key. */
 export type Actor = z.output<typeof actor>
 
 const version = z.object({
@@ -46,11 +45,9 @@ const head = z.object({
   customMetadata: z.array(z.tuple([z.string(), z.string()])).nullable(),
   metadataCasRequired: z.boolean(),
   metadataVersion: z.number(),
-  /** Number of changes of any kind. */
   changes: z.number(),
   /** No later version than this has its data in a record of its own. */
   lastApart: z.number().exactOptional(),
-  /** The current version. */
   last: version.exactOptional(),
 })
 
@@ -76,5 +73,4 @@ export const readVersion = (stored: unknown): Version => read(version, stored)
 export const isGone = ({ destroyed, deletedBy, deletion }: Version, now: number): boolean =>
   destroyed || deletedBy !== undefined || isDeleted(deletion, now)
 
-/** Whether a deletion time has come. */
 const isDeleted = (deletion: string, now: number): boolean => deletion !== '' && Date.parse(deletion) <= now

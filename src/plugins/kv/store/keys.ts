@@ -21,28 +21,23 @@ import {
 import { type Head, readHead, readVersion, type Version } from './key-record.ts'
 import { LargeTurn } from './large-turn.ts'
 
-/** A key as it is stored. */
 export type StoredKey = {
   readonly head: Head
   readonly revision: number /** Its response, once made. */
   shown?: string
 }
 
-/** A key with its versions by number. */
 export type WholeKey = { readonly head: Head; readonly versions: Map<number, Version> }
 
-/** A change of one key. */
 export type KeyChange<T> = {
   /** The numbers of earlier versions that `apply` looks at or changes. */
   readonly versions?: Iterable<number>
-  /** It needs the data of these versions too. */
   readonly readsData?: true
   /** Must be pure, except for what it does to the draft, and may run again. Throws to refuse. */
   apply(draft: KeyDraft): T | Promise<T>
 }
 
 export type KeysParts = {
-  /** The view of the mount. */
   readonly view: View
   readonly cipher: NameCipher
   readonly clock: Clock
@@ -56,7 +51,6 @@ export type KeysParts = {
 /** A version and its response, once made. */
 export type ShownVersion = { readonly version: Version; shown?: string }
 
-/** Earlier versions of a key. */
 type Earlier = {
   /** The revision of the head that they were read with: whoever changes a version replaces the head. */
   readonly revision: number
@@ -191,7 +185,6 @@ export class Keys implements Disposable {
     throw fail('unavailable', tooMany)
   }
 
-  /** Changes a key in one step. */
   change<T>(path: string, change: KeyChange<T>): Promise<T> {
     return this.#changes.run(path, async (write) => {
       const stored = await this.#read(path)
@@ -231,7 +224,6 @@ export class Keys implements Disposable {
     return this.#read(path)
   }
 
-  /** Deletes what is left of removed keys. */
   async deleteRemains(): Promise<void> {
     for (const key of await this.#view.listKeys(remainsPrefix))
       await this.#deleteVersions(key.slice(remainsPrefix.length))

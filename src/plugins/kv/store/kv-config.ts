@@ -11,7 +11,6 @@ const storedConfig = z.object({
   deleteVersionAfter: z.number(),
 })
 
-/** The configuration of a mount of version 2. */
 export type KvConfig = Readonly<z.output<typeof storedConfig>>
 
 const unset: KvConfig = {
@@ -51,7 +50,6 @@ export function checkMaxVersions(count: number | undefined): void {
     throw refuse('invalid', `max_versions must be between 0 and ${mostVersions}`)
 }
 
-/** The configuration after a write. */
 export function changedConfig(before: KvConfig, input: z.output<typeof configInput>): KvConfig {
   checkMaxVersions(input.max_versions)
   return {

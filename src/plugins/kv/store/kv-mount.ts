@@ -18,7 +18,6 @@ export type KvMountParts = {
 const configKey = 'config'
 const namesKey = 'names'
 
-/** What one mount stores, of both versions. */
 export class KvMount implements Disposable {
   /** No entry of version 1 is left. */
   isUpgraded = false
@@ -67,7 +66,6 @@ export class KvMount implements Disposable {
     }
   }
 
-  /** The entries of version 1. */
   first(): Promise<FirstEntries> {
     this.#first ??= this.#openFirst().catch((error) => {
       this.#first = undefined
@@ -76,7 +74,6 @@ export class KvMount implements Disposable {
     return this.#first
   }
 
-  /** The keys of version 2. */
   keys(): Promise<Keys> {
     this.#keys ??= this.#openKeys().catch((error) => {
       this.#keys = undefined

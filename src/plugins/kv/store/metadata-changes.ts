@@ -39,11 +39,9 @@ export const metadataInput = z.object({
 type Input = z.output<typeof metadataInput>
 type Sent = Readonly<Record<string, JsonValue>>
 
-/** Whether a write names anything that it can set. */
 export const setsMetadata = ({ metadata_cas, ...settable }: Input, sent: Sent): boolean =>
   Object.keys(settable).length > 0 || sent['delete_version_after'] === null
 
-/** Warnings about settings that the mount overrules. */
 export function overruled(input: Input, config: KvConfig): string[] {
   const names = [
     ...(input.cas_required === false && config.casRequired ? ['cas_required'] : []),

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { intField, stringField } from '../../../lib/text/fields.ts'
 
-/** The fields of every list. */
 export const listInput = z.object({
   after: stringField.default('').describe('List the names after this one'),
   limit: intField.default(0).describe('List at most this many names; 0 for all'),

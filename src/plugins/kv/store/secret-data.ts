@@ -2,7 +2,6 @@ import { Buffer } from 'node:buffer'
 import { refuse } from '../../../errors.ts'
 import { type JsonValue, stringifyJson } from '../../../lib/text/json.ts'
 
-/** Largest data of a version, in bytes of its JSON text. */
 const maxDataBytes = 1_048_576
 
 /**

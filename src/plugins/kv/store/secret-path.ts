@@ -1,7 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { refuse } from '../../../errors.ts'
 
-/** Longest path of a secret, in bytes. */
 const maxPathBytes = 1024
 
 /** Whether a path names a secret: no segment is empty. docs/contract/kv.md#names */

@@ -11,7 +11,6 @@ type UpgradeParts = {
   readonly first: FirstEntries
   readonly keys: Keys
   readonly random: Random
-  /** Entries to upgrade. */
   readonly most: number
   isEnded(): boolean
 }

@@ -9,7 +9,6 @@ import type { KvConfig } from './kv-config.ts'
 
 const keptByDefault = 10
 
-/** A key that is about to be created. */
 export const newHead = (id: string, now: number, by: Actor): Head => ({
   id,
   current: 0,
@@ -26,7 +25,6 @@ export const newHead = (id: string, now: number, by: Actor): Head => ({
   changes: 0,
 })
 
-/** What a new version consists of. */
 export type NewVersion = {
   /** JSON text. */
   readonly data: string
@@ -85,7 +83,6 @@ export const undelete = (draft: KeyDraft, numbers: Iterable<number>, config: KvC
     return { ...rest, deletion: deletionTime(draft.now, head, config) }
   })
 
-/** Removes the data of versions. */
 export const destroy = (draft: KeyDraft, numbers: Iterable<number>): Promise<void> =>
   changeVersions(draft, numbers, (version) => {
     if (version.destroyed) return version

@@ -12,7 +12,6 @@ const flag = z.boolean()
 const texts = z.array(text)
 const nonce = '0b5ce2a8-61cd-4f57-9d4f-7f0c84e91b27'
 
-/** The status of a rekey, or its result. */
 const rekey = z.object({
   nonce: text,
   started: flag.optional(),

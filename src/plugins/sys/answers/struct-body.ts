@@ -1,33 +1,43 @@
+import { z } from 'zod'
 import { refuse } from '../../../errors.ts'
 import { readFields } from '../../../http/exchange/body.ts'
 import { jsonTypeName } from '../../../lib/text/go-type-names.ts'
 import { isJsonNumber, type JsonLimits, type JsonValue } from '../../../lib/text/json.ts'
 
 type Values = { string: string; bool: boolean; int: number; '[]string': readonly string[] }
-type Shape = Readonly<Record<string, keyof Values>>
 /** The fields of a body; one that was not sent, or is null, has the zero value of its type. */
-export type StructOf<Fields extends Shape> = { readonly [Name in keyof Fields]: Values[Fields[Name]] }
+export type StructOf<Schema extends z.ZodObject> = {
+  readonly [Name in keyof Schema['shape']]: NonNullable<z.output<Schema['shape'][Name]>>
+}
 
 const zero: Values = { string: '', bool: false, int: 0, '[]string': [] }
+const typeNames: Readonly<Record<string, keyof Values>> = {
+  string: 'string',
+  boolean: 'bool',
+  number: 'int',
+  array: '[]string',
+}
 
 /**
  * Reads the body of a node-level path into a fixed struct: keys match in any case, unknown ones are ignored,
- * and other types are refused in the words of Go. docs/contract/http.md#bodies
+ * and other types are refused in the words of Go, with the name of the struct. docs/contract/http.md#bodies
  */
-export function readStruct<Fields extends Shape>(
+export function readStruct<Schema extends z.ZodObject>(
   body: Uint8Array | undefined,
   limits: JsonLimits,
-  { name, fields }: { name: string; fields: Fields },
-): StructOf<Fields> {
+  name: string,
+  schema: Schema,
+): StructOf<Schema> {
   const sent = new Map(
     Object.entries(readFields(body, undefined, limits)).map(([key, value]) => [key.toLowerCase(), value]),
   )
-  const read = Object.entries(fields).map(([field, type]) => [
-    field,
-    fieldOf(sent.get(field) ?? null, type, `${name}.${field}`),
-  ])
+  const read = Object.entries(schema.shape).map(([field, of]) => {
+    const type = typeNames[(of instanceof z.ZodOptional ? of.unwrap() : of)._zod.def.type]
+    if (type === undefined) throw new Error(`${field} has a type that no struct has`)
+    return [field, fieldOf(sent.get(field) ?? null, type, `${name}.${field}`)]
+  })
   // each name has the value of its own type
-  return Object.fromEntries(read) as StructOf<Fields>
+  return Object.fromEntries(read) as StructOf<Schema>
 }
 
 function fieldOf(value: JsonValue, type: keyof Values, path: string): Values[keyof Values] {

@@ -15,8 +15,8 @@ import {
 import type { JsonLimits } from '../../../lib/text/json.ts'
 import { ceremonyAnswers } from '../answers/ceremony-answers.ts'
 import { readStruct } from '../answers/struct-body.ts'
+import { told } from '../seal/after-ceremony.ts'
 import { checkSudo } from './node-access.ts'
-import { told } from './told-shares.ts'
 
 /** A ceremony that may be served without a token. */
 type OpenCeremony = 'rekey' | 'generate-root'
@@ -48,19 +48,6 @@ const rootBody = z.object({
   otp: z.string().optional().meta({ description: 'One-time password of 28 characters', writeOnly: true }),
   pgp_key: z.string().optional().describe('PGP public key in base64, which encrypts the token'),
 })
-
-const shareStruct = (name: string) => ({ name, fields: { key: 'string', nonce: 'string' } as const })
-const rekeyStruct = {
-  name: 'RekeyRequest',
-  fields: {
-    secret_shares: 'int',
-    secret_threshold: 'int',
-    pgp_keys: '[]string',
-    backup: 'bool',
-    require_verification: 'bool',
-  },
-} as const
-const rootStruct = { name: 'GenerateRootInitRequest', fields: { otp: 'string', pgp_key: 'string' } } as const
 
 /**
  * What the holders of a key do together: replace it, or generate a root token. Bodies and responses have no
@@ -97,7 +84,7 @@ function rekeyResources(
           await rekey.cancel()
           return done
         }
-        const sent = readStruct(exchange.body, jsonLimits, rekeyStruct)
+        const sent = readStruct(exchange.body, jsonLimits, 'RekeyRequest', rekeyBody)
         // nobody holds shares that could authorize the first key, and an open ceremony has checked nobody
         if (exchange.call.caller === undefined && (await rekey.isFirst()))
           await checkSudo({ access }, exchange)
@@ -160,7 +147,7 @@ function generateRootResources(parts: CeremonyRouteParts): NodeResource[] {
           await generateRoot.cancel()
           return done
         }
-        const { otp, pgp_key: pgpKey } = readStruct(body, jsonLimits, rootStruct)
+        const { otp, pgp_key: pgpKey } = readStruct(body, jsonLimits, 'GenerateRootInitRequest', rootBody)
         return jsonAnswer(200, await generateRoot.start({ otp, pgpKey }))
       }),
     }),
@@ -208,7 +195,7 @@ function readOffer(
   name: string,
   lengthPrefix = '',
 ): { share: Buffer; nonce: string } {
-  const { key, nonce } = readStruct(body, limits, shareStruct(name))
+  const { key, nonce } = readStruct(body, limits, name, shareBody)
   if (key === '') throw refuse('invalid', "'key' must be specified in request body as JSON")
   return { share: readShare(key, lengthPrefix), nonce }
 }

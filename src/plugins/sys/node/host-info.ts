@@ -40,7 +40,6 @@ export const hostInfoResources = ({ databasePath }: HostInfoParts): Resource[] =
   }),
 ]
 
-/** The file systems that the server uses. */
 async function disks(databasePath: string | undefined): Promise<object[]> {
   const paths = new Set(['/', ...(databasePath === undefined ? [] : [dirname(resolve(databasePath))])])
   const found = await Promise.all([...paths].map((path) => disk(path).catch(() => [])))

@@ -34,19 +34,6 @@ const initBody = z.object({
     .describe('PGP public key in base64, which encrypts the root token'),
 })
 
-const initStruct = {
-  name: 'InitRequest',
-  fields: {
-    secret_shares: 'int',
-    secret_threshold: 'int',
-    pgp_keys: '[]string',
-    recovery_shares: 'int',
-    recovery_threshold: 'int',
-    recovery_pgp_keys: '[]string',
-    root_token_pgp_key: 'string',
-  },
-} as const
-
 export type InitParts = {
   readonly state: NodeState
   readonly jsonLimits: JsonLimits
@@ -62,7 +49,7 @@ export const initResource = ({ state, jsonLimits, random }: InitParts): NodeReso
     answer: nodeAnswers.init,
     handle: async ({ call, body }) => {
       if (call.verb === 'GET') return jsonAnswer(200, { initialized: state.isInitialized() })
-      const plan = await planInit(readStruct(body, jsonLimits, initStruct), {
+      const plan = await planInit(readStruct(body, jsonLimits, 'InitRequest', initBody), {
         type: state.sealType,
         isInitialized: state.isInitialized(),
         now: state.now(),

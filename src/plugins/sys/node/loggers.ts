@@ -10,15 +10,9 @@ const levels = ['trace', 'debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof levels)[number]
 
 export type LoggerParts = {
-  readonly logLevels: {
-    readonly current: string
-    set(level: LogLevel): void
-    /** Returns to the level of the settings. */
-    reset(): void
-  }
+  readonly logLevels: { readonly current: string; set(level: LogLevel): void; reset(): void }
 }
 
-/** The one logger of a server. */
 const loggerName = 'core'
 const input = z.object({
   level: stringField

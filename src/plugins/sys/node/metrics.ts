@@ -8,7 +8,6 @@ import {
 } from '../../../http/resource/node-resource.ts'
 import type { Call } from '../../../http/resource/resource.ts'
 
-/** The metrics of a running server, as Prometheus text and as JSON. */
 type ShownMetrics = {
   text(): Promise<{ readonly contentType: string; readonly body: string }>
   json(now: number): Promise<object>
@@ -18,7 +17,6 @@ export type MetricsRouteParts = {
   readonly metrics: ShownMetrics
   /** Who may read them. docs/settings.md */
   readonly access: 'token' | 'open' | 'off'
-  /** Throws unless the caller may read `sys/metrics`. */
   authorize(exchange: NodeExchange): Promise<void>
   now(): number
 }

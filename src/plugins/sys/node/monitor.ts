@@ -11,7 +11,6 @@ import { findLevel, type LogLevel } from './loggers.ts'
 export type MonitorParts = {
   /** Calls `read` with each line of the log from this level on, until the returned function is called. */
   watchLog(level: LogLevel, read: (line: string) => void): () => void
-  /** The latest lines of the log from this level on. */
   recentLines(level: LogLevel): readonly string[]
   readonly tokens: Pick<TokenStore, 'isStillValid'>
   readonly monitors: Monitors
@@ -21,10 +20,8 @@ const contentType = 'text/plain; charset=utf-8'
 const maxMonitors = 16
 /** Lines that a client does not take in time are dropped. */
 const maxHeldBytes = 1 << 20
-/** How often a stream checks whether its token is still valid. */
 const checkMs = 5_000
 
-/** The streams of the log that clients read. */
 export class Monitors {
   readonly #open = new Set<() => void>()
 

@@ -6,10 +6,9 @@ import { metricsPath } from './metrics.ts'
 /** Throws unless the caller may read `sys/metrics`, by whichever path. docs/settings.md */
 export async function checkMetricsReader(
   core: Pick<Core, 'access'> | undefined,
-  { call, presented }: NodeExchange,
+  exchange: NodeExchange,
 ): Promise<void> {
-  const caller = await unsealed(core).access.authenticate(presented(), call.remoteAddress)
-  call.caller = caller
+  const caller = await callerOf(core, exchange)
   if (!caller.acl.decide({ operation: 'read', path: metricsPath }).allowed)
     throw fail('denied', 'permission denied')
 }
@@ -20,12 +19,16 @@ export async function checkMetricsReader(
  */
 export async function checkSudo(
   core: Pick<Core, 'access'> | undefined,
-  { call, presented }: NodeExchange,
+  exchange: NodeExchange,
 ): Promise<void> {
-  const caller = await unsealed(core).access.authenticate(presented(), call.remoteAddress)
-  call.caller = caller
-  const verdict = caller.acl.decide({ operation: 'update', path: call.path })
+  const caller = await callerOf(core, exchange)
+  const verdict = caller.acl.decide({ operation: 'update', path: exchange.call.path })
   if (!verdict.allowed || !verdict.sudo) throw fail('denied', 'permission denied')
+}
+
+async function callerOf(core: Pick<Core, 'access'> | undefined, { call, presented }: NodeExchange) {
+  call.caller = await unsealed(core).access.authenticate(presented(), call.remoteAddress)
+  return call.caller
 }
 
 /** Throws `sealed` without an open core. */

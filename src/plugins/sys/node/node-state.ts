@@ -16,7 +16,6 @@ import type { JsonLimits } from '../../../lib/text/json.ts'
 import { nodeAnswers } from '../answers/node-answers.ts'
 import { readStruct, type StructOf } from '../answers/struct-body.ts'
 
-/** Seals and unseals the server. */
 export type LifeCycle = {
   /** How the store is sealed; undefined while it is not initialized. */
   readonly seal: SealConfig | undefined
@@ -34,9 +33,7 @@ export type LifeCycle = {
    * effect on an open server. Throws `invalid` for wrong ones, which are forgotten then.
    */
   unseal(share: Buffer): Promise<void>
-  /** Forgets the shares so far. */
   resetUnseal(): void
-  /** Seals the server. */
   close(): Promise<void>
 }
 
@@ -49,13 +46,11 @@ export type NodeState = {
   readiness(): Promise<
     'ready' | 'starting' | 'uninitialized' | 'sealed' | 'storage' | 'audit' | 'clock' | 'stopping'
   >
-  /** Whether the storage can be read. */
   isStorageUp(): Promise<boolean>
   /** Whether it could be read a moment ago, and nothing speaks against it since. */
   wasStorageUp(): boolean
   /** The Vault version that clients compare with. */
   readonly version: string
-  /** The version of Gatehouse. */
   readonly gatehouseVersion: string
   readonly storageType: string
   /** Parameter rules of policies compare values as a whole only. */
@@ -88,7 +83,6 @@ const healthQuery = z.object({
   uninitcode: code('when not initialized (501)'),
   storagecode: code('when the storage is unavailable (503)'),
 })
-const unsealStruct = { name: 'UnsealRequest', fields: { key: 'string', reset: 'bool' } } as const
 const unsealBody = z.object({
   key: z
     .string()
@@ -170,7 +164,7 @@ export function nodeStateResources({ state, jsonLimits, checkSealer }: NodeState
       summary: 'Offer a share of the seal key',
       body: unsealBody,
       answer: nodeAnswers.sealStatus,
-      handle: ({ body }) => unseal(readStruct(body, jsonLimits, unsealStruct), state),
+      handle: ({ body }) => unseal(readStruct(body, jsonLimits, 'UnsealRequest', unsealBody), state),
     }),
   ]
 }
@@ -257,10 +251,7 @@ function shareCounts(seal: SealConfig | undefined): ShareCounts {
 }
 
 /** Takes over a share; the last one unseals the server. docs/contract/seal.md#unseal */
-async function unseal(
-  { key, reset }: StructOf<typeof unsealStruct.fields>,
-  state: NodeState,
-): Promise<Answer> {
+async function unseal({ key, reset }: StructOf<typeof unsealBody>, state: NodeState): Promise<Answer> {
   if (reset) {
     if (!state.isSealed()) throw refuse('invalid', 'vault is unsealed')
     state.life.resetUnseal()

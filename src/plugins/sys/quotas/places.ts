@@ -18,7 +18,6 @@ export type PlaceParts = {
 const mostName = 256
 export const mostPath = 2048
 
-/** Throws `invalid` for a name that no rule can have. */
 export function checkName(name: string): void {
   if (name.length > mostName) throw refuse('invalid', `name is longer than ${mostName} characters`)
 }

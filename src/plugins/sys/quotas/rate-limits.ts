@@ -174,7 +174,6 @@ const shown = ({ name, role, rate, interval, blockInterval, inheritable, groupBy
   block_interval: blockInterval,
 })
 
-/** Throws `invalid` for a rule that cannot be. */
 function quotaOf(name: string, input: z.output<typeof ruleInput>, parts: RateLimitParts): Quota {
   const { rate, secondary_rate } = input
   if (rate <= 0 || rate > Number.MAX_SAFE_INTEGER) throw refuse('invalid', "'rate' is invalid")

@@ -2,8 +2,9 @@ import { z } from 'zod'
 import type { Ceremonies } from '../../../core/seal/ceremonies.ts'
 import { xor } from '../../../core/seal/generate-root.ts'
 import type { Rekey } from '../../../core/seal/rekey.ts'
+import type { RekeyResult } from '../../../core/seal/rekey-answers.ts'
 import { refuse } from '../../../errors.ts'
-import { type Resource, resource } from '../../../http/resource/resource.ts'
+import { type Call, type Resource, resource } from '../../../http/resource/resource.ts'
 import { stringField } from '../../../lib/text/fields.ts'
 import { ceremonyAnswers } from '../answers/ceremony-answers.ts'
 
@@ -33,7 +34,6 @@ export function afterCeremonyResources({ ceremonies }: { ceremonies: Ceremonies 
   ]
 }
 
-/** The encrypted shares of a rekey. */
 export const backupResource = (path: `/${string}`, rekey: Rekey): Resource =>
   resource(path, {
     help: 'The shares of the last rekey with a backup, encrypted by PGP.',
@@ -52,6 +52,18 @@ export const backupResource = (path: `/${string}`, rekey: Rekey): Resource =>
     },
     delete: { summary: 'Delete the encrypted shares', handle: () => rekey.deleteBackup() },
   })
+
+/**
+ * The result of a rekey, for the response to this call. Once the key was replaced, nobody has a copy of its
+ * shares but the client that gets this response.
+ */
+export function told(
+  { trail }: Pick<Call, 'trail'>,
+  result: RekeyResult | undefined,
+): RekeyResult | undefined {
+  if (result?.verification_required === false && trail !== undefined) trail.mustArrive = true
+  return result
+}
 
 function decoded(encoded: string, otp: string): string {
   if (!/^[A-Za-z0-9+/]*$/.test(encoded) || encoded.length % 4 === 1)

@@ -14,9 +14,7 @@ export type KeyParts = {
     'keyStatus' | 'rotate' | 'rotateRootKey' | 'rotationRules' | 'changeRotationRules'
   >
   readonly log: Pick<CoreLog, 'info'>
-  /**
-   * The key of a static seal, which the caller must erase; undefined with another seal. Throws a StartError.
-   */
+  /** The key of a static seal, which the caller must erase; undefined with another seal. Throws a StartError. */
   staticKey(): Promise<Uint8Array | undefined>
 }
 

@@ -8,8 +8,7 @@ import { refuse } from '../../../errors.ts'
 import { type Call, type Resource, resource } from '../../../http/resource/resource.ts'
 import { boolField, intField, stringField, stringListField } from '../../../lib/text/fields.ts'
 import { ceremonyAnswers } from '../answers/ceremony-answers.ts'
-import { told } from '../node/told-shares.ts'
-import { backupResource } from './after-ceremony.ts'
+import { backupResource, told } from './after-ceremony.ts'
 
 /** Nobody may learn of it but its participants. */
 const secret = { sudo: true, isCeremony: true } as const
