@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import type { Config } from './settings.ts'
 
 /** What the server listens on, with the access to Unix sockets. */
@@ -30,3 +31,7 @@ export function postgresConnection(config: Config) {
     prepares: config.postgresPrepare,
   }
 }
+
+/** The number of processes that serve requests. */
+export const workerCount = ({ workers }: Config): number =>
+  workers === 'auto' ? availableParallelism() : workers

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { logSettings, readConfig, rereadConfig } from '../config/config.ts'
+import { workerCount } from '../config/connections.ts'
 import { SettingError } from '../config/setting.ts'
 import type { Config } from '../config/settings.ts'
 import { StartError } from '../errors.ts'
@@ -10,7 +11,6 @@ import { aborted, exitCodes, exitNow, limitStop, logProcessWarnings } from './ex
 import { rootTokenTeller } from './root-token-teller.ts'
 import { tellReady } from './service-manager.ts'
 import { settingsFileOf } from './settings-file.ts'
-import { workerCount } from './worker-count.ts'
 
 const checkParentMs = 500
 

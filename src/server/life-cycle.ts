@@ -138,10 +138,6 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
     await this.#change(() => this.#openWith(keys)).finally(() => erase(keys))
   }
 
-  /**
-   * Creates the store, and returns its root token. With a static seal, the key is the server's own, and the
-   * store is opened if possible. Throws `invalid` if the store exists.
-   */
   initialize(seal: NewSeal, key?: Uint8Array): Promise<string> {
     return this.#change(async () => {
       if (this.#seal !== undefined) throw alreadyInitialized()
@@ -168,10 +164,6 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
     return { progress: this.#shares.count, nonce: this.#shares.nonce }
   }
 
-  /**
-   * Takes over a share of the unseal key, or the key of a static seal; the last share opens the store. No
-   * effect on an open server. Throws `invalid` for wrong ones, which are forgotten then.
-   */
   async unseal(share: Buffer): Promise<void> {
     if (this.#open !== undefined) return void share.fill(0)
     if (this.#shares.nonce === '') this.#shares.begin()

@@ -42,33 +42,38 @@ type Places = Map<string, string | undefined>
 /** Imports entities with their aliases, and groups. Their ids are the target's. */
 export async function importIdentity(scope: Scope): Promise<void> {
   const accessors = await accessorMap(scope.from, scope.to)
-  const entities: Places = new Map()
   const failed = new Set<string>()
+  const identity = new IdentityImport(scope, accessors, failed)
   await eachOf(await scope.from.list('identity/entity/id'), atOnce, async (id) => {
     await reporting(scope, 'entity', `identity/entity/id/${id}`, async () => {
       const { data } = entityShape.safeParse(await scope.from.read(`identity/entity/id/${id}`))
       // until it is there
       failed.add(id)
-      if (data === undefined || (await new EntityImport(scope, accessors, entities).run(data)))
-        failed.delete(id)
+      if (data === undefined || (await identity.importEntity(data))) failed.delete(id)
     })
   })
-  await new GroupImport(scope, accessors, entities, failed).run()
+  await identity.importGroups()
 }
 
-class EntityImport {
+class IdentityImport {
   readonly #scope: Scope
   readonly #accessors: ReadonlyMap<string, string>
-  readonly #places: Places
+  readonly #entities: Places = new Map()
+  readonly #groups: Places = new Map()
+  /** Entities of the source whose import failed. */
+  readonly #failed: ReadonlySet<string>
+  readonly #theirs = new Map<string, Group>()
+  /** Those that are not imported yet. */
+  readonly #left = new Set<string>()
 
-  constructor(scope: Scope, accessors: ReadonlyMap<string, string>, places: Places) {
+  constructor(scope: Scope, accessors: ReadonlyMap<string, string>, failed: ReadonlySet<string>) {
     this.#scope = scope
     this.#accessors = accessors
-    this.#places = places
+    this.#failed = failed
   }
 
   /** Resolves with whether the target has the entity now, or would have it. */
-  async run(entity: Entity): Promise<boolean> {
+  async importEntity(entity: Entity): Promise<boolean> {
     const { to } = this.#scope
     const path = `identity/entity/name/${entity.name}`
     const aliases = entity.aliases ?? []
@@ -96,7 +101,7 @@ class EntityImport {
     })
     // without an entity, an alias would make one
     if (!succeeded) return false
-    this.#places.set(entity.id, id)
+    this.#entities.set(entity.id, id)
     for (const alias of aliases) await this.#importAlias(alias, id, isSamePerson)
     return true
   }
@@ -148,31 +153,8 @@ class EntityImport {
       },
     })
   }
-}
 
-class GroupImport {
-  readonly #scope: Scope
-  readonly #accessors: ReadonlyMap<string, string>
-  readonly #entities: Places
-  readonly #failed: ReadonlySet<string>
-  readonly #groups: Places = new Map()
-  readonly #theirs = new Map<string, Group>()
-  /** Those that are not imported yet. */
-  readonly #left = new Set<string>()
-
-  constructor(
-    scope: Scope,
-    accessors: ReadonlyMap<string, string>,
-    entities: Places,
-    failed: ReadonlySet<string>,
-  ) {
-    this.#scope = scope
-    this.#accessors = accessors
-    this.#entities = entities
-    this.#failed = failed
-  }
-
-  async run(): Promise<void> {
+  async importGroups(): Promise<void> {
     const { from } = this.#scope
     for (const id of await from.list('identity/group/id')) {
       const { data } = groupShape.safeParse(await from.read(`identity/group/id/${id}`))
@@ -180,15 +162,15 @@ class GroupImport {
       this.#theirs.set(id, data)
       this.#left.add(id)
     }
-    for (const group of this.#theirs.values()) await this.#import(group)
+    for (const group of this.#theirs.values()) await this.#importGroup(group)
   }
 
   /** Members come first. */
-  async #import(group: Group): Promise<void> {
+  async #importGroup(group: Group): Promise<void> {
     if (!this.#left.delete(group.id)) return
     for (const id of group.member_group_ids ?? []) {
       const member = this.#theirs.get(id)
-      if (member !== undefined) await this.#import(member)
+      if (member !== undefined) await this.#importGroup(member)
     }
     const { to } = this.#scope
     const path = `identity/group/name/${group.name}`
@@ -212,7 +194,7 @@ class GroupImport {
       })
       if (!succeeded) return
       this.#groups.set(group.id, id)
-      if (group.type === 'external') await this.#importAlias(group, id)
+      if (group.type === 'external') await this.#importGroupAlias(group, id)
     })
   }
 
@@ -238,7 +220,7 @@ class GroupImport {
     }
   }
 
-  async #importAlias(group: Group, id: string | undefined): Promise<void> {
+  async #importGroupAlias(group: Group, id: string | undefined): Promise<void> {
     const { to, report, namespace, methods } = this.#scope
     const { name, mount_accessor: theirs } = group.alias ?? {}
     if (name === undefined || theirs === undefined) return

@@ -1,8 +1,18 @@
 import type { AclOperation } from '../../../core/policies/acl.ts'
+import { clientIdOf } from '../../../core/tokens/store/client-id.ts'
 import { fail } from '../../../errors.ts'
 import { type Exchange, maySeeFolder, maySend } from '../../../http/resource/resource.ts'
 import { pagesOf } from '../../../lib/data/pages.ts'
 import type { JsonObject } from '../../../lib/text/json.ts'
+import type { Actor } from '../store/key-record.ts'
+
+/** The caller, as metadata shows who has done something. */
+export const actorOf = ({ caller }: Exchange<unknown, unknown>, operation: string): Actor => ({
+  actor: caller?.token.display_name ?? '',
+  entity_id: caller?.token.entity_id ?? '',
+  operation,
+  ...(caller !== undefined && { client_id: clientIdOf(caller.token) }),
+})
 
 type Right = 'create' | 'update'
 

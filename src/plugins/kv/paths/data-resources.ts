@@ -14,21 +14,19 @@ import type { Random } from '../../../lib/system/random.ts'
 import { exactDurationField, intField, mapField } from '../../../lib/text/fields.ts'
 import { isJsonNumber, type JsonObject, parseLossless } from '../../../lib/text/json.ts'
 import { mergePatched } from '../../../lib/text/merge-patch.ts'
-import { newKeyId } from '../store/key-id.ts'
-import { type Head, isGone, type Version } from '../store/key-record.ts'
+import { type Head, isGone, newKeyId, type Version } from '../store/key-record.ts'
 import type { StoredKey } from '../store/keys.ts'
 import type { KvMounts } from '../store/kv-mounts.ts'
 import { shownVersion } from '../store/metadata-changes.ts'
 import { dataTextOf } from '../store/secret-data.ts'
 import { checkSecretPath, isSecretPath } from '../store/secret-path.ts'
 import { append, checkCas, softDelete } from '../store/version-changes.ts'
-import { checkMayGenerate, checkMayWrite, mayElsewhere, plainReadings } from './access.ts'
-import { actorOf } from './actor.ts'
+import { actorOf, checkMayGenerate, checkMayWrite, mayElsewhere, plainReadings } from './access.ts'
 import { kvAnswers } from './answers.ts'
-import { checkIfMatch, tagOf } from './entity-tags.ts'
 import { addGenerated, checkWishes, isSame, wishesIn } from './generated.ts'
 import { type HeldParts, nextState } from './held-reads.ts'
 import { emptyMissing, missing } from './missing.ts'
+import { changeKey, checkIfMatch, isThere, tagOf } from './one-key.ts'
 import { subkeysOf } from './subkeys.ts'
 
 export type DataParts = HeldParts & {
@@ -200,10 +198,7 @@ export function dataResources(parts: DataParts): Resource[] {
       help: 'The versions of a secret. A write adds a version; a deletion hides the current one.',
       // what is sent beside `data` by mistake may well be a secret
       secretValues: { request: (member) => member !== 'options', response: (member) => member === 'data' },
-      exists: async ({ mount, params }) => {
-        const keys = await kvMounts.keysOf(mount)
-        return isSecretPath(params.path) && (await keys.find(params.path)) !== undefined
-      },
+      exists: (exchange) => isThere(kvMounts, exchange),
       read: {
         summary: 'Read a version of a secret',
         ...kvAnswers.data,
@@ -234,20 +229,10 @@ export function dataResources(parts: DataParts): Resource[] {
       delete: {
         summary: 'Delete the current version of a secret, so that it can be undeleted',
         ...kvAnswers.changed,
-        handle: async (exchange) => {
-          const { mount, params } = exchange
-          const keys = await kvMounts.keysOf(mount)
-          if (!isSecretPath(params.path)) {
-            checkIfMatch(exchange, undefined)
-            return undefined
-          }
-          await keys.change(params.path, {
-            apply: (draft) => {
-              checkIfMatch(exchange, draft.head)
-              return softDelete(draft, [draft.head?.current ?? 0], actorOf(exchange, 'delete'))
-            },
-          })
-        },
+        handle: (exchange) =>
+          changeKey(kvMounts, exchange, (draft) =>
+            softDelete(draft, [draft.head?.current ?? 0], actorOf(exchange, 'delete')),
+          ),
       },
     }),
     resource('/subkeys/*path', {

@@ -13,8 +13,7 @@ import { pagesOf } from '../../../lib/data/pages.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import type { Random } from '../../../lib/system/random.ts'
 import { boolField } from '../../../lib/text/fields.ts'
-import { newKeyId } from '../store/key-id.ts'
-import { isGone } from '../store/key-record.ts'
+import { isGone, newKeyId } from '../store/key-record.ts'
 import type { Keys } from '../store/keys.ts'
 import type { KvMounts } from '../store/kv-mounts.ts'
 import {
@@ -29,11 +28,10 @@ import {
 } from '../store/metadata-changes.ts'
 import { type ListRange, listInput } from '../store/pages.ts'
 import { checkSecretPath, isFolderPath, isSecretPath } from '../store/secret-path.ts'
-import { checkMayWrite, pathsToSee } from './access.ts'
-import { actorOf } from './actor.ts'
+import { actorOf, checkMayWrite, pathsToSee } from './access.ts'
 import { kvAnswers } from './answers.ts'
-import { checkIfMatch } from './entity-tags.ts'
 import { emptyMissing } from './missing.ts'
+import { changeKey, checkIfMatch, isThere } from './one-key.ts'
 
 export type MetadataParts = {
   readonly kvMounts: KvMounts
@@ -144,10 +142,7 @@ export function metadataResources({ kvMounts, clock, random, mostListBytes }: Me
   return [
     resource('/metadata/*path', {
       help: 'The settings of a secret, the state of its versions, and the names in a folder.',
-      exists: async ({ mount, params }) => {
-        const keys = await kvMounts.keysOf(mount)
-        return isSecretPath(params.path) && (await keys.find(params.path)) !== undefined
-      },
+      exists: (exchange) => isThere(kvMounts, exchange),
       read: {
         summary: 'Read the settings of a secret and the state of its versions',
         ...kvAnswers.metadata,
@@ -174,20 +169,7 @@ export function metadataResources({ kvMounts, clock, random, mostListBytes }: Me
       delete: {
         summary: 'Delete a secret with its settings and all its versions, for good',
         ...kvAnswers.changed,
-        handle: async (exchange) => {
-          const { mount, params } = exchange
-          const keys = await kvMounts.keysOf(mount)
-          if (!isSecretPath(params.path)) {
-            checkIfMatch(exchange, undefined)
-            return undefined
-          }
-          await keys.change(params.path, {
-            apply: (draft) => {
-              checkIfMatch(exchange, draft.head)
-              draft.remove()
-            },
-          })
-        },
+        handle: (exchange) => changeKey(kvMounts, exchange, (draft) => draft.remove()),
       },
       list: {
         summary: 'List the names in a folder',

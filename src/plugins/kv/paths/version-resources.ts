@@ -7,9 +7,9 @@ import { changedConfig, configInput, type KvConfig, shownConfig } from '../store
 import type { KvMounts } from '../store/kv-mounts.ts'
 import { checkSecretPath } from '../store/secret-path.ts'
 import { destroy, softDelete, undelete } from '../store/version-changes.ts'
-import { actorOf } from './actor.ts'
+import { actorOf } from './access.ts'
 import { kvAnswers } from './answers.ts'
-import { checkIfMatch } from './entity-tags.ts'
+import { checkIfMatch } from './one-key.ts'
 
 const versionsInput = z.object({
   versions: intListField
@@ -33,7 +33,6 @@ export function versionResources(kvMounts: KvMounts): Resource[] {
       versions: input.versions,
       apply: (draft) => change(draft, exchange, config),
     })
-    return undefined
   }
 
   return [

@@ -1,5 +1,7 @@
+import { Buffer } from 'node:buffer'
 import { z } from 'zod'
 import { fail } from '../../../errors.ts'
+import type { Random } from '../../../lib/system/random.ts'
 
 const actor = z.object({
   actor: z.string(),
@@ -53,6 +55,9 @@ const head = z.object({
 
 /** A key: its settings, and its current version. docs/contract/kv.md#storage */
 export type Head = z.output<typeof head>
+
+/** The id of a new key, which no earlier key has. */
+export const newKeyId = (random: Random): string => Buffer.from(random.bytes(12)).toString('base64url')
 
 const read = <T>(schema: z.ZodType<T>, stored: unknown): T => {
   const parsed = schema.safeParse(stored)

@@ -22,8 +22,8 @@ export type LifeCycle = {
   /** Undefined while the server is sealed. */
   readonly core: Core | undefined
   /**
-   * Creates the store, and returns its root token. With a static seal, the key is the server's own. Throws
-   * `invalid` if the store exists.
+   * Creates the store, and returns its root token. With a static seal, the key is the server's own, and the store
+   * is opened if possible. Throws `invalid` if the store exists.
    */
   initialize(seal: NewSeal, key?: Uint8Array): Promise<string>
   /** The shares of the unseal key so far. */
