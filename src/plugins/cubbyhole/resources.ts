@@ -1,17 +1,14 @@
 import { z } from 'zod'
+import type { Core } from '../../core/open/core.ts'
 import { checkRecordSize } from '../../core/records/stored-record.ts'
 import { KeyLists } from '../../core/sealed-names/key-lists.ts'
 import { pageOf } from '../../core/sealed-names/sorted-names.ts'
-import type { TokenStore } from '../../core/tokens/store/token-store.ts'
-import type { Cubbyhole, Cubbyholes } from '../../core/wrapping/cubbyholes.ts'
+import type { Cubbyhole } from '../../core/wrapping/cubbyholes.ts'
 import { isWrapping } from '../../core/wrapping/wrapper.ts'
 import { refuse } from '../../errors.ts'
 import { type Exchange, limitOf, type Resource, resource } from '../../http/resource/resource.ts'
 
-export type CubbyholeParts = {
-  readonly cubbyholes: Cubbyholes
-  readonly tokens: Pick<TokenStore, 'isStillValid'>
-}
+export type CubbyholeParts = Pick<Core, 'cubbyholes' | 'tokens'>
 
 /** Of an entry, in bytes. */
 const maxPathLength = 1024

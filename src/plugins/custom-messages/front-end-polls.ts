@@ -1,21 +1,16 @@
 import { z } from 'zod'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
-import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
+import type { Core } from '../../core/open/core.ts'
 import type { Waits } from '../../core/servers/waits.ts'
 import { refuse } from '../../errors.ts'
 import type { Exchange, Reply } from '../../http/resource/resource.ts'
 import { namesTag } from '../../lib/net/entity-tag.ts'
-import type { Clock } from '../../lib/system/clock.ts'
 import { exactDurationField } from '../../lib/text/fields.ts'
 import type { Shown } from './shown-messages.ts'
 
-export type PollParts = {
+export type PollParts = Pick<Core, 'namespaces' | 'clock' | 'confirmCopies'> & {
   readonly messageWaits: Waits
-  readonly namespaces: Pick<NamespaceStore, 'isLive' | 'lockRefusal' | 'lineageOf'>
-  readonly clock: Clock
   isSealed(): boolean
-  /** Resolves once what this server has copied is current. */
-  confirmCopies(): Promise<void>
 }
 
 const longestWaitSeconds = 60

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import type { Core } from '../../core/open/core.ts'
 import { fail, refuse, ServiceError } from '../../errors.ts'
 import { checkMayReach, limitOf, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
-import type { Clock } from '../../lib/system/clock.ts'
 import { boolField, convertFields, stringField } from '../../lib/text/fields.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
@@ -22,7 +22,7 @@ import { checkStorable } from './message-record.ts'
 import type { MessageStore } from './message-store.ts'
 import { createdView, itemView, listEntry, shownEntry } from './message-view.ts'
 
-export type MessageRouteParts = { readonly messages: MessageStore; readonly clock: Clock }
+export type MessageRouteParts = Pick<Core, 'clock'> & { readonly messages: MessageStore }
 
 const base = '/config/ui/custom-messages'
 

@@ -2,20 +2,16 @@ import { z } from 'zod'
 import { canonicalName } from '../../core/identity/canonical-name.ts'
 import type { Entity } from '../../core/identity/entities/entity.ts'
 import { deleteEntity, putEntity } from '../../core/identity/entities/entity-changes.ts'
-import type { IdentityStore } from '../../core/identity/entities/identity-store.ts'
+import type { Core } from '../../core/open/core.ts'
 import { refuse } from '../../errors.ts'
 import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { pagesOf } from '../../lib/data/pages.ts'
 import { boolField, commaListField, kvField, stringField } from '../../lib/text/fields.ts'
-import { entityData, entityInfo, type MountOf } from './entity-view.ts'
+import { entityData, entityInfo } from './entity-view.ts'
 import { examples } from './examples.ts'
 import { listed, listedByName, listOutput } from './lists.ts'
 
-export type EntityParts = {
-  readonly identities: IdentityStore
-  readonly mountOf: MountOf
-  readonly mostListBytes: number
-}
+export type EntityParts = Pick<Core, 'identities' | 'mountOf' | 'mostListBytes'>
 
 const fields = z.object({
   metadata: kvField.optional().describe('Text by key; replaces all earlier metadata'),

@@ -1,20 +1,15 @@
 import { z } from 'zod'
 import type { Group } from '../../core/identity/groups/group.ts'
-import type { GroupStore } from '../../core/identity/groups/group-store.ts'
 import type { GroupWrite } from '../../core/identity/groups/group-write.ts'
+import type { Core } from '../../core/open/core.ts'
 import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { commaListField, kvField, stringField } from '../../lib/text/fields.ts'
 import { byName } from './entities.ts'
-import type { MountOf } from './entity-view.ts'
 import { examples } from './examples.ts'
 import { groupData, groupInfo } from './group-view.ts'
 import { listed, listedByName, listOutput } from './lists.ts'
 
-export type GroupPluginParts = {
-  readonly groups: GroupStore
-  readonly mountOf: MountOf
-  readonly mostListBytes: number
-}
+export type GroupPluginParts = Pick<Core, 'groups' | 'mountOf' | 'mostListBytes'>
 
 const fields = z.object({
   type: stringField

@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import type { IdentityTokens } from '../../core/identity-tokens/identity-tokens.ts'
 import { type IssuerMount, keysUrl } from '../../core/identity-tokens/issuer-url.ts'
-import type { MountTokens } from '../../core/identity-tokens/mount-tokens.ts'
 import type { KeySet } from '../../core/identity-tokens/published-keys.ts'
 import { signingAlgorithms } from '../../core/identity-tokens/signing-key.ts'
+import type { Core } from '../../core/open/core.ts'
 import { causeList, fail } from '../../errors.ts'
 import {
   type Exchange,
@@ -16,11 +15,7 @@ import {
 import type { Clock } from '../../lib/system/clock.ts'
 import { examples } from './examples.ts'
 
-export type IdentityTokenParts = {
-  readonly identityTokens: IdentityTokens
-  readonly mountTokens: MountTokens
-  readonly clock: Clock
-}
+export type IdentityTokenParts = Pick<Core, 'identityTokens' | 'mountTokens' | 'clock'>
 
 export const issuerMountOf = ({ call, mount }: Exchange<unknown, unknown>): IssuerMount => ({
   mount: mount.uuid,

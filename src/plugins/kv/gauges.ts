@@ -1,18 +1,14 @@
 import type { View } from '../../core/barrier/view.ts'
+import type { Core } from '../../core/open/core.ts'
 import { CachedCount } from '../../core/records/cached-count.ts'
 import type { MountGauge } from '../../http/resource/plugin.ts'
 import { readPages } from '../../lib/data/pages.ts'
-import type { Clock } from '../../lib/system/clock.ts'
 import { firstPrefixes } from './store/first-entries.ts'
 import { barePrefix, headPrefix, versionPrefix } from './store/key-draft.ts'
 import type { KvMounts } from './store/kv-mounts.ts'
 import { firstPlugin, secondPlugin } from './store/kv-versions.ts'
 
-type GaugeParts = {
-  readonly kvMounts: KvMounts
-  readonly mounts: { viewOf(mount: ReturnType<KvMounts['all']>[number]): View }
-  readonly clock: Clock
-}
+type GaugeParts = Pick<Core, 'mounts' | 'clock'> & { readonly kvMounts: KvMounts }
 
 const pageSize = 2_000
 

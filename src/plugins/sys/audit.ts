@@ -1,20 +1,12 @@
 import { z } from 'zod'
-import type { AuditLog } from '../../core/audit/audit-log.ts'
-import type { AuditedHeaders } from '../../core/audit/audited-headers.ts'
-import type { AuditChainKeys } from '../../core/audit/chain-keys.ts'
 import type { DeviceDescription } from '../../core/audit/device-rules.ts'
+import type { Core } from '../../core/open/core.ts'
 import { refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import { boolField, kvField, stringField } from '../../lib/text/fields.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 
-type AuditRouteParts = {
-  readonly audit: {
-    readonly log: Pick<AuditLog, 'devices' | 'enable' | 'disable' | 'hashOf'>
-    readonly headers: Pick<AuditedHeaders, 'all' | 'get' | 'put' | 'delete'>
-    readonly chains: Pick<AuditChainKeys, 'keys' | 'heads' | 'rotate'>
-  }
-}
+type AuditRouteParts = Pick<Core, 'audit'>
 
 const deviceInput = z.object({
   type: stringField

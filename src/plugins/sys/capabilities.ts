@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Access } from '../../core/callers/access.ts'
 import { type SpellingParts, spellingOf } from '../../core/mounts/spellings.ts'
+import type { Core } from '../../core/open/core.ts'
 import type { Acl } from '../../core/policies/acl.ts'
 import { fail, refuse } from '../../errors.ts'
 import { type Call, namespaceOf, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
@@ -19,7 +19,7 @@ const example = { paths: ['auth/jwt/role/ci'] }
  * `sys/capabilities`, `-self`, `-accessor`: docs/contract/tokens-and-policies.md#asking-for-capabilities, and
  * `sys/internal/ui/resultant-acl`: docs/contract/http.md#help-counters-tools
  */
-export function capabilityResources(parts: SpellingParts & { readonly access: Access }): Resource[] {
+export function capabilityResources(parts: SpellingParts & Pick<Core, 'access'>): Resource[] {
   const { access } = parts
   const judged = async (
     acl: Pick<Acl, 'capabilities'> | undefined,

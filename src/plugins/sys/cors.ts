@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import type { Core } from '../../core/open/core.ts'
 import { type CorsSettings, listedHeaders } from '../../core/settings/cors-settings.ts'
-import type { KeptSetting } from '../../core/settings/kept-setting.ts'
 import { fail, refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import { boolField, commaListField } from '../../lib/text/fields.ts'
@@ -28,11 +28,7 @@ const most = { origins: 1000, originLength: 1024, headers: 100, headerLength: 12
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 /** `sys/config/cors`: origins whose pages may read responses. docs/contract/http.md#pages-of-other-origins */
-export function corsResources({
-  cors,
-}: {
-  cors: Pick<KeptSetting<CorsSettings>, 'read' | 'put'>
-}): Resource[] {
+export function corsResources({ cors }: Pick<Core, 'cors'>): Resource[] {
   return [
     resource('/config/cors', {
       help: 'The origins whose pages may read responses of this server (CORS).',

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import type { LeaseStore } from '../../core/leases/lease-store.ts'
 import { listedNames } from '../../core/lists.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
-import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
+import type { Core } from '../../core/open/core.ts'
 import { refuse } from '../../errors.ts'
 import {
   type Call,
@@ -17,12 +16,7 @@ import { quoted } from '../../lib/text/go-text.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
 import { answers } from './answers/answers.ts'
 
-type LeaseRouteParts = {
-  readonly leases: LeaseStore
-  readonly namespaces: Pick<NamespaceStore, 'descendantsOf'>
-  readonly mostListBytes: number
-  mountOf(accessor: string): Mount | undefined
-}
+type LeaseRouteParts = Pick<Core, 'leases' | 'namespaces' | 'mostListBytes' | 'mountOf'>
 
 const leaseId = stringField.default('').describe('Id of the lease')
 const sync = boolField.default(true).describe('Wait until the secret is revoked')

@@ -1,17 +1,11 @@
 import { z } from 'zod'
-import type { Lockouts } from '../../core/lockout/lockouts.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
-import type { MountStore } from '../../core/mounts/mount-store.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
-import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
+import type { Core } from '../../core/open/core.ts'
 import { namespaceOf, type Resource, resource } from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/text/fields.ts'
 
-type LockedUserParts = {
-  readonly lockouts: Lockouts
-  readonly mounts: MountStore
-  readonly namespaces: NamespaceStore
-}
+type LockedUserParts = Pick<Core, 'lockouts' | 'mounts' | 'namespaces'>
 
 const count = z.int()
 const output = z.object({

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Mount, MountTable } from '../../core/mounts/mount.ts'
-import type { SystemTtls } from '../../core/mounts/mount-config.ts'
 import { mountInfo, tuneInfo } from '../../core/mounts/mount-info.ts'
 import {
   fixedPaths,
@@ -9,10 +8,10 @@ import {
   shownPath,
   withSlash,
 } from '../../core/mounts/mount-path.ts'
-import type { MountStore } from '../../core/mounts/mount-store.ts'
 import { concerns, type MoveSide } from '../../core/mounts/move.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
+import type { Core } from '../../core/open/core.ts'
 import type { AclRequest } from '../../core/policies/acl.ts'
 import { fail, refuse } from '../../errors.ts'
 import {
@@ -28,10 +27,8 @@ import { boolField, commaListField, kvField, mapField, stringField } from '../..
 import { quoted } from '../../lib/text/go-text.ts'
 import { answers } from './answers/answers.ts'
 
-export type MountRouteParts = {
-  mounts: MountStore
-  namespaces: NamespaceStore
-  systemTtl: SystemTtls
+export type MountRouteParts = Pick<Core, 'mounts' | 'namespaces' | 'systemTtl'> & {
+  /** As reported to clients. */
   version: string
 }
 

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import type { Caller } from '../../core/callers/access.ts'
 import { patchedMetadata, readMetadata } from '../../core/namespaces/custom-metadata.ts'
 import type { Namespace, NamespaceRecord } from '../../core/namespaces/namespace.ts'
-import type { NamespaceLife } from '../../core/namespaces/namespace-life.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
+import type { Core } from '../../core/open/core.ts'
 import { fail, refuse } from '../../errors.ts'
 import {
   type Exchange,
@@ -15,7 +15,7 @@ import {
 import { boolField, mapField, stringField } from '../../lib/text/fields.ts'
 import { answers } from './answers/answers.ts'
 
-type NamespaceRouteParts = { readonly namespaces: NamespaceStore; readonly namespaceLife: NamespaceLife }
+type NamespaceRouteParts = Pick<Core, 'namespaces' | 'namespaceLife'>
 
 const metadataInput = z.object({
   custom_metadata: mapField

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { PasswordPolicyStore } from '../../core/policies/password-policy-store.ts'
+import type { Core } from '../../core/open/core.ts'
 import { refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/text/fields.ts'
@@ -16,9 +16,7 @@ const missing = () => refuse('missing', 'policy not found')
 /** `sys/policies/password`. docs/contract/tokens-and-policies.md#password-policies */
 export function passwordPolicyResources({
   passwordPolicies: policies,
-}: {
-  passwordPolicies: PasswordPolicyStore
-}): Resource[] {
+}: Pick<Core, 'passwordPolicies'>): Resource[] {
   return [
     resource('/policies/password', {
       help: 'List the names of the password policies.',

@@ -1,10 +1,6 @@
 import { z } from 'zod'
-import {
-  type PolicyStore,
-  policyName,
-  type StoredPolicy,
-  withoutEndSlashes,
-} from '../../core/policies/policy-store.ts'
+import type { Core } from '../../core/open/core.ts'
+import { policyName, type StoredPolicy, withoutEndSlashes } from '../../core/policies/policy-store.ts'
 import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { boolField, durationField, intField, stringField, timeField } from '../../lib/text/fields.ts'
 import { answers } from './answers/answers.ts'
@@ -30,7 +26,7 @@ const named = (folder: string) => (below: string) =>
   below.startsWith(folder) ? folder + withoutEndSlashes(policyName(below.slice(folder.length))) : below
 
 /** `sys/policies/acl` and its older form `sys/policy`. docs/contract/tokens-and-policies.md#policies */
-export function policyResources({ policies }: { policies: PolicyStore }): Resource[] {
+export function policyResources({ policies }: Pick<Core, 'policies'>): Resource[] {
   const names = async (namespace: string, folder = ''): Promise<Reply> => ({
     data: { keys: await policies.list(namespace, folder) },
   })

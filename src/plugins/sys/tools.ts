@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import type { Core } from '../../core/open/core.ts'
 import { refuse } from '../../errors.ts'
 import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
-import type { Random } from '../../lib/system/random.ts'
 import { isBase64 } from '../../lib/text/base64.ts'
 import { intField, stringField } from '../../lib/text/fields.ts'
 import { quoted } from '../../lib/text/go-text.ts'
@@ -44,7 +44,7 @@ const algorithms = new Map(
 )
 
 /** `sys/tools`: random bytes and digests. docs/contract/http.md#help-counters-tools */
-export function toolResources({ random }: { random: Random }): Resource[] {
+export function toolResources({ random }: Pick<Core, 'random'>): Resource[] {
   const randomBytes = (input: z.output<typeof randomInput>): Reply => {
     if (input.bytes < 1) throw refuse('invalid', "'bytes' cannot be less than 1")
     if (input.bytes > mostBytes) throw refuse('invalid', `'bytes' should be less than ${mostBytes}`)

@@ -1,19 +1,12 @@
 import { z } from 'zod'
-import type { KeptSetting } from '../../core/settings/kept-setting.ts'
-import {
-  canonicalHeader,
-  protectiveHeaders,
-  type UiHeaders,
-  withUiHeader,
-} from '../../core/settings/ui-headers.ts'
+import type { Core } from '../../core/open/core.ts'
+import { canonicalHeader, protectiveHeaders, withUiHeader } from '../../core/settings/ui-headers.ts'
 import { refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import { boolField, stringListField } from '../../lib/text/fields.ts'
 
-type UiHeaderParts = { readonly uiHeaders: KeptSetting<UiHeaders> }
-
 /** `sys/config/ui/headers`: response headers of the web UI. docs/contract/http.md#headers-of-the-web-ui */
-export const uiHeaderResources = ({ uiHeaders }: UiHeaderParts): Resource[] => [
+export const uiHeaderResources = ({ uiHeaders }: Pick<Core, 'uiHeaders'>): Resource[] => [
   resource('/config/ui/headers', {
     help: 'The response headers that are set for the web UI.',
     sudo: true,

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { everyValue } from '../../core/audit/hashing.ts'
-import type { CoreLog } from '../../core/core-log.ts'
 import { namespaceIdOf } from '../../core/namespaces/suffix.ts'
-import { isWrapping, notAWrappingToken, type Wrapper } from '../../core/wrapping/wrapper.ts'
+import type { Core } from '../../core/open/core.ts'
+import { isWrapping, notAWrappingToken } from '../../core/wrapping/wrapper.ts'
 import { refuse, type ServiceError } from '../../errors.ts'
 import {
   type Exchange,
@@ -16,7 +16,7 @@ import { stringField } from '../../lib/text/fields.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
 import { answers } from './answers/answers.ts'
 
-type WrappingParts = { readonly wrapper: Wrapper; readonly log: Pick<CoreLog, 'warn'> }
+type WrappingParts = Pick<Core, 'wrapper' | 'log'>
 
 type Sent = Readonly<Record<string, JsonValue>>
 

@@ -1,12 +1,12 @@
 import { listedNames, whileThere } from '../../core/lists.ts'
-import type { TokenTidy } from '../../core/tokens/end/token-tidy.ts'
+import type { Core } from '../../core/open/core.ts'
 import type { Token } from '../../core/tokens/store/token.ts'
 import type { TokenStore } from '../../core/tokens/store/token-store.ts'
 import { limitOf, type Resource, resource } from '../../http/resource/resource.ts'
 import { atMost, only } from '../../lib/data/async-iterables.ts'
 import { answers } from './answers.ts'
 
-type AccessorParts = { readonly tokens: TokenStore; readonly tidy: TokenTidy; readonly mostListBytes: number }
+type AccessorParts = Pick<Core, 'tokens' | 'tidy' | 'mostListBytes'>
 
 const started =
   "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."

@@ -1,7 +1,7 @@
-import { type IdentityStore, identityIn } from '../../core/identity/entities/identity-store.ts'
+import { identityIn } from '../../core/identity/entities/identity-store.ts'
+import type { Core } from '../../core/open/core.ts'
 import { lookupData } from '../../core/tokens/acts/lookup-data.ts'
 import type { Token } from '../../core/tokens/store/token.ts'
-import type { TokenStore } from '../../core/tokens/store/token-store.ts'
 import { refuse } from '../../errors.ts'
 import {
   type Call,
@@ -13,16 +13,15 @@ import {
   type Resource,
   resource,
 } from '../../http/resource/resource.ts'
-import type { Clock } from '../../lib/system/clock.ts'
 import { answers } from './answers.ts'
 import { accessorInput, byAccessor, checkTokenText, signedIn, tokenInput, tokenOf } from './found-token.ts'
 
-type Parts = { readonly tokens: TokenStore; readonly identity: IdentityStore; readonly clock: Clock }
+type Parts = Pick<Core, 'tokens' | 'identities' | 'clock'>
 
 /** `auth/token/lookup*`. docs/contract/tokens-and-policies.md#tokens */
-export function lookupResources({ tokens, identity, clock }: Parts): Resource[] {
+export function lookupResources({ tokens, identities, clock }: Parts): Resource[] {
   const described = async (token: Token, id: string, call: Call, isCaller = false): Promise<Reply> => {
-    const known = token.entity_id === '' ? undefined : await identity.identityOf(token.entity_id)
+    const known = token.entity_id === '' ? undefined : await identities.identityOf(token.entity_id)
     const data = lookupData(token, {
       id,
       now: clock.now(),

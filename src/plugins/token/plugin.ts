@@ -17,7 +17,7 @@ export const tokenPlugin: PluginDefinition = {
     return {
       resources: [
         ...createResources({ tokens, revoker, identity, view, systemTtl, clock, policyExists, roles }),
-        ...lookupResources({ tokens, identity, clock }),
+        ...lookupResources(core),
         ...renewResources({
           tokens,
           identity,
@@ -27,7 +27,7 @@ export const tokenPlugin: PluginDefinition = {
           mountOf,
           renewalTerms: (token, mount) => mountTypes.renewalTerms(token, mount),
         }),
-        ...revokeResources({ tokens, revoker }),
+        ...revokeResources(core),
         ...tokenRoleResources({ roles, systemTtl }),
         ...accessorResources(core),
       ],

@@ -1,12 +1,11 @@
-import type { TokenRevoker } from '../../core/tokens/end/token-revoker.ts'
+import type { Core } from '../../core/open/core.ts'
 import type { Token } from '../../core/tokens/store/token.ts'
-import type { TokenStore } from '../../core/tokens/store/token-store.ts'
 import { fail, refuse } from '../../errors.ts'
 import { followsCaller, followsField, type Resource, resource } from '../../http/resource/resource.ts'
 import { answers } from './answers.ts'
 import { accessorInput, checkTokenText, signedIn, tokenInput, tokenOf } from './found-token.ts'
 
-type Parts = { readonly tokens: TokenStore; readonly revoker: TokenRevoker }
+type Parts = Pick<Core, 'tokens' | 'revoker'>
 
 /** `auth/token/revoke*`. docs/contract/tokens-and-policies.md#tokens */
 export const revokeResources = ({ tokens, revoker }: Parts): Resource[] => [

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { PasswordPolicyStore } from '../../../core/policies/password-policy-store.ts'
+import type { Core } from '../../../core/open/core.ts'
 import { refuse } from '../../../errors.ts'
 import {
   checkMayReach,
@@ -9,8 +9,6 @@ import {
   resource,
 } from '../../../http/resource/resource.ts'
 import { namesTag } from '../../../lib/net/entity-tag.ts'
-import type { Clock } from '../../../lib/system/clock.ts'
-import type { Random } from '../../../lib/system/random.ts'
 import { exactDurationField, intField, mapField } from '../../../lib/text/fields.ts'
 import { isJsonNumber, type JsonObject, parseLossless } from '../../../lib/text/json.ts'
 import { mergePatched } from '../../../lib/text/merge-patch.ts'
@@ -29,12 +27,8 @@ import { emptyMissing, missing } from './missing.ts'
 import { changeKey, checkIfMatch, isThere, tagOf } from './one-key.ts'
 import { subkeysOf } from './subkeys.ts'
 
-export type DataParts = HeldParts & {
-  readonly kvMounts: KvMounts
-  readonly clock: Clock
-  readonly random: Random
-  readonly passwordPolicies: PasswordPolicyStore
-}
+export type DataParts = HeldParts &
+  Pick<Core, 'random' | 'passwordPolicies'> & { readonly kvMounts: KvMounts }
 
 const readInput = z.object({
   version: intField.default(0).describe('Number of the version; 0 for the current one'),

@@ -1,7 +1,7 @@
 import { everyValue } from '../../../core/audit/hashing.ts'
 import { listedNames } from '../../../core/lists.ts'
-import type { SystemTtls } from '../../../core/mounts/mount-config.ts'
 import { effectiveDefaultTtl } from '../../../core/mounts/mount-info.ts'
+import type { Core } from '../../../core/open/core.ts'
 import { pageOf } from '../../../core/sealed-names/sorted-names.ts'
 import { refuse } from '../../../errors.ts'
 import { type Exchange, type Resource, resource } from '../../../http/resource/resource.ts'
@@ -15,11 +15,7 @@ import { checkSecretPath, isFolderPath, isSecretPath } from '../store/secret-pat
 import { checkMayWrite, pathsToSee } from './access.ts'
 import { kvAnswers } from './answers.ts'
 
-export type FirstVersionParts = {
-  readonly kvMounts: KvMounts
-  readonly systemTtl: SystemTtls
-  readonly mostListBytes: number
-}
+export type FirstVersionParts = Pick<Core, 'systemTtl' | 'mostListBytes'> & { readonly kvMounts: KvMounts }
 
 type At = Exchange<unknown, { rest: string }>
 

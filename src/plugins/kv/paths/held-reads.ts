@@ -1,22 +1,13 @@
-import type { Access } from '../../../core/callers/access.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
-import type { MountStore } from '../../../core/mounts/mount-store.ts'
-import type { NamespaceStore } from '../../../core/namespaces/namespace-store.ts'
+import type { Core } from '../../../core/open/core.ts'
 import type { HeldRead, Waits } from '../../../core/servers/waits.ts'
 import { fail, refuse } from '../../../errors.ts'
 import type { Exchange } from '../../../http/resource/resource.ts'
-import type { Clock } from '../../../lib/system/clock.ts'
 import { plainReadings } from './access.ts'
 
-export type HeldParts = {
+export type HeldParts = Pick<Core, 'access' | 'mounts' | 'namespaces' | 'clock' | 'confirmCopies'> & {
   readonly waits: Waits
-  readonly access: Pick<Access, 'recognize'>
-  readonly mounts: Pick<MountStore, 'table'>
-  readonly namespaces: Pick<NamespaceStore, 'isLive'>
-  readonly clock: Clock
   isSealed(): boolean
-  /** Resolves once what this server has copied is current. */
-  confirmCopies(): Promise<void>
 }
 
 type HeldKey<T> = Pick<HeldRead<T>, 'waitMs' | 'load' | 'isKnown'> & {

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { listedDetails, listedNames, whileThere } from '../../../core/lists.ts'
+import type { Core } from '../../../core/open/core.ts'
 import { pageOf } from '../../../core/sealed-names/sorted-names.ts'
 import {
   checkMayReach,
@@ -10,8 +11,6 @@ import {
   resource,
 } from '../../../http/resource/resource.ts'
 import { pagesOf } from '../../../lib/data/pages.ts'
-import type { Clock } from '../../../lib/system/clock.ts'
-import type { Random } from '../../../lib/system/random.ts'
 import { boolField } from '../../../lib/text/fields.ts'
 import { isGone, newKeyId } from '../store/key-record.ts'
 import type { Keys } from '../store/keys.ts'
@@ -33,12 +32,7 @@ import { kvAnswers } from './answers.ts'
 import { emptyMissing } from './missing.ts'
 import { changeKey, checkIfMatch, isThere } from './one-key.ts'
 
-export type MetadataParts = {
-  readonly kvMounts: KvMounts
-  readonly clock: Clock
-  readonly random: Random
-  readonly mostListBytes: number
-}
+export type MetadataParts = Pick<Core, 'clock' | 'random' | 'mostListBytes'> & { readonly kvMounts: KvMounts }
 
 const namesInput = listInput.extend({
   exclude_deleted: boolField

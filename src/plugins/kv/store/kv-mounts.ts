@@ -1,21 +1,13 @@
-import type { Jobs } from '../../../core/jobs/jobs.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
-import type { MountStore } from '../../../core/mounts/mount-store.ts'
+import type { Core } from '../../../core/open/core.ts'
 import { refuse } from '../../../errors.ts'
 import { Limiter } from '../../../lib/concurrency/limiter.ts'
-import type { LogLine } from '../../../lib/system/log-fields.ts'
 import type { Keys } from './keys.ts'
-import { KvMount, type KvMountParts } from './kv-mount.ts'
+import { KvMount } from './kv-mount.ts'
 import { firstPlugin, secondPlugin } from './kv-versions.ts'
 import { upgradeEntries } from './upgrade.ts'
 
-export type KvMountsParts = Omit<KvMountParts, 'large' | 'onFailure'> & {
-  readonly mounts: Pick<MountStore, 'viewOf' | 'table'>
-  /** Undefined if no other server writes the storage. */
-  readonly shared: { confirmedByAll(): Promise<void> } | undefined
-  readonly jobs: Pick<Jobs, 'job'>
-  readonly log: { readonly error: LogLine }
-}
+export type KvMountsParts = Pick<Core, 'clock' | 'random' | 'mounts' | 'shared' | 'jobs' | 'log'>
 
 /** Entries that are upgraded before the answer to the tune. */
 const upgradedAtOnce = 1_000

@@ -1,9 +1,9 @@
-import type { StoredCounts } from '../../../core/open/stored-counts.ts'
+import type { Core } from '../../../core/open/core.ts'
 import { refuse } from '../../../errors.ts'
 import { type Resource, resource } from '../../../http/resource/resource.ts'
 import { answers } from '../answers/answers.ts'
 
-type CounterParts = { readonly counts: StoredCounts }
+type CounterParts = Pick<Core, 'counts'>
 
 /** `sys/internal/counters/*`, for the namespace of the request. docs/contract/http.md#help-counters-tools */
 export function counterResources({ counts }: CounterParts): Resource[] {

@@ -1,9 +1,9 @@
-import type { ServerList } from '../../../core/servers/server-list.ts'
+import type { Core } from '../../../core/open/core.ts'
 import { type Resource, resource } from '../../../http/resource/resource.ts'
 import { formatTime } from '../../../lib/text/time.ts'
 import { answers } from '../answers/answers.ts'
 
-type HaStatusParts = { readonly serverList: ServerList }
+type HaStatusParts = Pick<Core, 'serverList'>
 
 /** `sys/ha-status`: the servers that share the storage. docs/contract/node.md#servers */
 export const haStatusResources = ({ serverList }: HaStatusParts): Resource[] => [

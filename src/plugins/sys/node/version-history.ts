@@ -1,10 +1,10 @@
-import type { View } from '../../../core/barrier/view.ts'
+import type { Core } from '../../../core/open/core.ts'
 import { type InstalledVersion, versionHistory } from '../../../core/open/version-history.ts'
 import { type Resource, resource } from '../../../http/resource/resource.ts'
 import { formatTime } from '../../../lib/text/time.ts'
 import { answers } from '../answers/answers.ts'
 
-type VersionHistoryParts = { readonly view: View }
+type VersionHistoryParts = Pick<Core, 'view'>
 
 /** `sys/version-history`. docs/contract/node.md#versions */
 export const versionHistoryResources = ({ view }: VersionHistoryParts): Resource[] => [

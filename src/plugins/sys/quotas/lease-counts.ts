@@ -1,14 +1,12 @@
 import { z } from 'zod'
-import type { LeaseQuotas } from '../../../core/quotas/lease-quotas.ts'
+import type { Core } from '../../../core/open/core.ts'
 import type { LeaseQuota } from '../../../core/quotas/quota.ts'
 import { refuse } from '../../../errors.ts'
 import { type Resource, resource } from '../../../http/resource/resource.ts'
 import { boolField, intField, stringField } from '../../../lib/text/fields.ts'
 import { checkName, type PlaceParts, pathOf, placeOf } from './places.ts'
 
-type LeaseCountParts = PlaceParts & {
-  readonly leaseQuotas: Pick<LeaseQuotas, 'names' | 'get' | 'put' | 'delete' | 'countOf'>
-}
+type LeaseCountParts = PlaceParts & Pick<Core, 'leaseQuotas'>
 
 const rule = z.object({
   type: z.string(),

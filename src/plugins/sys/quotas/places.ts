@@ -1,19 +1,12 @@
 import type { Mount } from '../../../core/mounts/mount.ts'
 import { withSlash } from '../../../core/mounts/mount-path.ts'
-import type { MountStore } from '../../../core/mounts/mount-store.ts'
-import type { MountTypeRegistry } from '../../../core/mounts/mount-type-registry.ts'
 import { rootNamespace } from '../../../core/namespaces/namespace.ts'
-import type { NamespaceStore } from '../../../core/namespaces/namespace-store.ts'
+import type { Core } from '../../../core/open/core.ts'
 import type { QuotaPlace } from '../../../core/quotas/quota.ts'
 import { refuse } from '../../../errors.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
 
-export type PlaceParts = {
-  readonly namespaces: Pick<NamespaceStore, 'resolve' | 'byId' | 'isLive'>
-  readonly mounts: Pick<MountStore, 'table'>
-  readonly mountTypes: Pick<MountTypeRegistry, 'hasLoginRoles'>
-  fullPathOf(mount: Mount): string
-}
+export type PlaceParts = Pick<Core, 'namespaces' | 'mounts' | 'mountTypes' | 'fullPathOf'>
 
 const mostName = 256
 export const mostPath = 2048

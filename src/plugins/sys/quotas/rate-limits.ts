@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import type { Core } from '../../../core/open/core.ts'
 import { groupings, type Quota, type QuotaConfig } from '../../../core/quotas/quota.ts'
-import type { QuotaStore } from '../../../core/quotas/quota-store.ts'
 import { refuse } from '../../../errors.ts'
 import { type Resource, resource } from '../../../http/resource/resource.ts'
 import {
@@ -13,9 +13,7 @@ import {
 import { excerpt } from '../../../lib/text/go-text.ts'
 import { checkName, mostPath, type PlaceParts, pathOf, placeOf, withoutLeadingSlash } from './places.ts'
 
-type RateLimitParts = PlaceParts & {
-  readonly quotas: Pick<QuotaStore, 'config' | 'configure' | 'names' | 'get' | 'put' | 'delete'>
-}
+type RateLimitParts = PlaceParts & Pick<Core, 'quotas'>
 
 const mostExemptPaths = 1000
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Ceremonies } from '../../../core/seal/ceremonies.ts'
+import type { Core } from '../../../core/open/core.ts'
 import { xor } from '../../../core/seal/generate-root.ts'
 import type { Rekey } from '../../../core/seal/rekey.ts'
 import type { RekeyResult } from '../../../core/seal/rekey-answers.ts'
@@ -14,7 +14,7 @@ const decodeInput = z.object({
 })
 
 /** What follows a ceremony. docs/contract/seal.md#rekey, docs/contract/seal.md#generate-root */
-export function afterCeremonyResources({ ceremonies }: { ceremonies: Ceremonies }): Resource[] {
+export function afterCeremonyResources({ ceremonies }: Pick<Core, 'ceremonies'>): Resource[] {
   const { rekey, recoveryRekey } = ceremonies
   return [
     backupResource('/rekey/backup', rekey),

@@ -2,18 +2,13 @@ import { z } from 'zod'
 import type { Barrier } from '../../../core/barrier/barrier.ts'
 import { defaultKeyLimits } from '../../../core/barrier/keyring.ts'
 import type { RotationRules } from '../../../core/barrier/keyring-record.ts'
-import type { CoreLog } from '../../../core/core-log.ts'
+import type { Core } from '../../../core/open/core.ts'
 import { refuse, StartError } from '../../../errors.ts'
 import { checkMayReach, type Exchange, type Resource, resource } from '../../../http/resource/resource.ts'
 import { boolField, durationField, intField } from '../../../lib/text/fields.ts'
 import { answers } from '../answers/answers.ts'
 
-export type KeyParts = {
-  readonly barrier: Pick<
-    Barrier,
-    'keyStatus' | 'rotate' | 'rotateRootKey' | 'rotationRules' | 'changeRotationRules'
-  >
-  readonly log: Pick<CoreLog, 'info'>
+export type KeyParts = Pick<Core, 'barrier' | 'log'> & {
   /** The key of a static seal, which the caller must erase; undefined with another seal. Throws a StartError. */
   staticKey(): Promise<Uint8Array | undefined>
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Ceremonies } from '../../../core/seal/ceremonies.ts'
+import type { Core } from '../../../core/open/core.ts'
 import type { GenerateRoot } from '../../../core/seal/generate-root.ts'
 import type { Rekey } from '../../../core/seal/rekey.ts'
 import type { RekeyResult } from '../../../core/seal/rekey-answers.ts'
@@ -43,7 +43,7 @@ const rootInput = z.object({
  * The ceremonies as logical paths, with an envelope: recent clients of OpenBao use them.
  * docs/contract/seal.md#with-an-envelope
  */
-export function wrappedCeremonyResources({ ceremonies }: { ceremonies: Ceremonies }): Resource[] {
+export function wrappedCeremonyResources({ ceremonies }: Pick<Core, 'ceremonies'>): Resource[] {
   const { rekey, recoveryRekey, generateRoot } = ceremonies
   return [
     ...rotateResources('/rotate/root', rekey),
