@@ -9,16 +9,15 @@ import type { OutboundClient } from '../../core/outbound/outbound.ts'
 import type { Servers } from '../../core/servers/servers.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
+import { UnusableCertificate } from './certificates/client-certificate.ts'
 import { readCertificate } from './certificates/read-certificate.ts'
-import { UnusableCertificate } from './certificates/unusable-certificate.ts'
 import { type ConfigContext, type ConfigInput, changedConfig } from './config/config.ts'
 import { type ConfigRecord, discardedRotation } from './config/config-record.ts'
-import { hasSameCredential, type OperatorSettings } from './config/effective-settings.ts'
+import { hasSameCredential, identityTokenUse, type OperatorSettings } from './config/effective-settings.ts'
 import { CloudCredentials, type CloudCredentialsParts } from './credentials/cloud-credentials.ts'
 import type { EngineLog, EngineParts } from './engine-parts.ts'
 import { FederatedCredentials } from './federation/federated-credentials.ts'
 import { credentialTypeOf } from './federation/federated-role.ts'
-import { identityTokenUse } from './federation/identity-token-use.ts'
 import { debrisObjects } from './intents/debris.ts'
 import { engineOptions } from './mount-options.ts'
 import { MountState, type MountStateParts, type RoleLimits } from './mount-state.ts'
@@ -39,8 +38,7 @@ import {
 } from './sign-in/root-certificate.ts'
 import { type RootIdentity, rootIdentity } from './sign-in/root-identity.ts'
 import { StaticRoles, type StaticTimes } from './static-roles/static-roles.ts'
-import { openUpstream, type Pause, pause as untilPassed } from './upstream/index.ts'
-import { openTokenExchange } from './upstream/token-exchange.ts'
+import { openTokenExchange, openUpstream, type Pause, pause as untilPassed } from './upstream/index.ts'
 import { callWithin, type RoleWork } from './upstream-work.ts'
 
 export type CloudEngineParts = {
@@ -346,22 +344,13 @@ export class CloudEngine implements AsyncDisposable {
    * intents. Logs what cannot be removed within a minute, because its records are deleted with the mount.
    */
   async empty(mount: Mount): Promise<void> {
-    const { clock, random, log, mountTokens, leases } = this.#parts
+    const { clock, random, log } = this.#parts
     const signal = AbortSignal.timeout(emptyMs)
     const call = { ...callWithin(clock, random.uuid(), signal), deadline: clock.now() + emptyMs }
     const state = this.stateOf(mount)
     const place = { mount: mount.path, namespace: mount.namespace }
     try {
-      await this.#deleteApplications(place, {
-        mount,
-        mountTokens,
-        leases,
-        state,
-        clock,
-        random,
-        call,
-        serviceManagementReference: undefined,
-      })
+      await this.#deleteApplications(place, { ...this.#work(mount, call.correlationId), call })
       await this.staticRoles.leave(mount)
       const left = await Promise.race([
         state.intents.undoAll(signal, 'all'),
@@ -397,7 +386,7 @@ export class CloudEngine implements AsyncDisposable {
 
   #work(mount: Mount, correlationId: string): RoleWork {
     const { clock, random, mountTokens, leases } = this.#parts
-    const { serviceManagementReference } = engineOptions(mount)
+    const { service_management_reference: serviceManagementReference } = engineOptions(mount)
     return {
       mount,
       mountTokens,

@@ -1,4 +1,5 @@
 import type { View, ViewEntry } from '../../core/barrier/view.ts'
+import type { MountToken } from '../../core/identity-tokens/mount-tokens.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import { Changes } from '../../core/records/change.ts'
 import type { Servers } from '../../core/servers/servers.ts'
@@ -17,14 +18,12 @@ import {
   withLiveCertificate,
 } from './config/effective-settings.ts'
 import { KeptTokens } from './federation/kept-tokens.ts'
-import { RecentAssertions } from './federation/recent-assertions.ts'
 import { type FieldNames, namesOf } from './field-names.ts'
 import type { Intents, RecordedIntents } from './intents/intents.ts'
 import { type RoleRecord, readRole } from './roles/role-record.ts'
 import { OwnIdentity } from './sign-in/own-identity.ts'
 import { StaticRoleStore } from './static-roles/static-role-store.ts'
-import type { Upstream, UpstreamSettings } from './upstream/index.ts'
-import type { TokenExchange } from './upstream/token-exchange.ts'
+import type { TokenExchange, Upstream, UpstreamSettings } from './upstream/index.ts'
 import type { LoginSettings } from './upstream/transport.ts'
 
 /** A client of the three upstream services, with the settings it signs in with. */
@@ -91,8 +90,11 @@ export class MountState implements AsyncDisposable {
   #exchange: TokenExchange | undefined
   /** Access tokens of roles. Dropped with a role or the configuration. */
   readonly tokens: KeptTokens
-  /** Dropped with a role or the configuration. */
-  readonly assertions: RecentAssertions
+  /**
+   * The last assertion of each role, dropped with the role or the configuration. Callers within one second share it: a
+   * signature takes as long as twenty requests.
+   */
+  readonly assertions: Cache<Promise<MountToken>>
   readonly #roles = new Cache<RoleRecord>({ name: 'cloud roles', most: 10_000, mostWeight: 16 * 1024 * 1024 })
   readonly #turns = new KeyedMutex()
   readonly #configChanges: Changes
@@ -108,7 +110,8 @@ export class MountState implements AsyncDisposable {
     this.limits = { ...usualLimits, ...parts.limits }
     this.ownIdentity = new OwnIdentity(parts.clock)
     this.tokens = new KeptTokens(parts.clock)
-    this.assertions = new RecentAssertions(parts.clock)
+    const ttl = { ms: 1_000, clock: parts.clock }
+    this.assertions = new Cache({ name: 'recent assertions', most: 2_000, ttl })
     this.intents = parts.openIntents(mount, this)
     this.staticRoles = new StaticRoleStore(view, parts.clock)
     this.#unwatch = [

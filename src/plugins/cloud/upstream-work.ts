@@ -25,6 +25,9 @@ export type RoleWork = Omit<UpstreamWork, 'upstream'> & {
   readonly leases: LeaseLookup
 }
 
+/** For a rotation of the root credential. */
+export type RotationWork = Omit<UpstreamWork, 'upstream' | 'serviceManagementReference'>
+
 /** For a credential. */
 export type IssueWork = UpstreamWork & {
   /** How many seconds the secret works upstream. */
@@ -67,4 +70,16 @@ export async function forEachOf<Item>(
   const keep = (error: unknown) => failures.push(error)
   await Promise.all(items.map((item, index) => limiter.run(() => work(item, index)).catch(keep)))
   if (failures.length > 0) throw failures[0]
+}
+
+/** The items of which `is` is true, asked like `forEachOf`, in the order of the answers. */
+export async function filterOf<Item>(
+  items: readonly Item[],
+  is: (item: Item) => Promise<boolean>,
+): Promise<Item[]> {
+  const found: Item[] = []
+  await forEachOf(items, async (item) => {
+    if (await is(item)) found.push(item)
+  })
+  return found
 }

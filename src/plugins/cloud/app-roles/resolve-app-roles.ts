@@ -75,7 +75,7 @@ export function checkAreHarmless(
 
 function checkIsHarmless({ app_id, role_name }: AppRole, { mount }: Pick<Lookup, 'mount'>): void {
   if (app_id.toLowerCase() !== directoryAppId || !privileged.has(role_name)) return
-  if (engineOptions(mount).allowsPrivilegedAppRoles) return
+  if (engineOptions(mount).allow_privileged_app_roles) return
   throw refuse(
     'invalid',
     `app role ${role_name} can take over the tenant; mount option allow_privileged_app_roles permits it`,

@@ -1,6 +1,10 @@
 import { createHash, type KeyObject, X509Certificate } from 'node:crypto'
 import { z } from 'zod'
-import { UnusableCertificate } from './unusable-certificate.ts'
+
+/** A certificate cannot be used. The message says why and has no part of a key. */
+export class UnusableCertificate extends Error {
+  override readonly name = 'UnusableCertificate'
+}
 
 /** A certificate and its private key, as stored. */
 export const clientCertificate = z.object({

@@ -1,7 +1,6 @@
 import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto'
 import type { AuthenticatedSafe, SafeBag } from 'pkijs'
-import { certificateIn } from './client-certificate.ts'
-import { UnusableCertificate } from './unusable-certificate.ts'
+import { certificateIn, UnusableCertificate } from './client-certificate.ts'
 
 type Pki = typeof import('pkijs')
 type Encodable = { toBER(): ArrayBuffer }

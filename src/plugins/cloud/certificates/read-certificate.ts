@@ -1,7 +1,12 @@
 import { createPrivateKey, createPublicKey, type KeyObject, type X509Certificate } from 'node:crypto'
-import { type ClientCertificate, certificateIn, clientCertificateOf, hasEnded } from './client-certificate.ts'
+import {
+  type ClientCertificate,
+  certificateIn,
+  clientCertificateOf,
+  hasEnded,
+  UnusableCertificate,
+} from './client-certificate.ts'
 import { type CertificateParts, readEncryptedKey, readPfx } from './pfx.ts'
-import { UnusableCertificate } from './unusable-certificate.ts'
 
 const longestText = 65_536
 const leastKeyBits = 2048

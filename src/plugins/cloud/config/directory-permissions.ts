@@ -1,6 +1,6 @@
 import { graphNeeds, type Need, UpstreamError, unmet } from '../upstream/index.ts'
 import { unlessGone } from '../upstream/removal.ts'
-import { forEachOf } from '../upstream-work.ts'
+import { filterOf, forEachOf } from '../upstream-work.ts'
 import { suppliesCredential } from './effective-settings.ts'
 import {
   type Finding,
@@ -60,10 +60,9 @@ async function notOwned(
   rootId: string | undefined,
   { upstream, call }: PreflightContext,
 ): Promise<string[]> {
-  const foreign: string[] = []
-  await forEachOf([...ids].slice(0, maxLookups), async (id) => {
+  const foreign = await filterOf([...ids].slice(0, maxLookups), async (id) => {
     const owners = await unlessGone(unlessDenied(upstream.directory.listApplicationOwners(id, call), []))
-    if (owners !== undefined && (rootId === undefined || !owners.includes(rootId))) foreign.push(id)
+    return owners !== undefined && (rootId === undefined || !owners.includes(rootId))
   })
   return foreign.sort()
 }

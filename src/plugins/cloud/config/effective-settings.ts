@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { EnvironmentSettings } from '../../../config/cloud.ts'
+import type { IdentityTokenUse } from '../../../core/mounts/mount-type.ts'
 import { fail, refuse } from '../../../errors.ts'
 import { type ClientCertificate, hasEnded } from '../certificates/client-certificate.ts'
 import { chooseCredential, type SignInValues } from '../sign-in/choose-credential.ts'
@@ -118,6 +119,17 @@ export function effectiveEnvironment(
   if (environment === undefined) throw fail('internal', unknownEnvironment(name ?? ''))
   return environment
 }
+
+const defaultIdentityTokenTtl = 3600
+
+/** The audience and lifetime of the identity tokens of a mount and its roles. docs/contract/cloud.md#identity-tokens */
+export const identityTokenUse = (
+  config: ConfigRecord | undefined,
+  operator: OperatorSettings,
+): IdentityTokenUse => ({
+  audience: config?.identity_token_audience || effectiveEnvironment(config, operator).identityTokenAudience,
+  ttl: config?.identity_token_ttl || defaultIdentityTokenTtl,
+})
 
 export const unknownEnvironment = (name: string): string =>
   `err: no cloud configuration matching the name "${name}"`

@@ -3,9 +3,8 @@ import type { EnvironmentSettings } from '../../../config/cloud.ts'
 import { caCertificates } from '../../../core/outbound/outbound.ts'
 import { StartError } from '../../../errors.ts'
 import { systemReason } from '../../../lib/system/private-file.ts'
-import type { ClientCertificate } from '../certificates/client-certificate.ts'
+import { type ClientCertificate, UnusableCertificate } from '../certificates/client-certificate.ts'
 import { readCertificate } from '../certificates/read-certificate.ts'
-import { UnusableCertificate } from '../certificates/unusable-certificate.ts'
 import type { OperatorSettings } from './effective-settings.ts'
 
 /**

@@ -239,10 +239,10 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   async reapDue(): Promise<void> {
     const { clock, log, random, enter } = this.#parts
     for (const mount of this.#parts.mounts()) {
-      const { reapPeriodMs } = engineOptions(mount)
+      const periodMs = engineOptions(mount).reap_period * 1000
       const last = this.#lastReap.get(mount.uuid) ?? clock.now()
       this.#lastReap.set(mount.uuid, last)
-      if (reapPeriodMs === 0 || clock.now() - last < reapPeriodMs) continue
+      if (periodMs === 0 || clock.now() - last < periodMs) continue
       this.#lastReap.set(mount.uuid, clock.now())
       const leave = enter(mount)
       if (leave === undefined) continue

@@ -1,6 +1,6 @@
 import type { LeaseRef } from '../../../core/leases/lease.ts'
 import { grantOf } from '../app-roles/app-role.ts'
-import type { Intent } from '../intents/intent.ts'
+import { type Intent, rightsRemovals } from '../intents/intent.ts'
 import type { RecordedIntents } from '../intents/intents.ts'
 import { ownsApplication } from '../intents/ownership.ts'
 import type { MountState } from '../mount-state.ts'
@@ -18,16 +18,7 @@ type Owned = { readonly [Name in keyof CredentialRecord]?: CredentialRecord[Name
 
 /** What must still be removed upstream. Empty if the data do not tell. */
 function removalsOf(owned: Owned, accessor: string): Intent[] {
-  const {
-    app_object_id: objectId,
-    client_id,
-    made_name: display_name = '',
-    key_id,
-    sp_object_id,
-    role_assignment_ids: assignments = [],
-    group_membership_ids: group_ids = [],
-    app_roles: appRoles = [],
-  } = owned
+  const { app_object_id: objectId, client_id, made_name: display_name = '', key_id, sp_object_id } = owned
   if (objectId === undefined || objectId === '') return []
   if (key_id !== undefined)
     return [
@@ -42,19 +33,11 @@ function removalsOf(owned: Owned, accessor: string): Intent[] {
       client_id,
       service_principal_id: sp_object_id,
     },
-    ...(assignments.length === 0 ? [] : [{ kind: 'roleAssignments' as const, assignment_ids: assignments }]),
-    ...(sp_object_id === undefined || group_ids.length === 0
-      ? []
-      : [{ kind: 'groupMembership' as const, service_principal_id: sp_object_id, group_ids }]),
-    ...(sp_object_id === undefined || appRoles.length === 0
-      ? []
-      : [
-          {
-            kind: 'appRoleAssignments' as const,
-            service_principal_id: sp_object_id,
-            grants: appRoles.map(grantOf),
-          },
-        ]),
+    ...rightsRemovals(sp_object_id, {
+      assignment_ids: owned.role_assignment_ids,
+      group_ids: owned.group_membership_ids,
+      grants: owned.app_roles?.map(grantOf),
+    }),
   ]
 }
 

@@ -69,7 +69,7 @@ export async function issueCredential(
 ): Promise<CredentialReply> {
   const { mount, input } = request
   const readiness = readinessOf(mount, input)
-  parts.creations.capacity = engineOptions(mount).mostInFlight
+  parts.creations.capacity = engineOptions(mount).max_in_flight
   // waiting for a turn counts towards the request's time limit
   const deadline = parts.clock.now() + parts.requestLimitMs
   const gone = new AbortController()
@@ -120,7 +120,7 @@ async function create(
   if (role === undefined) throw refuse('invalid', `role '${name}' does not exist`)
   checkAreHarmless(role, mount)
   const options = engineOptions(mount)
-  const { serviceManagementReference } = options
+  const { service_management_reference: serviceManagementReference } = options
   const secretSeconds = secretLifetime(role, options, mountTtl(mount.config, parts.systemTtl))
   const work = {
     ...parts,
@@ -146,10 +146,7 @@ export function readinessOf(
   if (on_timeout !== undefined && on_timeout !== 'return' && on_timeout !== 'revoke')
     throw refuse('invalid', "on_timeout must be 'return' or 'revoke'")
   if ((wait ?? options.wait) !== 'ready') return undefined
-  return {
-    limitMs: wait_limit === undefined ? options.waitLimitMs : wait_limit * 1000,
-    onTimeout: on_timeout ?? options.onTimeout,
-  }
+  return { limitMs: (wait_limit ?? options.wait_limit) * 1000, onTimeout: on_timeout ?? options.on_timeout }
 }
 
 /**

@@ -41,7 +41,7 @@ const daySeconds = 86_400
  */
 export function secretLifetime(
   { explicit_max_ttl: explicit, max_ttl: roleMax }: Pick<RoleRecord, 'explicit_max_ttl' | 'max_ttl'>,
-  { secretLifetime: ofMount }: Pick<EngineOptions, 'secretLifetime'>,
+  { secret_lifetime: ofMount }: Pick<EngineOptions, 'secret_lifetime'>,
   { maxTtl: mountMax }: Pick<TtlBounds, 'maxTtl'>,
 ): number {
   if (explicit !== 0) return explicit

@@ -1,7 +1,7 @@
 import type { Servers } from '../../../core/servers/servers.ts'
 import { removeUnownedTrust, type UnownedTrust, unownedTrusts } from '../federation/unowned-trusts.ts'
 import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
-import type { Intent } from '../intents/intent.ts'
+import { rightsRemovals } from '../intents/intent.ts'
 import type { Intents } from '../intents/intents.ts'
 import { ownsApplication } from '../intents/ownership.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
@@ -167,14 +167,13 @@ async function existingPasswords(
  * intents take the record's place for those.
  */
 async function forget(record: CredentialRecord, tenant: string, { state, leases }: Reaping): Promise<void> {
-  const { client_id: clientId, role_assignment_ids: assignments = [] } = record
+  const { client_id: clientId, role_assignment_ids: assignment_ids } = record
   if (
     record.key_id === undefined &&
     (await ownsApplication(record.app_object_id, { state, leases }, clientId))
   )
     return
-  const left: Intent[] =
-    assignments.length === 0 ? [] : [{ kind: 'roleAssignments', assignment_ids: assignments }]
+  const left = rightsRemovals(undefined, { assignment_ids })
   const removal = credentialRemoval(clientId, leaseOf(record))
   await state.intents.undoWith((entries) => state.view.write([removal, ...entries]), left, tenant)
 }

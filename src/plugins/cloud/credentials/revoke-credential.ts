@@ -3,13 +3,13 @@ import { fail, ServiceError } from '../../../errors.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import { grantOf } from '../app-roles/app-role.ts'
 import type { EngineParts } from '../engine-parts.ts'
-import type { Intent } from '../intents/intent.ts'
+import { type Intent, rightsRemovals } from '../intents/intent.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import { tagOf } from '../upstream/directory/object-names.ts'
 import { callerError, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
 import { isGone, isNewObject, wasRemoved } from '../upstream/removal.ts'
 import { otherTenantReason } from '../upstream/tenant.ts'
-import { forEachOf } from '../upstream-work.ts'
+import { filterOf } from '../upstream-work.ts'
 import { credentialRemoval } from './credential-record.ts'
 import {
   type DynamicLeaseData,
@@ -105,8 +105,7 @@ async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revo
   const { upstream, call, lease, clock } = revocation
   const objectId = required('app_object_id', data.app_object_id)
   const { sp_object_id: principalId } = data
-  const { assignments, groups, areUnsure } = await removeRights(data, revocation)
-  const grants = await removeGrants(data, revocation)
+  const { left, areUnsure } = await removeRights(data, revocation)
   if (principalId !== undefined) {
     await tolerated(
       'error removing service principal',
@@ -115,12 +114,6 @@ async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revo
     )
   }
   const isRemoved = await removed(upstream.directory.deleteApplication(objectId, call), '')
-  const left: Intent[] =
-    assignments.length === 0 ? [] : [{ kind: 'roleAssignments', assignment_ids: assignments }]
-  if (principalId !== undefined && groups.length > 0)
-    left.push({ kind: 'groupMembership', service_principal_id: principalId, group_ids: groups })
-  if (principalId !== undefined && grants.length > 0)
-    left.push({ kind: 'appRoleAssignments', service_principal_id: principalId, grants })
   const mayExist = !isRemoved && isYoung(lease, clock)
   if (data.permanently_delete === true)
     left.push(...(await purge({ objectId, principalId, mayExist }, revocation)))
@@ -129,58 +122,33 @@ async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revo
 }
 
 /**
- * Removes role assignments and group memberships. Returns the ids of assignments and groups that are left: assignments
- * outlive the application, and a membership may come back with it.
+ * Removes role assignments, group memberships and app roles. Returns what is left of them: assignments outlive the
+ * application, and a membership may come back with it.
  */
-async function removeRights(
-  {
-    role_assignment_ids: assignments = [],
-    group_membership_ids: groups = [],
-    sp_object_id: principalId,
-  }: Partial<DynamicLeaseData>,
-  revocation: Revocation,
-): Promise<{ assignments: string[]; groups: string[]; areUnsure: boolean }> {
-  const { upstream, call, lease, clock } = revocation
-  const areNew = isYoung(lease, clock)
-  const left: { assignments: string[]; groups: string[]; areUnsure: boolean } = {
-    assignments: [],
-    groups: [],
-    areUnsure: false,
-  }
-  const tried = async (text: string, removal: Promise<unknown>): Promise<boolean> => {
+async function removeRights(data: Partial<DynamicLeaseData>, revocation: Revocation): Promise<Left> {
+  const { role_assignment_ids = [], group_membership_ids = [], app_roles = [], sp_object_id } = data
+  const { resourceManager, directory } = revocation.upstream
+  const { call } = revocation
+  const areNew = isYoung(revocation.lease, revocation.clock)
+  let areUnsure = false
+  const isLeft = async (text: string, removal: Promise<unknown>): Promise<boolean> => {
     const outcome = await tolerated(text, removal, revocation)
-    if (outcome === 'gone' && areNew) left.areUnsure = true
+    if (outcome === 'gone' && areNew) areUnsure = true
     return outcome === 'failed' || (outcome === 'gone' && areNew)
   }
-  await forEachOf(assignments, async (id) => {
-    if (await tried('error unassigning role', upstream.resourceManager.deleteRoleAssignment(id, call)))
-      left.assignments.push(id)
+  const assignment_ids = await filterOf(role_assignment_ids, (id) =>
+    isLeft('error unassigning role', resourceManager.deleteRoleAssignment(id, call)),
+  )
+  const member = group_membership_ids.length === 0 ? '' : required('sp_object_id', sp_object_id)
+  const group_ids = await filterOf(group_membership_ids, (id) =>
+    isLeft('error removing group membership', directory.removeGroupMember(id, member, call)),
+  )
+  const held = await filterOf(app_roles, async ({ resource_id, id }) => {
+    const removal = directory.removeAppRole(resource_id, id, call)
+    return (await tolerated('error removing app role', removal, revocation)) === 'failed'
   })
-  if (groups.length > 0) {
-    const member = required('sp_object_id', principalId)
-    await forEachOf(groups, async (id) => {
-      if (
-        await tried('error removing group membership', upstream.directory.removeGroupMember(id, member, call))
-      )
-        left.groups.push(id)
-    })
-  }
-  return left
-}
-
-/** Removes app roles. Returns the grants that could not be removed. */
-async function removeGrants(
-  { app_roles: held = [] }: Partial<DynamicLeaseData>,
-  revocation: Revocation,
-): Promise<string[]> {
-  const { upstream, call } = revocation
-  const failed: string[] = []
-  await forEachOf(held, async (one) => {
-    const removal = upstream.directory.removeAppRole(one.resource_id, one.id, call)
-    const outcome = await tolerated('error removing app role', removal, revocation)
-    if (outcome === 'failed') failed.push(grantOf(one))
-  })
-  return failed
+  const left = rightsRemovals(sp_object_id, { assignment_ids, group_ids, grants: held.map(grantOf) })
+  return { left, areUnsure }
 }
 
 type Purge = {

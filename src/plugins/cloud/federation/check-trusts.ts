@@ -1,3 +1,4 @@
+import { identityTokenUse } from '../config/effective-settings.ts'
 import { type Finding, maxLookups, type PreflightContext } from '../config/preflight-context.ts'
 import type { NamedRole } from '../mount-state.ts'
 import type { FederatedCredential } from '../upstream/directory/directory-answers.ts'
@@ -5,7 +6,6 @@ import { mostTrusts } from '../upstream/index.ts'
 import { unlessGone } from '../upstream/removal.ts'
 import { forEachOf } from '../upstream-work.ts'
 import { credentialTypeOf } from './federated-role.ts'
-import { identityTokenUse } from './identity-token-use.ts'
 import { trustName } from './trust.ts'
 
 /**

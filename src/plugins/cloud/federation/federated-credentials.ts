@@ -1,28 +1,26 @@
 import { z } from 'zod'
-import type { MountIdentity, MountToken, MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
+import type { MountToken, MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import { refuse } from '../../../errors.ts'
-import type { Clock } from '../../../lib/system/clock.ts'
 import { boolField, stringField } from '../../../lib/text/fields.ts'
 import { checkAreHarmless } from '../app-roles/resolve-app-roles.ts'
 import type { ConfigRecord } from '../config/config-record.ts'
+import { identityTokenUse } from '../config/effective-settings.ts'
 import type { Readiness } from '../credentials/readiness.ts'
+import type { EngineParts } from '../engine-parts.ts'
 import { holderOfRole, type MountState } from '../mount-state.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import { checkIsNotOwn } from '../roles/write-role.ts'
 import { ownClientIdsBy } from '../sign-in/own-clients.ts'
-import { type UpstreamCall, UpstreamError } from '../upstream/index.ts'
+import { callerError, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
 import { deadlineExceeded } from '../upstream/retry.ts'
 import { explainRefusal, isUntrusted, shellQuoted } from '../upstream/sign-in-refusals.ts'
-import type { TokenExchange } from '../upstream/token-exchange.ts'
 import type { FreshToken } from '../upstream/transport.ts'
 import { unpublishedKey } from '../upstream/upstream-error.ts'
 import { callWithin } from '../upstream-work.ts'
 import { credentialTypeOf, federatedClientOf } from './federated-role.ts'
-import { identityTokenUse } from './identity-token-use.ts'
 import type { KeptToken } from './kept-tokens.ts'
 import { requestedScope } from './requested-scope.ts'
-import { tokenRefusal } from './token-refusal.ts'
 
 export const tokenFields = z.object({
   scope: stringField
@@ -34,10 +32,8 @@ export const tokenFields = z.object({
 
 export type TokenRequest = z.output<typeof tokenFields>
 
-export type FederatedCredentialsParts = {
-  stateOf(mount: Mount): MountState
+export type FederatedCredentialsParts = Pick<EngineParts, 'stateOf' | 'clock'> & {
   readonly mountTokens: Pick<MountTokens, 'identityOf' | 'sign' | 'signingKeyOf'>
-  readonly clock: Clock
 }
 
 /** A federated role that is about to be used. */
@@ -78,7 +74,7 @@ export class FederatedCredentials {
   async assertion(mount: Mount, name: string, readiness: Readiness | undefined, correlationId: string) {
     const use = await this.#use(mount, name, callWithin(this.#parts.clock, correlationId))
     const { tokenEndpoint } = await use.state.exchange()
-    const { token, expiresAt } = await use.state.assertions.get(use.name, () => this.#sign(use))
+    const { token, expiresAt } = await this.#recentlySigned(use)
     const { config } = use
     const data = {
       client_id: use.clientId,
@@ -107,7 +103,7 @@ export class FederatedCredentials {
     const kept = await use.state.tokens.get(
       { holder: holderOfRole(use.name), clientId: use.clientId, scope },
       fresh,
-      () => this.#exchange(use, scope, call),
+      () => this.#accessToken(use, scope, call),
     )
     return accessTokenText(kept, clock.now())
   }
@@ -126,41 +122,56 @@ export class FederatedCredentials {
     return { mount, state, name, role, clientId, config }
   }
 
+  #recentlySigned(use: Use): Promise<MountToken> {
+    const { assertions } = use.state
+    const recent = assertions.get(use.name)
+    if (recent !== undefined) return recent
+    const signing = this.#sign(use)
+    assertions.set(use.name, signing)
+    signing.catch(() => assertions.drop(use.name))
+    return signing
+  }
+
   #sign({ mount, state, name, role, config }: Use): Promise<MountToken> {
     const { audience, ttl } = identityTokenUse(config, state.operator)
     const terms = { audience, ttl: role.ttl === 0 ? ttl : Math.min(ttl, role.ttl) }
     return this.#parts.mountTokens.sign({ mount, role: name }, terms)
   }
 
-  async #exchange(use: Use, scope: string, call: UpstreamCall): Promise<FreshToken> {
-    const { clock } = this.#parts
+  /** Exchanges tokens until one is accepted, or until no more try fits in before `end`; then throws the last refusal. */
+  async #exchange(
+    use: Use,
+    scope: string | undefined,
+    call: UpstreamCall,
+    { everyMs, end }: { readonly everyMs: number; end(refusal: UpstreamError): number },
+  ): Promise<FreshToken> {
     const exchange = await use.state.exchange()
-    const begun = clock.now()
+    const proof = { assertion: async () => (await this.#sign(use)).token }
     let last: UpstreamError | undefined
     for (;;) {
       try {
-        return await this.#exchangeOnce(exchange, use, scope, call)
+        return await exchange.exchange({ clientId: use.clientId, proof }, scope ?? exchange.readyScope, call)
       } catch (thrown) {
-        const error = refusalIn(thrown, last)
-        last = error
-        const end = Math.min(call.deadline, acceptedBy(error, begun, use.role) ?? 0)
-        if (clock.now() + retryMs >= end) throw await this.#explained(error, use)
-        await exchange.waiting.pause(retryMs)
+        last = refusalIn(thrown, last)
+        if (this.#parts.clock.now() + everyMs >= end(last)) throw last
+        await exchange.waiting.pause(everyMs)
       }
     }
   }
 
-  #exchangeOnce(exchange: TokenExchange, use: Use, scope: string, call: UpstreamCall): Promise<FreshToken> {
-    const proof = { assertion: async () => (await this.#sign(use)).token }
-    return exchange.exchange({ clientId: use.clientId, proof }, scope, call)
+  async #accessToken(use: Use, scope: string, call: UpstreamCall): Promise<FreshToken> {
+    const begun = this.#parts.clock.now()
+    const end = (refusal: UpstreamError) => Math.min(call.deadline, acceptedBy(refusal, begun, use.role) ?? 0)
+    try {
+      return await this.#exchange(use, scope, call, { everyMs: retryMs, end })
+    } catch (error) {
+      throw error instanceof UpstreamError ? await this.#explained(error, use) : error
+    }
   }
 
   async #explained(error: UpstreamError, use: Use) {
-    const identity: MountIdentity = await this.#parts.mountTokens.identityOf({
-      mount: use.mount,
-      role: use.name,
-    })
     const { clientId, config, state, mount, name, role } = use
+    const identity = await this.#parts.mountTokens.identityOf({ mount, role: name })
     const { audience } = identityTokenUse(config, state.operator)
     const { id: keyId } = await this.#parts.mountTokens.signingKeyOf(mount)
     const path = shellQuoted(`${mount.path}roles/${name}`)
@@ -177,28 +188,18 @@ export class FederatedCredentials {
       : refuse('invalid', `${error.message}: ${refusal.cause}; fix: ${refusal.fix}`, { cause: error })
   }
 
-  /** Exchanges tokens until one is accepted. Returns a warning, or throws. */
+  /** Returns a warning, or throws. */
   async #untilAccepted(use: Use, { limitMs, onTimeout }: Readiness, correlationId: string): Promise<string> {
     const { clock } = this.#parts
-    const exchange = await use.state.exchange()
     const begun = clock.now()
     const call = { deadline: begun + limitMs, correlationId }
-    const scope = exchange.readyScope
-    let last: UpstreamError | undefined
-    for (;;) {
-      try {
-        await this.#exchangeOnce(exchange, use, scope, call)
-        return `credentials were ready after ${Math.ceil((clock.now() - begun) / 1000)} s`
-      } catch (thrown) {
-        const error = refusalIn(thrown, last)
-        last = error
-        if (clock.now() + everyMs < call.deadline) {
-          await exchange.waiting.pause(everyMs)
-          continue
-        }
-        if (onTimeout === 'return') return 'credentials may take a short time to become usable'
-        throw await this.#explained(error, use)
-      }
+    try {
+      await this.#exchange(use, undefined, call, { everyMs, end: () => call.deadline })
+      return `credentials were ready after ${Math.ceil((clock.now() - begun) / 1000)} s`
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error
+      if (onTimeout === 'return') return 'credentials may take a short time to become usable'
+      throw await this.#explained(error, use)
     }
   }
 }
@@ -234,4 +235,14 @@ export function accessTokenText(
 ): string {
   const left = (lifetime: number) => Math.max(0, Math.floor((askedAt + lifetime - now) / 1000))
   return `{"token_type":"Bearer","expires_in":${left(lifetimeMs)},"ext_expires_in":${left(extendedLifetimeMs)},"access_token":${quoted}}`
+}
+
+const failed = 'error getting an access token'
+
+/** What the login service refuses concerns the scope or the application: neither is a failure of the service. */
+export function tokenRefusal(error: UpstreamError): Error {
+  const isRefused = error.status >= 400 && error.status < 500 && ![408, 429].includes(error.status)
+  return isRefused
+    ? refuse('invalid', `${failed}: ${error.message}`, { cause: error })
+    : callerError(error, failed)
 }

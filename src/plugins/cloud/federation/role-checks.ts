@@ -1,11 +1,10 @@
 import { refuse } from '../../../errors.ts'
-import { effectiveLogin } from '../config/effective-settings.ts'
+import { effectiveLogin, identityTokenUse } from '../config/effective-settings.ts'
 import { leasesOfRole } from '../roles/role-leases.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import { ownClientIds } from '../sign-in/own-clients.ts'
 import type { RoleWork } from '../upstream-work.ts'
 import { credentialTypeOf } from './federated-role.ts'
-import { identityTokenUse } from './identity-token-use.ts'
 
 /** Throws if the mount's key may not sign the tokens of the role. */
 export async function checkIdentityToken(

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
+import { identityTokenUse } from '../config/effective-settings.ts'
 import type { IntentTo } from '../intents/intent.ts'
 import { mayComeLate, undoAfterFailure, watchTries } from '../intents/undo-after-failure.ts'
 import type { RoleRecord, Trust } from '../roles/role-record.ts'
@@ -8,7 +9,6 @@ import { trustPrefixOf } from '../upstream/directory/object-names.ts'
 import { UpstreamError } from '../upstream/index.ts'
 import type { RoleWork, UpstreamWork } from '../upstream-work.ts'
 import { credentialTypeOf } from './federated-role.ts'
-import { identityTokenUse } from './identity-token-use.ts'
 
 /** What a role's change means for the trust of its application in the role's identity tokens. */
 export type TrustChange = {

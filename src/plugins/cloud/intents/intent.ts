@@ -97,3 +97,23 @@ export type Intent =
 export type Known = Readonly<Record<string, string | readonly string[]>>
 
 export type IntentTo<Kind extends Intent['kind']> = Extract<Intent, { kind: Kind }>
+
+export type RightsRemoval = IntentTo<'roleAssignments' | 'groupMembership' | 'appRoleAssignments'>
+
+/** Intents to remove rights, one for each kind of which there are some. */
+export function rightsRemovals(
+  service_principal_id: string | undefined,
+  rights: {
+    readonly assignment_ids?: readonly string[] | undefined
+    readonly group_ids?: readonly string[] | undefined
+    readonly grants?: readonly string[] | undefined
+  },
+): RightsRemoval[] {
+  const { assignment_ids = [], group_ids = [], grants = [] } = rights
+  const removals: RightsRemoval[] = []
+  if (assignment_ids.length > 0) removals.push({ kind: 'roleAssignments', assignment_ids })
+  if (service_principal_id === undefined) return removals
+  if (group_ids.length > 0) removals.push({ kind: 'groupMembership', group_ids, service_principal_id })
+  if (grants.length > 0) removals.push({ kind: 'appRoleAssignments', service_principal_id, grants })
+  return removals
+}

@@ -8,7 +8,7 @@ import { callerError, UpstreamError } from '../upstream/index.ts'
 import { wasRemoved } from '../upstream/removal.ts'
 import { otherTenantReason } from '../upstream/tenant.ts'
 import { orRefuse, type RoleWork, type UpstreamWork } from '../upstream-work.ts'
-import { removeRights, rightsRemovals } from './persisted-application.ts'
+import { removalsOf, removeRights } from './persisted-application.ts'
 import type { ManagedApplication, RoleRecord, Trust } from './role-record.ts'
 
 /** Deletes a role and the application it owns. Returns warnings. docs/contract/cloud.md#deleting-a-role */
@@ -39,7 +39,7 @@ async function deletePersisted(
     'error deleting persisted app',
     wasRemoved(work.upstream.directory.deleteApplication(managed.object_id, work.call)),
   )
-  const { left, warnings } = await removeRights(rightsRemovals(managed), work)
+  const { left, warnings } = await removeRights(removalsOf(managed), work)
   const purges: Intent[] = role.permanently_delete
     ? [managed.object_id, managed.service_principal_id].map((object_id) => ({ kind: 'purge', object_id }))
     : []

@@ -1,7 +1,7 @@
 import { base62, type Random } from '../../../lib/system/random.ts'
 import { type AppRole, type AppRoleAssignment, grantOf } from '../app-roles/app-role.ts'
 import { removeAppRoles } from '../app-roles/remove-app-roles.ts'
-import type { IntentTo } from '../intents/intent.ts'
+import { type RightsRemoval, rightsRemovals } from '../intents/intent.ts'
 import { PendingGrants } from '../intents/pending-grants.ts'
 import { mayComeLate, undoAfterFailure } from '../intents/undo-after-failure.ts'
 import { joinGroup } from '../upstream/directory/join-group.ts'
@@ -24,7 +24,6 @@ export type PersistedChange = {
   readonly areNew: boolean
 }
 
-type RightsRemoval = IntentTo<'roleAssignments' | 'groupMembership' | 'appRoleAssignments'>
 type Assignment = ManagedApplication['role_assignments'][number]
 type WantedRights = {
   readonly roles: readonly { readonly role_id: string; readonly scope: string }[]
@@ -111,24 +110,16 @@ export async function changePersistedApplication(
   }
   const { rights_since: since } = before
   const areNew = since !== undefined && isNewObject(since, work.clock)
-  return { ...(await addRights(kept, wanted, work)), removals: rightsRemovals(dropped), areNew }
+  return { ...(await addRights(kept, wanted, work)), removals: removalsOf(dropped), areNew }
 }
 
 /** Intents to remove every right that an application has. */
-export function rightsRemovals({
-  role_assignments,
-  group_ids,
-  service_principal_id,
-  app_roles = [],
-}: ManagedApplication): RightsRemoval[] {
-  const removals: RightsRemoval[] = []
-  if (role_assignments.length > 0)
-    removals.push({ kind: 'roleAssignments', assignment_ids: role_assignments.map(({ id }) => id) })
-  if (group_ids.length > 0) removals.push({ kind: 'groupMembership', group_ids, service_principal_id })
-  if (app_roles.length > 0)
-    removals.push({ kind: 'appRoleAssignments', service_principal_id, grants: app_roles.map(grantOf) })
-  return removals
-}
+export const removalsOf = (managed: ManagedApplication): RightsRemoval[] =>
+  rightsRemovals(managed.service_principal_id, {
+    assignment_ids: managed.role_assignments.map(({ id }) => id),
+    group_ids: managed.group_ids,
+    grants: managed.app_roles?.map(grantOf),
+  })
 
 /** Absent for an application without app roles, as in records of earlier versions. */
 const appRolesOf = (app_roles: AppRoleAssignment[]): Pick<ManagedApplication, 'app_roles'> =>

@@ -3,7 +3,7 @@ import type { Mount } from '../../../core/mounts/mount.ts'
 import { refuse, ServiceError } from '../../../errors.ts'
 import { credentialRecords, type LeaseLookup, leaseOf } from '../credentials/credential-record.ts'
 import type { MountState } from '../mount-state.ts'
-import { forEachOf } from '../upstream-work.ts'
+import { filterOf, forEachOf } from '../upstream-work.ts'
 import type { RoleRecord } from './role-record.ts'
 
 /** Where the leases of a role are looked up and revoked. */
@@ -19,11 +19,7 @@ export async function leasesOfRole(
   leases: LeaseLookup,
 ): Promise<LeaseRef[]> {
   const records = (await credentialRecords(state)).filter(({ role }) => role === name)
-  const live: LeaseRef[] = []
-  await forEachOf(records, async (record) => {
-    if ((await leases.find(leaseOf(record))) !== undefined) live.push(leaseOf(record))
-  })
-  return live
+  return filterOf(records.map(leaseOf), async (lease) => (await leases.find(lease)) !== undefined)
 }
 
 /** Revokes the leases of a role and waits for that. Throws if some cannot be revoked, after trying all. */

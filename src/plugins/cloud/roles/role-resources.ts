@@ -40,10 +40,8 @@ export const roleResources = (engine: CloudEngine, names: FieldNames): Resource[
     write: {
       summary: 'Create or update a role',
       input: roleFields[names.type],
-      handle: async ({ mount, params, input, call }) => {
-        await engine.putRole(mount, roleName(params), input, call.requestId)
-        return undefined
-      },
+      handle: ({ mount, params, input, call }) =>
+        engine.putRole(mount, roleName(params), input, call.requestId),
     },
     delete: {
       summary: 'Delete a role and the application it owns; warns of leases that are left',

@@ -1,10 +1,10 @@
 import type { ConfigRecord, PendingCertificate } from '../config/config-record.ts'
 import type { EngineLog } from '../engine-parts.ts'
 import { certificateProof } from '../sign-in/assertions.ts'
+import type { RotationWork } from '../upstream-work.ts'
 import { isAccepted } from './complete-rotation.ts'
 import { removalOfPending } from './pending-secret.ts'
 import type { RotationTimes } from './rotation-times.ts'
-import type { RotationWork } from './rotation-work.ts'
 
 /**
  * Promotes the pending certificate if it works by now. Returns whether nothing is left to wait for.

@@ -6,11 +6,10 @@ import type { ReadyUpstream } from '../mount-state.ts'
 import { type UpstreamCall, UpstreamError } from '../upstream/index.ts'
 import { isGone } from '../upstream/removal.ts'
 import type { Proof } from '../upstream/transport.ts'
-import type { UpstreamWork } from '../upstream-work.ts'
+import type { RotationWork, UpstreamWork } from '../upstream-work.ts'
 import { type RootPasswordIntent, rootPasswordRemoval } from './pending-secret.ts'
 import { type HeldPassword, holderName, rootPasswords, supersededPasswords } from './root-passwords.ts'
 import { digestOf } from './root-secret-users.ts'
-import type { RotationWork } from './rotation-work.ts'
 
 /** What is pending must work this many times in a row. */
 const proofs = 2

@@ -3,7 +3,7 @@ import type { Mount } from '../../../core/mounts/mount.ts'
 import { ServiceError } from '../../../errors.ts'
 import type { ConfigRecord } from '../config/config-record.ts'
 import type { EngineParts } from '../engine-parts.ts'
-import { callWithin } from '../upstream-work.ts'
+import { callWithin, type RotationWork } from '../upstream-work.ts'
 import { completeCertificate, retireKeys } from './complete-certificate.ts'
 import { completeRotation } from './complete-rotation.ts'
 import { dueTime } from './due-time.ts'
@@ -11,7 +11,6 @@ import { nextStep, pendingOf, retirementTime } from './next-step.ts'
 import { digestOf, type RootSecretUsers } from './root-secret-users.ts'
 import { rotateRoot } from './rotate-root.ts'
 import { type RotationTimes, usualTimes } from './rotation-times.ts'
-import type { RotationWork } from './rotation-work.ts'
 
 export type RootRotationParts = EngineParts & {
   readonly rootSecretUsers: Pick<RootSecretUsers, 'of'>

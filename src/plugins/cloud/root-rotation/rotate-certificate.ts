@@ -13,8 +13,8 @@ import { possessionProof } from '../sign-in/assertions.ts'
 import { rootPasswordName } from '../upstream/directory/object-names.ts'
 import { callerError, classify, UpstreamError } from '../upstream/index.ts'
 import type { UpstreamCall } from '../upstream/upstream-call.ts'
+import type { RotationWork } from '../upstream-work.ts'
 import { keyRemoval, removalOfPending } from './pending-secret.ts'
-import type { RotationWork } from './rotation-work.ts'
 
 const makeOne = 'create one with config/certificate and upload it'
 

@@ -13,10 +13,9 @@ import type { MountState } from '../mount-state.ts'
 import { chooseType } from '../sign-in/choose-credential.ts'
 import { rootPasswordName } from '../upstream/directory/object-names.ts'
 import { type AddedPassword, type Application, callerError, UpstreamError } from '../upstream/index.ts'
-import { orRefuse, type UpstreamWork } from '../upstream-work.ts'
+import { orRefuse, type RotationWork, type UpstreamWork } from '../upstream-work.ts'
 import { removalOfPending } from './pending-secret.ts'
 import { rotateCertificate } from './rotate-certificate.ts'
-import type { RotationWork } from './rotation-work.ts'
 
 /**
  * Adds the next root secret or certificate and stores it as pending. The current one stays in use until the new

@@ -6,10 +6,9 @@ import type { Exchange, FreshToken, Proof } from '../upstream/transport.ts'
 import type { UpstreamCall } from '../upstream/upstream-call.ts'
 import { noMetadata, UpstreamError } from '../upstream/upstream-error.ts'
 import { certificateProof, tokenInFile } from './assertions.ts'
-import { nothingConfigured } from './choose-credential.ts'
+import { nothingConfigured, type RootCredential } from './choose-credential.ts'
 import { explained } from './explain.ts'
 import type { Metadata, WantedIdentity } from './metadata.ts'
-import type { RootCredential } from './root-credential.ts'
 
 /** Signs in once with the root credential, never from a cache. Throws `UpstreamError` and refusals. */
 export type Login = (scope: string, call: UpstreamCall) => Promise<FreshToken>

@@ -8,7 +8,7 @@ import { effectiveClientId } from '../config/effective-settings.ts'
 import type { MountState } from '../mount-state.ts'
 import { rootPasswordPrefix } from '../upstream/directory/object-names.ts'
 import { uploadCommand } from '../upstream/sign-in-refusals.ts'
-import type { RootCredential } from './root-credential.ts'
+import type { RootCredential } from './choose-credential.ts'
 
 /** A certificate without its key, and the command that adds it to the root application. */
 export type ShownCertificate = Omit<ClientCertificate, 'private_key'> & { readonly command: string }

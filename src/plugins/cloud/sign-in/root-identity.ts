@@ -1,7 +1,11 @@
 import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
-import { effectiveEnvironment, type OperatorSettings, signInValues } from '../config/effective-settings.ts'
-import { identityTokenUse } from '../federation/identity-token-use.ts'
+import {
+  effectiveEnvironment,
+  identityTokenUse,
+  type OperatorSettings,
+  signInValues,
+} from '../config/effective-settings.ts'
 import type { MountState } from '../mount-state.ts'
 import { shellQuoted, trustCommand, uploadCommand } from '../upstream/sign-in-refusals.ts'
 import { tokenInFile } from './assertions.ts'

@@ -54,22 +54,7 @@ export const staticRoleFields = z.object({
 
 export type StaticRoleInput = z.output<typeof staticRoleFields>
 
-/** What a write decides without the directory. */
-export type StaticTerms = Pick<
-  StaticRole,
-  | 'allowed_scopes'
-  | 'application_object_id'
-  | 'disable_automated_rotation'
-  | 'metadata'
-  | 'rotation_counts_from'
-  | 'rotation_grace_period'
-  | 'rotation_period'
-  | 'rotation_schedule'
-  | 'rotation_window'
-  | 'seamless_rotation'
->
-
-const newTerms: Omit<StaticTerms, 'rotation_counts_from'> = {
+const newTerms = {
   application_object_id: '',
   rotation_period: 0,
   rotation_schedule: '',
@@ -79,7 +64,12 @@ const newTerms: Omit<StaticTerms, 'rotation_counts_from'> = {
   seamless_rotation: true,
   metadata: null,
   allowed_scopes: [],
-}
+} satisfies Partial<StaticRole>
+
+type Terms = Pick<StaticRole, keyof typeof newTerms>
+
+/** What a write decides without the directory. */
+export type StaticTerms = Terms & Pick<StaticRole, 'rotation_counts_from'>
 
 const leastPeriod = 3600
 
@@ -89,7 +79,7 @@ export function changedStaticTerms(
   sent: StaticRoleInput,
   now: number,
 ): StaticTerms {
-  const stored = before ?? { ...newTerms, rotation_counts_from: now }
+  const stored: StaticTerms = before ?? { ...newTerms, rotation_counts_from: now }
   const period = sent.rotation_period ?? sent.ttl
   const merged = {
     application_object_id: sent.application_object_id ?? stored.application_object_id,
@@ -114,7 +104,7 @@ export function changedStaticTerms(
   return { ...merged, rotation_counts_from: hasSamePlan(stored, merged) ? stored.rotation_counts_from : now }
 }
 
-function checkGrace(terms: Omit<StaticTerms, 'rotation_counts_from'>): void {
+function checkGrace(terms: Terms): void {
   const { rotation_grace_period: grace } = terms
   if (grace < -1) throw refuse('invalid', 'rotation_grace_period must be -1 or a positive duration')
   const bound = graceBound(terms)
@@ -122,10 +112,7 @@ function checkGrace(terms: Omit<StaticTerms, 'rotation_counts_from'>): void {
 }
 
 /** Whether rotations go on as before; otherwise the period starts over. */
-const hasSamePlan = (
-  before: Omit<StaticTerms, 'rotation_counts_from'>,
-  after: Omit<StaticTerms, 'rotation_counts_from'>,
-): boolean =>
+const hasSamePlan = (before: Terms, after: Terms): boolean =>
   before.disable_automated_rotation === after.disable_automated_rotation &&
   before.rotation_schedule === after.rotation_schedule &&
   periodOf(before) === periodOf(after)

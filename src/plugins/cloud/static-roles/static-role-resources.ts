@@ -123,10 +123,8 @@ export const staticRoleResources = (engine: CloudEngine): Resource[] => [
     write: {
       summary: 'Create or update a static role; a new one gets its first password',
       input: staticRoleFields,
-      handle: async ({ mount, params, input, call, caller }) => {
-        await engine.staticRoles.write(mount, roleName(params), input, requested(call, caller))
-        return undefined
-      },
+      handle: ({ mount, params, input, call, caller }) =>
+        engine.staticRoles.write(mount, roleName(params), input, requested(call, caller)),
     },
     delete: {
       summary: 'Delete a static role; its password stays valid upstream, unless it is revoked',
@@ -154,7 +152,6 @@ export const staticRoleResources = (engine: CloudEngine): Resource[] => [
           canonical: lowerCase,
         })
         await engine.staticRoles.import(mount, roleName(params), input, requested(call, caller))
-        return undefined
       },
     },
   }),
@@ -192,10 +189,8 @@ export const staticRoleResources = (engine: CloudEngine): Resource[] => [
     canonical: lowerCase,
     write: {
       summary: 'Rotate the password of a static role; responds once the new one works',
-      handle: async ({ mount, params, call, caller }) => {
-        await engine.staticRoles.rotate(mount, roleName(params), requested(call, caller))
-        return undefined
-      },
+      handle: ({ mount, params, call, caller }) =>
+        engine.staticRoles.rotate(mount, roleName(params), requested(call, caller)),
     },
   }),
 ]

@@ -1,7 +1,6 @@
 import { refuse } from '../../../errors.ts'
-import { accessTokenText, type TokenRequest } from '../federation/federated-credentials.ts'
+import { accessTokenText, type TokenRequest, tokenRefusal } from '../federation/federated-credentials.ts'
 import { requestedScope } from '../federation/requested-scope.ts'
-import { tokenRefusal } from '../federation/token-refusal.ts'
 import { UpstreamError } from '../upstream/index.ts'
 import { callWithin } from '../upstream-work.ts'
 import { type ReadWork, usablePassword } from './read-static-credential.ts'

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { OutboundClient } from '../../../core/outbound/outbound.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
+import type { RootCredential } from '../sign-in/choose-credential.ts'
 import { type MetadataPlace, openMetadata } from '../sign-in/metadata.ts'
 import { type LoginParts, openLogin } from '../sign-in/open-login.ts'
-import type { RootCredential } from '../sign-in/root-credential.ts'
 import type { RequestKind } from './answer.ts'
 import { classify } from './classification.ts'
 import { UpstreamConnection } from './connection.ts'
@@ -16,7 +16,7 @@ import {
 } from './resource-manager-api.ts'
 import { cancelled, type Pause, untilReplicated, type Waiting, withRetries } from './retry.ts'
 import { claimsOf, RootTokens, type TokenResource } from './token-source.ts'
-import { type LoginSettings, openExchange, openGraph } from './transport.ts'
+import { type FreshToken, type LoginSettings, openExchange, openGraph, type Proof } from './transport.ts'
 import type { UpstreamCall } from './upstream-call.ts'
 import { UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
@@ -115,7 +115,43 @@ export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): 
   }
 }
 
-export const waitingOf = (parts: Pick<UpstreamParts, 'clock' | 'pause' | 'random'>): Waiting => ({
+/** Exchanges proofs of any client for tokens, with retries; needs no root credential. */
+export type TokenExchange = {
+  /** Where clients exchange assertions themselves. */
+  readonly tokenEndpoint: string
+  readonly waiting: Waiting
+  /** A scope that every client may ask for. */
+  readonly readyScope: string
+  /** How far the clock of the login service is ahead of ours; undefined before its first answer. */
+  clockOffsetMs(): number | undefined
+  /** Throws `UpstreamError`, and what the proof throws. */
+  exchange(
+    client: { readonly clientId: string; readonly proof: Proof },
+    scope: string,
+    call: UpstreamCall,
+  ): Promise<FreshToken>
+}
+
+/** Makes no request. */
+export function openTokenExchange(
+  settings: LoginSettings,
+  parts: Pick<UpstreamParts, 'outbound' | 'clock' | 'pause' | 'random'>,
+): TokenExchange {
+  const { tenantId, environment } = settings
+  const waiting = waitingOf(parts)
+  const connection = new UpstreamConnection(parts, settings.caPem)
+  const exchange = openExchange(settings, connection)
+  return {
+    tokenEndpoint: `${environment.authorityHost}/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`,
+    waiting,
+    readyScope: environment.directoryScope,
+    clockOffsetMs: () => connection.clockOffsetMs,
+    exchange: (client, scope, call) =>
+      withRetries(waiting, call, 'token', () => exchange(client, scope, call)),
+  }
+}
+
+const waitingOf = (parts: Pick<UpstreamParts, 'clock' | 'pause' | 'random'>): Waiting => ({
   clock: parts.clock,
   pause: parts.pause ?? pause,
   random: parts.random ?? Math.random,

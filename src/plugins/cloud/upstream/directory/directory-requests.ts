@@ -4,7 +4,12 @@ import { allPages } from '../paging.ts'
 import { foreignAddress, type GraphRequest } from '../transport.ts'
 import type { UpstreamCall } from '../upstream-call.ts'
 import { UpstreamError, type UpstreamOperation } from '../upstream-error.ts'
-import { type AddedPassword, addedPasswordAnswer, isObjectId } from './directory-answers.ts'
+import {
+  type AddedPassword,
+  addedPasswordAnswer,
+  isObjectId,
+  type PasswordCredential,
+} from './directory-answers.ts'
 
 /**
  * `endDateTime` is in RFC 3339. The display name must be unique, so that a password whose answer was lost can
@@ -57,28 +62,39 @@ export const directoryRequests = (directoryBase: string, send: DirectorySend) =>
 
   addPassword: (
     operation: UpstreamOperation,
-    path: string,
+    holder: string,
     passwordCredential: NewPassword,
     call: UpstreamCall,
   ): Promise<AddedPassword> =>
     send(
-      { operation, method: 'POST', path, body: { passwordCredential }, repeatable: false },
+      {
+        operation,
+        method: 'POST',
+        path: `${holder}/addPassword`,
+        body: { passwordCredential },
+        repeatable: false,
+      },
       call,
       (answer, kind) => readAnswer(kind, answer, addedPasswordAnswer),
     ),
 
-  /** `isRemoved` looks whether the password exists, after a refusal. */
+  /** `read` reads the holder after a refusal. */
   removePassword: (
-    { operation, path, keyId }: { operation: UpstreamOperation; path: string; keyId: string },
+    { operation, holder, keyId }: { operation: UpstreamOperation; holder: string; keyId: string },
     call: UpstreamCall,
-    isRemoved: () => Promise<boolean>,
-  ): Promise<void> =>
-    unlessSo(
+    read: () => Promise<{ readonly passwordCredentials: readonly PasswordCredential[] }>,
+  ): Promise<void> => {
+    const path = `${holder}/removePassword`
+    return unlessSo(
       // repeatable: removing a password twice does no harm
       send({ operation, method: 'POST', path, body: { keyId }, repeatable: true }, call, () => undefined),
-      isRemoved,
-    ),
+      async () => !isAmong((await read()).passwordCredentials, keyId),
+    )
+  },
 })
+
+export const isAmong = (credentials: readonly { readonly keyId: string }[], keyId: string): boolean =>
+  credentials.some((one) => one.keyId.toLowerCase() === keyId.toLowerCase())
 
 /**
  * Ignores the refusal of a request that asks for what is so already. The directory says so in words only, so

@@ -4,7 +4,6 @@ import { isGone, unlessGone } from '../removal.ts'
 import type { UpstreamCall } from '../upstream-call.ts'
 import { UpstreamError, type UpstreamOperation } from '../upstream-error.ts'
 import {
-  type AddedPassword,
   type Application,
   addedKeyAnswer,
   applicationAnswer,
@@ -24,6 +23,7 @@ import {
   type DirectorySend,
   directoryRequests,
   filtered,
+  isAmong,
   type NewPassword,
   objectId,
   quoted,
@@ -110,9 +110,6 @@ function keyCalls(requests: DirectoryRequests) {
   }
 }
 
-const isAmong = (credentials: readonly { readonly keyId: string }[], keyId: string): boolean =>
-  credentials.some((one) => one.keyId.toLowerCase() === keyId.toLowerCase())
-
 /** https://learn.microsoft.com/graph/api/resources/keycredential */
 const keyCredentialOf = ({ displayName, certificate }: NewCertificateKey) => ({
   type: 'AsymmetricX509Cert',
@@ -146,28 +143,20 @@ function applicationCalls(requests: DirectoryRequests) {
     /** Deletes a deleted object permanently. Throws `gone` as well while it is not among the deleted objects yet. */
     purgeDeleted: async (id: string, call: UpstreamCall) =>
       requests.remove('purgeDeleted', `/directory/deletedItems/${objectId('purgeDeleted', id)}`, call),
-    addApplicationPassword: async (
-      id: string,
-      password: NewPassword,
-      call: UpstreamCall,
-    ): Promise<AddedPassword> => {
+    addApplicationPassword: async (id: string, password: NewPassword, call: UpstreamCall) => {
       const operation = 'addApplicationPassword'
-      return requests.addPassword(operation, `${pathOf(operation, id)}/addPassword`, password, call)
+      return requests.addPassword(operation, pathOf(operation, id), password, call)
     },
     /** Like `addApplicationPassword`, for a new application that some replicas may not know yet. */
     addNewApplicationPassword: async (id: string, password: NewPassword, call: UpstreamCall) => {
       const operation = 'addNewApplicationPassword'
-      return requests.addPassword(operation, `${pathOf(operation, id)}/addPassword`, password, call)
+      return requests.addPassword(operation, pathOf(operation, id), password, call)
     },
     /** Throws `gone` if the application does not exist; does nothing if it has no such password. */
     removeApplicationPassword: async (id: string, keyId: string, call: UpstreamCall) => {
       const operation = 'removeApplicationPassword'
-      const path = `${pathOf(operation, id)}/removePassword`
-      return requests.removePassword(
-        { operation, path, keyId },
-        call,
-        async () => !isAmong((await getApplication(id, call)).passwordCredentials, keyId),
-      )
+      const holder = pathOf(operation, id)
+      return requests.removePassword({ operation, holder, keyId }, call, () => getApplication(id, call))
     },
   }
 }
@@ -219,16 +208,12 @@ function servicePrincipalCalls(requests: DirectoryRequests) {
     findServicePrincipal: (appId: string, call: UpstreamCall) => findServicePrincipal(requests, appId, call),
     addServicePrincipalPassword: async (id: string, password: NewPassword, call: UpstreamCall) => {
       const operation = 'addServicePrincipalPassword'
-      return requests.addPassword(operation, `${pathOf(operation, id)}/addPassword`, password, call)
+      return requests.addPassword(operation, pathOf(operation, id), password, call)
     },
     removeServicePrincipalPassword: async (id: string, keyId: string, call: UpstreamCall) => {
       const operation = 'removeServicePrincipalPassword'
-      const path = `${pathOf(operation, id)}/removePassword`
-      return requests.removePassword(
-        { operation, path, keyId },
-        call,
-        async () => !isAmong((await getServicePrincipal(id, call)).passwordCredentials, keyId),
-      )
+      const holder = pathOf(operation, id)
+      return requests.removePassword({ operation, holder, keyId }, call, () => getServicePrincipal(id, call))
     },
     deleteServicePrincipal: async (id: string, call: UpstreamCall) =>
       requests.remove('deleteServicePrincipal', pathOf('deleteServicePrincipal', id), call),
