@@ -69,7 +69,7 @@ const emptyMs = 60_000
 const needsIdentityTokens = (config: ConfigRecord | undefined): boolean =>
   config !== undefined && config.identity_token_audience !== ''
 
-/** The mounts to which the operator offers the identity of the host. */
+/** Mounts to which the operator offers the identity of the host. */
 const namedMounts = ({ hostIdentity = '' }: OperatorSettings): ReadonlySet<string> =>
   new Set(hostIdentity.split(',').map((path) => `${path.trim().replace(/\/+$/, '')}/`))
 
@@ -96,9 +96,7 @@ const hasPending = ({ pending, pending_certificate, retiring_keys }: ConfigRecor
 
 const isOurs = ({ plugin }: Mount): boolean => plugin === 'cloud' || plugin === 'azure'
 
-/**
- * The engine for all its mounts. The state of a mount is found by uuid, so it survives a move of the mount.
- */
+/** The engine for all its mounts. States are found by uuid, so they survive a move of the mount. */
 export class CloudEngine implements AsyncDisposable {
   readonly rotation: RootRotation
   readonly credentials: CloudCredentials
@@ -161,14 +159,12 @@ export class CloudEngine implements AsyncDisposable {
     this.staticRoles = new StaticRoles({ ...own, staticTimes })
   }
 
-  /** Starts the background work. */
   start(): void {
     this.rotation.start()
     this.credentials.start()
     this.staticRoles.start()
   }
 
-  /** Milliseconds since the epoch. */
   now(): number {
     return this.#parts.clock.now()
   }
@@ -203,7 +199,6 @@ export class CloudEngine implements AsyncDisposable {
     return state
   }
 
-  /** Closes the state of mounts that no longer exist. */
   #closeRemoved(): void {
     for (const [uuid, state] of this.#stateByUuid) {
       if (this.#parts.mounts.table.byUuid(uuid) !== undefined) continue
@@ -217,10 +212,7 @@ export class CloudEngine implements AsyncDisposable {
     }
   }
 
-  /**
-   * If the credential changes, the pending secret is removed, of which the returned warning tells.
-   * docs/contract/cloud.md#writing-a-configuration
-   */
+  /** Returns a warning if a pending secret is discarded. docs/contract/cloud.md#writing-a-configuration */
   async putConfig(mount: Mount, input: ConfigInput): Promise<string[]> {
     const { clock, operator } = this.#parts
     const state = this.stateOf(mount)
@@ -259,10 +251,7 @@ export class CloudEngine implements AsyncDisposable {
     )
   }
 
-  /**
-   * Writes a configuration, and removes the pending secret of `drops`, which will never be promoted. Returns a
-   * warning if there is one.
-   */
+  /** Writes a configuration, and removes the pending secret of `drops`. Returns a warning if there is one. */
   async #changeConfig(
     state: MountState,
     change: (
@@ -306,8 +295,8 @@ export class CloudEngine implements AsyncDisposable {
   }
 
   /**
-   * Deletes a role and returns warnings. With `revoke`, its leases are revoked first, even if the role no
-   * longer exists. docs/contract/cloud.md#deleting-a-role
+   * Returns warnings. With `revoke`, its leases are revoked first, even if the role is gone.
+   * docs/contract/cloud.md#deleting-a-role
    */
   async deleteRole(
     mount: Mount,
@@ -340,8 +329,8 @@ export class CloudEngine implements AsyncDisposable {
   }
 
   /**
-   * Empties a mount that is being removed: deletes the applications that its roles own and undoes its
-   * intents. Logs what cannot be removed within a minute, because its records are deleted with the mount.
+   * Deletes the applications of a removed mount's roles and undoes its intents. Logs what is left after a minute,
+   * because its records are deleted with the mount.
    */
   async empty(mount: Mount): Promise<void> {
     const { clock, random, log } = this.#parts

@@ -1,10 +1,6 @@
-/**
- * The names in which mounts of type `cloud` and `azure` differ. Nothing else does.
- * docs/contract/cloud.md#names
- */
+/** All in which mounts of type `cloud` and `azure` differ. docs/contract/cloud.md#names */
 export type FieldNames = {
   readonly type: 'cloud' | 'azure'
-  /** The provider's name in texts. */
   readonly word: 'Cloud' | 'Azure'
   /** The field that lists the Azure roles to assign. */
   readonly roles: 'cloud_roles' | 'azure_roles'

@@ -37,7 +37,10 @@ const optionFields = z.object({
     .optional()
     .transform((reference) => reference || undefined),
   /** Whether roles may list app roles that lead to every permission in the tenant. */
-  allow_privileged_app_roles: z.unknown().transform((text) => text === 'true'),
+  allow_privileged_app_roles: z
+    .string()
+    .optional()
+    .transform((text) => text === 'true'),
 })
 
 export type EngineOptions = z.output<typeof optionFields>

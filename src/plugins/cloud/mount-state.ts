@@ -64,12 +64,10 @@ const rolePrefix = 'role/'
 const upstreamLifeMs = 30 * 60_000
 
 /**
- * The configuration, roles, intents and upstream client of one mount. Caches what it reads from the mount's
- * storage view. Every write drops the cached copy, even a failed one, because that may be stored, and so do
- * the writes of other servers.
+ * Everything of one mount. Caches what it reads from the mount's storage view. Every write drops the cached copy,
+ * even a failed one, because that may be stored, and so do the writes of other servers.
  */
 export class MountState implements AsyncDisposable {
-  /** The mount's storage. */
   readonly view: View
   readonly names: FieldNames
   /** Does not change when the mount moves. */
@@ -85,7 +83,6 @@ export class MountState implements AsyncDisposable {
   #upstream:
     | { readonly ready: ReadyUpstream; readonly until: number; readonly isHostOffered: boolean }
     | undefined
-  /** Number of changes of the configuration. */
   #changes = 0
   #exchange: TokenExchange | undefined
   /** Access tokens of roles. Dropped with a role or the configuration. */
@@ -201,8 +198,8 @@ export class MountState implements AsyncDisposable {
   }
 
   /**
-   * The client for the effective settings, reused for 30 minutes or until the configuration changes. Throws
-   * if a setting is missing.
+   * The client for the effective settings, reused for 30 minutes or until the configuration changes. Throws if a
+   * setting is missing.
    */
   async upstream(): Promise<ReadyUpstream> {
     const now = this.#parts.clock.now()
@@ -291,8 +288,8 @@ export class MountState implements AsyncDisposable {
   }
 
   /**
-   * Serializes the changes of a trust, across servers, with the write that makes a role its owner. Within the role's
-   * turn, if a role is written.
+   * Serializes the changes of a trust, across servers, with the write that makes a role its owner. Inside the role's
+   * turn.
    */
   inTrustTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
     return this.#parts.servers.inTurn(`cloud/trust/${name}`, work)
@@ -316,10 +313,7 @@ export class MountState implements AsyncDisposable {
     })
   }
 
-  /**
-   * Serializes the password changes of one application, across servers and mounts.
-   * docs/contract/cloud.md#passwords-on-an-application
-   */
+  /** Serializes password changes, across servers and mounts. docs/contract/cloud.md#passwords-on-an-application */
   inApplicationTurn<T>(objectId: string, work: () => Promise<T>): Promise<T> {
     return this.#parts.servers.inTurn(`cloud/application/${objectId.toLowerCase()}`, work)
   }

@@ -14,7 +14,6 @@ export type UpstreamWork = {
   readonly call: UpstreamCall
   readonly clock: Clock
   readonly random: Random
-  /** Sent with each application that is created, if set. */
   readonly serviceManagementReference: string | undefined
 }
 
@@ -38,7 +37,6 @@ export type IssueWork = UpstreamWork & {
 const requestMs = 80_000
 const maxConcurrent = 4
 
-/** The context of the upstream calls that one request makes. */
 export const callWithin = (clock: Clock, correlationId: string, signal?: AbortSignal): UpstreamCall => ({
   deadline: clock.now() + requestMs,
   correlationId,
@@ -46,8 +44,7 @@ export const callWithin = (clock: Clock, correlationId: string, signal?: AbortSi
 })
 
 /**
- * Turns a failure upstream into the caller's error, prefixed with `text`.
- * docs/contract/cloud.md#service-principals
+ * Turns a failure upstream into the caller's error, prefixed with `text`. docs/contract/cloud.md#service-principals
  */
 export async function orRefuse<T>(text: string, work: Promise<T>): Promise<T> {
   try {
@@ -57,10 +54,7 @@ export async function orRefuse<T>(text: string, work: Promise<T>): Promise<T> {
   }
 }
 
-/**
- * Runs `work` for each item, four at a time, and waits for all of them. Then throws the first failure, if
- * any.
- */
+/** Runs `work` for each item, four at a time, and waits for all. Then throws the first failure, if any. */
 export async function forEachOf<Item>(
   items: readonly Item[],
   work: (item: Item, index: number) => Promise<unknown>,

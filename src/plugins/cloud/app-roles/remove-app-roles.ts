@@ -7,8 +7,7 @@ import { forEachOf } from '../upstream-work.ts'
 type Meant = { readonly service_principal_id: string; readonly grants: readonly string[] }
 
 /**
- * Removes the app roles that a service principal has of those meant. Returns whether it had all of them. Throws
- * `gone` if the service principal does not exist.
+ * Removes those of the meant app roles that it has; returns whether it had all. Throws `gone` if it does not exist.
  */
 export async function removeAppRoles(
   directory: Pick<DirectoryApi, 'listAppRoleAssignments' | 'removeAppRole'>,

@@ -17,8 +17,8 @@ const privileged = new Set([
 ])
 
 /**
- * Looks up the app roles of a list and returns them with their names and ids upstream, in order. Throws the
- * first refusal. docs/contract/cloud.md#app-roles
+ * The app roles of a list with their names and ids upstream, in order. Throws the first refusal.
+ * docs/contract/cloud.md#app-roles
  */
 export async function resolveAppRoles(wanted: readonly AppRole[], lookup: Lookup): Promise<AppRole[]> {
   const resources = new Map<string, Resource>()

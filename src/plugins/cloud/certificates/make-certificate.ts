@@ -26,10 +26,7 @@ const thread = new Thread<CertificateAnswers>({
   limits: { most: 200, ms: 60_000, refusal: () => refuse('overloaded', 'certificates take too long') },
 })
 
-/**
- * Makes an RSA key of 2048 bits and a certificate for it that it signs itself. All of this is the work of another
- * thread.
- */
+/** Makes an RSA key of 2048 bits and a certificate that it signs itself, on another thread. */
 export const makeCertificate = ({ commonName, now, seconds, random }: Wanted): Promise<ClientCertificate> =>
   thread.ask('make', {
     commonName,

@@ -25,8 +25,8 @@ const bytesOf = (text: string): ArrayBuffer => Uint8Array.from(Buffer.from(text)
 const unreadable = () => new UnusableCertificate('it is neither PEM nor a PFX file in base64')
 
 /**
- * Reads a PFX file (RFC 7292) whose parts are not encrypted, or by PBES2. The integrity of the file is not checked:
- * a key that does not match its certificate is refused anyway.
+ * Reads a PFX file (RFC 7292), plain or encrypted by PBES2. Its integrity is not checked: a key that does not match
+ * its certificate is refused anyway.
  */
 export async function readPfx(text: string, password: string): Promise<CertificateParts> {
   const packed = text.replace(/\s+/g, '')

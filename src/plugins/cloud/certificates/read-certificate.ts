@@ -14,8 +14,8 @@ const leastKeyBits = 2048
 const mostKeyBits = 16_384
 
 /**
- * Reads a private key and its certificate from PEM blocks, or from a PFX file in base64. Throws
- * `UnusableCertificate`. docs/contract/cloud.md#certificates
+ * Reads a private key and its certificate from PEM or PFX in base64. Throws `UnusableCertificate`.
+ * docs/contract/cloud.md#certificates
  */
 export async function readCertificate(
   text: string,

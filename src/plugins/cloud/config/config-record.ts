@@ -81,8 +81,8 @@ export type RetiringKey = z.output<typeof retiringKey>
 export type ConfigRecord = z.output<typeof storedConfig>
 
 /**
- * Fields that later versions of Vault's Azure engine added. Some clients compare the whole response, so a
- * mount of type `azure` shows these fields only once they were sent.
+ * Fields that later versions of Vault's Azure engine added. Some clients compare whole responses, so a mount of type
+ * `azure` shows them only once they were sent.
  */
 export const laterFields = [
   'disable_automated_rotation',
@@ -94,9 +94,7 @@ export const laterFields = [
   'rotation_window',
 ] as const satisfies readonly (keyof ConfigRecord)[]
 
-/**
- * The default lifetime of a rotated root secret, in seconds: 182 days. docs/contract/cloud.md#configuration
- */
+/** Seconds: 182 days. docs/contract/cloud.md#configuration */
 export const defaultRootPasswordTtl = 15_724_800
 
 /** The configuration of a mount that has none. */

@@ -21,9 +21,7 @@ import {
   unknownEnvironment,
 } from './effective-settings.ts'
 
-/**
- * A field that is absent keeps its value. Durations are whole seconds. docs/contract/cloud.md#configuration
- */
+/** An absent field keeps its value. Durations are whole seconds. docs/contract/cloud.md#configuration */
 export const configFields = z.object({
   subscription_id: stringField.optional().describe('Subscription in which role names are looked up'),
   tenant_id: stringField.optional().describe('Tenant the root credential belongs to'),
@@ -73,9 +71,7 @@ export const configFields = z.object({
 
 export type ConfigInput = z.output<typeof configFields>
 
-/**
- * The configuration for a read: stored values only, without the secret. docs/contract/cloud.md#configuration
- */
+/** Stored values only, without the secret. docs/contract/cloud.md#configuration */
 export function shownConfig(stored: ConfigRecord | undefined, { type }: Pick<FieldNames, 'type'>): object {
   const config = stored ?? emptyConfig
   const { root_password_expiration_date: end, sent_fields: sent = [] } = config
@@ -132,8 +128,8 @@ export type ConfigContext = {
 }
 
 /**
- * Applies a request to the stored configuration. Checks in the order of
- * docs/contract/cloud.md#writing-a-configuration and throws the first refusal.
+ * Applies a request to the stored configuration, with the checks of docs/contract/cloud.md#writing-a-configuration
+ * in order.
  */
 export function changedConfig(
   before: ConfigRecord | undefined,
@@ -185,8 +181,8 @@ const bothRotations = () =>
 type RotationFields = Pick<ConfigRecord, 'rotation_schedule' | 'rotation_period' | 'rotation_window'>
 
 /**
- * Checks the rotation fields of a request, and that schedule and period exclude each other once the request
- * is merged into what is stored. Pure.
+ * Checks the fields of a request, and that schedule and period exclude each other once it is merged into what is
+ * stored.
  */
 export function checkRotationFields(
   {
@@ -279,7 +275,6 @@ function checkRotationJob(config: Merged, operator: OperatorSettings): void {
   checkWindow(config)
 }
 
-/** Checks the window of a rotation that is about to be scheduled. Pure. */
 export function checkWindow(config: RotationFields & Pick<ConfigRecord, 'disable_automated_rotation'>): void {
   if (!wantsRotation(config) || config.rotation_schedule === '') return
   if (config.rotation_window !== 0 && config.rotation_window < leastWindow) {
@@ -290,15 +285,14 @@ export function checkWindow(config: RotationFields & Pick<ConfigRecord, 'disable
   }
 }
 
-/** Whether automatic rotation is enabled. */
 export const wantsRotation = (
   config: Pick<ConfigRecord, 'disable_automated_rotation' | 'rotation_schedule' | 'rotation_period'>,
 ): boolean =>
   !config.disable_automated_rotation && (config.rotation_schedule !== '' || config.rotation_period !== 0)
 
 /**
- * Whether automatic rotation goes on as before. If it changes, or is turned off and on again, the period
- * starts over. docs/contract/cloud.md#automatic-rotation
+ * If automatic rotation changes, or is turned off and on, the period starts over.
+ * docs/contract/cloud.md#automatic-rotation
  */
 const hasSameRotation = (before: ConfigRecord, after: ConfigRecord): boolean =>
   wantsRotation(before) === wantsRotation(after) &&

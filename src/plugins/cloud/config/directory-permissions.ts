@@ -10,10 +10,7 @@ import {
   unlessDenied,
 } from './preflight-context.ts'
 
-/**
- * The permissions that a feature needs in the directory. `owning` names the applications that the root could
- * own instead.
- */
+/** What a feature needs. `owning` names the applications that the root could own instead. */
 type Wanted = { readonly needs: readonly Need[]; readonly why: string; readonly owning?: string | undefined }
 
 /** Checks the root's permissions in the directory against what the mount and its roles need. */

@@ -9,8 +9,8 @@ import type { LoginSettings } from '../upstream/transport.ts'
 import type { ConfigRecord } from './config-record.ts'
 
 /**
- * The operator's settings, from the environment of the process. `caPem` is the content of `CLOUD_CA_FILE`,
- * `certificate` that of `CLOUD_CLIENT_CERTIFICATE_PATH`.
+ * The settings of the process. `caPem` is the content of `CLOUD_CA_FILE`, `certificate` that of
+ * `CLOUD_CLIENT_CERTIFICATE_PATH`.
  */
 export type OperatorSettings = EnvironmentSettings & {
   readonly caPem?: string | undefined
@@ -18,7 +18,7 @@ export type OperatorSettings = EnvironmentSettings & {
 }
 
 /**
- * Whether the environment of the process supplies part of the root credential, which then cannot be rotated.
+ * Whether the process supplies part of the root credential, which then cannot be rotated.
  * docs/contract/cloud.md#root-rotation
  */
 export const suppliesCredential = ({ clientId, clientSecret, certificate }: OperatorSettings): boolean =>
@@ -75,8 +75,7 @@ export function withLiveCertificate(config: ConfigRecord | undefined, now: numbe
 }
 
 /**
- * What a mount signs in with. Settings of the process take precedence over stored ones. Throws if a setting
- * is missing. docs/contract/cloud.md#effective-settings
+ * Settings of the process precede stored ones. Throws if one is missing. docs/contract/cloud.md#effective-settings
  */
 export function effectiveSettings(
   config: ConfigRecord | undefined,

@@ -7,10 +7,7 @@ import { type ClientCertificate, UnusableCertificate } from '../certificates/cli
 import { readCertificate } from '../certificates/read-certificate.ts'
 import type { OperatorSettings } from './effective-settings.ts'
 
-/**
- * Reads `CLOUD_CA_FILE` and `CLOUD_CLIENT_CERTIFICATE_PATH`. Throws a StartError if one cannot be used.
- * docs/contract/cloud.md#endpoints
- */
+/** Reads the files. Throws a StartError if one cannot be used. docs/contract/cloud.md#endpoints */
 export async function operatorSettings(settings: EnvironmentSettings): Promise<OperatorSettings> {
   const { caFile, clientCertificatePath } = settings
   return {

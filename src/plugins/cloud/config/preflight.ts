@@ -42,8 +42,8 @@ const fixes: Readonly<Record<string, string>> = {
 }
 
 /**
- * Checks everything that credentials depend on, without changing anything. A check that cannot be made is not
- * ok and says why. docs/contract/cloud.md#preflight
+ * Checks all that credentials depend on, changing nothing. A check that cannot be made is not ok.
+ * docs/contract/cloud.md#preflight
  */
 export async function preflight(parts: Omit<PreflightContext, 'signIn' | 'upstream'>): Promise<Preflight> {
   const { state } = parts

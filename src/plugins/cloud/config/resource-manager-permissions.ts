@@ -17,7 +17,7 @@ const neededActions = [
 
 /**
  * Checks each scope that the roles name, because a root that may assign roles there needs no right on the
- * subscription. If they name none, checks the subscription.
+ * subscription, else the subscription.
  */
 export async function resourceManagerPermissions({
   state,

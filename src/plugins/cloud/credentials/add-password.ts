@@ -12,7 +12,6 @@ import {
 import { wasRemoved } from '../upstream/removal.ts'
 import { orRefuse, type UpstreamWork } from '../upstream-work.ts'
 
-/** The password that an application is to get. */
 export type PasswordWish = {
   readonly application_object_id: string
   /** The role that the password is for. */
@@ -35,8 +34,8 @@ type AddingWork = Omit<UpstreamWork, 'serviceManagementReference'>
 const mostLost = 3
 
 /**
- * Adds a password to an application, in the application's turn. If the answer is lost, so is the secret: it is
- * undone, and another password is added under a new name. docs/contract/cloud.md#passwords-on-an-application
+ * Adds a password, in the application's turn. If the answer is lost, so is the secret: it is undone, and another one
+ * is added under a new name. docs/contract/cloud.md#passwords-on-an-application
  */
 export const addPassword = (wish: PasswordWish, work: AddingWork): Promise<MadePassword> =>
   work.state.inApplicationTurn(wish.application_object_id, async () => {
@@ -95,7 +94,7 @@ const mayBeFull = (error: unknown): error is UpstreamError =>
 const ownPrefix = principalPasswordName('')
 
 /**
- * Makes room by removing expired passwords that the engine added. Returns how many were removed.
+ * Makes room: removes expired passwords that the engine added, and returns how many.
  * docs/contract/cloud.md#passwords-on-an-application
  */
 async function removeExpired(

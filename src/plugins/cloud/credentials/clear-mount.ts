@@ -23,8 +23,8 @@ const signInMs = 15_000
 const mostLogged = 100
 
 /**
- * Undoes the debris of a mount before it is removed. Throws if some is left that the mount's credential could
- * still remove. If that credential is no longer accepted, or with `abandon`, each object is logged instead.
+ * Undoes the debris of a mount before it is removed. Throws if some is left that the mount's credential could still
+ * remove; if that is no longer accepted, or with `abandon`, logs each object instead.
  * docs/contract/cloud.md#removal-of-a-mount
  */
 export async function clearMount(

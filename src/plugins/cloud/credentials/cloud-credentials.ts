@@ -66,8 +66,8 @@ function laterIfUpstream(error: unknown): Undone {
 }
 
 /**
- * Issues, renews and revokes the credentials of all cloud mounts, and cleans up after failures.
- * docs/contract/cloud.md#credentials, docs/contract/cloud.md#undo
+ * All credentials with leases, and the clean-up after failures. docs/contract/cloud.md#credentials,
+ * docs/contract/cloud.md#undo
  */
 export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   readonly #parts: CloudCredentialsParts
@@ -89,9 +89,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     })
   }
 
-  /**
-   * Starts the background work: undoes what servers that are gone left behind, and reaps mounts periodically.
-   */
+  /** Undoes what servers that are gone left behind, and reaps mounts periodically. */
   start(): void {
     const { jobs, log, servers, everyMount, stateOf } = this.#parts
     const job = jobs.job('cloud-undo')
@@ -99,7 +97,6 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     this.#reaping.start()
   }
 
-  /** Opens the intents of a mount, with the code that undoes them. */
   openIntents(mount: Mount, state: MountState): Intents {
     const { clock, random, log, leases, rootSecretUsers, servers, patience, mountTokens } = this.#parts
     const parts = {
@@ -209,8 +206,8 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   }
 
   /**
-   * Values for the gauges: the number of objects left to undo, and the ends of the root secret, which is known
-   * after a rotation, and of the root certificate, in seconds since the epoch.
+   * For the gauges: the number of objects left to undo, and the ends of the root secret, known after a rotation, and
+   * of the root certificate, in seconds since the epoch.
    */
   async figures(): Promise<MountFigures[]> {
     const figures = this.#parts.everyMount().map(async (mount) => {
@@ -227,7 +224,6 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     return Promise.all(figures)
   }
 
-  /** Undoes the debris of a mount before it is removed: see `clearMount`. */
   clear(mount: Mount, how: { readonly abandon: boolean }): Promise<void> {
     const { stateOf, leases, rootSecretUsers, clock, random, log } = this.#parts
     const { signal } = this.#stopping

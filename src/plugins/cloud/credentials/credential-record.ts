@@ -28,13 +28,11 @@ const credentialRecord = z.looseObject({
 })
 
 /**
- * The record of an issued credential, found by its client id: who requested it, and what its lease owns
- * upstream. It is written and deleted together with the lease. A lease that is revoked by force may leave its
- * record, so callers look up the lease as well.
+ * Who requested a credential, and what its lease owns upstream, by client id. Written and deleted with the lease;
+ * one that is revoked by force may leave its record, so callers look up the lease as well.
  */
 export type CredentialRecord = z.output<typeof credentialRecord>
 
-/** Where leases are looked up. */
 export type LeaseLookup = { find(ref: LeaseRef): Promise<Lease | undefined> }
 
 const prefix = 'issued/'
@@ -42,10 +40,8 @@ const prefixOf = (clientId: string): string => `${prefix}${clientId.toLowerCase(
 const keyOf = (clientId: string, { namespace, id }: LeaseRef): string =>
   `${prefixOf(clientId)}${namespace}/${id}`
 
-/** The lease that a record belongs to. */
 export const leaseOf = ({ namespace, lease_id: id }: CredentialRecord): LeaseRef => ({ namespace, id })
 
-/** The record of a new lease. */
 export function credentialEntry(lease: LeaseRef, data: LeaseData, requester: Requester): ViewEntry {
   const {
     secret_type: _type,
@@ -64,7 +60,6 @@ export function credentialEntry(lease: LeaseRef, data: LeaseData, requester: Req
   return { key: keyOf(data.client_id, lease), value: record, isUncopied: true }
 }
 
-/** Deletes the record of a lease. */
 export const credentialRemoval = (clientId: string, lease: LeaseRef): ViewEntry => ({
   key: keyOf(clientId, lease),
   value: undefined,

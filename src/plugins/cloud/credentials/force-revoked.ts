@@ -42,9 +42,8 @@ function removalsOf(owned: Owned, accessor: string): Intent[] {
 }
 
 /**
- * Entries for the write that deletes a lease by force: intents to remove what it owned, and the deletion of
- * its credential record. Undefined if the data do not tell what it owned.
- * docs/contract/cloud.md#forced-revocation
+ * For the write that deletes a lease by force: intents to remove what it owned, without its credential record.
+ * Undefined if the data do not tell what it owned. docs/contract/cloud.md#forced-revocation
  */
 export function forceRevokedEntries(
   owned: Owned,

@@ -60,8 +60,8 @@ export type CredentialReply = {
 }
 
 /**
- * Issues one credential. The request's id is the correlation id in the tag upstream, in the lease and in the
- * log. docs/contract/cloud.md#credentials
+ * Issues one credential. The request's id becomes the correlation id in tag, lease and log.
+ * docs/contract/cloud.md#credentials
  */
 export async function issueCredential(
   request: CredentialRequest,
@@ -98,10 +98,7 @@ export async function issueCredential(
   }
 }
 
-/**
- * Throws if the client has disconnected. Calls that already started continue, because cutting them off would
- * leave their outcome unknown.
- */
+/** Throws if the client has disconnected. Calls that have begun go on: cut off, their outcome would be unknown. */
 function checkClientWaits(gone: AbortSignal): void {
   if (gone.aborted) throw fail('upstream', 'the client is gone: context canceled')
 }
@@ -149,9 +146,7 @@ export function readinessOf(
   return { limitMs: (wait_limit ?? options.wait_limit) * 1000, onTimeout: on_timeout ?? options.on_timeout }
 }
 
-/**
- * Returns the warning for the response. Throws if the credential is not ready in time and must be revoked.
- */
+/** Returns a warning. Throws if the credential is not ready in time and must be revoked. */
 async function waitUntilReady(
   { data, proof }: NewCredential,
   { limitMs, onTimeout }: Readiness,

@@ -6,8 +6,7 @@ import { addPassword } from './add-password.ts'
 import { type NewCredential, passwordIssued, secretEnd } from './new-credential.ts'
 
 /**
- * Adds a password to the application of a role, be it an existing application or one that the role owns.
- * docs/contract/cloud.md#passwords-on-an-application
+ * Adds a password to the application that a role names or owns. docs/contract/cloud.md#passwords-on-an-application
  */
 export async function issuePassword(name: string, role: RoleRecord, work: IssueWork): Promise<NewCredential> {
   const { state, upstream, call, clock, secretSeconds } = work

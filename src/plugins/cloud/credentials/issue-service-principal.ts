@@ -53,9 +53,8 @@ type Progress = {
 }
 
 /**
- * Creates an application with a service principal, a secret and the rights of the role. Intents are stored
- * before the first call; if a step fails, everything is undone. docs/contract/cloud.md#service-principals,
- * docs/contract/cloud.md#undo.
+ * Creates an application with a service principal, a secret and the rights of the role. Intents are stored before;
+ * if a step fails, everything is undone. docs/contract/cloud.md#service-principals, docs/contract/cloud.md#undo
  */
 export async function issueServicePrincipal(
   name: string,
@@ -130,10 +129,7 @@ function planOf(
   }
 }
 
-/**
- * Deleting the application also deletes its service principal, secret and memberships. Role assignments
- * remain, so they get an intent of their own.
- */
+/** Deleting the application deletes all but the role assignments, which get an intent of their own. */
 function intentsOf({ displayName, tag, assignments }: Plan): Intent[] {
   const app: Intent = { kind: 'app', display_name: displayName, tag }
   return assignments.length === 0
@@ -254,10 +250,7 @@ const joinGroups = ({ groups }: Plan, principalId: string, { upstream, call }: I
     ),
   )
 
-/**
- * If the answer is lost, looks for the application by its unique display name instead of sending the request
- * again.
- */
+/** If the answer is lost, looks for the application by its unique display name instead of asking again. */
 async function createApplication(
   { displayName, tag, certificate }: Plan,
   role: RoleRecord,
@@ -300,10 +293,7 @@ type SecretHolder = {
   remove(keyId: string): Promise<void>
 }
 
-/**
- * Adds a secret to the service principal. If that is locked, adds it to the application instead: it works the
- * same, and is deleted together with the application as well.
- */
+/** If the service principal is locked, its application gets the secret: it works the same, and is deleted with it. */
 async function addSecret(
   applicationId: string,
   principalId: string,
@@ -337,10 +327,7 @@ const isLocked = (error: unknown): boolean =>
   error instanceof UpstreamError &&
   lockCodes.some((code) => code === error.code || error.details.includes(code))
 
-/**
- * If the answer is lost, so is the secret: removes that password if it is visible, and adds another one under
- * a new name.
- */
+/** If the answer is lost, so is the secret: removes that password if it is visible, and adds another one. */
 async function addPassword(
   holder: SecretHolder,
   { upstream, call, clock, random, secretSeconds }: IssueWork,

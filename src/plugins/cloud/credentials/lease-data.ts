@@ -4,8 +4,8 @@ import { refuse } from '../../../errors.ts'
 import { appRoleAssignment } from '../app-roles/app-role.ts'
 
 /**
- * The data in every lease of the engine. Ids are upstream's; the client id and the correlation id connect the
- * records here with those upstream. docs/contract/cloud.md#leases
+ * In every lease. Client id and correlation id connect the records here with upstream's.
+ * docs/contract/cloud.md#leases
  */
 const common = {
   /** The tenant in which it was created. */
@@ -47,7 +47,7 @@ type StoredLeaseData = Partial<DynamicLeaseData> | Partial<StaticLeaseData>
 
 const storedData = z.union([dynamicData.partial(), staticData.partial()])
 
-/** Reads the engine's data in a lease. Throws if the data are not the engine's. */
+/** Throws if the data are not the engine's. */
 export function readLeaseData({ internal }: Pick<Lease, 'internal'>): StoredLeaseData {
   const read = storedData.safeParse(internal)
   if (!read.success) throw refuse('invalid', 'internal data of the lease cannot be read')

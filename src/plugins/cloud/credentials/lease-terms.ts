@@ -4,18 +4,15 @@ import { refuse } from '../../../errors.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import { type LeaseData, readLeaseData, required } from './lease-data.ts'
 
-/**
- * Leases of earlier versions do not store when their secret ends: all secrets lasted ten years then.
- * docs/contract/cloud.md#renewal
- */
+/** Earlier versions did not store when a secret ends: all lasted ten years. docs/contract/cloud.md#renewal */
 const oldSecretMs = 10 * 365 * 24 * 3600 * 1000
 
 /** The role whose terms apply to a renewal. */
 export const roleOf = (lease: Pick<Lease, 'internal'>): string => required('role', readLeaseData(lease).role)
 
 /**
- * The terms of a renewal, from the role as it is now and limited by the end of the secret. Maximum durations
- * count from the issue of the lease. docs/contract/cloud.md#renewal.
+ * From the role as it is now, limited by the end of the secret; maxima count from the issue.
+ * docs/contract/cloud.md#renewal
  */
 export function renewalTerms(lease: Lease, role: RoleRecord, now: number): Renewal {
   const stored = readLeaseData(lease).key_end_date
@@ -35,8 +32,8 @@ export function renewalTerms(lease: Lease, role: RoleRecord, now: number): Renew
 }
 
 /**
- * The terms of a new lease. Its maximum is the smallest of `max_ttl`, `explicit_max_ttl` and the remaining
- * life of the secret, which began before the wait for its readiness. docs/contract/cloud.md#leases.
+ * The maximum is the smallest of `max_ttl`, `explicit_max_ttl` and the rest of the life of the secret, which began
+ * before the wait for its readiness. docs/contract/cloud.md#leases
  */
 export function issueTerms(
   { ttl, max_ttl: maxTtl, explicit_max_ttl: explicit }: RoleRecord,

@@ -35,9 +35,8 @@ export type NewCredential = {
 const daySeconds = 86_400
 
 /**
- * How many seconds a new secret of the role works upstream: the role's `explicit_max_ttl`; else the mount's
- * `secret_lifetime`; else as long as its lease can last plus one day, so that a failed revocation can be
- * retried in time. Pure. docs/contract/cloud.md#secret-lifetime
+ * Seconds: the role's `explicit_max_ttl`; else the mount's `secret_lifetime`; else as long as the lease can last
+ * plus a day, so that a failed revocation can be retried in time. docs/contract/cloud.md#secret-lifetime
  */
 export function secretLifetime(
   { explicit_max_ttl: explicit, max_ttl: roleMax }: Pick<RoleRecord, 'explicit_max_ttl' | 'max_ttl'>,

@@ -3,7 +3,7 @@ import type { Proof } from '../upstream/transport.ts'
 import type { UpstreamWork } from '../upstream-work.ts'
 
 /**
- * How long to wait until a credential works, and what to do with one that does not work in time.
+ * How long to wait for a credential, and what becomes of one that is late.
  * docs/contract/cloud.md#ready-when-returned
  */
 export type Readiness = { readonly limitMs: number; readonly onTimeout: 'return' | 'revoke' }
@@ -15,8 +15,7 @@ const provenTimes = 3
 const everyMs = 500
 
 /**
- * Signs in with the new credential until it was accepted three times in a row. Returns how many seconds that
- * took, or undefined if the time ran out.
+ * Signs in until that was accepted three times in a row. Returns after how many seconds, or undefined if it was not.
  */
 export async function untilReady(
   clientId: string,

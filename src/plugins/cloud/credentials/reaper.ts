@@ -46,8 +46,8 @@ type Unowned = {
 }
 
 /**
- * Compares the directory with the records, and deletes what has no owner unless `dryRun`. Deleted
- * applications can be restored for 30 days. Throws the caller's error. docs/contract/cloud.md#reaping
+ * Compares the directory with the records, and deletes what has no owner unless `dryRun`; applications can be
+ * restored for 30 days. docs/contract/cloud.md#reaping
  */
 export async function reap(
   { dryRun }: { dryRun: boolean },
@@ -163,8 +163,8 @@ async function existingPasswords(
 }
 
 /**
- * Deletes the record of a credential whose lease is gone. Role assignments outlive their application, so
- * intents take the record's place for those.
+ * Deletes the record of a credential without a lease. Role assignments outlive their application: intents replace
+ * it.
  */
 async function forget(record: CredentialRecord, tenant: string, { state, leases }: Reaping): Promise<void> {
   const { client_id: clientId, role_assignment_ids: assignment_ids } = record
@@ -179,8 +179,8 @@ async function forget(record: CredentialRecord, tenant: string, { state, leases 
 }
 
 /**
- * Reads the directory first, then the intents, then the leases. A lease replaces its intent in one write, so
- * an application that was listed first and has an owner now is found in one of the other two.
+ * Reads the directory, then the intents, then the leases: a lease replaces its intent in one write, so an
+ * application that was listed and has an owner now is found in one of the two.
  */
 async function findOrphans(
   { state, intents, leases, servers }: Reaping,

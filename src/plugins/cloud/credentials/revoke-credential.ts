@@ -35,16 +35,10 @@ type Revocation = RevocationParts & {
 const limitMs = 85_000
 const purgeEveryMs = 2_000
 const purgeLimitMs = 30_000
-/**
- * Beyond this number, revocations leave the purge to the background at once: slow purges must not hold up
- * thousands of revocations.
- */
+/** More leave the purge to the background: slow purges must not hold up thousands of revocations. */
 const mostWaiting = 4
 
-/**
- * Removes what a lease owns upstream. May be called again for the same lease, and every error is worth a
- * retry. docs/contract/cloud.md#revocation
- */
+/** Removes what a lease owns upstream. Repeatable; every error is worth a retry. docs/contract/cloud.md#revocation */
 export async function revokeCredential(
   lease: Lease,
   signal: AbortSignal,
@@ -218,8 +212,7 @@ const removed = (removal: Promise<void>, text: string): Promise<boolean> =>
 const isYoung = ({ issue_time }: Lease, clock: Clock): boolean => isNewObject(issue_time, clock)
 
 /**
- * The intent to delete an application that is so new that some replicas of the directory may not know it yet.
- * The undo looks again until its absence is certain.
+ * For an application that is so new that some replicas may not know it: the undo looks until its absence is certain.
  */
 function applicationIntent(
   objectId: string,
@@ -232,8 +225,8 @@ function applicationIntent(
 }
 
 /**
- * Purges an application. It appears among the deleted objects with a delay, so this waits, unless too many
- * revocations wait already.
+ * Purges an application. It is among the deleted objects late, so this waits, unless too many revocations wait
+ * already.
  */
 async function isPurged(
   objectId: string,

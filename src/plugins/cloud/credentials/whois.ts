@@ -4,9 +4,8 @@ import type { MountState } from '../mount-state.ts'
 import { findLeased, type LeaseLookup } from './credential-record.ts'
 
 /**
- * Tells who requested the credential with this client id, or wrote the static role that has it. If its
- * application has several passwords, the newest lease counts, or the role that was rotated last. Throws kind
- * `missing` for an unknown client id.
+ * Who requested the credential, or wrote the static role, with this client id: the newest lease counts, or the role
+ * that was rotated last. Throws `missing` for an unknown one.
  */
 export async function whois(clientId: string, state: MountState, leases: LeaseLookup): Promise<object> {
   const found = await findLeased(state, leases, clientId)

@@ -8,10 +8,7 @@ import { forEachOf } from '../upstream-work.ts'
 import { credentialTypeOf } from './federated-role.ts'
 import { trustName } from './trust.ts'
 
-/**
- * Undefined if no federated role has an application whose trust the engine keeps.
- * docs/contract/cloud.md#preflight
- */
+/** Undefined if the engine keeps no trust for a role. docs/contract/cloud.md#preflight */
 export function trustsCheck(
   roles: readonly NamedRole[],
   context: PreflightContext,

@@ -54,7 +54,7 @@ const newKeyMs = 30_000
 const newTrustMs = 600_000
 
 /**
- * Identity tokens and access tokens of federated roles. They have no lease: both end by themselves.
+ * Identity and access tokens of federated roles. Without a lease: both end by themselves.
  * docs/contract/cloud.md#federated-roles
  */
 export class FederatedCredentials {
@@ -214,9 +214,8 @@ function refusalIn(thrown: unknown, before: UpstreamError | undefined): Upstream
 const unknownApplication = ['AADSTS700016', 'AADSTS7000229']
 
 /**
- * By when the login service may accept what it has refused, in milliseconds since the epoch: a trust that the
- * engine made is not known everywhere at once, and neither are an application of its own and a new signing key.
- * Undefined: not at all.
+ * By when what was refused may be accepted, in milliseconds since the epoch: a trust that the engine made is not
+ * known everywhere at once, nor are an application of its own and a new signing key. Undefined: not at all.
  */
 function acceptedBy(
   { code }: UpstreamError,

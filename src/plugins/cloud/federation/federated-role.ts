@@ -36,8 +36,8 @@ function readType(sent: string): CredentialType {
 }
 
 /**
- * Checks a role after a change, before its lists are looked up: whether the type of its credentials fits its
- * application. Throws the first refusal. Pure. docs/contract/cloud.md#types-of-credentials
+ * Whether the type of its credentials fits its application, before its lists are looked up. Throws the first
+ * refusal. docs/contract/cloud.md#types-of-credentials
  */
 export function checkIssued(role: RoleRecord, names: FieldNames): void {
   const type = credentialTypeOf(role)

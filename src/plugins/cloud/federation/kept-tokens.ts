@@ -14,8 +14,8 @@ type Entry = KeptToken & { readonly holder: string }
 const idOf = ({ holder, clientId, scope }: TokenKey): string => `${scope} ${holder}\n${clientId}`
 
 /**
- * Access tokens of roles, in memory only. One request at a time is made for each holder and scope; its token
- * is given again while half of its life is left. docs/contract/cloud.md#access-tokens
+ * In memory only. One request at a time is made for each holder and scope; its token is given again while half of
+ * its life is left. docs/contract/cloud.md#access-tokens
  */
 export class KeptTokens {
   readonly #clock: Clock

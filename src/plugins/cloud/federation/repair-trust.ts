@@ -20,9 +20,8 @@ type RepairParts = Owners & {
 }
 
 /**
- * Makes a trust agree with its role: restores it if the role owns it, and removes it otherwise. A change that was cut
- * off may take effect later, so this is repeated for a while. To be called within the trust's turn. Throws upstream
- * failures. docs/contract/cloud.md#federated-roles
+ * Restores a trust if its role owns it, and removes it otherwise. A change that was cut off may take effect later,
+ * so this is repeated for a while. Within the trust's turn. docs/contract/cloud.md#federated-roles
  */
 export async function repairTrust(
   intent: IntentTo<'federatedCredential'>,

@@ -3,10 +3,7 @@ import { refuse } from '../../../errors.ts'
 const longest = 512
 const oneResource = /^[\u0021-\u007e]+\/\.default$/
 
-/**
- * Checks the scope of a token that a caller asks for. Throws the first refusal. Pure.
- * docs/contract/cloud.md#access-tokens
- */
+/** Throws the first refusal. docs/contract/cloud.md#access-tokens */
 export function requestedScope(sent: string | undefined, allowed: readonly string[] = []): string {
   if (sent === undefined || sent === '') throw refuse('invalid', "missing required field 'scope'")
   if (sent.length > longest || !oneResource.test(sent))

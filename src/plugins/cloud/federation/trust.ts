@@ -61,8 +61,8 @@ export async function putTrust(
 }
 
 /**
- * Makes the application of a federated role trust its identity tokens; each write of the role repeats that.
- * An intent is stored before. To be called within the turns of the role and of its trust. Throws upstream failures.
+ * Makes the application trust the tokens of a federated role, again with each write of it. An intent is stored
+ * before. Within the turns of the role and the trust. Throws upstream failures.
  * docs/contract/cloud.md#federated-roles
  */
 export async function changeTrust(

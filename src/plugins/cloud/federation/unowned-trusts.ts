@@ -12,8 +12,8 @@ import { undoTrustAfterFailure } from './trust.ts'
 export type UnownedTrust = { readonly applicationId: string; readonly name: string }
 
 /**
- * The trusts in applications of roles that carry this mount's name, and that no role or intent owns. Reads the
- * directory first, as a role that is being written stores its trust last. Throws upstream failures.
+ * Trusts with this mount's name in applications of roles, without a role or intent. Reads the directory first, as a
+ * role that is being written stores its trust last. Throws upstream failures.
  */
 export async function unownedTrusts(
   state: MountState,
@@ -36,8 +36,8 @@ export async function unownedTrusts(
 }
 
 /**
- * Removes such a trust, unless a role has come to own it since. An intent is stored before: if the removal takes effect
- * after a role has made the trust again, that gives it back. Returns whether it was there. Throws upstream failures.
+ * Returns whether it was there. Skips one that a role owns since. An intent is stored before: if the removal takes
+ * effect after a role has made the trust again, that gives it back. Throws upstream failures.
  */
 export function removeUnownedTrust(
   { applicationId, name }: UnownedTrust,

@@ -6,9 +6,9 @@ import { checkFederatedClient, checkIdentityToken, checkRoomFor, checkSameType }
 import { trustIntent } from './trust.ts'
 
 /**
- * Creates or updates a role of a client that an administrator has prepared: nothing is called upstream, so
- * the mount needs no credential. To be called within the role's turn. Throws the first refusal; then nothing
- * is stored. docs/contract/cloud.md#federated-roles
+ * A role of a client that an administrator has prepared: nothing is called upstream, so the mount needs no
+ * credential. Within the role's turn. Throws the first refusal; then nothing is stored.
+ * docs/contract/cloud.md#federated-roles
  */
 export async function writeStandaloneRole(
   name: string,

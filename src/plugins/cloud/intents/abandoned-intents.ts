@@ -13,10 +13,7 @@ const againMs = 5_000
 /** A server that is gone is noticed at once; this is for one that came back for a moment. */
 const lookAnywayMs = 60_000
 
-/**
- * Takes over the intents of servers that are gone, until the job has ended. Without other servers, there are
- * only those of earlier starts.
- */
+/** Takes over the intents of servers that are gone, until the job ends; without other servers, once. */
 export async function adoptAbandoned({ ended }: Held, parts: AbandonedIntentsParts): Promise<void> {
   const { servers, job } = parts
   let known: ReadonlySet<string> = new Set()

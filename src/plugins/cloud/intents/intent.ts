@@ -1,7 +1,6 @@
 /**
- * An object that is about to be created upstream, or still has to be removed there. It is stored below the
- * mount before the call that creates the object. If that call fails or the server crashes, the intent is
- * undone, and retried until nothing is left. docs/contract/cloud.md#undo.
+ * An object that is about to be created upstream, or still has to be removed. Stored before the call that creates
+ * it; undone, with retries until nothing is left, if that fails or the server crashes. docs/contract/cloud.md#undo
  */
 export type Intent =
   | {
@@ -70,8 +69,8 @@ export type Intent =
       readonly secret_digest?: string | undefined
     }
   /**
-   * A key of the root application: `rootKey` of a certificate that a rotation adds, `retireKey` of one that it has
-   * replaced. It is kept while it is that of the current or the pending certificate.
+   * Of the root application: `rootKey` of a certificate that a rotation adds, `retireKey` of one that it has
+   * replaced. Kept while it is that of the current or the pending certificate.
    */
   | {
       readonly kind: 'rootKey' | 'retireKey'
@@ -80,10 +79,7 @@ export type Intent =
       readonly thumbprint: string
       readonly key_id?: string | undefined
     }
-  /**
-   * A trust of an application in the identity tokens of a role. Its undo makes it agree with the role: it restores the
-   * trust if the role owns it, and removes it otherwise.
-   */
+  /** The undo of a trust restores it if the role owns it, and removes it otherwise. */
   | {
       readonly kind: 'federatedCredential'
       /** Absent if it had no role and was reaped. */

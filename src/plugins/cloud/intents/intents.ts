@@ -25,9 +25,7 @@ export type IntentsParts = StoredIntentsParts & {
 export type Attempt = {
   /** Aborted when the server stops. */
   readonly signal: AbortSignal
-  /**
-   * Milliseconds since the first attempt, if the call may still take effect upstream; otherwise undefined.
-   */
+  /** Since the first attempt, if the call may still take effect upstream; otherwise undefined. */
   readonly underwayMs: number | undefined
   /** A call of the attempt itself may still take effect later, after a following attempt. */
   doubted(): void
@@ -54,19 +52,16 @@ type Undoing = {
 const longestPauseMs = 60_000
 const maxConcurrent = 4
 
-/**
- * Which intents of other servers to take over: those of servers that are gone; in addition those that other
- * servers are undoing; or all, because the mount is about to end.
- */
+/** Of servers that are gone; also those that other servers are undoing; or all, because the mount is about to end. */
 type Abandoned = 'gone' | 'undone' | 'all'
 
 /** What this server is creating. `tenant` is where. */
 type Made = { readonly intent: Intent; readonly tenant: string | undefined }
 
 /**
- * Stores the intents of one mount and undoes them: immediately after a failure, or once the server that
- * stored them is gone, then with pauses of up to a minute until it succeeds. No intent is ever dropped.
- * docs/contract/cloud.md#undo, docs/replicas.md#cloud-credentials
+ * Stores the intents of a mount and undoes them: after a failure, or once the server that stored them is gone, with
+ * pauses of up to a minute until it succeeds. None is ever dropped. docs/contract/cloud.md#undo,
+ * docs/replicas.md#cloud-credentials
  */
 export class Intents implements AsyncDisposable {
   readonly #parts: IntentsParts
@@ -85,8 +80,7 @@ export class Intents implements AsyncDisposable {
   }
 
   /**
-   * Stores an intent and returns its id. The call upstream may only be made after this resolves. `tenant` is
-   * the one in which the object is created.
+   * Returns the id. The call upstream may only be made after this resolves. `tenant`: where the object is created.
    */
   async record(intent: Intent, tenant: string | undefined): Promise<string> {
     const [id = ''] = await this.recordAll([intent], tenant)
@@ -152,9 +146,8 @@ export class Intents implements AsyncDisposable {
   }
 
   /**
-   * Entries that settle intents, for the write that stores the owner. That write fails if another server
-   * takes them over before. Throws `unavailable` if one has: this server was taken for dead, and what it
-   * created is undone.
+   * For the write that stores the owner, which fails if another server takes them over before. Throws `unavailable`
+   * if one has: this server was taken for dead, and what it created is undone.
    */
   async settling(ids: readonly string[]): Promise<readonly ViewEntry[]> {
     const entries = await this.#stored.settling(ids)
@@ -165,9 +158,8 @@ export class Intents implements AsyncDisposable {
   }
 
   /**
-   * Undoes intents in the background until it succeeds. Resolves once other servers know that it has begun;
-   * never rejects. `isUnderway`: a call was not answered, so it may still take effect after an attempt found
-   * nothing.
+   * Undoes intents in the background until it succeeds. Resolves once other servers know; never rejects.
+   * `isUnderway`: a call was not answered, so it may take effect after an attempt found nothing.
    */
   async undo(
     ids: readonly string[],
@@ -231,8 +223,8 @@ export class Intents implements AsyncDisposable {
   }
 
   /**
-   * Makes one attempt at every leftover intent now and returns those that remain. Attempts that are not
-   * finished when the signal is aborted continue in the background.
+   * Makes one attempt at every leftover intent now and returns those that remain. Attempts that last longer than the
+   * signal continue.
    */
   async undoAll(signal?: AbortSignal, which: Abandoned = 'undone'): Promise<Leftover[]> {
     const limit = signal === undefined ? [] : [untilAborted(signal)]
@@ -298,8 +290,8 @@ export class Intents implements AsyncDisposable {
   }
 
   /**
-   * Another server has taken over, and perhaps completed, the undo of what a request of this one was creating:
-   * the request may have created something even after that, so it is undone once more.
+   * Another server has taken over the undo of what a request of this one was creating: the request may have created
+   * something even after that, so it is undone once more.
    */
   async #restore(id: string): Promise<void> {
     const made = this.#made.get(id)

@@ -3,12 +3,11 @@ import type { MountState, NamedRole } from '../mount-state.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import type { Intent, IntentTo } from './intent.ts'
 
-/** Where owners are looked up. */
 export type Owners = { readonly state: MountState; readonly leases: LeaseLookup }
 
 /**
- * Whether a live lease, a role or the configuration owns what an intent names. If so, nothing of it may be
- * undone, however the intent was left behind. docs/contract/cloud.md#undo.
+ * Whether a lease, a role or the configuration owns what an intent names; then nothing of it may be undone.
+ * docs/contract/cloud.md#undo
  */
 export async function isOwned(intent: Intent, owners: Owners): Promise<boolean> {
   switch (intent.kind) {

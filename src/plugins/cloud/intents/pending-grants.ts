@@ -3,9 +3,8 @@ import type { Intents } from './intents.ts'
 import { mayComeLate } from './undo-after-failure.ts'
 
 /**
- * Tracks which requested rights may exist upstream. A right that was refused does not exist and needs no
- * removal; the removal could even fail for as long as the same permission is missing.
- * docs/contract/cloud.md#undo.
+ * Which rights may exist upstream. One that was refused needs no removal, which could even fail for as long as the
+ * same permission is missing. docs/contract/cloud.md#undo
  */
 export class PendingGrants {
   readonly #maybe = new Set<string>()
@@ -24,8 +23,8 @@ export class PendingGrants {
   }
 
   /**
-   * Reduces a stored intent to the rights that may exist, and settles it if there are none. Returns the ids
-   * that are left to undo. Never rejects: if the storage cannot write, the whole intent is left.
+   * Reduces an intent to the rights that may exist; settles it if there are none. Returns the ids left to undo.
+   * Never rejects: if the storage cannot write, the whole intent is left.
    */
   async narrow(
     intents: Pick<Intents, 'amend' | 'settle'>,
@@ -55,10 +54,7 @@ type IntendedRights =
   | { readonly group_ids: readonly string[] }
   | { readonly grants: readonly string[] }
 
-/**
- * Whether neither this attempt nor an earlier try of it can have granted anything. A conflict is no refusal:
- * it means that something exists.
- */
+/** Neither this attempt nor an earlier try can have granted anything. A conflict means that something exists. */
 const isRefusal = (error: unknown): boolean =>
   error instanceof UpstreamError &&
   (isUnsent(error) ||

@@ -36,9 +36,9 @@ export type StoredIntentsParts = {
 const prefix = 'intent/'
 
 /**
- * The intent records of one mount. Each has an owner, the server that works on it. Another server takes over
- * what a server that is gone has left. Since writes expect the record as it was read, a server that was only
- * paused then neither ends nor settles an intent that is no longer its own.
+ * Each record has an owner, the server that works on it; another takes over what a server that is gone has left.
+ * Writes expect the record as it was read, so a server that was only paused neither ends nor settles what is no
+ * longer its own.
  */
 export class StoredIntents {
   readonly #view: View
@@ -120,10 +120,7 @@ export class StoredIntents {
     )
   }
 
-  /**
-   * Makes this server, which undoes it from now on, the owner of a record that belongs to another one. Returns
-   * the record. Undefined if its owner has changed since.
-   */
+  /** Makes this server the owner, which undoes it from now on. Undefined if its owner has changed since. */
   async take({ id, owner }: StoredIntent): Promise<StoredIntent | undefined> {
     let taken: StoredIntent | undefined
     await this.#change([id], (now) => {

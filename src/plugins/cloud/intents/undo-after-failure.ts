@@ -5,10 +5,7 @@ import type { Intents } from './intents.ts'
 const mayHaveHappened = (error: unknown): boolean =>
   !(error instanceof UpstreamError) || error.lost || error.status >= 500
 
-/**
- * Whether a failed call may still take effect later: nobody received its answer, or a gateway answered in
- * place of the service.
- */
+/** Nobody received its answer, or a gateway answered in place of the service. */
 export const mayComeLate = (error: unknown): boolean =>
   !(error instanceof UpstreamError) ||
   (!isUnsent(error) && (error.status === 0 || error.status === 408 || error.status >= 500))
@@ -33,10 +30,7 @@ type Failure = {
   readonly isUnderway?: boolean | undefined
 }
 
-/**
- * Undoes the intents of a failed sequence. If upstream refused its first call, there is nothing to undo and
- * the intents are settled. Never rejects.
- */
+/** Undoes the intents of a failed sequence, or settles them if upstream refused its first call. Never rejects. */
 export async function undoAfterFailure(
   intents: Pick<Intents, 'settle' | 'undo'>,
   ids: readonly string[],

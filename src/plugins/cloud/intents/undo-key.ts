@@ -20,9 +20,8 @@ type KeyIntent = IntentTo<'rootKey' | 'retireKey'>
 const done: Undone = { done: true }
 
 /**
- * Removes a key of the root application. The current certificate proves that the root may do that. A key that
- * cannot be identified, or for which there is no proof, is left to the operator.
- * docs/contract/cloud.md#rotation-of-a-certificate
+ * Removes a key of the root application, with a proof by the current certificate. One that cannot be identified, or
+ * for which there is no proof, is left to the operator. docs/contract/cloud.md#rotation-of-a-certificate
  */
 export async function undoKey(intent: KeyIntent, undoing: KeyUndo): Promise<Undone> {
   const { state, upstream, call, clock, ageMs, patience, attempt } = undoing

@@ -17,8 +17,8 @@ import type { StoredIntent } from './stored-intents.ts'
 import { undoKey } from './undo-key.ts'
 
 /**
- * How often an undo is tried, and how old an intent must be before "not found" is believed, in milliseconds.
- * The cloud replicates its data, so some replicas learn of a new object late.
+ * How often an undo is tried, and how old an intent must be before "not found" is believed, in milliseconds: some
+ * replicas of the cloud learn of a new object late.
  */
 export type Patience = {
   /** For an object that is requested by its id. */
@@ -138,9 +138,7 @@ async function undoApplication(intent: IntentTo<'app'>, undoing: Undoing): Promi
     : later('it is not among the deleted objects')
 }
 
-/**
- * Adds the ids of the application with this name and tag, and stores them: the next attempt needs no search.
- */
+/** Adds the ids of the application with this name and tag, and stores them for the next attempt. */
 async function withFoundIds(
   intent: IntentTo<'app'>,
   { upstream, call, attempt }: Undoing,
@@ -167,9 +165,7 @@ async function undoAssignments(
   return rightsUndone(areAllRemoved, undoing)
 }
 
-/**
- * Waits for a running write of the role that owns the service principal: it decides which rights are wanted.
- */
+/** Waits for a write of the role that owns the service principal: it decides which rights are wanted. */
 async function inTurnOfOwner<T>(
   { service_principal_id: principalId }: { readonly service_principal_id: string },
   owners: Owners,
@@ -208,10 +204,7 @@ async function undoAppRoles(
   return rightsUndone(areAllRemoved ?? false, undoing)
 }
 
-/**
- * A call that was cut off may still grant a right after an attempt found none, so attempts continue for a
- * while.
- */
+/** A call that was cut off may grant a right after an attempt found none, so attempts go on for a while. */
 const rightsUndone = (areAllRemoved: boolean, { attempt: { underwayMs }, patience }: Undoing): Undone =>
   areAllRemoved || underwayMs === undefined || underwayMs > patience.byId
     ? done

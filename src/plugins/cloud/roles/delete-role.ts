@@ -49,8 +49,8 @@ async function deletePersisted(
 }
 
 /**
- * The trust first: if that fails, the role stays and gets it back. An intent is stored before, which makes the trust
- * agree with the role however this ends. To be called within the trust's turn.
+ * The trust first: if that fails, the role stays and gets it back by the intent, which is stored before. Within the
+ * trust's turn.
  */
 async function deleteTrusted(name: string, trust: Trust, work: RoleWork): Promise<void> {
   const { state } = work
@@ -75,8 +75,8 @@ async function deleteTrusted(name: string, trust: Trust, work: RoleWork): Promis
 }
 
 /**
- * Deletes a role whose mount is being removed, and leaves its trust to the intents: there is no role to return to.
- * To be called instead of `deleteRole`.
+ * Instead of `deleteRole` if the mount is being removed: leaves the trust to the intents, as there is no role to
+ * return to.
  */
 export function abandonTrusted(name: string, trust: Trust, { state }: RoleWork): Promise<void> {
   const remove = (later: readonly ViewEntry[]) => state.deleteRole(name, later)

@@ -11,9 +11,7 @@ import { isGone, isNewObject } from '../upstream/removal.ts'
 import { forEachOf, type UpstreamWork } from '../upstream-work.ts'
 import { type ManagedApplication, type RoleRecord, rightKey } from './role-record.ts'
 
-/**
- * The application of a `persist_app` role after a change, and what the write that stores the role must do.
- */
+/** After a change, with what the write that stores the role must do. */
 export type PersistedChange = {
   readonly managed: ManagedApplication
   /** Intents of created objects, which the role owns from that write on. */
@@ -38,8 +36,8 @@ const rightsOf = ({ roles, groups, app_roles }: RoleRecord): WantedRights => ({
 })
 
 /**
- * Creates the application of a role with its service principal and rights. An intent is stored before each
- * step; if a step fails, everything is undone. docs/contract/cloud.md#persisted-applications.
+ * An intent is stored before each step; if one fails, everything is undone.
+ * docs/contract/cloud.md#persisted-applications
  */
 export async function createPersistedApplication(
   name: string,
@@ -82,8 +80,8 @@ export async function createPersistedApplication(
 }
 
 /**
- * Gives the application the rights its role lists now. New rights are added immediately; the others are
- * returned, to be removed once the role is stored. docs/contract/cloud.md#persisted-applications
+ * Adds new rights at once, and returns those to be removed once the role is stored.
+ * docs/contract/cloud.md#persisted-applications
  */
 export async function changePersistedApplication(
   role: RoleRecord,
@@ -243,8 +241,8 @@ const appRoleStep = (
 })
 
 /**
- * Removes rights. Returns the removals that failed, with a warning for each failure, and those that did not find all
- * of their rights.
+ * Returns the removals that failed, with a warning for each failure, and those that did not find all of their
+ * rights.
  */
 export async function removeRights(
   removals: readonly RightsRemoval[],

@@ -15,8 +15,8 @@ import { type GrantedRole, type JoinedGroup, rightKey } from './role-record.ts'
 type Lookup = Pick<UpstreamWork, 'state' | 'upstream' | 'call'>
 
 /**
- * Looks up the Azure roles of a list and returns them with their names and ids upstream, in order. Throws the
- * first refusal. docs/contract/cloud.md#looking-up-roles
+ * The roles of a list with their names and ids upstream, in order. Throws the first refusal.
+ * docs/contract/cloud.md#looking-up-roles
  */
 export async function resolveRoles(roles: readonly GrantedRole[], lookup: Lookup): Promise<GrantedRole[]> {
   const found = new Map<string, RoleDefinition>()
@@ -40,8 +40,8 @@ export async function resolveRoles(roles: readonly GrantedRole[], lookup: Lookup
 }
 
 /**
- * Refuses a scope that cannot be used. None at all would be the root of the tenant. Checked again whenever a
- * stored role is used, because earlier versions stored roles without.
+ * None at all would be the root of the tenant. Checked again whenever a stored role is used: earlier versions stored
+ * roles without.
  */
 export function checkScope(scope: string): void {
   if (scope === '')
@@ -51,10 +51,7 @@ export function checkScope(scope: string): void {
 
 const definitionPath = /(?:^|\/)providers\/microsoft\.authorization\/roledefinitions\/[^/]+\/?$/i
 
-/**
- * Repeats a refused lookup at the scope of the role: a root with rights on a resource group only may read
- * role definitions there, but not in the subscription.
- */
+/** Repeats a refused lookup at the scope of the role: a root with rights there only may not read the subscription. */
 async function atScopeIfDenied<Result>(
   look: (scope: string | undefined) => Promise<Result>,
   scope: string,
@@ -120,10 +117,7 @@ function onlyMatch<Found>(
   return hit
 }
 
-/**
- * Looks up the groups of a list and returns them with their names and ids upstream, in order. Throws the
- * first refusal. docs/contract/cloud.md#looking-up-groups
- */
+/** The same for groups. docs/contract/cloud.md#looking-up-groups */
 export async function resolveGroups(groups: readonly JoinedGroup[], lookup: Lookup): Promise<JoinedGroup[]> {
   const found = new Map<string, Group>()
   const resolved = new Map<string, JoinedGroup>()

@@ -56,10 +56,7 @@ const sharedFields = z.object({
   allowed_scopes: commaListField.optional().describe('Scopes of access tokens; empty: any'),
 })
 
-/**
- * The fields of a role, by mount type. A field that is absent keeps its value. Durations are whole seconds.
- * docs/contract/cloud.md#reading-a-role
- */
+/** An absent field keeps its value. Durations are whole seconds. docs/contract/cloud.md#reading-a-role */
 export const roleFields = {
   cloud: sharedFields.extend({
     cloud_roles: rolesField,
@@ -85,7 +82,7 @@ const maxAppRoles = 50
 const longestMember = 2048
 
 /**
- * Applies a request to a role, except for the lists, which need lookups. Throws the first refusal. Pure.
+ * Applies a request, except for the lists, which need lookups. Throws the first refusal.
  * docs/contract/cloud.md#writing-a-role, docs/contract/cloud.md#persisted-applications
  */
 export function changedTerms(before: RoleRecord | undefined, sent: RoleInput, names: FieldNames): RoleRecord {

@@ -8,8 +8,8 @@ const grantedRole = z.object({ role_name: z.string(), role_id: z.string(), scope
 type Right = Pick<z.output<typeof grantedRole>, 'role_id' | 'scope'>
 
 /**
- * Equal for rights that are one right upstream, which ignores case and slashes at the ends, and knows a role
- * definition by its name at every scope.
+ * Equal for rights that are one upstream, which ignores case and slashes at the ends, and knows a role definition by
+ * its name at every scope.
  */
 export const rightKey = ({ role_id, scope }: Right): string =>
   JSON.stringify([segmentsOf(role_id).at(-1), ...segmentsOf(scope)])
@@ -24,10 +24,7 @@ const segmentsOf = (id: string): string[] =>
 /** A group that credentials join. docs/contract/cloud.md#looking-up-groups */
 const joinedGroup = z.object({ group_name: z.string(), object_id: z.string() })
 
-/**
- * The application that a `persist_app` role owns, and the rights granted to it.
- * docs/contract/cloud.md#persisted-applications
- */
+/** Owned by a `persist_app` role, with its rights. docs/contract/cloud.md#persisted-applications */
 const managedApplication = z.object({
   /** The tenant in which it was created. */
   tenant_id: z.string().exactOptional(),
@@ -57,8 +54,7 @@ const trust = z.object({
 
 const storedRole = z.object({
   /**
-   * Object id of the application that gets the credentials as passwords, existing or owned by the role. Empty
-   * if each credential gets its own application.
+   * Object id of the application, existing or owned, that gets the passwords. Empty: each credential gets its own.
    */
   application_object_id: z.string(),
   /** Client id of that application, or empty. */

@@ -18,10 +18,7 @@ import { resolveGroups, resolveRoles } from './resolve-roles-and-groups.ts'
 import { changedLists, changedTerms, type RoleInput } from './role-input.ts'
 import type { RoleRecord } from './role-record.ts'
 
-/**
- * Creates or updates a role, in the order of docs/contract/cloud.md#writing-a-role. Throws the first refusal;
- * then nothing is stored.
- */
+/** In the order of docs/contract/cloud.md#writing-a-role. Throws the first refusal; then nothing is stored. */
 export function writeRole(name: string, sent: RoleInput, roleWork: RoleWork): Promise<void> {
   const { state } = roleWork
   return state.inRoleTurn(
@@ -59,10 +56,7 @@ export function writeRole(name: string, sent: RoleInput, roleWork: RoleWork): Pr
   )
 }
 
-/**
- * Checks that the application a role names exists and is not the engine's own.
- * docs/contract/cloud.md#writing-a-role
- */
+/** It must exist and not be the engine's own. docs/contract/cloud.md#writing-a-role */
 async function checkedTarget(
   role: RoleRecord,
   { state, upstream, call }: UpstreamWork,
@@ -79,10 +73,7 @@ async function checkedTarget(
   return { application_client_id: appId }
 }
 
-/**
- * Keeps the root credential out of reach of callers who may write roles. Checked again whenever a stored role
- * is used.
- */
+/** Keeps the root credential from callers who may write roles. Checked again whenever a stored role is used. */
 export function checkIsNotOwn(clientId: string, own: readonly string[]): void {
   if (own.some((id) => clientId.toLowerCase() === id.toLowerCase())) {
     throw refuse('invalid', 'application_object_id must not refer to the application used by this engine')
@@ -90,8 +81,7 @@ export function checkIsNotOwn(clientId: string, own: readonly string[]): void {
 }
 
 /**
- * Stores a role that owns an application. The application is created or changed first; the write of the role
- * settles the intents of that and records those for the rights to remove.
+ * The application comes first; the write of the role settles its intents and records those for the rights to remove.
  * docs/contract/cloud.md#persisted-applications
  */
 async function storePersisted(name: string, role: RoleRecord, work: UpstreamWork & RoleWork): Promise<void> {

@@ -7,7 +7,7 @@ import { removalOfPending } from './pending-secret.ts'
 import type { RotationTimes } from './rotation-times.ts'
 
 /**
- * Promotes the pending certificate if it works by now. Returns whether nothing is left to wait for.
+ * Promotes the pending certificate if it works. Returns whether nothing is left to wait for.
  * docs/contract/cloud.md#rotation-of-a-certificate
  */
 export function completeCertificate(

@@ -15,9 +15,8 @@ import { digestOf } from './root-secret-users.ts'
 const proofs = 2
 
 /**
- * Promotes the pending secret if it works by now, then removes the secrets it replaces. Returns whether
- * nothing is left to wait for. `isUsedElsewhere` tells whether another mount signs in with the former secret,
- * which is then kept. docs/contract/cloud.md#promotion.
+ * Promotes the pending secret if it works, then removes those it replaces. Returns whether nothing is left to wait
+ * for. A former secret that another mount signs in with is kept. docs/contract/cloud.md#promotion
  */
 export function completeRotation(
   work: RotationWork,

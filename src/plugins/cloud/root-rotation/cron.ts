@@ -60,10 +60,7 @@ const dayMs = 86_400_000
 /** A leap day falls on a given day of the week at least every 40 years, whatever the century. */
 const longestSearchDays = 40 * 366
 
-/**
- * The first time of the schedule after `after`, both in milliseconds since the epoch; undefined when there is
- * none.
- */
+/** The first time after `after`, both in milliseconds since the epoch; undefined when there is none. */
 export function nextTime(schedule: CronSchedule, after: number): number | undefined {
   const firstDay = Math.floor(after / dayMs) * dayMs
   for (let count = 0; count <= longestSearchDays; count++) {

@@ -13,8 +13,8 @@ export type RotationTerms = Pick<
 >
 
 /**
- * When the next automatic rotation may start, or since when it is due, in milliseconds since the epoch.
- * Infinity means never. Pure. docs/contract/cloud.md#automatic-rotation
+ * When the next rotation may start, or since when it is due, in milliseconds since the epoch; infinity: never.
+ * docs/contract/cloud.md#automatic-rotation
  */
 export function dueTime(config: RotationTerms, now: number): number {
   const { rotation_counts_from: from, rotation_period, rotation_schedule, rotation_window } = config

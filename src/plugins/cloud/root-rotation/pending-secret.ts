@@ -25,8 +25,7 @@ type Replaced = Pick<ConfigRecord, 'tenant_id'> & {
 }
 
 /**
- * Intents to remove the pending secret or certificate of a configuration, because it will never be promoted, and
- * the keys of former certificates.
+ * Intents to remove a pending secret or certificate, which will never be promoted, and keys of former certificates.
  */
 export function removalOfPending(
   { intents, accessor, operator }: MountState,

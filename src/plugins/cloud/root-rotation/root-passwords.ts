@@ -32,9 +32,9 @@ export async function rootPasswords(
 }
 
 /**
- * The passwords that a promotion replaces. `own` are those the engine created for this mount. `typed` is the
- * one an operator entered, on the application or on the service principal, if its hint identifies it;
- * otherwise `unknown` lists the candidates. Pure. docs/contract/cloud.md#former-secrets
+ * What a promotion replaces. `own`: the engine created them for this mount. `typed`: an operator entered it, on the
+ * application or its service principal, if its hint identifies it; otherwise `unknown` lists the candidates.
+ * docs/contract/cloud.md#former-secrets
  */
 export function supersededPasswords<Held extends HeldPassword>(
   passwords: readonly Held[],

@@ -18,9 +18,8 @@ export type RootRotationParts = EngineParts & {
 }
 
 /**
- * Promotes pending root secrets once they work, and starts rotations that are due. Handles each mount in one
- * run at a time. Disposing waits for running work. docs/contract/cloud.md#promotion,
- * docs/contract/cloud.md#automatic-rotation.
+ * Promotes pending root secrets and starts rotations that are due, one run of a mount at a time.
+ * docs/contract/cloud.md#promotion, docs/contract/cloud.md#automatic-rotation
  */
 export class RootRotation implements AsyncDisposable {
   readonly #parts: RootRotationParts

@@ -38,8 +38,8 @@ export class RootSecretUsers {
   }
 
   /**
-   * Before a mount is removed: moves its intents for secrets that other mounts still use to one of those
-   * mounts. Returns the ids of the moved intents.
+   * Moves the intents of a mount to be removed for secrets that other mounts use to one of those. Returns the ids of
+   * the moved.
    */
   async handOver(from: Mount): Promise<string[]> {
     const { intents } = this.#parts.stateOf(from)

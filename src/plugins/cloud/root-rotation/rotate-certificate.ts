@@ -19,8 +19,8 @@ import { keyRemoval, removalOfPending } from './pending-secret.ts'
 const makeOne = 'create one with config/certificate and upload it'
 
 /**
- * Makes the next root certificate and adds it to the root application. The current one stays in use until the new
- * one works. To be called within the turn of rotations. docs/contract/cloud.md#rotation-of-a-certificate
+ * Adds the next certificate to the root application; the current one stays in use until it works. Within the turn of
+ * rotations. docs/contract/cloud.md#rotation-of-a-certificate
  */
 export async function rotateCertificate(config: ConfigRecord, work: RotationWork): Promise<void> {
   const { state, call, clock, random } = work

@@ -18,8 +18,8 @@ import { removalOfPending } from './pending-secret.ts'
 import { rotateCertificate } from './rotate-certificate.ts'
 
 /**
- * Adds the next root secret or certificate and stores it as pending. The current one stays in use until the new
- * one works. Returns a warning if it replaces one that is pending. docs/contract/cloud.md#root-rotation
+ * Adds the next secret or certificate as pending; the current one stays in use until it works. Warns if it replaces
+ * a pending one. docs/contract/cloud.md#root-rotation
  */
 export function rotateRoot(work: RotationWork): Promise<string[]> {
   const { state } = work

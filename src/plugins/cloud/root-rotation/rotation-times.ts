@@ -9,8 +9,8 @@ export type RotationTimes = {
   /** A pending secret is left alone until it is this old. docs/contract/cloud.md#promotion */
   readonly leastAgeMs: number
   /**
-   * A pending certificate that does not work for so long never reached the directory. A pending secret no longer
-   * holds up a rotation that is due.
+   * A pending certificate that fails for so long never arrived. A pending secret no longer holds up a rotation that
+   * is due.
    */
   readonly givenUpMs: number
   /** Other servers may still sign in with the former certificate for as long as they keep their clients. */

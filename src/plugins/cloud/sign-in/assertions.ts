@@ -40,7 +40,7 @@ export function certificateProof(
 }
 
 /**
- * The proof that lets a certificate of an application add or remove a key there.
+ * Lets a certificate of an application add or remove a key there.
  * https://learn.microsoft.com/graph/application-rollkey-prooftoken
  */
 export function possessionProof(

@@ -1,9 +1,7 @@
 import type { AuthType } from '../../../config/cloud.ts'
 import type { ClientCertificate } from '../certificates/client-certificate.ts'
 
-/**
- * What a mount signs in with; `type` is its effective `auth_type`. docs/contract/cloud.md#sign-in
- */
+/** `type` is the effective `auth_type`. docs/contract/cloud.md#sign-in */
 export type RootCredential =
   | { readonly type: 'root_creds'; readonly clientId: string; readonly secret: string }
   | { readonly type: 'certificate'; readonly clientId: string; readonly certificate: ClientCertificate }
@@ -50,10 +48,7 @@ const defaultIdentityTokenTtl = 3600
 /** The modes that use the identity of the host. */
 export const isHostMode = (type: string): boolean => ['aks_wif', 'msi', 'msi_wif'].includes(type)
 
-/**
- * How a mount signs in: by its `auth_type`; without one, by the first value that is set. Pure.
- * docs/contract/cloud.md#sign-in
- */
+/** By `auth_type`; without one, by the first value that is set. docs/contract/cloud.md#sign-in */
 export function chooseType(values: SignInValues): AuthType | undefined {
   if (values.authType !== '') return values.authType
   if (values.clientSecret !== '') return 'root_creds'

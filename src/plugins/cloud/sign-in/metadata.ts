@@ -45,9 +45,8 @@ const refusalAnswer = z.object({
 })
 
 /**
- * The metadata service of a virtual machine, or of an application platform if it names one. The library's own
- * client keeps its first source for the whole process, and its requests would pass the proxy.
- * docs/decisions/0007-cloud-clients.md
+ * Of a virtual machine, or of an application platform if it names one. The library's own client keeps its first
+ * source for the whole process, and its requests would pass the proxy. docs/decisions/0007-cloud-clients.md
  */
 export function openMetadata({ place, outbound, clock }: MetadataParts): Metadata {
   const { metadataEndpoint = defaultEndpoint, identityEndpoint, identityHeader } = place

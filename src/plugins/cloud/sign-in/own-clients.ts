@@ -7,9 +7,9 @@ import { noMetadata, refusedIdentity } from '../upstream/upstream-error.ts'
 import { chooseType } from './choose-credential.ts'
 
 /**
- * The client ids of the identities that the engine itself uses, which no role may give out. A managed identity is
- * known only from its token: throws if the engine may have one and cannot tell which. `fresh`: believes nothing
- * that was found out before. docs/contract/cloud.md#own-identity
+ * The identities that the engine itself uses, which no role may give out. A managed one is known only from its
+ * token: throws if the engine may have one and cannot tell which. `fresh`: looks anew.
+ * docs/contract/cloud.md#own-identity
  */
 export async function ownClientIds(
   state: MountState,
@@ -53,8 +53,8 @@ async function appIdOf(
 }
 
 /**
- * With no `auth_type`, the machine may have no identity, and roles that need none are not to wait for it. A
- * metadata service of another cloud answers 404, also to repeated requests.
+ * Without `auth_type`, roles that need no identity are not to wait for one. A metadata service of another cloud
+ * answers 404.
  */
 const hasNoIdentity = (error: unknown): boolean =>
   error instanceof UpstreamError

@@ -6,8 +6,8 @@ const believedMs = 60_000
 const usableMs = 600_000
 
 /**
- * What the engine's own tokens say of it, in memory. An identity that was seen counts while the metadata service
- * is out of reach. That there is none counts for a minute, and is then looked up again beside the requests.
+ * In memory. An identity that was seen counts while the metadata service is out of reach. That there is none counts
+ * for a minute, and is then looked up again beside the requests.
  */
 export class OwnIdentity {
   readonly #clock: Clock

@@ -22,9 +22,8 @@ export async function rootCertificate(state: MountState): Promise<ShownCertifica
 }
 
 /**
- * Makes a certificate that an operator adds to the root application. It replaces one that is not in use yet. It
- * is used once `auth_type` is `certificate` and no other is configured, or the configured one has ended.
- * docs/contract/cloud.md#certificates
+ * Made for an operator to upload, in place of one that is not in use yet. Used once `auth_type` is `certificate` and
+ * no other is configured, or that has ended. docs/contract/cloud.md#certificates
  */
 export async function makeRootCertificate(
   seconds: number,

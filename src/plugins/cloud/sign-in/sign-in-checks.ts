@@ -117,8 +117,8 @@ async function metadata({ state, signIn }: PreflightContext): Promise<Finding> {
 }
 
 /**
- * Signs in, never from a cache: a cached token would show the permissions and the secret of an hour ago. Waits
- * less than a request for a metadata service that gives no token: whoever checks is there and waits.
+ * Never from a cache, which would show the permissions of an hour ago. Waits less than a request for a metadata
+ * service that gives no token: whoever checks is there.
  */
 export async function signInNow(context: Omit<PreflightContext, 'signIn'>): Promise<void> {
   const { upstream, call } = context

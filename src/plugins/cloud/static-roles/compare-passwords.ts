@@ -5,10 +5,9 @@ import type { StaticRole } from './static-role-record.ts'
 import type { StaticWork } from './static-work.ts'
 
 /**
- * After a restoration: marks the roles whose password no longer exists upstream, which are then rotated at
- * once. A password that was made after `start` comes from no backup, and a replica of the directory may not
- * know it yet. `only`: those that earlier comparisons have left. Returns the roles whose application could not be
- * read, with the last cause. docs/cloud-static-roles.md#after-a-restoration
+ * After a restoration: marks the roles whose password is gone upstream, which are rotated at once. One made after
+ * `start` comes from no backup, and a replica may not know it yet. `only`: what earlier comparisons left. Returns
+ * the roles that could not be compared, with the last cause. docs/cloud-static-roles.md#after-a-restoration
  */
 export async function comparePasswords(
   start: number,

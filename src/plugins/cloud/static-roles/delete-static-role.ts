@@ -6,8 +6,8 @@ import { inTurn } from './rotate-static-role.ts'
 import type { StaticWork } from './static-work.ts'
 
 /**
- * Deletes a static role. A password in its grace period leaves at its time, the current one stays until its
- * end; with `revoke`, both are removed now. Returns warnings. docs/cloud-static-roles.md#deleting-a-role
+ * A password in its grace period leaves at its time, the current one stays until its end; with `revoke`, both go
+ * now. Returns warnings. docs/cloud-static-roles.md#deleting-a-role
  */
 export function deleteStaticRole(
   name: string,

@@ -12,10 +12,9 @@ const unknownSecret = 'AADSTS7000215'
 type Proving = Pick<StaticWork, 'state' | 'clock' | 'correlationId' | 'signal' | 'pause'>
 
 /**
- * Signs in with a new password until that was accepted twice in a row. After ten minutes, a refusal that does
- * not concern the password, such as a missing service principal or conditional access, counts as a proof and
- * is returned; otherwise returns an empty text. Throws if the password does not work.
- * docs/cloud-static-roles.md#rotation
+ * Signs in until that was accepted twice in a row. After ten minutes, a refusal that does not concern the password,
+ * such as conditional access, counts as a proof and is returned, else an empty text. Throws if the password does not
+ * work. docs/cloud-static-roles.md#rotation
  */
 export async function provePassword(
   { clientId, secret }: { readonly clientId: string; readonly secret: string },

@@ -29,8 +29,8 @@ const hasText = (
 export type ReadWork = { readonly state: MountState; readonly clock: Clock; readonly correlationId: string }
 
 /**
- * The password of a static role, and the former one in its grace period. Reads one record, without a call
- * upstream. Undefined if the role does not exist. docs/cloud-static-roles.md#reading-a-password
+ * With the former password in its grace period. Calls nothing upstream. Undefined if there is no role.
+ * docs/cloud-static-roles.md#reading-a-password
  */
 export async function readStaticCredential(
   name: string,

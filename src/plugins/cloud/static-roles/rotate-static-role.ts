@@ -28,9 +28,9 @@ const firstPauseMs = 15_000
 const longestPauseMs = 600_000
 
 /**
- * Replaces the password of a static role: adds one, signs in with it, makes it the current one in one write,
- * and lets the former one end after its grace period. If a step fails, the current password stays and the
- * added one is removed. docs/cloud-static-roles.md#rotation
+ * Adds a password, signs in with it, makes it the current one in one write, and lets the former one end after its
+ * grace period. If a step fails, the current one stays and the added one is removed.
+ * docs/cloud-static-roles.md#rotation
  */
 export function rotateStaticRole(name: string, rotation: Rotation, work: StaticWork): Promise<void> {
   const { state, clock } = work

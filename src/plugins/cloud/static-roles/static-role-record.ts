@@ -103,10 +103,7 @@ export function graceOf(terms: Terms): number {
   return grace === 0 ? Math.min(defaultGrace, graceBound(terms)) : grace
 }
 
-/**
- * When the next rotation may start, or since when it is due, in milliseconds since the epoch. Infinity means
- * never. Pure.
- */
+/** When the next rotation may start, or since when it is due, in milliseconds since the epoch; infinity: never. */
 export function dueAt(role: StaticRole, now: number): number {
   if (role.is_gone) return Number.POSITIVE_INFINITY
   const planned = role.is_lost ? 0 : dueTime({ ...role, rotation_period: periodOf(role) }, now)
@@ -114,8 +111,8 @@ export function dueAt(role: StaticRole, now: number): number {
 }
 
 /**
- * When a password that is made now ends: it outlives the retries of the rotation that replaces it. In
- * milliseconds since the epoch.
+ * When a password that is made now ends, in milliseconds since the epoch: it outlives the retries of its
+ * replacement.
  */
 export function passwordEnd(role: StaticRole, now: number): number {
   const next = dueTime({ ...role, rotation_period: periodOf(role), rotation_counts_from: now }, now)

@@ -26,10 +26,7 @@ const rolePrefix = 'static-role/'
 const duePrefix = 'static-due/'
 /** One row for each password in its grace period, ordered by its end. */
 const retirePrefix = 'static-retire/'
-/**
- * A row that says that the stored passwords are those upstream. A restoration deletes it.
- * `usedOnce` of the plugin.
- */
+/** Says that the stored passwords are those upstream. A restoration deletes it: `usedOnce` of the plugin. */
 export const confirmedPrefix = 'static-confirmed/'
 const confirmedKey = `${confirmedPrefix}passwords`
 
@@ -44,8 +41,7 @@ const timeOf = (key: string, prefix: string): number =>
   Number(key.slice(prefix.length, prefix.length + timeDigits))
 
 /**
- * The static roles of one mount: their records, the order in which they are due, and the passwords in their
- * grace periods. Caches records like `MountState`.
+ * Records, the order in which they are due, and passwords in their grace periods. Caches records like `MountState`.
  */
 export class StaticRoleStore implements Disposable {
   readonly #view: View
@@ -94,8 +90,8 @@ export class StaticRoleStore implements Disposable {
   }
 
   /**
-   * Replaces what `before` read, with its row among those that are due, together with further entries. To be
-   * called in the role's turn. Throws `unavailable` if anything was changed meanwhile.
+   * Replaces what `before` read, with its row among those that are due and further entries, in the role's turn.
+   * Throws `unavailable` if anything was changed meanwhile.
    */
   async write(
     name: string,
@@ -133,9 +129,7 @@ export class StaticRoleStore implements Disposable {
     return row(retireKey(retirement), retirement)
   }
 
-  /**
-   * The entry that takes over such a password: the write fails if another one has done that since it was read.
-   */
+  /** The write fails if another one has taken it over since it was read. */
   takingRetirement(retirement: StoredRetirement): ViewEntry {
     return { ...this.retirementRemoval(retirement), expect: retirement.revision }
   }

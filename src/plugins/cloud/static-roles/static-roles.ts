@@ -29,8 +29,8 @@ export type StaticRolesParts = EngineParts & {
 }
 
 /**
- * How often due roles are looked for, when a request for a rotation that goes on is answered, how long each of
- * the rotations at a time takes at least, and how long a request waits for its turn.
+ * Between looks for due roles; until a request for a rotation is answered; of each rotation at least; of the wait of
+ * a request for its turn.
  */
 export type StaticTimes = {
   readonly lookMs?: number
@@ -82,8 +82,8 @@ type Comparison = {
 }
 
 /**
- * The static roles of all cloud mounts: rotates those that are due, four of a mount at a time, and removes
- * passwords whose grace period is over. docs/cloud-static-roles.md#rotation
+ * Rotates the roles of all mounts that are due, four of a mount at a time, and removes passwords whose grace period
+ * is over. docs/cloud-static-roles.md#rotation
  */
 export class StaticRoles implements AsyncDisposable {
   readonly #parts: StaticRolesParts
@@ -195,8 +195,8 @@ export class StaticRoles implements AsyncDisposable {
   }
 
   /**
-   * Before the records of a mount are removed: passwords in their grace period become debris, and current
-   * ones, which stay, are logged.
+   * Of a mount that is being removed: passwords in their grace period become debris, current ones, which stay, are
+   * logged.
    */
   async leave(mount: Mount): Promise<void> {
     const state = this.#parts.stateOf(mount)

@@ -6,8 +6,8 @@ import { callWithin } from '../upstream-work.ts'
 import { type ReadWork, usablePassword } from './read-static-credential.ts'
 
 /**
- * An access token for the application of a static role, by its password, as JSON for a response. Tokens are kept for each password, so
- * a rotation makes new ones. docs/cloud-static-roles.md#access-tokens
+ * As JSON for a response. Kept for each password, so a rotation makes new ones.
+ * docs/cloud-static-roles.md#access-tokens
  */
 export async function staticToken(
   name: string,

@@ -24,8 +24,8 @@ const inWriteTurn = <T>(name: string, { state }: WriteWork, change: () => Promis
   state.inStaticRoleTurn(name, change, state.writeBounds(name))
 
 /**
- * Creates or updates a static role. A new role, or one with another application, gets its password before it
- * is stored; if that fails, nothing is stored. docs/cloud-static-roles.md#writing-a-role
+ * A new role, or one with another application, gets its password before it is stored; if that fails, nothing is
+ * stored. docs/cloud-static-roles.md#writing-a-role
  */
 export function writeStaticRole(name: string, sent: StaticRoleInput, writeWork: WriteWork): Promise<void> {
   return inWriteTurn(name, writeWork, async () => {
@@ -67,8 +67,8 @@ async function updateTerms(
 }
 
 /**
- * Updates a role by a write that names the import the role began with, as each write of Terraform does. False if
- * it names another one; then nothing is stored. docs/cloud-static-roles.md#import
+ * Updates a role by a write that names the import it began with, as Terraform does. False if it names another one;
+ * then nothing is stored. docs/cloud-static-roles.md#import
  */
 export function repeatImport(name: string, sent: StaticRoleInput, writeWork: WriteWork): Promise<boolean> {
   return inWriteTurn(name, writeWork, async () => {
@@ -96,10 +96,7 @@ export const keepsImported = ({ skip_import_rotation, defer_initial_creds }: Sta
 export const importStaticPassword = (name: string, sent: StaticRoleInput, work: WriteWork): Promise<void> =>
   inWriteTurn(name, work, async () => (await toImport(name, sent, work)).store())
 
-/**
- * Like `importStaticPassword`, and adds another password, which `rotate` puts in its place. Until then the role
- * works with the imported one. Throws if nothing is stored.
- */
+/** Also adds another password, which `rotate` puts in place of the imported one. Throws if nothing is stored. */
 export function importAndReplace(
   name: string,
   sent: StaticRoleInput,
@@ -136,8 +133,8 @@ async function toImport(name: string, sent: StaticRoleInput, writeWork: WriteWor
 }
 
 /**
- * A password whose grace period ends later stays once it is imported. One that is being removed, or has an owner
- * that is about to be stored, is refused: what removes it is stored before, and runs in the application's turn.
+ * A password in its grace period stays once it is imported. One that is being removed, or has an owner that is about
+ * to be stored, is refused: what removes it is stored before, and runs in the application's turn.
  */
 async function storeImported(
   name: string,
@@ -166,8 +163,8 @@ async function storeImported(
 }
 
 /**
- * Throws if something stored removes the password, or will. Reads the intents before the leases: a lease replaces its
- * intent in one write.
+ * Throws if something stored removes the password. Reads intents before leases: a lease replaces its intent in one
+ * write.
  */
 async function checkIsStaying(keyId: string, application: Application, state: MountState): Promise<void> {
   const password = passwordOf(keyId, application)

@@ -33,10 +33,7 @@ const loginErrorBody = z.object({
   error_codes: z.array(z.number()).catch([]),
 })
 
-/**
- * Turns an unsuccessful answer into an error. Every error has a text, whatever the body is. The error bodies
- * of the services: simulators/directory/README.md.
- */
+/** Every error has a text, whatever the body is. The bodies of the services: simulators/directory/README.md. */
 export function failureOf(kind: RequestKind, answer: UpstreamAnswer, now: number): UpstreamError {
   const { status, headers } = answer
   const retryAfterMs = retryAfter(headers['retry-after'], now)
@@ -88,8 +85,8 @@ export function jsonOf(body: Buffer): unknown {
 }
 
 /**
- * A server may fail after it has performed a request. One that sends `Retry-After` with a 503 has not
- * started. RFC 9110 §10.2.3.
+ * A server may fail after it has performed a request, but with 503 and `Retry-After` it has not begun. RFC 9110
+ * §10.2.3
  */
 const mayHaveHappened = (status: number, retryAfterMs: number | undefined): boolean =>
   status === 408 || (status >= 500 && !(status === 503 && retryAfterMs !== undefined))
@@ -125,10 +122,7 @@ function loginFailure(body: Buffer): Said {
 /** In seconds. Larger values are treated as this one, which means never. */
 const longestRetryAfter = 999_999_999
 
-/**
- * The `Retry-After` header in milliseconds, given in seconds or as a date. Ignores other values. RFC 9110
- * §10.2.3.
- */
+/** Milliseconds, of seconds or a date. Ignores other values. RFC 9110 §10.2.3 */
 export function retryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined
   if (/^\d+$/.test(header)) return Math.min(Number(header), longestRetryAfter) * 1000
@@ -139,10 +133,7 @@ export function retryAfter(header: string | undefined, now: number): number | un
 const headerText = (header: string | string[] | undefined): string | undefined =>
   typeof header === 'string' && /^[\w.:-]{1,100}$/.test(header) ? header : undefined
 
-/**
- * Prepares a service's text for responses and logs: limits its length, and removes control characters and
- * tokens, in case the service repeats what it was sent.
- */
+/** For responses and logs: shortened, without control characters, and without tokens that a service may repeat. */
 export const clean = (text: string): string =>
   text
     .slice(0, longestText)

@@ -42,8 +42,8 @@ export type ErrorClass = {
 }
 
 /**
- * A row of the table. Every condition that is set must hold. None looks at the text of an error, which is prose and
- * changes: where status and code do not tell, the call looks at the object itself and adds a code of ours.
+ * Every condition that is set must hold. None looks at the text of an error, which is prose: where status and code
+ * do not tell, the call looks at the object itself and adds a code of ours.
  */
 type Row = {
   kind: ErrorClass['kind']
@@ -73,7 +73,7 @@ const replicationSteps = [
 ] as const
 
 /**
- * The login service does not accept the secret, client or tenant (yet, or any longer).
+ * The secret, client or tenant is not accepted.
  * https://learn.microsoft.com/entra/identity-platform/reference-error-codes
  */
 const refusedCredentials = [
@@ -110,9 +110,7 @@ export const onPremisesGroupAdvice =
 const lifetimeAdvice =
   "the tenant limits how long secrets live: lower max_ttl or explicit_max_ttl of the role (of a static role, rotation_period; of a root secret, root_password_ttl), or the mount option 'secret_lifetime'"
 
-/**
- * Policies and locks, each with advice. They come first, because their texts resemble those of other errors.
- */
+/** First, because their texts resemble those of other errors. */
 const policyRows: readonly Row[] = [
   { kind: 'policy', code: 'CredentialInvalidLifetimeAsPerAppPolicy', advice: lifetimeAdvice },
   { kind: 'policy', code: 'CredentialLifetimeNotAllowedAsPerAppManagementPolicy', advice: lifetimeAdvice },
@@ -229,10 +227,7 @@ const rows: readonly Row[] = [
   { kind: 'refused', status: 422 },
 ]
 
-/**
- * Classifies an error. A lost answer is always `final`: `UpstreamError.lost` tells the caller to look first.
- * `isOver`: there will be no retry.
- */
+/** A lost answer is always `final`: the caller looks first. `isOver`: there will be no retry. */
 export function classify(
   error: UpstreamError,
   step: UpstreamOperation = error.operation,
@@ -286,9 +281,8 @@ const serviceNames: Record<UpstreamService, string> = {
 const throttlePauseSeconds = 10
 
 /**
- * The error for the caller of the engine: 400 if a change of the configuration, the role or the rights
- * upstream can fix it, otherwise 502, with `Retry-After` after throttling. `text` precedes the cause.
- * docs/contract/cloud.md#service-principals.
+ * 400 if a change of the configuration, the role or the rights upstream can fix it, otherwise 502, with
+ * `Retry-After` after throttling. `text` precedes the cause. docs/contract/cloud.md#service-principals
  */
 export function callerError(error: UpstreamError, text = ''): ServiceError {
   const { kind, permission, advice } = classify(error, error.operation, { isOver: true })

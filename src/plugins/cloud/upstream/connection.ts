@@ -28,9 +28,8 @@ const beforeSending =
 const lasting = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_)/
 
 /**
- * Sends requests through `core/outbound/outbound.ts`, which applies denied networks and the proxy. A request takes at
- * most 20 s and ends by the call's deadline; an answer has at most 4 MiB; redirects are not followed. The
- * caller must have checked the host. docs/contract/cloud.md#transport.
+ * Through `core/outbound/outbound.ts`, with denied networks and the proxy. At most 20 s, by the deadline, and 4 MiB;
+ * no redirects. The caller must have checked the host. docs/contract/cloud.md#transport
  */
 export class UpstreamConnection {
   readonly #outbound: OutboundClient

@@ -1,9 +1,6 @@
 import { type CloudName, type EnvironmentSettings, findCloudName } from '../../../config/cloud.ts'
 
-/**
- * The addresses of a cloud's three services, without a trailing slash, and the scopes of their tokens.
- * docs/contract/cloud.md#endpoints.
- */
+/** Addresses without a trailing slash, and the scopes of their tokens. docs/contract/cloud.md#endpoints */
 export type Environment = {
   readonly name: CloudName
   readonly authorityHost: string
@@ -48,9 +45,8 @@ const environments: readonly Environment[] = [
 ]
 
 /**
- * The environment of this name, by default the public cloud, with the operator's addresses. Undefined for an
- * unknown name. An operator's address is also the resource of that service, so the scope changes with it.
- * docs/contract/cloud.md#endpoints.
+ * By default the public cloud, with the operator's addresses, which are also the resources of those services, so the
+ * scopes change with them. Undefined for an unknown name. docs/contract/cloud.md#endpoints
  */
 export function findEnvironment(
   name: string | undefined,

@@ -6,9 +6,8 @@ const mostItems = 200_000
 const mostPages = 5_000
 
 /**
- * Reads all pages of a list. Returns each item once, even if it moves to another page meanwhile. `fetch` must
- * refuse addresses of other services. A list that does not end, or that loops, is an error.
- * docs/contract/cloud.md#looking-up-roles.
+ * Each item once, even if it moves to another page meanwhile. `fetch` must refuse addresses of other services. A
+ * list that does not end is an error. docs/contract/cloud.md#looking-up-roles
  */
 export async function allPages<Item extends z.ZodType>(
   kind: RequestKind,

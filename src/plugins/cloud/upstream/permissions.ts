@@ -11,8 +11,8 @@ const readApplications: Need = ['Application.Read.All', ...ownApplications, 'Dir
 const appRoleAssignments: Need = ['AppRoleAssignment.ReadWrite.All']
 
 /**
- * The application permissions, with admin consent, that the engine's calls need in Microsoft Graph. Refusals,
- * `config/check` and docs/cloud.md#permissions-of-the-root agree with this table.
+ * The application permissions that the calls need in Microsoft Graph. Refusals, `config/check` and
+ * docs/cloud.md#permissions-of-the-root agree with this table.
  * https://learn.microsoft.com/graph/permissions-reference
  */
 export const graphNeeds = {
@@ -96,10 +96,7 @@ export const hasPermissions = (
   granted: readonly string[] | undefined,
 ): boolean => granted !== undefined && unmet(needsOf[operation] ?? [], granted).length === 0
 
-/**
- * The permissions to grant after an operation was refused: those that `granted` lacks. All that the operation
- * needs if `granted` is unknown or lacks none.
- */
+/** What to grant after a refusal: what `granted` lacks, or all if that is unknown or lacks nothing. */
 export function missingPermissions(
   operation: UpstreamOperation,
   { granted, isRoleAssignable }: { granted?: readonly string[] | undefined; isRoleAssignable: boolean },

@@ -7,10 +7,7 @@ import { foreignAddress } from './transport.ts'
 import type { UpstreamCall } from './upstream-call.ts'
 import { UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
-/**
- * `scope` and ids may have a leading slash. `name` is a UUID that the caller chooses, so the call is safe to
- * repeat.
- */
+/** May have a leading slash. `name` is a UUID of the caller's, so the call is safe to repeat. */
 type NewRoleAssignment = { scope: string; name: string; roleDefinitionId: string; principalId: string }
 export type ResourceManagerApi = ReturnType<typeof openResourceManager>
 

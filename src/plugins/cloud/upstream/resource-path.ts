@@ -1,8 +1,7 @@
 /**
- * Converts a scope or id of Resource Manager to the path of a URL, with one leading slash and encoded
- * segments. `/` is the root of the tenant. Undefined if the text must not be put into a URL
- * because it has `?`, `#`, `\`, control characters or the segments `.` or `..`.
- * docs/contract/cloud.md#looking-up-roles.
+ * A scope or id as the path of a URL, with one leading slash and encoded segments; `/` is the root of the tenant.
+ * Undefined for `?`, `#`, `\`, control characters and the segments `.` and `..`.
+ * docs/contract/cloud.md#looking-up-roles
  */
 export function resourcePath(text: string): string | undefined {
   if (text.length > 2048 || /[?#\\\u0000-\u001f\u007f]/.test(text) || !text.isWellFormed()) return undefined

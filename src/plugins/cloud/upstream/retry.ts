@@ -23,9 +23,8 @@ const shortestPauseMs = 200
 const windowMs = 80_000
 
 /**
- * How long to wait before the next try. Undefined if there is none: after a lost answer, or if the wait would
- * exceed a minute. Waits exactly as long as `Retry-After` says, otherwise 0.8 s, 2.4 s, 5.6 s and 12 s, each
- * × 0.8 to 1.3. docs/contract/cloud.md#transport.
+ * Undefined: no further try, after a lost answer or if the wait would exceed a minute. Waits as long as
+ * `Retry-After` says, otherwise 0.8 s, 2.4 s, 5.6 s and 12 s, each × 0.8 to 1.3. docs/contract/cloud.md#transport
  */
 export function pauseBefore(error: UpstreamError, tries: number, random: number): number | undefined {
   const slow = slowPauses.find((row) => row.is(error))

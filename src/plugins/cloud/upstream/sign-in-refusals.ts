@@ -25,10 +25,7 @@ export type Circumstances = {
 /** Why the login service refused an assertion, and what to do about it. */
 export type Refusal = { readonly cause: string; readonly fix: string }
 
-/**
- * An application trusts no such issuer, subject or audience: which of them the login service names depends on
- * the other trusts of the application.
- */
+/** Which of them the login service names depends on the other trusts of the application. */
 const untrusted = {
   AADSTS700211: 'the issuer is not trusted',
   AADSTS700213: 'the subject is not trusted',
@@ -87,10 +84,7 @@ function replaceCommand(presented: Presented): string {
 /** A text in a query of `az`. */
 const literal = (text: string): string => `\`${JSON.stringify(text).replaceAll('`', '\\u0060')}\``
 
-/**
- * Explains the refusal of an assertion by its code; undefined for codes that are not about assertions.
- * docs/contract/cloud.md#refused-assertions
- */
+/** Undefined for codes that are not about assertions. docs/contract/cloud.md#refused-assertions */
 export function explainRefusal(
   code: string,
   presented: Presented,

@@ -6,9 +6,8 @@ export type CreatedInTenant = { readonly tenant_id?: string | undefined }
 const guid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /**
- * Says why the mount cannot remove an object: it was created in another tenant than the one the mount signs
- * in to now, where "not found" proves nothing. Undefined if the tenants match, or cannot be compared because
- * one of them is unknown or is given as a domain name. Pure.
+ * Why the mount cannot remove an object: it was made in another tenant, where "not found" proves nothing. Undefined
+ * if the tenants match or cannot be compared: one is unknown, or a domain name.
  */
 export function otherTenantReason(
   { tenant_id: tenant }: CreatedInTenant,

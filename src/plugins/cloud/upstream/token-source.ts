@@ -32,10 +32,7 @@ export type TokenSourceParts = {
 const marginMs = 300_000
 /** Time limit of a shared request. */
 const sharedRequestMs = 75_000
-/**
- * How long a refusal of the credential, or of a permission, is not checked again: thousands of leases may
- * expire at the same time.
- */
+/** A refusal of the credential or a permission is not checked again: thousands of leases may expire at a time. */
 const refusalMs = 2_000
 /** How many tokens may be dropped in a row: a refused credential and its undo drop a few. */
 const dropsAtOnce = 10
@@ -63,8 +60,7 @@ export class RootTokens {
   }
 
   /**
-   * Returns a token that is cached until shortly before it expires. Concurrent callers share one request. The
-   * refusal of a credential is cached for 2 s.
+   * Cached until shortly before it expires; callers share a request. The refusal of a credential is cached for 2 s.
    */
   async token(resource: TokenResource, call: UpstreamCall): Promise<string> {
     const cached = this.#cached.get(resource)
@@ -96,10 +92,7 @@ export class RootTokens {
     }
   }
 
-  /**
-   * Drops a token that lacks a permission, because that may be granted by now. If this happens often, tokens
-   * are replaced every 2 s only.
-   */
+  /** Drops a token that lacks a permission, which may be granted by now; if this happens often, every 2 s only. */
   denied(token: string): void {
     const now = this.#clock.now()
     for (const [resource, cached] of this.#cached) {
@@ -110,10 +103,7 @@ export class RootTokens {
     }
   }
 
-  /**
-   * Requests a token with this proof, never from a cache. Returns false if the login service does not know
-   * the client or the proof (yet).
-   */
+  /** Never from a cache. False if the login service does not know the client or the proof (yet). */
   async prove(clientId: string, proof: Proof, resource: TokenResource, call: UpstreamCall): Promise<boolean> {
     const { exchange, scopes, waiting } = this.#parts
     try {

@@ -18,10 +18,7 @@ export type FreshToken = {
   readonly extendedLifetimeMs?: number
 }
 
-/**
- * What proves to the login service who a client is: its secret, or an assertion, which is made anew for each
- * exchange and for this token endpoint.
- */
+/** Who a client is: its secret, or an assertion, made anew for each exchange and this token endpoint. */
 export type Proof =
   | { readonly secret: string }
   | { readonly assertion: (tokenEndpoint: string, call: UpstreamCall) => Promise<string> }
@@ -46,10 +43,7 @@ type AssertionMaker = Extract<Proof, { assertion: unknown }>['assertion']
 /** The part of a connection that is used here. */
 type Sender = Pick<UpstreamConnection, 'send'>
 
-/**
- * The login hosts that msal-node knows, and the hosts it sends requests to. It asks other hosts for their
- * endpoints.
- */
+/** Hosts that msal-node knows, and those it sends requests to. It asks other hosts for their endpoints. */
 const builtInHosts: ReadonlyMap<string, string> = new Map([
   ['https://login.microsoftonline.com', 'https://login.microsoftonline.com'],
   ['https://login.microsoftonline.us', 'https://login.microsoftonline.us'],
@@ -319,9 +313,7 @@ function sendingMiddleware(directoryBase: string, connection: Sender): Middlewar
   }
 }
 
-/**
- * The error for an address outside the configured service, to which a list or a discovery document may point.
- */
+/** To which a list or a discovery document may point. */
 export const foreignAddress = ({ service, operation }: RequestKind): UpstreamError =>
   new UpstreamError({
     service,

@@ -53,10 +53,7 @@ export type UpstreamFailure = {
   readonly operation: UpstreamOperation
   /** 0 if there was no answer. */
   readonly status: number
-  /**
-   * The service's code, such as `Request_ResourceNotFound` or `AADSTS7000215`; ours if there was no usable
-   * answer.
-   */
+  /** Such as `Request_ResourceNotFound` or `AADSTS7000215`; ours if there was no usable answer. */
   readonly code: string
   /** The service's text, shortened and cleaned. */
   readonly text: string
@@ -64,9 +61,7 @@ export type UpstreamFailure = {
   readonly details?: readonly string[]
   readonly retryAfterMs?: number | undefined
   readonly requestId?: string | undefined
-  /**
-   * A request that must not be repeated got no answer, so it may have taken effect. Look before repeating it.
-   */
+  /** A request that must not be repeated got no answer and may have taken effect: look before repeating it. */
   readonly lost?: boolean
   /** An earlier try of the same call may have taken effect. */
   readonly inDoubt?: boolean
@@ -79,10 +74,7 @@ export type UpstreamFailure = {
   readonly cause?: unknown
 }
 
-/**
- * A failed call upstream. The message, `<code>: <text>`, is fit for callers: it contains no secret and no
- * token.
- */
+/** The message, `<code>: <text>`, is fit for callers: it has no secret and no token. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError'
   readonly service: UpstreamService

@@ -20,10 +20,7 @@ import { type FreshToken, type LoginSettings, openExchange, openGraph, type Proo
 import type { UpstreamCall } from './upstream-call.ts'
 import { UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
-/**
- * The effective settings of a mount: what it signs in with, and where.
- * docs/contract/cloud.md#effective-settings
- */
+/** What a mount signs in with, and where. docs/contract/cloud.md#effective-settings */
 export type UpstreamSettings = LoginSettings & {
   readonly subscriptionId: string
   /** The application that the mount signs in as. */
@@ -44,23 +41,16 @@ export type UpstreamParts = Pick<LoginParts, 'identifiers' | 'signIdentityToken'
   readonly random?: () => number
 }
 
-/**
- * A client of the three services for one root credential. A changed setting needs a new client. It holds no
- * timer and nothing that must be closed.
- */
+/** For one root credential; a changed setting needs a new client. Holds nothing that must be closed. */
 export type Upstream = {
   readonly directory: DirectoryApi
   readonly resourceManager: ResourceManagerApi
   readonly tokens: RootTokens
-  /**
-   * How far the clock upstream is ahead of ours, from the `Date` header of the last answer. Undefined before
-   * the first answer.
-   */
+  /** How far the clock upstream is ahead of ours, by the last answer. Undefined before the first one. */
   clockOffsetMs(): number | undefined
   /**
-   * Repeats `operation` every 2 to 7 s while an object it depends on is not replicated yet (`classify`
-   * returns `retry` for the step), until the call's deadline and for at most 80 s. Then throws `retry failed:
-   * <last error>: context deadline exceeded`. docs/contract/cloud.md#service-principals.
+   * Repeats `operation` every 2 to 7 s while an object it depends on is not replicated yet (`classify` says
+   * `retry`), until the deadline and for at most 80 s. docs/contract/cloud.md#service-principals
    */
   untilReplicated<Result>(
     step: UpstreamOperation,
@@ -164,9 +154,8 @@ type Perform = <Result>(
 ) => Promise<Result>
 
 /**
- * Performs one request with a token and with retries, one of them with a new token if the old one is refused.
- * A token carries the permissions of its issue, so one that lacks a permission is soon replaced: once the
- * permission is granted, the next request has it.
+ * With retries, one of them with a new token if the old one is refused. A token carries the permissions of its
+ * issue, so one that lacks a permission is soon replaced.
  */
 const performWith =
   (tokens: RootTokens, waiting: Waiting): Perform =>

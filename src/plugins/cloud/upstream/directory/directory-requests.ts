@@ -12,15 +12,12 @@ import {
 } from './directory-answers.ts'
 
 /**
- * `endDateTime` is in RFC 3339. The display name must be unique, so that a password whose answer was lost can
- * be found. No start is sent: the directory sets it by its own clock.
+ * `endDateTime` is in RFC 3339. The display name is unique, so that a password whose answer was lost can be found.
+ * No start is sent: the directory sets it by its own clock.
  */
 export type NewPassword = { displayName: string; endDateTime: string }
 
-/**
- * Sends one directory request with a token and retries, and returns what `read` makes of the successful
- * answer.
- */
+/** Sends a request with a token and retries. Returns what `read` makes of the successful answer. */
 export type DirectorySend = <Result>(
   request: Omit<GraphRequest, 'service' | 'token'>,
   call: UpstreamCall,
@@ -96,10 +93,7 @@ export const directoryRequests = (directoryBase: string, send: DirectorySend) =>
 export const isAmong = (credentials: readonly { readonly keyId: string }[], keyId: string): boolean =>
   credentials.some((one) => one.keyId.toLowerCase() === keyId.toLowerCase())
 
-/**
- * Ignores the refusal of a request that asks for what is so already. The directory says so in words only, so
- * `isSo` looks.
- */
+/** Ignores the refusal of what is so already. The directory says so in words only, so `isSo` looks. */
 export async function unlessSo(request: Promise<void>, isSo: () => Promise<boolean>): Promise<void> {
   try {
     await request

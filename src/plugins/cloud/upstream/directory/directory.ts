@@ -35,11 +35,10 @@ import { trustCalls } from './directory-trusts.ts'
 export type DirectoryApi = ReturnType<typeof openDirectory>
 
 /**
- * Microsoft Graph v1.0, one method per request. A method retries where that is safe, within the deadline, and
- * throws `UpstreamError` only. `find…` returns what exists, from all pages. `get…` and deletions throw `gone`
- * if the object does not exist; the caller decides what that means. Steps that depend on replication are
- * wrapped in `Upstream.untilReplicated`. `directoryBase` is without `/v1.0`.
- * docs/contract/cloud.md#credentials, simulators/directory/README.md.
+ * Microsoft Graph v1.0, one method per request, retried where that is safe; throws `UpstreamError` only. `find…`
+ * returns what exists, from all pages. `get…` and deletions throw `gone` if the object does not exist. Steps that
+ * depend on replication are wrapped in `Upstream.untilReplicated`. `directoryBase` is without `/v1.0`.
+ * docs/contract/cloud.md#credentials, simulators/directory/README.md
  */
 export function openDirectory(directoryBase: string, send: DirectorySend) {
   const requests = directoryRequests(directoryBase, send)

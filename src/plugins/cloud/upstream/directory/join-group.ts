@@ -4,8 +4,8 @@ import { UpstreamError } from '../upstream-error.ts'
 import type { DirectoryApi } from './directory.ts'
 
 /**
- * Adds a service principal to a group. The directory refuses with nothing but a missing permission or a bad request,
- * so the error also says what is special about the group.
+ * The directory refuses with a missing permission or a bad request only, so the error also says what is special
+ * about the group.
  */
 export async function joinGroup(
   directory: DirectoryApi,
