@@ -1,8 +1,14 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { isEmpty } from '../core/barrier/barrier.ts'
 import { rootKeyKey } from '../core/barrier/root-key.ts'
-import { readSealConfig, type SealConfig, sealConfigKey } from '../core/barrier/seal-config.ts'
-import { raiseSealEpoch, readSealEpoch, sealEpochKey } from '../core/barrier/seal-epoch.ts'
+import {
+  raiseSealEpoch,
+  readSealConfig,
+  readSealEpoch,
+  type SealConfig,
+  sealConfigKey,
+  sealEpochKey,
+} from '../core/barrier/seal-config.ts'
 import { firstStart, onceAmongServers } from '../core/jobs/once-among-servers.ts'
 import type { NewSeal } from '../core/open/first-store.ts'
 import { alreadyInitialized } from '../core/seal/init-request.ts'

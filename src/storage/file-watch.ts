@@ -40,7 +40,6 @@ export class FileWatch implements Disposable {
     this.#known.set(path, identityOf(path))
   }
 
-  /** Stops watching. */
   [Symbol.dispose](): void {
     clearInterval(this.#timer)
     this.#isDisposed = true

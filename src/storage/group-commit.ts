@@ -13,7 +13,6 @@ export type CommitEngine = {
   readonly lastRevision: number
 }
 
-/** Counters since the start. */
 export type CommitStats = { commits: number; failedCommits: number; steps: number }
 
 /**

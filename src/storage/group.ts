@@ -10,7 +10,6 @@ export type RowWrite = {
   readonly keepsRevision: boolean
 }
 
-/** A row that a group has decided to write. */
 export type DecidedRow = RowWrite & {
   /** No other server needs to hear of it. */
   readonly isUncopied: boolean
@@ -52,7 +51,6 @@ export type GroupSource = {
   nextRevision(): number
 }
 
-/** A step whose caller waits. */
 export type Waiting = {
   readonly step: Step<unknown>
   run(group: Group): void

@@ -35,7 +35,6 @@ export const newestSchema = (folder: URL = sqliteMigrations): number =>
 
 export const schemaOf = (fileName: string) => Number(fileName.slice(0, 4))
 
-/** Reads a number from the table `meta`. */
 export function readMeta(connection: Database.Database, name: string): number | undefined {
   return connection.prepare<[string], number>('SELECT value FROM meta WHERE name = ?').pluck().get(name)
 }

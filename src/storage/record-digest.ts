@@ -30,7 +30,6 @@ const rowsPerPage = 500
 const firstPage = 'SELECT key, value FROM records ORDER BY key LIMIT ?'
 const nextPage = 'SELECT key, value FROM records WHERE key > ? ORDER BY key LIMIT ?'
 
-/** One row: key and value. */
 export type ReadRow = [key: string, value: Buffer]
 
 /**

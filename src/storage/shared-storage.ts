@@ -28,7 +28,6 @@ export type Replica = { readonly id: string; readonly name: string; readonly las
 
 /** What a server needs of a storage that others write too; undefined where no other server writes it. docs/replicas.md */
 export interface SharedStorage {
-  /** The id of this server, new with each start. */
   readonly replicaId: string
   readonly copies: Copies
   /** Reports writes of keys that start with `prefix`. Returns a function that removes the listener. */

@@ -50,7 +50,6 @@ function putAll(entries: readonly BatchEntry[], group: Group): void {
   }
 }
 
-/** Returns the number of deleted keys. */
 export const deleteStep = (prefix: string, options?: WriteOptions): Step<number> => ({
   keys: [],
   prefix,

@@ -9,7 +9,6 @@ export type StorageOperation = 'get' | 'list' | 'write'
 
 /** Handlers of storage events. They must not throw. */
 export type StorageEvents = {
-  /** An operation succeeded. */
   operated(operation: StorageOperation, seconds: number): void
   /** A group of `steps` is durable. */
   committed(steps: number, seconds: number): void

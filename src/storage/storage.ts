@@ -40,6 +40,7 @@ export type Range = {
 export const keep = Symbol('keep')
 export type Change = (current: Uint8Array | undefined) => Uint8Array | undefined | typeof keep
 
+/** Disposal waits for pending writes; later calls reject with `storage is unavailable`. */
 export interface Storage extends AsyncDisposable {
   readonly shared?: SharedStorage | undefined
   get(key: string): Promise<StoredRecord | undefined>

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { slicesOf } from '../../lib/data/slices.ts'
+import { slicesOf } from '../../lib/data/pages.ts'
 import {
   deletedThere,
   deletedVersions,

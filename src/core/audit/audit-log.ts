@@ -23,7 +23,6 @@ export type AuditLogParts = {
   readonly clock: Clock
   readonly random: Random
   readonly log: CoreLog
-  /** The version reported to clients. */
   readonly version: string
   /** Devices of the settings: the API can only read them. */
   readonly fixed: readonly DeviceDescription[]
@@ -40,7 +39,6 @@ export type AuditLogParts = {
   forgetOwn(path: string): Promise<void>
   /** Called for a record of another server that cannot be read. */
   onUnreadable(error: unknown): void
-  /** Called after each write of an entry. */
   readonly onWrite?: ((written: AuditedWrite) => void) | undefined
 }
 
@@ -49,7 +47,6 @@ type Place = { readonly path: string; readonly target: SinkTarget }
 /** An entry was written, or could not be. */
 type AuditedWrite = { readonly device: string; readonly succeeded: boolean; readonly seconds: number }
 
-/** An enabled device. */
 type Enabled = {
   readonly description: DeviceDescription
   readonly target: SinkTarget
@@ -61,7 +58,6 @@ type Enabled = {
   readonly device: AuditDevice
 }
 
-/** A device to open. */
 type Wanted = { readonly description: DeviceDescription; readonly salt: string; readonly isFixed: boolean }
 
 type DeviceRecord = Omit<DeviceDescription, 'path'> & { readonly salt: string }
@@ -191,7 +187,6 @@ export class AuditLog implements AsyncDisposable {
     return this.#enabled.find(({ description }) => description.path === path)?.hashing.hash(text)
   }
 
-  /** Opens the files again, after they were renamed. */
   async reopen(): Promise<void> {
     await Promise.allSettled(this.#enabled.map(({ device }) => device.reopen()))
   }
@@ -422,7 +417,6 @@ function testFailure({ target, device }: Enabled, error: unknown): ServiceError 
 const fileOf = (target: SinkTarget): string | undefined =>
   target.kind === 'file' ? resolve(target.path) : undefined
 
-/** The real path of the file that a device writes to, if any. */
 function realFileOf(target: SinkTarget): string[] {
   if (target.kind === 'file') return [realFile(target.path)]
   return target.kind === 'stdout' ? ['stdout'] : []

@@ -15,14 +15,7 @@ export type BreakReason =
 export type KnownKey = { readonly key_id: string; readonly public_key: string }
 
 /** What one file holds of one chain. */
-export type ChainCounts = {
-  lines: number
-  firstSeq: number
-  lastSeq: number
-  checkpoints: number
-  torn: number
-  gaps: number
-}
+export type ChainCounts = ReturnType<typeof noCounts>
 
 /** One chain, as far as it has been read. */
 export type CheckedChain = {
@@ -86,12 +79,10 @@ export class ChainCheck {
     this.#missingHeads = new Set(options.heads.map(nameOf))
   }
 
-  /** The chains that occurred so far. */
   get chains(): readonly CheckedChain[] {
     return [...this.#chains.values()]
   }
 
-  /** Starts the next file. */
   beginFile(): void {
     this.#line = 0
     this.#previous = undefined
@@ -117,7 +108,6 @@ export class ChainCheck {
     return this.#break
   }
 
-  /** Ends the last file. */
   endAll(): Break | undefined {
     if (this.#missingHeads.size > 0) this.#breakAt(this.#line, 'head missing')
     return this.#break
@@ -238,7 +228,7 @@ export class ChainCheck {
 
 const nameOf = ({ id, seq, hash }: ChainHead): string => `${id}:${seq}:${hash}`
 
-const noCounts = (): ChainCounts => ({ lines: 0, firstSeq: 0, lastSeq: 0, checkpoints: 0, torn: 0, gaps: 0 })
+const noCounts = () => ({ lines: 0, firstSeq: 0, lastSeq: 0, checkpoints: 0, torn: 0, gaps: 0 })
 
 /** A record about the chain; undefined for an audit entry. */
 function specialOf(line: Buffer): SpecialRecord | undefined {

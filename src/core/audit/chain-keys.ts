@@ -74,7 +74,6 @@ export class AuditChainKeys {
     return opened
   }
 
-  /** Signs with the current key. */
   sign(text: string): Signature {
     const current = this.#keys.at(-1)
     if (current === undefined || this.#privateKey === undefined) throw new Error('no device has been opened')

@@ -15,7 +15,6 @@ export type ChainEvent =
 export const chainRecord = (time: string, event: ChainEvent): string =>
   JSON.stringify({ time, type: 'chain', ...event })
 
-/** A signature and the key that verifies it. */
 export type Signature = { readonly key_id: string; readonly public_key: string; readonly signature: string }
 
 export type Sign = (text: string) => Signature
@@ -30,7 +29,6 @@ export type Checkpoint = Signature & {
 
 type Signed = Omit<Checkpoint, keyof Signature> & { readonly id: string; readonly time: string }
 
-/** The text of a record that signs the chain up to `head`. */
 export function checkpointRecord(
   head: ChainHead,
   { time, device, replica }: { time: string; device: string; replica: string },
@@ -42,7 +40,6 @@ export function checkpointRecord(
   return JSON.stringify({ time, type: 'checkpoint', checkpoint })
 }
 
-/** Whether the signature is that of the checkpoint's own key. */
 export function isSignatureRight(id: string, time: string, checkpoint: Checkpoint): boolean {
   const { public_key, signature } = checkpoint
   try {

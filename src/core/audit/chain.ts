@@ -35,7 +35,6 @@ export function linkOf(line: Buffer): Link | undefined {
 export const recordOf = (line: Buffer): Buffer =>
   Buffer.concat([line.subarray(0, line.lastIndexOf(memberStart)), closingBrace])
 
-/** Whether the hash of a line is right. */
 export const isUnchanged = (line: Buffer, { id, seq, prev, hash: own }: Link): boolean =>
   createHash('sha256')
     .update(hashedBefore(id, seq, prev))

@@ -1,5 +1,5 @@
 import { refuse } from '../../errors.ts'
-import { parseBool } from '../../lib/text/go-bool.ts'
+import { parseBool } from '../../lib/text/go-numbers.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 import type { HashingOptions } from './hashing.ts'
 

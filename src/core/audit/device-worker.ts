@@ -36,7 +36,6 @@ export type WorkerRequest = {
 }
 
 export type WorkerReply = {
-  /** The number of records of the request that were written. */
   readonly written: number
   /** The position of the checkpoint, if it was written. */
   readonly checkpoint: ChainHead | undefined
@@ -122,7 +121,6 @@ class ChainWriter {
     this.#preamble = { needsLineEnd: torn?.isEnded === false, records }
   }
 
-  /** Writes the preamble and these records with one call. */
   async #append(records: readonly string[], count: { written: number } = { written: 0 }): Promise<void> {
     const { needsLineEnd, records: first } = this.#preamble
     const all = [...first, ...records]

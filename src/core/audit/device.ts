@@ -37,7 +37,6 @@ export type DeviceParts = {
   readonly log: CoreLog
   readonly replica: string
   readonly sign: Sign
-  /** The head that was stored last. */
   readonly chainHead: StoredHead | undefined
   storeHead(head: StoredHead): Promise<void>
   /** Called when the device fails and when it is back. */
@@ -46,7 +45,6 @@ export type DeviceParts = {
   readonly faults?: SharedArrayBuffer | undefined
 }
 
-/** Time limits in milliseconds. */
 export type DeviceTiming = {
   /** A write that takes longer has failed. */
   readonly deadlineMs: number
@@ -109,7 +107,6 @@ type Waiting = {
 type Step = {
   /** Whether to look for the file at its path and to sync it. */
   readonly isCheck?: boolean
-  /** A last record. */
   readonly event?: 'rotate' | 'close'
   /** Signs the last record, and then closes; writes no lines. */
   readonly end?: 'reopen' | 'close'

@@ -57,7 +57,6 @@ export type AuditedReply = {
   readonly issued?: IssuedToken
   readonly leaseId?: LeaseRef['id']
   readonly data?: object | null
-  /** `data` as JSON text. */
   readonly dataText?: string
   readonly warnings?: readonly string[]
   readonly wrapInfo?: WrapInfo
@@ -68,10 +67,7 @@ export type AuditedReply = {
 /** How a request ended. `reason`: the code of a refused login. docs/explain.md#reasons */
 export type Ending = { readonly reply: AuditedReply; readonly error: string; readonly reason: string }
 
-export type EntryParts = {
-  /** The version reported to clients. */
-  readonly version: string
-}
+export type EntryParts = { readonly version: string }
 
 /**
  * The two entries of one request. What they share is hashed and written once for each device.
@@ -185,7 +181,6 @@ export class Entries {
 
 const nothing: FieldNames = new Set()
 
-/** The text of an object with `data` between other members. */
 function withData(before: object, data: string, behind: object): string {
   const members = [before, behind].map((part) => JSON.stringify(part).slice(1, -1))
   const parts = [members[0], data && `"data":${data}`, members[1]]

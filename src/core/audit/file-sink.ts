@@ -165,7 +165,6 @@ function nearestRealPath(path: string): string {
   }
 }
 
-/** What the last line of the file says. */
 function readEnd(fd: number, size: number): Pick<SinkEnd, 'head' | 'torn'> {
   const linesEnd = lastLineEnd(fd, size)
   const head = linesEnd === 0 ? undefined : linkEndingAt(fd, linesEnd - 1)

@@ -25,11 +25,7 @@ export function hashingWith(salt: string, options: HashingOptions): Hashing {
 export type FieldNames = ReadonlySet<string>
 
 /** What of the data of a request and its response is secret, so that its numbers, booleans and times are, too. */
-export type Secrets = {
-  /** Fields that carry a secret. */
-  readonly fields: FieldNames
-  readonly values?: SecretValues | undefined
-}
+export type Secrets = { readonly fields: FieldNames; readonly values?: SecretValues | undefined }
 
 /** Whether all values in this member of the data are secret, at any depth. */
 type IsSecret = (member: string) => boolean

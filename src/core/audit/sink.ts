@@ -45,7 +45,6 @@ export class SinkError extends Error {
   override readonly name = 'SinkError'
   /** A system error such as `ENOSPC`. */
   readonly code: string
-  /** The number of lines that were written completely. */
   readonly written: number
   /** Whether more than that may have arrived. */
   readonly isUncertain: boolean

@@ -31,7 +31,6 @@ export type BarrierParts = {
   previousSealKey?: Uint8Array
   /** Called once the re-encrypted root key is durable. */
   sealKeyChanged?: () => void
-  /** Called for each new term of the data keys. */
   newTerm?: (term: number) => void
   /** Called when another server has replaced keys, and this one cannot find the new ones. */
   keysLost?: () => void
@@ -196,7 +195,6 @@ export class Barrier {
     return this.#keyring.rotate()
   }
 
-  /** Whether this seal key opens the stored root key. */
   async opensRootKey(sealKey: Uint8Array): Promise<boolean> {
     const record = await this.#storage.get(rootKeyKey)
     const rootKey = record && openRootKey(sealKey, record)

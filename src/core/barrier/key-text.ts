@@ -24,12 +24,10 @@ const padding = 0x3d
 export const base64Bytes = base64Digits + 1
 export const hexBytes = hexDigits
 
-/** Writes a key as padded base64. */
 export function writeBase64(key: Uint8Array, text: Uint8Array): void {
   text[write(key, text, base64)] = padding
 }
 
-/** Writes a key as hexadecimal. */
 export const writeHex = (key: Uint8Array, text: Uint8Array): void => void write(key, text, hex)
 
 /** Reads a key from hexadecimal or base64, with optional padding; undefined for any other text. */
@@ -39,7 +37,6 @@ export function readKey(text: Uint8Array): Buffer | undefined {
   return isPadded || text.length === base64Digits ? read(text.subarray(0, base64Digits), base64) : undefined
 }
 
-/** Returns the number of digits. */
 function write(key: Uint8Array, text: Uint8Array, { bits, alphabet }: Digits): number {
   let [count, held, heldBits] = [0, 0, 0]
   const put = (digit: number) => {

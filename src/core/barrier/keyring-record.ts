@@ -31,7 +31,6 @@ export type RotationRules = {
   readonly max_operations: number
 }
 
-/** Overwrites the keys. */
 export function wipe(terms: readonly Term[]): void {
   for (const { key } of terms) key.fill(0)
 }

@@ -38,7 +38,6 @@ export class KeyringStore {
   readonly #newRings: Ring[] = []
   #isDropped = false
 
-  /** `knownTerms`: the terms that this server has in memory. */
   constructor({ storage, random, rootKey }: KeyringStoreParts, knownTerms: () => readonly Term[]) {
     this.#storage = storage
     this.#random = random
@@ -87,7 +86,6 @@ export class KeyringStore {
     })
   }
 
-  /** Overwrites all keys. */
   drop(): void {
     this.#isDropped = true
     for (const { terms } of this.#newRings) wipe(terms)

@@ -59,7 +59,6 @@ export type KeyStatus = { term: number; install_time: string; encryptions: numbe
  * Servers that share the storage follow each other's changes: docs/replicas.md#keys
  */
 export class Keyring {
-  /** The stored keyring and its root key. */
   readonly stored: KeyringStore
   readonly #parts: Pick<KeyringParts, 'clock' | 'random' | 'limits'>
   readonly #reloading: NextRun
@@ -86,7 +85,6 @@ export class Keyring {
     this.#reloading = new NextRun(() => unfenced(() => this.#reload()))
   }
 
-  /** Calls the listener for each new term. */
   onNewTerm(listener: (term: number) => void): void {
     this.#newTermListeners.push(listener)
   }
@@ -255,7 +253,6 @@ export class Keyring {
     })
   }
 
-  /** Overwrites all keys. */
   drop(): void {
     this.stored.drop()
     wipe(this.#terms)

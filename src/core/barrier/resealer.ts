@@ -12,7 +12,6 @@ export type ResealerParts = {
   readonly storage: Storage
   readonly keyring: Keyring
   readonly log: ResealerLog
-  /** Called after each run. */
   readonly onRun?: BackgroundJob['ran'] | undefined
 }
 
@@ -49,7 +48,6 @@ export class Resealer implements AsyncDisposable {
     })
   }
 
-  /** Number of records that are still to be visited. */
   get remaining(): number {
     return this.#pass?.remaining ?? 0
   }
@@ -91,7 +89,6 @@ export class Resealer implements AsyncDisposable {
       })
   }
 
-  /** Resolves when no work is in progress. */
   async settled(): Promise<void> {
     while (this.#running !== undefined) await this.#running
   }

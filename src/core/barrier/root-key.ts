@@ -15,7 +15,6 @@ export const keyBytes = 32
  */
 export const keyBuffer = (): Buffer => Buffer.from(new ArrayBuffer(keyBytes))
 
-/** A new key. */
 export function newKey(random: Random): Buffer {
   const key = keyBuffer()
   const bytes = random.bytes(keyBytes)
@@ -24,7 +23,6 @@ export function newKey(random: Random): Buffer {
   return key
 }
 
-/** The value of the record `rootKeyKey`. */
 export const sealRootKey = (rootKey: Uint8Array, sealKey: Uint8Array, random: Random): Buffer =>
   sealValue({ term: 0, key: sealKey, random }, rootKeyKey, rootKey)
 

@@ -255,7 +255,6 @@ export class SealedView implements View {
     return this.#numbers === 'literal' ? parseLossless(text) : JSON.parse(text)
   }
 
-  /** Runs work that opens records. */
   async #opening<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await withTerms(this.#parts, work)

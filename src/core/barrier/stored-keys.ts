@@ -4,8 +4,7 @@ import { keyringKey, openRing, type Term, wipe } from './keyring-record.ts'
 import { restorationKey } from './restoration-note.ts'
 import { openRootKey, rootKeyKey } from './root-key.ts'
 import { handOverKey } from './root-key-handover.ts'
-import { sealConfigKey } from './seal-config.ts'
-import { sealEpochKey } from './seal-epoch.ts'
+import { sealConfigKey, sealEpochKey } from './seal-config.ts'
 import { openValue, termOf } from './sealed-value.ts'
 
 /** Records that no data key has sealed. */
@@ -46,7 +45,6 @@ export class StoredKeys implements Disposable {
     return openValue(term.key, key, value)
   }
 
-  /** Overwrites the keys. */
   [Symbol.dispose](): void {
     wipe(this.#terms)
   }

@@ -110,7 +110,6 @@ export class BackgroundJob implements AsyncDisposable {
     return this.#parts.shared !== undefined
   }
 
-  /** Undefined for a job that was not begun. */
   get status(): JobStatus | undefined {
     if (this.#cycle === undefined) return undefined
     return { kind: kindOf(this.#name), isHeld: this.#isHeld, lastSuccess: this.#lastSuccess }
@@ -151,7 +150,6 @@ export class BackgroundJob implements AsyncDisposable {
     }
   }
 
-  /** Whether the work is complete. */
   async #once(work: (held: Held) => Promise<void>): Promise<boolean> {
     const { shared } = this.#parts
     try {

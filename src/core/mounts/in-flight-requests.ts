@@ -21,7 +21,6 @@ export class InFlightRequests {
     this.#view = view
   }
 
-  /** Adds a mount. */
   add({ uuid }: Mount, isClosed: boolean): void {
     const entry: Entry = {
       view: this.#view.view(`mount/${uuid}/`, { numbers: 'literal' }),
@@ -44,18 +43,10 @@ export class InFlightRequests {
     return this.#byUuid.get(uuid)?.view
   }
 
-  /** Counts a request until the returned function is called once. Undefined if the mount is closed. */
-  enter({ uuid }: Mount): (() => void) | undefined {
+  /** Counts a request until the returned function is called once. Undefined if the mount is closed, unless that is allowed. */
+  enter({ uuid }: Mount, { mayBeClosed = false } = {}): (() => void) | undefined {
     const entry = this.#byUuid.get(uuid)
-    if (entry === undefined || entry.closed) return undefined
-    entry.inFlight += 1
-    return entry.leave
-  }
-
-  /** Like `enter`, even if the mount is closed. */
-  enterClosed({ uuid }: Mount): (() => void) | undefined {
-    const entry = this.#byUuid.get(uuid)
-    if (entry === undefined) return undefined
+    if (entry === undefined || (entry.closed && !mayBeClosed)) return undefined
     entry.inFlight += 1
     return entry.leave
   }
@@ -64,7 +55,6 @@ export class InFlightRequests {
     return this.#byUuid.has(uuid)
   }
 
-  /** Whether no request is in progress. */
   isEmpty({ uuid }: Mount): boolean {
     return (this.#byUuid.get(uuid)?.inFlight ?? 0) === 0
   }

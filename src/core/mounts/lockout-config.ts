@@ -11,16 +11,8 @@ const untuned: LockoutConfig = {
   user_lockout_disable: false,
 }
 
-/** The map of a tune call, with texts that are not parsed yet. */
-type DecodedLockout = {
-  readonly threshold: string
-  readonly duration: string
-  readonly reset: string
-  readonly disable: boolean | undefined
-}
-
-/** Throws if a value has the wrong type. */
-export function decodeLockout(given: JsonObject): DecodedLockout {
+/** The map of a tune call, with texts that are not parsed yet. Throws if a value has the wrong type. */
+export function decodeLockout(given: JsonObject) {
   return {
     threshold: textOf(given['lockout_threshold']),
     duration: textOf(given['lockout_duration']),
@@ -30,7 +22,10 @@ export function decodeLockout(given: JsonObject): DecodedLockout {
 }
 
 /** The configuration after a tune call: what it omits, or sends as an empty text, is kept. */
-export function tunedLockout(before: LockoutConfig = untuned, sent: DecodedLockout): LockoutConfig {
+export function tunedLockout(
+  before: LockoutConfig = untuned,
+  sent: ReturnType<typeof decodeLockout>,
+): LockoutConfig {
   return {
     user_lockout_threshold: thresholdOf(sent.threshold) ?? before.user_lockout_threshold,
     user_lockout_duration: secondsOf(sent.duration) ?? before.user_lockout_duration,

@@ -7,7 +7,6 @@ import type { MountConfig, MountTable } from './mount.ts'
 /** The default lifetimes of mounts, in seconds. */
 export type SystemTtls = { readonly defaultTtl: number; readonly maxTtl: number }
 
-/** The wire names of the lists of a mount. */
 export const listNames = [
   'audit_non_hmac_request_keys',
   'audit_non_hmac_response_keys',
@@ -22,18 +21,7 @@ const visibilities = new Set(['', 'hidden', 'unauth'])
 const version = /^v?\d+(?:\.\d+)*(?:-[\w.~-]+)?(?:\+[\w.~-]+)?$/
 
 /** The decoded `config` map of an enable call, not validated yet. */
-export type GivenConfig = {
-  readonly default_lease_ttl: string
-  readonly max_lease_ttl: string
-  readonly force_no_cache: boolean
-  readonly trim_request_trailing_slashes: boolean
-  readonly token_type: string
-  readonly listing_visibility: string
-  readonly plugin_version: string
-  readonly lockout: boolean
-  readonly identity_token_key: string
-  readonly lists: Pick<MountConfig, (typeof listNames)[number]>
-}
+export type GivenConfig = ReturnType<typeof decodeConfig>
 
 /**
  * Decodes `config` of an enable call. A text must be a string or number, a flag a boolean, a list an array or
@@ -41,7 +29,7 @@ export type GivenConfig = {
  * ones.
  * docs/contract/mounts.md#enabling
  */
-export function decodeConfig(table: MountTable, given: JsonObject | null | undefined): GivenConfig {
+export function decodeConfig(table: MountTable, given: JsonObject | null | undefined) {
   const config: JsonObject = Object.fromEntries(
     Object.entries(given ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
   )
@@ -93,8 +81,9 @@ function requestsLockout(given: JsonValue | undefined, badConfig: () => Error): 
   return Object.keys(given).length > 0
 }
 
-/** Removes empty lists, which count as unset. */
-export function withoutEmpty(lists: Readonly<Record<string, readonly string[]>>): GivenConfig['lists'] {
+export function withoutEmpty(
+  lists: Readonly<Record<string, readonly string[]>>,
+): Pick<MountConfig, (typeof listNames)[number]> {
   return Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0))
 }
 
@@ -124,7 +113,6 @@ export function newTtls(
   return { default_lease_ttl, max_lease_ttl }
 }
 
-/** Validates the token type of a mount; empty means the default. */
 export function tokenType(given: string): string {
   if (given === '') return 'default-service'
   if (!tokenTypes.has(given)) throw refuse('invalid', "invalid value for 'token_type'")

@@ -27,7 +27,6 @@ export type MountMoveParts = {
   context(table: MountIndex): MountContext
   /** Throws if a mount must not be stored so. */
   check(mount: Mount): Promise<void>
-  /** Ends leases and tokens of a mount. */
   end(mount: Mount): Promise<void>
   onEnd(migration: Migration): void
   onFailure(mount: Mount, error: unknown): void
@@ -105,7 +104,6 @@ export class MountMoves implements AsyncDisposable {
     if (running !== undefined) await within(withinMs, running.ended, 'late').catch(() => undefined)
   }
 
-  /** Waits for all moves in progress. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#running.values()].map(({ job }) => job[Symbol.asyncDispose]()))
   }

@@ -1,7 +1,6 @@
 import { excerpt } from '../../lib/text/go-text.ts'
 import type { MountTable } from './mount.ts'
 
-/** The prefix of the paths of auth mounts. */
 export const authPrefix = 'auth/'
 
 /** The paths of the fixed mounts, which every namespace has. */

@@ -19,7 +19,6 @@ export type MountRecordsParts = {
   onUnreadable(error: unknown): void
 }
 
-/** What has changed in the table. */
 export type MountChange = { readonly changed: readonly Mount[]; readonly removed: readonly Mount[] }
 
 type ChangeListener = (change: MountChange) => void | Promise<void>
@@ -74,7 +73,6 @@ export class MountRecords {
     return records
   }
 
-  /** The current table. Immutable; a change replaces it. */
   get table(): MountIndex {
     return this.#table
   }
@@ -96,7 +94,6 @@ export class MountRecords {
     })
   }
 
-  /** Resolves once all changes that were begun have ended. */
   ended(): Promise<void> {
     return this.#changes.ended()
   }

@@ -68,7 +68,6 @@ export class MountRemovals implements AsyncDisposable {
     for (const { reject } of this.#running.values()) reject(sealedError())
   }
 
-  /** Waits for all removals in progress. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort()
     await Promise.all([...this.#running.values()].map(stop))

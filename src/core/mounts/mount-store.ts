@@ -50,7 +50,6 @@ export type NewNamespace = {
   readonly id: string
   /** Its records except for its mounts, with keys relative to the storage root. */
   readonly entries: readonly ViewEntry[]
-  /** Called once it is stored. */
   written(): void
 }
 
@@ -138,7 +137,6 @@ export class MountStore implements AsyncDisposable {
     return this.#parts.types
   }
 
-  /** The current table. Immutable; a change replaces it. */
   get table(): MountIndex {
     return this.#records.table
   }
@@ -197,7 +195,7 @@ export class MountStore implements AsyncDisposable {
   enterRemoved(mount: Mount): (() => void) | undefined {
     const now = this.table.byUuid(mount.uuid)
     return now?.tainted === true && now.deleting !== true
-      ? this.#doors.requests.enterClosed(mount)
+      ? this.#doors.requests.enter(mount, { mayBeClosed: true })
       : undefined
   }
 
@@ -303,7 +301,6 @@ export class MountStore implements AsyncDisposable {
     return this.#moves.find(id)
   }
 
-  /** Waits for all changes and background work. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#removals[Symbol.asyncDispose]()
     await this.#moves[Symbol.asyncDispose]()

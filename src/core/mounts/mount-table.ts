@@ -89,14 +89,12 @@ export class MountIndex {
     return this.#byUuid.get(uuid)
   }
 
-  /** The mounts of one table of a namespace, ordered by path. */
   list(namespace: string, table: MountTable): Mount[] {
     return this.of(namespace)
       .filter((mount) => mount.table === table)
       .sort((a, b) => (a.path < b.path ? -1 : 1))
   }
 
-  /** All mounts of a namespace. */
   of(namespace: string): Mount[] {
     const found: Mount[] = []
     const left = [...(this.#rootByNamespace.get(namespace)?.next.values() ?? [])]

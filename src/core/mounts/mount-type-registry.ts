@@ -27,7 +27,6 @@ export class MountTypeRegistry implements AsyncDisposable {
     }
   }
 
-  /** Adds the implementation of a declared type. */
   add(type: MountType): void {
     const [plugin] = type.names
     if (this.#pluginNamed(type.table, plugin) !== plugin)
@@ -35,7 +34,6 @@ export class MountTypeRegistry implements AsyncDisposable {
     this.#types.push(type)
   }
 
-  /** The plugin behind a type that clients may mount. */
   offeredPlugin(table: MountTable, type: string): string | undefined {
     return this.#offered[table].get(type)
   }
@@ -62,7 +60,6 @@ export class MountTypeRegistry implements AsyncDisposable {
     return this.#declarationOf(table, type)?.versions
   }
 
-  /** Whether an auth type locks users out. */
   locksUsers(type: string): boolean {
     return this.#declared.some(
       ({ table, names, locksUsers }) => table === 'auth' && locksUsers === true && names.includes(type),

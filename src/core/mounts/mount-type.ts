@@ -14,7 +14,6 @@ export type Removal = { readonly abandon: boolean }
 export type MountVersions = {
   /** Type and options of a new mount. Throws a refusal. */
   ofNew(type: string, options: MountOptions): { readonly type: string; readonly options: MountOptions }
-  /** The plugin that serves a mount with these options. */
   pluginOf(options: MountOptions): string
   /** The options that a tune adds to the current ones. Throws a refusal. */
   ofTune(type: string, current: MountOptions, sent: MountOptions): MountOptions
@@ -42,7 +41,6 @@ export type MountTypeNames = {
 
 /** A mount type as the core sees it. Methods that a type does not need are absent. */
 export type MountType = MountTypeNames & {
-  /** Renews and revokes the leases of its mounts. */
   readonly leases?: LeaseBackend
   /** The current renewal terms of a login token of this mount. If absent, its tokens cannot be renewed. */
   renewalTerms?(token: Token, mount: Mount): Promise<RenewalTerms>

@@ -38,7 +38,6 @@ export type MountConfig = z.output<typeof configFields>
 
 /** A pending move of a mount. */
 const moveFields = z.object({
-  /** Id of the migration. */
   id: z.string(),
   namespace: z.string(),
   path: z.string(),

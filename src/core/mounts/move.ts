@@ -16,7 +16,6 @@ import type { MountContext } from './new-mount.ts'
 /** The source or target of a move: a path as sent, relative to the namespace. */
 export type MoveSide = { readonly namespace: Namespace; readonly path: string }
 
-/** A validated move. */
 export type Move = { readonly mount: Mount; readonly target: MountPoint }
 
 /** Validates the move of a remount call. Throws the errors of docs/contract/mounts.md#moving */

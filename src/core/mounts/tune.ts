@@ -68,7 +68,6 @@ export const nothingToTune = (path: string) =>
   refuse('invalid', `tune of path ${quoted(path)} failed: no mount entry found`)
 
 export type TuneContext = SystemTtls & {
-  /** Whether the type of the mount locks users out. */
   readonly locksUsers?: boolean
   /** What a version means for the type of the mount, if it has any. */
   readonly versions?: MountVersions | undefined

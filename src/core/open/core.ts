@@ -46,7 +46,6 @@ export type CoreSettings = StoreSettings & {
 
 export type CoreParts = StoreParts & {
   readonly outbound: OutboundClient
-  /** Called after each write of an audit entry. */
   readonly onAudited?: AuditLogParts['onWrite']
   /** Absent without metrics. */
   readonly events?: CoreEvents

@@ -20,15 +20,7 @@ export type StoredCountParts = {
  * Cached counts of stored objects, by namespace; leases by the accessor of their mount. `tokenRecords`
  * includes tokens that have ended and are about to be deleted: no record is decrypted.
  */
-export type StoredCounts = {
-  readonly serviceTokens: CachedCount
-  readonly entities: CachedCount
-  readonly tokenRecords: CachedCount
-  readonly leases: CachedCount
-  readonly irrevocableLeases: CachedCount
-}
-
-export function storedCounts(parts: StoredCountParts): StoredCounts {
+export function storedCounts(parts: StoredCountParts) {
   const { tokens, view, clock } = parts
   const counted = (name: string, count: Count) =>
     new CachedCount({ clock, count: () => countOnce(name, count, parts) })
@@ -40,6 +32,8 @@ export function storedCounts(parts: StoredCountParts): StoredCounts {
     irrevocableLeases: counted('irrevocable-leases', () => countIrrevocable(view)),
   }
 }
+
+export type StoredCounts = ReturnType<typeof storedCounts>
 
 type Count = () => Promise<ReadonlyMap<string, number>>
 

@@ -2,21 +2,16 @@ import { z } from 'zod'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { View } from '../barrier/view.ts'
 
-/** When a version first opened the store. `installed` is in milliseconds since the epoch. */
-export type InstalledVersion = {
-  readonly version: string
-  /** When it was made, in RFC 3339; undefined for one that did not note it. */
-  readonly made?: string | undefined
-  readonly installed: number
-  readonly previous: string | null
-}
-
 const prefix = 'version-history/'
 const stored = z.object({
+  /** When it first opened the store, in milliseconds since the epoch. */
   installed: z.number(),
   previous: z.string().nullable(),
+  /** When it was made, in RFC 3339; undefined for one that did not note it. */
   made: z.string().optional(),
 })
+
+export type InstalledVersion = z.output<typeof stored> & { readonly version: string }
 
 /** The versions that have opened the store, in the order of their first start. */
 export async function versionHistory(view: View): Promise<InstalledVersion[]> {

@@ -63,15 +63,9 @@ export type OutboundExchange = {
 }
 
 /** A GET to a service of the machine itself, which the operator or the platform has named. */
-export type DirectRequest = {
-  service: OutboundService
-  url: string
-  headers: Readonly<Record<string, string>>
+export type DirectRequest = Omit<OutboundExchange, 'method' | 'body' | 'agent'> & {
   /** Until the connection is established. */
   connectMs: number
-  timeoutMs: number
-  maxBytes: number
-  signal?: AbortSignal | undefined
   /** Called once the connection is established. */
   onConnect?(): void
 }

@@ -38,7 +38,6 @@ export class GuardedChanges {
     })
   }
 
-  /** Resolves once all changes that were begun have ended. */
   async ended(): Promise<void> {
     await this.#changes.pending(this.#parts.key)
   }

@@ -19,16 +19,10 @@ export type CeremonyParts = Omit<HeldKeyParts, 'onSealChanged'> & {
   readonly log: CoreLog
 }
 
-/** What the holders of a key do together. docs/contract/seal.md#ceremonies */
-export type Ceremonies = Disposable & {
-  readonly rekey: Rekey
-  readonly recoveryRekey: Rekey
-  readonly generateRoot: GenerateRoot
-  /** Calls `listener` with each new configuration of the seal, once it is stored. */
-  onSealChanged(listener: (seal: SealConfig) => void): void
-}
+export type Ceremonies = ReturnType<typeof openCeremonies>
 
-export function openCeremonies({ tokens, mounts, ...parts }: CeremonyParts): Ceremonies {
+/** What the holders of a key do together. docs/contract/seal.md#ceremonies */
+export function openCeremonies({ tokens, mounts, ...parts }: CeremonyParts) {
   const { storage, clock, random, log, root } = parts
   const listeners: ((seal: SealConfig) => void)[] = []
   const held = {
@@ -64,7 +58,8 @@ export function openCeremonies({ tokens, mounts, ...parts }: CeremonyParts): Cer
     rekey,
     recoveryRekey,
     generateRoot,
-    onSealChanged: (listener) => void listeners.push(listener),
+    /** Calls `listener` with each new configuration of the seal, once it is stored. */
+    onSealChanged: (listener: (seal: SealConfig) => void) => void listeners.push(listener),
     [Symbol.dispose]: () => ends.dispose(),
   }
 }

@@ -17,18 +17,7 @@ export type GenerateRootParts = {
 }
 
 /** What a client is told about a root token to be generated, in the words of the API. */
-export type GenerateRootStatus = {
-  readonly nonce: string
-  readonly started: boolean
-  readonly progress: number
-  readonly required: number
-  readonly complete: boolean
-  readonly encoded_token: string
-  readonly encoded_root_token: string
-  readonly pgp_fingerprint: string
-  readonly otp: string
-  readonly otp_length: number
-}
+export type GenerateRootStatus = Awaited<ReturnType<GenerateRoot['status']>>
 
 /** How the token is encoded: it must reach only the client that began. */
 type Attempt = { readonly fingerprint: string; encode(token: string): Promise<string> }
@@ -50,7 +39,7 @@ export class GenerateRoot implements Disposable {
     this.#progress = new ShareProgress({ ...parts, onExpired: () => this.#end() })
   }
 
-  async status(): Promise<GenerateRootStatus> {
+  async status() {
     const counts = await (await this.#parts.held()).counts()
     const { nonce, count: progress } = this.#progress
     return {

@@ -1,3 +1,4 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
 import { refuse } from '../../errors.ts'
 import type { BatchEntry, Storage } from '../../storage/storage.ts'
 import type { Barrier } from '../barrier/barrier.ts'
@@ -10,7 +11,6 @@ import {
   sealConfigRevision,
 } from '../barrier/seal-config.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
-import { isRecoveryKey, recoveryKeyEntry } from './recovery-key.ts'
 
 /** PGP messages with the shares of a key, in hexadecimal, by the fingerprints of their readers. */
 export type ShareBackup = {
@@ -18,7 +18,6 @@ export type ShareBackup = {
   readonly keys: Readonly<Record<string, readonly string[]>>
 }
 
-/** What replaces a key. */
 type NewKey = {
   readonly key: Buffer
   readonly counts: ShareCounts
@@ -49,7 +48,6 @@ export type HeldKeyParts = {
   readonly barrier: Pick<Barrier, 'opensRootKey' | 'rekey' | 'sealing'>
   /** The view of all storage. */
   readonly root: View
-  /** Called once another configuration is stored. */
   onSealChanged(seal: SealConfig): void
 }
 
@@ -126,3 +124,26 @@ const backupAt = (key: string) => ({
 })
 
 const backups = { unsealKey: backupAt('rekey-backup'), recoveryKey: backupAt('recovery-rekey-backup') }
+
+/**
+ * Key of the record about the recovery key, which people hold in shares. It only authorizes, so its hash is
+ * enough.
+ */
+const recoveryKeyKey = 'recovery-key'
+
+const digestOf = (key: Uint8Array): Buffer => createHash('sha256').update(key).digest()
+
+/** The record about a recovery key, in the view of all storage. */
+export const recoveryKeyEntry = (key: Uint8Array): ViewEntry => ({
+  key: recoveryKeyKey,
+  value: { sha256: digestOf(key).toString('hex') },
+})
+
+/** Whether this is the recovery key. `root` is the view of all storage. */
+async function isRecoveryKey(root: View, key: Uint8Array): Promise<boolean> {
+  const record = await root.get(recoveryKeyKey)
+  const stored = typeof record === 'object' && record !== null && 'sha256' in record ? record.sha256 : ''
+  const digest = Buffer.from(String(stored), 'hex')
+  const sent = digestOf(key)
+  return digest.length === sent.length && timingSafeEqual(digest, sent)
+}

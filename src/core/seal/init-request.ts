@@ -17,7 +17,6 @@ export type InitRequest = {
 export type InitPlan = {
   /** Of the unseal key, or of the recovery key of a static seal; undefined if there is to be none. */
   readonly keyPlan: KeyPlan | undefined
-  /** Encrypts the root token. */
   readonly rootTokenKey: PgpKey | undefined
 }
 

@@ -40,7 +40,6 @@ function reasonAgainst({ shares, threshold }: ShareCounts): string | undefined {
   return threshold > shares ? 'threshold cannot be larger than shares' : undefined
 }
 
-/** Splits a key as planned. */
 export async function issueShares(key: Buffer, plan: KeyPlan): Promise<IssuedShares> {
   const shares = await splitKey(key, plan)
   try {

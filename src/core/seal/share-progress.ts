@@ -40,7 +40,6 @@ export class ShareProgress implements Disposable {
     return this.#nonce
   }
 
-  /** Number of shares so far. */
   get count(): number {
     this.#checkExpiry()
     return this.#shares.length

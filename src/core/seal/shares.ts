@@ -20,7 +20,6 @@ function moved(bytes: Uint8Array): Buffer {
   return own
 }
 
-/** A copy of a key in a buffer of its own. */
 function copyOf(key: Uint8Array): Buffer {
   const own = ownBuffer(key.length)
   own.set(key)

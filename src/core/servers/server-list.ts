@@ -8,12 +8,7 @@ export type OwnServer = ShownServer & {
   readonly product: { readonly version: string; readonly made: string }
 }
 
-type ShownServer = {
-  readonly name: string
-  readonly address: string
-  /** The version reported to clients. */
-  readonly version: string
-}
+type ShownServer = { readonly name: string; readonly address: string; readonly version: string }
 
 /** A server that is alive. `lastSeenMs` is in milliseconds since the epoch. */
 type LiveServer = ShownServer & { readonly lastSeenMs: number; readonly isOwn: boolean }

@@ -14,7 +14,6 @@ const ttlMs = 10_000
 
 /** This server among those that share its storage. Without a shared storage, it is the only one. */
 export class Servers {
-  /** The id of this server, new with each start. */
   readonly ownId: string
   /** Whether no other server writes the storage. */
   readonly isAlone: boolean

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { ClockStep, MachineClock } from '../../lib/system/clock.ts'
 import type { View } from '../barrier/view.ts'
 
@@ -13,7 +14,9 @@ export type TimeKeeperParts = {
 }
 
 const key = 'clock'
-type StoredTime = { readonly seen: number; readonly steps_back: readonly ClockStep[] }
+const clockStep = z.object({ before: z.number(), after: z.number() })
+const storedTime = z.object({ seen: z.number(), steps_back: z.array(clockStep).readonly() })
+type StoredTime = z.output<typeof storedTime>
 const checkIntervalMs = 1_000
 /** How often the current time is stored. */
 const storeIntervalMs = 60_000
@@ -136,10 +139,4 @@ const without = (steps: readonly ClockStep[], others: readonly ClockStep[]): Clo
 const isSameStep = (one: ClockStep, other: ClockStep): boolean =>
   Math.abs(one.before - other.before) < sameStepMs && Math.abs(one.after - other.after) < sameStepMs
 
-const isStoredTime = (value: unknown): value is StoredTime =>
-  typeof value === 'object' &&
-  value !== null &&
-  'seen' in value &&
-  typeof value.seen === 'number' &&
-  'steps_back' in value &&
-  Array.isArray(value.steps_back)
+const isStoredTime = (value: unknown): value is StoredTime => storedTime.safeParse(value).success

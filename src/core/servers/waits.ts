@@ -16,7 +16,6 @@ export type HeldRead<T> = {
   pauseMs(last: T): number
   /** Repeats the checks of the request, because the state may have changed while it was held. */
   check(): Promise<void>
-  /** Reads again. */
   load(): Promise<T>
   /** Whether the client knows this state. */
   isKnown(loaded: T): boolean
@@ -90,7 +89,6 @@ export class Waits {
     for (const wait of this.#byTopic.get(topic) ?? []) wait.end()
   }
 
-  /** Wakes all waits. */
   wakeAll(): void {
     for (const waits of this.#byTopic.values()) for (const wait of waits) wait.wake()
   }
@@ -127,7 +125,6 @@ export class Wait implements Disposable {
     this.#timer = setTimeout(() => this.end(), waitMs)
   }
 
-  /** Whether it has timed out or was ended. */
   get hasEnded(): boolean {
     return this.#hasEnded
   }

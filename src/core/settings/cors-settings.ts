@@ -1,13 +1,14 @@
 import { z } from 'zod'
 
 /** Which cross-origin pages may read responses. docs/contract/http.md#pages-of-other-origins */
-export type CorsSettings = {
+const stored = z.object({
   /** Compared byte for byte with the `Origin` header; `*` alone allows every origin. */
-  readonly origins: readonly string[]
+  origins: z.array(z.string()),
   /** Request headers that are allowed in addition to the default ones. */
-  readonly headers: readonly string[]
-  readonly credentials: boolean
-}
+  headers: z.array(z.string()),
+  credentials: z.boolean(),
+})
+export type CorsSettings = z.output<typeof stored>
 
 /** Vault's default request headers: a client that compares what it wrote with what it reads knows these. */
 const defaultHeaders = [
@@ -44,12 +45,6 @@ function distinct(names: readonly string[]): string[] {
   }
   return [...byName.values()]
 }
-
-const stored = z.object({
-  origins: z.array(z.string()),
-  headers: z.array(z.string()),
-  credentials: z.boolean(),
-})
 
 /** Parses a stored record; throws if it is invalid. */
 export const readCorsSettings = (record: unknown): CorsSettings => stored.parse(record)

@@ -4,7 +4,6 @@ import { FollowedRecords } from '../records/followed-records.ts'
 
 export type KeptSettingParts<Value> = {
   readonly view: View
-  /** The key of its record. */
   readonly key: string
   /** Throws if the record is invalid. */
   parse(record: unknown): Value

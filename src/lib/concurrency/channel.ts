@@ -39,7 +39,6 @@ export class Channel<Theirs extends Answers> {
     port.once('disconnect', (cause) => this.close(new Disconnected('the other end is gone', { cause })))
   }
 
-  /** Rejects all questions that wait for an answer. */
   close(cause: Error): void {
     for (const { reject } of this.#waiting.values()) reject(cause)
   }

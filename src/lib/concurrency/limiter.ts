@@ -1,4 +1,3 @@
-/** Limits on waiting. */
 export type WaitingBounds = {
   /** The most callers that wait; any number by default. */
   readonly most?: number
@@ -34,7 +33,6 @@ export class Limiter {
     this.#admit()
   }
 
-  /** Runs `work` once there is room. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     const leave = await this.enter()
     try {

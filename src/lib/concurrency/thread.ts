@@ -23,7 +23,6 @@ export type ThreadOptions = {
   }
   /** What the program gets. Called before each start. */
   data?(): unknown
-  /** What the thread may ask. */
   readonly answers?: Answers
   /** Whether a system call may keep the thread for ever, as on a hung network disk. */
   readonly mayBlock?: boolean
@@ -126,7 +125,6 @@ const portOf = (worker: Worker): Port => ({
   once: (_, listener) => worker.once('error', listener).once('exit', () => listener()),
 })
 
-/** The buffers among the arguments of a question. */
 function movedWith(message: unknown): ArrayBuffer[] {
   const isQuestion = typeof message === 'object' && message !== null && 'args' in message
   return isQuestion && Array.isArray(message.args)

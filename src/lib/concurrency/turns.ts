@@ -10,7 +10,6 @@ export class Turns<Item> {
     this.#byClient.getOrInsertComputed(client, () => []).push(item)
   }
 
-  /** The next item. */
   get first(): Item | undefined {
     for (const [item] of this.#byClient.values()) return item
     return undefined

@@ -11,7 +11,6 @@ export const wait = (ms: number, ended: AbortSignal): Promise<void> =>
     else ended.addEventListener('abort', finish)
   })
 
-/** Resolves when the signal is aborted. */
 export const untilAborted = (ended: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (ended.aborted) resolve()

@@ -9,7 +9,6 @@ export class CacheUse {
 export type CacheOptions<Value> = {
   /** Its row in docs/architecture.md#caches. */
   readonly name: string
-  /** The most values. */
   readonly most: number
   /** The most weight of all values together. One that weighs more than half of it is not kept. */
   readonly mostWeight?: number
@@ -88,7 +87,6 @@ export class Cache<Value> {
     this.#renew()
   }
 
-  /** Drops the copies that `isOutdated` selects. */
   dropWhere(isOutdated: (value: Value) => boolean): void {
     this.#drops += 1
     for (const copies of [this.#young, this.#old])

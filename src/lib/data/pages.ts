@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { slicesOf } from './slices.ts'
 
 /**
  * The size of a page. Reading and decrypting so many records takes a few milliseconds, which other requests wait.
@@ -54,4 +53,8 @@ export function othersTurn(): Promise<void> {
 async function wholeTurn(): Promise<void> {
   await nextTurn()
   await nextTurn()
+}
+
+export function* slicesOf<T>(items: readonly T[], size: number): Generator<readonly T[], void, undefined> {
+  for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size)
 }

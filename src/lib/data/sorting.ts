@@ -1,5 +1,4 @@
-import { pagesOf } from './pages.ts'
-import { slicesOf } from './slices.ts'
+import { pagesOf, slicesOf } from './pages.ts'
 
 /** The items in order; those that compare as equal stay in the order in which they are given. */
 export async function sorted<T>(

@@ -40,7 +40,6 @@ export function canonicalAddress(text: string): string {
   return text.includes(':') ? (parseAddress(text)?.toString() ?? text) : text
 }
 
-/** Whether a host is `localhost` or a loopback address. */
 export const isLoopbackHost = (host: string): boolean =>
   host === 'localhost' || parseAddress(host)?.range() === 'loopback'
 

@@ -40,7 +40,6 @@ export function networkSet(cidrs: readonly string[]): (address: Address) => bool
 /** Whether the text is a network with its prefix length: an address alone is none. */
 export const isBlock = (text: string): boolean => text.includes('/') && isNetwork(text)
 
-/** Whether each of the blocks lies within one of `outer`. */
 export function areWithin(blocks: readonly string[], outer: readonly string[]): boolean {
   const outerNetworks = outer.map(parseNetwork)
   return blocks.every((block) => {

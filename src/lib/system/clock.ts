@@ -33,7 +33,6 @@ const absorbingPace = 0.5
  */
 export class MachineClock implements Clock {
   readonly machine: MachineTime
-  /** What this clock follows. */
   #source: () => number
   /** This clock's time at one moment of the steady clock, and the pace since then. */
   #time: number

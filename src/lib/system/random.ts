@@ -63,7 +63,6 @@ export class PooledRandom implements Random {
     return text
   }
 
-  /** Empties the pool. */
   discard(): void {
     this.#pool.fill(0)
     this.#used = poolBytes

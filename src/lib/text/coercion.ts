@@ -1,6 +1,5 @@
-import { parseBool } from './go-bool.ts'
 import { parseDuration } from './go-duration.ts'
-import { parseWholeNumber } from './go-numbers.ts'
+import { parseBool, parseWholeNumber } from './go-numbers.ts'
 import { goText, quoted } from './go-text.ts'
 import { goTypeName } from './go-type-names.ts'
 import { isJsonNumber, type JsonValue } from './json.ts'

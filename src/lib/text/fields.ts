@@ -225,7 +225,6 @@ function convertOne(
   }
 }
 
-/** Undefined if the field is not declared. */
 export const readingOf = (schema: z.ZodObject, name: string): FieldReading | undefined =>
   fieldsOf(schema).get(name)?.reading
 

@@ -28,3 +28,10 @@ export function parseWholeNumber(text: string): ParsedNumber {
   // `|| 0`: never -0
   return Number.isSafeInteger(number) ? { number: (sign === '-' ? -number : number) || 0 } : outOfRange
 }
+
+const trueTexts = new Set(['1', 't', 'T', 'true', 'True', 'TRUE'])
+const falseTexts = new Set(['0', 'f', 'F', 'false', 'False', 'FALSE'])
+
+/** A boolean as Go's `strconv.ParseBool` reads it (https://pkg.go.dev/strconv#ParseBool). */
+export const parseBool = (text: string): boolean | undefined =>
+  trueTexts.has(text) ? true : falseTexts.has(text) ? false : undefined

@@ -40,7 +40,6 @@ export class JsonSyntaxError extends Error {
 
 export const isJsonNumber = (value: unknown): value is JsonNumber => JSON.isRawJSON(value)
 
-/** The literal text of a number. */
 export const numberText = (value: JsonNumber): string => value.rawJSON
 
 /** A number from its literal text; throws if the text is not a JSON number. */

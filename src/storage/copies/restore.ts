@@ -16,7 +16,6 @@ import { BrokenDatabase, type Verified, verifyDatabase } from './verify.ts'
 
 export type RestoreOptions = {
   readonly backup: string
-  /** The path of the database to restore. */
   readonly path: string
   /** Whether a database with records may be replaced. */
   readonly force: boolean

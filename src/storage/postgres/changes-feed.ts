@@ -9,7 +9,6 @@ export type FeedParts = {
   readonly replicaId: string
   readonly pollMs: number
   readonly listens: boolean
-  /** Opens the connection. */
   open(): Promise<Session>
   /** Monotonic milliseconds. */
   steady(): number
@@ -87,7 +86,6 @@ export class ChangesFeed implements Copies, AsyncDisposable {
     return this.#parts.steady() - this.#confirmedAt
   }
 
-  /** Callers that wait share the next read. */
   confirm(): Promise<void> {
     // reads never overlap: the one that waits may not have begun yet
     if (this.#next !== undefined) return this.#next

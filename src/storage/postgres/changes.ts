@@ -7,7 +7,6 @@ export type Written = { readonly keys: readonly string[] } | { readonly prefix: 
 /** More keys are reported as their common prefix. */
 const maxKeys = 100
 
-/** The parameters `keys` and `prefix` of a row of `changes`. */
 export const changedParameters = (keys: readonly string[]): [Buffer | null, string | null] =>
   keys.length <= maxKeys ? [textArray(keys), null] : [null, commonPrefix(keys)]
 

@@ -70,7 +70,6 @@ const addRows = {
   text: 'INSERT INTO records (key, value) SELECT * FROM unnest($1::text[], $2::bytea[])',
 }
 
-/** Adds records that do not exist. */
 export async function addRecords(session: Session, page: readonly ReadRow[]): Promise<void> {
   const keys = page.map(([key]) => key)
   const values = page.map(([, value]) => value)

@@ -71,7 +71,6 @@ const decideMs = 2_000
 export class GroupWriter {
   readonly #parts: GroupWriterParts
   readonly #inFlight = new KeysInFlight()
-  /** When the groups under way began. */
   readonly #groups = new Set<number>()
   /** The groups under way that are reported, by commit. */
   readonly #reported = new Map<string, Promise<unknown>>()
@@ -262,7 +261,6 @@ export class GroupWriter {
     void this.#removeDeadSlots(session)
   }
 
-  /** Removes the slots of broken connections. */
   async #removeDeadSlots(session: Session): Promise<void> {
     const dead = [...this.#slotted].filter((one) => one.isBroken && !this.#writing.has(one))
     if (dead.length === 0) return

@@ -81,7 +81,6 @@ export class Pool implements AsyncDisposable {
     this.#idle.at(0)?.destroy()
   }
 
-  /** Waits for what is under way. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true
     this.#refuseWaiting(new Error('the pool is closed'))

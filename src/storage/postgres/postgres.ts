@@ -254,7 +254,6 @@ export class PostgresStorage implements Storage, SharedStorage {
     return Number(row?.[0])
   }
 
-  /** Waits for pending writes; later calls reject with `storage is unavailable`. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return
     this.#closed = true

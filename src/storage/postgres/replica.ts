@@ -31,7 +31,6 @@ export type ReplicaParts = {
   readonly patienceMs: number
   /** The version of the changes that this server has confirmed. */
   versionSeen(): number
-  /** The row is gone. */
   onFenced(): void
 }
 

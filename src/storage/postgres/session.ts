@@ -221,7 +221,6 @@ export class Session {
     await this.text('ROLLBACK').catch(() => this.destroy())
   }
 
-  /** Says goodbye. */
   async end(): Promise<void> {
     if (this.#isBroken) return
     this.#isBroken = true

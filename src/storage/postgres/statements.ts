@@ -3,7 +3,6 @@ export type Statement = { readonly name: string; readonly text: string }
 
 const statement = (name: string, text: string): Statement => ({ name, text })
 
-/** What a group writes. */
 export type WriteParts = {
   /** Rows that do not exist. */
   readonly inserts: boolean

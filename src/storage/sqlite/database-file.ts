@@ -29,35 +29,26 @@ export type DatabaseFileOptions = LogLimits & {
 /** Free disk space that SQLite needs for the shared memory of two connections. */
 const minSharedMemoryBytes = 128 * 1024
 
+type FileParts = {
+  readonly path: string
+  readonly logPath: string
+  readonly writer: WriterThread
+  readonly files: FileWatch
+  readonly faults: StorageFaults | undefined
+  readonly opened: AsyncDisposableStack
+}
+
 /**
  * A database file with a connection for reads and a thread for writes. On a full disk the reading connection
  * opens the file exclusively; the first write after space is available starts the thread.
  */
 export class DatabaseFile implements AsyncDisposable {
-  readonly #path: string
-  readonly #writer: WriterThread
-  readonly #files: FileWatch
-  readonly #opened: AsyncDisposableStack
-  readonly #logPath: string
-  readonly #faults: StorageFaults | undefined
+  readonly #parts: FileParts
   #reading: Reading
 
-  private constructor(parts: {
-    path: string
-    logPath: string
-    reading: Reading
-    writer: WriterThread
-    files: FileWatch
-    faults: StorageFaults | undefined
-    opened: AsyncDisposableStack
-  }) {
-    this.#path = parts.path
-    this.#logPath = parts.logPath
-    this.#faults = parts.faults
-    this.#reading = parts.reading
-    this.#writer = parts.writer
-    this.#files = parts.files
-    this.#opened = parts.opened
+  private constructor(parts: FileParts, reading: Reading) {
+    this.#parts = parts
+    this.#reading = reading
   }
 
   /** Opens or creates the file. Throws a StartError if it cannot be used. */
@@ -80,15 +71,8 @@ export class DatabaseFile implements AsyncDisposable {
     const data = { path, identity, faults: faults?.shared, logGoalBytes, logLimitBytes }
     const writer = new WriterThread(data, watchLog(events, logGoalBytes))
     const reading = openReading(path, faults)
-    const file = new DatabaseFile({
-      path,
-      logPath: `${realPath}-wal`,
-      reading,
-      writer,
-      files,
-      faults,
-      opened: opened.move(),
-    })
+    const parts = { path, logPath: `${realPath}-wal`, writer, files, faults, opened: opened.move() }
+    const file = new DatabaseFile(parts, reading)
     try {
       if (!reading.isExclusive) await file.#startWriter()
       return file
@@ -103,36 +87,37 @@ export class DatabaseFile implements AsyncDisposable {
   }
 
   get log(): LogState {
-    return this.#writer.log
+    return this.#parts.writer.log
   }
 
   /** All or nothing; rejects with a ServiceError. */
   async commit(rows: readonly RowWrite[]): Promise<void> {
-    if (this.#files.reason !== undefined) throw storageError(ownCodes.replaced, new Error(this.#files.reason))
+    if (this.#parts.files.reason !== undefined)
+      throw storageError(ownCodes.replaced, new Error(this.#parts.files.reason))
     if (this.#reading.isExclusive) await this.#reopenShared()
     try {
-      await this.#writer.commit(rows)
+      await this.#parts.writer.commit(rows)
     } catch (cause) {
       const isLost = cause instanceof ServiceError && cause.reason === threadLost
       // the outcome is unknown: check whether the rows are in the database
       if (isLost && rows.every((row) => this.#isWritten(row))) return
       // a new thread cleans up what the lost one may have left in the log
-      if (isLost) await this.#writer.ready().catch(() => {})
+      if (isLost) await this.#parts.writer.ready().catch(() => {})
       throw cause
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#files[Symbol.dispose]()
+    this.#parts.files[Symbol.dispose]()
     // the last connection syncs the log and removes it: a disk that hangs must not block this thread
     this.#reading.connection.close()
-    await this.#writer[Symbol.asyncDispose]()
-    await this.#opened.disposeAsync()
+    await this.#parts.writer[Symbol.asyncDispose]()
+    await this.#parts.opened.disposeAsync()
   }
 
   async #startWriter(): Promise<void> {
-    await this.#writer.ready()
-    this.#files.add(this.#logPath)
+    await this.#parts.writer.ready()
+    this.#parts.files.add(this.#parts.logPath)
   }
 
   /** Compares the values, because a row that keeps its revision has it in any case. */
@@ -147,11 +132,11 @@ export class DatabaseFile implements AsyncDisposable {
    * while the disk is full.
    */
   async #reopenShared(): Promise<void> {
-    const { bavail, bsize } = statfsSync(this.#path)
+    const { bavail, bsize } = statfsSync(this.#parts.path)
     if (bavail * bsize < minSharedMemoryBytes) throw storageError('SQLITE_FULL')
     this.#reading.connection.close()
     try {
-      this.#reading = openReading(this.#path, this.#faults)
+      this.#reading = openReading(this.#parts.path, this.#parts.faults)
     } catch (cause) {
       throw storageError(engineCode(cause), cause)
     }

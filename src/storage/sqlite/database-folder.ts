@@ -3,7 +3,6 @@ import { dirname, resolve } from 'node:path'
 import { StartError } from '../../errors.ts'
 import { makePrivateFolder } from '../../lib/system/private-file.ts'
 
-/** The folder of the default setting. */
 const defaultFolder = 'data'
 
 /**

@@ -81,7 +81,6 @@ export class RowReader {
 const startsInside = (prefix: string, after: string) =>
   after.startsWith(prefix) || Buffer.compare(Buffer.from(after), Buffer.from(prefix)) > 0
 
-/** The write statements of a connection. */
 export class RowWriter {
   readonly #connection: Database.Database
   readonly #faults: StorageFaults | undefined

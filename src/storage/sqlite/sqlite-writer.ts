@@ -10,7 +10,6 @@ import { RecoveringConnection, WritingConnection } from './writing-connection.ts
 /** The start parameters of the writing thread. */
 export type WriterData = LogLimits & {
   path: string
-  /** Identity of the file at `path`. */
   identity: FileIdentity
   faults: SharedArrayBuffer | undefined
   /** True if the previous thread ended during a group, so that the log must be cleaned first. */

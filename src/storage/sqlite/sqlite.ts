@@ -36,7 +36,6 @@ export type StorageStats = CommitStats & Pick<LogState, 'checkpoints'> & Storage
  */
 export type StorageSize = { databaseBytes: number; logBytes: number; freeBytes: number }
 
-/** One open database. */
 type Engine = AsyncDisposable & {
   readonly reader: RowReader
   readonly log: Pick<LogState, 'logBytes' | 'checkpoints'>
@@ -155,7 +154,6 @@ export class SqliteStorage implements Storage {
     while ((await this.#step(deleteStep(prefix))) === deletesPerStep);
   }
 
-  /** Waits for pending writes; later calls reject with `storage is unavailable`. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return
     this.#closed = true

@@ -10,7 +10,6 @@ export const threadLost = 'THREAD_LOST'
 
 /** The writing thread (sqlite-writer.ts), which commits one group at a time. */
 export class WriterThread implements AsyncDisposable {
-  /** The last reported state. */
   log: LogState = { logBytes: 0, checkpoints: 0, failedCheckpoints: 0, checkpointFailure: undefined }
   readonly #onLog: (log: LogState) => void
   readonly #thread: Thread<WriterAnswers>
@@ -28,7 +27,6 @@ export class WriterThread implements AsyncDisposable {
     })
   }
 
-  /** Resolves when the thread has opened the database. */
   ready(): Promise<void> {
     return this.#outcome(this.#thread.ask('open'))
   }

@@ -125,7 +125,6 @@ export class RecoveringConnection {
     this.#isLogClean = isLogClean
   }
 
-  /** The connection, if it is open. */
   get current(): WritingConnection | undefined {
     return this.#connection
   }

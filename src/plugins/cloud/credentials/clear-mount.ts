@@ -1,6 +1,6 @@
 import type { Mount } from '../../../core/mounts/mount.ts'
 import { fail, ServiceError } from '../../../errors.ts'
-import { slicesOf } from '../../../lib/data/slices.ts'
+import { slicesOf } from '../../../lib/data/pages.ts'
 import type { EngineParts } from '../engine-parts.ts'
 import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
 import type { MountState } from '../mount-state.ts'

@@ -11,7 +11,7 @@ import {
   type NodeResource,
   nodeResource,
 } from '../../../http/resource/node-resource.ts'
-import { parseBool } from '../../../lib/text/go-bool.ts'
+import { parseBool } from '../../../lib/text/go-numbers.ts'
 import type { JsonLimits } from '../../../lib/text/json.ts'
 import { nodeAnswers } from '../answers/node-answers.ts'
 import { readStruct, type StructOf } from '../answers/struct-body.ts'
