@@ -33,8 +33,6 @@ export function storedCounts(parts: StoredCountParts) {
   }
 }
 
-export type StoredCounts = ReturnType<typeof storedCounts>
-
 type Count = () => Promise<ReadonlyMap<string, number>>
 
 /** A count that a server has stored for the others. `until`: when it is to be replaced. */

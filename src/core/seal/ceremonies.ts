@@ -19,8 +19,6 @@ export type CeremonyParts = Omit<HeldKeyParts, 'onSealChanged'> & {
   readonly log: CoreLog
 }
 
-export type Ceremonies = ReturnType<typeof openCeremonies>
-
 /** What the holders of a key do together. docs/contract/seal.md#ceremonies */
 export function openCeremonies({ tokens, mounts, ...parts }: CeremonyParts) {
   const { storage, clock, random, log, root } = parts
