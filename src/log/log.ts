@@ -56,7 +56,6 @@ const openLogs = new WeakMap<Log, OpenLog>()
 
 const numberOf = (level: string): number => pino.levels.values[level] ?? Number.POSITIVE_INFINITY
 
-/** Writes a line of another process's log. */
 export const relayLine = (log: Log, line: string): void =>
   void openLogs.get(log)?.destination.write(`${line}\n`)
 

@@ -29,7 +29,6 @@ export function registerCounter(
   })
 }
 
-/** The values of a gauge, by labels. */
 type Reading = readonly { readonly labels: Labels; readonly value: number }[]
 
 /** A gauge, or a counter that is kept elsewhere, which is read when metrics are collected. */
@@ -109,19 +108,8 @@ export function registerGauge(
 /** Registers our histogram directly, because prom-client's would keep its own counts. */
 export function registerHistogram(registry: Registry, info: MetricInfo, histogram: Histogram): void {
   const { name, help } = configurationOf(info, registry)
-  const metric = {
-    name,
-    help,
-    type: 'histogram',
-    aggregator: 'sum',
-    get: async () => ({
-      name,
-      help,
-      type: 'histogram',
-      aggregator: 'sum',
-      values: valuesOf(name, histogram),
-    }),
-  }
+  const told = { name, help, type: 'histogram', aggregator: 'sum' }
+  const metric = { ...told, get: async () => ({ ...told, values: valuesOf(name, histogram) }) }
   // a registry uses only the name and the values of its metrics
   registry.registerMetric(metric as unknown as Metric)
 }

@@ -65,7 +65,6 @@ export const newMeasured = (): Measured => ({
   ),
 })
 
-/** Removes what was counted under labels that are gone. */
 export function forgetLabels({ counters, histograms }: Measured, isGone: (labels: Labels) => boolean): void {
   for (const kept of [...Object.values(counters), ...Object.values(histograms)]) kept.forget(isGone)
 }

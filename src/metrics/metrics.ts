@@ -29,13 +29,10 @@ type UpstreamRequest = { readonly service: string; readonly outcome: string; rea
 const maxLabels = 200
 const otherLabel = 'other'
 
-/** What a server has at present. */
 type Present = {
   /** Their full paths. */
   mounts(): readonly string[]
-  /** The paths of audit devices. */
   devices(): readonly string[]
-  /** Shows counters before anything was counted. */
   begin(): void
 }
 

@@ -17,7 +17,6 @@ export async function exitNow(log: Log): Promise<never> {
   return endProcess()
 }
 
-/** Ends the process `afterMs` from now, whatever is still running. */
 export function limitStop(afterMs: number, log: Log): void {
   setTimeout(() => {
     process.exitCode = exitCodes.stopTimeout

@@ -30,7 +30,6 @@ const failedFirst: StartFailure = {
   exitCode: 1,
   message: 'the first worker process ended before it served requests',
 }
-/** How long a worker may take to answer a question. */
 const answerMs = 3000
 
 /** A process that serves requests. It is started again when it crashes. */

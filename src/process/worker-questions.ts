@@ -26,8 +26,6 @@ export type SupervisorAnswers = {
   orders(): Orders
   serving(): void
   failed(failure: StartFailure): void
-  /** The caller was unsealed or initialized by a request. */
   opened(): void
-  /** Of all processes. */
   metrics(): Promise<readonly MetricFamily[]>
 }

@@ -32,17 +32,13 @@ export type LifeCycleParts = {
   readonly clock: Clock
   readonly random: Random
   readonly seal: SealConfig | undefined
-  /** What a sealed server serves. */
   openClosed(life: LifeCycle): Promise<Http>
-  /** The keys of a static seal. */
   staticKeys(): Promise<UnsealKeys>
   /** Called before a start that creates the store. Throws a StartError if the root token cannot be delivered. */
   checkDelivery(): void
   /** Opens the store, and creates an empty one. Throws a StartError: 5 for a wrong key. */
   open(life: LifeCycle, keys: UnsealKeys): Promise<OpenServer>
-  /** Writes the first records of an empty store, and returns its root token. */
   create(seal: NewSeal, key: Uint8Array): Promise<string>
-  /** A request has unsealed or initialized the server. */
   onOpened?: (() => void) | undefined
 }
 
@@ -249,7 +245,6 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
       )
   }
 
-  /** Takes over what other servers have written about the seal. */
   async #follow(keys: readonly string[] | undefined): Promise<void> {
     const isAbout = (...some: string[]) => keys === undefined || keys.some((key) => some.includes(key))
     if (isAbout(rootKeyKey, sealConfigKey)) await this.#followSeal()

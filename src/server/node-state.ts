@@ -24,10 +24,8 @@ type Served = {
   readonly time?: { readonly isFarOff: boolean } | undefined
 }
 
-/** The phase of this process: starting, serving or stopping. */
 export class ProcessState {
   readonly #parts: ProcessParts
-  /** Undefined until the server serves requests. */
   #served: Served | undefined
   #isStopping = false
   /** When the storage was last found readable, by the monotonic clock. */
@@ -41,7 +39,6 @@ export class ProcessState {
     return this.#served !== undefined
   }
 
-  /** What the server waits for before it serves. */
   get startState(): 'starting' | 'storage' {
     return this.#parts.watch.areWritesFailing ? 'storage' : 'starting'
   }
@@ -54,16 +51,12 @@ export class ProcessState {
     this.#isStopping = true
   }
 
-  /** The state of this process for health checks and clients. */
   of(served: Served): NodeState {
-    const { version, storageType, exactListMatching, sealType, clock } = this.#parts
+    const { watch, clock, ...told } = this.#parts
     const { life } = served
     return {
-      version,
+      ...told,
       gatehouseVersion,
-      storageType,
-      exactListMatching,
-      sealType,
       life,
       isInitialized: () => life.seal !== undefined,
       isSealed: () => life.core?.barrier.isSealed() !== false,

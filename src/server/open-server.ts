@@ -53,7 +53,6 @@ function notOpened({ names: [name] }: PluginDefinition): never {
   throw new Error(`the mount type "${name}" was not opened`)
 }
 
-/** The mounts and audit devices of which metrics are shown. */
 const present = (
   { mounts, fullPathOf, audit, jobs }: Core,
   { plugins, metrics }: { plugins: readonly Plugin[]; metrics: Metrics },

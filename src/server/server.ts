@@ -78,13 +78,10 @@ export type ServerParts = {
   plugins?: readonly PluginDefinition[]
 }
 
-/** What the supervisor of worker processes provides. */
 type WorkerParts = SharedDoors & {
   /** Whether no other process serves the addresses yet. */
   readonly isFirst: boolean
-  /** Shows the metrics of all processes. */
   metricsOfAll(own: Metrics): ShownMetrics
-  /** A request has unsealed or initialized this server. */
   opened(): void
 }
 
@@ -93,7 +90,6 @@ export type Server = AsyncDisposable & {
   readonly urls: readonly string[]
   /** The first of them. */
   readonly url: string
-  /** Port of the listener for metrics, if there is one. */
   readonly metricsPort: number | undefined
   /**
    * Reports not ready, waits while still accepting connections, then closes the listener:
@@ -107,7 +103,6 @@ export type Server = AsyncDisposable & {
   reload(settings?: Reloadable): Promise<void>
   /** Opens the store with the server's own key, if it is not open. */
   open(): Promise<void>
-  /** The metrics of this process. */
   metrics(): Promise<readonly MetricFamily[]>
   /** `ready`, or the first reason why not. */
   readiness(): Promise<string>

@@ -146,7 +146,6 @@ class Collector implements SpanExporter {
     this.#log = log
   }
 
-  /** Whether a trace may begin. */
   takesTraces(): boolean {
     if (!this.#isAway) return !this.isFull
     const now = performance.now()
@@ -159,7 +158,6 @@ class Collector implements SpanExporter {
     return this.#waiting >= mostWaiting
   }
 
-  /** A span will be sent. */
   expect(): void {
     this.#waiting += 1
   }

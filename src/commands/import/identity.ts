@@ -106,7 +106,6 @@ class IdentityImport {
     return true
   }
 
-  /** The entity of the target that one of these aliases belongs to. */
   async #withAliasOf(aliases: readonly Alias[]): Promise<Entity | undefined> {
     for (const alias of aliases) {
       const found = await this.#lookUp(alias)

@@ -8,8 +8,6 @@ import { isWrapping } from '../../core/wrapping/wrapper.ts'
 import { refuse } from '../../errors.ts'
 import { type Exchange, limitOf, type Resource, resource } from '../../http/resource/resource.ts'
 
-export type CubbyholeParts = Pick<Core, 'cubbyholes' | 'tokens'>
-
 /** Of an entry, in bytes. */
 const maxPathLength = 1024
 
@@ -17,7 +15,7 @@ const oldUnwrapWarning =
   "Reading from 'cubbyhole/response' is deprecated. Please use sys/wrapping/unwrap, which makes sure that the token is a wrapping token."
 
 /** One private store per service token. docs/contract/wrapping.md#cubbyhole */
-export function cubbyholeResources({ cubbyholes, tokens }: CubbyholeParts): Resource[] {
+export function cubbyholeResources({ cubbyholes, tokens }: Pick<Core, 'cubbyholes' | 'tokens'>): Resource[] {
   const storeOf = ({ caller, mount }: Exchange<unknown, unknown>): Cubbyhole => {
     if (caller === undefined || caller.token.type !== 'service')
       throw refuse('invalid', "cubbyhole operations are only supported by 'service' type tokens")

@@ -52,16 +52,17 @@ const exampleEntry = {
   severity: 'warning',
 }
 const exampleItem = { id, ...exampleEntry, active: true }
-const shown = z.union([asList(entry), z.object({}).describe('There is nothing to show')])
-const exampleShown = { keys: [id], key_info: { [id]: exampleEntry } }
-
 /** docs/contract/messages.md#acknowledgements */
-const headers = {
-  ETag: 'Tag of `data`: a request that sends it as If-None-Match gets 304 while `data` is unchanged',
-  'X-Next-Change-At': 'When the next planned message starts or ends (RFC 3339); absent without one',
-}
-
-const requestHeaders = { 'If-None-Match': 'Tag of `data`: 304 while it is unchanged' }
+const shown = {
+  output: z.union([asList(entry), z.object({}).describe('There is nothing to show')]),
+  example: { keys: [id], key_info: { [id]: exampleEntry } },
+  statuses: [200, 304],
+  requestHeaders: { 'If-None-Match': 'Tag of `data`: 304 while it is unchanged' },
+  headers: {
+    ETag: 'Tag of `data`: a request that sends it as If-None-Match gets 304 while `data` is unchanged',
+    'X-Next-Change-At': 'When the next planned message starts or ends (RFC 3339); absent without one',
+  },
+} as const
 
 export const messageAnswers = {
   list: {
@@ -92,21 +93,7 @@ export const messageAnswers = {
       },
     },
   },
-  beforeLogin: {
-    operationId: 'internal-ui-read-unauthenticated-active-custom-messages',
-    output: shown,
-    example: exampleShown,
-    statuses: [200, 304],
-    requestHeaders,
-    headers,
-  },
-  afterLogin: {
-    operationId: 'internal-ui-read-authenticated-active-custom-messages',
-    output: shown,
-    example: exampleShown,
-    statuses: [200, 304],
-    requestHeaders,
-    headers,
-  },
+  beforeLogin: { operationId: 'internal-ui-read-unauthenticated-active-custom-messages', ...shown },
+  afterLogin: { operationId: 'internal-ui-read-authenticated-active-custom-messages', ...shown },
   acknowledge: { operationId: 'internal-ui-acknowledge-custom-message' },
 } as const satisfies Record<string, DocumentedAnswer>

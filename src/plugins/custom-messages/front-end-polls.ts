@@ -82,22 +82,15 @@ function checkServed({ isSealed, namespaces }: PollParts, namespace: Namespace):
   if (refusal !== undefined) throw refusal
 }
 
-/** The response for each `Shown`, built once. */
-const replyBy = new WeakMap<Shown, Reply>()
-
-function replyOf(shown: Shown): Reply {
-  const known = replyBy.get(shown)
-  if (known !== undefined) return known
-  const headers = {
-    etag: shown.etag,
+const replyOf = ({ text, etag, nextChange }: Shown): Reply => ({
+  dataText: text,
+  headers: {
+    etag,
     'cache-control': 'private, no-cache',
     vary: 'X-Vault-Token, X-Vault-Namespace, Authorization',
-    ...(shown.nextChange === undefined ? {} : { 'x-next-change-at': shown.nextChange }),
-  }
-  const reply = { dataText: shown.text, headers }
-  replyBy.set(shown, reply)
-  return reply
-}
+    ...(nextChange === undefined ? {} : { 'x-next-change-at': nextChange }),
+  },
+})
 
 /** A 304 has the headers of the 200. RFC 9110 §15.4.5 */
 const notModified = (shown: Shown): Reply => ({ status: 304, headers: replyOf(shown).headers })

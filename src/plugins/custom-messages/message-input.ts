@@ -106,7 +106,6 @@ export function checkMessage(message: UncheckedMessage): MessageDraft {
   return { ...message, type }
 }
 
-/** The input that would create this message; a merge patch is applied to it. */
 export function inputOf({ id: _, start, end, link, priority, audience, ...rest }: Message): JsonObject {
   return {
     ...rest,

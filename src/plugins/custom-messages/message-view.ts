@@ -19,7 +19,6 @@ const timesOf = ({ start, end }: MessageDraft) => ({
   end_time: end === undefined ? null : formatInstant(end),
 })
 
-/** The link as a map from title to address, as in the input. */
 const linkMap = ({ link }: MessageDraft): Record<string, string> | null =>
   link === null ? null : { [link.title]: link.href }
 

@@ -33,7 +33,6 @@ export async function listed<T extends { readonly id: string }>(
   return { ...(await listedDetails(details(), mostListBytes)), paged: true }
 }
 
-/** Lists the names of all items, in their order. */
 export async function listedByName(
   { sent, whenGone }: Listing,
   items: Parameters<typeof namesInOrder>[0],

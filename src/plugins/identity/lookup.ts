@@ -19,7 +19,6 @@ const lookupInput = z
   })
   .meta({ examples: [{ name: 'ada' }] })
 
-/** Finds objects by each selector, through keys alone. */
 type Finder<T> = {
   byId(namespace: string, id: string): Promise<T | undefined>
   byName(namespace: string, name: string): Promise<T | undefined>

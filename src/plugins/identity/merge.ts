@@ -42,7 +42,6 @@ export function mergeResources({ identities, mountOf }: EntityParts): Resource[]
   ]
 }
 
-/** A refusal that also names the clashing records in `data`. */
 function clashReply(clashes: readonly Clash[], mountOf: MountOf): Reply {
   const errors = causeList(
     'toEntity and at least one fromEntity have aliases with the same mount accessor, repeat the merge request specifying exactly one fromEntity, clashes: ',

@@ -104,7 +104,6 @@ export function capabilityResources(parts: SpellingParts & Pick<Core, 'access'>)
   ]
 }
 
-/** Bounds the work of one request. */
 const mostPaths = 10_000
 
 type Asked = { paths?: string[] | undefined; path?: string[] | undefined }

@@ -5,8 +5,6 @@ import type { Core } from '../../core/open/core.ts'
 import { namespaceOf, type Resource, resource } from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/text/fields.ts'
 
-type LockedUserParts = Pick<Core, 'lockouts' | 'mounts' | 'namespaces'>
-
 const count = z.int()
 const output = z.object({
   by_namespace: z.array(
@@ -45,7 +43,11 @@ const listInput = z.object({
 })
 
 /** `sys/locked-users`. docs/contract/lockout.md#locked-users */
-export function lockedUserResources({ lockouts, mounts, namespaces }: LockedUserParts): Resource[] {
+export function lockedUserResources({
+  lockouts,
+  mounts,
+  namespaces,
+}: Pick<Core, 'lockouts' | 'mounts' | 'namespaces'>): Resource[] {
   const mountOf = ({ id }: Namespace, accessor: string): Mount | undefined => {
     const mount = mounts.table.byAccessor(accessor)
     return mount?.namespace === id ? mount : undefined

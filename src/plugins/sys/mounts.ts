@@ -128,7 +128,6 @@ function askedOf(rest: string): { asked: string; tunes: boolean } {
   return { asked: tunes ? rest.slice(0, -tuneEnd.length) : rest, tunes }
 }
 
-/** The path without the optional slashes around the mount path. */
 function canonicalTarget(folder: string, below: string): string {
   if (!below.startsWith(folder)) return below
   const { asked, tunes } = askedOf(below.slice(folder.length))

@@ -16,8 +16,6 @@ import { stringField } from '../../lib/text/fields.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
 import { answers } from './answers/answers.ts'
 
-type WrappingParts = Pick<Core, 'wrapper' | 'log'>
-
 type Sent = Readonly<Record<string, JsonValue>>
 
 const tokenInput = z.object({
@@ -27,7 +25,7 @@ const tokenInput = z.object({
 })
 
 /** `sys/wrapping/*`. docs/contract/wrapping.md#calls */
-export function wrappingResources({ wrapper, log }: WrappingParts): Resource[] {
+export function wrappingResources({ wrapper, log }: Pick<Core, 'wrapper' | 'log'>): Resource[] {
   const precheck: Precheck = async (sent, { call, presented }) => {
     if (call.operation === 'help') return
     if ((await wrapper.find(meantToken(sent, presented))) !== undefined) return

@@ -6,13 +6,15 @@ import { limitOf, type Resource, resource } from '../../http/resource/resource.t
 import { atMost, only } from '../../lib/data/async-iterables.ts'
 import { answers } from './answers.ts'
 
-type AccessorParts = Pick<Core, 'tokens' | 'tidy' | 'mostListBytes'>
-
 const started =
   "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."
 
 /** `auth/token/accessors` and `auth/token/tidy`. docs/contract/tokens-and-policies.md#tokens */
-export function accessorResources({ tokens, tidy, mostListBytes }: AccessorParts): Resource[] {
+export function accessorResources({
+  tokens,
+  tidy,
+  mostListBytes,
+}: Pick<Core, 'tokens' | 'tidy' | 'mostListBytes'>): Resource[] {
   return [
     resource('/accessors', {
       help: 'List the accessors of all service tokens. Their order is unspecified but stable: `after` continues a list.',

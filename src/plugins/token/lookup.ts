@@ -16,10 +16,12 @@ import {
 import { answers } from './answers.ts'
 import { accessorInput, byAccessor, checkTokenText, signedIn, tokenInput, tokenOf } from './found-token.ts'
 
-type Parts = Pick<Core, 'tokens' | 'identities' | 'clock'>
-
 /** `auth/token/lookup*`. docs/contract/tokens-and-policies.md#tokens */
-export function lookupResources({ tokens, identities, clock }: Parts): Resource[] {
+export function lookupResources({
+  tokens,
+  identities,
+  clock,
+}: Pick<Core, 'tokens' | 'identities' | 'clock'>): Resource[] {
   const described = async (token: Token, id: string, call: Call, isCaller = false): Promise<Reply> => {
     const known = token.entity_id === '' ? undefined : await identities.identityOf(token.entity_id)
     const data = lookupData(token, {

@@ -5,10 +5,8 @@ import { followsCaller, followsField, type Resource, resource } from '../../http
 import { answers } from './answers.ts'
 import { accessorInput, checkTokenText, signedIn, tokenInput, tokenOf } from './found-token.ts'
 
-type Parts = Pick<Core, 'tokens' | 'revoker'>
-
 /** `auth/token/revoke*`. docs/contract/tokens-and-policies.md#tokens */
-export const revokeResources = ({ tokens, revoker }: Parts): Resource[] => [
+export const revokeResources = ({ tokens, revoker }: Pick<Core, 'tokens' | 'revoker'>): Resource[] => [
   resource('/revoke', {
     help: 'Revoke a token and all its children.',
     precheck: checkTokenText,

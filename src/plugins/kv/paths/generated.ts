@@ -28,7 +28,6 @@ type Wish = {
   readonly keep: boolean
 }
 
-/** Finds what makes passwords by the policy of this name, or throws a refusal. */
 type ByPolicy = (policy: string) => Promise<() => string>
 
 /** The values that `options.generate` asks for. Throws a refusal. docs/contract/kv.md#generated-values */

@@ -117,7 +117,6 @@ export class FirstEntries implements Disposable {
     }))
   }
 
-  /** An entry as it is stored, not a copy. */
   async stored(path: string): Promise<StoredEntry | undefined> {
     const record = await this.#view.read(this.#keyOf(path))
     return record && { key: record.key, path, entry: readEntry(record.value), revision: record.revision }

@@ -2,7 +2,6 @@ import type { ViewEntry } from '../../../core/barrier/view.ts'
 import { pagesOf } from '../../../lib/data/pages.ts'
 import type { Head, Version } from './key-record.ts'
 
-/** The records of a key begin with these, in the view of its mount. */
 export const headPrefix = 'k/'
 export const versionPrefix = 'v/'
 export const dataPrefix = 'd/'
@@ -72,7 +71,6 @@ export class KeyDraft {
   /** When the change happens, in milliseconds since the epoch. */
   readonly now: number
   readonly also: ViewEntry[] = []
-  /** The ids of keys whose versions are deleted later. */
   readonly remains: string[] = []
   readonly #before: Head | undefined
   readonly #rows = new Map<string, Version | undefined>()

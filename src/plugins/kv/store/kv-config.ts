@@ -44,7 +44,6 @@ export const configInput = z.object({
 
 const mostVersions = 4_294_967_295
 
-/** Throws for a number of versions that cannot be stored. */
 export function checkMaxVersions(count: number | undefined): void {
   if (count !== undefined && (count < 0 || count > mostVersions))
     throw refuse('invalid', `max_versions must be between 0 and ${mostVersions}`)

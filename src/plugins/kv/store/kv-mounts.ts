@@ -105,7 +105,6 @@ export class KvMounts implements AsyncDisposable {
     ]
   }
 
-  /** Continues upgrades and deletions that were interrupted. */
   start(): void {
     for (const mount of this.all(secondPlugin))
       this.#resume(mount).catch((error) => this.#failed(mount, error))

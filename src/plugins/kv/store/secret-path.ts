@@ -11,7 +11,6 @@ export const isSecretPath = (path: string): boolean =>
 export const isFolderPath = (path: string): boolean =>
   path === '' || (path.endsWith('/') && isSecretPath(path.slice(0, -1)))
 
-/** Throws for a path that no secret can have. */
 export function checkSecretPath(path: string): void {
   if (!isSecretPath(path)) throw refuse('invalid', 'path must not contain empty segments')
   const bytes = Buffer.byteLength(path)

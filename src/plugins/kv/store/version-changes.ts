@@ -69,7 +69,6 @@ function deletionTime(now: number, { deleteVersionAfter }: Head, config: KvConfi
   return lifetimes.length === 0 ? '' : formatTime(now + Math.min(...lifetimes) * 1000)
 }
 
-/** Deletes versions, so that they can be undeleted. */
 export const softDelete = (draft: KeyDraft, numbers: Iterable<number>, by: Actor): Promise<void> =>
   changeVersions(draft, numbers, (version) =>
     isGone(version, draft.now) ? version : { ...version, deletion: formatTime(draft.now), deletedBy: by },

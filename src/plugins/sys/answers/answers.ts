@@ -81,24 +81,16 @@ const exampleNamespace = {
   custom_metadata: { owner: 'ops' },
 }
 
-const capabilities = z.record(text, texts)
-const exampleCapabilities = { 'auth/jwt/role/ci': ['read'], capabilities: ['read'] }
-const unlockKey = { output: z.object({ unlock_key: text }), example: { unlock_key: 'q0H2c8vYw1sT' } }
-const randomBytes = { output: z.object({ random_bytes: text }), example: { random_bytes: 'c2VjcmV0' } }
-const digest = {
-  output: z.object({ sum: text }),
-  example: { sum: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad' },
-}
-const policyKeys = z.object({ keys: texts, policies: texts })
-const inBackground: DocumentedAnswer = { statuses: [202, 200] }
-const maybeWarned: DocumentedAnswer = { statuses: [204, 200] }
 const counted = (of: string): DocumentedAnswer => ({
   output: z.object({ counters: z.object({ [of]: z.object({ total: count }) }) }),
   example: { counters: { [of]: { total: 3 } } },
 })
 
 export const answers = {
-  capabilities: { output: capabilities, example: exampleCapabilities },
+  capabilities: {
+    output: z.record(text, texts),
+    example: { 'auth/jwt/role/ci': ['read'], capabilities: ['read'] },
+  },
   mounts: { output: z.record(text, mount), example: { 'jwt/': exampleMount } },
   mount: { output: mount, example: exampleMount },
   tuning: { output: tuning, example: exampleTuning },
@@ -138,8 +130,8 @@ export const answers = {
     example: { status: 'in-progress' },
   },
   shownNamespaces: { output: z.object({ keys: texts }), example: { keys: ['team/'] } },
-  unlockKey,
-  maybeWarned,
+  unlockKey: { output: z.object({ unlock_key: text }), example: { unlock_key: 'q0H2c8vYw1sT' } },
+  maybeWarned: { statuses: [204, 200] },
   policy: {
     output: z.object({ name: text, policy: text, ...policyTerms }),
     example: { name: 'deploy', policy: 'path "cloud/creds/deploy" { capabilities = ["read"] }' },
@@ -149,7 +141,7 @@ export const answers = {
     example: { name: 'deploy', rules: 'path "cloud/creds/deploy" { capabilities = ["read"] }' },
   },
   oldPolicies: {
-    output: policyKeys,
+    output: z.object({ keys: texts, policies: texts }),
     example: { keys: ['default', 'deploy'], policies: ['default', 'deploy'] },
   },
   resultantAcl: {
@@ -174,8 +166,11 @@ export const answers = {
     output: z.object({ enabled: z.boolean(), interval: count, max_operations: count }),
     example: { enabled: true, interval: 0, max_operations: 3_865_470_566 },
   },
-  randomBytes,
-  digest,
+  randomBytes: { output: z.object({ random_bytes: text }), example: { random_bytes: 'c2VjcmV0' } },
+  digest: {
+    output: z.object({ sum: text }),
+    example: { sum: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad' },
+  },
   leaseIds: { output: z.object({ keys: texts }), example: { keys: ['deploy/'] } },
   lease: {
     output: z.object({
@@ -221,7 +216,7 @@ export const answers = {
       ],
     },
   },
-  inBackground,
+  inBackground: { statuses: [202, 200] },
   wrapped: { form: 'wrapped' },
   wrapOrigin: {
     output: z.object({ creation_ttl: count, creation_time: time, creation_path: text }),

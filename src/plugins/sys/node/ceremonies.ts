@@ -18,7 +18,6 @@ import { readStruct } from '../answers/struct-body.ts'
 import { told } from '../seal/after-ceremony.ts'
 import { checkSudo } from './node-access.ts'
 
-/** A ceremony that may be served without a token. */
 type OpenCeremony = 'rekey' | 'generate-root'
 
 export type CeremonyRouteParts = {

@@ -3,10 +3,8 @@ import { refuse } from '../../../errors.ts'
 import { type Resource, resource } from '../../../http/resource/resource.ts'
 import { answers } from '../answers/answers.ts'
 
-type CounterParts = Pick<Core, 'counts'>
-
 /** `sys/internal/counters/*`, for the namespace of the request. docs/contract/http.md#help-counters-tools */
-export function counterResources({ counts }: CounterParts): Resource[] {
+export function counterResources({ counts }: Pick<Core, 'counts'>): Resource[] {
   return [
     resource('/internal/counters/tokens', {
       help: 'How many valid service tokens the namespace has; the count may be some seconds old.',

@@ -3,10 +3,8 @@ import { type Resource, resource } from '../../../http/resource/resource.ts'
 import { formatTime } from '../../../lib/text/time.ts'
 import { answers } from '../answers/answers.ts'
 
-type HaStatusParts = Pick<Core, 'serverList'>
-
 /** `sys/ha-status`: the servers that share the storage. docs/contract/node.md#servers */
-export const haStatusResources = ({ serverList }: HaStatusParts): Resource[] => [
+export const haStatusResources = ({ serverList }: Pick<Core, 'serverList'>): Resource[] => [
   resource('/ha-status', {
     help: 'The servers that share this storage. All of them serve requests.',
     read: {

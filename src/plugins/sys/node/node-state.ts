@@ -171,7 +171,6 @@ export function nodeStateResources({ state, jsonLimits, checkSealer }: NodeState
 
 const done: Answer = { status: 204, contentType: 'application/json' }
 
-/** What `sys/leader` says of a server that is alone. */
 const onlyNode = {
   ha_enabled: false,
   is_self: false,

@@ -4,10 +4,8 @@ import { type Resource, resource } from '../../../http/resource/resource.ts'
 import { formatTime } from '../../../lib/text/time.ts'
 import { answers } from '../answers/answers.ts'
 
-type VersionHistoryParts = Pick<Core, 'view'>
-
 /** `sys/version-history`. docs/contract/node.md#versions */
-export const versionHistoryResources = ({ view }: VersionHistoryParts): Resource[] => [
+export const versionHistoryResources = ({ view }: Pick<Core, 'view'>): Resource[] => [
   resource('/version-history', {
     help: 'The versions of Gatehouse that have used this store.',
     collection: true,
