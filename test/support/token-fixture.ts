@@ -1,5 +1,7 @@
 import { IdentityStore } from '../../src/core/identity/entities/identity-store.ts'
+import { GroupStore, type GroupStoreParts } from '../../src/core/identity/groups/group-store.ts'
 import type { Mount } from '../../src/core/mounts/mount.ts'
+import { Servers } from '../../src/core/servers/servers.ts'
 import { type CreateInput, type CreateRequest, createToken } from '../../src/core/tokens/acts/create-token.ts'
 import { issueLogin, type LoginAuth } from '../../src/core/tokens/acts/issue-login.ts'
 import { renewToken } from '../../src/core/tokens/acts/renew-token.ts'
@@ -78,6 +80,10 @@ export const aLogin = (changes: Partial<LoginAuth> = {}): LoginAuth => ({
   ...changes,
 })
 
+/** The groups of a server that shares its storage with no other. */
+export const openGroups = (parts: Omit<GroupStoreParts, 'servers' | 'isSameOrAbove'>): Promise<GroupStore> =>
+  GroupStore.open({ ...parts, servers: new Servers(undefined, systemRandom), isSameOrAbove: () => true })
+
 /**
  * Tokens and identity over a real store, with mounts and role terms that the test may change. The root
  * token's id is `root`.
@@ -98,7 +104,9 @@ export async function openTokenFixture() {
     mountOf: (accessor: string) => mounts.get(accessor),
   }
   const tokens = await TokenStore.open(storeParts)
-  const identity = await IdentityStore.open(storeParts)
+  const openIdentity = async () =>
+    IdentityStore.open({ ...storeParts, memberships: await openGroups(storeParts) })
+  const identity = await openIdentity()
   const roles = new TokenRoleStore(view)
   const spent = await ReplayStore.open(storeParts)
   const parts = {
@@ -144,7 +152,7 @@ export async function openTokenFixture() {
   /** The same records seen by a server that has just started. */
   const restarted = async () => ({
     tokens: await TokenStore.open(storeParts),
-    identity: await IdentityStore.open(storeParts),
+    identity: await openIdentity(),
   })
   return {
     ...core,

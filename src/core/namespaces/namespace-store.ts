@@ -6,7 +6,7 @@ import { Changes } from '../records/change.ts'
 import { FollowedRecords } from '../records/followed-records.ts'
 import { type Namespace, type NamespaceRecord, pathBelow, rootNamespace } from './namespace.ts'
 import { namespaceRecords, readNamespace, usedIds } from './namespace-record.ts'
-import { lastSegment, NamespaceTree, type ResolvedNamespace } from './namespace-tree.ts'
+import { lastSegment, NamespaceTree } from './namespace-tree.ts'
 
 export type NamespaceStoreParts = {
   /** The core's view. */
@@ -23,18 +23,18 @@ const idLength = 6
 const shownAs = (namespace: Namespace): string => `${lastSegment(namespace)}/`
 
 /**
- * Stores the namespaces and keeps a tree of them in memory. A change is written before it becomes visible.
+ * The tree of namespaces, as stored: a change is written before it becomes visible.
  * docs/contract/namespaces.md#managing-namespaces
  */
-export class NamespaceStore {
+export class NamespaceStore extends NamespaceTree {
   readonly #view: View
   readonly #random: Random
-  readonly #tree = new NamespaceTree()
   readonly #changes: Changes
   readonly #followed: FollowedRecords
   readonly #onTainted: ((record: NamespaceRecord) => Promise<void>)[] = []
 
   private constructor({ view, random, onUnreadable }: NamespaceStoreParts) {
+    super()
     this.#view = view
     this.#random = random
     this.#changes = new Changes({ view, tooMany: 'too many changes to one namespace at a time' })
@@ -57,7 +57,7 @@ export class NamespaceStore {
   async #load(): Promise<void> {
     const records: NamespaceRecord[] = []
     for await (const page of this.#view.pages(namespaceRecords)) records.push(...page.map(readNamespace))
-    for (const record of records.sort(topDown)) this.#tree.put(record)
+    for (const record of records.sort(topDown)) this.put(record)
   }
 
   /** Calls `listener` for each namespace that another server, or this one, has marked for deletion. */
@@ -65,45 +65,8 @@ export class NamespaceStore {
     this.#onTainted.push(listener)
   }
 
-  /** Whether the root is the only namespace. */
-  get isRootOnly(): boolean {
-    return this.#tree.isRootOnly
-  }
-
-  /**
-   * The namespace of a request, from its header and its path; undefined if the header names an unknown one.
-   * docs/contract/namespaces.md#the-namespace-of-a-request
-   */
-  resolve(header: string | undefined, path: string): ResolvedNamespace | undefined {
-    return this.#tree.resolve(header, path)
-  }
-
-  byId(id: string): NamespaceRecord | undefined {
-    return this.#tree.byId(id)
-  }
-
-  /** `path` is a full path with trailing slash. */
-  byPath(path: string): NamespaceRecord | undefined {
-    return this.#tree.byPath(path)
-  }
-
   all(): NamespaceRecord[] {
-    return this.#tree.descendantsOf(rootNamespace)
-  }
-
-  /** Direct children, ordered by path. */
-  childrenOf(namespace: Namespace): NamespaceRecord[] {
-    return this.#tree.childrenOf(namespace)
-  }
-
-  /** All descendants, ordered by path. */
-  descendantsOf(namespace: Namespace): NamespaceRecord[] {
-    return this.#tree.descendantsOf(namespace)
-  }
-
-  /** The namespace and its ancestors, the root first. */
-  lineageOf(namespace: Namespace): NamespaceRecord[] {
-    return this.#tree.lineageOf(namespace)
+    return this.descendantsOf(rootNamespace)
   }
 
   /** The ids of a namespace's ancestors. */
@@ -112,10 +75,6 @@ export class NamespaceStore {
     return namespace === undefined
       ? []
       : this.lineageOf(namespace).flatMap((one) => (one.id === id ? [] : [one.id]))
-  }
-
-  hasChildren(namespace: Namespace): boolean {
-    return this.#tree.hasChildren(namespace)
   }
 
   /** Whether the namespace exists and is not being deleted. */
@@ -153,7 +112,7 @@ export class NamespaceStore {
    * docs/contract/namespaces.md#locked-namespaces
    */
   lockRefusal(namespace: Namespace): ServiceError | undefined {
-    const locked = this.#tree.lineageOf(namespace).find(isLocked)
+    const locked = this.lineageOf(namespace).find(isLocked)
     if (locked === undefined) return undefined
     const text = `API access to this namespace has been locked by an administrator - "${locked.path}" must be unlocked to gain access.`
     return refuse('sealed', text)
@@ -175,7 +134,7 @@ export class NamespaceStore {
   /** Must be called after the entry of a new or changed namespace is written. */
   written(record: NamespaceRecord): void {
     this.#followed.changed()
-    this.#tree.put(record)
+    this.put(record)
   }
 
   /** A stored namespace. Throws `invalid` if it was deleted. */
@@ -225,7 +184,7 @@ export class NamespaceStore {
   async forget(record: NamespaceRecord): Promise<void> {
     await this.#view.write([{ key: namespaceRecords + record.id, value: undefined }])
     this.#followed.changed()
-    this.#tree.remove(record)
+    this.remove(record)
   }
 
   async #follow(
@@ -234,7 +193,7 @@ export class NamespaceStore {
     onUnreadable: (error: unknown) => void,
   ): Promise<void> {
     const removed = gone.flatMap((key) => this.byId(key.slice(namespaceRecords.length)) ?? [])
-    for (const record of removed.sort(topDown).reverse()) this.#tree.remove(record)
+    for (const record of removed.sort(topDown).reverse()) this.remove(record)
     const records = found.flatMap((record) => {
       try {
         return [readNamespace(record)]
@@ -250,7 +209,7 @@ export class NamespaceStore {
 
   #put(record: NamespaceRecord, onUnreadable: (error: unknown) => void): void {
     try {
-      this.#tree.put(record)
+      this.put(record)
     } catch (error) {
       // its parent is unreadable
       onUnreadable(error)

@@ -22,7 +22,7 @@ export class NamespaceTree {
   }
 
   /**
-   * Undefined if the header names an unknown namespace.
+   * The namespace of a request, from its header and its path; undefined if the header names an unknown one.
    * docs/contract/namespaces.md#the-namespace-of-a-request
    */
   resolve(header: string | undefined, path: string): ResolvedNamespace | undefined {
@@ -100,16 +100,17 @@ export class NamespaceTree {
   }
 
   #named(header: string): Node | undefined {
-    let at: Node | undefined = this.#root
     const segments = segmentsOfHeader(header)
-    if (segments === undefined) return undefined
-    for (const name of segments) at = at?.children.get(name)
-    return at
+    return segments && this.#below(segments)
   }
 
   #at(path: string): Node | undefined {
+    return this.#below(segmentsOf(path))
+  }
+
+  #below(segments: readonly string[]): Node | undefined {
     let at: Node | undefined = this.#root
-    for (const name of segmentsOf(path)) at = at?.children.get(name)
+    for (const name of segments) at = at?.children.get(name)
     return at
   }
 }

@@ -219,7 +219,7 @@ type Removable = { removeRulesOn(mounts: readonly string[], namespace?: string):
 
 function removeWithPlaces(
   name: string,
-  rules: Removable,
+  { rules }: { readonly rules: Removable },
   { mounts, life }: { mounts: MountStore; life: NamespaceLife },
 ): void {
   mounts.onRemoval((mount) => rules.removeRulesOn([mount.uuid]))

@@ -78,12 +78,6 @@ export class SegmentedPath {
     this.#starts ??= segmentStarts(this.text)
     return this.#starts
   }
-
-  segment(index: number): string | undefined {
-    const start = this.starts[index]
-    const next = this.starts[index + 1]
-    return start === undefined || next === undefined ? undefined : this.text.slice(start, next - 1)
-  }
 }
 
 function segmentStarts(path: string): readonly number[] {

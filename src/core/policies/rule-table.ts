@@ -1,13 +1,13 @@
 import { type Grants, mergeGrants } from './grants.ts'
 import {
   compareRank,
+  matchesAfterHead,
   type Pattern,
   type PrefixPattern,
   type SegmentedPath,
   type SegmentPattern,
   type WildcardPattern,
 } from './pattern.ts'
-import { PieceIndex } from './piece-index.ts'
 
 /** A policy of a namespace, by its id. */
 export type PolicyRef = { readonly name: string; readonly namespace: string }
@@ -26,7 +26,8 @@ export type Rule<P extends Pattern = Pattern> = {
 type Head = {
   readonly text: string
   readonly prefix: Rule<PrefixPattern> | undefined
-  readonly segments: PieceIndex<Rule<SegmentPattern>> | undefined
+  /** In order of precedence. */
+  readonly segments: readonly Rule<SegmentPattern>[]
   /** The longest other head that is a prefix of this one. */
   readonly parent: Head | undefined
 }
@@ -89,7 +90,7 @@ export class RuleTable {
   best(path: SegmentedPath): Rule<WildcardPattern> | undefined {
     for (let head = this.#longestHead(path.text); head !== undefined; head = head.parent) {
       const { prefix, segments } = head
-      const segment = segments?.first(path)
+      const segment = segments.find(({ pattern }) => matchesAfterHead(pattern, path))
       if (segment !== undefined)
         return prefix === undefined || compareRank(segment.pattern, prefix.pattern) < 0 ? segment : prefix
       if (prefix !== undefined) return prefix
@@ -136,12 +137,7 @@ function headsOf(rules: readonly Rule<WildcardPattern>[]): readonly Head[] {
     while (last !== undefined && !text.startsWith(last.text)) last = last.parent
     const own = rulesByHead.get(text) ?? []
     const segments = own.filter(isSegment).sort((a, b) => compareRank(a.pattern, b.pattern))
-    last = {
-      text,
-      prefix: own.find(isPrefix),
-      segments: segments.length === 0 ? undefined : new PieceIndex(segments),
-      parent: last,
-    }
+    last = { text, prefix: own.find(isPrefix), segments, parent: last }
     heads.push(last)
   }
   return heads

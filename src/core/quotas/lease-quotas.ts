@@ -44,7 +44,7 @@ const mayRepeat = (count: Count, asked: number): boolean => count.began + count.
  */
 export class LeaseQuotas implements LeaseLimit {
   readonly #parts: LeaseQuotaParts
-  readonly #rules: QuotaRules<LeaseQuota, Rule>
+  readonly rules: QuotaRules<LeaseQuota, Rule>
   /** By `ref`. */
   readonly #own = new Map<string, OwnLease>()
   #count: Count | undefined
@@ -52,7 +52,7 @@ export class LeaseQuotas implements LeaseLimit {
 
   private constructor(parts: LeaseQuotaParts, rules: QuotaRules<LeaseQuota, Rule>) {
     this.#parts = parts
-    this.#rules = rules
+    this.rules = rules
   }
 
   static async open(parts: LeaseQuotaParts): Promise<LeaseQuotas> {
@@ -66,29 +66,6 @@ export class LeaseQuotas implements LeaseLimit {
       parts,
     )
     return new LeaseQuotas(parts, rules)
-  }
-
-  /** Ordered. */
-  get names(): string[] {
-    return this.#rules.names
-  }
-
-  get(name: string): LeaseQuota | undefined {
-    return this.#rules.get(name)?.quota
-  }
-
-  /** Like `QuotaRules.put`. */
-  put(decide: () => LeaseQuota): Promise<void> {
-    return this.#rules.put(decide)
-  }
-
-  delete(name: string): Promise<void> {
-    return this.#rules.delete(name)
-  }
-
-  /** Deletes the rules on mounts, given by their UUIDs, and on a namespace. */
-  removeRulesOn(mounts: readonly string[], namespace?: string): Promise<void> {
-    return this.#rules.removeRulesOn(mounts, namespace)
   }
 
   /** The number of live leases under a rule. */
@@ -125,11 +102,11 @@ export class LeaseQuotas implements LeaseLimit {
     lease: Omit<CountedLease, 'ref'>,
     enter: (target: QuotaTarget) => T,
   ): Promise<T | undefined> {
-    if (this.#rules.size === 0) return undefined
+    if (this.rules.size === 0) return undefined
     const asked = performance.now()
     const target = this.#targetOf(lease)
     for (;;) {
-      const rule = target && this.#rules.index.find(target)
+      const rule = target && this.rules.index.find(target)
       if (target === undefined || rule === undefined) return undefined
       const { name, maxLeases } = rule.quota
       const count = this.#known(asked)
@@ -143,7 +120,7 @@ export class LeaseQuotas implements LeaseLimit {
   /** The last count, if the rules are still the same and, among several servers, it is recent. */
   #known(asked: number): Count | undefined {
     const count = this.#count
-    if (count === undefined || count.index !== this.#rules.index) return undefined
+    if (count === undefined || count.index !== this.rules.index) return undefined
     return this.#parts.shared !== undefined && mayRepeat(count, asked) ? undefined : count
   }
 
@@ -168,7 +145,7 @@ export class LeaseQuotas implements LeaseLimit {
   }
 
   async #countPages(began: number): Promise<void> {
-    const { index } = this.#rules
+    const { index } = this.rules
     const byRule = new Map<string, number>()
     let leases = 0
     for await (const page of this.#parts.stored()) {

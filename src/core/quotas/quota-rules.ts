@@ -79,8 +79,8 @@ export class QuotaRules<Quota extends QuotaPlace, Rule extends { readonly quota:
     return this.#index
   }
 
-  get(name: string): Rule | undefined {
-    return this.#rules.get(name)
+  get(name: string): Quota | undefined {
+    return this.#rules.get(name)?.quota
   }
 
   /**

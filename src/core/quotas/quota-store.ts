@@ -24,7 +24,7 @@ type Rule = { readonly quota: Quota; readonly windows: ClientWindows }
  */
 export class QuotaStore {
   readonly #clock: Clock
-  readonly #rules: QuotaRules<Quota, Rule>
+  readonly rules: QuotaRules<Quota, Rule>
   readonly #followed: FollowedRecords
   readonly #configurations: GuardedChanges
   #config = defaultQuotaConfig
@@ -33,7 +33,7 @@ export class QuotaStore {
 
   private constructor({ view, shared, clock, onFailure }: QuotaStoreParts, rules: QuotaRules<Quota, Rule>) {
     this.#clock = clock
-    this.#rules = rules
+    this.rules = rules
     this.#followed = new FollowedRecords({
       view,
       prefix: configKey,
@@ -63,29 +63,11 @@ export class QuotaStore {
 
   /** Whether there is any rule. */
   get isOn(): boolean {
-    return this.#rules.size > 0
+    return this.rules.size > 0
   }
 
   get config(): QuotaConfig {
     return this.#config
-  }
-
-  /** Ordered. */
-  get names(): string[] {
-    return this.#rules.names
-  }
-
-  get(name: string): Quota | undefined {
-    return this.#rules.get(name)?.quota
-  }
-
-  /** Like `QuotaRules.put`. */
-  put(decide: () => Quota): Promise<void> {
-    return this.#rules.put(decide)
-  }
-
-  delete(name: string): Promise<void> {
-    return this.#rules.delete(name)
   }
 
   configure(config: QuotaConfig): Promise<void> {
@@ -93,11 +75,6 @@ export class QuotaStore {
       await write([{ key: configKey, value: config }])
       this.#setConfig(config)
     })
-  }
-
-  /** Deletes the rules on mounts, given by their UUIDs, and on a namespace. */
-  removeRulesOn(mounts: readonly string[], namespace?: string): Promise<void> {
-    return this.#rules.removeRulesOn(mounts, namespace)
   }
 
   /** Whether no rule limits a path below the path of its namespace. */
@@ -108,12 +85,12 @@ export class QuotaStore {
 
   /** Whether some rule of the mount names a role. */
   hasRoles(mount: string): boolean {
-    return this.#rules.index.hasRoles(mount)
+    return this.rules.index.hasRoles(mount)
   }
 
   /** Counts a request under the most specific rule, if any. */
   take(target: QuotaTarget, address: string): { name: string; verdict: Verdict } | undefined {
-    const rule = this.#rules.index.find(target)
+    const rule = this.rules.index.find(target)
     if (rule === undefined) return undefined
     const client = rule.quota.groupBy === 'none' ? everyone : countedAddress(address)
     const verdict = rule.windows.take(client, this.#clock.now())

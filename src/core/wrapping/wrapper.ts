@@ -6,7 +6,7 @@ import { inCore, type View, type ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { Changes } from '../records/change.ts'
 import { type Token, wrappingPolicy } from '../tokens/store/token.ts'
-import type { Minted, TokenStore } from '../tokens/store/token-store.ts'
+import { type Minted, orphanDraft, type TokenStore } from '../tokens/store/token-store.ts'
 import type { Cubbyholes } from './cubbyholes.ts'
 
 export type WrapperParts = {
@@ -164,22 +164,12 @@ export class Wrapper {
     // at least one second: a TTL of 0 would mean no expiry
     const seconds = Math.max(1, Math.floor(ttl))
     const minted = tokens.mint({
-      parent: '',
-      namespace,
+      ...orphanDraft(mount),
       policies: [wrappingPolicy],
       path,
-      meta: null,
-      display_name: '',
       num_uses: 1,
       ttl: seconds,
       explicit_max_ttl: seconds,
-      period: 0,
-      entity_id: '',
-      bound_cidrs: [],
-      type: 'service',
-      renewable: false,
-      mount_accessor: mount.accessor,
-      internal: {},
     })
     const cubbyhole = cubbyholes.of(minted.token, namespace)
     if (cubbyhole === undefined) throw refuse('missing', 'namespace not found')

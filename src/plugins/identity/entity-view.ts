@@ -1,5 +1,5 @@
 import type { Entity, EntityAlias } from '../../core/identity/entities/entity.ts'
-import type { MembershipsOf } from '../../core/identity/memberships.ts'
+import type { Memberships } from '../../core/identity/groups/group-reader.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 
 export type MountOf = (accessor: string) => Mount | undefined
@@ -18,7 +18,7 @@ export function mountOfAlias(
 }
 
 /** An entity in the response to a read. docs/contract/identity.md#entities */
-export function entityData(entity: Entity, { direct, inherited }: MembershipsOf, mountOf: MountOf) {
+export function entityData(entity: Entity, { direct, inherited }: Memberships, mountOf: MountOf) {
   const directIds = direct.map(({ id }) => id)
   const inheritedIds = inherited.map(({ id }) => id)
   return {

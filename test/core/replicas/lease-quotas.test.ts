@@ -40,7 +40,7 @@ async function aToken({ tokens, view, mounts }: SharedCore): Promise<boolean> {
 test('several servers count the tokens of all', async () => {
   await using servers = await openSharedCores()
   const { one, other } = servers
-  await one.leaseQuotas.put(() => all)
+  await one.leaseQuotas.rules.put(() => all)
   await other.hear()
 
   const stored = []
@@ -54,7 +54,7 @@ test('several servers count the tokens of all', async () => {
 test('a token whose write fails does not count', async () => {
   await using servers = await openSharedCores()
   const { one } = servers
-  await one.leaseQuotas.put(() => ({ ...all, maxLeases: 1 }))
+  await one.leaseQuotas.rules.put(() => ({ ...all, maxLeases: 1 }))
   const lease = { ref: 'a', namespace: 'root', mountAccessor: '', path: 'a', role: undefined }
 
   expect(await one.leaseQuotas.within(lease, () => Promise.resolve(false))).toBe(false)
@@ -67,7 +67,7 @@ test('a token whose write fails does not count', async () => {
 test('a token that is written while the stored ones are counted counts once', async () => {
   await using servers = await openSharedCores()
   const { one } = servers
-  await one.leaseQuotas.put(() => all)
+  await one.leaseQuotas.rules.put(() => all)
 
   const [count] = await Promise.all([one.leaseQuotas.countOf('all'), aToken(one), aToken(one)])
 

@@ -138,7 +138,7 @@ test('a rate limit ends with its mount, whichever server knows of it', async () 
   await using servers = await openSharedCores()
   const { one, other } = servers
   const mount = await one.mounts.enable(mountPointOf('root', 'secret', 'a'), { type: 'cloud' })
-  await one.quotas.put(() => ({
+  await one.quotas.rules.put(() => ({
     name: 'q',
     namespace: '',
     mount: mount.uuid,
@@ -156,5 +156,5 @@ test('a rate limit ends with its mount, whichever server knows of it', async () 
   await other.mounts.disable(mountPointOf('root', 'secret', 'a'))
   await one.hear()
 
-  expect(one.quotas.names).toEqual([])
+  expect(one.quotas.rules.names).toEqual([])
 })

@@ -21,7 +21,7 @@ describe('rate limits', () => {
   test('apply on every server, which counts for itself', async () => {
     await using servers = await openSharedCores()
     const { one, other } = servers
-    await one.quotas.put(() => aRule('all'))
+    await one.quotas.rules.put(() => aRule('all'))
     await other.hear()
 
     const taken = [one, other, other].map(({ quotas }) => quotas.take(target, '192.0.2.1')?.verdict.isAllowed)
@@ -32,13 +32,13 @@ describe('rate limits', () => {
   test('keep their counters while other rules change', async () => {
     await using servers = await openSharedCores()
     const { one, other } = servers
-    await one.quotas.put(() => aRule('all'))
+    await one.quotas.rules.put(() => aRule('all'))
     one.quotas.take(target, '192.0.2.1')
 
-    await other.quotas.put(() => aRule('mount', { namespace: '', mount: 'some' }))
+    await other.quotas.rules.put(() => aRule('mount', { namespace: '', mount: 'some' }))
     await one.hear()
 
-    expect(one.quotas.names).toEqual(['all', 'mount'])
+    expect(one.quotas.rules.names).toEqual(['all', 'mount'])
     expect(one.quotas.take(target, '192.0.2.1')?.verdict.isAllowed).toBe(false)
   })
 
@@ -47,15 +47,15 @@ describe('rate limits', () => {
     const { one, other } = servers
 
     const made = await Promise.allSettled([
-      one.quotas.put(() => aRule('a')),
-      other.quotas.put(() => aRule('b')),
+      one.quotas.rules.put(() => aRule('a')),
+      other.quotas.rules.put(() => aRule('b')),
     ])
     await one.hear()
     await other.hear()
 
     expect(made.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
-    expect(one.quotas.names).toHaveLength(1)
-    expect(other.quotas.names).toEqual(one.quotas.names)
+    expect(one.quotas.rules.names).toHaveLength(1)
+    expect(other.quotas.rules.names).toEqual(one.quotas.rules.names)
   })
 
   test('are not stored for a mount that another server removes at the same moment', async () => {
@@ -69,12 +69,12 @@ describe('rate limits', () => {
       await confirm()
       if (isRemoved) return
       isRemoved = true
-      await other.quotas.removeRulesOn(['some'])
+      await other.quotas.rules.removeRulesOn(['some'])
     }
     Object.assign(copies, { confirm: removedMeanwhile })
     const seen: boolean[] = []
 
-    const putting = one.quotas.put(() => {
+    const putting = one.quotas.rules.put(() => {
       seen.push(isRemoved)
       if (seen.length > 1) throw new Error('no such mount')
       return aRule('late', { namespace: '', mount: 'some' })
@@ -82,13 +82,13 @@ describe('rate limits', () => {
 
     await expect(putting).rejects.toThrow('no such mount')
     await other.hear()
-    expect([one.quotas.names, other.quotas.names]).toEqual([[], []])
+    expect([one.quotas.rules.names, other.quotas.rules.names]).toEqual([[], []])
   })
 
   test('and their settings end on every server', async () => {
     await using servers = await openSharedCores()
     const { one, other } = servers
-    await one.quotas.put(() => aRule('all'))
+    await one.quotas.rules.put(() => aRule('all'))
     await one.quotas.configure({
       exemptPaths: ['a'],
       absoluteExemptPaths: [],
@@ -98,7 +98,7 @@ describe('rate limits', () => {
     await other.hear()
     expect(other.quotas.config.exemptPaths).toEqual(['a'])
 
-    await other.quotas.delete('all')
+    await other.quotas.rules.delete('all')
     await one.hear()
 
     expect(one.quotas.isOn).toBe(false)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { createdTokenName, loginTokenName } from '../../../src/core/tokens/acts/display-name.ts'
+import { createdTokenName } from '../../../src/core/tokens/acts/create-token.ts'
+import { loginTokenName } from '../../../src/core/tokens/acts/issue-login.ts'
 import { childPolicies, joined, sanitize } from '../../../src/core/tokens/store/policy-names.ts'
 import { loginTokenType } from '../../../src/core/tokens/store/token-type.ts'
 

@@ -9,7 +9,7 @@ import { systemRandom } from '../../../src/lib/system/random.ts'
 import { openSqlite } from '../../../src/storage/sqlite/sqlite.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { aLogin, jwtMount, openTokenFixture, otherJwtMount } from '../../support/token-fixture.ts'
+import { aLogin, jwtMount, openGroups, openTokenFixture, otherJwtMount } from '../../support/token-fixture.ts'
 
 const proof = { of: 'issuer\0id', endsAt: 1_800_000_000_000 }
 const used = 'error validating token: token has been used already'
@@ -109,7 +109,7 @@ test('of two servers on one storage one wins, and both know after a restart', as
     const stores = {
       spent: await ReplayStore.open(parts),
       tokens: await TokenStore.open(parts),
-      identity: await IdentityStore.open(parts),
+      identity: await IdentityStore.open({ ...parts, memberships: await openGroups(parts) }),
     }
     const all = { ...parts, ...stores, systemTtl: { defaultTtl: 3600, maxTtl: 3600 } }
     return (of: string) =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { entityAliasOf } from '../../../src/core/tokens/acts/entity-alias.ts'
+import { entityAliasOf } from '../../../src/core/tokens/acts/create-token.ts'
 import { listsPolicies, rolePolicies } from '../../../src/core/tokens/acts/role-policies.ts'
 import type { TokenType } from '../../../src/core/tokens/store/token.ts'
 import {

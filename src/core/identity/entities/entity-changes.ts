@@ -141,7 +141,7 @@ export async function entityRemoval(
   stored: StoredEntity,
 ): Promise<PlannedChange<undefined>> {
   const { entity } = stored
-  const left = await memberships.entityGone(entity.id)
+  const left = await memberships.moveMembers([entity.id])
   return {
     result: undefined,
     change: {

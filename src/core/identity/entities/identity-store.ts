@@ -8,16 +8,11 @@ import type { View, ViewEntry } from '../../barrier/view.ts'
 import type { CacheUses } from '../../records/cache-use.ts'
 import { Changes, type Decide } from '../../records/change.ts'
 import { canonicalName } from '../canonical-name.ts'
+import type { Group } from '../groups/group.ts'
+import type { GroupChange, GroupLogin, GroupRefresh } from '../groups/group-parts.ts'
+import type { Memberships } from '../groups/group-reader.ts'
+import type { GroupStore } from '../groups/group-store.ts'
 import { entitiesPrefix, entityKey, IdentityKeys, identityPrefixes, idInKey } from '../identity-keys.ts'
-import {
-  type GroupChange,
-  type GroupLogin,
-  type GroupRefresh,
-  type MemberGroup,
-  type Memberships,
-  type MembershipsOf,
-  noMemberships,
-} from '../memberships.ts'
 import { metadataProblem, sameMetadata } from '../metadata.ts'
 import { foldedName } from '../same-name.ts'
 import { aliasOf, type Entity, type EntityAlias, lastLoginDay } from './entity.ts'
@@ -29,8 +24,7 @@ export type IdentityStoreParts = {
   readonly view: View
   readonly clock: Clock
   readonly random: Random
-  /** The groups of entities; absent: there are no groups. */
-  readonly memberships?: Memberships
+  readonly memberships: GroupStore
   readonly caches?: CacheUses
 }
 
@@ -43,7 +37,7 @@ export type Identity = {
   /** Its own policies and those of its groups in its namespace: unique, sorted, never `root`. */
   readonly policies: readonly string[]
   /** Direct and inherited groups of its namespace, for path templates. */
-  readonly groups: readonly MemberGroup[]
+  readonly groups: readonly Group[]
   /** Policies of groups in other namespaces, ordered by namespace. docs/contract/namespaces.md#isolation */
   readonly policiesByNamespace: readonly NamespacePolicies[]
 }
@@ -52,7 +46,7 @@ export type Identity = {
 type NamespacePolicies = {
   readonly namespace: string
   readonly names: readonly string[]
-  readonly groups: readonly MemberGroup[]
+  readonly groups: readonly Group[]
 }
 
 /** A login's name at its mount. */
@@ -108,7 +102,7 @@ export type IdentityChange = {
 /** Stores entities and their aliases, to which logins and tokens belong. docs/contract/identity.md */
 export class IdentityStore {
   readonly records: EntityRecords
-  readonly memberships: Memberships
+  readonly memberships: GroupStore
   readonly clock: Clock
   readonly random: Random
   readonly #view: View
@@ -135,10 +129,7 @@ export class IdentityStore {
   readonly #watches = new Set<Set<string>>()
   #day = { from: 0, text: '' }
 
-  private constructor(
-    { view, clock, random, memberships = noMemberships, caches }: IdentityStoreParts,
-    keys: IdentityKeys,
-  ) {
+  private constructor({ view, clock, random, memberships, caches }: IdentityStoreParts, keys: IdentityKeys) {
     this.#view = view
     this.#changes = new Changes({ view, tooMany: 'too many changes to one entity at a time' })
     this.clock = clock
@@ -475,7 +466,7 @@ type EntityRef = { readonly entityId: string }
  */
 function identityWith(
   entity: Entity,
-  { direct, inherited }: MembershipsOf = { direct: [], inherited: [] },
+  { direct, inherited }: Memberships = { direct: [], inherited: [] },
 ): Identity {
   if (direct.length === 0) return { entity, policies: entity.policies, groups: [], policiesByNamespace: [] }
   const byNamespace = Map.groupBy([...direct, ...inherited], (group) => group.namespace_id)

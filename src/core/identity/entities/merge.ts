@@ -74,7 +74,7 @@ async function plan(
       `conflicting mount accessors in following alias IDs and neither were present in conflicting_alias_ids_to_keep: ${fromAlias.id}, ${toAlias.id}`,
     )
   }
-  const moved = await store.memberships.entitiesMoved(from, to)
+  const moved = await store.memberships.moveMembers(from, to)
   const merged = mergedEntity(
     target.entity,
     sources.map(({ entity }) => entity),

@@ -7,7 +7,7 @@ import { suffixOf } from '../../namespaces/suffix.ts'
 import { type IdentityKeys, isIdentityId } from '../identity-keys.ts'
 import { type Group, type GroupType, readGroup } from './group.ts'
 import { aliasPrefix, groupKey, namePrefix } from './group-keys.ts'
-import type { GroupReader } from './group-reader.ts'
+import type { GroupReader, Memberships } from './group-reader.ts'
 
 /** Dependencies of reads and writes of groups. */
 export type GroupParts = {
@@ -26,6 +26,45 @@ export type GroupParts = {
 
 /** A stored group and the revision that a change must expect. */
 export type StoredGroup = { readonly group: Group; readonly revision: number }
+
+/**
+ * What a write of groups changed: groups (record or parents), and entities with other memberships; `all` if
+ * that is unknown.
+ */
+export type GroupChange =
+  | { readonly groups: ReadonlySet<string>; readonly entities: ReadonlySet<string> }
+  | 'all'
+
+/** The data of a login that affects groups. */
+export type GroupLogin = {
+  /** Namespace of the mount and its group aliases. */
+  readonly namespace: string
+  readonly mountAccessor: string
+  readonly entityId: string
+  /** Whether the login creates the entity's record, changes it, or leaves it unchanged. */
+  readonly entity: 'created' | 'changed' | 'unchanged'
+  /** Group names from the provider or, for a renewal, those that matched at login. */
+  readonly names: readonly string[]
+}
+
+/** The group changes of a login or renewal. docs/contract/identity.md#groups */
+export type GroupRefresh = {
+  /** Unique names that match a group alias; the token stores them for renewals. */
+  readonly matched: readonly string[]
+  /** Ids of the matched groups. */
+  readonly groupIds: readonly string[]
+  /** Memberships after the change. */
+  readonly memberships: Memberships
+  /** Empty if nothing changes. */
+  readonly entries: readonly ViewEntry[]
+  /** Further entries. Call it once, synchronously before the write: each call increments the counts. */
+  counts(): ViewEntry[]
+  /** Call after the write, or after a write with an unknown outcome. */
+  written(): void
+}
+
+/** Membership entries to write with a change of entities; call `written` after the write. */
+export type MembershipChange = { readonly entries: readonly ViewEntry[]; written(): void }
 
 /** One atomic write. */
 export type GroupStep<Result> = {

@@ -1,8 +1,7 @@
 import { entityKey } from '../identity-keys.ts'
-import type { GroupLogin, GroupRefresh } from '../memberships.ts'
 import { foldedName } from '../same-name.ts'
 import type { Group } from './group.ts'
-import type { GroupParts } from './group-parts.ts'
+import type { GroupLogin, GroupParts, GroupRefresh } from './group-parts.ts'
 import type { Memberships } from './group-reader.ts'
 import { membershipRows, unchangedEntity } from './group-write.ts'
 

@@ -6,13 +6,6 @@ import type { Mount } from '../../mounts/mount.ts'
 import { Changes } from '../../records/change.ts'
 import { canonicalName } from '../canonical-name.ts'
 import { IdentityKeys } from '../identity-keys.ts'
-import type {
-  GroupChange,
-  GroupLogin,
-  GroupRefresh,
-  MembershipChange,
-  Memberships as MembershipSource,
-} from '../memberships.ts'
 import { foldedName } from '../same-name.ts'
 import type { Group, GroupAlias } from './group.ts'
 import {
@@ -30,7 +23,16 @@ import {
   membershipsPrefix,
   nothingAffected,
 } from './group-keys.ts'
-import { type GroupParts, type GroupStep, groupNameKey, storedGroup } from './group-parts.ts'
+import {
+  type GroupChange,
+  type GroupLogin,
+  type GroupParts,
+  type GroupRefresh,
+  type GroupStep,
+  groupNameKey,
+  type MembershipChange,
+  storedGroup,
+} from './group-parts.ts'
 import { GroupReader, type Memberships, type ServersOfGroups } from './group-reader.ts'
 import { groupRefresh } from './group-refresh.ts'
 import { type GroupWrite, groupWrite, membershipRows, type Written } from './group-write.ts'
@@ -59,7 +61,7 @@ export type GroupDetails = {
 export type ListedGroup = Group & { readonly num_member_entities: number; readonly num_parent_groups: number }
 
 /** Stores groups, their aliases and their members. docs/contract/identity.md#groups */
-export class GroupStore implements MembershipSource {
+export class GroupStore {
   readonly #parts: GroupParts
   readonly #listeners: ((affected: GroupChange) => void)[] = []
   readonly #changes: Changes
@@ -185,6 +187,7 @@ export class GroupStore implements MembershipSource {
     return groupRefresh(this.#parts, login, (entityId) => this.#notify(membershipsChanged([entityId])))
   }
 
+  /** Writes the group changes of a renewal. False if a record changed in the meantime. */
   async refresh(login: Omit<GroupLogin, 'entity'>): Promise<boolean> {
     const refresh = await this.refreshForLogin({ ...login, entity: 'unchanged' })
     if (refresh.entries.length === 0) return true
@@ -195,15 +198,8 @@ export class GroupStore implements MembershipSource {
     }
   }
 
-  entityGone(entityId: string): Promise<MembershipChange> {
-    return this.#moveMembers([entityId], undefined)
-  }
-
-  entitiesMoved(from: readonly string[], to: string): Promise<MembershipChange> {
-    return this.#moveMembers(from, to)
-  }
-
-  async #moveMembers(from: readonly string[], to: string | undefined): Promise<MembershipChange> {
+  /** Removes entities from all their groups, or replaces them by `to`. */
+  async moveMembers(from: readonly string[], to?: string): Promise<MembershipChange> {
     const { reader } = this.#parts
     const kept = new Set(to === undefined ? [] : await reader.directOf(to))
     const entries: ViewEntry[] = []

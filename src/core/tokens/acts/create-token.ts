@@ -1,5 +1,6 @@
 import { refuse } from '../../../errors.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
+import { globMatches } from '../../../lib/text/glob.ts'
 import { parseDuration } from '../../../lib/text/go-duration.ts'
 import type { View } from '../../barrier/view.ts'
 import {
@@ -8,6 +9,7 @@ import {
   type LoginAlias,
   type LoginIdentity,
 } from '../../identity/entities/identity-store.ts'
+import { foldedName } from '../../identity/same-name.ts'
 import type { Mount } from '../../mounts/mount.ts'
 import { writeAttempts } from '../../records/change.ts'
 import { checkRecordSize } from '../../records/stored-record.ts'
@@ -20,8 +22,6 @@ import { createdTokenType, type TokenRole, type TokenRoleRecord } from '../store
 import { maxGenerations, type TokenDraft, type TokenStore } from '../store/token-store.ts'
 import { writeMinted } from '../store/write-minted.ts'
 import { authBlock, type Issued } from './auth-block.ts'
-import { createdTokenName } from './display-name.ts'
-import { entityAliasOf } from './entity-alias.ts'
 import { listsPolicies, rolePolicies } from './role-policies.ts'
 import { withLoginIdentity, writeWithIdentity } from './with-identity.ts'
 
@@ -235,6 +235,10 @@ function createdDraft(
   }
 }
 
+/** docs/contract/tokens-and-policies.md#creating-a-token */
+export const createdTokenName = (given: string): string =>
+  given === '' ? 'token' : `token-${given}`.replace(/[^A-Za-z0-9-]/gu, '-').replace(/-$/, '')
+
 /** The checks of docs/contract/tokens-and-policies.md#creating-a-token, in their order, up to the TTL. */
 function decide({ mount, caller, sudo, form, role, input }: CreateRequest): Decision {
   const isFromParent = caller.namespace !== mount.namespace
@@ -289,6 +293,17 @@ function checkParentNamespace(input: CreateInput, sudo: boolean): void {
   if (input.policies.some((name) => name.trim().toLowerCase() === 'root')) {
     throw refuse('invalid', 'root tokens may not be created from a parent namespace')
   }
+}
+
+/** The requested entity alias. Throws `invalid` if the role does not allow it. */
+export function entityAliasOf(role: TokenRoleRecord | undefined, requested: string): string {
+  if (role === undefined)
+    throw refuse('invalid', "'entity_alias' is only allowed in combination with token role")
+  const name = foldedName(requested)
+  const allowed = role.allowed_entity_aliases ?? []
+  if (!allowed.some((pattern) => globMatches(foldedName(pattern), name)))
+    throw refuse('invalid', "invalid 'entity_alias' value")
+  return requested
 }
 
 function checkMayChooseId(mount: Mount, sudo: boolean): void {

@@ -11,7 +11,6 @@ import { boundCidrs } from '../store/token-fields.ts'
 import type { TokenDraft, TokenStore } from '../store/token-store.ts'
 import { loginTokenType, useLimitWarnings } from '../store/token-type.ts'
 import { authBlock, type Issued } from './auth-block.ts'
-import { loginTokenName } from './display-name.ts'
 import { withLoginIdentity, writeWithIdentity } from './with-identity.ts'
 
 export type LoginParts = {
@@ -151,6 +150,14 @@ const isSpent = async ({ spent }: LoginParts, { mount, auth: { proof } }: LoginR
 
 const alreadyUsed = () =>
   refuse('invalid', 'error validating token: token has been used already', { reason: 'token_replayed' })
+
+/**
+ * Display name of a login token: the mount's full path and the name that the auth method chose. A leading
+ * `auth/` is dropped, so it remains only after a namespace.
+ * docs/contract/tokens-and-policies.md#creating-a-token, docs/contract/namespaces.md#isolation
+ */
+export const loginTokenName = (mountPath: string, name: string): string =>
+  `${mountPath.replace(/^auth\//, '').replaceAll('/', '-')}${name}`.replace(/-$/, '')
 
 function loginDraft(
   parts: LoginParts,

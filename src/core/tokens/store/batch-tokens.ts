@@ -14,25 +14,30 @@ export type Sealer = Pick<Barrier, 'sealText' | 'openText'>
  * The fields encrypted in a batch token's id. All other fields have the same value in every batch token.
  * docs/contract/tokens-and-policies.md#batch-tokens
  */
-type BatchRecord = Pick<
-  Token,
-  | 'parent'
-  | 'parent_cubbyhole'
-  | 'namespace'
-  | 'policies'
-  | 'path'
-  | 'meta'
-  | 'display_name'
-  | 'creation_time'
-  | 'ttl'
-  | 'entity_id'
-  | 'bound_cidrs'
-  | 'mount_accessor'
-  | 'mount_moves'
-  | 'role'
-  | 'cut_off'
-  | 'clock_steps'
->
+const batchFields = [
+  'parent',
+  'namespace',
+  'policies',
+  'path',
+  'meta',
+  'display_name',
+  'ttl',
+  'entity_id',
+  'bound_cidrs',
+  'mount_accessor',
+  'role',
+  'parent_cubbyhole',
+  'cut_off',
+  'mount_moves',
+  'clock_steps',
+  'creation_time',
+] as const
+type BatchRecord = Pick<Token, (typeof batchFields)[number]>
+
+/** The fields of a batch token. JSON leaves out those that are undefined. */
+export const batchRecord = (token: BatchRecord): BatchRecord =>
+  // the type of fromEntries loses the names
+  Object.fromEntries(batchFields.map((name) => [name, token[name]])) as BatchRecord
 
 const purpose = 'out/batch-token'
 const prefix = 'hvb.'

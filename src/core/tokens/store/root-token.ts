@@ -5,26 +5,14 @@ import { firstStart, onceAmongServers } from '../../jobs/once-among-servers.ts'
 import type { Mount } from '../../mounts/mount.ts'
 import { fixedPaths } from '../../mounts/mount-path.ts'
 import type { MountStore } from '../../mounts/mount-store.ts'
-import type { TokenDraft, TokenStore } from './token-store.ts'
+import { orphanDraft, type TokenDraft, type TokenStore } from './token-store.ts'
 import { writeMinted } from './write-minted.ts'
 
 const rootDraft = (mount: Mount): TokenDraft => ({
-  parent: '',
-  namespace: mount.namespace,
+  ...orphanDraft(mount),
   policies: ['root'],
   path: `${mount.path}root`,
-  meta: null,
   display_name: 'root',
-  num_uses: 0,
-  ttl: 0,
-  explicit_max_ttl: 0,
-  period: 0,
-  entity_id: '',
-  bound_cidrs: [],
-  type: 'service',
-  renewable: false,
-  mount_accessor: mount.accessor,
-  internal: {},
 })
 
 /** Receives the first root token. */

@@ -58,7 +58,7 @@ export const exampleTokenFields = {
   token_type: 'default',
 }
 
-const instead = (name: string) => ({ description: `Use \`${name}\``, deprecated: true })
+export const instead = (name: string) => ({ description: `Use \`${name}\``, deprecated: true })
 
 /** Older names of some settings, which are still written and read. A login method takes some of them. */
 export const oldTokenFields = {
@@ -77,12 +77,12 @@ export type TokenSettings = z.output<typeof tokenSettings>
 /** Each login, and each request with its token, is compared with all of them. */
 const maxBoundCidrs = 1000
 
-/** Normalised. Throws `invalid` for a text that is no address, with the text that clients know. */
-export function boundCidrs(texts: readonly string[]): string[] {
-  if (texts.length > maxBoundCidrs) throw refuse('invalid', `more than ${maxBoundCidrs} addresses`)
+/** Normalised. Throws `invalid` for a text that is no address, with the text that clients know, behind `where`. */
+export function boundCidrs(texts: readonly string[], where = ''): string[] {
+  if (texts.length > maxBoundCidrs) throw refuse('invalid', `${where}more than ${maxBoundCidrs} addresses`)
   return texts.map((text) => {
     const parsed = parseBoundCidr(text)
-    if ('error' in parsed) throw refuse('invalid', parsed.error)
+    if ('error' in parsed) throw refuse('invalid', where + parsed.error)
     return parsed.cidr
   })
 }

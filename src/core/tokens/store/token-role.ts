@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { refuse } from '../../../errors.ts'
-import { parseBoundCidr } from '../../../lib/net/cidr.ts'
 import {
   boolField,
   commaListField,
@@ -12,8 +11,7 @@ import {
 import { quoted } from '../../../lib/text/go-text.ts'
 import { sanitize } from './policy-names.ts'
 import type { TokenType } from './token.ts'
-
-const instead = (name: string) => ({ description: `Use \`${name}\``, deprecated: true })
+import { boundCidrs, instead } from './token-fields.ts'
 
 /**
  * The fields of a role. A field left out of a write keeps its value. Durations are whole seconds.
@@ -77,15 +75,21 @@ export function changedTokenRole(
   const { token_type: type } = sent
   if (type !== undefined && !types.has(type))
     throw refuse('invalid', `invalid 'token_type' value ${quoted(type)}`)
+  const lists = [
+    'disallowed_policies',
+    'allowed_policies_glob',
+    'disallowed_policies_glob',
+    'allowed_entity_aliases',
+  ] as const
+  const { allowed_policies, token_bound_cidrs } = sent
   const role: TokenRoleRecord = {
     ...before,
     ...sent,
-    ...names('allowed_policies', sent, (list) => sanitize(list, false)),
-    ...names('disallowed_policies', sent, lowerUnique),
-    ...names('allowed_policies_glob', sent, lowerUnique),
-    ...names('disallowed_policies_glob', sent, lowerUnique),
-    ...names('allowed_entity_aliases', sent, lowerUnique),
-    ...names('token_bound_cidrs', sent, (list) => boundCidrs(list, 'error parsing role fields: ')),
+    ...(allowed_policies && { allowed_policies: sanitize(allowed_policies, false) }),
+    ...Object.fromEntries(lists.flatMap((name) => (sent[name] ? [[name, lowerUnique(sent[name])]] : []))),
+    ...(token_bound_cidrs && {
+      token_bound_cidrs: boundCidrs(token_bound_cidrs, 'error parsing role fields: '),
+    }),
   }
   if ((role.token_num_uses ?? 0) < 0)
     throw refuse('invalid', "error parsing role fields: 'token_num_uses' cannot be negative")
@@ -124,37 +128,8 @@ function checkPathSuffix(suffix: string): void {
     throw refuse('invalid', 'error registering path suffix: path cannot contain parent references')
 }
 
-type ListField =
-  | 'allowed_policies'
-  | 'disallowed_policies'
-  | 'allowed_policies_glob'
-  | 'disallowed_policies_glob'
-  | 'allowed_entity_aliases'
-  | 'token_bound_cidrs'
-
-function names(
-  field: ListField,
-  sent: TokenRoleRecord,
-  clean: (list: readonly string[]) => string[],
-): TokenRoleRecord {
-  const list = sent[field]
-  return list === undefined ? {} : { [field]: clean(list) }
-}
-
 const lowerUnique = (list: readonly string[]): string[] =>
   [...new Set(list.map((name) => name.trim().toLowerCase()))].filter((name) => name !== '').sort()
-
-/** Every use of a token checks all its bound CIDRs. */
-const maxBoundCidrs = 1000
-
-function boundCidrs(texts: readonly string[], prefix: string): string[] {
-  if (texts.length > maxBoundCidrs) throw refuse('invalid', `${prefix}more than ${maxBoundCidrs} addresses`)
-  return texts.map((text) => {
-    const parsed = parseBoundCidr(text)
-    if ('error' in parsed) throw refuse('invalid', prefix + parsed.error)
-    return parsed.cidr
-  })
-}
 
 /** Not checked if `token_bound_cidrs` overrides it. */
 const oldCidrs = (sent: TokenRoleRecord): string[] | undefined =>

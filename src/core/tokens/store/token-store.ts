@@ -11,7 +11,7 @@ import { suffixOf } from '../../namespaces/suffix.ts'
 import type { CacheUses } from '../../records/cache-use.ts'
 import { Changes, type Write } from '../../records/change.ts'
 import { isUnreadable } from '../../records/stored-record.ts'
-import { BatchTokens, batchToken, isBatchId, type Sealer } from './batch-tokens.ts'
+import { BatchTokens, batchRecord, batchToken, isBatchId, type Sealer } from './batch-tokens.ts'
 import type { CoreEvents, TokenSource } from './core-events.ts'
 import { EntityCutOffs } from './entity-cut-offs.ts'
 import { countedToken, readToken, type Token, wrappingPolicy } from './token.ts'
@@ -56,6 +56,25 @@ export type TokenDraft = Omit<
   | 'mount_moves'
   | 'granted_ttl'
 >
+
+/** An orphan of this mount that has no entity, never expires and can be used anywhere, any number of times. */
+export const orphanDraft = ({ namespace, accessor }: Mount) =>
+  ({
+    parent: '',
+    namespace,
+    meta: null,
+    display_name: '',
+    num_uses: 0,
+    ttl: 0,
+    explicit_max_ttl: 0,
+    period: 0,
+    entity_id: '',
+    bound_cidrs: [],
+    type: 'service',
+    renewable: false,
+    mount_accessor: accessor,
+    internal: {},
+  }) satisfies Partial<TokenDraft>
 
 /** A new token that is not stored yet: write `entries` (empty for a batch token), then call `remember`. */
 export type Minted = {
@@ -356,38 +375,13 @@ export class TokenStore {
    * docs/contract/tokens-and-policies.md#batch-tokens
    */
   async mintBatch(draft: TokenDraft): Promise<Minted> {
-    const {
-      parent,
-      parent_cubbyhole,
-      namespace,
-      policies,
-      path,
-      meta,
-      display_name,
-      ttl,
-      role,
-      entity_id,
-      bound_cidrs,
-      mount_accessor,
-    } = draft
-    const record = {
-      parent,
-      namespace,
-      policies,
-      path,
-      meta,
-      display_name,
-      ttl,
-      entity_id,
-      bound_cidrs,
-      mount_accessor,
-      ...(role === undefined ? {} : { role }),
-      ...(parent_cubbyhole === undefined ? {} : { parent_cubbyhole }),
+    const record = batchRecord({
+      ...draft,
       ...this.#cutOffOf(draft),
       ...this.#mountMovesOf(draft),
       ...this.#clockStepsNow(),
       creation_time: this.#clock.now(),
-    }
+    })
     const id = await this.#batch.seal(record)
     const within: Minted['within'] = (write) => write()
     return { id, token: batchToken(record), entries: [], reports: this.#reports, within }

@@ -37,7 +37,7 @@ export function leaseCountResources(parts: LeaseCountParts): Resource[] {
         summary: 'List the names of the lease count quotas',
         output: z.object({ keys: z.array(z.string()) }),
         example: { keys: ['ci-logins'] },
-        handle: () => ({ data: { keys: leaseQuotas.names } }),
+        handle: () => ({ data: { keys: leaseQuotas.rules.names } }),
       },
     }),
     resource('/quotas/lease-count/:name', {
@@ -55,7 +55,7 @@ export function leaseCountResources(parts: LeaseCountParts): Resource[] {
           inheritable: false,
         },
         handle: async ({ params: { name } }) => {
-          const quota = leaseQuotas.get(name)
+          const quota = leaseQuotas.rules.get(name)
           const path = quota && pathOf(quota, parts)
           if (quota === undefined || path === undefined) return undefined
           return { data: shown(quota, path, await leaseQuotas.countOf(name)) }
@@ -69,12 +69,12 @@ export function leaseCountResources(parts: LeaseCountParts): Resource[] {
           checkName(name)
           const { max_leases: maxLeases } = input
           if (maxLeases <= 0) throw refuse('invalid', "'max_leases' is invalid")
-          await leaseQuotas.put(() => ({ ...placeOf(name, input, parts), maxLeases }))
+          await leaseQuotas.rules.put(() => ({ ...placeOf(name, input, parts), maxLeases }))
         },
       },
       delete: {
         summary: 'Delete a lease count quota',
-        handle: ({ params }) => leaseQuotas.delete(params.name),
+        handle: ({ params }) => leaseQuotas.rules.delete(params.name),
       },
     }),
   ]

@@ -102,7 +102,7 @@ export function rateLimitResources(parts: RateLimitParts): Resource[] {
         summary: 'List the names of the rate limits',
         output: z.object({ keys: z.array(z.string()) }),
         example: { keys: ['logins'] },
-        handle: () => ({ data: { keys: quotas.names } }),
+        handle: () => ({ data: { keys: quotas.rules.names } }),
       },
     }),
     resource('/quotas/rate-limit/:name', {
@@ -123,7 +123,7 @@ export function rateLimitResources(parts: RateLimitParts): Resource[] {
           secondary_rate: 0,
         },
         handle: ({ params }) => {
-          const quota = quotas.get(params.name)
+          const quota = quotas.rules.get(params.name)
           const path = quota && pathOf(quota, parts)
           return quota && path !== undefined ? { data: shown(quota, path) } : undefined
         },
@@ -134,10 +134,10 @@ export function rateLimitResources(parts: RateLimitParts): Resource[] {
         input: ruleInput.meta({ examples: [{ path: 'auth/jwt', rate: 100 }] }),
         handle: async ({ params: { name }, input }) => {
           checkName(name)
-          await quotas.put(() => quotaOf(name, input, parts))
+          await quotas.rules.put(() => quotaOf(name, input, parts))
         },
       },
-      delete: { summary: 'Delete a rate limit', handle: ({ params }) => quotas.delete(params.name) },
+      delete: { summary: 'Delete a rate limit', handle: ({ params }) => quotas.rules.delete(params.name) },
     }),
   ]
 }
