@@ -72,22 +72,17 @@ export const configResources = ({ method, policyExists }: Parts): Resource[] => 
         ],
       }),
       handle: async ({ call, mount, params, input }) => {
-        const unknown = call.converted?.unknown ?? []
-        const exists = (name: string) => policyExists(name, mount.namespace)
         const warnings = await method.putRole(mount, roleName(params), {
           sent: input,
-          unknown,
-          policyExists: exists,
+          unknown: call.converted?.unknown ?? [],
+          policyExists: (name) => policyExists(name, mount.namespace),
         })
         return warnings.length === 0 ? undefined : { warnings }
       },
     },
     delete: {
       summary: 'Delete a role',
-      handle: async ({ mount, params }) => {
-        await method.stateOf(mount).deleteRole(roleName(params))
-        return undefined
-      },
+      handle: ({ mount, params }) => method.stateOf(mount).deleteRole(roleName(params)),
     },
   }),
 ]

@@ -113,21 +113,15 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
           }
           if (isSent('jwt') === isSent('claims'))
             throw refuse('invalid', "exactly one of 'jwt' and 'claims' must be set")
-          const given = {
-            ...input,
-            jwt: isSent('jwt') ? input.jwt : undefined,
-            claims: input.claims ?? undefined,
-          }
+          const jwt = isSent('jwt') ? input.jwt : undefined
+          const given = { ...input, jwt, claims: input.claims ?? undefined }
           checkMaySee(exchange, await method.loginRole(mount, input.role))
+          const remoteAddress = input.remote_address || call.remoteAddress
+          // a token records the path that created it
+          const place = { ...loginPlace(mount, call), path: `${mount.path}login`, remoteAddress }
           const explanation = await method.explain(mount, given, {
-            remoteAddress: input.remote_address || call.remoteAddress,
-            plan: (auth) =>
-              plan({
-                ...loginPlace(mount, call),
-                path: loginPathOf(mount),
-                remoteAddress: input.remote_address || call.remoteAddress,
-                auth,
-              }),
+            remoteAddress,
+            plan: (auth) => plan({ ...place, auth }),
           })
           return answerOf(exchange, shownExplanation(explanation, mount))
         },
@@ -147,13 +141,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
           return { data: method.failuresOf(mount).list(filter) }
         },
       },
-      delete: {
-        summary: 'Forget refused logins',
-        handle: ({ mount }) => {
-          method.failuresOf(mount).clear()
-          return undefined
-        },
-      },
+      delete: { summary: 'Forget refused logins', handle: async ({ mount }) => method.failuresOf(mount).clear() },
     }),
     resource('/failures/hash', {
       help: 'The hash of a value, as in the claims of refused logins.',
@@ -195,9 +183,6 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
     }),
   ]
 }
-
-/** A token records the path that created it. */
-const loginPathOf = (mount: Mount): string => `${mount.path}login`
 
 /** What a report needs to know of the result of `explain`. */
 type Explained = ReportedLogin & { readonly login: object | null }

@@ -1,9 +1,10 @@
 import { availableParallelism } from 'node:os'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
+import { PerMount } from '../../core/mounts/per-mount.ts'
 import type { OutboundClient } from '../../core/outbound/outbound.ts'
 import type { CacheUses } from '../../core/records/cache-use.ts'
-import type { LoginAuth, LoginPlan } from '../../core/tokens/acts/issue-login.ts'
+import type { LoginAuth } from '../../core/tokens/acts/issue-login.ts'
 import { mountTtl, type TtlBounds } from '../../core/tokens/store/lifetime.ts'
 import type { RenewalTerms } from '../../core/tokens/store/renewal-terms.ts'
 import type { ReplayStore } from '../../core/tokens/store/replay-store.ts'
@@ -19,7 +20,7 @@ import type { JsonValue } from '../../lib/text/json.ts'
 import { type ConfigInput, type ConfigLog, checkConfig, replaced } from './config/jwt-config.ts'
 import { MountState, type MountStateParts } from './config/mount-state.ts'
 import { changedRole, type Role, type RoleRecord, roleWarnings } from './config/role.ts'
-import { type ExplainInput, type Explanation, explainLogin } from './explain/explain.ts'
+import { type ExplainContext, type ExplainInput, type Explanation, explainLogin } from './explain/explain.ts'
 import { type Finding, lintRole, lintWrite } from './explain/lint.ts'
 import { LoginFailures, maxRecordedToken } from './explain/login-failures.ts'
 import type { ReportedMount } from './explain/login-reports.ts'
@@ -28,13 +29,16 @@ import { type RefusedConfig, shownStatus } from './explain/status.ts'
 import { CheckQueue } from './jws/check-queue.ts'
 import { queueWeights } from './jws/signature.ts'
 import { SharedSources } from './keys/shared-sources.ts'
-import type { Attempt } from './login/flow-trace.ts'
 import { jwtLogin, type LoginInput } from './login/login.ts'
 import { longestTolerance } from './login/one-time.ts'
-import { type Authorization, type AuthorizeInput, authorize } from './oidc/authorize.ts'
-import { type CallbackInput, type CallbackLog, finishLogin } from './oidc/callback.ts'
+import {
+  type Authorization,
+  type AuthorizeContext,
+  type AuthorizeInput,
+  authorize,
+} from './oidc/authorize.ts'
+import { type CallbackContext, type CallbackInput, type CallbackLog, finishLogin } from './oidc/callback.ts'
 import type { Page } from './oidc/pages.ts'
-import type { ProviderError } from './oidc/pending-login.ts'
 import { PendingLogins } from './oidc/pending-logins.ts'
 import { answerPosted, type PostedContext, type PostedInput } from './oidc/posted.ts'
 import { ProviderWaits } from './oidc/provider-waits.ts'
@@ -65,23 +69,6 @@ export type JwtMethodParts = {
   onFetch(mount: Mount, succeeded: boolean): void
 }
 
-/** A callback from a provider, and the client's address. */
-export type CallbackRequest = {
-  readonly remoteAddress: string
-  /** What the provider sent instead of a code, if it refused. */
-  readonly providerError: ProviderError | undefined
-  readonly signal?: AbortSignal
-  /** Filled in as more of the login becomes known. */
-  readonly attempt: Attempt
-}
-
-/** Who would log in, and with which result. */
-export type LoginPreview = {
-  readonly remoteAddress: string
-  /** The rest of a login, without writing anything. */
-  plan(auth: LoginAuth): Promise<LoginPlan>
-}
-
 /** A role as a write sends it. */
 export type RoleWrite = {
   readonly sent: RoleRecord
@@ -90,7 +77,7 @@ export type RoleWrite = {
   policyExists(name: string): Promise<boolean>
 }
 
-type Place = {
+type Place = Disposable & {
   readonly state: MountState
   readonly pending: PendingLogins
   readonly waits: ProviderWaits
@@ -102,19 +89,17 @@ type Place = {
   refusedConfig: RefusedConfig | undefined
 }
 
-/**
- * The JWT method for all of its mounts. Each mount's state is found by the mount's uuid, so it survives a
- * move.
- */
+/** The JWT method for all of its mounts. */
 export class JwtMethod {
   readonly #parts: JwtMethodParts
   readonly #keysetParts: Omit<MountStateParts, 'onFetch'>
-  readonly #placeByUuid = new Map<string, Place>()
+  readonly #places: PerMount<Place>
   /** Refused JWT logins whose checks are recorded, per mount. */
   readonly #traces: Buckets
 
   constructor(parts: JwtMethodParts) {
     this.#parts = parts
+    this.#places = new PerMount(parts.mounts, (mount) => this.#open(mount))
     this.#traces = new Buckets(parts.clock, { capacity: 200, refillMs: 50 })
     this.#keysetParts = {
       sources: new SharedSources(parts),
@@ -127,54 +112,42 @@ export class JwtMethod {
 
   /** Configuration and roles of a mount. */
   stateOf(mount: Mount): MountState {
-    return this.#placeOf(mount).state
+    return this.#places.of(mount).state
   }
 
-  #placeOf(mount: Mount): Place {
-    const known = this.#placeByUuid.get(mount.uuid)
-    if (known !== undefined) return known
-    this.#dropEnds()
-    const { clock, random, mounts } = this.#parts
+  #open(mount: Mount): Place {
+    const { clock, random, mounts, shared, failuresKept: kept } = this.#parts
     const view = mounts.viewOf(mount)
-    const pending = new PendingLogins({
-      view: view.view('', { numbers: 'plain', isUncopied: true }),
-      clock,
-      random,
-      isShared: this.#parts.shared !== undefined,
-    })
     const onFetch = (succeeded: boolean) =>
       this.#parts.onFetch(mounts.table.byUuid(mount.uuid) ?? mount, succeeded)
-    const failures = new LoginFailures({
-      view: view.view('', { numbers: 'plain' }),
-      clock,
-      random,
-      kept: this.#parts.failuresKept,
-    })
     const state = new MountState(view, { ...this.#keysetParts, onFetch })
-    const place: Place = {
+    return {
       state,
-      pending,
+      pending: new PendingLogins({
+        view: view.view('', { numbers: 'plain', isUncopied: true }),
+        clock,
+        random,
+        isShared: shared !== undefined,
+      }),
       waits: new ProviderWaits(),
-      failures,
+      failures: new LoginFailures({ view: view.view('', { numbers: 'plain' }), clock, random, kept }),
       lastLoginAt: undefined,
       lastRefusalAt: undefined,
       refusedConfig: undefined,
+      [Symbol.dispose]: () => state[Symbol.dispose](),
     }
-    this.#placeByUuid.set(mount.uuid, place)
-    return place
   }
 
-  #dropEnds(): void {
-    for (const [uuid, { state }] of this.#placeByUuid) {
-      if (this.#parts.mounts.table.byUuid(uuid) !== undefined) continue
-      this.#placeByUuid.delete(uuid)
-      state[Symbol.dispose]()
-    }
+  /** What a login at a mount depends on. */
+  #contextOf(mount: Mount) {
+    const { outbound, clock } = this.#parts
+    const { maxTokenSize } = this.#keysetParts.limits
+    return { state: this.stateOf(mount), outbound, maxTokenSize, now: () => clock.now() }
   }
 
   /** Replaces a mount's configuration after all its checks; returns the warnings. docs/contract/jwt.md#configuration */
   async putConfig(mount: Mount, input: ConfigInput): Promise<string[]> {
-    const place = this.#placeOf(mount)
+    const place = this.#places.of(mount)
     const warnings = await this.#checkedConfig(input, place)
     const { state } = place
     await state.changeConfig((before) => replaced(input, before))
@@ -239,47 +212,41 @@ export class JwtMethod {
   }
 
   /** docs/explain.md */
-  explain(mount: Mount, input: ExplainInput, preview: LoginPreview): Promise<Explanation> {
-    const { outbound, clock } = this.#parts
-    const { maxTokenSize } = this.#keysetParts.limits
-    return explainLogin(input, {
-      state: this.stateOf(mount),
-      ...preview,
-      outbound,
-      maxTokenSize,
-      now: () => clock.now(),
-    })
+  explain(
+    mount: Mount,
+    input: ExplainInput,
+    preview: Pick<ExplainContext, 'remoteAddress' | 'plan'>,
+  ): Promise<Explanation> {
+    return explainLogin(input, { ...this.#contextOf(mount), ...preview })
   }
 
   /** The refused logins of a mount. docs/explain.md */
   failuresOf(mount: Mount): LoginFailures {
-    return this.#placeOf(mount).failures
+    return this.#places.of(mount).failures
   }
 
   /** The role of a login that sent this `role`; empty if the login has none. */
   async loginRole(mount: Mount, sent: JsonValue): Promise<string> {
     const named = toLowerText(sent)
     if ('error' in named) return ''
-    return named.value || ((await this.#placeOf(mount).state.findConfig())?.config.default_role ?? '')
+    return named.value || ((await this.#places.of(mount).state.findConfig())?.config.default_role ?? '')
   }
 
   /** What login reports need to know about a mount. */
   reportedMount(mount: Mount): ReportedMount {
-    const place = this.#placeOf(mount)
+    const place = this.#places.of(mount)
     return {
       failures: place.failures,
       requestedRole: async (named) => {
         const name = named || ((await place.state.findConfig())?.config.default_role ?? '')
         return { name, exists: name !== '' && (await place.state.findRole(name)) !== undefined }
       },
-      traceOf: (login) => {
-        const { outbound, clock } = this.#parts
-        const { maxTokenSize } = this.#keysetParts.limits
+      traceOf: async (login) => {
         // neither a long token nor a series of bad ones may make the server check them twice
         const isLong = login.attempt.token.length > maxRecordedToken
         if (login.path === 'login' && (isLong || !this.#traces.take(mount.uuid)))
-          return Promise.resolve(bareTrace(login.reason))
-        return traceOf(login, { state: place.state, outbound, maxTokenSize, now: () => clock.now() })
+          return bareTrace(login.reason)
+        return traceOf(login, this.#contextOf(mount))
       },
       noteEnd: (isLogin) => {
         const now = this.#parts.clock.now()
@@ -293,13 +260,10 @@ export class JwtMethod {
   async keysets(): Promise<
     readonly { mount: Mount; keys: number; ageSeconds: number | undefined; pending: number }[]
   > {
-    const { mounts, clock } = this.#parts
-    const used = [...this.#placeByUuid].flatMap(([uuid, place]) => {
-      const mount = mounts.table.byUuid(uuid)
-      return mount === undefined || mount.tainted ? [] : [{ mount, place }]
-    })
+    const { clock } = this.#parts
+    const used = this.#places.all().filter(({ mount }) => !mount.tainted)
     return Promise.all(
-      used.map(async ({ mount, place }) => {
+      used.map(async ({ mount, kept: place }) => {
         const sources = (await place.state.findConfig())?.keyset.sources() ?? []
         const fetchedAt = sources.flatMap(({ histories }) =>
           histories.flatMap((history) => history.fetchedAt ?? []),
@@ -318,7 +282,7 @@ export class JwtMethod {
 
   /** Fetches keys first if `refresh` is set. docs/explain.md */
   async status(mount: Mount, refresh: boolean): Promise<object> {
-    const { state, pending, lastLoginAt, lastRefusalAt, refusedConfig } = this.#placeOf(mount)
+    const { state, pending, lastLoginAt, lastRefusalAt, refusedConfig } = this.#places.of(mount)
     const ready = await state.findConfig()
     if (refresh) await ready?.keyset.refresh()
     return shownStatus({
@@ -333,17 +297,16 @@ export class JwtMethod {
 
   /** docs/contract/jwt.md#login-in-this-order */
   login(mount: Mount, remoteAddress: string, input: LoginInput): Promise<LoginAuth> {
-    const { outbound, clock } = this.#parts
-    return jwtLogin(input, { state: this.stateOf(mount), remoteAddress, outbound, now: () => clock.now() })
+    return jwtLogin(input, { ...this.#contextOf(mount), remoteAddress })
   }
 
   /** docs/contract/oidc.md#the-authorization-url */
   authorize(
     mount: Mount,
     input: AuthorizeInput,
-    login: Pick<CallbackRequest, 'remoteAddress' | 'attempt'>,
+    login: Pick<AuthorizeContext, 'remoteAddress' | 'attempt'>,
   ): Promise<Authorization> {
-    return authorize(input, { ...this.#placeOf(mount), ...login })
+    return authorize(input, { ...this.#places.of(mount), ...login })
   }
 
   /** docs/contract/oidc.md#the-page-of-a-form */
@@ -352,19 +315,19 @@ export class JwtMethod {
     input: PostedInput,
     posted: Omit<PostedContext, 'state' | 'pending'>,
   ): Promise<Page> {
-    return answerPosted(input, { ...this.#placeOf(mount), ...posted })
+    return answerPosted(input, { ...this.#places.of(mount), ...posted })
   }
 
   /** docs/contract/oidc.md#the-callback-in-this-order */
   finishLogin(
     mount: Mount,
     input: CallbackInput,
-    { signal, ...request }: CallbackRequest,
+    request: Pick<CallbackContext, 'remoteAddress' | 'providerError' | 'signal' | 'attempt'>,
   ): Promise<LoginAuth> {
-    const { outbound, clock, log } = this.#parts
+    const { log } = this.#parts
     const { limits } = this.#keysetParts
-    const { state, pending, waits } = this.#placeOf(mount)
-    const context = { state, pending, ...request, outbound, limits, log, signal, now: () => clock.now() }
+    const { pending, waits } = this.#places.of(mount)
+    const context = { ...this.#contextOf(mount), pending, limits, log, ...request }
     // before the state is spent, so that a refused caller can retry
     return waits.run(request.remoteAddress, () => finishLogin(input, context))
   }
@@ -376,7 +339,7 @@ export class JwtMethod {
   async sweep(): Promise<void> {
     const { mounts, spent } = this.#parts
     for (const mount of mounts.table.all()) {
-      if (mount.plugin === 'jwt' && !mount.tainted) await this.#placeOf(mount).pending.sweep()
+      if (mount.plugin === 'jwt' && !mount.tainted) await this.#places.of(mount).pending.sweep()
     }
     await spent.sweep((uuid) => this.#toleranceAt(mounts.table.byUuid(uuid)))
   }

@@ -1,12 +1,15 @@
 import { Periodic } from '../../core/jobs/background.ts'
-import { issueLogin, planLogin } from '../../core/tokens/acts/issue-login.ts'
+import { issueLogin, type LoginRequest, planLogin } from '../../core/tokens/acts/issue-login.ts'
 import { type LoginReportParts, LoginReports } from '../../core/tokens/acts/login-reports.ts'
 import { lookalikeReports } from '../../core/tokens/acts/lookalike-reports.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
+import { configResources } from './config-resources.ts'
+import { LoginReports as JwtReports } from './explain/login-reports.ts'
+import { explainResources } from './explain-resources.ts'
 import { jwtGauges } from './gauges.ts'
+import { loginResources } from './login-resources.ts'
 import { JwtMethod } from './method.ts'
 import { pendingLoginPrefixes } from './oidc/pending-logins.ts'
-import { jwtAuthResources } from './resources.ts'
 
 export type JwtOptions = {
   /** Most characters of a JWT; 0 is no limit. */
@@ -30,11 +33,22 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
   help: 'Logins with a JWT of a trusted issuer, and in a browser with an OpenID provider.',
   usedOnce: pendingLoginPrefixes,
   open: (core) => {
-    const { log, metrics } = { log: core.log, ...options }
+    const { mounts, outbound, clock, random, log, systemTtl, spent, shared, caches } = core
+    const { tokens, identities: identity, view, policyExists, fullPathOf } = core
+    const { metrics, maxJwtSize, failuresKept } = options
     const method = new JwtMethod({
-      ...core,
-      ...options,
-      onFetch: (mount, succeeded) => metrics.keysFetched(core.fullPathOf(mount), succeeded),
+      mounts,
+      outbound,
+      clock,
+      random,
+      log,
+      systemTtl,
+      spent,
+      shared,
+      caches,
+      maxJwtSize,
+      failuresKept,
+      onFetch: (mount, succeeded) => metrics.keysFetched(fullPathOf(mount), succeeded),
     })
     const sweeper = new Periodic({
       job: core.jobs.job('login-sweep'),
@@ -42,32 +56,27 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       intervalMs: sweepIntervalMs,
       onError: (err) => log.error({ event: 'work_failed', err }, 'could not remove expired logins'),
     })
-    const reportsOf = (method: string) =>
-      new LoginReports({ method, log, counter: metrics, fullPathOf: core.fullPathOf })
-    const reports = { jwt: reportsOf('jwt'), oidc: reportsOf('oidc') }
-    const loginParts = {
-      ...core,
-      identity: core.identities,
-      onLookalike: lookalikeReports({ ...core, counter: metrics }),
+    const reportsOf = (method: string) => new LoginReports({ method, log, counter: metrics, fullPathOf })
+    const basic = { jwt: reportsOf('jwt'), oidc: reportsOf('oidc') }
+    const reports = new JwtReports({ reportedMount: (mount) => method.reportedMount(mount), log, basic })
+    const onLookalike = lookalikeReports({ log, counter: metrics, fullPathOf })
+    const loginParts = { tokens, identity, spent, view, clock, systemTtl, onLookalike }
+    const plan = async (login: LoginRequest) => {
+      const plan = await planLogin(loginParts, login)
+      const warnings = await core.access.warningsOf(plan.draft, plan.login.identity)
+      return { ...plan, warnings: [...plan.warnings, ...warnings] }
     }
     return {
-      resources: jwtAuthResources({
-        method,
-        log,
-        reports,
-        policyExists: core.policyExists,
-        issue: (login) => issueLogin(loginParts, login),
-        plan: async (login) => {
-          const plan = await planLogin(loginParts, login)
-          const warnings = await core.access.warningsOf(plan.draft, plan.login.identity)
-          return { ...plan, warnings: [...plan.warnings, ...warnings] }
-        },
-      }),
+      resources: [
+        ...configResources({ method, policyExists }),
+        ...loginResources({ method, reports, issue: (login) => issueLogin(loginParts, login) }),
+        ...explainResources({ method, plan, policyExists }),
+      ],
       gauges: jwtGauges(method),
       beginCounters: (mount) => {
-        for (const each of [reports.jwt, reports.oidc])
+        for (const each of [basic.jwt, basic.oidc])
           each.beginCounters(mount, ['internal', 'provider_unreachable'])
-        metrics.beginKeyLogins(core.fullPathOf(mount))
+        metrics.beginKeyLogins(fullPathOf(mount))
       },
       loginRole: (mount, { role = '' }) => method.loginRole(mount, role),
       renewalTerms: method.renewalTerms.bind(method),

@@ -1,8 +1,10 @@
 import { z } from 'zod'
+import type { LoginRequest } from '../../core/tokens/acts/issue-login.ts'
 import {
   type Exchange,
   loginPlace,
   namespaceOf,
+  type Reply,
   type Resource,
   resource,
 } from '../../http/resource/resource.ts'
@@ -10,11 +12,18 @@ import { boolField, lowerStringField, stringField } from '../../lib/text/fields.
 import { answers } from './config/answers.ts'
 import type { LoginReports } from './explain/login-reports.ts'
 import { newAttempt } from './login/flow-trace.ts'
-import type { IssueLogin } from './login/issue-login.ts'
 import type { JwtMethod } from './method.ts'
 import type { ProviderError } from './oidc/pending-login.ts'
 import { refusal } from './refusals/refusal.ts'
 
+const loginInput = z.object({
+  role: lowerStringField.describe('Role to log in with; the configured default if empty'),
+  jwt: stringField.meta({ description: 'Signed JWT', writeOnly: true }),
+  distributed_claim_access_token: stringField.meta({
+    description: 'Access token for a provider that keeps the groups elsewhere',
+    writeOnly: true,
+  }),
+})
 const authUrlInput = z.object({
   role: lowerStringField.describe('Role to log in with; the configured default if empty'),
   redirect_uri: stringField.describe('URI to which the provider sends the browser back'),
@@ -36,10 +45,35 @@ const postedInput = callbackInput.extend({
   denied: boolField.describe('With `confirmation`: the person refuses'),
 })
 
-type Parts = { readonly method: JwtMethod; readonly issue: IssueLogin; readonly reports: LoginReports }
+type Parts = {
+  readonly method: JwtMethod
+  readonly reports: LoginReports
+  /** Creates entity, alias and token of a login. */
+  issue(request: LoginRequest): Promise<Pick<Reply, 'auth' | 'warnings'>>
+}
 
-/** `oidc/auth_url` and `oidc/callback`. docs/contract/oidc.md */
-export const oidcResources = ({ method, issue, reports }: Parts): Resource[] => [
+/** `login`, `oidc/auth_url` and `oidc/callback`. docs/contract/jwt.md, docs/contract/oidc.md */
+export const loginResources = ({ method, issue, reports }: Parts): Resource[] => [
+  resource('/login', {
+    help: 'Log in with a signed JWT.',
+    open: true,
+    wrapsWithoutToken: true,
+    namesRequest: true,
+    write: {
+      summary: 'Log in with a JWT',
+      required: ['jwt'],
+      form: 'auth',
+      input: loginInput,
+      handle: ({ call, mount, input }) =>
+        reports.watch(
+          { call, mount, path: 'login', attempt: newAttempt({ role: input.role, token: input.jwt }) },
+          async () => {
+            const auth = await method.login(mount, call.remoteAddress, input)
+            return { reply: await issue({ ...loginPlace(mount, call), auth }) }
+          },
+        ),
+    },
+  }),
   resource('/oidc/auth_url', {
     help: 'Returns the URL at which a browser login starts.',
     open: true,
@@ -75,11 +109,8 @@ export const oidcResources = ({ method, issue, reports }: Parts): Resource[] => 
         const { call, mount, input, sent } = exchange
         const attempt = newAttempt()
         return reports.watch({ call, mount, path: 'oidc/callback', attempt }, async () => {
-          const returning = {
-            remoteAddress: call.remoteAddress,
-            providerError: providerErrorOf(sent),
-            attempt,
-          }
+          const { remoteAddress } = call
+          const returning = { remoteAddress, providerError: providerErrorOf(sent), attempt }
           const auth = await abortWhenClientLeaves(exchange, (signal) =>
             method.finishLogin(mount, input, { ...returning, signal }),
           )
