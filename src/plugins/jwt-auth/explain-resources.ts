@@ -141,7 +141,10 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
           return { data: method.failuresOf(mount).list(filter) }
         },
       },
-      delete: { summary: 'Forget refused logins', handle: async ({ mount }) => method.failuresOf(mount).clear() },
+      delete: {
+        summary: 'Forget refused logins',
+        handle: async ({ mount }) => method.failuresOf(mount).clear(),
+      },
     }),
     resource('/failures/hash', {
       help: 'The hash of a value, as in the claims of refused logins.',

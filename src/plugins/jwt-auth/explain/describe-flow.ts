@@ -7,13 +7,11 @@ import type { CheckName, Compared, Refusal } from '../refusals/refusal.ts'
 /**
  * What a check of a browser login compares, if that differs from a login by JWT; undefined if it does not.
  */
-export function describeFlow(
+export const describeFlow = (
   name: CheckName | 'policies',
   facts: Facts,
   refused: Refusal | undefined,
-): Compared | undefined {
-  return compareFlow[name]?.(facts, refused)
-}
+): Compared | undefined => compareFlow[name]?.(facts, refused)
 
 type Compare = (facts: Facts, refused: Refusal | undefined) => Compared | undefined
 
@@ -41,18 +39,9 @@ const compareFlow: Readonly<Partial<Record<CheckName | 'policies', Compare>>> = 
     detail: 'nonce',
     hint: '',
   }),
-  audience: (facts, refused) => audienceOf(facts, refused),
-  times: (facts, refused) => timesOf(facts, refused),
-  state: (_facts, refused) =>
-    refused === undefined
-      ? undefined
-      : {
-          expected: [
-            'the state of a login that was begun at this mount within 10 minutes and has not come back yet',
-          ],
-          seen: null,
-          hint: '',
-        },
+  audience: audienceOf,
+  times: timesOf,
+  state: (_facts, refused) => refused && { expected: [expectedState], seen: null, hint: '' },
   confirmation: ({ login }, refused) => ({
     expected: ['`Confirm` on the page that follows the sign-in'],
     seen: refused === undefined ? 'confirmed' : (answers.get(refused.reason) ?? 'no answer yet'),
@@ -60,6 +49,10 @@ const compareFlow: Readonly<Partial<Record<CheckName | 'policies', Compare>>> = 
     hint: '',
   }),
 }
+
+/** What a state must be. */
+export const expectedState =
+  'the state of a login that was begun at this mount within 10 minutes and has not come back yet'
 
 const answers: ReadonlyMap<string, string> = new Map([
   ['confirmation_denied', 'refused'],

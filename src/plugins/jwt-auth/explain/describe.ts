@@ -74,7 +74,7 @@ function comparedBy(
   const usual =
     refused?.reason === 'keys_unavailable'
       ? { expected: keyUrlsOf(facts.ready), seen: null }
-      : comparisons[name](facts, refused, index)
+      : (comparisons[name]?.(facts, refused, index) ?? nothing)
   // another server's response, or why there was none
   return refused?.cause === undefined ? usual : { ...usual, seen: refused.cause, isLong: true, hint: '' }
 }
@@ -84,15 +84,14 @@ type Compare = (facts: Facts, refused: Refusal | undefined, index: number) => Co
 const nothing: Compared = { expected: [], seen: null }
 const unless = (text: string): string[] => (text === '' ? [] : [text])
 
-const comparisons: Readonly<Record<CheckName | 'policies', Compare>> = {
-  config: () => nothing,
+/** Checks of the browser flow say themselves what they compare. */
+const comparisons: Readonly<Partial<Record<CheckName | 'policies', Compare>>> = {
   role: ({ role, roleName, roleNames }, refused) => {
     if (role === undefined) return { expected: roleNames, seen: roleName, isLiteral: false }
     return refused === undefined
       ? { expected: ['jwt'], seen: role.record.role_type }
       : { expected: ['jwt'], seen: role.record.role_type, detail: 'role_type', hint: '' }
   },
-  token: () => nothing,
   address: ({ role, remoteAddress }) => ({
     expected: role?.record.token_bound_cidrs ?? [],
     seen: remoteAddress,
@@ -129,7 +128,7 @@ const comparisons: Readonly<Record<CheckName | 'policies', Compare>> = {
       detail: 'aud',
     }
   },
-  times: (facts, refused) => timesOf(facts, refused),
+  times: timesOf,
   user_claim: ({ role, claims }, refused) => {
     const { user_claim: name = '', user_claim_json_pointer: isPointer = false } = role?.record ?? {}
     const seen = isPointer && claims !== undefined ? lookupClaim(claims, name) : ownMember(claims, name)
@@ -181,15 +180,6 @@ const comparisons: Readonly<Record<CheckName | 'policies', Compare>> = {
     return { ...compared, ...missing(claims, name), expected: compared.expected }
   },
   policies: ({ role }) => ({ expected: [], seen: role?.record.token_policies ?? [] }),
-  // checks of the browser flow, which say themselves what they compare
-  userinfo: () => nothing,
-  redirect_uri: () => nothing,
-  state: () => nothing,
-  client_nonce: () => nothing,
-  code: () => nothing,
-  exchange: () => nothing,
-  nonce: () => nothing,
-  confirmation: () => nothing,
 }
 
 const valueAt = (claims: StrictObject | undefined, name: string): unknown =>
@@ -304,31 +294,22 @@ const keyUrlsOf = (ready: ReadyConfig | undefined): string[] =>
 const keyIdsOf = (ready: ReadyConfig | undefined): string[] =>
   (ready?.keyset.sources() ?? []).flatMap(({ keys }) => keys.flatMap(({ id }) => unless(id)))
 
-const textNames: ReadonlySet<string> = new Set(['iss', 'sub', 'jti'])
-const typesWanted: Readonly<Record<string, (value: unknown) => boolean>> = {
-  ...Object.fromEntries(
-    [...textNames].map((name) => [name, (value: unknown) => typeof (value ?? '') === 'string']),
-  ),
-  ...Object.fromEntries(
-    ['exp', 'nbf', 'iat'].map((name) => [
-      name,
-      (value: unknown) => ['number', 'bigint'].includes(typeof (value ?? 0)),
-    ]),
-  ),
-}
+const isText = (value: unknown): boolean => typeof (value ?? '') === 'string'
+const isNumber = (value: unknown): boolean => ['number', 'bigint'].includes(typeof (value ?? 0))
+const registered: readonly (readonly [claim: string, fits: (value: unknown) => boolean, type: string])[] = [
+  ...['iss', 'sub', 'jti'].map((claim) => [claim, isText, 'a text'] as const),
+  ...['exp', 'nbf', 'iat'].map((claim) => [claim, isNumber, 'a number'] as const),
+]
 
 /** The first registered claim with the wrong type. */
 function wrongType(claims: StrictObject | undefined): Compared {
   if (claims === undefined) return nothing
-  const name =
-    Object.keys(typesWanted).find((claim) => typesWanted[claim]?.(ownMember(claims, claim)) === false) ??
-    'aud'
-  return {
-    expected: [name === 'aud' ? 'a text or a list of texts' : textNames.has(name) ? 'a text' : 'a number'],
-    seen: ownMember(claims, name),
-    detail: name,
-    hint: 'differs_in_type',
-  }
+  const [name, , type] = registered.find(([claim, fits]) => !fits(ownMember(claims, claim))) ?? [
+    'aud',
+    undefined,
+    'a text or a list of texts',
+  ]
+  return { expected: [type], seen: ownMember(claims, name), detail: name, hint: 'differs_in_type' }
 }
 
 /** The claim that decided. */
@@ -346,23 +327,13 @@ function timesOf(facts: Facts, refused: Refusal | undefined): Compared {
     return typeof seconds === 'number' ? [`${name} ${timeText(seconds)}`] : []
   })
   const claim = timeClaimOf[refused?.reason ?? ''] ?? ''
-  return {
-    expected: [`now ${timeText(nowMs / 1000)}`],
-    seen: times,
-    detail: claim,
-    hint: isInTimeElsewhere(facts) ? 'clock_offset' : '',
-  }
+  const hint = isInTimeElsewhere(facts) ? 'clock_offset' : ''
+  return { expected: [`now ${timeText(nowMs / 1000)}`], seen: times, detail: claim, hint }
 }
 
 function isInTimeElsewhere({ ready, role, claims, nowMs, offset }: Facts): boolean {
-  if (
-    ready === undefined ||
-    role === undefined ||
-    claims === undefined ||
-    offset?.isCertain !== true ||
-    offset.seconds === 0
-  )
-    return false
+  if (ready === undefined || role === undefined || claims === undefined) return false
+  if (offset?.isCertain !== true || offset.seconds === 0) return false
   let isInTime = false
   checkToken(claims, tokenRules(role, ready.config), nowMs + offset.seconds * 1000, (name, refused) => {
     if (name === 'times') isInTime = refused === undefined

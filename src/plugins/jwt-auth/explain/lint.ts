@@ -2,8 +2,7 @@ import { sanitize } from '../../../core/tokens/store/policy-names.ts'
 import { isNear } from '../../../lib/text/edit-distance.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../../lib/text/json.ts'
-import type { Config } from '../config/jwt-config.ts'
-import { hasOidcClient } from '../config/jwt-config.ts'
+import { type Config, hasOidcClient } from '../config/jwt-config.ts'
 import { type Role, type RoleRecord, roleFields } from '../config/role.ts'
 import { type KnownIssuer, knownIssuer } from './issuers.ts'
 import { beginsWithOwner, leavesOwnerOpen, namesOwner } from './owner-claims.ts'
@@ -51,8 +50,10 @@ export async function lintRole(
   { name, record }: Role,
   { config, policyExists }: LintContext,
 ): Promise<Finding[]> {
-  const found = rules.flatMap((rule) => rule(record, config))
-  found.push(...(await missingPolicies(record, policyExists)))
+  const found = [
+    ...rules.flatMap((rule) => rule(record, config)),
+    ...(await missingPolicies(record, policyExists)),
+  ]
   return found.map((one) => ({ role: name, ...one }))
 }
 
@@ -65,24 +66,16 @@ export function lintWrite(
   const kept = Object.entries(before).filter(
     ([field, value]) => !resetByEachWrite.has(field) && !Object.hasOwn(sent, field) && !isUnset(value),
   )
+  const keptNames = kept.map(([field]) => field)
   return [
-    ...(kept.length === 0
-      ? []
-      : [
-          namesFinding(
-            name,
-            'kept_values',
-            kept.map(([field]) => field),
-            'keep values of an earlier write',
-          ),
-        ]),
-    ...(unknown.length === 0 ? [] : [unknownFields(name, unknown)]),
-  ]
+    ...when(kept.length > 0, namesFinding('kept_values', keptNames, 'keep values of an earlier write')),
+    ...when(unknown.length > 0, unknownFields(unknown)),
+  ].map((one) => ({ role: name, ...one }))
 }
 
 /** Names that are not fields of a role, with suggestions. */
-function unknownFields(role: string, unknown: readonly string[]): Finding {
-  const finding = namesFinding(role, 'unknown_field', unknown, 'are not fields of a role')
+function unknownFields(unknown: readonly string[]): Found {
+  const finding = namesFinding('unknown_field', unknown, 'are not fields of a role')
   const meant = unknown.slice(0, maxSuggested).flatMap((name) => {
     const field = nearestField(name)
     return field === undefined ? [] : [`; ${excerpt(name, 64)}: did you mean ${quoted(field)}?`]
@@ -111,12 +104,13 @@ function nearestField(name: string): string | undefined {
 const newNameOf = (field: string): string =>
   fieldNames.includes(`token_${field}`) ? `token_${field}` : field
 
-const namesFinding = (role: string, code: LintCode, names: readonly string[], what: string): Finding => ({
-  role,
+const namesFinding = (code: LintCode, names: readonly string[], what: string): Found => ({
   code,
   field: excerpt(names[0] ?? ''),
   text: `[${excerpt([...names].sort().join(' '))}] ${what}`,
 })
+
+const when = (isFound: boolean, found: Found): Found[] => (isFound ? [found] : [])
 
 const resetByEachWrite: ReadonlySet<string> = new Set(['role_type', 'bound_claims_type'])
 
@@ -144,41 +138,29 @@ const boundNames = (record: RoleRecord): Set<string> =>
 
 const rules: readonly Rule[] = [
   (record) =>
-    isJwt(record) && (record.bound_audiences ?? []).length === 0
-      ? [
-          {
-            code: 'no_audience',
-            field: 'bound_audiences',
-            text: 'any token of the issuer without `aud` is accepted; set bound_audiences',
-          },
-        ]
-      : [],
+    when(isJwt(record) && (record.bound_audiences ?? []).length === 0, {
+      code: 'no_audience',
+      field: 'bound_audiences',
+      text: 'any token of the issuer without `aud` is accepted; set bound_audiences',
+    }),
   (record, config) =>
-    isJwt(record) && config !== undefined && config.bound_issuer === '' && !boundNames(record).has('iss')
-      ? [
-          {
-            code: 'no_issuer',
-            field: 'bound_issuer',
-            text: 'neither bound_issuer nor a bound `iss` ties tokens to one issuer',
-          },
-        ]
-      : [],
+    when(isJwt(record) && config?.bound_issuer === '' && !boundNames(record).has('iss'), {
+      code: 'no_issuer',
+      field: 'bound_issuer',
+      text: 'neither bound_issuer nor a bound `iss` ties tokens to one issuer',
+    }),
   (record) =>
     isGlob(record) ? boundValues(record).flatMap((entry) => wildcardOwners(entry, bindsOwner(record))) : [],
   (record, config) =>
-    changingClaims.has(topLevel(record.user_claim ?? '')) ? [changingUser(record, config)] : [],
+    when(changingClaims.has(topLevel(record.user_claim ?? '')), changingUser(record, config)),
   ({ user_claim = '' }) =>
-    claimsOfOneRun.has(topLevel(user_claim))
-      ? [
-          {
-            code: 'unbounded_alias',
-            field: 'user_claim',
-            text: `user_claim ${quoted(user_claim)} differs with each run; every login makes an entity`,
-          },
-        ]
-      : [],
+    when(claimsOfOneRun.has(topLevel(user_claim)), {
+      code: 'unbounded_alias',
+      field: 'user_claim',
+      text: `user_claim ${quoted(user_claim)} differs with each run; every login makes an entity`,
+    }),
   (record, config) =>
-    decidesByEmail(record) && !bindsVerifiedEmail(record) ? [emailUnverified(record, config)] : [],
+    when(decidesByEmail(record) && !bindsVerifiedEmail(record), emailUnverified(record, config)),
   multiTenant,
   (record, config) => (record.allowed_redirect_uris ?? []).flatMap((uri) => deadRedirect(uri, config)),
   (record) => (isGlob(record) ? [] : boundValues(record).flatMap(literalStars)),
@@ -210,59 +192,51 @@ function wildcardOwners([claim, values]: [string, readonly JsonValue[]], isOwner
 }
 
 const changingClaims: ReadonlySet<string> = new Set([
-  ...[
-    'email',
-    'name',
-    'nickname',
-    'preferred_username',
-    'username',
-    'upn',
-    'unique_name',
-    'login',
-    'actor',
-    'user_login',
-    'user_email',
-  ],
-  ...[
-    'given_name',
-    'family_name',
-    'repository',
-    'repository_owner',
-    'project_path',
-    'namespace_path',
-    'ref',
-    'phone_number',
-  ],
+  'email',
+  'name',
+  'nickname',
+  'preferred_username',
+  'username',
+  'upn',
+  'unique_name',
+  'login',
+  'actor',
+  'user_login',
+  'user_email',
+  'given_name',
+  'family_name',
+  'repository',
+  'repository_owner',
+  'project_path',
+  'namespace_path',
+  'ref',
+  'phone_number',
 ])
 
 const claimsOfOneRun: ReadonlySet<string> = new Set([
-  ...[
-    'jti',
-    'nonce',
-    'sid',
-    'session_state',
-    'iat',
-    'exp',
-    'nbf',
-    'at_hash',
-    'c_hash',
-    'uti',
-    'sha',
-    'run_id',
-    'run_number',
-    'run_attempt',
-  ],
-  ...[
-    'job_id',
-    'pipeline_id',
-    'build_id',
-    'build_number',
-    'build_commit',
-    'check_run_id',
-    'terraform_run_id',
-    'job_workflow_sha',
-    'workflow_sha',
-  ],
+  'jti',
+  'nonce',
+  'sid',
+  'session_state',
+  'iat',
+  'exp',
+  'nbf',
+  'at_hash',
+  'c_hash',
+  'uti',
+  'sha',
+  'run_id',
+  'run_number',
+  'run_attempt',
+  'job_id',
+  'pipeline_id',
+  'build_id',
+  'build_number',
+  'build_commit',
+  'check_run_id',
+  'terraform_run_id',
+  'job_workflow_sha',
+  'workflow_sha',
 ])
 
 const decidesByEmail = (record: RoleRecord): boolean =>
@@ -343,27 +317,24 @@ function deadRedirect(uri: string, config: Config | undefined): Found[] {
 
 const literalStars = ([claim, values]: [string, readonly JsonValue[]]): Found[] =>
   values.flatMap((value) =>
-    typeof value === 'string' && value.includes('*')
-      ? [
-          {
-            code: 'glob_in_string_mode',
-            field: `bound_claims.${excerpt(claim)}`,
-            text: `${quoted(value)} holds \`*\` but bound_claims_type is string`,
-          },
-        ]
-      : [],
+    typeof value !== 'string'
+      ? []
+      : when(value.includes('*'), {
+          code: 'glob_in_string_mode',
+          field: `bound_claims.${excerpt(claim)}`,
+          text: `${quoted(value)} holds \`*\` but bound_claims_type is string`,
+        }),
   )
 
 const fractions = ([claim, values]: [string, readonly JsonValue[]]): Found[] =>
-  values.some((value) => isJsonNumber(value) && !/^-?\d+$/.test(numberText(value)))
-    ? [
-        {
-          code: 'number_never_matches',
-          field: `bound_claims.${excerpt(claim)}`,
-          text: `${excerpt(claim)} is bound to a fraction`,
-        },
-      ]
-    : []
+  when(
+    values.some((value) => isJsonNumber(value) && !/^-?\d+$/.test(numberText(value))),
+    {
+      code: 'number_never_matches',
+      field: `bound_claims.${excerpt(claim)}`,
+      text: `${excerpt(claim)} is bound to a fraction`,
+    },
+  )
 
 const flowFields = [
   'allowed_redirect_uris',
@@ -392,9 +363,8 @@ function withoutEffect(record: RoleRecord, config: Config | undefined): Found[] 
     idle.push('groups_claim_optional')
   if (record.user_claim_json_pointer === true && record.user_claim?.startsWith('/') === false)
     idle.push('user_claim_json_pointer')
-  if (idle.length === 0) return []
   const text = `[${idle.toSorted().join(' ')}] have no effect on a role of type \`${record.role_type ?? ''}\``
-  return [{ code: 'no_effect', field: idle[0] ?? '', text }]
+  return when(idle.length > 0, { code: 'no_effect', field: idle[0] ?? '', text })
 }
 
 async function missingPolicies(
@@ -404,12 +374,9 @@ async function missingPolicies(
   const missing: string[] = []
   for (const name of sanitize(token_policies, false))
     if (name !== 'root' && name !== 'default' && !(await exists(name))) missing.push(name)
-  if (missing.length === 0) return []
-  return [
-    {
-      code: 'policy_missing',
-      field: 'token_policies',
-      text: `token policies [${excerpt(missing.join(' '))}] do not exist`,
-    },
-  ]
+  return when(missing.length > 0, {
+    code: 'policy_missing',
+    field: 'token_policies',
+    text: `token policies [${excerpt(missing.join(' '))}] do not exist`,
+  })
 }

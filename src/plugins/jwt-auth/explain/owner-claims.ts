@@ -1,16 +1,18 @@
 /** Claims whose whole value names an owner or an issuer. */
 const ownerClaims: ReadonlySet<string> = new Set([
-  ...[
-    'repository_owner',
-    'repository_owner_id',
-    'organization',
-    'organization_slug',
-    'organization_id',
-    'hd',
-    'tid',
-    'namespace_id',
-  ],
-  ...['terraform_organization_id', 'terraform_organization_name', 'enterprise', 'enterprise_id', 'iss'],
+  'repository_owner',
+  'repository_owner_id',
+  'organization',
+  'organization_slug',
+  'organization_id',
+  'hd',
+  'tid',
+  'namespace_id',
+  'terraform_organization_id',
+  'terraform_organization_name',
+  'enterprise',
+  'enterprise_id',
+  'iss',
 ])
 
 const firstStep = /^[^/]+\//

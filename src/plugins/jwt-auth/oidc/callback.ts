@@ -5,6 +5,7 @@ import { quoted } from '../../../lib/text/go-text.ts'
 import { isRefusal, thrown } from '../checks/trace.ts'
 import type { MountState, ReadyConfig } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
+import { expectedState } from '../explain/describe-flow.ts'
 import { type JwsLimits, parseClaims, parseJws } from '../jws/jws.ts'
 import { ownMember, type StrictObject } from '../jws/strict-json.ts'
 import type { ReadyProvider } from '../keys/discovered-provider.ts'
@@ -15,7 +16,14 @@ import { GatedClient } from '../login/gated-client.ts'
 import { checkAddress } from '../login/login.ts'
 import { noChecks, RecordingTrace, unaskedChecks } from '../login/recording-trace.ts'
 import { redactUrl } from '../refusals/redact.ts'
-import { comparing, discreetRefusal, type Refusal, refusal, reworded } from '../refusals/refusal.ts'
+import {
+  type Compared,
+  comparing,
+  discreetRefusal,
+  type Refusal,
+  refusal,
+  reworded,
+} from '../refusals/refusal.ts'
 import { reachedProvider } from './authorize.ts'
 import { unconfirmed } from './confirmation.ts'
 import type { Exchanged, exchangeCode } from './exchange.ts'
@@ -104,26 +112,12 @@ export async function finishLogin(input: CallbackInput, context: CallbackContext
  */
 async function grantedLogin(
   claims: StrictObject,
-  {
-    role,
-    accessToken,
-    ready,
-    outbound,
-    signal,
-    now,
-    attempt,
-  }: LoginContext & { role: Role; accessToken: string | undefined },
+  context: LoginContext & { role: Role; accessToken: string | undefined },
 ): Promise<LoginAuth> {
+  const { role, ready, outbound, attempt } = context
   const trace = new RecordingTrace({ verifies: false, instead: () => undefined })
   const way = new GatedClient(outbound, () => !trace.hasRefused)
-  const auth = await loginByClaims(claims, role, {
-    config: ready.config,
-    trace,
-    outbound: way,
-    accessToken,
-    signal,
-    now,
-  })
+  const auth = await loginByClaims(claims, role, { ...context, config: ready.config, trace, outbound: way })
   const unasked = way.wasRefused ? unaskedChecks(trace.recorded, role) : noChecks
   const made = trace.recorded.filter((one) => !unasked.has(one))
   attempt.flow.recorded.push(...made)
@@ -135,9 +129,7 @@ async function grantedLogin(
 
 const unknownState = (state: string, reason: EndReason | undefined): Refusal =>
   comparing(refusal('state_unknown', `${loginFailed} ${stateUnknown}`), {
-    expected: [
-      'the state of a login that was begun at this mount within 10 minutes and has not come back yet',
-    ],
+    expected: [expectedState],
     // only enough of it to identify it
     seen: state === '' ? '' : `${state.slice(0, 5)}…${/,ns=.*$/.exec(state)?.[0] ?? ''}`,
     detail: state.includes(',ns=')
@@ -231,9 +223,7 @@ async function vouchedClaims(context: LoginContext): Promise<Returned | Refusal>
         )
       : returned
   }
-  if (login.id_token === '') {
-    return nothingReceived(context)
-  }
+  if (login.id_token === '') return nothingReceived(context)
   context.attempt.flow.passed('code', { expected: ['id_token'], seen: 'id_token' })
   const verified = await attemptedToken(login.id_token, context)
   if ('reason' in verified) return reworded(verified, (text) => `Token verification failed. ${text}`)
@@ -242,15 +232,17 @@ async function vouchedClaims(context: LoginContext): Promise<Returned | Refusal>
 
 /** The codes with which a provider refuses. RFC 6749 §4.1.2.1; OpenID Connect Core §3.1.2.6. */
 const registeredErrors: ReadonlySet<string> = new Set([
-  ...[
-    'invalid_request',
-    'unauthorized_client',
-    'access_denied',
-    'unsupported_response_type',
-    'invalid_scope',
-  ],
-  ...['server_error', 'temporarily_unavailable', 'interaction_required', 'login_required'],
-  ...['account_selection_required', 'consent_required'],
+  'invalid_request',
+  'unauthorized_client',
+  'access_denied',
+  'unsupported_response_type',
+  'invalid_scope',
+  'server_error',
+  'temporarily_unavailable',
+  'interaction_required',
+  'login_required',
+  'account_selection_required',
+  'consent_required',
 ])
 
 /**
@@ -275,83 +267,49 @@ const longestError = 4096
 async function claimsByCode(code: string, context: LoginContext): Promise<Returned | Refusal> {
   const { input, login, ready, provider, outbound, signal, now } = context
   const exchanging = (refused: Refusal) => reworded(refused, (text) => `Provider.Exchange: ${text}`)
-  const failed = (reason: Refusal['reason'], text: string) => exchanging(refusal(reason, text))
+  const failed = (text: string, compared: Compared) =>
+    comparing(exchanging(refusal('exchange_failed', text)), { ...compared, hint: '' })
   const { flow } = context.attempt
   flow.passed('code', { expected: ['code'], seen: 'code' })
   if (login.code_verifier === '') {
-    const refused = failed(
-      'exchange_failed',
-      `request (${input.state}) should not be using the implicit flow: invalid OIDC flow`,
-    )
-    return comparing(refused, {
-      expected: ['id_token'],
-      seen: 'code',
-      detail: 'oidc_response_types',
-      hint: '',
-    })
+    const text = `request (${input.state}) should not be using the implicit flow: invalid OIDC flow`
+    return failed(text, { expected: ['id_token'], seen: 'code', detail: 'oidc_response_types' })
   }
   if (isTooOldForExchange(login, now())) {
-    const refused = failed('exchange_failed', 'authentication request is expired: invalid parameter')
-    const ages = {
-      expected: ['a code within 10 minutes'],
-      seen: `${Math.round((now() - login.created) / 1000)} s`,
-    }
-    return comparing(refused, { ...ages, detail: 'age of the login', hint: '' })
+    const seen = `${Math.round((now() - login.created) / 1000)} s`
+    const ages = { expected: ['a code within 10 minutes'], seen, detail: 'age of the login' }
+    return failed('authentication request is expired: invalid parameter', ages)
   }
-  const exchanged = await exchangeOrWhy(code, login, {
-    outbound,
-    config: ready.config,
-    document: provider.document,
-    signal,
-  })
+  const parts = { outbound, config: ready.config, document: provider.document, signal }
+  const exchanged = await exchangeOrWhy(code, login, parts)
   if ('reason' in exchanged)
     return exchanging(reworded(exchanged, (text) => `unable to exchange auth code with provider: ${text}`))
   const { idToken, accessToken, members } = exchanged
-  const withoutToken = {
-    expected: ['id_token'],
-    seen: members,
-    detail: 'members of the token answer',
-    hint: '',
-  } as const
-  if (idToken === undefined) {
-    return comparing(
-      failed('exchange_failed', 'id_token is missing from auth code exchange: id_token is missing'),
-      withoutToken,
+  const tokenAnswer = { expected: ['id_token'], seen: members, detail: 'members of the token answer' }
+  if (idToken === undefined)
+    return failed('id_token is missing from auth code exchange: id_token is missing', tokenAnswer)
+  if (idToken === '')
+    return failed(
+      'unable to create new id_token: NewToken: id_token is empty: invalid parameter',
+      tokenAnswer,
     )
-  }
-  if (idToken === '') {
-    return comparing(
-      failed(
-        'exchange_failed',
-        'unable to create new id_token: NewToken: id_token is empty: invalid parameter',
-      ),
-      withoutToken,
-    )
-  }
   flow.passed('exchange', { expected: ['id_token'], seen: members })
   const verified = await attemptedToken(idToken, context)
   if ('reason' in verified)
     return exchanging(reworded(verified, (text) => `id_token failed verification: ${text}`))
   const { claims, algorithm } = verified
   const { hashMatches } = await import('./exchange.ts')
-  const wrongHash = (what: string) =>
-    `failed verification: VerifyAccessToken: verifyHashClaim: ${what} hash does not match value in id_token`
-  const ofAnother = (detail: string, seen: unknown) =>
-    ({ expected: ['the hash of what came with it'], seen, detail, hint: '' }) as const
+  const wrongHash = (start: string, what: string, detail: string, seen: unknown) =>
+    failed(
+      `${start} failed verification: VerifyAccessToken: verifyHashClaim: ${what} hash does not match value in id_token`,
+      { expected: ['the hash of what came with it'], seen, detail },
+    )
   const accessHash = ownMember(claims, 'at_hash')
-  if (!hashMatches(accessHash, accessToken, algorithm)) {
-    return comparing(
-      failed('exchange_failed', `access_token ${wrongHash('access_token')}`),
-      ofAnother('at_hash', accessHash),
-    )
-  }
+  if (!hashMatches(accessHash, accessToken, algorithm))
+    return wrongHash('access_token', 'access_token', 'at_hash', accessHash)
   const codeHash = ownMember(claims, 'c_hash')
-  if (codeHash !== '' && !hashMatches(codeHash, code, algorithm)) {
-    return comparing(
-      failed('exchange_failed', `code hash ${wrongHash('authorization code')}`),
-      ofAnother('c_hash', codeHash),
-    )
-  }
+  if (codeHash !== '' && !hashMatches(codeHash, code, algorithm))
+    return wrongHash('code hash', 'authorization code', 'c_hash', codeHash)
   return { claims: withoutNonce(claims), idToken, exchanged }
 }
 
@@ -375,23 +333,18 @@ async function exchangeOrWhy(...given: Parameters<typeof exchangeCode>): Promise
 }
 
 async function attemptedToken(idToken: string, context: LoginContext): Promise<VerifiedToken | Refusal> {
-  const { attempt, provider, limits } = context
+  const { attempt, ready, login, provider, limits, now } = context
   attempt.token = idToken
   const { flow } = attempt
-  flow.claims = unverifiedClaims(idToken, limits)
+  const jws = parseJws(idToken, limits)
+  // the token may be refused, and the operator is told what it says
+  flow.claims = 'malformed' in jws ? undefined : parseClaims(jws.payload)
   const signer = { keys: provider.keys, client: context.remoteAddress }
-  const verified = await verifyIdToken(idToken, signer, rulesOf(context), limits, (name) => flow.passed(name))
+  const rules = { config: ready.config, login, nowMs: now() }
+  const verified = await verifyIdToken(idToken, signer, rules, limits, (name) => flow.passed(name))
   attempt.isVerified = !isRefusal(verified)
   return verified
 }
-
-/** The claims of a token that may be refused, to tell the operator. */
-function unverifiedClaims(token: string, limits: JwsLimits): StrictObject | undefined {
-  const jws = parseJws(token, limits)
-  return 'malformed' in jws ? undefined : parseClaims(jws.payload)
-}
-
-const rulesOf = ({ ready, login, now }: LoginContext) => ({ config: ready.config, login, nowMs: now() })
 
 /** It only ties the token to this login; it is not a claim about anyone. */
 const withoutNonce = (claims: StrictObject): StrictObject =>

@@ -67,15 +67,16 @@ const unusable = (text: string, options: ErrorOptions = {}) =>
  * contain anything.
  */
 const protocolErrors: ReadonlySet<string> = new Set([
-  ...[
-    'invalid_request',
-    'invalid_client',
-    'invalid_grant',
-    'unauthorized_client',
-    'unsupported_grant_type',
-    'invalid_scope',
-  ],
-  ...['invalid_target', 'access_denied', 'server_error', 'temporarily_unavailable'],
+  'invalid_request',
+  'invalid_client',
+  'invalid_grant',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+  'invalid_target',
+  'access_denied',
+  'server_error',
+  'temporarily_unavailable',
 ])
 
 export type ExchangeParts = {
