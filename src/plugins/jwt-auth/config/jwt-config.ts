@@ -198,16 +198,19 @@ async function discoveredWarnings(outbound: OutboundClient, source: KeySource): 
 const oid = /^[0-2](?:\.\d{1,20}){1,32}$/
 
 /** With a client, the discovery check includes algorithms and OIDs. docs/contract/jwt.md#configuration */
-function clientProblem({
-  jwt_supported_algs,
-  unsupported_critical_cert_extensions,
-}: ConfigInput): string | undefined {
+function clientProblem(config: ConfigInput): string | undefined {
+  const malformed = config.unsupported_critical_cert_extensions.find((extension) => !oid.test(extension))
+  return (
+    algorithmProblem(config) ??
+    (malformed === undefined
+      ? undefined
+      : `invalid OID ${quoted(malformed)} in unsupported_critical_cert_extensions`)
+  )
+}
+
+function algorithmProblem({ jwt_supported_algs }: ConfigInput): string | undefined {
   const unsupported = jwt_supported_algs.find((name) => !isSupportedAlgorithm(name))
-  if (unsupported !== undefined) return `unsupported signing algorithm ${quoted(unsupported)}`
-  const malformed = unsupported_critical_cert_extensions.find((extension) => !oid.test(extension))
-  return malformed === undefined
-    ? undefined
-    : `invalid OID ${quoted(malformed)} in unsupported_critical_cert_extensions`
+  return unsupported === undefined ? undefined : `unsupported signing algorithm ${quoted(unsupported)}`
 }
 
 /** Reports the first one in the list that fails. docs/contract/jwt.md#configuration */
@@ -257,13 +260,9 @@ function pairMember(pair: Readonly<Record<string, JsonValue>>, name: string): st
 }
 
 function checkOptions(config: ConfigInput): void {
-  const { jwt_supported_algs, oidc_response_types, oidc_response_mode, provider_config } = config
-  const unsupported = jwt_supported_algs.find((name) => !isSupportedAlgorithm(name))
-  if (unsupported !== undefined)
-    throw refuse(
-      'invalid',
-      `invalid jwt_supported_algs: unsupported signing algorithm ${quoted(unsupported)}`,
-    )
+  const { oidc_response_types, oidc_response_mode, provider_config } = config
+  const ofAlgorithm = algorithmProblem(config)
+  if (ofAlgorithm !== undefined) throw refuse('invalid', `invalid jwt_supported_algs: ${ofAlgorithm}`)
   if (!oidc_response_types.every((type) => type === 'code' || type === 'id_token')) {
     throw refuse(
       'invalid',

@@ -152,10 +152,7 @@ type Slot = { readonly name: CheckName; readonly index: number }
  * times. docs/contract/jwt.md#login-in-this-order
  */
 function slotsOf({ role }: Facts): Slot[] {
-  const audience =
-    (role?.record.bound_audiences ?? []).length > 0
-      ? (['audience', 'times'] as const)
-      : (['times', 'audience'] as const)
+  const isAudienceFirst = (role?.record.bound_audiences ?? []).length > 0
   const names: CheckName[] = [
     'config',
     'role',
@@ -166,9 +163,13 @@ function slotsOf({ role }: Facts): Slot[] {
     'claims',
     'issuer',
     'subject',
-    ...audience,
+    isAudienceFirst ? 'audience' : 'times',
+    isAudienceFirst ? 'times' : 'audience',
+    'user_claim',
+    'provider',
+    'metadata',
+    'groups',
   ]
-  names.push('user_claim', 'provider', 'metadata', 'groups')
   const bound = (role?.boundClaims ?? []).map((_, index): Slot => ({ name: 'bound_claims', index }))
   return [...names.map((name) => ({ name, index: 0 })), ...bound]
 }

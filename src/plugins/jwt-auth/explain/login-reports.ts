@@ -108,33 +108,23 @@ export class LoginReports {
         shown: { role: role.exists ? role.name : '', reason, check, status, cause },
       },
     )
-    const verified = attempt.isVerified || (path === 'login' && !beforeSignature.has(check))
-    const failure = {
-      request_id: call.requestId,
-      path,
-      role: role.name,
-      roleExists: role.exists,
-      reason,
-      check,
-      status,
-      cause,
-      verified,
-    }
     if (!reported.failures.isKept) return
+    const { requestId, remoteAddress } = call
     try {
-      const trace = await reported.traceOf({
-        path,
-        attempt,
-        reason,
-        error,
-        remoteAddress: call.remoteAddress,
-      })
       await reported.failures.add({
-        ...failure,
-        remote_address: call.remoteAddress,
+        request_id: requestId,
+        path,
+        role: role.name,
+        roleExists: role.exists,
+        reason,
+        check,
+        status,
+        cause,
+        verified: attempt.isVerified || (path === 'login' && !beforeSignature.has(check)),
+        remote_address: remoteAddress,
         token: attempt.token,
         error: text,
-        trace,
+        trace: await reported.traceOf({ path, attempt, reason, error, remoteAddress }),
       })
     } catch (err) {
       log.error({ event: 'work_failed', err, mount: mount.path }, 'a refused login could not be recorded')

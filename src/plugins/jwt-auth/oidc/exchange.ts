@@ -54,10 +54,6 @@ export class ExchangeError extends Error {
   }
 }
 
-/** The error, with the attempts. */
-const withAttempts = (error: ExchangeError, attempts: readonly string[]) =>
-  new ExchangeError(error.message, { cause: error, told: error.told, attempts })
-
 /** Our own text, which the caller may see. */
 const unusable = (text: string, options: ErrorOptions = {}) =>
   new ExchangeError(text, { ...options, told: text })
@@ -121,7 +117,7 @@ export async function exchangeCode(
     }
   }
   if (last === undefined) throw new Error('there is always one way to try')
-  throw withAttempts(last, attempts)
+  throw new ExchangeError(last.message, { cause: last, told: last.told, attempts })
 }
 
 /**
