@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../lib/text/json.ts'
 import type { LeaseBackend } from '../leases/lease-backend.ts'
-import type { RenewalTerms } from '../tokens/store/renewal-terms.ts'
 import type { Token } from '../tokens/store/token.ts'
+import type { RenewalTerms } from '../tokens/store/token-fields.ts'
 import { fixedPlugin } from './fixed-types.ts'
 import type { Mount, MountOptions, MountTable } from './mount.ts'
 import type { IdentityTokenUse, MountType, MountTypeNames, MountVersions, Removal } from './mount-type.ts'

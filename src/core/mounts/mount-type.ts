@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../lib/text/json.ts'
 import type { LeaseBackend } from '../leases/lease-backend.ts'
-import type { RenewalTerms } from '../tokens/store/renewal-terms.ts'
 import type { Token } from '../tokens/store/token.ts'
+import type { RenewalTerms } from '../tokens/store/token-fields.ts'
 import type { Mount, MountOptions, MountTable } from './mount.ts'
 
 /** An audience of the identity tokens of a mount, and how long they are valid, in seconds. */

@@ -82,7 +82,6 @@ export class NamespaceStore extends NamespaceTree {
     return id === rootNamespace.id || this.byId(id)?.tainted === false
   }
 
-  /** Whether the namespace is being deleted. */
   isEnding(id: string): boolean {
     return this.byId(id)?.tainted === true
   }

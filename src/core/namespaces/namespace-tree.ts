@@ -16,7 +16,6 @@ export class NamespaceTree {
   readonly #root = nodeOf(rootNamespace)
   readonly #byId = new Map<string, NamespaceRecord>([[rootNamespace.id, rootNamespace]])
 
-  /** Whether the root is the only namespace. */
   get isRootOnly(): boolean {
     return this.#byId.size === 1
   }

@@ -2,34 +2,21 @@ import { parseDuration } from '../../lib/text/go-duration.ts'
 
 type Metadata = Readonly<Record<string, string>> | null | undefined
 
-type TemplateAlias = {
-  readonly id: string
-  readonly name: string
-  readonly mount_accessor: string
-  readonly metadata?: Metadata
-  readonly custom_metadata?: Metadata
-}
+type TemplateAlias = Described & { readonly mount_accessor: string; readonly custom_metadata?: Metadata }
 
 /**
  * The values for the path templates of a policy: the caller's entity, its direct and inherited groups, and
  * the time in milliseconds.
  */
 export type TemplateContext = {
-  readonly entity?:
-    | {
-        readonly id: string
-        readonly name: string
-        readonly metadata?: Metadata
-        readonly aliases: readonly TemplateAlias[]
-      }
-    | undefined
-  readonly groups?: readonly TemplateGroup[] | undefined
+  readonly entity?: (Described & { readonly aliases: readonly TemplateAlias[] }) | undefined
+  readonly groups?: readonly Described[] | undefined
   /** The caller's groups in another namespace, for policies of that namespace. */
-  groupsOf?(namespace: string): readonly TemplateGroup[] | undefined
+  groupsOf?(namespace: string): readonly Described[] | undefined
   readonly now: number
 }
 
-type TemplateGroup = { readonly id: string; readonly name: string; readonly metadata?: Metadata }
+type Described = { readonly id: string; readonly name: string; readonly metadata?: Metadata }
 
 /** The text before the first value. */
 export const beginningOf = ({ literals }: Template): string => literals[0] ?? ''
@@ -109,8 +96,6 @@ function namedValue(name: string, { entity, groups = [], now }: TemplateContext)
   }
   return undefined
 }
-
-type Described = { readonly id: string; readonly name: string; readonly metadata?: Metadata }
 
 function ownValue(field: string, { id, name, metadata }: Described): string | undefined {
   if (field === 'id') return id === '' ? undefined : id

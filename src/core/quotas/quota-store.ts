@@ -61,7 +61,6 @@ export class QuotaStore {
     return store
   }
 
-  /** Whether there is any rule. */
   get isOn(): boolean {
     return this.rules.size > 0
   }
@@ -83,7 +82,6 @@ export class QuotaStore {
     return this.#absoluteExempt?.longest(namespacePath + path) === true
   }
 
-  /** Whether some rule of the mount names a role. */
   hasRoles(mount: string): boolean {
     return this.rules.index.hasRoles(mount)
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { RenewalTerms } from '../../../src/core/tokens/store/renewal-terms.ts'
 import { createInitialRootToken } from '../../../src/core/tokens/store/root-token.ts'
+import type { RenewalTerms } from '../../../src/core/tokens/store/token-fields.ts'
 import { aMount, openTokenFixture, tokenMount } from '../../support/token-fixture.ts'
 
 const terms = (changes: Partial<{ ttl: number; maxTtl: number; period: number }>): RenewalTerms => ({

@@ -107,7 +107,6 @@ export class GroupReader {
     return nodes.flatMap((node) => node ?? [])
   }
 
-  /** Ids of all ancestors of a group. */
   async ancestorsOf(groupId: string): Promise<ReadonlySet<string>> {
     const seen = new Set<string>()
     for (let level = await this.parentsOf(groupId); level.length > 0; ) {
@@ -135,7 +134,6 @@ export class GroupReader {
       yield page.map((key) => key.slice(prefix.length))
   }
 
-  /** Number of direct member entities. */
   async memberCount(groupId: string): Promise<number> {
     let count = 0
     for await (const page of this.#pages(memberPrefix(groupId))) count += page.length
@@ -250,7 +248,6 @@ export class GroupReader {
     return changesKey(groupId, this.#servers.isAlone ? undefined : this.#servers.ownId)
   }
 
-  /** Drops what a write affects. */
   drop({ groups, entities }: Omit<Affected, 'aliases'>): void {
     for (const id of groups) this.#nodes.drop(id)
     for (const id of entities) this.#memberships.drop(id)
@@ -260,12 +257,10 @@ export class GroupReader {
       )
   }
 
-  /** Drops the aliases at these mounts. */
   dropAliases(prefixes: Affected['aliases']): void {
     for (const prefix of prefixes) this.#aliases.drop(prefix)
   }
 
-  /** Drops the change count of a deleted group. */
   forgetChanges(groupId: string): void {
     this.#changes.delete(groupId)
   }

@@ -12,7 +12,6 @@ import {
 import { quoted } from '../../../lib/text/go-text.ts'
 import { metadataProblem } from '../../identity/metadata.ts'
 import { sanitize } from './policy-names.ts'
-import type { RenewalTerms } from './renewal-terms.ts'
 
 /**
  * The settings of the tokens that a login issues, as the role or user of a login method has them.
@@ -191,6 +190,15 @@ export const loginTerms = (settings: TokenSettings) => ({
   noDefaultPolicy: settings.token_no_default_policy ?? false,
   aliasMetadata: settings.alias_metadata,
 })
+
+/**
+ * The auth method's answer to a renewal: the current terms of the role, or the reason for a refusal. `gone`: the
+ * one who logged in exists no more; the token stays as it is, and the response is empty.
+ */
+export type RenewalTerms =
+  | { readonly ok: true; readonly ttl: number; readonly maxTtl: number; readonly period: number }
+  | { readonly ok: false; readonly reason: string }
+  | 'gone'
 
 /** The terms on which a token of a login with these settings is renewed. */
 export const renewalTermsOf = ({
