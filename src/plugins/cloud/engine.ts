@@ -25,11 +25,11 @@ import { abandonTrusted, deleteRole } from './roles/delete-role.ts'
 import type { RoleInput } from './roles/role-input.ts'
 import { leasesOfRole, leftLeasesWarning, type RoleLeases, revokeLeasesOfRole } from './roles/role-leases.ts'
 import { writeRole } from './roles/write-role.ts'
+import type { RotationTimes } from './root-rotation/next-step.ts'
 import { removalOfPending } from './root-rotation/pending-secret.ts'
 import { RootRotation } from './root-rotation/root-rotation.ts'
 import { RootSecretUsers } from './root-rotation/root-secret-users.ts'
 import { rotateRoot } from './root-rotation/rotate-root.ts'
-import type { RotationTimes } from './root-rotation/rotation-times.ts'
 import {
   certificateAccepted,
   makeRootCertificate,
@@ -268,28 +268,23 @@ export class CloudEngine implements AsyncDisposable {
     return warnings
   }
 
-  /** docs/contract/cloud.md#identity */
   rootIdentity(mount: Mount): Promise<RootIdentity> {
     return rootIdentity(mount, this.stateOf(mount), this.#parts.mountTokens)
   }
 
-  /** docs/contract/cloud.md#certificates */
   rootCertificate(mount: Mount): Promise<ShownCertificate> {
     return rootCertificate(this.stateOf(mount))
   }
 
-  /** docs/contract/cloud.md#certificates */
   makeRootCertificate(mount: Mount, seconds: number): Promise<ShownCertificate> {
     const { clock, random } = this.#parts
     return makeRootCertificate(seconds, { state: this.stateOf(mount), clock, random })
   }
 
-  /** docs/contract/cloud.md#root-rotation */
   rotateRoot(mount: Mount, correlationId: string): Promise<string[]> {
     return rotateRoot(this.#work(mount, correlationId))
   }
 
-  /** docs/contract/cloud.md#writing-a-role */
   putRole(mount: Mount, name: string, input: RoleInput, correlationId: string): Promise<void> {
     return writeRole(name, input, this.#work(mount, correlationId))
   }

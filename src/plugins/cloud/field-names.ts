@@ -1,17 +1,4 @@
-/** All in which mounts of type `cloud` and `azure` differ. docs/contract/cloud.md#names */
-export type FieldNames = {
-  readonly type: 'cloud' | 'azure'
-  readonly word: 'Cloud' | 'Azure'
-  /** The field that lists the Azure roles to assign. */
-  readonly roles: 'cloud_roles' | 'azure_roles'
-  /** The field that lists the groups to join. */
-  readonly groups: 'cloud_groups' | 'azure_groups'
-  /** The field that lists the app roles to assign. */
-  readonly appRoles: 'cloud_app_roles' | 'azure_app_roles'
-  /** The values of `sign_in_audience`, in the order of error texts, with the values sent upstream. */
-  readonly audiences: ReadonlyMap<string, string>
-}
-
+/** The values of `sign_in_audience` upstream, in the order of error texts. */
 const upstreamAudiences = [
   'AzureADMyOrg',
   'AzureADMultipleOrgs',
@@ -19,16 +6,23 @@ const upstreamAudiences = [
   'PersonalMicrosoftAccount',
 ] as const
 
-export const fieldNames: Readonly<Record<FieldNames['type'], FieldNames>> = {
+const azureAudiences: readonly [sent: string, upstream: string][] = upstreamAudiences.map((name) => [
+  name,
+  name,
+])
+const cloudAudiences = azureAudiences.map(
+  ([sent, name]) => [sent.replace('Azure', 'Cloud').replace('Microsoft', 'Vendor'), name] as const,
+)
+
+/** All in which mounts of type `cloud` and `azure` differ. docs/contract/cloud.md#names */
+export const fieldNames = {
   cloud: {
     type: 'cloud',
     word: 'Cloud',
     roles: 'cloud_roles',
     groups: 'cloud_groups',
     appRoles: 'cloud_app_roles',
-    audiences: new Map(
-      upstreamAudiences.map((name) => [name.replace('Azure', 'Cloud').replace('Microsoft', 'Vendor'), name]),
-    ),
+    audiences: new Map(cloudAudiences),
   },
   azure: {
     type: 'azure',
@@ -36,9 +30,11 @@ export const fieldNames: Readonly<Record<FieldNames['type'], FieldNames>> = {
     roles: 'azure_roles',
     groups: 'azure_groups',
     appRoles: 'azure_app_roles',
-    audiences: new Map(upstreamAudiences.map((name) => [name, name])),
+    audiences: new Map(azureAudiences),
   },
-}
+} as const
+
+export type FieldNames = (typeof fieldNames)[keyof typeof fieldNames]
 
 /** The names for a mount of this type. */
 export const namesOf = ({ type }: { readonly type: string }): FieldNames =>

@@ -43,20 +43,15 @@ export type MountStateParts = {
 }
 
 /** The most roles of a kind that a mount can have. docs/limits.md#cloud-credentials */
-export type RoleLimits = {
-  readonly staticRoles: number
-  readonly federatedRoles: number
-  /** How long a write of a role waits for other writes of it, and how many may wait. */
-  readonly writeTurnMs: number
-  readonly waitingWrites: number
-}
-
-const usualLimits: RoleLimits = {
+const usualLimits = {
   staticRoles: 1_000,
   federatedRoles: 1_000,
+  /** How long a write of a role waits for other writes of it, and how many may wait. */
   writeTurnMs: 20_000,
   waitingWrites: 20,
 }
+
+export type RoleLimits = Readonly<typeof usualLimits>
 
 const configKey = 'config'
 const rolePrefix = 'role/'

@@ -74,7 +74,7 @@ export type ConfigInput = z.output<typeof configFields>
 /** Stored values only, without the secret. docs/contract/cloud.md#configuration */
 export function shownConfig(stored: ConfigRecord | undefined, { type }: Pick<FieldNames, 'type'>): object {
   const config = stored ?? emptyConfig
-  const { root_password_expiration_date: end, sent_fields: sent = [] } = config
+  const { certificate, sent_fields: sent = [] } = config
   const unset =
     type === 'cloud'
       ? []
@@ -85,7 +85,7 @@ export function shownConfig(stored: ConfigRecord | undefined, { type }: Pick<Fie
     environment: config.environment,
     identity_token_audience: config.identity_token_audience,
     identity_token_ttl: config.identity_token_ttl,
-    ...(end === undefined ? {} : { root_password_expiration_date: end }),
+    root_password_expiration_date: config.root_password_expiration_date,
     root_password_ttl: config.root_password_ttl,
     rotation_period: config.rotation_period,
     rotation_policy: config.rotation_policy,
@@ -93,30 +93,16 @@ export function shownConfig(stored: ConfigRecord | undefined, { type }: Pick<Fie
     rotation_window: config.rotation_window,
     subscription_id: config.subscription_id,
     tenant_id: config.tenant_id,
+    auth_type: config.auth_type,
+    client_certificate_expiration: certificate?.expiration,
+    client_certificate_thumbprint: certificate?.thumbprint_sha256,
+    managed_identity_client_id: config.managed_identity_client_id,
+    root_application_object_id: config.root_application_object_id,
   }
-  return {
-    ...Object.fromEntries(Object.entries(shown).filter(([name]) => !unset.some((one) => one === name))),
-    ...shownSignIn(config),
-  }
+  const isShown = ([name, value]: [string, unknown]) =>
+    value !== undefined && !unset.some((one) => one === name)
+  return Object.fromEntries(Object.entries(shown).filter(isShown))
 }
-
-/** Fields that are shown only once they are set. */
-const shownSignIn = ({
-  auth_type,
-  certificate,
-  managed_identity_client_id,
-  root_application_object_id,
-}: ConfigRecord): object => ({
-  ...(auth_type === undefined ? {} : { auth_type }),
-  ...(certificate === undefined
-    ? {}
-    : {
-        client_certificate_expiration: certificate.expiration,
-        client_certificate_thumbprint: certificate.thumbprint_sha256,
-      }),
-  ...(managed_identity_client_id === undefined ? {} : { managed_identity_client_id }),
-  ...(root_application_object_id === undefined ? {} : { root_application_object_id }),
-})
 
 export type ConfigContext = {
   readonly operator: OperatorSettings

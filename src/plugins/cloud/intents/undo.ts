@@ -20,18 +20,18 @@ import { undoKey } from './undo-key.ts'
  * How often an undo is tried, and how old an intent must be before "not found" is believed, in milliseconds: some
  * replicas of the cloud learn of a new object late.
  */
-export type Patience = {
+export const usualPatience = {
   /** For an object that is requested by its id. */
-  readonly byId: number
+  byId: 60_000,
   /** For an object that is searched for: lists lag further behind. docs/contract/cloud.md#undo */
-  readonly bySearch: number
+  bySearch: 600_000,
   /** For a deleted object that must be purged. */
-  readonly byPurge: number
+  byPurge: 24 * 3600_000,
   /** The pause after the first attempt; each later one is twice as long. */
-  readonly retry: number
+  retry: 500,
 }
 
-export const usualPatience: Patience = { byId: 60_000, bySearch: 600_000, byPurge: 24 * 3600_000, retry: 500 }
+export type Patience = Readonly<typeof usualPatience>
 
 export type UndoParts = Owners &
   Pick<EngineParts, 'clock' | 'random' | 'log'> & {

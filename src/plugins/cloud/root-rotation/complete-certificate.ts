@@ -3,8 +3,8 @@ import type { EngineLog } from '../engine-parts.ts'
 import { certificateProof } from '../sign-in/assertions.ts'
 import type { RotationWork } from '../upstream-work.ts'
 import { isAccepted } from './complete-rotation.ts'
+import type { RotationTimes } from './next-step.ts'
 import { removalOfPending } from './pending-secret.ts'
-import type { RotationTimes } from './rotation-times.ts'
 
 /**
  * Promotes the pending certificate if it works. Returns whether nothing is left to wait for.

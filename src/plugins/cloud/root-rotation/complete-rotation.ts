@@ -4,7 +4,7 @@ import { hasSameCredential } from '../config/effective-settings.ts'
 import type { EngineLog } from '../engine-parts.ts'
 import type { ReadyUpstream } from '../mount-state.ts'
 import { type UpstreamCall, UpstreamError } from '../upstream/index.ts'
-import { isGone } from '../upstream/removal.ts'
+import { wasRemoved } from '../upstream/removal.ts'
 import type { Proof } from '../upstream/transport.ts'
 import type { RotationWork, UpstreamWork } from '../upstream-work.ts'
 import { type RootPasswordIntent, rootPasswordRemoval } from './pending-secret.ts'
@@ -162,16 +162,16 @@ async function removePasswords(
       service_principal_id: principalId,
       key_id: keyId = '',
     } = intent
+    const removal = state.inApplicationTurn(applicationId, () =>
+      principalId === undefined
+        ? upstream.directory.removeApplicationPassword(applicationId, keyId, call)
+        : upstream.directory.removeServicePrincipalPassword(principalId, keyId, call),
+    )
     try {
-      await state.inApplicationTurn(applicationId, () =>
-        principalId === undefined
-          ? upstream.directory.removeApplicationPassword(applicationId, keyId, call)
-          : upstream.directory.removeServicePrincipalPassword(principalId, keyId, call),
-      )
+      await wasRemoved(removal)
       await state.intents.settle([id])
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error
-      if (isGone(error)) await state.intents.settle([id])
     }
   }
 }

@@ -6,11 +6,9 @@ import type { EngineParts } from '../engine-parts.ts'
 import { callWithin, type RotationWork } from '../upstream-work.ts'
 import { completeCertificate, retireKeys } from './complete-certificate.ts'
 import { completeRotation } from './complete-rotation.ts'
-import { dueTime } from './due-time.ts'
-import { nextStep, pendingOf, retirementTime } from './next-step.ts'
+import { dueTime, nextStep, pendingOf, type RotationTimes, retirementTime, usualTimes } from './next-step.ts'
 import { digestOf, type RootSecretUsers } from './root-secret-users.ts'
 import { rotateRoot } from './rotate-root.ts'
-import { type RotationTimes, usualTimes } from './rotation-times.ts'
 
 export type RootRotationParts = EngineParts & {
   readonly rootSecretUsers: Pick<RootSecretUsers, 'of'>

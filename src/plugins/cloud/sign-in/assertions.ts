@@ -74,12 +74,10 @@ export async function tokenInFile(path: string): Promise<string> {
 }
 
 const tokenFileFailure = (why: string) =>
-  new UpstreamError({
-    service: 'login',
-    operation: 'token',
-    status: 0,
-    code: 'token_file',
-    text: `the token file cannot be used: ${why}`,
-  })
+  UpstreamError.of(
+    { service: 'login', operation: 'token' },
+    'token_file',
+    `the token file cannot be used: ${why}`,
+  )
 
 const base64url = (hexadecimal: string): string => Buffer.from(hexadecimal, 'hex').toString('base64url')

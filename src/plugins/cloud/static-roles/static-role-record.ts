@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { fail } from '../../../errors.ts'
 import { textMap } from '../../../lib/data/text-map.ts'
-import { dueTime } from '../root-rotation/due-time.ts'
+import { dueTime } from '../root-rotation/next-step.ts'
 
 /** The password that reads return. */
 const currentPassword = z.object({

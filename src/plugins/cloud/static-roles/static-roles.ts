@@ -23,33 +23,27 @@ import {
   writeStaticRole,
 } from './write-static-role.ts'
 
-export type StaticRolesParts = EngineParts & {
-  /** Changed by tests only. */
-  readonly staticTimes?: StaticTimes | undefined
+const usualTimes = {
+  /** Between two looks for roles that are due. */
+  lookMs: 5_000,
+  /** After this time, a request for a rotation that goes on is answered. */
+  replyMs: 60_000,
+  /** Of each rotation at least: a thousand roles may be due at once, and a rotation takes CPU time that requests need. */
+  restMs: 400,
+  /** How long a request waits for its turn: it ends within 90 s, of which the rotation may take `replyMs`. */
+  turnMs: 20_000,
 }
 
-/**
- * Between looks for due roles; until a request for a rotation is answered; of each rotation at least; of the wait of
- * a request for its turn.
- */
-export type StaticTimes = {
-  readonly lookMs?: number
-  readonly replyMs?: number
-  readonly restMs?: number
-  readonly turnMs?: number
-}
+/** Changed by tests only. */
+export type StaticTimes = Partial<typeof usualTimes>
 
-const lookMs = 5_000
-const replyMs = 60_000
-/** A request ends within 90 s, of which the rotation may take `replyMs`. */
-const turnMs = 20_000
+export type StaticRolesParts = EngineParts & { readonly staticTimes?: StaticTimes | undefined }
+
 /** Rotations of one mount at a time. docs/limits.md#cloud-credentials */
 const mostInFlight = 4
 const mostWaiting = 100
 const tooManyRotations = () =>
   fail('throttled', `at most ${mostInFlight} rotations of a mount run at a time; try again`)
-/** A thousand roles may be due at once, and a rotation takes CPU time that requests need. */
-const restMs = 400
 /** After a failure that could not even be stored. */
 const againMs = 15_000
 const longestPauseMs = 600_000
@@ -87,6 +81,7 @@ type Comparison = {
  */
 export class StaticRoles implements AsyncDisposable {
   readonly #parts: StaticRolesParts
+  readonly #times: typeof usualTimes
   readonly #start: number
   readonly #stopping = new AbortController()
   readonly #runningByUuid = new Map<string, Running>()
@@ -96,10 +91,11 @@ export class StaticRoles implements AsyncDisposable {
 
   constructor(parts: StaticRolesParts) {
     this.#parts = parts
+    this.#times = { ...usualTimes, ...parts.staticTimes }
     this.#start = parts.clock.now()
     this.#looks = new Periodic({
       job: parts.jobs.job('cloud-static-roles'),
-      intervalMs: parts.staticTimes?.lookMs ?? lookMs,
+      intervalMs: this.#times.lookMs,
       run: async (ended) => {
         // does not wait: a mount whose cloud hangs must not delay the others
         this.#inBackground(this.look(ended))
@@ -181,7 +177,7 @@ export class StaticRoles implements AsyncDisposable {
         asked.delete(going)
       })
     asked.add(going)
-    await Promise.race([rotation, wait(this.#parts.staticTimes?.replyMs ?? replyMs, isOver.signal)])
+    await Promise.race([rotation, wait(this.#times.replyMs, isOver.signal)])
     if (isOver.signal.aborted) await rotation
   }
 
@@ -318,7 +314,7 @@ export class StaticRoles implements AsyncDisposable {
       if (ended.aborted || byName.size >= mostInFlight) return
       if (byName.has(name) || notBefore.has(name)) continue
       const work = this.#work(mount, this.#parts.random.uuid(), ended)
-      const rest = wait(this.#parts.staticTimes?.restMs ?? restMs, ended)
+      const rest = wait(this.#times.restMs, ended)
       const rotation = turns
         .run(() => rotateStaticRole(name, { why: 'due' }, work))
         .catch(() => {
@@ -352,7 +348,7 @@ export class StaticRoles implements AsyncDisposable {
       byName: new Map(),
       turns: new Limiter(mostInFlight, {
         most: mostWaiting,
-        ms: this.#parts.staticTimes?.turnMs ?? turnMs,
+        ms: this.#times.turnMs,
         refusal: tooManyRotations,
       }),
       asked: new Set(),

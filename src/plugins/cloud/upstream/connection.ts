@@ -53,8 +53,8 @@ export class UpstreamConnection {
     const { method, url, headers, body } = request
     const remaining = call.deadline - this.#clock.now()
     if (call.signal?.aborted === true || call.giveUp?.aborted === true)
-      throw unsent(request, cancelled, 'context canceled')
-    if (remaining <= 0) throw unsent(request, deadlineExceeded, 'context deadline exceeded')
+      throw UpstreamError.of(request, cancelled, 'context canceled')
+    if (remaining <= 0) throw UpstreamError.of(request, deadlineExceeded, 'context deadline exceeded')
     this.#agent ??= this.#outbound.connections(this.#caPem)
     const answer = await this.#outbound
       .exchange({
@@ -82,9 +82,6 @@ export class UpstreamConnection {
     if (!Number.isNaN(theirs)) this.#clockOffsetMs = theirs - now
   }
 }
-
-const unsent = ({ service, operation }: RequestKind, code: string, text: string): UpstreamError =>
-  new UpstreamError({ service, operation, status: 0, code, text })
 
 function connectionFailure(
   { service, operation, repeatable }: RequestKind,

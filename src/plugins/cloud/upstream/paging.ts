@@ -24,14 +24,13 @@ export async function allPages<Item extends z.ZodType>(
   const seen = new Set<string>()
   const ids = new Set<string>()
   for (let address = first; address !== ''; ) {
-    if (seen.has(address) || seen.size === mostPages || items.length > mostItems) {
+    if (seen.has(address) || seen.size === mostPages || items.length > mostItems)
       throw new UpstreamError({
         ...kind,
         status: 200,
         code: 'too_many_results',
         text: 'the list does not end',
       })
-    }
     seen.add(address)
     const page: z.output<typeof schema> = await fetch(address, (answer) => readAnswer(kind, answer, schema))
     for (const found of page.value) {

@@ -110,11 +110,6 @@ export function openResourceManager(base: string, subscriptionId: string, send: 
 function pathOf(operation: UpstreamOperation, text: string): string {
   const path = resourcePath(text)
   if (path !== undefined) return path
-  throw new UpstreamError({
-    service: 'resource-manager',
-    operation,
-    status: 400,
-    code: 'InvalidResourceId',
-    text: 'not the id of a resource',
-  })
+  const failure = { code: 'InvalidResourceId', text: 'not the id of a resource', status: 400 }
+  throw new UpstreamError({ service: 'resource-manager', operation, ...failure })
 }

@@ -314,11 +314,5 @@ function sendingMiddleware(directoryBase: string, connection: Sender): Middlewar
 }
 
 /** To which a list or a discovery document may point. */
-export const foreignAddress = ({ service, operation }: RequestKind): UpstreamError =>
-  new UpstreamError({
-    service,
-    operation,
-    status: 0,
-    code: 'foreign_address',
-    text: 'the address is not one of the configured service',
-  })
+export const foreignAddress = (kind: RequestKind): UpstreamError =>
+  UpstreamError.of(kind, 'foreign_address', 'the address is not one of the configured service')

@@ -107,6 +107,15 @@ export class UpstreamError extends Error {
     this.remedy = failure.remedy
   }
 
+  /** A failure with a code of ours, before or without an answer. */
+  static of(
+    { service, operation }: Pick<UpstreamFailure, 'service' | 'operation'>,
+    code: string,
+    text: string,
+  ): UpstreamError {
+    return new UpstreamError({ service, operation, status: 0, code, text })
+  }
+
   /** The same failure, with more or other properties. */
   with(change: Partial<UpstreamFailure>): UpstreamError {
     return new UpstreamError({ ...this, message: this.message, cause: this.cause, ...change })

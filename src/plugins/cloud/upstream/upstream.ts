@@ -91,7 +91,12 @@ export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): 
     const kind = { service: 'resource-manager', operation, repeatable: true } as const
     const content = body === undefined ? undefined : JSON.stringify(body)
     return await perform(kind, call, async (token) => {
-      const headers = resourceManagerHeaders(token, call, content !== undefined)
+      const headers = {
+        accept: 'application/json',
+        authorization: `Bearer ${token}`,
+        'x-ms-client-request-id': call.correlationId,
+        ...(content === undefined ? {} : { 'content-type': 'application/json' }),
+      }
       return read(await connection.send({ ...kind, method, url, headers, body: content }, call), kind)
     })
   }
@@ -175,17 +180,6 @@ const performWith =
       })
     })
   }
-
-const resourceManagerHeaders = (
-  token: string,
-  { correlationId }: UpstreamCall,
-  hasBody: boolean,
-): Record<string, string> => ({
-  accept: 'application/json',
-  authorization: `Bearer ${token}`,
-  'x-ms-client-request-id': correlationId,
-  ...(hasBody ? { 'content-type': 'application/json' } : {}),
-})
 
 /** Whether neither this request nor an earlier try of it was sent. */
 export const isUnsent = ({ code, status, inDoubt }: UpstreamError): boolean =>

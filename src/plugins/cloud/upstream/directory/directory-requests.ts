@@ -116,13 +116,8 @@ export async function tried<Found>(look: Promise<Found>): Promise<Found | undefi
 /** Checks an object id before it is put into an address. */
 export function objectId(operation: UpstreamOperation, id: string): string {
   if (isObjectId(id)) return id
-  throw new UpstreamError({
-    service: 'directory',
-    operation,
-    status: 404,
-    code: 'Request_ResourceNotFound',
-    text: 'not the id of an object',
-  })
+  const failure = { code: 'Request_ResourceNotFound', text: 'not the id of an object', status: 404 }
+  throw new UpstreamError({ service: 'directory', operation, ...failure })
 }
 
 /** A collection with a `$filter`. */
