@@ -8,11 +8,9 @@ import type { Pause } from './upstream/index.ts'
 
 export type EngineLog = { readonly info: LogLine; readonly warn: LogLine; readonly error: LogLine }
 
-/** What the parts of the engine share. */
 export type EngineParts = {
   /** The engine's mounts, without those that are being removed. */
   mounts(): readonly Mount[]
-  /** All of the engine's mounts. */
   everyMount(): readonly Mount[]
   stateOf(mount: Mount): MountState
   /** Counts as a request in the mount until the returned function is called. Undefined if the mount is closed. */

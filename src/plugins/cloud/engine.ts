@@ -214,13 +214,14 @@ export class CloudEngine implements AsyncDisposable {
 
   /** Returns a warning if a pending secret is discarded. docs/contract/cloud.md#writing-a-configuration */
   async putConfig(mount: Mount, input: ConfigInput): Promise<string[]> {
-    const { clock, operator } = this.#parts
+    const { clock, operator, mountTokens } = this.#parts
     const state = this.stateOf(mount)
     const now = clock.now()
     const { isHostOffered } = state
     const context = { operator, now, isHostOffered, certificate: await certificateIn(input, now) }
     const changed = (before: ConfigRecord | undefined) => changedConfig(before, input, context)
-    await this.#checkIdentityTokens(mount, changed(await state.findConfig()))
+    for (const use of await this.#tokenUses(mount, changed(await state.findConfig())))
+      await mountTokens.check({ mount }, use)
     return await this.#changeConfig(state, (before) => {
       const config = changed(before)
       const isKept = before !== undefined && hasSameCredential(before, config, operator)
@@ -228,18 +229,13 @@ export class CloudEngine implements AsyncDisposable {
     })
   }
 
-  /** Throws if the mount's key may not sign the tokens that a configuration needs. */
-  async #checkIdentityTokens(mount: Mount, config: ConfigRecord): Promise<void> {
-    const { mountTokens, operator } = this.#parts
-    if (needsIdentityTokens(config) || (await hasFederatedRole(this.stateOf(mount))))
-      await mountTokens.check({ mount }, identityTokenUse(config, operator))
+  async identityTokenUses(mount: Mount): Promise<IdentityTokenUse[]> {
+    return this.#tokenUses(mount, await this.stateOf(mount).findConfig())
   }
 
-  /** The identity tokens that a mount needs now. */
-  async identityTokenUses(mount: Mount): Promise<IdentityTokenUse[]> {
-    const state = this.stateOf(mount)
-    const config = await state.findConfig()
-    return needsIdentityTokens(config) || (await hasFederatedRole(state))
+  /** The identity tokens that a mount needs with this configuration. */
+  async #tokenUses(mount: Mount, config: ConfigRecord | undefined): Promise<IdentityTokenUse[]> {
+    return needsIdentityTokens(config) || (await hasFederatedRole(this.stateOf(mount)))
       ? [identityTokenUse(config, this.#parts.operator)]
       : []
   }

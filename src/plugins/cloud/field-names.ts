@@ -36,6 +36,5 @@ export const fieldNames = {
 
 export type FieldNames = (typeof fieldNames)[keyof typeof fieldNames]
 
-/** The names for a mount of this type. */
 export const namesOf = ({ type }: { readonly type: string }): FieldNames =>
   type === 'azure' ? fieldNames.azure : fieldNames.cloud

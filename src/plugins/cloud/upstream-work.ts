@@ -7,7 +7,6 @@ import type { LeaseLookup } from './credentials/credential-record.ts'
 import type { MountState, ReadyUpstream } from './mount-state.ts'
 import { callerError, type UpstreamCall, UpstreamError } from './upstream/index.ts'
 
-/** Everything that a sequence of upstream calls for one mount needs. */
 export type UpstreamWork = {
   readonly state: MountState
   readonly upstream: ReadyUpstream
@@ -24,10 +23,8 @@ export type RoleWork = Omit<UpstreamWork, 'upstream'> & {
   readonly leases: LeaseLookup
 }
 
-/** For a rotation of the root credential. */
 export type RotationWork = Omit<UpstreamWork, 'upstream' | 'serviceManagementReference'>
 
-/** For a credential. */
 export type IssueWork = UpstreamWork & {
   /** How many seconds the secret works upstream. */
   readonly secretSeconds: number

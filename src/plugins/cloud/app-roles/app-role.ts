@@ -2,7 +2,6 @@ import { z } from 'zod'
 
 /** A permission at a resource that credentials get. docs/contract/cloud.md#app-roles */
 export const appRole = z.object({
-  /** Client id of the resource. */
   app_id: z.string(),
   /** Object id of its service principal. */
   resource_id: z.string(),

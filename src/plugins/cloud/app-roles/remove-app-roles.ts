@@ -3,7 +3,6 @@ import type { UpstreamCall } from '../upstream/index.ts'
 import { wasRemoved } from '../upstream/removal.ts'
 import { forEachOf } from '../upstream-work.ts'
 
-/** App roles that a service principal has, or may have. */
 type Meant = { readonly service_principal_id: string; readonly grants: readonly string[] }
 
 /**

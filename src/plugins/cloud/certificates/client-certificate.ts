@@ -6,7 +6,6 @@ export class UnusableCertificate extends Error {
   override readonly name = 'UnusableCertificate'
 }
 
-/** A certificate and its private key, as stored. */
 export const clientCertificate = z.object({
   /** PKCS#8, PEM. */
   private_key: z.string(),
@@ -21,7 +20,6 @@ export const clientCertificate = z.object({
 
 export type ClientCertificate = z.output<typeof clientCertificate>
 
-/** Reads a certificate in PEM or DER. */
 export function certificateIn(source: string | Buffer): X509Certificate {
   try {
     const certificate = new X509Certificate(source)
@@ -33,7 +31,6 @@ export function certificateIn(source: string | Buffer): X509Certificate {
   throw new UnusableCertificate('the certificate cannot be read')
 }
 
-/** Puts a certificate and the key that belongs to it together. */
 export function clientCertificateOf(certificate: X509Certificate, privateKey: KeyObject): ClientCertificate {
   const digest = (algorithm: string) => createHash(algorithm).update(certificate.raw).digest('hex')
   return {

@@ -6,7 +6,6 @@ type Pki = typeof import('pkijs')
 type Encodable = { toBER(): ArrayBuffer }
 type Encryption = { readonly algorithmId: string; readonly algorithmParams?: Encodable }
 
-/** The keys and certificates in a file. */
 export type CertificateParts = {
   readonly keys: readonly KeyObject[]
   readonly certificates: readonly X509Certificate[]

@@ -59,7 +59,6 @@ const storedConfig = z.object({
   auth_type: z.enum(authTypes).exactOptional(),
   managed_identity_client_id: z.string().exactOptional(),
   root_application_object_id: z.string().exactOptional(),
-  /** The certificate in use. */
   certificate: ownedCertificate.exactOptional(),
   /** Added to the application by a rotation, and not in use yet. */
   pending_certificate: pendingCertificate.exactOptional(),
@@ -97,7 +96,6 @@ export const laterFields = [
 /** Seconds: 182 days. docs/contract/cloud.md#configuration */
 export const defaultRootPasswordTtl = 15_724_800
 
-/** The configuration of a mount that has none. */
 export const emptyConfig: ConfigRecord = {
   subscription_id: '',
   tenant_id: '',

@@ -51,7 +51,6 @@ export async function directoryPermissions(context: PreflightContext): Promise<F
   return permissionsFinding(claims.roles, wanted)
 }
 
-/** The existing applications among these that the root does not own. */
 async function notOwned(
   ids: Iterable<string>,
   rootId: string | undefined,

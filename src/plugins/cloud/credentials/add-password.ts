@@ -14,7 +14,6 @@ import { orRefuse, type UpstreamWork } from '../upstream-work.ts'
 
 export type PasswordWish = {
   readonly application_object_id: string
-  /** The role that the password is for. */
   readonly role: string
   /** RFC 3339. Called for each attempt. */
   end(): string

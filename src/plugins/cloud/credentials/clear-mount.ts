@@ -19,7 +19,6 @@ type ClearParts = Pick<EngineParts, 'clock' | 'random' | 'log'> & {
 
 const clearMs = 60_000
 const signInMs = 15_000
-/** Objects per log line. */
 const mostLogged = 100
 
 /**

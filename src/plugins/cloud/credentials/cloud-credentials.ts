@@ -59,7 +59,6 @@ const secondsAt = (time: string | undefined): number | undefined =>
 const defaultRequestLimitMs = 85_000
 const tickMs = 5_000
 
-/** An upstream failure is the reason why an undo is not complete yet. */
 function laterIfUpstream(error: unknown): Undone {
   if (error instanceof UpstreamError) return { done: false, later: callerError(error).message }
   throw error
@@ -231,7 +230,6 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     return clearMount(mount, how, { state, leases, rootSecretUsers, clock, random, log, signal })
   }
 
-  /** Reaps the mounts whose `reap_period` has passed. */
   async reapDue(): Promise<void> {
     const { clock, log, random, enter } = this.#parts
     for (const mount of this.#parts.mounts()) {

@@ -5,7 +5,6 @@ import { appRoleAssignment } from '../app-roles/app-role.ts'
 import type { MountState } from '../mount-state.ts'
 import type { LeaseData } from './lease-data.ts'
 
-/** Who requested a credential. */
 export type Requester = { readonly entity_id: string; readonly display_name: string }
 
 const credentialRecord = z.looseObject({

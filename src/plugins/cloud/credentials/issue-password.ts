@@ -1,6 +1,5 @@
 import type { RoleRecord } from '../roles/role-record.ts'
-import { checkIsNotOwn } from '../roles/write-role.ts'
-import { ownClientIds } from '../sign-in/own-clients.ts'
+import { checkIsNotOwn } from '../sign-in/own-clients.ts'
 import type { IssueWork } from '../upstream-work.ts'
 import { addPassword } from './add-password.ts'
 import { type NewCredential, passwordIssued, secretEnd } from './new-credential.ts'
@@ -11,7 +10,7 @@ import { type NewCredential, passwordIssued, secretEnd } from './new-credential.
 export async function issuePassword(name: string, role: RoleRecord, work: IssueWork): Promise<NewCredential> {
   const { state, upstream, call, clock, secretSeconds } = work
   const { application_object_id: objectId, application_client_id: clientId } = role
-  checkIsNotOwn(clientId, await ownClientIds(state, call))
+  await checkIsNotOwn(clientId, state, call)
   const wish = {
     application_object_id: objectId,
     role: name,

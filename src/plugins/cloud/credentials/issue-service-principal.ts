@@ -25,7 +25,6 @@ import { forEachOf, type IssueWork, orRefuse, type UpstreamWork } from '../upstr
 import { issuedOf, type NewCertificate, newCertificate } from './issue-certificate.ts'
 import { type NewCredential, secretEnd } from './new-credential.ts'
 
-/** What a credential consists of, decided before the first call. */
 type Plan = {
   readonly displayName: string
   readonly tag: string
@@ -285,7 +284,6 @@ async function untilAnswered<T>(operation: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The object that a secret is added to. */
 type SecretHolder = {
   readonly step: UpstreamOperation
   add(password: NewPassword, call: UpstreamCall): Promise<AddedPassword>
@@ -347,6 +345,5 @@ async function addPassword(
 
 const mostLost = 3
 
-/** The upstream failure behind an error for the caller. */
 const upstreamCause = (error: unknown): unknown =>
   error instanceof Error && error.cause instanceof UpstreamError ? error.cause : error

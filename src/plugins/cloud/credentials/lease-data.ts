@@ -8,7 +8,6 @@ import { appRoleAssignment } from '../app-roles/app-role.ts'
  * docs/contract/cloud.md#leases
  */
 const common = {
-  /** The tenant in which it was created. */
   tenant_id: z.string(),
   app_object_id: z.string(),
   client_id: z.string(),
@@ -36,13 +35,10 @@ const staticData = z.looseObject({
   key_id: z.string(),
 })
 
-/** The data of a service principal that was created for one credential. */
 export type DynamicLeaseData = z.output<typeof dynamicData>
-/** The data of a password that was added to an application. */
 export type StaticLeaseData = z.output<typeof staticData>
 export type LeaseData = DynamicLeaseData | StaticLeaseData
 
-/** The data as stored, which may lack fields. */
 type StoredLeaseData = Partial<DynamicLeaseData> | Partial<StaticLeaseData>
 
 const storedData = z.union([dynamicData.partial(), staticData.partial()])
@@ -60,6 +56,5 @@ export function required(name: string, value: string | undefined): string {
   return value
 }
 
-/** Whether the lease is for a password on an application. */
 export const isStatic = (data: StoredLeaseData): data is Partial<StaticLeaseData> =>
   data.secret_type === 'static_service_principal'

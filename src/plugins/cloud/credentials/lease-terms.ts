@@ -7,7 +7,6 @@ import { type LeaseData, readLeaseData, required } from './lease-data.ts'
 /** Earlier versions did not store when a secret ends: all lasted ten years. docs/contract/cloud.md#renewal */
 const oldSecretMs = 10 * 365 * 24 * 3600 * 1000
 
-/** The role whose terms apply to a renewal. */
 export const roleOf = (lease: Pick<Lease, 'internal'>): string => required('role', readLeaseData(lease).role)
 
 /**

@@ -15,18 +15,15 @@ type IssuedSecret =
       readonly certificate_expiration: string
     }
 
-/** The answer and the proof of a password. */
 export const passwordIssued = (secret: string): Pick<NewCredential, 'answer' | 'proof'> => ({
   answer: { client_secret: secret },
   proof: { secret },
 })
 
-/** A credential that exists upstream and has no lease yet. */
 export type NewCredential = {
   readonly data: LeaseData
   /** What the client gets besides its id. It is not stored. */
   readonly answer: IssuedSecret
-  /** Signs in with it. */
   readonly proof: Proof
   /** The intents that undo it, settled by the write that stores its lease. */
   readonly intents: readonly string[]

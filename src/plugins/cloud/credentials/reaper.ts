@@ -19,7 +19,6 @@ import {
   leaseOf,
 } from './credential-record.ts'
 
-/** An object without an owner. */
 export type ReapedObject = { kind: string; id: string; name: string; created: string | null; reason: string }
 
 type ReapParts = {
@@ -32,7 +31,6 @@ type ReapParts = {
 
 type Reaping = ReapParts & { readonly upstream: ReadyUpstream }
 
-/** What has no owner. */
 type Unowned = {
   /** Applications with this mount's tag that no lease, role or running request owns. */
   readonly orphans: readonly Application[]

@@ -10,8 +10,7 @@ import type { Readiness } from '../credentials/readiness.ts'
 import type { EngineParts } from '../engine-parts.ts'
 import { holderOfRole, type MountState } from '../mount-state.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
-import { checkIsNotOwn } from '../roles/write-role.ts'
-import { ownClientIdsBy } from '../sign-in/own-clients.ts'
+import { checkIsNotOwn } from '../sign-in/own-clients.ts'
 import { callerError, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
 import { deadlineExceeded } from '../upstream/retry.ts'
 import { explainRefusal, isUntrusted, shellQuoted } from '../upstream/sign-in-refusals.ts'
@@ -36,7 +35,6 @@ export type FederatedCredentialsParts = Pick<EngineParts, 'stateOf' | 'clock'> &
   readonly mountTokens: Pick<MountTokens, 'identityOf' | 'sign' | 'signingKeyOf'>
 }
 
-/** A federated role that is about to be used. */
 type Use = {
   readonly mount: Mount
   readonly state: MountState
@@ -117,7 +115,7 @@ export class FederatedCredentials {
       throw refuse('invalid', `role '${name}' has no federated credential`)
     const clientId = federatedClientOf(role)
     const config = await state.findConfig()
-    checkIsNotOwn(clientId, await ownClientIdsBy(config, state, call))
+    await checkIsNotOwn(clientId, state, call)
     checkAreHarmless(role, mount)
     return { mount, state, name, role, clientId, config }
   }

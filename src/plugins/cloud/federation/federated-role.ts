@@ -78,6 +78,5 @@ export const shownIssued = ({
 const targetField = ({ persist_app, application_object_id }: RoleRecord): string | undefined =>
   persist_app ? 'persist_app' : application_object_id === '' ? undefined : 'application_object_id'
 
-/** The client whose identity a federated role gives out. */
 export const federatedClientOf = (role: RoleRecord): string =>
   role.federated_client_id || role.application_client_id

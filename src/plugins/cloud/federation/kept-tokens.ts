@@ -5,7 +5,6 @@ import type { FreshToken } from '../upstream/transport.ts'
 /** An access token, when it was asked for, in milliseconds since the epoch, and its text in a JSON document. */
 export type KeptToken = FreshToken & { readonly askedAt: number; readonly quoted: string }
 
-/** Whose token, of which client, and for which scope. */
 export type TokenKey = { readonly holder: string; readonly clientId: string; readonly scope: string }
 
 type Entry = KeptToken & { readonly holder: string }

@@ -6,7 +6,6 @@ import { ownClientIds } from '../sign-in/own-clients.ts'
 import type { RoleWork } from '../upstream-work.ts'
 import { credentialTypeOf } from './federated-role.ts'
 
-/** Throws if the mount's key may not sign the tokens of the role. */
 export async function checkIdentityToken(
   role: string,
   { state, mount, mountTokens }: RoleWork,

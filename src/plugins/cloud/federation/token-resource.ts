@@ -8,7 +8,6 @@ import {
 } from '../../../http/resource/resource.ts'
 import { type FederatedCredentials, type TokenRequest, tokenFields } from './federated-credentials.ts'
 
-/** An access token, as the login service returns it. */
 export const accessTokenAnswer = {
   output: z.object({
     token_type: z.string(),

@@ -30,7 +30,6 @@ const digits = 20
 export const trustName = (accessor: string, role: string): string =>
   trustPrefixOf(accessor) + createHash('sha256').update(role).digest('hex').slice(0, digits)
 
-/** What makes the trust of a role agree with the role. */
 export const trustIntent = (
   role: string,
   { application_object_id, name }: Trust,

@@ -8,7 +8,6 @@ import type { UpstreamCall } from '../upstream/index.ts'
 import { unlessGone, wasRemoved } from '../upstream/removal.ts'
 import { undoTrustAfterFailure } from './trust.ts'
 
-/** A trust upstream, in an application. */
 export type UnownedTrust = { readonly applicationId: string; readonly name: string }
 
 /**

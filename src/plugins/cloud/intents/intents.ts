@@ -33,10 +33,8 @@ export type Attempt = {
   amend(known: Known): Promise<void>
 }
 
-/** An intent that is left to undo, with the attempts made so far. */
 export type Leftover = StoredIntent & { readonly tries: number; readonly error: string }
 
-/** Entries that store intents, and the ids of those. */
 export type RecordedIntents = { readonly ids: readonly string[]; readonly entries: readonly ViewEntry[] }
 
 type Undoing = {
@@ -100,7 +98,6 @@ export class Intents implements AsyncDisposable {
     return this.#stored.entry(intent, tenant)
   }
 
-  /** Like `recordEntry`, for several intents. */
   recordEntries(intents: readonly Intent[], tenant: string | undefined): RecordedIntents {
     const recorded = intents.map((intent) => this.recordEntry(intent, tenant))
     return { ids: recorded.map(({ id }) => id), entries: recorded.map(({ entry }) => entry) }
@@ -129,7 +126,6 @@ export class Intents implements AsyncDisposable {
     await this.amendAll([id], known)
   }
 
-  /** Like `amend`, for several intents in one write. */
   async amendAll(ids: readonly string[], known: Known): Promise<void> {
     for (const id of ids) {
       const made = this.#made.get(id)

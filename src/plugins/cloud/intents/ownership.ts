@@ -94,7 +94,6 @@ export async function ownsApplication(
   )
 }
 
-/** The role that owns a service principal. */
 export const findRoleOf = (principalId: string, owners: Owners): Promise<NamedRole | undefined> =>
   findRole(owners, ({ managed }) => managed?.service_principal_id === principalId)
 

@@ -10,7 +10,6 @@ export class PendingGrants {
   readonly #maybe = new Set<string>()
   readonly #doubtful = new Set<string>()
 
-  /** Makes one attempt to grant the right with this id. */
   async attempt<Result>(id: string, grant: () => Promise<Result>): Promise<Result> {
     this.#maybe.add(id)
     try {

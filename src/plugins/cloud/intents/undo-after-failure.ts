@@ -21,7 +21,6 @@ export function watchTries(call: UpstreamCall): WatchedCall {
   return { call: { ...call, onRetry }, isUnderway: () => isUnderway }
 }
 
-/** How a sequence of calls failed. */
 type Failure = {
   readonly error: unknown
   /** Whether an earlier call of the sequence created anything. */

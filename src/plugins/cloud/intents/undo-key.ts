@@ -7,7 +7,6 @@ import type { UpstreamWork } from '../upstream-work.ts'
 import type { IntentTo } from './intent.ts'
 import type { Attempt, Undone } from './intents.ts'
 
-/** What the removal of a key needs. */
 type KeyUndo = Pick<UpstreamWork, 'state' | 'upstream' | 'call' | 'clock'> & {
   readonly log: Pick<EngineLog, 'warn'>
   readonly ageMs: number

@@ -111,7 +111,6 @@ export async function changePersistedApplication(
   return { ...(await addRights(kept, wanted, work)), removals: removalsOf(dropped), areNew }
 }
 
-/** Intents to remove every right that an application has. */
 export const removalsOf = (managed: ManagedApplication): RightsRemoval[] =>
   rightsRemovals(managed.service_principal_id, {
     assignment_ids: managed.role_assignments.map(({ id }) => id),

@@ -6,7 +6,6 @@ import type { MountState } from '../mount-state.ts'
 import { filterOf, forEachOf } from '../upstream-work.ts'
 import type { RoleRecord } from './role-record.ts'
 
-/** Where the leases of a role are looked up and revoked. */
 export type RoleLeases = LeaseLookup & {
   revoke(ref: LeaseRef, how: { readonly sync: boolean }): Promise<void>
   checkRoom(mount: Mount, path: string): Promise<void>

@@ -26,7 +26,6 @@ const joinedGroup = z.object({ group_name: z.string(), object_id: z.string() })
 
 /** Owned by a `persist_app` role, with its rights. docs/contract/cloud.md#persisted-applications */
 const managedApplication = z.object({
-  /** The tenant in which it was created. */
   tenant_id: z.string().exactOptional(),
   object_id: z.string(),
   client_id: z.string(),
@@ -94,7 +93,6 @@ export type ManagedApplication = z.output<typeof managedApplication>
 /** A stored role. docs/contract/cloud.md#reading-a-role */
 export type RoleRecord = z.output<typeof storedRole>
 
-/** The values of a new role. */
 export const emptyRole: RoleRecord = {
   application_object_id: '',
   application_client_id: '',

@@ -6,7 +6,7 @@ import { checkIdentityToken, checkRoomFor, checkSameType } from '../federation/r
 import { changeTrust, type TrustChange, trustName } from '../federation/trust.ts'
 import { writeStandaloneRole } from '../federation/write-standalone-role.ts'
 import type { Intent } from '../intents/intent.ts'
-import { ownClientIds } from '../sign-in/own-clients.ts'
+import { checkIsNotOwn } from '../sign-in/own-clients.ts'
 import { orRefuse, type RoleWork, type UpstreamWork } from '../upstream-work.ts'
 import {
   changePersistedApplication,
@@ -66,18 +66,11 @@ async function checkedTarget(
     'error loading Application',
     upstream.directory.getApplication(role.application_object_id, call),
   )
-  checkIsNotOwn(appId, await ownClientIds(state, call, { fresh: true }))
+  await checkIsNotOwn(appId, state, call, { fresh: true })
   if (role.permanently_delete && !role.persist_app) {
     throw refuse('invalid', 'permanently_delete must be false if application_object_id is provided')
   }
   return { application_client_id: appId }
-}
-
-/** Keeps the root credential from callers who may write roles. Checked again whenever a stored role is used. */
-export function checkIsNotOwn(clientId: string, own: readonly string[]): void {
-  if (own.some((id) => clientId.toLowerCase() === id.toLowerCase())) {
-    throw refuse('invalid', 'application_object_id must not refer to the application used by this engine')
-  }
 }
 
 /**

@@ -79,7 +79,6 @@ async function dropPending(pending: PendingCertificate, { state }: RotationWork,
   )
 }
 
-/** Removes the keys of former certificates whose overlap is over. */
 export function retireKeys({ state, clock }: RotationWork): Promise<void> {
   return state.inRotationTurn(async () => {
     const now = clock.now()

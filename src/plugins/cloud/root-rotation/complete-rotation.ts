@@ -79,7 +79,6 @@ export async function isAccepted(
 }
 
 type Promotion = {
-  /** The configuration as it was read. */
   readonly config: ConfigRecord
   readonly pending: PendingSecret
   readonly removals: readonly PasswordRemoval[]
@@ -87,7 +86,6 @@ type Promotion = {
   readonly unknown: readonly HeldPassword[]
 }
 
-/** The removal of a password that the pending secret replaces. */
 type PasswordRemoval = {
   readonly intent: RootPasswordIntent
   /** False if the password is kept until no mount signs in with it. */

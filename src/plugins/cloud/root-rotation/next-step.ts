@@ -70,5 +70,4 @@ export function nextStep(
   return ageMs >= leastAgeMs || ageMs < 0 ? 'complete' : 'nothing'
 }
 
-/** Whether an automatic rotation may start now. Pure. */
 export const isRotationDue = (config: ConfigRecord, now: number): boolean => dueTime(config, now) <= now

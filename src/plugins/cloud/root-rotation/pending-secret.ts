@@ -6,7 +6,6 @@ import { rootPasswordPrefix } from '../upstream/directory/object-names.ts'
 
 export type RootPasswordIntent = IntentTo<'rootPassword'>
 
-/** The intent to remove a root secret by its key id. */
 export const rootPasswordRemoval = (
   accessor: string,
   application_object_id: string,
@@ -19,7 +18,6 @@ export const rootPasswordRemoval = (
   key_id,
 })
 
-/** What is no longer needed of a configuration. */
 type Replaced = Pick<ConfigRecord, 'tenant_id'> & {
   readonly [Name in 'pending' | 'pending_certificate' | 'retiring_keys']?: ConfigRecord[Name] | undefined
 }

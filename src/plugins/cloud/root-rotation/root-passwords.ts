@@ -6,7 +6,6 @@ import type { Application, PasswordCredential, UpstreamCall } from '../upstream/
 /** A password, and the service principal that holds it; undefined if the application itself does. */
 export type HeldPassword = PasswordCredential & { readonly principalId: string | undefined }
 
-/** The holder of a password, in words. */
 export const holderName = (principalId: string | undefined): 'application' | 'service principal' =>
   principalId === undefined ? 'application' : 'service principal'
 

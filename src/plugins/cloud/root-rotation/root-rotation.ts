@@ -71,7 +71,6 @@ export class RootRotation implements AsyncDisposable {
     await Promise.allSettled(this.#running.values())
   }
 
-  /** Does what is due for one mount. */
   async #lookAt(mount: Mount, ended: AbortSignal): Promise<void> {
     const { clock, random, stateOf, enter } = this.#parts
     const wait = (this.#notBefore.get(mount.uuid) ?? 0) - clock.now()

@@ -12,7 +12,7 @@ import type { ReadyUpstream } from '../mount-state.ts'
 import { possessionProof } from '../sign-in/assertions.ts'
 import { rootPasswordName } from '../upstream/directory/object-names.ts'
 import { callerError, classify, UpstreamError } from '../upstream/index.ts'
-import type { UpstreamCall } from '../upstream/upstream-call.ts'
+import type { UpstreamCall } from '../upstream/upstream-error.ts'
 import type { RotationWork } from '../upstream-work.ts'
 import { keyRemoval, removalOfPending } from './pending-secret.ts'
 
@@ -62,7 +62,6 @@ export async function rotateCertificate(config: ConfigRecord, work: RotationWork
 /** X.520 §6.2.2. */
 const longestCommonName = 64
 
-/** The object id of the application that the engine signs in as. */
 async function rootApplicationId(
   { root_application_object_id: known }: ConfigRecord,
   { directory, settings }: ReadyUpstream,

@@ -80,7 +80,6 @@ function rotatable(config: ConfigRecord, { operator }: MountState): 'root_creds'
   return type
 }
 
-/** The application that the engine signs in as. */
 async function rootApplication({
   upstream,
   call,

@@ -45,7 +45,6 @@ export const clientIdRequired = 'client_id is required'
 export const hostNotOffered = 'the identity of this host is not offered to this mount'
 const defaultIdentityTokenTtl = 3600
 
-/** The modes that use the identity of the host. */
 export const isHostMode = (type: string): boolean => ['aks_wif', 'msi', 'msi_wif'].includes(type)
 
 /** By `auth_type`; without one, by the first value that is set. docs/contract/cloud.md#sign-in */

@@ -4,8 +4,13 @@ import type { Clock } from '../../../lib/system/clock.ts'
 import { clean, jsonOf, retryAfter } from '../upstream/answer.ts'
 import type { Refusal } from '../upstream/sign-in-refusals.ts'
 import type { FreshToken } from '../upstream/transport.ts'
-import type { UpstreamCall } from '../upstream/upstream-call.ts'
-import { noMetadata, refusedIdentity, silentMetadata, UpstreamError } from '../upstream/upstream-error.ts'
+import {
+  noMetadata,
+  refusedIdentity,
+  silentMetadata,
+  type UpstreamCall,
+  UpstreamError,
+} from '../upstream/upstream-error.ts'
 
 export type MetadataPlace = {
   readonly metadataEndpoint?: string | undefined

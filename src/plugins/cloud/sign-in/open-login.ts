@@ -3,8 +3,7 @@ import type { Random } from '../../../lib/system/random.ts'
 import { hasEnded } from '../certificates/client-certificate.ts'
 import type { Environment } from '../upstream/environments.ts'
 import type { Exchange, FreshToken, Proof } from '../upstream/transport.ts'
-import type { UpstreamCall } from '../upstream/upstream-call.ts'
-import { noMetadata, UpstreamError } from '../upstream/upstream-error.ts'
+import { noMetadata, type UpstreamCall, UpstreamError } from '../upstream/upstream-error.ts'
 import { certificateProof, tokenInFile } from './assertions.ts'
 import { nothingConfigured, type RootCredential } from './choose-credential.ts'
 import { explained } from './explain.ts'
@@ -54,7 +53,6 @@ const endOf = (credential: RootCredential, now: number): string | undefined =>
     ? credential.certificate.expiration
     : undefined
 
-/** What proves the identity of the root to the login service. */
 function proofOf(credential: Exclude<RootCredential, { type: 'msi' }>, parts: LoginParts): Proof {
   switch (credential.type) {
     case 'root_creds':

@@ -1,5 +1,4 @@
 import { refuse, ServiceError } from '../../../errors.ts'
-import type { ConfigRecord } from '../config/config-record.ts'
 import { signInValues } from '../config/effective-settings.ts'
 import type { MountState } from '../mount-state.ts'
 import { callerError, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
@@ -16,17 +15,7 @@ export async function ownClientIds(
   call: UpstreamCall,
   { fresh = false } = {},
 ): Promise<string[]> {
-  return ownClientIdsBy(await state.findConfig(), state, call, { fresh })
-}
-
-/** The same for a mount whose configuration is at hand. */
-export async function ownClientIdsBy(
-  config: ConfigRecord | undefined,
-  state: MountState,
-  call: UpstreamCall,
-  { fresh = false } = {},
-): Promise<string[]> {
-  const values = signInValues(config, state.operator, state.isHostOffered)
+  const values = signInValues(await state.findConfig(), state.operator, state.isHostOffered)
   const ids = [values.clientId, values.managedIdentityClientId].filter((id) => id !== '')
   const type = chooseType(values)
   // a mount to which the machine's identity is not offered does not sign in as the machine
@@ -34,6 +23,18 @@ export async function ownClientIdsBy(
   const isLastResort = values.authType === ''
   const own = await state.ownIdentity.find(() => appIdOf(state, call, isLastResort), fresh)
   return own === undefined ? ids : [...ids, own]
+}
+
+/** Keeps the root credential from callers who may write roles. Checked again whenever a stored role is used. */
+export async function checkIsNotOwn(
+  clientId: string,
+  state: MountState,
+  call: UpstreamCall,
+  how?: { readonly fresh: boolean },
+): Promise<void> {
+  const own = await ownClientIds(state, call, how)
+  if (own.some((id) => clientId.toLowerCase() === id.toLowerCase()))
+    throw refuse('invalid', 'application_object_id must not refer to the application used by this engine')
 }
 
 /** The client id in the engine's own tokens. Undefined if the machine has no identity, and needs none. */

@@ -2,8 +2,7 @@ import { refuse } from '../../../errors.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import { formatTime } from '../../../lib/text/time.ts'
 import type { MountState } from '../mount-state.ts'
-import { checkIsNotOwn } from '../roles/write-role.ts'
-import { ownClientIds } from '../sign-in/own-clients.ts'
+import { checkIsNotOwn } from '../sign-in/own-clients.ts'
 import type { UpstreamCall } from '../upstream/index.ts'
 import { callWithin } from '../upstream-work.ts'
 import type { StaticPassword, StaticRole } from './static-role-record.ts'
@@ -15,7 +14,7 @@ export async function usablePassword(
   { state, call }: { readonly state: MountState; readonly call: UpstreamCall },
 ): Promise<StaticPassword & { readonly client_secret: string }> {
   if (is_gone) throw refuse('invalid', `the application of role '${name}' no longer exists`)
-  checkIsNotOwn(application_client_id, await ownClientIds(state, call))
+  await checkIsNotOwn(application_client_id, state, call)
   if (!hasText(current))
     throw refuse('invalid', `no client_secret is stored for role '${name}'; rotate the role first`)
   return current
@@ -25,7 +24,6 @@ const hasText = (
   password: StaticPassword | undefined,
 ): password is StaticPassword & { readonly client_secret: string } => password?.client_secret !== undefined
 
-/** What uses of a static role's password need. */
 export type ReadWork = { readonly state: MountState; readonly clock: Clock; readonly correlationId: string }
 
 /**

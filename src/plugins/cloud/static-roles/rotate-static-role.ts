@@ -4,8 +4,7 @@ import { fail, refuse, ServiceError } from '../../../errors.ts'
 import { addPassword, type MadePassword } from '../credentials/add-password.ts'
 import type { Requester } from '../credentials/credential-record.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
-import { checkIsNotOwn } from '../roles/write-role.ts'
-import { ownClientIds } from '../sign-in/own-clients.ts'
+import { checkIsNotOwn } from '../sign-in/own-clients.ts'
 import { callerError, UpstreamError } from '../upstream/index.ts'
 import { isGone, wasRemoved } from '../upstream/removal.ts'
 import { callWithin, orRefuse } from '../upstream-work.ts'
@@ -16,11 +15,7 @@ import type { StoredStaticRole } from './static-role-store.ts'
 import type { StaticWork } from './static-work.ts'
 
 /** Why a role is rotated. `due`: only if it still is. */
-export type Rotation = {
-  readonly why: 'due' | 'asked'
-  /** Who asked for it. */
-  readonly requester?: Requester | undefined
-}
+export type Rotation = { readonly why: 'due' | 'asked'; readonly requester?: Requester | undefined }
 
 type Ready = StaticWork & { readonly upstream: ReadyUpstream }
 
@@ -67,7 +62,7 @@ async function rotate(
     const upstream = await state.upstream()
     work = { ...staticWork, upstream }
     const call = callWithin(work.clock, work.correlationId, work.signal)
-    checkIsNotOwn(role.application_client_id, await ownClientIds(state, call))
+    await checkIsNotOwn(role.application_client_id, state, call)
     await removeFormer(name, role, work)
     made = await addStaticPassword(name, role, work)
   } finally {

@@ -3,7 +3,6 @@ import { fail } from '../../../errors.ts'
 import { textMap } from '../../../lib/data/text-map.ts'
 import { dueTime } from '../root-rotation/next-step.ts'
 
-/** The password that reads return. */
 const currentPassword = z.object({
   key_id: z.string(),
   /** Absent if the password was imported without its text. */

@@ -18,7 +18,6 @@ export type Retirement = {
   readonly until: number
 }
 
-/** As it is stored, with what a write of it expects. */
 export type StoredRetirement = Retirement & { readonly revision: number }
 
 const rolePrefix = 'static-role/'
@@ -84,7 +83,6 @@ export class StaticRoleStore implements Disposable {
     return keys.map((key) => key.slice(rolePrefix.length))
   }
 
-  /** Every role that can be read, by name. */
   async all(): Promise<{ readonly name: string; readonly role: StaticRole }[]> {
     return allRoles(await this.names(), (name) => this.find(name))
   }

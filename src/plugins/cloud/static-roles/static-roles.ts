@@ -56,7 +56,6 @@ type Figures = { readonly mount: Mount; due: number; failing: number; ended: num
 type Running = {
   readonly stopping: AbortController
   readonly byName: Map<string, Promise<void>>
-  /** Turns of rotations. */
   readonly turns: Limiter
   /** Requests whose rotation goes on. */
   readonly asked: Set<Promise<void>>
@@ -137,12 +136,10 @@ export class StaticRoles implements AsyncDisposable {
     await this.#answered(mount, imported.rotate().finally(leave))
   }
 
-  /** Returns warnings. */
   delete(mount: Mount, name: string, how: { readonly revoke: boolean }): Promise<string[]> {
     return deleteStaticRole(name, how, this.#work(mount, this.#parts.random.uuid()))
   }
 
-  /** The password of a role. Undefined if the role does not exist. */
   credential(
     mount: Mount,
     name: string,
@@ -377,5 +374,4 @@ export class StaticRoles implements AsyncDisposable {
   }
 }
 
-/** Passwords in one log line. */
 const mostLogged = 100

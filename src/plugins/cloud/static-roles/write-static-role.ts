@@ -4,9 +4,8 @@ import { configIsNil } from '../config/config-record.ts'
 import { credentialRecords, type Requester } from '../credentials/credential-record.ts'
 import type { Intent } from '../intents/intent.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
-import { checkIsNotOwn } from '../roles/write-role.ts'
 import { hintOf } from '../root-rotation/root-passwords.ts'
-import { ownClientIds } from '../sign-in/own-clients.ts'
+import { checkIsNotOwn } from '../sign-in/own-clients.ts'
 import type { Application, PasswordCredential } from '../upstream/index.ts'
 import { callWithin, orRefuse } from '../upstream-work.ts'
 import { logLeft } from './leaving-passwords.ts'
@@ -115,7 +114,6 @@ export function importAndReplace(
   })
 }
 
-/** Checks an import. Throws the first refusal. */
 async function toImport(name: string, sent: StaticRoleInput, writeWork: WriteWork) {
   const work = await ready(writeWork)
   const { state, clock } = work
@@ -201,14 +199,13 @@ async function ready(work: WriteWork): Promise<Ready> {
   return { ...work, upstream: await work.state.upstream() }
 }
 
-/** The application that a role names, which must not be the engine's own. */
 async function applicationOf(
   id: string,
   { state, upstream, clock, correlationId, signal }: Ready,
 ): Promise<Application> {
   const call = callWithin(clock, correlationId, signal)
   const application = await orRefuse('error loading Application', upstream.directory.getApplication(id, call))
-  checkIsNotOwn(application.appId, await ownClientIds(state, call, { fresh: true }))
+  await checkIsNotOwn(application.appId, state, call, { fresh: true })
   return application
 }
 
@@ -228,7 +225,6 @@ const newRole = (
   due: null,
 })
 
-/** The password of the application that an import names. */
 function importedPassword(
   { secret_id: keyId = '', client_secret: secret }: StaticRoleInput,
   application: Application,

@@ -8,7 +8,6 @@ export type UpstreamAnswer = {
   readonly body: Buffer
 }
 
-/** The properties of a request that decide what its failure means. */
 export type RequestKind = {
   readonly service: UpstreamService
   readonly operation: UpstreamOperation

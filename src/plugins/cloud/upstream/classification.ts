@@ -35,9 +35,7 @@ export type ErrorClass = {
     | 'throttled'
     | 'refused'
     | 'final'
-  /** The permission to grant, for `denied`. */
   readonly permission?: string | undefined
-  /** What the caller or operator can do. */
   readonly advice?: string | undefined
 }
 
@@ -144,7 +142,6 @@ const policyRows: readonly Row[] = [
   { kind: 'policy', service: 'directory', code: onPremisesGroup, advice: onPremisesGroupAdvice },
 ]
 
-/** Reads of one object by its id. */
 const lookups = [
   'getApplication',
   'getApplicationKeys',
@@ -263,7 +260,6 @@ function missingPermission(error: UpstreamError, step: UpstreamOperation): strin
   )
 }
 
-/** The failures that a caller or operator can fix. */
 const fixableKinds: ReadonlySet<ErrorClass['kind']> = new Set([
   'gone',
   'denied',

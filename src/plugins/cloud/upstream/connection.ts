@@ -8,8 +8,7 @@ import {
 import type { Clock } from '../../../lib/system/clock.ts'
 import { clean, failureOf, type RequestKind, type UpstreamAnswer } from './answer.ts'
 import { cancelled, deadlineExceeded, noAnswer } from './retry.ts'
-import type { UpstreamCall } from './upstream-call.ts'
-import { UpstreamError } from './upstream-error.ts'
+import { type UpstreamCall, UpstreamError } from './upstream-error.ts'
 
 export type UpstreamRequest = RequestKind & {
   readonly method: string

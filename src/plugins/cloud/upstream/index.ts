@@ -14,5 +14,4 @@ export type {
 } from './resource-manager-api.ts'
 export type { Pause } from './retry.ts'
 export * from './upstream.ts'
-export type { UpstreamCall } from './upstream-call.ts'
 export * from './upstream-error.ts'

@@ -16,9 +16,7 @@ const appRoleAssignments: Need = ['AppRoleAssignment.ReadWrite.All']
  * https://learn.microsoft.com/graph/permissions-reference
  */
 export const graphNeeds = {
-  /** Applications that the root created or owns. */
   own: [ownApplications],
-  /** Applications that the root does not own. */
   foreign: [everyApplication],
   /** Adding a service principal to a group needs one permission for groups and one for applications. */
   members: [groupMembers, everyApplication],
@@ -35,7 +33,6 @@ export const graphNeeds = {
       'Directory.ReadWrite.All',
     ],
   ],
-  /** The application that the root signs in as. */
   rootApplication: [['Application.Read.All', ...ownApplications, 'Directory.Read.All']],
   organization: [['Organization.Read.All']],
   readApplications: [readApplications],

@@ -2,7 +2,6 @@ import type { Clock } from '../../../lib/system/clock.ts'
 import { classify } from './classification.ts'
 import { UpstreamError } from './upstream-error.ts'
 
-/** Whether a removal failed because the object does not exist. */
 export const isGone = (error: unknown): boolean =>
   error instanceof UpstreamError && ['gone', 'done'].includes(classify(error).kind)
 

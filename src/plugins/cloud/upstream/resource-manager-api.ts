@@ -4,8 +4,7 @@ import { classify } from './classification.ts'
 import { allPages } from './paging.ts'
 import { resourcePath } from './resource-path.ts'
 import { foreignAddress } from './transport.ts'
-import type { UpstreamCall } from './upstream-call.ts'
-import { UpstreamError, type UpstreamOperation } from './upstream-error.ts'
+import { type UpstreamCall, UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
 /** May have a leading slash. `name` is a UUID of the caller's, so the call is safe to repeat. */
 type NewRoleAssignment = { scope: string; name: string; roleDefinitionId: string; principalId: string }

@@ -1,7 +1,6 @@
 import type { Clock } from '../../../lib/system/clock.ts'
 import { classify } from './classification.ts'
-import type { UpstreamCall } from './upstream-call.ts'
-import { UpstreamError, type UpstreamOperation, unpublishedKey } from './upstream-error.ts'
+import { type UpstreamCall, UpstreamError, type UpstreamOperation, unpublishedKey } from './upstream-error.ts'
 
 export type Pause = (milliseconds: number, signal?: AbortSignal) => Promise<void>
 
@@ -57,7 +56,6 @@ const slowPauses: readonly { is(error: UpstreamError): boolean; pauseMs: number;
 const isCancelled = ({ signal, giveUp }: UpstreamCall): boolean =>
   signal?.aborted === true || giveUp?.aborted === true
 
-/** Ends the wait between two tries. */
 function waitingSignal({ signal, giveUp }: UpstreamCall): AbortSignal | undefined {
   if (signal === undefined || giveUp === undefined) return signal ?? giveUp
   return AbortSignal.any([signal, giveUp])
@@ -126,7 +124,6 @@ export async function untilReplicated<Result>(
   }
 }
 
-/** Keeps the last message from upstream. */
 const ended = (last: UpstreamError, why: string, cause: unknown): UpstreamError =>
   last.with({ message: endedText(last, why), cause })
 

@@ -12,7 +12,6 @@ export type Presented = {
   readonly jwksUri?: string | undefined
 }
 
-/** What is known here besides the assertion. */
 export type Circumstances = {
   /** The command that renews a trust which the engine made. */
   readonly renewal?: string | undefined
@@ -22,7 +21,6 @@ export type Circumstances = {
   readonly endedAt?: string | undefined
 }
 
-/** Why the login service refused an assertion, and what to do about it. */
 export type Refusal = { readonly cause: string; readonly fix: string }
 
 /** Which of them the login service names depends on the other trusts of the application. */
@@ -37,7 +35,6 @@ export const isUntrusted = (code: string): boolean => Object.hasOwn(untrusted, c
 
 const unreachable = ['AADSTS50166', 'AADSTS501661', 'AADSTS90061']
 
-/** The codes with which the login service refuses an assertion. */
 export const assertionCodes = [
   ...Object.keys(untrusted),
   ...unreachable,
@@ -45,7 +42,6 @@ export const assertionCodes = [
   ...['AADSTS700021', 'AADSTS700023', 'AADSTS50013', 'AADSTS50027', 'AADSTS5002738'],
 ]
 
-/** Quotes a text for a POSIX shell. */
 export const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 /** The command that adds a certificate, which was saved in a file, to an application. */
@@ -81,7 +77,6 @@ function replaceCommand(presented: Presented): string {
   return `${trusts('delete', clientId)} --federated-credential-id "$(${found})" && ${repairCommand(presented)}`
 }
 
-/** A text in a query of `az`. */
 const literal = (text: string): string => `\`${JSON.stringify(text).replaceAll('`', '\\u0060')}\``
 
 /** Undefined for codes that are not about assertions. docs/contract/cloud.md#refused-assertions */

@@ -6,12 +6,10 @@ import { jsonOf } from './answer.ts'
 import { classify } from './classification.ts'
 import { type Waiting, withRetries } from './retry.ts'
 import type { Exchange, Proof } from './transport.ts'
-import type { UpstreamCall } from './upstream-call.ts'
-import { UpstreamError } from './upstream-error.ts'
+import { type UpstreamCall, UpstreamError } from './upstream-error.ts'
 
 export type TokenResource = 'directory' | 'resource-manager'
 
-/** What a token says about the root's identity and permissions. */
 export type TokenClaims = {
   readonly appId: string | undefined
   readonly objectId: string | undefined
@@ -19,7 +17,6 @@ export type TokenClaims = {
 }
 
 export type TokenSourceParts = {
-  /** Signs in with the root credential. */
   readonly login: Login
   readonly exchange: Exchange
   readonly scopes: Readonly<Record<TokenResource, string>>
@@ -30,7 +27,6 @@ export type TokenSourceParts = {
 
 /** A token is dropped this long before it expires, or after half its life if that is later. */
 const marginMs = 300_000
-/** Time limit of a shared request. */
 const sharedRequestMs = 75_000
 /** A refusal of the credential or a permission is not checked again: thousands of leases may expire at a time. */
 const refusalMs = 2_000
@@ -143,7 +139,6 @@ export class RootTokens {
   }
 }
 
-/** Reads the claims without verifying the token. */
 export function claimsOf(token: string): TokenClaims {
   const [, part = ''] = token.split('.')
   const { data } = payload.safeParse(jsonOf(Buffer.from(part, 'base64url')))

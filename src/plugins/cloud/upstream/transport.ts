@@ -4,8 +4,7 @@ import { z } from 'zod'
 import { clean, jsonOf, type RequestKind, type UpstreamAnswer, unusableAnswer } from './answer.ts'
 import type { UpstreamConnection } from './connection.ts'
 import type { Environment } from './environments.ts'
-import type { UpstreamCall } from './upstream-call.ts'
-import { UpstreamError } from './upstream-error.ts'
+import { type UpstreamCall, UpstreamError } from './upstream-error.ts'
 
 // The only file that uses the vendor's packages. Both are loaded at first use, which saves 35 MB on servers
 // without an active cloud mount.
@@ -23,7 +22,6 @@ export type Proof =
   | { readonly secret: string }
   | { readonly assertion: (tokenEndpoint: string, call: UpstreamCall) => Promise<string> }
 
-/** The login service of a tenant. */
 export type LoginSettings = {
   readonly tenantId: string
   readonly environment: Environment
@@ -40,7 +38,6 @@ export type Exchange = (
 
 type AssertionMaker = Extract<Proof, { assertion: unknown }>['assertion']
 
-/** The part of a connection that is used here. */
 type Sender = Pick<UpstreamConnection, 'send'>
 
 /** Hosts that msal-node knows, and those it sends requests to. It asks other hosts for their endpoints. */
@@ -162,7 +159,6 @@ class LoginNetwork implements INetworkModule {
   failure: UpstreamError | undefined
   /** Of the token in the last answer. */
   lifetimes: Omit<FreshToken, 'token'> = { lifetimeMs: 0, extendedLifetimeMs: 0 }
-  /** The proof that is sent. */
   secret: string | undefined
 
   constructor(parts: LoginNetworkParts) {
@@ -232,7 +228,6 @@ export type GraphRequest = RequestKind & {
    */
   readonly path: string
   readonly body?: object | undefined
-  /** The header `Prefer`. */
   readonly prefer?: string | undefined
   readonly token: string
 }

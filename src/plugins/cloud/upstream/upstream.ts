@@ -17,13 +17,11 @@ import {
 import { cancelled, type Pause, untilReplicated, type Waiting, withRetries } from './retry.ts'
 import { claimsOf, RootTokens, type TokenResource } from './token-source.ts'
 import { type FreshToken, type LoginSettings, openExchange, openGraph, type Proof } from './transport.ts'
-import type { UpstreamCall } from './upstream-call.ts'
-import { UpstreamError, type UpstreamOperation } from './upstream-error.ts'
+import { type UpstreamCall, UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
 /** What a mount signs in with, and where. docs/contract/cloud.md#effective-settings */
 export type UpstreamSettings = LoginSettings & {
   readonly subscriptionId: string
-  /** The application that the mount signs in as. */
   readonly clientId: string
   readonly credential: RootCredential
   /** Where the managed identities of the host are. */
@@ -59,7 +57,6 @@ export type Upstream = {
   ): Promise<Result>
 }
 
-/** Opens a client. Makes no request. */
 export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): Upstream {
   const { environment, subscriptionId } = settings
   const waiting = waitingOf(parts)
@@ -127,7 +124,6 @@ export type TokenExchange = {
   ): Promise<FreshToken>
 }
 
-/** Makes no request. */
 export function openTokenExchange(
   settings: LoginSettings,
   parts: Pick<UpstreamParts, 'outbound' | 'clock' | 'pause' | 'random'>,

@@ -35,7 +35,6 @@ export const applicationAnswer = z.object({
   passwordCredentials: listOf(passwordAnswer),
 })
 
-/** A certificate on an application, without its bytes. */
 const keyAnswer = z.object({
   keyId: z.string(),
   /** The SHA-1 thumbprint of the certificate, in hexadecimal or in base64. */

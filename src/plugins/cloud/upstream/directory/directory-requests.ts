@@ -2,8 +2,7 @@ import type { z } from 'zod'
 import { type RequestKind, readAnswer, type UpstreamAnswer } from '../answer.ts'
 import { allPages } from '../paging.ts'
 import { foreignAddress, type GraphRequest } from '../transport.ts'
-import type { UpstreamCall } from '../upstream-call.ts'
-import { UpstreamError, type UpstreamOperation } from '../upstream-error.ts'
+import { type UpstreamCall, UpstreamError, type UpstreamOperation } from '../upstream-error.ts'
 import {
   type AddedPassword,
   addedPasswordAnswer,
@@ -113,16 +112,13 @@ export async function tried<Found>(look: Promise<Found>): Promise<Found | undefi
   }
 }
 
-/** Checks an object id before it is put into an address. */
 export function objectId(operation: UpstreamOperation, id: string): string {
   if (isObjectId(id)) return id
   const failure = { code: 'Request_ResourceNotFound', text: 'not the id of an object', status: 404 }
   throw new UpstreamError({ service: 'directory', operation, ...failure })
 }
 
-/** A collection with a `$filter`. */
 export const filtered = (collection: string, filter: string): string =>
   `${collection}?$filter=${encodeURIComponent(filter)}`
 
-/** A text inside a `$filter`. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`

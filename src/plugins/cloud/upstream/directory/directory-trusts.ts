@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { readAnswer } from '../answer.ts'
 import { mostTrusts, tooManyTrusts } from '../classification.ts'
-import type { UpstreamCall } from '../upstream-call.ts'
-import { UpstreamError, type UpstreamOperation } from '../upstream-error.ts'
+import { type UpstreamCall, UpstreamError, type UpstreamOperation } from '../upstream-error.ts'
 import { type FederatedCredential, trustAnswer } from './directory-answers.ts'
 import { type DirectoryRequests, objectId, quoted, tried } from './directory-requests.ts'
 

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { readAnswer } from '../answer.ts'
 import { isGone, unlessGone } from '../removal.ts'
-import type { UpstreamCall } from '../upstream-call.ts'
-import { UpstreamError, type UpstreamOperation } from '../upstream-error.ts'
+import { type UpstreamCall, UpstreamError, type UpstreamOperation } from '../upstream-error.ts'
 import {
   type Application,
   addedKeyAnswer,

@@ -1,6 +1,5 @@
 import { dynamicGroup, onPremisesGroup, roleAssignableGroup } from '../classification.ts'
-import type { UpstreamCall } from '../upstream-call.ts'
-import { UpstreamError } from '../upstream-error.ts'
+import { type UpstreamCall, UpstreamError } from '../upstream-error.ts'
 import type { DirectoryApi } from './directory.ts'
 
 /**

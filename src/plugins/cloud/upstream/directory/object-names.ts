@@ -10,10 +10,8 @@ export const displayNameOf = (role: string, end: string): string =>
 export const tagOf = (mountAccessor: string, correlationId: string): string =>
   `${tagPrefixOf(mountAccessor)}${correlationId}`
 
-/** The common prefix of a mount's tags. */
 export const tagPrefixOf = (mountAccessor: string): string => `${productPrefix}:${mountAccessor}:`
 
-/** The common prefix of the names of a mount's trusts. */
 export const trustPrefixOf = (mountAccessor: string): string => `${productPrefix}-${mountAccessor}-`
 
 /** The display name of a password on a service principal. */
