@@ -1,6 +1,5 @@
 import { unlessGone } from '../upstream/removal.ts'
 import { callWithin, forEachOf } from '../upstream-work.ts'
-import { inTurn } from './rotate-static-role.ts'
 import type { StaticRole } from './static-role-record.ts'
 import type { StaticWork } from './static-work.ts'
 
@@ -45,7 +44,7 @@ async function isThere({ application_object_id, current }: StaticRole, work: Sta
 }
 
 const markLost = (name: string, seen: StaticRole, work: StaticWork): Promise<void> =>
-  inTurn(name, work, async () => {
+  work.state.inStaticRoleTurn(name, async () => {
     const stored = await work.state.staticRoles.read(name)
     if (stored?.role.current?.key_id !== seen.current?.key_id || stored === undefined) return
     const { retry: _over, ...role } = stored.role

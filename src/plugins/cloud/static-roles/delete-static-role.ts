@@ -2,7 +2,6 @@ import type { ViewEntry } from '../../../core/barrier/view.ts'
 import type { Intent } from '../intents/intent.ts'
 import type { MountState } from '../mount-state.ts'
 import { logLeft, retirementNow } from './leaving-passwords.ts'
-import { inTurn } from './rotate-static-role.ts'
 import type { StaticWork } from './static-work.ts'
 
 /**
@@ -15,7 +14,7 @@ export function deleteStaticRole(
   work: Pick<StaticWork, 'state' | 'log' | 'signal'>,
 ): Promise<string[]> {
   const { state } = work
-  return inTurn(name, work, async () => {
+  return state.inStaticRoleTurn(name, async () => {
     const before = await state.staticRoles.read(name)
     if (before === undefined) return []
     const { current, former, tenant_id } = before.role

@@ -30,7 +30,7 @@ async function retire(retirement: StoredRetirement, state: MountState): Promise<
     const alongside = [staticRoles.takingRetirement(retirement), entry]
     const stored = await staticRoles.read(name)
     if (stored?.role.former?.key_id !== key_id) {
-      if (!(await staticRoles.writeEntries(alongside))) return []
+      if (!(await state.view.write(alongside))) return []
     } else {
       const { former: _left, ...after } = stored.role
       await staticRoles.write(name, stored, after, alongside)

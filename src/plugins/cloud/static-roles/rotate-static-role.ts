@@ -3,7 +3,7 @@ import { failureText } from '../../../core/leases/lease-backend.ts'
 import { fail, refuse, ServiceError } from '../../../errors.ts'
 import { addPassword, type MadePassword } from '../credentials/add-password.ts'
 import type { Requester } from '../credentials/credential-record.ts'
-import type { MountState, ReadyUpstream } from '../mount-state.ts'
+import type { ReadyUpstream } from '../mount-state.ts'
 import { checkIsNotOwn } from '../sign-in/own-clients.ts'
 import { callerError, UpstreamError } from '../upstream/index.ts'
 import { isGone, wasRemoved } from '../upstream/removal.ts'
@@ -34,7 +34,7 @@ export function rotateStaticRole(name: string, rotation: Rotation, work: StaticW
     if (before === undefined) throw refuse('invalid', 'role not found in storage')
     // another server has rotated it, its schedule was changed, or its window is over
     if (rotation.why === 'due' && dueAt(before.role, clock.now()) > clock.now()) {
-      await inTurn(name, work, () => state.staticRoles.write(name, before, before.role))
+      await state.inStaticRoleTurn(name, () => state.staticRoles.write(name, before, before.role))
       return
     }
     try {
@@ -98,7 +98,7 @@ async function install(
   try {
     const credential = { clientId: role.application_client_id, secret: password.secretText }
     const told = await provePassword(credential, work)
-    await inTurn(name, work, async () => {
+    await state.inStaticRoleTurn(name, async () => {
       const stored = await state.staticRoles.read(name)
       if (stored === undefined || !hasSamePassword(stored.role, role))
         throw fail('unavailable', 'the static role was changed meanwhile')
@@ -212,7 +212,7 @@ async function removeFormer(name: string, role: StaticRole, work: Ready): Promis
       wasRemoved(upstream.directory.removeApplicationPassword(objectId, former.key_id, call)),
     ),
   )
-  await inTurn(name, work, async () => {
+  await state.inStaticRoleTurn(name, async () => {
     const stored = await state.staticRoles.read(name)
     if (stored?.role.former?.key_id !== former.key_id) return
     const { former: _removed, ...after } = stored.role
@@ -233,7 +233,7 @@ async function noteFailure(name: string, tried: StaticRole, error: unknown, work
     { err: error, event: 'static_role_failed', mount: state.accessor, role: name, reason },
     'could not rotate the password of a static role',
   )
-  await inTurn(name, work, async () => {
+  await state.inStaticRoleTurn(name, async () => {
     const stored: StoredStaticRole | undefined = await state.staticRoles.read(name)
     if (stored === undefined || !hasSamePassword(stored.role, tried)) return
     const failures = (stored.role.retry?.failures ?? 0) + 1
@@ -262,10 +262,3 @@ async function isApplicationGone(role: StaticRole, error: unknown, work: StaticW
     return isGone(again)
   }
 }
-
-/** In the role's turn, which no rotation holds while it waits. */
-export const inTurn = <T>(
-  name: string,
-  { state }: { readonly state: MountState },
-  change: () => Promise<T>,
-): Promise<T> => state.inStaticRoleTurn(name, change)

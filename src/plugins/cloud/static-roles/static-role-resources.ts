@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Caller } from '../../../core/callers/access.ts'
-import type { Call } from '../../../http/resource/resource.ts'
 import {
+  type Call,
   checkMayReach,
   type DocumentedAnswer,
   type Resource,

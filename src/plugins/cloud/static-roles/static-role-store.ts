@@ -157,11 +157,6 @@ export class StaticRoleStore implements Disposable {
   async confirm(): Promise<void> {
     await this.#view.write([row(confirmedKey, {})])
   }
-
-  /** Writes entries without a role. False if one of their expectations did not hold. */
-  writeEntries(entries: readonly ViewEntry[]): Promise<boolean> {
-    return this.#view.write(entries)
-  }
 }
 
 /** Nobody copies these rows. */

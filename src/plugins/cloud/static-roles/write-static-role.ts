@@ -230,7 +230,7 @@ function importedPassword(
   application: Application,
 ): StaticPassword {
   const found = passwordOf(keyId, application)
-  if (secret !== undefined && secret !== '' && !hasHint(found, secret))
+  if (secret && found.hint !== undefined && found.hint !== hintOf(secret))
     throw refuse('invalid', 'client_secret does not match secret_id')
   return {
     key_id: found.keyId,
@@ -245,9 +245,6 @@ function passwordOf(keyId: string, { passwordCredentials }: Application): Passwo
   if (found === undefined) throw refuse('invalid', `no password credential with secret_id '${keyId}'`)
   return found
 }
-
-const hasHint = ({ hint }: PasswordCredential, secret: string): boolean =>
-  hint === undefined || hint === hintOf(secret)
 
 /** Throws if another role or mount has the password: either of them would take it from the other. */
 async function checkIsFree(
