@@ -3,7 +3,6 @@ import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { engineCode } from './storage-error.ts'
 
-/** Identifies a file independently of its name. */
 export type FileIdentity = { readonly dev: bigint; readonly ino: bigint }
 
 const checkIntervalMs = 1_000

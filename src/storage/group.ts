@@ -28,7 +28,6 @@ export type Group = {
   keysUnder(prefix: string, limit: number): string[]
 }
 
-/** One atomic step of a group. */
 export type Step<T> = {
   /** The keys that it reads and writes, unless they are under `prefix`. */
   readonly keys: readonly string[]

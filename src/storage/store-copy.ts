@@ -14,7 +14,6 @@ export type CopyEnd = AsyncDisposable & {
   marks(): Promise<CopyMarks>
   /** Durable. Undefined removes the mark. */
   mark(mark: CopyMark, value: number | undefined): Promise<void>
-  /** The last key in byte order. */
   lastKey(): Promise<string | undefined>
   /** In key order, from the key after `after`. */
   pages(after: string | undefined): AsyncIterable<readonly ReadRow[]>

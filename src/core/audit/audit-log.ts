@@ -17,7 +17,6 @@ import { type Hashing, hashingWith, noSecrets } from './hashing.ts'
 import type { SinkTarget } from './sink.ts'
 
 export type AuditLogParts = {
-  /** Holds the records of devices. */
   readonly view: View
   readonly shared: SharedStorage | undefined
   readonly clock: Clock
@@ -26,7 +25,6 @@ export type AuditLogParts = {
   readonly version: string
   /** Devices of the settings: the API can only read them. */
   readonly fixed: readonly DeviceDescription[]
-  /** Whether the API may enable and disable devices. */
   readonly isOpenToApi: boolean
   readonly limits: DeviceLimits
   /** Never rejects: a device that fails is tried again. */
@@ -50,7 +48,6 @@ type AuditedWrite = { readonly device: string; readonly succeeded: boolean; read
 type Enabled = {
   readonly description: DeviceDescription
   readonly target: SinkTarget
-  /** The real path of its file, if it has one. */
   readonly files: readonly string[]
   readonly isFixed: boolean
   readonly salt: string
@@ -63,7 +60,6 @@ type Wanted = { readonly description: DeviceDescription; readonly salt: string; 
 type DeviceRecord = Omit<DeviceDescription, 'path'> & { readonly salt: string }
 
 const devices = 'device/'
-/** Salts of the devices of the settings. */
 const salts = 'salt/'
 
 const mostDevices = 32
@@ -358,7 +354,6 @@ export class AuditLog implements AsyncDisposable {
     throw new StartError(1, 'cannot start: no audit device can write; GATEHOUSE_AUDIT may name another one')
   }
 
-  /** The devices of the settings. */
   async #fixed(files: Set<string>): Promise<Promise<Wanted>[]> {
     const { fixed, random, limits, shared } = this.#parts
     const view = this.#parts.view.view('', { isUncopied: true })
@@ -374,7 +369,6 @@ export class AuditLog implements AsyncDisposable {
     })
   }
 
-  /** The devices that the API has enabled. */
   async #stored(files: Set<string>): Promise<Promise<Wanted>[]> {
     const { fixed, view, log, limits } = this.#parts
     const isReplaced = (path: string) => fixed.some((one) => one.path === path)

@@ -14,14 +14,12 @@ export type BreakReason =
 
 export type KnownKey = { readonly key_id: string; readonly public_key: string }
 
-/** What one file holds of one chain. */
 export type ChainCounts = ReturnType<typeof noCounts>
 
 /** One chain, as far as it has been read. */
 export type CheckedChain = {
   readonly id: string
   counts: ChainCounts
-  /** Records since the last checkpoint. */
   unsigned: number
   last: ChainHead | undefined
   /** The record before `last`. */
@@ -35,7 +33,6 @@ export type CheckOptions = {
   readonly isMixed: boolean
   /** The only keys whose checkpoints are accepted. */
   readonly keys: readonly KnownKey[] | undefined
-  /** Records that must exist. */
   readonly heads: readonly ChainHead[]
 }
 
@@ -71,7 +68,6 @@ export class ChainCheck {
   /** A line that is allowed only directly before a record that says it is torn. */
   #torn: { readonly line: number; readonly bytes: number } | undefined
   #previous: { readonly id: string; readonly bytes: number } | undefined
-  /** The record that is missing, if one is. */
   #removed: ChainHead | undefined
 
   constructor(options: CheckOptions) {

@@ -11,7 +11,6 @@ export type ChainEvent =
   | { readonly event: 'torn'; readonly torn_bytes: number }
   | { readonly event: 'gap'; readonly missed: number }
 
-/** The text of a record about the chain itself. */
 export const chainRecord = (time: string, event: ChainEvent): string =>
   JSON.stringify({ time, type: 'chain', ...event })
 

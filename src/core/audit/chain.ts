@@ -3,7 +3,6 @@ import { createHash, hash } from 'node:crypto'
 /** The last record of a chain. A chain without records has `seq` 0. docs/contract/audit.md#the-chain */
 export type ChainHead = { readonly id: string; readonly seq: number; readonly hash: string }
 
-/** The chain member of a line. */
 export type Link = ChainHead & { readonly prev: string }
 
 export const emptyChain = (id: string): ChainHead => ({ id, seq: 0, hash: '0'.repeat(64) })
@@ -11,7 +10,6 @@ export const emptyChain = (id: string): ChainHead => ({ id, seq: 0, hash: '0'.re
 const memberStart = ',"chain":'
 const memberForm =
   /^,"chain":\{"id":"([0-9a-f]{32})","seq":([1-9][0-9]{0,15}),"prev":"([0-9a-f]{64})","hash":"([0-9a-f]{64})"\}\}$/
-/** The length of the longest member. */
 export const maxMemberBytes = 240
 
 /** Appends `record`, the text of a JSON object, to the chain. The line has no line end. */

@@ -5,9 +5,7 @@ import { isLoopbackHost } from '../../lib/net/address.ts'
 import { isInDirectories } from './file-sink.ts'
 import type { SinkTarget } from './sink.ts'
 
-/** Where devices may write. */
 export type DeviceLimits = {
-  /** The folders of file devices. */
   readonly directories: readonly string[]
   /** The `host:port` of HTTP devices. */
   readonly hosts: readonly string[]

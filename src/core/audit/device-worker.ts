@@ -9,10 +9,8 @@ import { HttpSink } from './http-sink.ts'
 import { type Sink, type SinkEnd, SinkError, type SinkTarget } from './sink.ts'
 import { StdoutSink } from './stdout-sink.ts'
 
-/** The start parameters of the thread. */
 export type WorkerData = {
   readonly target: SinkTarget
-  /** Whether every write is synced before it is answered. */
   readonly syncsAlways: boolean
   /** The last stored position; `isFinal` if the chain was closed there. */
   readonly stored: (ChainHead & { readonly isFinal: boolean }) | undefined
@@ -30,14 +28,12 @@ export type WorkerRequest = {
   readonly checkpoint: { readonly seq: number; readonly record: string } | undefined
   /** Records, each followed by a line end. */
   readonly records: string
-  /** Whether to sync before the answer. */
   readonly isSynced: boolean
   readonly end: 'reopen' | 'close' | undefined
 }
 
 export type WorkerReply = {
   readonly written: number
-  /** The position of the checkpoint, if it was written. */
   readonly checkpoint: ChainHead | undefined
   /** The last record; undefined if that is unknown. */
   readonly head: ChainHead | undefined

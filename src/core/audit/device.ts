@@ -98,7 +98,6 @@ export function closedDevice(path: string, cause: unknown): AuditDevice {
 
 type Waiting = {
   readonly line: string
-  /** When it came. */
   readonly since: number
   resolve(): void
   reject(cause: DeviceError): void
@@ -130,7 +129,6 @@ class ThreadDevice implements AuditDevice {
   readonly #thread: DeviceThread
   readonly #checks: NodeJS.Timeout
   readonly #chain: UnsignedPart
-  /** Steps run one after the other. */
   #work: Promise<void> = Promise.resolve()
   #waiting: Waiting[] = []
   #waitingLength = 0
@@ -240,7 +238,6 @@ class ThreadDevice implements AuditDevice {
     })
   }
 
-  /** One request to the thread. */
   async #step(step: Step): Promise<void> {
     const { isCheck = false, event, end } = step
     const time = new Date(this.#parts.clock.now()).toISOString()

@@ -11,7 +11,6 @@ export type HashingOptions = {
   readonly elideListResponses: boolean
 }
 
-/** How one device hides values. */
 export type Hashing = HashingOptions & {
   /** HMAC-SHA256 with the device's salt, as entries show it. */
   hash(text: string): string
@@ -48,7 +47,6 @@ export const hidingBut =
   (text, key, isSecret) =>
     clear.has(key) || (!isSecret && isTime(text) && !secret.has(key)) ? text : hash(text)
 
-/** How data is hidden. */
 export type Hiding = { readonly hide: Hide; readonly isSecretIn?: IsSecret | undefined }
 
 /** Where a value stands: its nearest key, and whether it is part of a secret value. */

@@ -1,6 +1,5 @@
 import type { ChainHead } from './chain.ts'
 
-/** Where a device writes its lines. */
 export type SinkTarget =
   | {
       readonly kind: 'file'
@@ -14,7 +13,6 @@ export type SinkTarget =
   | { readonly kind: 'discard' }
   | { readonly kind: 'http'; readonly uri: string; readonly headers: Readonly<Record<string, string>> }
 
-/** What a sink already holds. */
 export type SinkEnd = {
   /** Whether there was nothing before. */
   readonly isNew: boolean
@@ -40,7 +38,6 @@ export type Sink = {
   close(): void
 }
 
-/** A failed write. */
 export class SinkError extends Error {
   override readonly name = 'SinkError'
   /** A system error such as `ENOSPC`. */

@@ -6,7 +6,6 @@ import type { Sink, SinkEnd } from './sink.ts'
 const { O_APPEND, O_NONBLOCK, O_WRONLY } = constants
 const standardOutput = 1
 
-/** Writes to standard output. */
 export class StdoutSink implements Sink {
   readonly isReadable = false
   readonly #writer: FdWriter

@@ -15,7 +15,6 @@ export class UnsignedPart {
     this.#longestMs = longestMs
   }
 
-  /** A request has been answered. */
   advance(head: ChainHead | undefined, checkpoint: ChainHead | undefined): void {
     this.head = head
     if (checkpoint !== undefined) {

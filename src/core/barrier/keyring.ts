@@ -293,7 +293,6 @@ export class Keyring {
     return this.#changeRing((ring) => this.#addBlock(ring, newKey))
   }
 
-  /** Returns the size of the block. */
   #addBlock(ring: Ring, newKey: boolean): number {
     const { limits } = this.#parts
     const active = activeTerm(ring)

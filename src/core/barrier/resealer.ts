@@ -103,7 +103,6 @@ export class Resealer implements AsyncDisposable {
     return this.#stopping.signal.aborted || this.#held?.ended.aborted === true
   }
 
-  /** Aborted when the server stops or has lost the job. */
   get #ended(): AbortSignal {
     const { signal } = this.#stopping
     return this.#held === undefined ? signal : AbortSignal.any([signal, this.#held.ended])

@@ -58,7 +58,6 @@ export class Jobs implements AsyncDisposable {
     return this.#parts.times?.keepMs ?? keepMs
   }
 
-  /** Whether other servers do the same jobs. */
   get isShared(): boolean {
     return this.#parts.shared !== undefined
   }

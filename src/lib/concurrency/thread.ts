@@ -31,7 +31,6 @@ export type ThreadOptions = {
 type Running<Theirs extends Answers> = {
   readonly worker: Worker
   readonly channel: Channel<Theirs>
-  /** Questions that have no answer yet. */
   pending: number
 }
 

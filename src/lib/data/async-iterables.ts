@@ -8,7 +8,6 @@ export async function* atMost<T>(limit: number, items: AsyncIterable<T>): AsyncG
   }
 }
 
-/** The items that match a predicate. */
 export async function* only<T>(
   items: AsyncIterable<T>,
   isMeant: (item: T) => boolean,

@@ -3,7 +3,6 @@ import ipaddr from 'ipaddr.js'
 /** An IP address. An IPv4 address mapped into IPv6 (`::ffff:0:0/96`) is that IPv4 address. */
 export type Address = ipaddr.IPv4 | ipaddr.IPv6
 
-/** The longest text of an address or network. */
 export const maxAddressLength = 64
 
 /** Parses an address; undefined if the text is not one. Drops a zone (`fe80::1%eth0`). */

@@ -1,6 +1,5 @@
 import { isJsonNumber, type JsonValue } from './json.ts'
 
-/** The Go type that a JSON value decodes to. */
 export function goTypeName(value: unknown): string {
   if (isJsonNumber(value) || typeof value === 'number') return 'json.Number'
   if (typeof value === 'string') return 'string'

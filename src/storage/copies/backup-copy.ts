@@ -15,7 +15,6 @@ export type CopyOptions = {
   /** The file to create. A file left there by an interrupted copy is replaced. */
   readonly target: string
   readonly given: GivenFacts
-  /** Ends the copy early. */
   readonly signal?: AbortSignal
   /** Size of the write-ahead log at which the copy gives up; it grows while the copy reads. */
   readonly maxLogBytes?: number

@@ -18,7 +18,6 @@ export class Batches<Asked, Answer> {
   #waiting: Caller<Asked, Answer>[] = []
   #running = 0
   #isWaking = false
-  /** When the last query began. */
   #began = 0
   #timer: NodeJS.Timeout | undefined
 

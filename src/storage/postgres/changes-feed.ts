@@ -24,7 +24,6 @@ export type FeedParts = {
   /** Removes what no server needs any more. Never rejects. */
   prune(): Promise<void>
   onFailure(cause: unknown): void
-  /** How long a listener may take. */
   readonly listenerMs: number
 }
 

@@ -49,7 +49,6 @@ export type GroupWriterParts = {
   readonly notifies: boolean
   /** The number of this server's registration; undefined while it has none, so that nothing may be written. */
   registration(): number | undefined
-  /** The server is no longer registered. */
   onFenced(): void
   onCommit(steps: number, seconds: number): void
   onFailure(cause: unknown): void

@@ -4,7 +4,6 @@ import { waitingForStandby } from './statements.ts'
 
 type Waiter = { resolve(session: Session): void; reject(cause: unknown): void; timer: NodeJS.Timeout }
 
-/** How long a caller waits for a connection. */
 const waitMs = 2_000
 /** Between two looks at what has become of commits. */
 const lookMs = 500

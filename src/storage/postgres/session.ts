@@ -29,7 +29,6 @@ type Parameter = string | Buffer | null
 const maxConnectMs = 5_000
 /** How much longer than the database a session waits for an answer. */
 const answerMarginMs = 1_000
-/** Time limit for saying goodbye. */
 const endMs = 1_000
 const lockTimeoutMs = 2_000
 /** A server that is paused inside a transaction keeps its locks no longer than this. */
@@ -164,7 +163,6 @@ export class Session {
     this.#client.on('notification', ({ payload = '' }) => listener(payload))
   }
 
-  /** Connects and prepares the session. */
   async begin(): Promise<void> {
     await this.#client.connect()
     const rows = await this.text(

@@ -1,4 +1,3 @@
-/** A statement that a session prepares under its name. */
 export type Statement = { readonly name: string; readonly text: string }
 
 const statement = (name: string, text: string): Statement => ({ name, text })

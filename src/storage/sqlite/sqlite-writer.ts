@@ -7,7 +7,6 @@ import { engineCode, ownCodes } from '../storage-error.ts'
 import { LogKeeper, type LogLimits, type LogState } from './log-keeper.ts'
 import { RecoveringConnection, WritingConnection } from './writing-connection.ts'
 
-/** The start parameters of the writing thread. */
 export type WriterData = LogLimits & {
   path: string
   identity: FileIdentity

@@ -82,7 +82,6 @@ export async function openMemory({
   return new SqliteStorage(engine, events)
 }
 
-/** Runs engine calls and converts their errors to storage errors. */
 function guarded<T>(work: () => T): T {
   try {
     return work()

@@ -12,7 +12,6 @@ const maxIdleLogBytes = 64 * 1024 * 1024
 /** How long an end waits for others that read the log. */
 const maxEndingMs = 1_000
 
-/** The connection that writes, and its write-ahead log. */
 export class WritingConnection {
   readonly #connection: Database.Database
   readonly #rows: RowWriter
