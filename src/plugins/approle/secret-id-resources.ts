@@ -30,17 +30,14 @@ const byAccessor = z.object({ secret_id_accessor: stringField.describe('The acce
 /** What the paths of secret ids have in common. */
 function secretIdCalls(method: ApproleMethod) {
   const roleAt = ({ mount, params }: At) => method.rolesOf(mount).find(roleName(params))
-  const neededRole = async (at: At) => {
+  const roleOr = (kind: 'missing' | 'invalid') => async (at: At) => {
     const role = await roleAt(at)
-    if (role === undefined) throw refuse('missing', goneText(roleName(at.params)))
+    if (role === undefined) throw refuse(kind, goneText(roleName(at.params)))
     return role
   }
+  const neededRole = roleOr('missing')
   /** Of a call that is refused for its role as for a wrong field. */
-  const givenRole = async (at: At) => {
-    const role = await roleAt(at)
-    if (role === undefined) throw refuse('invalid', goneText(roleName(at.params)))
-    return role
-  }
+  const givenRole = roleOr('invalid')
   const lookup = ({ mount }: At, role: Role, secret: string) => {
     checkGivenSecretId(secret)
     return method.secretIdsOf(mount).find(role, secret)

@@ -1,10 +1,10 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { SignJWT } from 'jose/jwt/sign'
-import { type OutboundClient, OutboundError, type OutboundResponse } from '../../../core/outbound/outbound.ts'
+import type { OutboundClient, OutboundResponse } from '../../../core/outbound/outbound.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
 import { redactSecrets } from '../refusals/redact.ts'
-import { DirectoryError, jsonOf, member, shownBody, textMember } from './provider-calls.ts'
+import { asked, DirectoryError, jsonOf, member, shownBody, textMember } from './provider-calls.ts'
 
 /** How to sign in to the directory, docs/contract/login-providers.md#gsuite */
 export type GoogleSignIn = {
@@ -150,14 +150,6 @@ async function asPrincipal(
     'signedJwt',
   )
   return exchange(signed, googleTokenUri, parts)
-}
-
-async function asked(ask: () => Promise<OutboundResponse>): Promise<OutboundResponse> {
-  try {
-    return await ask()
-  } catch (error) {
-    throw error instanceof OutboundError ? new DirectoryError(error.message, { cause: error }) : error
-  }
 }
 
 function tokenOf(answer: OutboundResponse, now: number, ...sent: readonly string[]): GoogleToken {

@@ -93,10 +93,8 @@ function userIdOf(claims: StrictObject, claim: string): string {
 
 /** RFC 8288. The token is sent to no host other than the one it is for. */
 function nextPage(link: string | string[] | undefined, current: string): string | undefined {
-  for (const part of [link ?? []]
-    .flat()
-    .join(',')
-    .split(/,\s*(?=<)/)) {
+  const links = [link ?? []].flat().join(',')
+  for (const part of links.split(/,\s*(?=<)/)) {
     const [, target = '', parameters = ''] = /^\s*<([^<>]*)>(.*)$/.exec(part) ?? []
     if (!/;\s*rel="?next"?\s*(?:;|$)/i.test(parameters)) continue
     const url = URL.parse(target, current)

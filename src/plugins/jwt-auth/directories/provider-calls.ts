@@ -78,11 +78,16 @@ export class ProviderCalls {
     if (this.#made === this.#maxCalls)
       throw new DirectoryError(`asked ${this.#maxCalls} times, and there is more`)
     this.#made += 1
-    try {
-      return await ask()
-    } catch (error) {
-      throw error instanceof OutboundError ? new DirectoryError(error.message, { cause: error }) : error
-    }
+    return asked(ask)
+  }
+}
+
+/** The response to a request. Throws `DirectoryError` if there is none. */
+export async function asked(ask: () => Promise<OutboundResponse>): Promise<OutboundResponse> {
+  try {
+    return await ask()
+  } catch (error) {
+    throw error instanceof OutboundError ? new DirectoryError(error.message, { cause: error }) : error
   }
 }
 

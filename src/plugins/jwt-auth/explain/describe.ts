@@ -5,7 +5,7 @@ import { checkToken } from '../checks/claims.ts'
 import type { ReadyConfig } from '../config/mount-state.ts'
 import { providerName } from '../config/provider-config.ts'
 import { supportedAlgorithms } from '../jws/algorithms.ts'
-import { ownMember, type StrictObject } from '../jws/strict-json.ts'
+import { isPlainObject, ownMember, type StrictObject } from '../jws/strict-json.ts'
 import { claimNames, type Facts } from '../login/facts.ts'
 import { tokenRules } from '../login/login.ts'
 import { areElsewhere } from '../login/provider-hooks.ts'
@@ -260,7 +260,7 @@ const pathsByClaims = new WeakMap<StrictObject, ReadonlyMap<string, string>>()
 function innerPaths(claims: StrictObject): ReadonlyMap<string, string> {
   const paths = new Map<string, string>()
   let level: readonly Place[] = Object.keys(claims).flatMap((key) =>
-    isObject(claims[key]) ? [{ steps: [key], value: claims[key] }] : [],
+    isPlainObject(claims[key]) ? [{ steps: [key], value: claims[key] }] : [],
   )
   for (let depth = 1; depth < maxDepth; depth++) {
     level = level.slice(0, maxSearched).flatMap(membersOf).slice(0, maxSearched)
@@ -275,12 +275,10 @@ function innerPaths(claims: StrictObject): ReadonlyMap<string, string> {
 type Place = { readonly steps: readonly string[]; readonly value: unknown }
 
 const membersOf = ({ steps, value }: Place): Place[] =>
-  isObject(value)
+  isPlainObject(value)
     ? Object.entries(value).map(([key, inner]) => ({ steps: [...steps, key], value: inner }))
     : []
 
-const isObject = (value: unknown): value is StrictObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 /** RFC 6901 §3. */
 const escapedStep = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
 

@@ -43,7 +43,7 @@ export function parseStrictObject(text: string): StrictObject | null | undefined
   }
 }
 
-const isPlainObject = (value: unknown): value is StrictObject =>
+export const isPlainObject = (value: unknown): value is StrictObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function carefully(_name: string, value: unknown, context: { source?: string }): unknown {

@@ -1,4 +1,5 @@
 import { comparing, discreetRefusal, type Refusal, refusal } from '../refusals/refusal.ts'
+import { isPlainObject, type StrictObject } from './strict-json.ts'
 
 /** What a text that is not a JWT looks like. `words` end an error text and repeat none of the text. */
 export type TokenShape = {
@@ -95,15 +96,12 @@ function isVariable(start: string): boolean {
 
 const partsOf = (text: string): number => text.split('.', 7).length
 
-function headerOf(start: string): Readonly<Record<string, unknown>> | undefined {
+function headerOf(start: string): StrictObject | undefined {
   try {
     const header: unknown = JSON.parse(
       Buffer.from(start.split('.', 1)[0] ?? '', 'base64url').toString('utf8'),
     )
-    // an object with unknown members
-    return typeof header === 'object' && header !== null && !Array.isArray(header)
-      ? (header as Record<string, unknown>)
-      : undefined
+    return isPlainObject(header) ? header : undefined
   } catch {
     return undefined
   }

@@ -1,5 +1,6 @@
 import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { quoted } from '../../../lib/text/go-text.ts'
+import { isPlainObject, type StrictObject } from '../jws/strict-json.ts'
 import { keyProblem } from './key-problem.ts'
 
 /** Most keys in a set. docs/contract/jwt.md#limits */
@@ -56,20 +57,17 @@ export type UsableKey = { readonly id: string; readonly algorithm: string; reado
 /** A key that is skipped, and why. */
 export type SkippedKey = { readonly id: string; readonly problem: string }
 
-type Members = Readonly<Record<string, unknown>>
+type Members = Readonly<StrictObject>
 
 function readMembers(body: Buffer): Members[] {
   const document: unknown = JSON.parse(body.toString('utf8'))
-  if (!isObject(document)) throw new Error('a JWK set must be a JSON object')
+  if (!isPlainObject(document)) throw new Error('a JWK set must be a JSON object')
   const keys = document.keys ?? []
-  if (!Array.isArray(keys) || !keys.every(isObject))
+  if (!Array.isArray(keys) || !keys.every(isPlainObject))
     throw new Error('"keys" of a JWK set must be a list of objects')
   if (keys.length > maxKeys) throw new Error(`a JWK set may hold at most ${maxKeys} keys`)
   return keys
 }
-
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 type ReadyKey = { readonly key: KeyObject } | { readonly problem: string }
 

@@ -11,6 +11,7 @@ import {
 import { type OutboundClient, OutboundError, type OutboundResponse } from '../../../core/outbound/outbound.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
 import type { Config } from '../config/jwt-config.ts'
+import { isPlainObject } from '../jws/strict-json.ts'
 import type { DiscoveryDocument } from '../keys/discovery.ts'
 import { answerKind } from '../keys/source-error.ts'
 import { formEncoded, redactSecrets } from '../refusals/redact.ts'
@@ -252,9 +253,7 @@ function readMembers(text: string, contentType: string): ReadonlyMap<string, unk
     return new Map(new URLSearchParams(text))
   try {
     const parsed: unknown = JSON.parse(text)
-    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
-      ? new Map(Object.entries(parsed))
-      : undefined
+    return isPlainObject(parsed) ? new Map(Object.entries(parsed)) : undefined
   } catch {
     return undefined
   }
