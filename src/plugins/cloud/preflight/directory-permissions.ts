@@ -1,7 +1,7 @@
+import { suppliesCredential } from '../config/effective-settings.ts'
 import { graphNeeds, type Need, UpstreamError, unmet } from '../upstream/index.ts'
 import { unlessGone } from '../upstream/removal.ts'
 import { filterOf, forEachOf } from '../upstream-work.ts'
-import { suppliesCredential } from './effective-settings.ts'
 import {
   type Finding,
   grantsRights,

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { identityTokenUse } from '../config/effective-settings.ts'
-import type { Finding, PreflightContext } from '../config/preflight-context.ts'
+import { tokenInFile } from '../sign-in/assertions.ts'
+import type { RootCredential } from '../sign-in/choose-credential.ts'
+import { claimsIn } from '../sign-in/explain.ts'
+import { defaultEndpoint, openMetadata } from '../sign-in/metadata.ts'
+import { missingIdentity, wantedIdentity } from '../sign-in/open-login.ts'
 import { clean, jsonOf } from '../upstream/answer.ts'
 import { withRetries } from '../upstream/retry.ts'
 import { UpstreamError } from '../upstream/upstream-error.ts'
-import { tokenInFile } from './assertions.ts'
-import type { RootCredential } from './choose-credential.ts'
-import { claimsIn } from './explain.ts'
-import { defaultEndpoint, openMetadata } from './metadata.ts'
-import { missingIdentity, wantedIdentity } from './open-login.ts'
+import type { Finding, PreflightContext } from './preflight-context.ts'
 
 type NamedCheck = readonly [name: string, look: () => Promise<Finding>]
 

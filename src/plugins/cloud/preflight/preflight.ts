@@ -1,16 +1,16 @@
 import { ServiceError } from '../../../errors.ts'
-import { appRolesCheck } from '../app-roles/check-app-roles.ts'
 import type { ClientCertificate } from '../certificates/client-certificate.ts'
-import { trustsCheck } from '../federation/check-trusts.ts'
+import { type OperatorSettings, suppliesCredential } from '../config/effective-settings.ts'
 import type { MountState } from '../mount-state.ts'
 import { hintOf, holderName, rootPasswords } from '../root-rotation/root-passwords.ts'
 import { hostNotOffered, requires } from '../sign-in/choose-credential.ts'
-import { signInChecks, signInNow } from '../sign-in/sign-in-checks.ts'
 import { callerError, UpstreamError } from '../upstream/index.ts'
+import { appRolesCheck } from './check-app-roles.ts'
+import { trustsCheck } from './check-trusts.ts'
 import { directoryPermissions } from './directory-permissions.ts'
-import { type OperatorSettings, suppliesCredential } from './effective-settings.ts'
 import type { Finding, PreflightContext } from './preflight-context.ts'
 import { resourceManagerPermissions } from './resource-manager-permissions.ts'
+import { signInChecks, signInNow } from './sign-in-checks.ts'
 
 type Check = Required<Finding> & { readonly name: string; readonly fix: string }
 export type Preflight = { readonly ok: boolean; readonly checks: readonly Check[] }

@@ -1,12 +1,12 @@
 import { identityTokenUse } from '../config/effective-settings.ts'
-import { type Finding, maxLookups, type PreflightContext } from '../config/preflight-context.ts'
+import { credentialTypeOf } from '../federation/federated-role.ts'
+import { trustName } from '../federation/trust.ts'
 import type { NamedRole } from '../mount-state.ts'
 import type { FederatedCredential } from '../upstream/directory/directory-answers.ts'
 import { mostTrusts } from '../upstream/index.ts'
 import { unlessGone } from '../upstream/removal.ts'
 import { forEachOf } from '../upstream-work.ts'
-import { credentialTypeOf } from './federated-role.ts'
-import { trustName } from './trust.ts'
+import { type Finding, maxLookups, type PreflightContext } from './preflight-context.ts'
 
 /** Undefined if the engine keeps no trust for a role. docs/contract/cloud.md#preflight */
 export function trustsCheck(

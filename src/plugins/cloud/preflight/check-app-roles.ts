@@ -1,11 +1,11 @@
 import { ServiceError } from '../../../errors.ts'
-import { type Finding, grantsRights, maxLookups, type PreflightContext } from '../config/preflight-context.ts'
+import type { AppRole } from '../app-roles/app-role.ts'
+import { checkAreHarmless, offeredRole } from '../app-roles/resolve-app-roles.ts'
 import type { NamedRole } from '../mount-state.ts'
 import type { Resource } from '../upstream/directory/directory-answers.ts'
 import { graphNeeds, unmet } from '../upstream/index.ts'
 import { forEachOf } from '../upstream-work.ts'
-import type { AppRole } from './app-role.ts'
-import { checkAreHarmless, offeredRole } from './resolve-app-roles.ts'
+import { type Finding, grantsRights, maxLookups, type PreflightContext } from './preflight-context.ts'
 
 /** Undefined if no role lists app roles. docs/contract/cloud.md#preflight */
 export function appRolesCheck(
