@@ -1,7 +1,6 @@
-import { ServiceError } from '../../../errors.ts'
 import { othersTurn } from '../../../lib/data/pages.ts'
 import type { Random } from '../../../lib/system/random.ts'
-import { FirstEntries, type StoredEntry } from './first-entries.ts'
+import { FirstEntries } from './first-entries.ts'
 import { newKeyId } from './key-record.ts'
 import type { Keys } from './keys.ts'
 import { readKvConfig } from './kv-config.ts'
@@ -26,34 +25,26 @@ export async function upgradeEntries({ most, isEnded, ...parts }: UpgradeParts):
   for (let left = most; left > 0 && !isEnded(); await othersTurn()) {
     const entries = await parts.first.first(Math.min(left, atOnce))
     if (entries.length === 0) return
-    await Promise.all(entries.map((entry) => upgraded(entry, parts)))
+    await Promise.all(entries.map(({ path }) => upgraded(path, parts)))
     left -= entries.length
   }
 }
 
-async function upgraded(
-  entry: StoredEntry,
+/** Leaves what another request or server has upgraded meanwhile, and takes what was written later. */
+function upgraded(
+  path: string,
   { first, keys, random }: Pick<UpgradeParts, 'first' | 'keys' | 'random'>,
 ): Promise<void> {
-  try {
-    await keys.change(entry.path, {
-      apply: (draft) => {
-        const isNew = draft.head === undefined
-        const by = { actor: '', entity_id: '', operation: 'upgrade' }
-        const head = append(draft, {
-          data: entry.entry.data,
-          by,
-          config: readKvConfig(undefined),
-          id: newKeyId(random),
-        })
-        if (isNew) draft.head = { ...head, oldest: 1 }
-        draft.also.push(FirstEntries.removal(entry))
-      },
-    })
-  } catch (error) {
-    // another server may have been quicker
-    const now = await first.stored(entry.path)
-    const isElsewhere = now === undefined || now.revision !== entry.revision
-    if (!(error instanceof ServiceError && error.kind === 'unavailable' && isElsewhere)) throw error
-  }
+  return keys.change(path, {
+    apply: async (draft) => {
+      const now = await first.stored(path)
+      if (now === undefined) return
+      const isNew = draft.head === undefined
+      const by = { actor: '', entity_id: '', operation: 'upgrade' }
+      const config = readKvConfig(undefined)
+      const head = append(draft, { data: now.entry.data, by, config, id: newKeyId(random) })
+      if (isNew) draft.head = { ...head, oldest: 1 }
+      draft.also.push(FirstEntries.removal(now))
+    },
+  })
 }
