@@ -36,7 +36,7 @@ test('a rotation stores the new secret as pending and keeps the current one', as
 describe('a write while a rotation is in progress', () => {
   const discarded = ['a rotation of the root credential was in progress, which this write discards']
   async function aRotation() {
-    const fixture = await startCloudFixture()
+    const fixture = await startCloudFixture({ cloudTimes: { rotationTimes: { lookMs: 20 } } })
     expect((await fixture.root.write('cloud/rotate-root')).status).toBe(204)
     return fixture
   }
