@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 72438db17f20ba06f076809d7c88bf3a
+// made by `npm run ui:types` from the server's OpenAPI document 6350a2f016398ac7cd8347a32e5c7ecd
 
 export interface paths {
     "/health/live": {
@@ -517,24 +517,6 @@ export interface paths {
             };
         };
     };
-    "/identity/lookup/entity": {
-        post: {
-            requestBody?: {
-                content: {
-                    "application/json": components["schemas"]["identity-lookup-entity-post-input"];
-                };
-            };
-            responses: {
-                200: {
-                    content: {
-                        "application/json": components["schemas"]["identity-lookup-entity-post-answer"];
-                    };
-                };
-                204: {
-                };
-            };
-        };
-    };
     "/identity/group": {
         post: {
             requestBody?: {
@@ -693,6 +675,24 @@ export interface paths {
         };
         delete: {
             responses: {
+                204: {
+                };
+            };
+        };
+    };
+    "/identity/lookup/entity": {
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["identity-lookup-entity-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["identity-lookup-entity-post-answer"];
+                    };
+                };
                 204: {
                 };
             };
@@ -1108,6 +1108,17 @@ export interface paths {
                 200: {
                     content: {
                         "application/json": components["schemas"]["system-policies-password-name-generate-get-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/internal/ui/resultant-acl": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-internal-ui-resultant-acl-get-answer"];
                     };
                 };
             };
@@ -1707,17 +1718,6 @@ export interface paths {
         post: {
             responses: {
                 204: {
-                };
-            };
-        };
-    };
-    "/sys/internal/ui/resultant-acl": {
-        get: {
-            responses: {
-                200: {
-                    content: {
-                        "application/json": components["schemas"]["system-internal-ui-resultant-acl-get-answer"];
-                    };
                 };
             };
         };
@@ -5512,6 +5512,28 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        "system-internal-ui-resultant-acl-get-data": {
+            root: boolean;
+            exact_paths?: {
+                [key: string]: unknown;
+            };
+            glob_paths?: {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        "system-internal-ui-resultant-acl-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-internal-ui-resultant-acl-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
         "system-capabilities-self-post-data": {
             [key: string]: string[];
         };
@@ -6395,28 +6417,6 @@ export interface components {
             renewable: boolean;
             lease_duration: number;
             data: components["schemas"]["system-locked-users-get-data"];
-            warnings: string[] | null;
-            mount_type: string;
-        } & {
-            [key: string]: unknown;
-        };
-        "system-internal-ui-resultant-acl-get-data": {
-            root: boolean;
-            exact_paths?: {
-                [key: string]: unknown;
-            };
-            glob_paths?: {
-                [key: string]: unknown;
-            };
-        } & {
-            [key: string]: unknown;
-        };
-        "system-internal-ui-resultant-acl-get-answer": {
-            request_id: string;
-            lease_id: string;
-            renewable: boolean;
-            lease_duration: number;
-            data: components["schemas"]["system-internal-ui-resultant-acl-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
@@ -9140,49 +9140,6 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        "identity-lookup-entity-post-data": {
-            id: string;
-            name: string;
-            metadata?: {
-                [key: string]: string;
-            } | null;
-            policies: string[];
-            disabled: boolean;
-            namespace_id: string;
-            creation_time: string;
-            last_update_time: string;
-            merged_entity_ids: string[] | null;
-            aliases: ({
-                id: string;
-                name: string;
-                mount_accessor: string;
-            } & {
-                [key: string]: unknown;
-            })[];
-            group_ids: string[];
-            direct_group_ids: string[];
-            inherited_group_ids: string[];
-        } & {
-            [key: string]: unknown;
-        };
-        "identity-lookup-entity-post-input": {
-            id?: string;
-            name?: string;
-            alias_id?: string;
-            alias_name?: string;
-            alias_mount_accessor?: string;
-        };
-        "identity-lookup-entity-post-answer": {
-            request_id: string;
-            lease_id: string;
-            renewable: boolean;
-            lease_duration: number;
-            data: components["schemas"]["identity-lookup-entity-post-data"];
-            warnings: string[] | null;
-            mount_type: string;
-        } & {
-            [key: string]: unknown;
-        };
         "identity-group-post-data": {
             id: string;
             name: string;
@@ -9447,6 +9404,49 @@ export interface components {
             renewable: boolean;
             lease_duration: number;
             data: components["schemas"]["identity-group-alias-id-id-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "identity-lookup-entity-post-data": {
+            id: string;
+            name: string;
+            metadata?: {
+                [key: string]: string;
+            } | null;
+            policies: string[];
+            disabled: boolean;
+            namespace_id: string;
+            creation_time: string;
+            last_update_time: string;
+            merged_entity_ids: string[] | null;
+            aliases: ({
+                id: string;
+                name: string;
+                mount_accessor: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            group_ids: string[];
+            direct_group_ids: string[];
+            inherited_group_ids: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        "identity-lookup-entity-post-input": {
+            id?: string;
+            name?: string;
+            alias_id?: string;
+            alias_name?: string;
+            alias_mount_accessor?: string;
+        };
+        "identity-lookup-entity-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["identity-lookup-entity-post-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
