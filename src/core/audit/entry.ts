@@ -102,7 +102,9 @@ export class Entries {
   }
 
   #sharedOf(hashing: Hashing): Promise<Shared> {
-    return this.#shared.getOrInsertComputed(hashing, () => this.#makeShared(hashing))
+    const made = this.#shared.get(hashing) ?? this.#makeShared(hashing)
+    this.#shared.set(hashing, made)
+    return made
   }
 
   async #makeShared(hashing: Hashing): Promise<Shared> {

@@ -64,8 +64,11 @@ export class Jobs implements AsyncDisposable {
 
   /** The job of that name: `sweep`, or `sweep/<id>` for jobs that exist once for each of many objects. */
   job(name: string): BackgroundJob {
-    const onDone = () => this.#jobs.delete(name)
-    return this.#jobs.getOrInsertComputed(name, () => new BackgroundJob(name, { ...this.#parts, onDone }))
+    const known = this.#jobs.get(name)
+    if (known !== undefined) return known
+    const job = new BackgroundJob(name, { ...this.#parts, onDone: () => this.#jobs.delete(name) })
+    this.#jobs.set(name, job)
+    return job
   }
 
   /** The jobs that this server does if it holds them, by kind. */

@@ -5,7 +5,9 @@ export class CacheUses {
   readonly #byName = new Map<string, CacheUse>()
 
   of(name: string): CacheUse {
-    return this.#byName.getOrInsertComputed(name, () => new CacheUse())
+    const use = this.#byName.get(name) ?? new CacheUse()
+    this.#byName.set(name, use)
+    return use
   }
 
   entries(): Iterable<readonly [string, Readonly<CacheUse>]> {

@@ -52,7 +52,11 @@ export class Waits {
       this.#release(client)
       for (const topic of topics) this.#remove(topic, wait)
     })
-    for (const topic of topics) this.#byTopic.getOrInsertComputed(topic, () => new Set()).add(wait)
+    for (const topic of topics) {
+      const waits = this.#byTopic.get(topic)
+      if (waits === undefined) this.#byTopic.set(topic, new Set([wait]))
+      else waits.add(wait)
+    }
     if (this.#isClosed) wait.end()
     return wait
   }

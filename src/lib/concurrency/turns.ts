@@ -7,7 +7,9 @@ export class Turns<Item> {
   }
 
   add(client: string, item: Item): void {
-    this.#byClient.getOrInsertComputed(client, () => []).push(item)
+    const items = this.#byClient.get(client)
+    if (items === undefined) this.#byClient.set(client, [item])
+    else items.push(item)
   }
 
   get first(): Item | undefined {

@@ -250,7 +250,11 @@ function parse(name: string, { type }: Field, wire: unknown): unknown {
 
 const fieldsBySchema = new WeakMap<z.ZodObject, Fields>()
 
-const fieldsOf = (schema: z.ZodObject): Fields => fieldsBySchema.getOrInsertComputed(schema, readFields)
+function fieldsOf(schema: z.ZodObject): Fields {
+  const fields = fieldsBySchema.get(schema) ?? readFields(schema)
+  fieldsBySchema.set(schema, fields)
+  return fields
+}
 
 function readFields(schema: z.ZodObject): Fields {
   if ((schema.def.checks ?? []).length > 0) throw new Error('fields cannot be refined as a whole')

@@ -27,7 +27,9 @@ const built = new Map<string, Statement>()
 export function writeStatement(parts: WriteParts, notifies: boolean): Statement {
   const { inserts, puts, deletes, rewrites, isReported } = parts
   const name = `write${inserts ? '_i' : ''}${puts ? '_p' : ''}${deletes ? '_d' : ''}${rewrites ? '_k' : ''}${isReported ? (notifies ? '_n' : '_r') : ''}`
-  return built.getOrInsertComputed(name, () => statement(name, buildWrite(parts, notifies)))
+  const found = built.get(name) ?? statement(name, buildWrite(parts, notifies))
+  built.set(name, found)
+  return found
 }
 
 function buildWrite({ inserts, puts, deletes, rewrites, isReported }: WriteParts, notifies: boolean): string {
