@@ -1,8 +1,9 @@
+import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import chromium from '@sparticuz/chromium'
+import { promisify } from 'node:util'
 import { type Browser, type BrowserServer, chromium as driver } from 'playwright-core'
 
 const cache = fileURLToPath(new URL('../../node_modules/.cache/chromium/', import.meta.url))
@@ -33,18 +34,18 @@ async function unpackedBrowser(): Promise<string> {
   return join(folder, 'chromium')
 }
 
-/** The package unpacks into the folder for temporary files, and trusts whatever it finds there. */
+const project = fileURLToPath(new URL('../..', import.meta.url))
+const unpacking = "await (await import('@sparticuz/chromium')).default.executablePath()"
+
+/**
+ * The package unpacks into the folder for temporary files, and trusts whatever it finds there. A process of its own has
+ * another such folder; all that this process starts meanwhile keeps the usual one.
+ */
 async function unpack(folder: string): Promise<void> {
   await mkdir(cache, { recursive: true })
   const fresh = await mkdtemp(join(cache, 'unpacking-'))
-  const { TMPDIR: before } = process.env
-  process.env['TMPDIR'] = fresh
-  try {
-    await chromium.executablePath()
-  } finally {
-    if (before === undefined) delete process.env['TMPDIR']
-    else process.env['TMPDIR'] = before
-  }
+  const options = { cwd: project, env: { ...process.env, TMPDIR: fresh } }
+  await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', unpacking], options)
   try {
     await rename(fresh, folder)
   } catch (error) {
