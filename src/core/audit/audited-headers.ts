@@ -1,9 +1,8 @@
 import { refuse } from '../../errors.ts'
-import { KeyedMutex } from '../../lib/concurrency/keyed-mutex.ts'
 import { headerText } from '../../lib/net/header-text.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 import type { View } from '../barrier/view.ts'
-import { FollowedRecords } from '../records/followed-records.ts'
+import { KeptSetting } from '../settings/kept-setting.ts'
 
 /** Whether values are hashed, by name of the header in lower case. */
 type Headers = Readonly<Record<string, { readonly hmac: boolean }>>
@@ -15,7 +14,6 @@ type HeaderParts = {
   onUnreadable(error: unknown): void
 }
 
-const key = 'request-headers'
 const most = 100
 const nameForm = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
 /** Hashed in any case, like all tokens. */
@@ -28,47 +26,38 @@ const credentials: ReadonlySet<string> = new Set([
 
 /** The request headers that audit entries show. docs/contract/audit.md#request-headers */
 export class AuditedHeaders {
-  readonly #view: View
-  readonly #mutex = new KeyedMutex()
-  readonly #followed: FollowedRecords
-  #headers: Headers = {}
+  readonly #kept: KeptSetting<Headers>
 
-  private constructor({ view, onUnreadable }: HeaderParts) {
-    this.#view = view
-    this.#followed = new FollowedRecords({
-      view,
-      prefix: key,
-      known: () => [key],
-      onFailure: onUnreadable,
-      apply: ([record]) => {
-        this.#headers = headersOf(record?.value)
-      },
-    })
+  private constructor(kept: KeptSetting<Headers>) {
+    this.#kept = kept
   }
 
-  static async open(parts: HeaderParts): Promise<AuditedHeaders> {
-    const headers = new AuditedHeaders(parts)
-    await headers.#followed.follow(async () => {
-      headers.#headers = headersOf(await parts.view.get(key))
-    })
-    return headers
+  static async open({ view, onUnreadable }: HeaderParts): Promise<AuditedHeaders> {
+    const parts = {
+      view,
+      key: 'request-headers',
+      parse: headersOf,
+      isRequired: true,
+      onFailure: onUnreadable,
+    }
+    return new AuditedHeaders(await KeptSetting.open(parts))
   }
 
   get all(): Headers {
-    return this.#headers
+    return this.#kept.current ?? {}
   }
 
   /** How a header is shown; undefined if it is not. */
   get(name: string): { readonly hmac: boolean } | undefined {
     const lower = name.toLowerCase()
-    return Object.hasOwn(this.#headers, lower) ? this.#headers[lower] : undefined
+    return Object.hasOwn(this.all, lower) ? this.all[lower] : undefined
   }
 
   /** Throws `invalid` for what is no header name. */
   async put(name: string, hmac: boolean): Promise<void> {
     if (!nameForm.test(name)) throw refuse('invalid', `${quoted(name)} is not the name of a header`)
     const lower = name.toLowerCase()
-    await this.#change((headers) => {
+    await this.#kept.change((headers) => {
       const changed = { ...headers, [lower]: { hmac: hmac || credentials.has(lower) } }
       if (Object.keys(changed).length > most) throw refuse('invalid', `more than ${most} headers`)
       return changed
@@ -76,12 +65,12 @@ export class AuditedHeaders {
   }
 
   async delete(name: string): Promise<void> {
-    await this.#change(({ [name.toLowerCase()]: _removed, ...rest }) => rest)
+    await this.#kept.change(({ [name.toLowerCase()]: _removed, ...rest } = {}) => rest)
   }
 
   /** Those of a request among them; `raw` has its names and values in turn, as sent. */
   of(raw: readonly string[]) {
-    const shown = Object.entries(this.#headers)
+    const shown = Object.entries(this.all)
     if (shown.length === 0) return []
     const sent = new Map(shown.map(([name]) => [name, [] as string[]]))
     for (let at = 0; at < raw.length; at += 2)
@@ -89,14 +78,6 @@ export class AuditedHeaders {
     return shown.flatMap(([name, { hmac }]) => {
       const values = sent.get(name) ?? []
       return values.length === 0 ? [] : [{ name, values, hmac }]
-    })
-  }
-
-  #change(change: (headers: Headers) => Headers): Promise<void> {
-    return this.#mutex.runExclusive(key, async () => {
-      const changed = await this.#view.update(key, (stored) => change(headersOf(stored)))
-      this.#followed.changed()
-      this.#headers = headersOf(changed)
     })
   }
 }

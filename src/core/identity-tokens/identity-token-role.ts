@@ -1,7 +1,9 @@
+import { z } from 'zod'
 import { refuse } from '../../errors.ts'
 import { base62, type Random } from '../../lib/system/random.ts'
 import { isBase64 } from '../../lib/text/base64.ts'
 import { quoted } from '../../lib/text/go-text.ts'
+import { recordReader } from '../records/stored-record.ts'
 import { type ClaimTemplate, parseClaimTemplate } from './claim-template.ts'
 import type { KeySettings } from './named-key.ts'
 
@@ -59,19 +61,13 @@ export function checkAgainstKey(role: IdentityTokenRole, key: KeySettings | unde
 const decodedTemplate = (text: string): string =>
   isBase64(text) ? Buffer.from(text, 'base64').toString('utf8') : text
 
-/** Converts a stored record, which this server sealed. */
+const readRole = recordReader<IdentityTokenRole>(
+  'identity token role',
+  z.object({ key: z.string(), ttl: z.number(), template: z.string(), client_id: z.string() }),
+)
+
+/** Reads a stored record, with its template parsed. */
 export function readIdentityTokenRole(value: unknown): ReadyRole {
-  if (
-    typeof value === 'object' &&
-    value !== null &&
-    'key' in value &&
-    'ttl' in value &&
-    'template' in value &&
-    'client_id' in value
-  ) {
-    // the barrier authenticates records, so checking the presence of the fields is enough
-    const role = value as IdentityTokenRole
-    return { role, claims: parseClaimTemplate(role.template) }
-  }
-  throw new Error('a stored identity token role has an invalid shape')
+  const role = readRole(value)
+  return { role, claims: parseClaimTemplate(role.template) }
 }

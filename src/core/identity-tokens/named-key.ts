@@ -1,5 +1,7 @@
+import { z } from 'zod'
 import { refuse } from '../../errors.ts'
 import { quoted } from '../../lib/text/go-text.ts'
+import { recordReader } from '../records/stored-record.ts'
 import { isSigningAlgorithm, type PublicKey, type SigningAlgorithm, type SigningKey } from './signing-key.ts'
 
 /** The settings of a named key. Durations are whole seconds. docs/contract/identity-tokens.md#keys */
@@ -138,18 +140,13 @@ export const shownSettings = ({
 export const allowsClient = ({ allowed_client_ids }: KeySettings, clientId: string): boolean =>
   allowed_client_ids.includes('*') || allowed_client_ids.includes(clientId)
 
-/** Converts a stored record, which this server sealed. */
-export function readNamedKey(value: unknown): NamedKey {
-  if (
-    typeof value === 'object' &&
-    value !== null &&
-    'signing' in value &&
-    'next' in value &&
-    'former' in value &&
-    'next_rotation' in value
-  ) {
-    // the barrier authenticates records, so checking the presence of the fields is enough
-    return value as NamedKey
-  }
-  throw new Error('a stored identity token key has an invalid shape')
-}
+/** Reads a stored record as a key. */
+export const readNamedKey = recordReader<NamedKey>(
+  'identity token key',
+  z.object({
+    signing: z.looseObject({}),
+    next: z.looseObject({}),
+    former: z.array(z.unknown()),
+    next_rotation: z.number(),
+  }),
+)

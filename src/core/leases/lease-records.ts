@@ -8,13 +8,8 @@ import { leaseKey, leasePrefix, ownerKeys, readRef, scheduledAt, scheduleKey } f
 /** A lease and the revision of its record. */
 export type StoredLease = { readonly lease: Lease; readonly revision: number }
 
-/** Receives changes once they are durable. */
-export type LeaseWatch = {
-  added(key: string): void
-  removed(key: string): void
-  /** A lease of this mount is due at that time. */
-  scheduled(mountAccessor: string, at: number): void
-}
+/** Called once it is durable that a lease of this mount is due at that time. */
+type OnScheduled = (mountAccessor: string, at: number) => void
 
 /**
  * Stores leases. Changes a record and its rows in one write, which fails if the record has changed in the
@@ -22,13 +17,13 @@ export type LeaseWatch = {
  */
 export class LeaseRecords {
   readonly #view: View
-  readonly #watch: LeaseWatch
+  readonly #onScheduled: OnScheduled
   /** By storage key. */
   readonly #changes: Changes
 
-  constructor(view: View, watch: LeaseWatch) {
+  constructor(view: View, onScheduled: OnScheduled) {
     this.#view = view
-    this.#watch = watch
+    this.#onScheduled = onScheduled
     this.#changes = new Changes({ view, tooMany: 'too many changes to one lease at a time' })
   }
 
@@ -54,14 +49,12 @@ export class LeaseRecords {
   async add(lease: Lease, alongside: readonly ViewEntry[] = []): Promise<void> {
     if (!(await this.#view.write([...entriesOf(lease), ...alongside])))
       throw fail('internal', 'internal error', { cause: new Error('a lease id was given twice') })
-    this.#watch.added(leaseKey(lease))
     this.#noteSchedule(lease)
   }
 
-  /** Whether a failed `add` was stored after all; if so, reports it to the watch. */
+  /** Whether a failed `add` was stored after all; if so, reports when it is due. */
   async isStored(lease: Lease): Promise<boolean> {
     if ((await this.read(lease)) === undefined) return false
-    this.#watch.added(leaseKey(lease))
     this.#noteSchedule(lease)
     return true
   }
@@ -104,12 +97,11 @@ export class LeaseRecords {
       ]
       for (const row of ownerKeys(lease)) entries.push({ key: row, value: undefined })
       await write([...entries, ...alongside])
-      this.#watch.removed(key)
     })
   }
 
   #noteSchedule(lease: Lease): void {
-    if (!isIrrevocable(lease)) this.#watch.scheduled(lease.mount_accessor, scheduledAt(lease))
+    if (!isIrrevocable(lease)) this.#onScheduled(lease.mount_accessor, scheduledAt(lease))
   }
 }
 

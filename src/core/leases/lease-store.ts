@@ -16,9 +16,8 @@ import { type IrrevocableLease, irrevocableLeases } from './irrevocable.ts'
 import { newLease, ownerOf } from './issue-lease.ts'
 import { countedLease, hasEnded, type Lease, type LeasedSecret, type LeaseRef } from './lease.ts'
 import { failureText, type LeaseBackend } from './lease-backend.ts'
-import { LeaseCount } from './lease-count.ts'
 import { LeaseExpiry } from './lease-expiry.ts'
-import { entityOwner, leaseKey } from './lease-keys.ts'
+import { entityOwner, leaseKey, leasePrefix } from './lease-keys.ts'
 import { leaseLagMs } from './lease-lag.ts'
 import { type LeaseLimit, noLeaseLimit } from './lease-limit.ts'
 import { LeaseOwners } from './lease-owners.ts'
@@ -41,7 +40,7 @@ export type LeaseStoreParts = {
   readonly tokens: TokenStore
   readonly systemTtl: TtlBounds
   readonly log: LeaseLog
-  /** Expiry, the count, and sweeps. */
+  /** Expiry, the warning of many leases, and sweeps. */
   readonly job: BackgroundJob
   mountOf(accessor: string): Mount | undefined
   /** Renews and revokes the leases of a plugin's mounts. */
@@ -77,7 +76,8 @@ const noClient: ListClient = { whenGone: () => () => {} }
 
 const defaultCallLimitMs = 90_000
 const defaultSweepRetryMs = 60_000
-/** How often leases are counted if other servers issue and revoke some too. */
+/** docs/contract/leases.md#retries */
+const warnAbove = 256_000
 const countMs = 10 * 60_000
 
 const lastUse =
@@ -91,7 +91,6 @@ export class LeaseStore implements AsyncDisposable {
   /** Revokes expired leases once started. */
   readonly expiry: LeaseExpiry
   readonly #parts: LeaseStoreParts
-  readonly #count: LeaseCount
   readonly #records: LeaseRecords
   readonly #revoker: LeaseRevoker
   readonly #tokenLeases: TokenLeases
@@ -103,14 +102,7 @@ export class LeaseStore implements AsyncDisposable {
   constructor(parts: LeaseStoreParts) {
     const { view, clock, random, tokens, log } = parts
     this.#parts = parts
-    this.#count = new LeaseCount(view, (count) =>
-      log.warn({ event: 'many_leases', count }, 'the number of leases is unusually large'),
-    )
-    this.#records = new LeaseRecords(view, {
-      added: (key) => this.#count.added(key),
-      removed: (key) => this.#count.removed(key),
-      scheduled: (accessor, at) => this.expiry.scheduled(accessor, at),
-    })
+    this.#records = new LeaseRecords(view, (accessor, at) => this.expiry.scheduled(accessor, at))
     this.#revoker = new LeaseRevoker({
       records: this.#records,
       backendOf: parts.backendOf,
@@ -166,23 +158,34 @@ export class LeaseStore implements AsyncDisposable {
     for await (const page of this.#records.pages()) yield page.filter((lease) => !hasEnded(lease, now))
   }
 
-  /** Starts the background work: expiry, the count, and sweeps. */
+  /** Starts the background work: expiry, the warning of many leases, and sweeps. */
   start(): void {
     this.#parts.job.begin(async (held) => {
-      await Promise.all([this.expiry.work(held), this.#countLeases(held), this.#owners.work(held)])
+      await Promise.all([this.expiry.work(held), this.#warnIfMany(held), this.#owners.work(held)])
     })
   }
 
-  async #countLeases(held: Held): Promise<void> {
+  /** Counts the leases from time to time, and warns each time that their number has become large. */
+  async #warnIfMany(held: Held): Promise<void> {
+    const { view, log } = this.#parts
     const ended = AbortSignal.any([held.ended, this.#stopped.signal])
-    do {
-      await this.#count
-        .start(ended)
-        .catch((err: unknown) =>
-          this.#parts.log.error({ event: 'work_failed', err }, 'could not count leases'),
-        )
-      if (this.#parts.job.isShared) await wait(countMs, ended)
-    } while (this.#parts.job.isShared && !ended.aborted)
+    let wereMany = false
+    while (!ended.aborted) {
+      let count = 0
+      try {
+        for await (const page of view.keyPages(leasePrefix)) {
+          count += page.length
+          if (ended.aborted) return
+        }
+      } catch (err) {
+        log.error({ event: 'work_failed', err }, 'could not count leases')
+      }
+      const areMany = count > warnAbove
+      if (areMany && !wereMany)
+        log.warn({ event: 'many_leases', count }, 'the number of leases is unusually large')
+      wereMany = areMany
+      await wait(countMs, ended)
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,5 +1,6 @@
-import { fail } from '../../errors.ts'
+import { z } from 'zod'
 import type { ViewEntry } from '../barrier/view.ts'
+import { recordReader } from '../records/stored-record.ts'
 import type { CountedLease } from './lease-limit.ts'
 
 /**
@@ -77,26 +78,19 @@ export const countedLease = ({ namespace, id, mount_accessor, path }: Lease): Co
 export const hasEnded = (lease: Lease, now: number): boolean =>
   lease.ended === true || lease.expire_time <= now
 
-const isText = (value: unknown): value is string => typeof value === 'string'
-const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
-
-/**
- * Reads a stored record as a lease. Checks only its basic shape, since this server encrypted the record.
- * Throws `internal`.
- */
-export function readLease(value: unknown): Lease {
-  if (!looksLikeLease(value))
-    throw fail('internal', 'internal error', { cause: new Error('a stored lease has an invalid shape') })
-  return value
-}
-
-function looksLikeLease(value: unknown): value is Lease {
-  if (typeof value !== 'object' || value === null) return false
-  const lease: Partial<Record<keyof Lease, unknown>> = value
-  return (
-    [lease.id, lease.namespace, lease.path, lease.plugin, lease.mount_accessor, lease.owner].every(isText) &&
-    [lease.issue_time, lease.expire_time].every(isCount) &&
-    typeof lease.renewable === 'boolean' &&
-    typeof lease.internal === 'object'
-  )
-}
+/** Reads a stored record as a lease. */
+export const readLease = recordReader<Lease>(
+  'lease',
+  z.object({
+    id: z.string(),
+    namespace: z.string(),
+    path: z.string(),
+    plugin: z.string(),
+    mount_accessor: z.string(),
+    owner: z.string(),
+    issue_time: z.number(),
+    expire_time: z.number(),
+    renewable: z.boolean(),
+    internal: z.looseObject({}),
+  }),
+)

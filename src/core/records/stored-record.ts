@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
-import { refuse, ServiceError } from '../../errors.ts'
+import type { z } from 'zod'
+import { fail, refuse, ServiceError } from '../../errors.ts'
 import { stringifyJson } from '../../lib/text/json.ts'
 
 /**
@@ -7,6 +8,19 @@ import { stringifyJson } from '../../lib/text/json.ts'
  */
 export const isUnreadable = (error: unknown): boolean =>
   error instanceof ServiceError && error.kind === 'internal'
+
+/**
+ * A reader of the stored records of one kind. It checks only the fields of `shape`, such as those that affect rights,
+ * since this server sealed the record. Throws `internal`.
+ */
+export const recordReader =
+  <Read>(kind: string, shape: z.ZodType<{ readonly [Name in keyof Read]?: unknown }>) =>
+  (value: unknown): Read => {
+    if (!shape.safeParse(value).success)
+      throw fail('internal', 'internal error', { cause: new Error(`a stored ${kind} has an invalid shape`) })
+    // this server wrote the other fields
+    return value as Read
+  }
 
 /** What `read` finds; undefined if the record cannot be read, which the log says. */
 export async function ifReadable<T>(read: Promise<T>): Promise<T | undefined> {

@@ -7,6 +7,8 @@ export type KeptSettingParts<Value> = {
   readonly key: string
   /** Throws if the record is invalid. */
   parse(record: unknown): Value
+  /** Whether `open` rejects if the record cannot be read. */
+  readonly isRequired?: boolean
   /** Called for an unreadable record. */
   onFailure(error: unknown): void
 }
@@ -37,14 +39,17 @@ export class KeptSetting<Value extends object> {
     })
   }
 
-  /** Reports an unreadable record to `onFailure`; it counts as absent. */
+  /** Reports an unreadable record to `onFailure`, unless it is required; it counts as absent. */
   static async open<Value extends object>(parts: KeptSettingParts<Value>): Promise<KeptSetting<Value>> {
     const setting = new KeptSetting(parts)
     await setting.#followed
       .follow(async () => {
         setting.#current = await setting.read()
       })
-      .catch(parts.onFailure)
+      .catch((error: unknown) => {
+        if (parts.isRequired === true) throw error
+        parts.onFailure(error)
+      })
     return setting
   }
 

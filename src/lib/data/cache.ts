@@ -35,6 +35,7 @@ export class Cache<Value> {
   #youngWeight = 0
   #old = new Map<string, Entry<Value>>()
   #drops = 0
+  readonly #loading = new Map<string, Promise<Value>>()
   #use = new CacheUse()
 
   constructor(options: CacheOptions<Value>) {
@@ -78,17 +79,20 @@ export class Cache<Value> {
 
   drop(key: string): void {
     this.#drops += 1
+    this.#loading.delete(key)
     this.#remove(key)
   }
 
   dropAll(): void {
     this.#drops += 1
+    this.#loading.clear()
     this.#old = new Map()
     this.#renew()
   }
 
   dropWhere(isOutdated: (value: Value) => boolean): void {
     this.#drops += 1
+    this.#loading.clear()
     for (const copies of [this.#young, this.#old])
       for (const [key, { value }] of copies) if (isOutdated(value)) this.#remove(key)
   }
@@ -117,6 +121,17 @@ export class Cache<Value> {
     const value = await load()
     if (value !== undefined && isCacheable(value)) this.set(key, value, drops)
     return value
+  }
+
+  /** Like `read`, for what takes long to load: concurrent callers share a load, unless a drop has overtaken it. */
+  async readShared(key: string, load: () => Promise<Value>): Promise<Value> {
+    const known = this.get(key) ?? this.#loading.get(key)
+    if (known !== undefined) return known
+    const loading = this.read(key, load).finally(() => {
+      if (this.#loading.get(key) === loading) this.#loading.delete(key)
+    })
+    this.#loading.set(key, loading)
+    return loading
   }
 
   #hasEnded({ at }: Entry<Value>): boolean {

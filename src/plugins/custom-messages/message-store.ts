@@ -1,15 +1,20 @@
 import type { Range, View } from '../../core/barrier/view.ts'
 import { Changes } from '../../core/records/change.ts'
+import { Cache } from '../../lib/data/cache.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { type Acknowledgement, Acknowledgements } from './acknowledgements.ts'
 import type { Message, MessageDraft } from './message.ts'
-import { MessageCache } from './message-cache.ts'
 import { messageRecord, readMessage } from './message-record.ts'
 import { NamespaceMessages } from './namespace-messages.ts'
 
 export type { Acknowledgement }
 
 export type MessageStoreParts = { readonly view: View; readonly random: Random }
+
+/** The messages of a namespace; `change` is the id of the change after which they were copied, if it is known. */
+type Copy = { readonly messages: NamespaceMessages; readonly change?: string }
+
+const bytesPerNamespace = 512
 
 /** Called after messages have changed. Undefined: those of any namespace may have. */
 type ChangeListener = (namespaceId: string | undefined) => void
@@ -28,7 +33,13 @@ export class MessageStore {
   readonly #lastChanges: View
   readonly #random: Random
   readonly #acknowledgements: Acknowledgements
-  readonly #cache: MessageCache
+  /** The limits are for all namespaces together. */
+  readonly #copies = new Cache<Copy>({
+    name: 'messages',
+    most: 100_000,
+    mostWeight: 64 * 1024 * 1024,
+    weigh: ({ messages }) => bytesPerNamespace + messages.size,
+  })
   /** By namespace. */
   readonly #changes: Changes
   readonly #versions = new Map<string, number>()
@@ -46,17 +57,16 @@ export class MessageStore {
       tooMany: 'the messages of this namespace are changed by too many at once',
     })
     this.#acknowledgements = new Acknowledgements(view)
-    this.#cache = new MessageCache((namespaceId) => this.#load(namespaceId))
     this.#view.watch('', (keys) => this.#reported(keys))
   }
 
   /** All messages of one namespace, later starts first. */
   async listOf(namespaceId: string): Promise<readonly Message[]> {
-    return (await this.#cache.read(namespaceId)).sorted
+    return (await this.#messagesOf(namespaceId)).sorted
   }
 
   async find(namespaceId: string, id: string): Promise<Message | undefined> {
-    return (await this.#cache.read(namespaceId)).get(id)
+    return (await this.#messagesOf(namespaceId)).get(id)
   }
 
   /** Throws if the namespace is full. */
@@ -89,7 +99,7 @@ export class MessageStore {
         { key: keyOf(namespaceId, id), value: undefined },
         this.#lastChanges.fromRoot({ key: namespaceId, value: this.#random.uuid() }),
       ])
-      this.#cache.drop(namespaceId)
+      this.#copies.drop(namespaceId)
       this.#changed(namespaceId)
     })
     await this.#acknowledgements.removeOf(namespaceId, id)
@@ -99,7 +109,7 @@ export class MessageStore {
     await this.#view.deletePrefix(`${namespaceId}/`)
     await this.#lastChanges.write([{ key: namespaceId, value: undefined }])
     await this.#acknowledgements.removeNamespace(namespaceId)
-    this.#cache.drop(namespaceId)
+    this.#copies.drop(namespaceId)
     this.#versions.delete(namespaceId)
     // namespace ids are never reused; a later read of this version must still see a new one
     this.#defaultVersion = ++this.#lastVersion
@@ -148,7 +158,7 @@ export class MessageStore {
       const message = next(before)
       if (message === undefined) return message
       const after = { messages: before.with(message), change: this.#random.uuid() }
-      const { drops } = this.#cache
+      const { drops } = this.#copies
       await write([
         { key: keyOf(namespaceId, message.id), value: messageRecord(message) },
         this.#lastChanges.fromRoot({
@@ -157,7 +167,10 @@ export class MessageStore {
           expect: last?.revision ?? 'absent',
         }),
       ])
-      this.#cache.put(namespaceId, after, drops)
+      const isLatest = drops === this.#copies.drops
+      // also a load that began before
+      this.#copies.drop(namespaceId)
+      if (isLatest) this.#copies.set(namespaceId, after)
       this.#changed(namespaceId)
       return message
     })
@@ -165,7 +178,7 @@ export class MessageStore {
 
   /** The messages after the last change, from the cache if they were copied then. */
   async #messagesAfter(change: unknown, namespaceId: string): Promise<NamespaceMessages> {
-    const copy = this.#cache.get(namespaceId)
+    const copy = this.#copies.get(namespaceId)
     return copy !== undefined && copy.change !== undefined && copy.change === change
       ? copy.messages
       : this.#load(namespaceId)
@@ -176,6 +189,11 @@ export class MessageStore {
     const key = keyOf(namespaceId, id)
     const [first] = await this.#view.listKeys(key, { limit: 1 })
     return first === key
+  }
+
+  async #messagesOf(namespaceId: string): Promise<NamespaceMessages> {
+    const load = async () => ({ messages: await this.#load(namespaceId) })
+    return (await this.#copies.readShared(namespaceId, load)).messages
   }
 
   async #load(namespaceId: string): Promise<NamespaceMessages> {
@@ -189,13 +207,13 @@ export class MessageStore {
   #reported(keys: readonly string[] | undefined): void {
     if (keys === undefined) this.#anyChanged()
     for (const namespaceId of new Set(keys?.map((key) => key.slice(0, key.indexOf('/'))))) {
-      this.#cache.drop(namespaceId)
+      this.#copies.drop(namespaceId)
       this.#changed(namespaceId)
     }
   }
 
   #anyChanged(): void {
-    this.#cache.dropAll()
+    this.#copies.dropAll()
     this.#versions.clear()
     this.#defaultVersion = ++this.#lastVersion
     this.#notify(undefined)

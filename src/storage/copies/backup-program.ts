@@ -1,8 +1,8 @@
 import { setPriority } from 'node:os'
-import Database from 'better-sqlite3'
 import { migrate, readMeta } from '../migrate.ts'
 import type { ConnectionSettings } from '../postgres/session.ts'
 import { sumOf } from '../record-digest.ts'
+import { openExisting } from '../sqlite/existing-database.ts'
 import { engineCode } from '../storage-error.ts'
 import { type BackupFacts, type GivenFacts, writeFacts } from './backup-facts.ts'
 
@@ -25,26 +25,18 @@ const cacheKiB = 64 * 1024
 async function copy({ source, target, given }: CopyTask): Promise<BackupFacts> {
   if (typeof source === 'string') copyFile(source, target)
   else await copyPostgres(source, target)
-  const copied = new Database(target, { fileMustExist: true })
-  try {
-    copied.pragma(`cache_size = -${cacheKiB}`)
-    // nobody uses a copy that is not complete
-    copied.pragma('journal_mode = MEMORY')
-    const schema = readMeta(copied, 'schema') ?? 0
-    const compatible_from = readMeta(copied, 'compatible_from') ?? 0
-    return writeFacts(copied, { ...given, schema, compatible_from, ...sumOf(copied) })
-  } finally {
-    copied.close()
-  }
+  using copied = openExisting(target)
+  copied.pragma(`cache_size = -${cacheKiB}`)
+  // nobody uses a copy that is not complete
+  copied.pragma('journal_mode = MEMORY')
+  const schema = readMeta(copied, 'schema') ?? 0
+  const compatible_from = readMeta(copied, 'compatible_from') ?? 0
+  return writeFacts(copied, { ...given, schema, compatible_from, ...sumOf(copied) })
 }
 
 function copyFile(source: string, target: string): void {
-  const reading = new Database(source, { readonly: true, fileMustExist: true })
-  try {
-    reading.prepare('VACUUM INTO ?').run(target)
-  } finally {
-    reading.close()
-  }
+  using reading = openExisting(source, { readonly: true })
+  reading.prepare('VACUUM INTO ?').run(target)
 }
 
 /** The values are sealed alike, so the copy is what SQLite would have stored. */
@@ -52,19 +44,15 @@ async function copyPostgres(source: Exclude<CopySource, string>, target: string)
   // a copy of a file does not need it
   const { PostgresReading } = await import('../postgres/reading.ts')
   await using reading = await PostgresReading.open(source)
-  const written = new Database(target, { fileMustExist: true })
-  try {
-    written.pragma('journal_mode = OFF')
-    written.pragma('synchronous = OFF')
-    migrate(written)
-    const insert = written.prepare('INSERT INTO records (key, value) VALUES (?, ?)')
-    for await (const page of reading.pages())
-      written.transaction(() => {
-        for (const row of page) insert.run(...row)
-      })()
-  } finally {
-    written.close()
-  }
+  using written = openExisting(target)
+  written.pragma('journal_mode = OFF')
+  written.pragma('synchronous = OFF')
+  migrate(written)
+  const insert = written.prepare('INSERT INTO records (key, value) VALUES (?, ?)')
+  for await (const page of reading.pages())
+    written.transaction(() => {
+      for (const row of page) insert.run(...row)
+    })()
 }
 
 async function outcomeOf(task: CopyTask): Promise<CopyOutcome> {

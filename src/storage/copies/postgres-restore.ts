@@ -1,9 +1,9 @@
-import Database from 'better-sqlite3'
 import { StartError } from '../../errors.ts'
 import { addRecords, fenceAllServers, hasRecords, refuseLiveServers } from '../postgres/copy-end.ts'
 import { migratePostgres } from '../postgres/migrations.ts'
 import { type ConnectionSettings, openSession, type Session } from '../postgres/session.ts'
 import { readPages } from '../record-digest.ts'
+import { openExisting } from '../sqlite/existing-database.ts'
 import type { Restored, RestoreOptions } from './restore.ts'
 import { verifiedBackup } from './restore.ts'
 
@@ -23,7 +23,7 @@ export async function restoreToPostgres(options: PostgresRestoreOptions): Promis
   const settings = { ...connection, applicationName: 'gatehouse restore' }
   await migratePostgres(settings)
   const session = await openSession(settings)
-  const source = new Database(backup, { readonly: true, fileMustExist: true })
+  using source = openExisting(backup, { readonly: true })
   try {
     await session.text("BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10min'")
     await refuseLiveServers(session, options.name)
@@ -36,7 +36,6 @@ export async function restoreToPostgres(options: PostgresRestoreOptions): Promis
     if (!(await session.commit())) throw new Error('the database rolled the restoration back')
     return { facts, kept }
   } finally {
-    source.close()
     session.destroy()
   }
 }

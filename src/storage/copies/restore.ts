@@ -2,12 +2,12 @@ import { constants, createReadStream, createWriteStream } from 'node:fs'
 import { chown, copyFile, link, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import Database from 'better-sqlite3'
 import { StartError } from '../../errors.ts'
 import { isAbsentOrEmpty, syncFolder } from '../../lib/system/private-file.ts'
 import { realPathOf } from '../../lib/system/real-path.ts'
 import type { StorageFaults } from '../faults.ts'
 import { requireFolderOf } from '../sqlite/database-folder.ts'
+import { openExisting } from '../sqlite/existing-database.ts'
 import { holdLock } from '../sqlite/lock-file.ts'
 import type { StoredRecord } from '../storage.ts'
 import { removeCopy } from './backup-copy.ts'
@@ -71,12 +71,8 @@ export async function restoreBackup({
 function hasRecords(path: string): boolean | undefined {
   if (isAbsentOrEmpty(path) && isAbsentOrEmpty(`${path}-wal`)) return false
   try {
-    const connection = new Database(path, { readonly: true, fileMustExist: true })
-    try {
-      return connection.prepare('SELECT 1 FROM records LIMIT 1').get() !== undefined
-    } finally {
-      connection.close()
-    }
+    using connection = openExisting(path, { readonly: true })
+    return connection.prepare('SELECT 1 FROM records LIMIT 1').get() !== undefined
   } catch {
     return undefined
   }
@@ -92,13 +88,9 @@ async function copyDurably(from: string, to: string): Promise<void> {
 function prepare(part: string, backup: string, noteOf: RestoreOptions['noteOf']): BackupFacts {
   const facts = verifiedBackup(part, backup)
   const { key, value } = noteOf(facts)
-  const connection = new Database(part, { fileMustExist: true })
-  try {
-    connection.exec('DROP TABLE backup')
-    connection.prepare('INSERT OR REPLACE INTO records (key, value) VALUES (?, ?)').run(key, value)
-  } finally {
-    connection.close()
-  }
+  using connection = openExisting(part)
+  connection.exec('DROP TABLE backup')
+  connection.prepare('INSERT OR REPLACE INTO records (key, value) VALUES (?, ?)').run(key, value)
   return facts
 }
 
@@ -152,12 +144,8 @@ async function keepAside(path: string, kept: string): Promise<boolean> {
 /** Moves what is in the write-ahead log into the database, if that is possible. */
 function emptyLog(path: string): void {
   try {
-    const connection = new Database(path, { fileMustExist: true })
-    try {
-      connection.pragma('wal_checkpoint(TRUNCATE)')
-    } finally {
-      connection.close()
-    }
+    using connection = openExisting(path)
+    connection.pragma('wal_checkpoint(TRUNCATE)')
   } catch {
     // it is kept as it is, with its log
   }

@@ -1,6 +1,7 @@
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import { newestSchema, readMeta } from '../migrate.ts'
 import { type ReadRecord, type RecordSum, sumOf } from '../record-digest.ts'
+import { openExisting } from '../sqlite/existing-database.ts'
 import { checkLogSize } from '../sqlite/log-size.ts'
 import { engineCode } from '../storage-error.ts'
 import { type BackupFacts, readFacts } from './backup-facts.ts'
@@ -19,14 +20,10 @@ export class BrokenDatabase extends Error {
  */
 export function verifyDatabase(path: string, onRecord?: ReadRecord): Verified {
   try {
-    const connection = new Database(path, { readonly: true, fileMustExist: true })
-    try {
-      // one snapshot, even while a server writes
-      connection.exec('BEGIN')
-      return verifySnapshot(path, connection, onRecord)
-    } finally {
-      connection.close()
-    }
+    using connection = openExisting(path, { readonly: true })
+    // one snapshot, even while a server writes
+    connection.exec('BEGIN')
+    return verifySnapshot(path, connection, onRecord)
   } catch (cause) {
     throw asBroken(cause)
   }

@@ -53,6 +53,54 @@ test('a read that a change overtakes caches nothing', async () => {
   expect(cache.get('a')).toBeUndefined()
 })
 
+test('concurrent callers share one load, and load again after a failure', async () => {
+  const cache = new Cache<object>({ name: 'test', most: 2 })
+  const found = {}
+  let loads = 0
+  const read = () =>
+    cache.readShared('a', async () => {
+      loads += 1
+      if (loads === 1) throw new Error('disk')
+      return found
+    })
+
+  const first = await Promise.allSettled(Array.from({ length: 10 }, read))
+  const second = await Promise.all(Array.from({ length: 10 }, read))
+
+  expect(first.every(({ status }) => status === 'rejected')).toBe(true)
+  expect(second).toEqual(Array(10).fill(found))
+  expect(loads).toBe(2)
+})
+
+test.each(['drop', 'dropAll', 'dropWhere'] as const)(
+  'a shared load that began before %s is not kept, and nobody joins it',
+  async (way) => {
+    const cache = new Cache<object>({ name: 'test', most: 2 })
+    const loads: PromiseWithResolvers<object>[] = []
+    const read = () => {
+      const load = Promise.withResolvers<object>()
+      loads.push(load)
+      return cache.readShared('a', () => load.promise)
+    }
+    const [old, fresh] = [{ version: 1 }, { version: 2 }]
+
+    const before = read()
+    const drops = {
+      drop: () => cache.drop('a'),
+      dropAll: () => cache.dropAll(),
+      dropWhere: () => cache.dropWhere(() => false),
+    }
+    drops[way]()
+    const after = read()
+    loads[1]?.resolve(fresh)
+    loads[0]?.resolve(old)
+
+    expect(await before).toBe(old)
+    expect(await after).toBe(fresh)
+    expect(cache.get('a')).toBe(fresh)
+  },
+)
+
 test('a copy from before a change is not kept after it', () => {
   const cache = new Cache<object>({ name: 'test', most: 2 })
   const { drops } = cache

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { systemRandom } from '../../../src/lib/system/random.ts'
 import { type JsonValue, jsonNumber } from '../../../src/lib/text/json.ts'
-import { MessageCache } from '../../../src/plugins/custom-messages/message-cache.ts'
 import { messageSize } from '../../../src/plugins/custom-messages/message-size.ts'
 import { MessageStore } from '../../../src/plugins/custom-messages/message-store.ts'
 import { NamespaceMessages } from '../../../src/plugins/custom-messages/namespace-messages.ts'
@@ -194,72 +193,5 @@ describe('the memory that messages may take', () => {
     expect(messageSize(aMessage({ audience: { policies: ['x'.repeat(1000)] } }))).toBeGreaterThan(
       least + 1000,
     )
-  })
-
-  test('the namespaces requested longest ago are evicted', async () => {
-    const loads: string[] = []
-    const cache = new MessageCache(async (id) => {
-      loads.push(id)
-      return new NamespaceMessages(new Map([['1', heavy('1', 10 * mebibyte)]]))
-    })
-    const names = Array.from({ length: 20 }, (_, index) => `n${index}`)
-    for (const name of names) await cache.read(name)
-
-    // the latest first: a copy that is used stays
-    const kept = names.toReversed().filter((name) => cache.get(name) !== undefined)
-
-    expect(kept).toEqual(names.slice(-kept.length).toReversed())
-    expect(kept.length).toBeGreaterThan(3)
-    expect(kept.length).toBeLessThanOrEqual(6)
-    expect(loads).toEqual(names)
-  })
-
-  test('concurrent callers read a namespace once, and again after a failure', async () => {
-    let reads = 0
-    const cache = new MessageCache(async () => {
-      reads += 1
-      if (reads === 1) throw new Error('disk')
-      return new NamespaceMessages(new Map())
-    })
-
-    const first = await Promise.allSettled(Array.from({ length: 10 }, () => cache.read('a')))
-    const second = await Promise.all(Array.from({ length: 10 }, () => cache.read('a')))
-
-    expect(first.every(({ status }) => status === 'rejected')).toBe(true)
-    expect(second.map(({ size }) => size)).toEqual(Array(10).fill(0))
-    expect(reads).toBe(2)
-  })
-
-  test('a load that began before a drop is not kept, and nobody joins it', async () => {
-    const loads: PromiseWithResolvers<NamespaceMessages>[] = []
-    const cache = new MessageCache(() => {
-      const load = Promise.withResolvers<NamespaceMessages>()
-      loads.push(load)
-      return load.promise
-    })
-    const [old, fresh] = [new NamespaceMessages(new Map()), new NamespaceMessages(new Map())]
-
-    const before = cache.read('a')
-    cache.drop('a')
-    const after = cache.read('a')
-    loads[1]?.resolve(fresh)
-    loads[0]?.resolve(old)
-
-    expect(await before).toBe(old)
-    expect(await after).toBe(fresh)
-    expect(await cache.read('a')).toBe(fresh)
-  })
-
-  test('what was written is not kept if something was dropped meanwhile', () => {
-    const cache = new MessageCache(async () => new NamespaceMessages(new Map()))
-    const written = { messages: new NamespaceMessages(new Map()) }
-    const { drops } = cache
-
-    cache.put('a', written, drops)
-    expect(cache.get('a')).toBe(written)
-    cache.drop('b')
-    cache.put('a', written, drops)
-
-    expect(cache.get('a')).toBeUndefined()
   })
 })

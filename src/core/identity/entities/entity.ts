@@ -1,4 +1,5 @@
-import { fail } from '../../../errors.ts'
+import { z } from 'zod'
+import { recordReader } from '../../records/stored-record.ts'
 import { sameName } from '../same-name.ts'
 
 /** An entity's name at one mount. Times are RFC 3339 text, UTC. docs/contract/identity.md#aliases */
@@ -40,28 +41,17 @@ export type Entity = {
   readonly last_login_day?: string
 }
 
-/**
- * Reads a stored record as an entity. Checks only the fields that affect rights, since this server encrypted
- * the record. Throws `internal`.
- */
-export function readEntity(value: unknown): Entity {
-  if (!looksLikeEntity(value))
-    throw fail('internal', 'internal error', { cause: new Error('a stored entity has an invalid shape') })
-  return value
-}
-
-function looksLikeEntity(value: unknown): value is Entity {
-  if (typeof value !== 'object' || value === null) return false
-  const entity: Partial<Record<keyof Entity, unknown>> = value
-  return (
-    typeof entity.id === 'string' &&
-    typeof entity.name === 'string' &&
-    typeof entity.disabled === 'boolean' &&
-    Array.isArray(entity.policies) &&
-    entity.policies.every((name) => typeof name === 'string') &&
-    Array.isArray(entity.aliases)
-  )
-}
+/** Reads a stored record as an entity. */
+export const readEntity = recordReader<Entity>(
+  'entity',
+  z.object({
+    id: z.string(),
+    name: z.string(),
+    disabled: z.boolean(),
+    policies: z.array(z.string()),
+    aliases: z.array(z.unknown()),
+  }),
+)
 
 export const aliasOf = (entity: Entity, mountAccessor: string, name: string): EntityAlias | undefined =>
   entity.aliases.find((alias) => alias.mount_accessor === mountAccessor && sameName(alias.name, name))

@@ -1,4 +1,5 @@
-import { fail } from '../../../errors.ts'
+import { z } from 'zod'
+import { recordReader } from '../../records/stored-record.ts'
 
 /**
  * Operators set the members of an internal group; logins set those of an external group.
@@ -39,26 +40,15 @@ export type Group = {
   readonly last_update_time: string
 }
 
-/**
- * Reads a stored record as a group. Checks only the fields that affect rights, since this server encrypted
- * the record. Throws `internal`.
- */
-export function readGroup(value: unknown): Group {
-  if (!looksLikeGroup(value))
-    throw fail('internal', 'internal error', { cause: new Error('a stored group has an invalid shape') })
-  return value
-}
-
-function looksLikeGroup(value: unknown): value is Group {
-  if (typeof value !== 'object' || value === null) return false
-  const group: Partial<Record<keyof Group, unknown>> = value
-  return (
-    typeof group.id === 'string' &&
-    typeof group.name === 'string' &&
-    typeof group.namespace_id === 'string' &&
-    typeof group.modify_index === 'number' &&
-    (group.type === 'internal' || group.type === 'external') &&
-    Array.isArray(group.policies) &&
-    group.policies.every((name) => typeof name === 'string')
-  )
-}
+/** Reads a stored record as a group. */
+export const readGroup = recordReader<Group>(
+  'group',
+  z.object({
+    id: z.string(),
+    name: z.string(),
+    namespace_id: z.string(),
+    modify_index: z.number(),
+    type: z.enum(['internal', 'external']),
+    policies: z.array(z.string()),
+  }),
+)

@@ -1,9 +1,11 @@
-import { fail } from '../../../errors.ts'
+import { z } from 'zod'
 import type { View } from '../../barrier/view.ts'
-import { ifReadable } from '../../records/stored-record.ts'
+import { ifReadable, recordReader } from '../../records/stored-record.ts'
 
 /** The stored cut-offs of an entity: their number, and whether the tokens they ended have been deleted. */
-type Stored = { readonly count: number; readonly swept: boolean }
+const storedCutOff = z.object({ count: z.number(), swept: z.boolean() })
+type Stored = z.output<typeof storedCutOff>
+const readCutOff = recordReader<Stored>('cut-off', storedCutOff)
 
 /**
  * The stored cut-offs, and the number of those that are being written. `isUnknown`: a write has failed, and the
@@ -131,12 +133,4 @@ export class EntityCutOffs {
       this.#apply(entityId, after)
     }
   }
-}
-
-function readCutOff(value: unknown): Stored {
-  const { count, swept }: Partial<Record<keyof Stored, unknown>> =
-    typeof value === 'object' && value !== null ? value : {}
-  if (typeof count !== 'number' || typeof swept !== 'boolean')
-    throw fail('internal', 'internal error', { cause: new Error('a stored cut-off has an invalid shape') })
-  return { count, swept }
 }

@@ -1,5 +1,6 @@
-import { fail } from '../../../errors.ts'
+import { z } from 'zod'
 import type { CountedLease } from '../../leases/lease-limit.ts'
+import { recordReader } from '../../records/stored-record.ts'
 
 export type TokenType = 'service' | 'batch'
 
@@ -67,45 +68,27 @@ export type Token = {
   readonly initial_root?: true
 }
 
-const isText = (value: unknown): value is string => typeof value === 'string'
-const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
-
-/**
- * Reads a stored record as a token. Checks only the fields that affect rights, since this server encrypted
- * the record. Throws `internal`.
- */
-export function readToken(value: unknown): Token {
-  if (!looksLikeToken(value))
-    throw fail('internal', 'internal error', { cause: new Error('a stored token has an invalid shape') })
-  return value
-}
-
-function looksLikeToken(value: unknown): value is Token {
-  if (typeof value !== 'object' || value === null) return false
-  const token: Partial<Record<keyof Token, unknown>> = value
-  return (
-    [
-      token.accessor,
-      token.parent,
-      token.namespace,
-      token.entity_id,
-      token.mount_accessor,
-      token.cubbyhole_id,
-    ].every(isText) &&
-    [
-      token.num_uses,
-      token.issue_time,
-      token.creation_time,
-      token.ttl,
-      token.period,
-      token.explicit_max_ttl,
-    ].every(isCount) &&
-    (token.expire_time === null || isCount(token.expire_time)) &&
-    Array.isArray(token.policies) &&
-    token.policies.every(isText) &&
-    Array.isArray(token.bound_cidrs)
-  )
-}
+/** Reads a stored record as a token. */
+export const readToken = recordReader<Token>(
+  'token',
+  z.object({
+    accessor: z.string(),
+    parent: z.string(),
+    namespace: z.string(),
+    entity_id: z.string(),
+    mount_accessor: z.string(),
+    cubbyhole_id: z.string(),
+    num_uses: z.number(),
+    issue_time: z.number(),
+    creation_time: z.number(),
+    ttl: z.number(),
+    period: z.number(),
+    explicit_max_ttl: z.number(),
+    expire_time: z.number().nullable(),
+    policies: z.array(z.string()),
+    bound_cidrs: z.array(z.string()),
+  }),
+)
 
 /**
  * The token as a lease of its login; undefined for one that does not count: a root token, a batch token, or one that
