@@ -261,25 +261,22 @@ const lowerQuartile = (values: readonly number[]): number =>
 
 /** What each kind of request keeps that is held open `count` times, in bytes. */
 export async function* measureKept(servers: Pair, count: number): AsyncGenerator<Cost> {
-  for (const { name, server, hold } of holdOpen(servers)) {
+  for (const { name, transport, one } of heldOpen) {
+    const server = serverOf(transport, servers)
+    const hold = () => transport.hold(server.port, one, count)
     // what the server keeps once, and the memory that it grows to, is no request's
-    const first = await hold(count)
+    const first = await hold()
     first[Symbol.dispose]()
     const before = await collected(server)
-    using _second = await hold(count)
+    using _second = await hold()
     yield { name, perRequest: ((await collected(server)) - before) / count, limit: mostKept }
   }
 }
 
 /** Each kind of request that leaves something open, over each transport. */
-export const holdOpen = (servers: Pair) =>
-  transports.flatMap((transport) =>
-    held.map((one) => {
-      const server = serverOf(transport, servers)
-      const hold = (count: number) => transport.hold(server.port, one, count)
-      return { name: `${transport.name}: ${one.name}`, server, hold }
-    }),
-  )
+export const heldOpen = transports.flatMap((transport) =>
+  held.map((one) => ({ name: `${transport.name}: ${one.name}`, transport, one })),
+)
 
 /** The memory of a server that has been told to collect garbage. */
 export async function collected({ pid }: ServerProcess): Promise<number> {

@@ -3,12 +3,20 @@ import { setImmediate as immediate, setTimeout as wait } from 'node:timers/promi
 import { connect } from 'node:tls'
 import type { ServerProcess } from '../simulators/server-process.ts'
 import { frame, head, header, kinds, preface } from '../test/support/http2-frames.ts'
-import { collected, holdOpen, type Pair } from './hostile-costs.ts'
+import { collected, heldOpen } from './hostile-costs.ts'
 import { readProcessFigures, readStarvedMs } from './process-figures.ts'
 import { SlowClients, slowClients } from './slow-clients.ts'
 
+/** A kind of flood, for a server with or without TLS. */
+export type Flood = {
+  readonly name: string
+  readonly isSecure: boolean
+  /** Attacks a port until `isOver` says so; resolves with the number of connections. */
+  run(port: number, isOver: () => boolean): Promise<number>
+}
+
 /** A hostile client of a server with TLS; resolves when `isOver` says so. Its connection may end at any time. */
-type Flood = {
+type HostileClient = {
   readonly name: string
   /** As many at a time. */
   readonly clients: number
@@ -54,7 +62,7 @@ const http2Floods: readonly (readonly [string, (count: number) => Buffer])[] = [
   ],
 ]
 
-const floods: readonly Flood[] = [
+const hostileClients: readonly HostileClient[] = [
   ...http2Floods.map(([name, next]) => ({
     name,
     clients: fewConnections,
@@ -153,36 +161,42 @@ export type FloodFigures = {
   readonly slowestOfOtherMs: number
 }
 
-/** Runs each flood for some seconds against a server with TLS, which the caller of `live` reaches. */
-export async function* measureFloods(
-  secure: ServerProcess,
-  { seconds, ...reads }: Watched,
-): AsyncGenerator<FloodFigures> {
-  for (const { name, clients, attack } of floods) {
-    let connections = 0
-    yield await watched(secure, { name, seconds, ...reads, count: () => connections }, async (isOver) => {
+/** All of them; `heldAtOnce` requests of a dozen addresses are held open. */
+export const allFloods = (heldAtOnce: number): readonly Flood[] => [
+  ...hostileClients.map(({ name, clients, attack }) => ({
+    name,
+    isSecure: true,
+    run: async (port: number, isOver: () => boolean) => {
+      let connections = 0
       const client = async () => {
         while (!isOver()) {
           connections += 1
-          await attack(secure.port, isOver)
+          await attack(port, isOver)
         }
       }
       await Promise.all(Array.from({ length: clients }, client))
-    })
-  }
-}
-
-/** 256 clients that send one byte per second, against a server without TLS. */
-export async function measureSlowClients(
-  plain: ServerProcess,
-  { seconds, ...reads }: Watched,
-): Promise<FloodFigures> {
-  const name = 'clients that send one byte per second'
-  return await watched(plain, { name, seconds, ...reads, count: () => slowClients }, async (isOver) => {
-    using _slow = new SlowClients(plain.port)
-    while (!isOver()) await wait(sampleEveryMs)
-  })
-}
+      return connections
+    },
+  })),
+  ...heldOpen.map(({ name, transport, one }) => ({
+    name,
+    isSecure: transport.isSecure,
+    run: async (port: number, isOver: () => boolean) => {
+      using _opened = await transport.hold(port, one, heldAtOnce)
+      while (!isOver()) await wait(sampleEveryMs)
+      return heldAtOnce
+    },
+  })),
+  {
+    name: 'clients that send one byte per second',
+    isSecure: false,
+    run: async (port, isOver) => {
+      using _slow = new SlowClients(port)
+      while (!isOver()) await wait(sampleEveryMs)
+      return slowClients
+    },
+  },
+]
 
 /** How the server is watched. */
 export type Watched = {
@@ -195,12 +209,11 @@ export type Watched = {
   longestTurnMs(): Promise<number>
 }
 
-type Watch = Watched & { readonly name: string; count(): number }
-
-async function watched(
+/** Runs a flood against a server, which the caller of `live` reaches. */
+export async function measureFlood(
+  { name, run }: Flood,
   server: ServerProcess,
-  { name, seconds, live, otherLive, longestTurnMs, count }: Watch,
-  attack: (isOver: () => boolean) => Promise<void>,
+  { seconds, live, otherLive, longestTurnMs }: Watched,
 ): Promise<FloodFigures> {
   // what earlier floods left as garbage is not this one's
   await collected(server)
@@ -218,9 +231,9 @@ async function watched(
       await wait(sampleEveryMs)
     }
   }
-  await Promise.all([attack(isOver), watch()])
+  const [connections] = await Promise.all([run(server.port, isOver), watch()])
   const turn = await longestTurnMs()
-  return { name, connections: count(), highestRssBytes, slowestMs, slowestOfOtherMs, longestTurnMs: turn }
+  return { name, connections, highestRssBytes, slowestMs, slowestOfOtherMs, longestTurnMs: turn }
 }
 
 /** In milliseconds. */
@@ -228,19 +241,4 @@ async function timeOf(work: () => Promise<void>): Promise<number> {
   const startedAt = performance.now()
   await work()
   return performance.now() - startedAt
-}
-
-/** Requests of a dozen addresses that are held open, over one transport after the other. */
-export async function* measureHeld(
-  servers: Pair,
-  { count, watchedOf }: { readonly count: number; watchedOf(server: ServerProcess): Watched },
-): AsyncGenerator<FloodFigures & { readonly server: ServerProcess }> {
-  for (const { name, server, hold } of holdOpen(servers)) {
-    const watch = watchedOf(server)
-    const figures = await watched(server, { name, ...watch, count: () => count }, async (isOver) => {
-      using _opened = await hold(count)
-      while (!isOver()) await wait(sampleEveryMs)
-    })
-    yield { ...figures, server }
-  }
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type Server, type Socket } from 'node:net'
+import { createServer, type ListenOptions, type Server, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import {
   addressesOf,
@@ -196,8 +196,11 @@ export class Listener implements AsyncDisposable {
 /** A client that has closed its sending side still gets its pending responses. */
 const newServer = (): Server => createServer({ allowHalfOpen: true, noDelay: true })
 
-async function listening(server: Server, at: Parameters<Server['listen']>[0]): Promise<Server> {
-  server.listen(at)
+/** Connections that wait to be accepted; the system's own limit is often the same. Beyond it, clients try again after a second. */
+const backlog = 4096
+
+async function listening(server: Server, at: ListenOptions): Promise<Server> {
+  server.listen({ ...at, backlog })
   await once(server, 'listening')
   return server
 }
@@ -230,7 +233,7 @@ const networkDoor = (server: Server): Door => ({
 })
 
 async function bindPath(place: UnixSocketAt) {
-  const { bound, file } = await bindUnixSocket(place, (at) => newServer().listen({ path: at }))
+  const { bound, file } = await bindUnixSocket(place, (at) => newServer().listen({ path: at, backlog }))
   if (!bound.listening) await once(bound, 'listening')
   const door: Door = { server: bound, transport: 'unix', descriptor: undefined, hide: file.remove }
   return { url: unixUrl(place.path), doors: [door] }
