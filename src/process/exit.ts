@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { endProcess } from '../lib/system/end-process.ts'
 import { closeLog, type Log } from '../log/log.ts'
 
@@ -11,7 +11,7 @@ const closeLogMs = 250
 export async function exitNow(log: Log): Promise<never> {
   await closeLog(log, closeLogMs)
   // the last write of the log counts as a running system call until this turn of the event loop is over
-  await turn()
+  await nextTurn()
   // exit explicitly: a blocked log line would keep the process alive, and a signal during Node's cleanup
   // would change the exit status
   return endProcess()

@@ -9,7 +9,7 @@ import {
   sealConfigKey,
   sealEpochKey,
 } from '../core/barrier/seal-config.ts'
-import { firstStart, onceAmongServers } from '../core/jobs/once-among-servers.ts'
+import { firstStart, onOneServer } from '../core/jobs/on-one-server.ts'
 import type { NewSeal } from '../core/open/first-store.ts'
 import { alreadyInitialized } from '../core/seal/init-request.ts'
 import { ShareProgress } from '../core/seal/share-progress.ts'
@@ -125,7 +125,7 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
   async openByItself(): Promise<void> {
     const { storage, checkDelivery } = this.#parts
     const first = { name: firstStart, isNeeded: () => isEmpty(storage) }
-    await onceAmongServers(storage, first, async () => {
+    await onOneServer(storage, first, async () => {
       checkDelivery()
       await this.#openWithStaticKeys()
     })

@@ -1,4 +1,4 @@
-import { othersTurn } from '../lib/data/pages.ts'
+import { letOthersRun } from '../lib/data/pages.ts'
 import type { StoredRecord, WriteOptions } from './storage.ts'
 
 /** One row written by a group; a `value` of undefined deletes the key. */
@@ -131,7 +131,7 @@ export async function decide(waiting: readonly Waiting[], source: GroupSource): 
     // many small steps take long too; a few must not wait for others
     if (overlay.size - decidedAt >= rowsAtOnce) {
       decidedAt = overlay.size
-      await othersTurn()
+      await letOthersRun()
     }
     taken += 1
     try {

@@ -55,6 +55,6 @@ export interface Storage extends AsyncDisposable {
   update(key: string, change: Change, options?: WriteOptions): Promise<void>
   /** Writes all or nothing. False, without any write, if an expectation does not hold. */
   write(batch: readonly BatchEntry[]): Promise<boolean>
-  /** Deletes every key that starts with `prefix`, in paced steps; each step is atomic, the whole is not. */
+  /** Deletes every key that starts with `prefix`, in small steps; each step is atomic, the whole is not. */
   deletePrefix(prefix: string, options?: WriteOptions): Promise<void>
 }

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { othersTurn } from '../lib/data/pages.ts'
+import { letOthersRun } from '../lib/data/pages.ts'
 import type { RowWrite } from './group.ts'
 
 const headBytes = 4
@@ -30,7 +30,7 @@ export async function packRows(rows: readonly RowWrite[]): Promise<ArrayBuffer> 
     packedSince += leastPacked + rowBytes
     if (packedSince > packedAtOnce) {
       packedSince = 0
-      await othersTurn()
+      await letOthersRun()
     }
   }
   // allocated as an ArrayBuffer above

@@ -57,6 +57,8 @@ test.each([
   '/docs/static/%2e%2e/package.json',
   '/docs/a%5cb',
   '/docs/static/.hidden',
+  '/docs/static/constructor',
+  '/docs/swagger-ui.css',
 ])('%s is 404', async (path) => {
   const answer = await server.anonymous.read(path)
 
@@ -72,7 +74,7 @@ test('there is no page below /v1', async () => {
   expect((await server.root.read('docs')).status).toBe(404)
 })
 
-test('a page that could not be opened is opened by the next request', async () => {
+test('a document that could not be made is made for the next request', async () => {
   await using app = fastify()
   await app.register(sensible)
   await app.ready()
@@ -83,7 +85,7 @@ test('a page that could not be opened is opened by the next request', async () =
   }
   const { handle } = explorerResource(app, document)
   // all that the page needs from a call
-  const exchange = { call: { verb: 'GET', path: 'docs/' } } as NodeExchange
+  const exchange = { call: { verb: 'GET', path: 'docs/json' } } as NodeExchange
   await expect(handle(exchange)).rejects.toThrow('no document')
 
   isBroken = false

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { othersTurn } from '../../lib/data/pages.ts'
+import { letOthersRun } from '../../lib/data/pages.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../lib/text/json.ts'
 import { parseTime } from '../../lib/text/time.ts'
 import { keyedHash } from '../records/keyed-hash.ts'
@@ -124,7 +124,7 @@ export async function hiddenText(data: object, { hide, isSecretIn }: Hiding): Pr
     }
     write(JSON.stringify(shownValue(value, { key, isSecret }, hide)))
     texts += 1
-    if (texts % textsPerTurn === 0) await othersTurn()
+    if (texts % textsPerTurn === 0) await letOthersRun()
   }
   return pieces.join('')
 }

@@ -18,7 +18,7 @@ export type StartWork = {
  * Does work that a start must find done. If several servers that share the storage start, one does it and the
  * others wait for it. docs/replicas.md#first-start
  */
-export async function onceAmongServers(
+export async function onOneServer(
   { shared }: Pick<Storage, 'shared'>,
   { name, isNeeded }: StartWork,
   work: () => Promise<void>,

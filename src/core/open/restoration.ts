@@ -1,6 +1,6 @@
 import type { Storage } from '../../storage/storage.ts'
 import { findRestoration, restorationKey } from '../barrier/restoration-note.ts'
-import { onceAmongServers } from '../jobs/once-among-servers.ts'
+import { onOneServer } from '../jobs/on-one-server.ts'
 import type { Token } from '../tokens/store/token.ts'
 import type { Stores } from './stores.ts'
 
@@ -16,7 +16,7 @@ export type RestorationParts = Pick<Stores, 'tokens' | 'revoker' | 'mounts' | 'm
 export async function completeRestoration(parts: RestorationParts): Promise<void> {
   const { storage } = parts
   const isNeeded = async () => (await findRestoration(storage)) !== undefined
-  await onceAmongServers(storage, { name: 'restoration', isNeeded }, () => complete(parts))
+  await onOneServer(storage, { name: 'restoration', isNeeded }, () => complete(parts))
 }
 
 async function complete(parts: RestorationParts): Promise<void> {

@@ -22,7 +22,7 @@ const readsAtOnce = 500
  */
 export class FollowedRecords {
   readonly #parts: FollowedParts
-  readonly #turns = new Limiter(1)
+  readonly #limiter = new Limiter(1)
   #ownChanges = 0
 
   constructor(parts: FollowedParts) {
@@ -32,7 +32,7 @@ export class FollowedRecords {
   /** Follows from now on. What is written while `load` reads the records is applied after it. */
   follow(load: () => Promise<void>): Promise<void> {
     const { view, prefix } = this.#parts
-    const loaded = this.#turns.run(load)
+    const loaded = this.#limiter.run(load)
     view.watch(prefix, (keys) => this.reread(keys))
     return loaded
   }
@@ -46,7 +46,7 @@ export class FollowedRecords {
 
   /** Reads some records, or all, and applies what is found. */
   reread(keys: readonly string[] | undefined): Promise<void> {
-    return this.#turns.run(async () => {
+    return this.#limiter.run(async () => {
       for (;;) {
         const before = this.#ownChanges
         const found = await this.#found(keys ?? (await this.#allKeys()))

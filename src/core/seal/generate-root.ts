@@ -58,7 +58,7 @@ export class GenerateRoot implements Disposable {
 
   /** Begins. Returns a new one-time password unless the client sent one or a PGP key. Throws a refusal. */
   start({ otp, pgpKey }: { otp: string; pgpKey: string }): Promise<GenerateRootStatus> {
-    return this.#progress.inTurn(async () => {
+    return this.#progress.exclusively(async () => {
       const { random, held } = this.#parts
       const made = otp === '' && pgpKey === '' ? base62(random, otpLength) : ''
       const attempt = pgpKey === '' || otp !== '' ? withOtp(otp || made) : await this.#withPgpKey(pgpKey)
@@ -98,7 +98,7 @@ export class GenerateRoot implements Disposable {
 
   /** Forgets what is in progress, if anything. */
   cancel(): Promise<void> {
-    return this.#progress.inTurn(async () => this.#end())
+    return this.#progress.exclusively(async () => this.#end())
   }
 
   [Symbol.dispose](): void {

@@ -69,7 +69,7 @@ export class Rekey implements Disposable {
 
   /** Begins a rekey. Nobody can authorize the first key, so its shares are returned. Throws a refusal. */
   start(request: RekeyRequest): Promise<RekeyResult | undefined> {
-    return this.#progress.inTurn(async () => {
+    return this.#progress.exclusively(async () => {
       const { held, clock } = this.#parts
       const revision = await held.revision()
       const counts = await held.counts()
@@ -103,7 +103,7 @@ export class Rekey implements Disposable {
 
   /** Forgets the rekey in progress, if any; the old key stays. */
   cancel(): Promise<void> {
-    return this.#progress.inTurn(async () => {
+    return this.#progress.exclusively(async () => {
       await this.#parts.held.counts()
       this.#end()
     })
@@ -151,7 +151,7 @@ export class Rekey implements Disposable {
 
   /** Forgets the shares for the verification. */
   restartVerification(): Promise<VerificationStatus> {
-    return this.#progress.inTurn(async () => {
+    return this.#progress.exclusively(async () => {
       if (this.#current()?.made !== undefined) this.#progress.begin()
       return await this.verification()
     })

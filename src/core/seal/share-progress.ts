@@ -23,7 +23,7 @@ export type ShareProgressParts = {
  */
 export class ShareProgress implements Disposable {
   readonly #parts: ShareProgressParts
-  readonly #turns = new KeyedMutex()
+  readonly #mutex = new KeyedMutex()
   #shares: Buffer[] = []
   #nonce = ''
   #changedAt = 0
@@ -88,14 +88,14 @@ export class ShareProgress implements Disposable {
   }
 
   /** Runs work after all earlier work of this ceremony. */
-  inTurn<T>(work: () => Promise<T>): Promise<T> {
-    return this.#turns.runExclusive('', work)
+  exclusively<T>(work: () => Promise<T>): Promise<T> {
+    return this.#mutex.runExclusive('', work)
   }
 
-  /** Like `inTurn`, for work that takes over a share: one that is refused is not kept. */
+  /** Like `exclusively`, for work that takes over a share: one that is refused is not kept. */
   async offered<T>(share: Buffer, work: () => Promise<T>): Promise<T> {
     try {
-      return await this.inTurn(work)
+      return await this.exclusively(work)
     } catch (error) {
       share.fill(0)
       throw error

@@ -39,7 +39,7 @@ export class KeyLists {
     mostWeight: 1_000_000,
     weigh: ({ sorted }) => sorted.length + 1,
   })
-  readonly #turns = new KeyedMutex()
+  readonly #mutex = new KeyedMutex()
   /** By the prefix of a list: the components that may have come or gone since. */
   readonly #touched = new Map<string, Set<string>>()
 
@@ -55,7 +55,7 @@ export class KeyLists {
     const isWhole = folder.split('/').length <= wholeDepth
     const known = new Map<string, string>()
     if (!isWhole) return (await this.#read({ prefix, inner, known })).sorted
-    return this.#turns.runExclusive(prefix, () => this.#current(prefix))
+    return this.#mutex.runExclusive(prefix, () => this.#current(prefix))
   }
 
   /** The paths below a folder, in byte order and relative to it. */

@@ -6,7 +6,7 @@ import type { WaitingBounds } from '../../lib/concurrency/limiter.ts'
 import { hex, type Random } from '../../lib/system/random.ts'
 import { type Fence, fenced, type SharedStorage, unfenced } from '../../storage/shared-storage.ts'
 
-/** Between two attempts to get a turn that another server has. */
+/** Between two attempts to get a lock that another server holds. */
 const askMs = 100
 const longestWaitMs = 60_000
 const keepMs = 3_000
@@ -18,7 +18,7 @@ export class Servers {
   /** Whether no other server writes the storage. */
   readonly isAlone: boolean
   readonly #shared: SharedStorage | undefined
-  readonly #turns = new KeyedMutex()
+  readonly #mutex = new KeyedMutex()
 
   constructor(shared: SharedStorage | undefined, random: Random) {
     this.#shared = shared
@@ -40,27 +40,27 @@ export class Servers {
   /**
    * Runs work while no other work with the same name runs, here or at another server, with current copies. If
    * this server is taken for dead meanwhile, another one may begin, and each later write of this work is
-   * refused. Throws `unavailable` if it is not its turn within a minute, or the refusal of `bounds`.
-   * docs/replicas.md#turns
+   * refused. Throws `unavailable` if others keep it waiting for a minute, or the refusal of `bounds`.
+   * docs/replicas.md#work-that-one-server-does-at-a-time
    */
-  inTurn<T>(name: string, work: () => Promise<T>, bounds?: WaitingBounds): Promise<T> {
+  exclusively<T>(name: string, work: () => Promise<T>, bounds?: WaitingBounds): Promise<T> {
     const askedAt = performance.now()
     const left = ({ ms, ...rest }: WaitingBounds): WaitingBounds =>
       ms === undefined ? rest : { ...rest, ms: Math.max(0, ms - (performance.now() - askedAt)) }
     const run = () =>
       this.#shared === undefined
         ? work()
-        : inSharedTurn(this.#shared, jobOf(name), work, bounds && left(bounds))
+        : exclusivelyShared(this.#shared, jobOf(name), work, bounds && left(bounds))
     return bounds === undefined
-      ? this.#turns.runExclusive(name, run)
-      : this.#turns.runWithin(bounds, name, run)
+      ? this.#mutex.runExclusive(name, run)
+      : this.#mutex.runWithin(bounds, name, run)
   }
 }
 
-/** Names may be long, and hold what callers have sent. */
+/** Names may be long, and hold what callers have sent. Servers of earlier versions know the lock by this key. */
 const jobOf = (name: string): string => `turn/${createHash('sha256').update(name).digest('base64url')}`
 
-async function inSharedTurn<T>(
+async function exclusivelyShared<T>(
   shared: SharedStorage,
   job: string,
   work: () => Promise<T>,
@@ -75,7 +75,7 @@ async function inSharedTurn<T>(
   } finally {
     finished.abort()
     await keeping
-    // if this fails, the turn ends by itself
+    // if this fails, the lock ends by itself
     await shared.releaseJob(fence).catch(() => undefined)
   }
 }
@@ -95,7 +95,7 @@ async function taken(
   }
 }
 
-/** Renews the right to a turn until `finished` is aborted, or until it is lost. */
+/** Renews a lock until `finished` is aborted, or until it is lost. */
 async function keep(shared: SharedStorage, { job, epoch }: Fence, finished: AbortSignal): Promise<void> {
   for (;;) {
     await pause(keepMs, undefined, { signal: finished, ref: false }).catch(() => undefined)

@@ -1,8 +1,9 @@
-import { type FastifyInstance, fastify } from 'fastify'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
 import { explorerUrl } from '../exchange/mount-router.ts'
 import type { Answer, NodeExchange, NodeRoute } from '../resource/node-resource.ts'
-
-const specified = /^docs(?:\/[\w-]+(?:\.[\w-]+)*)*\/?$/
 
 const policy = [
   "default-src 'none'",
@@ -16,74 +17,94 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
+const types = {
+  css: 'text/css; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  json: 'application/json',
+  png: 'image/png',
+}
+
+/** What the page loads from the package of Swagger UI. */
+const packaged = new Map<string, keyof typeof types>([
+  ['swagger-ui.css', 'css'],
+  ['index.css', 'css'],
+  ['favicon-32x32.png', 'png'],
+  ['swagger-ui-bundle.js', 'js'],
+  ['swagger-ui-standalone-preset.js', 'js'],
+])
+
+const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Gatehouse API</title>
+<link rel="icon" href="/docs/static/favicon-32x32.png">
+<link rel="stylesheet" href="/docs/static/swagger-ui.css">
+<link rel="stylesheet" href="/docs/static/index.css">
+</head>
+<body>
+<div id="swagger-ui"></div>
+<script src="/docs/static/swagger-ui-bundle.js"></script>
+<script src="/docs/static/swagger-ui-standalone-preset.js"></script>
+<script src="/docs/static/swagger-initializer.js"></script>
+</body>
+</html>
+`
+
+const initializer = `SwaggerUIBundle({
+  url: '/docs/json',
+  dom_id: '#swagger-ui',
+  deepLinking: true,
+  docExpansion: 'none',
+  persistAuthorization: false,
+  validatorUrl: null,
+  layout: 'StandaloneLayout',
+  presets: [SwaggerUIBundle.presets.apis, SwaggerUIStandalonePreset],
+  plugins: [SwaggerUIBundle.plugins.DownloadUrl],
+})
+`
+
 /**
- * `/docs`: a page that shows the API document and can send requests. Everything it needs comes from this
- * server and is loaded on the first request. Fastify accepts no routes once it listens, so the page has its
- * own app.
+ * `/docs`: a page that shows the API document and can send requests. Everything it needs comes from this server. Each file
+ * is read once, so that requests that wait for their clients share it.
  */
 export function explorerResource(
-  app: Pick<FastifyInstance, 'httpErrors' | 'to'>,
+  { httpErrors }: Pick<FastifyInstance, 'httpErrors'>,
   document: () => Promise<object>,
 ): NodeRoute {
-  let explorer: Promise<FastifyInstance> | undefined
-  /** By path: each is made once, because the app makes a copy for each request. */
-  const files = new Map<string, Promise<Answer>>()
-  const made = (opened: FastifyInstance, path: string): Promise<Answer> => {
-    const file = files.get(path) ?? fileOf(app, opened, path)
-    files.set(path, file)
-    file.catch(() => files.delete(path))
-    return file
-  }
+  const answers = new Map<string, Promise<Answer>>()
   const handle = async ({ call: { verb, path } }: NodeExchange): Promise<Answer> => {
-    if (verb !== 'GET' && verb !== 'HEAD') throw app.httpErrors.methodNotAllowed()
-    if (!specified.test(path)) throw app.httpErrors.notFound()
-    explorer ??= openExplorer(document)
-    const [failure, opened] = await app.to(explorer)
-    if (failure !== null) {
-      // the next request tries again
-      explorer = undefined
-      throw failure
-    }
-    return made(opened, path)
+    if (verb !== 'GET' && verb !== 'HEAD') throw httpErrors.methodNotAllowed()
+    const known = answers.get(path)
+    if (known !== undefined) return known
+    const answer = fileAt(path, document)
+    if (answer === undefined) throw httpErrors.notFound()
+    answers.set(path, answer)
+    // after a failure, the next request tries again
+    answer.catch(() => answers.delete(path))
+    return answer
   }
   return { url: explorerUrl, handle }
 }
 
-async function fileOf(
-  app: Pick<FastifyInstance, 'httpErrors'>,
-  opened: FastifyInstance,
-  path: string,
-): Promise<Answer> {
-  const answer = await opened.inject({ method: 'GET', url: `/${path}` })
-  if (answer.statusCode >= 500) throw new Error(`the explorer answered ${answer.statusCode}`)
-  if (answer.statusCode >= 400) throw app.httpErrors.notFound()
-  const { location, 'content-type': contentType = 'application/octet-stream' } = answer.headers
-  return {
-    status: answer.statusCode,
-    contentType,
-    headers: {
-      ...(typeof location === 'string' && { location }),
-      'content-security-policy': policy,
-      'x-content-type-options': 'nosniff',
-    },
-    body: answer.rawPayload,
-  }
+function fileAt(path: string, document: () => Promise<object>): Promise<Answer> | undefined {
+  if (path === 'docs' || path === 'docs/') return answerOf('html', Promise.resolve(page))
+  if (path === 'docs/json') return answerOf('json', document().then(JSON.stringify))
+  if (path === 'docs/static/swagger-initializer.js') return answerOf('js', Promise.resolve(initializer))
+  const name = path.replace(/^docs\/static\//, '')
+  const type = name === path ? undefined : packaged.get(name)
+  return type && answerOf(type, readPackaged(name))
 }
 
-async function openExplorer(document: () => Promise<object>): Promise<FastifyInstance> {
-  const [{ fastifySwagger }, { fastifySwaggerUi }] = await Promise.all([
-    import('@fastify/swagger'),
-    import('@fastify/swagger-ui'),
-  ])
-  const app = fastify()
-  // the document is valid OpenAPI 3.1; the plugin's types only know older versions
-  const specification = { document: (await document()) as never }
-  await app.register(fastifySwagger, { mode: 'static', specification })
-  await app.register(fastifySwaggerUi, {
-    routePrefix: '/docs',
-    theme: { title: 'Gatehouse API' },
-    uiConfig: { docExpansion: 'none', persistAuthorization: false },
-  })
-  await app.ready()
-  return app
+const answerOf = async (type: keyof typeof types, content: Promise<string | Buffer>): Promise<Answer> => ({
+  status: 200,
+  contentType: types[type],
+  headers: { 'content-security-policy': policy, 'x-content-type-options': 'nosniff' },
+  body: Buffer.from(await content),
+})
+
+function readPackaged(name: string): Promise<Buffer> {
+  const main = createRequire(import.meta.url).resolve('@fastify/swagger-ui')
+  return readFile(join(main, '..', 'static', name))
 }

@@ -1,4 +1,4 @@
-import { Turns } from '../../lib/concurrency/turns.ts'
+import { FairQueue } from '../../lib/concurrency/fair-queue.ts'
 import { overloaded } from './body-reader.ts'
 
 export type PlacesLimits = {
@@ -30,7 +30,7 @@ const refusalsEveryMs = 10
  */
 export class Places {
   readonly #limits: PlacesLimits
-  readonly #turns = new Turns<Waiting>()
+  readonly #queue = new FairQueue<Waiting>()
   /** In order of arrival. */
   readonly #waiting = new Set<Waiting>()
   #taken = 0
@@ -70,7 +70,7 @@ export class Places {
         refuse: () => reject(overloaded()),
       }
       this.#waiting.add(waiting)
-      this.#turns.add(client, waiting)
+      this.#queue.add(client, waiting)
       this.#awaitEnd()
       gone(() => this.#refuse(waiting))
     })
@@ -80,7 +80,7 @@ export class Places {
   give(): void {
     this.#taken -= 1
     if (this.areTaken) return
-    const next = this.#turns.next()
+    const next = this.#queue.next()
     if (next === undefined) return
     this.#waiting.delete(next)
     this.#taken += 1
@@ -89,7 +89,7 @@ export class Places {
 
   #refuse(waiting: Waiting): void {
     if (!this.#waiting.delete(waiting)) return
-    this.#turns.remove(waiting.client, waiting)
+    this.#queue.remove(waiting.client, waiting)
     waiting.refuse()
   }
 

@@ -1,5 +1,5 @@
 /** Items that wait, of several clients: those of one client in order of arrival, the clients in turn. */
-export class Turns<Item> {
+export class FairQueue<Item> {
   readonly #byClient = new Map<string, Item[]>()
 
   get isEmpty(): boolean {

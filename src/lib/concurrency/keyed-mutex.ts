@@ -23,7 +23,7 @@ export class KeyedMutex {
   }
 
   /**
-   * Like `runExclusive`, within bounds: throws their refusal if too many wait for this key, or if the turn does not
+   * Like `runExclusive`, within bounds: throws their refusal if too many wait for this key, or if the lock does not
    * come in time; then `work` never runs.
    */
   async runWithin<T>({ most, ms, refusal }: WaitingBounds, key: string, work: () => Promise<T>): Promise<T> {

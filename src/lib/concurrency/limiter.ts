@@ -45,14 +45,14 @@ export class Limiter {
   /** Resolves once there is room. The caller must call the returned function exactly once to give it back. */
   async enter(): Promise<() => void> {
     if (this.#waiting.size === 0 && this.#free > 0) this.#free -= 1
-    else await this.#turn()
+    else await this.#wait()
     return () => {
       this.#free += 1
       this.#admit()
     }
   }
 
-  #turn(): Promise<void> {
+  #wait(): Promise<void> {
     const { most = Number.POSITIVE_INFINITY, ms, refusal } = this.#bounds
     if (this.#waiting.size >= most) throw refusal()
     return new Promise((resolve, reject) => {

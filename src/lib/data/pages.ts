@@ -16,7 +16,7 @@ export async function* pagesOf<T>(
 ): AsyncGenerator<readonly T[], void, undefined> {
   let isFirst = true
   for (const page of slicesOf(items, size)) {
-    if (!isFirst) await othersTurn()
+    if (!isFirst) await letOthersRun()
     isFirst = false
     yield page
   }
@@ -28,7 +28,7 @@ export async function* readPages<T>(
   placeOf: (item: T) => string,
   { after, size = pageSize }: { readonly after?: string | undefined; readonly size?: number } = {},
 ): AsyncGenerator<readonly T[], void, undefined> {
-  for (let from = after; ; await othersTurn()) {
+  for (let from = after; ; await letOthersRun()) {
     const page = await read({ limit: size, ...(from === undefined ? {} : { after: from }) })
     const last = page.at(-1)
     if (last === undefined) return
@@ -41,7 +41,7 @@ export async function* readPages<T>(
 let lastTurn = Promise.resolve()
 
 /** Lets others run. Each loop that waits gets a turn of the event loop of its own, in the order of arrival. */
-export function othersTurn(): Promise<void> {
+export function letOthersRun(): Promise<void> {
   lastTurn = lastTurn.then(wholeTurn)
   return lastTurn
 }

@@ -3,7 +3,7 @@ import type { View, ViewEntry, ViewRecord } from '../../core/barrier/view.ts'
 import type { KeyedHash } from '../../core/records/keyed-hash.ts'
 import { isUnreadable } from '../../core/records/stored-record.ts'
 import { refuse } from '../../errors.ts'
-import { othersTurn } from '../../lib/data/pages.ts'
+import { letOthersRun } from '../../lib/data/pages.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Role } from './role.ts'
 import { readSecretId, type SecretId } from './secret-id.ts'
@@ -181,7 +181,7 @@ export class SecretIdStore {
       if (!(await this.#view.write(removals.flat())))
         for (const removal of removals) await this.#view.write(removal)
       if (keys.length < stepSize || stopping.aborted) break
-      await othersTurn()
+      await letOthersRun()
     }
     for (const { key, value } of await this.#view.list(voidPrefix))
       await this.#empty(key.slice(voidPrefix.length), value, stopping)
@@ -206,7 +206,7 @@ export class SecretIdStore {
         entries.push({ key, value: undefined })
       }
       await this.#view.write(entries)
-      await othersTurn()
+      await letOthersRun()
     }
     if (stopping.aborted) return
     const now = this.#parts.clock.now()

@@ -32,7 +32,7 @@ export type ReadyUpstream = Upstream & { readonly settings: UpstreamSettings }
 export type MountStateParts = {
   readonly clock: Clock
   readonly operator: OperatorSettings
-  readonly servers: Pick<Servers, 'inTurn'>
+  readonly servers: Pick<Servers, 'exclusively'>
   openUpstream(settings: UpstreamSettings, mount: Mount): Upstream
   /** Whether the mount may sign in as the machine on which the server runs. */
   isHostOffered(mount: Mount): boolean
@@ -47,7 +47,7 @@ const usualLimits = {
   staticRoles: 1_000,
   federatedRoles: 1_000,
   /** How long a write of a role waits for other writes of it, and how many may wait. */
-  writeTurnMs: 20_000,
+  writeWaitMs: 20_000,
   waitingWrites: 20,
 }
 
@@ -88,7 +88,7 @@ export class MountState implements AsyncDisposable {
    */
   readonly assertions: Cache<Promise<MountToken>>
   readonly #roles = new Cache<RoleRecord>({ name: 'cloud roles', most: 10_000, mostWeight: 16 * 1024 * 1024 })
-  readonly #turns = new KeyedMutex()
+  readonly #mutex = new KeyedMutex()
   readonly #configChanges: Changes
   readonly #unwatch: readonly (() => void)[]
 
@@ -237,12 +237,12 @@ export class MountState implements AsyncDisposable {
     })
   }
 
-  /** To be called within `inRoleTurn`. */
+  /** To be called within `withRoleLock`. */
   deleteRole(name: string, alongside?: readonly ViewEntry[]): Promise<void> {
     return this.putRole(name, undefined, alongside)
   }
 
-  /** To be called within `inRoleTurn`. */
+  /** To be called within `withRoleLock`. */
   async putRole(
     name: string,
     value: RoleRecord | undefined,
@@ -269,48 +269,48 @@ export class MountState implements AsyncDisposable {
   }
 
   /** Serializes the writes and deletions of one role, across servers. */
-  inRoleTurn<T>(name: string, work: () => Promise<T>, bounds?: WaitingBounds): Promise<T> {
-    return this.#parts.servers.inTurn(`cloud/role/${this.accessor}/${name}`, work, bounds)
+  withRoleLock<T>(name: string, work: () => Promise<T>, bounds?: WaitingBounds): Promise<T> {
+    return this.#parts.servers.exclusively(`cloud/role/${this.accessor}/${name}`, work, bounds)
   }
 
-  /** For the turn of a request that writes a role: those before it may wait for the directory, one after the other. */
+  /** For a request that writes a role: those before it may wait for the directory, one after the other. */
   writeBounds(name: string): WaitingBounds {
     return {
-      ms: this.limits.writeTurnMs,
+      ms: this.limits.writeWaitMs,
       most: this.limits.waitingWrites,
       refusal: () => refuse('throttled', `other requests are writing role '${name}'; try again`),
     }
   }
 
   /**
-   * Serializes the changes of a trust, across servers, with the write that makes a role its owner. Inside the role's
-   * turn.
+   * Serializes the changes of a trust, across servers, with the write that makes a role its owner. Under the role's
+   * lock.
    */
-  inTrustTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
-    return this.#parts.servers.inTurn(`cloud/trust/${name}`, work)
+  withTrustLock<T>(name: string, work: () => Promise<T>): Promise<T> {
+    return this.#parts.servers.exclusively(`cloud/trust/${name}`, work)
   }
 
   /** Serializes the writes of one static role, across servers. */
-  inStaticRoleTurn<T>(name: string, work: () => Promise<T>, bounds?: WaitingBounds): Promise<T> {
-    return this.#parts.servers.inTurn(`cloud/static-role/${this.accessor}/${name}`, work, bounds)
+  withStaticRoleLock<T>(name: string, work: () => Promise<T>, bounds?: WaitingBounds): Promise<T> {
+    return this.#parts.servers.exclusively(`cloud/static-role/${this.accessor}/${name}`, work, bounds)
   }
 
-  /** Serializes the rotations of one static role, across servers. A rotation takes the role's turn to write. */
-  inStaticRotationTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
-    return this.#parts.servers.inTurn(`cloud/static-rotation/${this.accessor}/${name}`, work)
+  /** Serializes the rotations of one static role, across servers. A rotation takes the role's lock to write. */
+  withStaticRotationLock<T>(name: string, work: () => Promise<T>): Promise<T> {
+    return this.#parts.servers.exclusively(`cloud/static-rotation/${this.accessor}/${name}`, work)
   }
 
   /** Serializes root rotations, across servers and all mounts with the same root application. */
-  inRotationTurn<T>(work: () => Promise<T>): Promise<T> {
-    return this.#turns.runExclusive('rotation', async () => {
+  withRotationLock<T>(work: () => Promise<T>): Promise<T> {
+    return this.#mutex.runExclusive('rotation', async () => {
       const clientId = effectiveClientId(await this.findConfig(), this.operator)
-      return this.#parts.servers.inTurn(`cloud/rotation/${clientId.toLowerCase()}`, work)
+      return this.#parts.servers.exclusively(`cloud/rotation/${clientId.toLowerCase()}`, work)
     })
   }
 
   /** Serializes password changes, across servers and mounts. docs/contract/cloud.md#passwords-on-an-application */
-  inApplicationTurn<T>(objectId: string, work: () => Promise<T>): Promise<T> {
-    return this.#parts.servers.inTurn(`cloud/application/${objectId.toLowerCase()}`, work)
+  withApplicationLock<T>(objectId: string, work: () => Promise<T>): Promise<T> {
+    return this.#parts.servers.exclusively(`cloud/application/${objectId.toLowerCase()}`, work)
   }
 }
 

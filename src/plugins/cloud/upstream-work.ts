@@ -16,7 +16,7 @@ export type UpstreamWork = {
   readonly serviceManagementReference: string | undefined
 }
 
-/** For a role: the upstream client is opened once the role's turn has come. */
+/** For a role: the upstream client is opened once the role's lock is held. */
 export type RoleWork = Omit<UpstreamWork, 'upstream'> & {
   readonly mount: Mount
   readonly mountTokens: Pick<MountTokens, 'check' | 'identityOf'>

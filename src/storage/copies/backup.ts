@@ -10,7 +10,7 @@ import type { BackupFacts } from './backup-facts.ts'
 
 type BackupOptions = Omit<CopyOptions, 'target'>
 
-const turns = new KeyedMutex()
+const mutex = new KeyedMutex()
 
 /**
  * Writes a backup to `file`, which exists completely or not at all; an existing one is replaced. Rejects with
@@ -18,7 +18,7 @@ const turns = new KeyedMutex()
  * succeeds. docs/operations.md#backup-and-restore
  */
 export const backUp = (file: string, options: BackupOptions, faults?: StorageFaults): Promise<BackupFacts> =>
-  turns.runExclusive(resolve(file), () => write(file, options, faults))
+  mutex.runExclusive(resolve(file), () => write(file, options, faults))
 
 async function write(
   file: string,

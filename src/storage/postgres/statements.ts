@@ -188,7 +188,7 @@ export const releaseJob = statement(
   'UPDATE jobs SET replica = NULL, until = now() WHERE name = $1 AND replica = $2 AND epoch = $3::bigint',
 )
 
-/** Removes those that nobody has done for long: a turn, and the removal of a mount, have a row each. */
+/** Removes those that nobody has done for long: a lock, and the removal of a mount, have a row each. */
 export const pruneJobs = statement(
   'prune_jobs',
   "DELETE FROM jobs WHERE until < clock_timestamp() - interval '10 minutes'",

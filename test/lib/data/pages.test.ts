@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { MessageChannel } from 'node:worker_threads'
 import { expect, test } from 'vitest'
-import { othersTurn, type PageRange, pageSize, pagesOf, readPages } from '../../../src/lib/data/pages.ts'
+import { letOthersRun, type PageRange, pageSize, pagesOf, readPages } from '../../../src/lib/data/pages.ts'
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, at) => at)
 
@@ -55,7 +55,7 @@ test('each of several walks waits for a turn of its own', async () => {
   })()
   const turns: number[] = []
 
-  await Promise.all(numbers(5).map(() => othersTurn().then(() => turns.push(turn))))
+  await Promise.all(numbers(5).map(() => letOthersRun().then(() => turns.push(turn))))
   isOver = true
   await others
 
@@ -71,7 +71,7 @@ test('the response to a request that came during a page is written before the ne
   await nextTurn()
   port1.postMessage('request')
 
-  await othersTurn()
+  await letOthersRun()
   order.push('next page')
 
   expect(order).toEqual(['response', 'next page'])

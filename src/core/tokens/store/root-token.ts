@@ -1,7 +1,7 @@
 import type { Storage } from '../../../storage/storage.ts'
 import type { View } from '../../barrier/view.ts'
 import type { CoreLog } from '../../core-log.ts'
-import { firstStart, onceAmongServers } from '../../jobs/once-among-servers.ts'
+import { firstStart, onOneServer } from '../../jobs/on-one-server.ts'
 import type { Mount } from '../../mounts/mount.ts'
 import { fixedPaths } from '../../mounts/mount-path.ts'
 import type { MountStore } from '../../mounts/mount-store.ts'
@@ -50,7 +50,7 @@ async function tellInitialRootToken(
   tell: (id: string) => Promise<void> | void,
 ): Promise<void> {
   const isNeeded = async () => (await untoldIn(view)) !== undefined
-  await onceAmongServers(storage, { name: firstStart, isNeeded }, async () => {
+  await onOneServer(storage, { name: firstStart, isNeeded }, async () => {
     await tell((await untoldIn(view)) ?? '')
     await view.write([{ key: untoldKey, value: undefined }])
   })

@@ -33,11 +33,11 @@ type AddingWork = Omit<UpstreamWork, 'serviceManagementReference'>
 const mostLost = 3
 
 /**
- * Adds a password, in the application's turn. If the answer is lost, so is the secret: it is undone, and another one
+ * Adds a password, under the application's lock. If the answer is lost, so is the secret: it is undone, and another one
  * is added under a new name. docs/contract/cloud.md#passwords-on-an-application
  */
 export const addPassword = (wish: PasswordWish, work: AddingWork): Promise<MadePassword> =>
-  work.state.inApplicationTurn(wish.application_object_id, async () => {
+  work.state.withApplicationLock(wish.application_object_id, async () => {
     for (let lost = 1; ; lost++) {
       const added = await tryToAdd(wish, work)
       if (!('lost' in added)) return added

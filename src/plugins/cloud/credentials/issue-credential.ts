@@ -70,7 +70,7 @@ export async function issueCredential(
   const { mount, input } = request
   const readiness = readinessOf(mount, input)
   parts.creations.capacity = engineOptions(mount).max_in_flight
-  // waiting for a turn counts towards the request's time limit
+  // waiting for a lock counts towards the request's time limit
   const deadline = parts.clock.now() + parts.requestLimitMs
   const gone = new AbortController()
   const isOver = request.whenGone(() => gone.abort())
@@ -79,7 +79,7 @@ export async function issueCredential(
       checkClientWaits(gone.signal)
       return create(request, deadline, parts)
     })
-    // others may have their turn: waiting for readiness creates nothing
+    // others may go on: waiting for readiness creates nothing
     try {
       const proving = { ...work, call: { ...work.call, signal: gone.signal } }
       const warnings = readiness === undefined ? [] : [await waitUntilReady(created, readiness, proving)]

@@ -92,7 +92,7 @@ async function deleteUnowned(
   }
   const deletions = forEachOf(orphans, ({ id }) => counted(upstream.directory.deleteApplication(id, call)))
   const removals = forEachOf(passwords, ({ app_object_id: objectId, key_id: keyId }) =>
-    state.inApplicationTurn(objectId, () =>
+    state.withApplicationLock(objectId, () =>
       counted(upstream.directory.removeApplicationPassword(objectId, keyId, call)),
     ),
   )

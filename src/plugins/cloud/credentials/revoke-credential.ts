@@ -77,7 +77,7 @@ async function removePassword(
   const keyId = required('key_id', data.key_id)
   const objectId = required('app_object_id', data.app_object_id)
   const { client_id = '', display_name = '' } = data
-  const isRemoved = await state.inApplicationTurn(objectId, () =>
+  const isRemoved = await state.withApplicationLock(objectId, () =>
     removed(
       upstream.directory.removeApplicationPassword(objectId, keyId, call),
       'error removing credentials',

@@ -21,7 +21,7 @@ type RepairParts = Owners & {
 
 /**
  * Restores a trust if its role owns it, and removes it otherwise. A change that was cut off may take effect later,
- * so this is repeated for a while. Within the trust's turn. docs/contract/cloud.md#federated-roles
+ * so this is repeated for a while. Under the trust's lock. docs/contract/cloud.md#federated-roles
  */
 export async function repairTrust(
   intent: IntentTo<'federatedCredential'>,

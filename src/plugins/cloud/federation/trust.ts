@@ -61,7 +61,7 @@ export async function putTrust(
 
 /**
  * Makes the application trust the tokens of a federated role, again with each write of it. An intent is stored
- * before. Within the turns of the role and the trust. Throws upstream failures.
+ * before. Under the locks of the role and the trust. Throws upstream failures.
  * docs/contract/cloud.md#federated-roles
  */
 export async function changeTrust(

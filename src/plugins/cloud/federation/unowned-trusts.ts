@@ -46,7 +46,7 @@ export function removeUnownedTrust(
     call: reaping,
   }: { readonly state: MountState; readonly upstream: ReadyUpstream; readonly call: UpstreamCall },
 ): Promise<boolean> {
-  return state.inTrustTurn(name, async () => {
+  return state.withTrustLock(name, async () => {
     const intent: Intent = { kind: 'federatedCredential', application_object_id: applicationId, name }
     if ((await ownerOfTrust(intent, { state })) !== undefined) return false
     const ids = [await state.intents.record(intent, upstream.settings.tenantId)]

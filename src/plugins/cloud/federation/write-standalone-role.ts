@@ -7,7 +7,7 @@ import { trustIntent } from './trust.ts'
 
 /**
  * A role of a client that an administrator has prepared: nothing is called upstream, so the mount needs no
- * credential. Within the role's turn. Throws the first refusal; then nothing is stored.
+ * credential. Under the role's lock. Throws the first refusal; then nothing is stored.
  * docs/contract/cloud.md#federated-roles
  */
 export async function writeStandaloneRole(

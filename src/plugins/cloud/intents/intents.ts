@@ -256,7 +256,7 @@ export class Intents implements AsyncDisposable {
       if (undoing.dueAt > now) next = Math.min(next, undoing.dueAt)
       else if (running < maxConcurrent) {
         running += 1
-        // not part of a job or turn that reported the failure: it goes on when that has ended
+        // not part of a job or lock that reported the failure: it goes on when that has ended
         undoing.running = outsideOfJobs(() => this.#attempt(id, undoing)).finally(() => {
           undoing.running = undefined
           this.#wake()

@@ -81,19 +81,19 @@ export async function undoIntent(stored: StoredIntent, attempt: Attempt, parts: 
     case 'roleAssignments':
       return undoAssignments(intent, undoing)
     case 'groupMembership':
-      return inTurnOfOwner(intent, parts, () => undoMembership(intent, undoing))
+      return withLockOfOwner(intent, parts, () => undoMembership(intent, undoing))
     case 'appRoleAssignments':
-      return inTurnOfOwner(intent, parts, () => undoAppRoles(intent, undoing))
+      return withLockOfOwner(intent, parts, () => undoAppRoles(intent, undoing))
     case 'password':
     case 'rootPassword':
     case 'staticPassword':
     case 'retirePassword':
-      return state.inApplicationTurn(intent.application_object_id, () => undoPassword(intent, undoing))
+      return state.withApplicationLock(intent.application_object_id, () => undoPassword(intent, undoing))
     case 'rootKey':
     case 'retireKey':
-      return state.inApplicationTurn(intent.application_object_id, () => undoKey(intent, undoing))
+      return state.withApplicationLock(intent.application_object_id, () => undoKey(intent, undoing))
     case 'federatedCredential':
-      return state.inTrustTurn(intent.name, () => repairTrust(intent, undoing))
+      return state.withTrustLock(intent.name, () => repairTrust(intent, undoing))
     case 'purge':
       return (await wasRemoved(undoing.upstream.directory.purgeDeleted(intent.object_id, call))) ||
         undoing.ageMs > parts.patience.byPurge
@@ -166,13 +166,13 @@ async function undoAssignments(
 }
 
 /** Waits for a write of the role that owns the service principal: it decides which rights are wanted. */
-async function inTurnOfOwner<T>(
+async function withLockOfOwner<T>(
   { service_principal_id: principalId }: { readonly service_principal_id: string },
   owners: Owners,
   work: () => Promise<T>,
 ): Promise<T> {
   const owner = await findRoleOf(principalId, owners)
-  return owner === undefined ? work() : owners.state.inRoleTurn(owner.name, work)
+  return owner === undefined ? work() : owners.state.withRoleLock(owner.name, work)
 }
 
 /** Skips memberships that the role lists again. */

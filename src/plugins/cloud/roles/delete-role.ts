@@ -14,11 +14,11 @@ import type { ManagedApplication, RoleRecord, Trust } from './role-record.ts'
 /** Deletes a role and the application it owns. Returns warnings. docs/contract/cloud.md#deleting-a-role */
 export function deleteRole(name: string, roleWork: RoleWork): Promise<string[]> {
   const { state } = roleWork
-  return state.inRoleTurn(name, async () => {
+  return state.withRoleLock(name, async () => {
     const role = await state.findRole(name)
     if (role?.managed !== undefined) return deletePersisted(name, role, role.managed, roleWork)
     const { trust } = role ?? {}
-    if (trust !== undefined) await state.inTrustTurn(trust.name, () => deleteTrusted(name, trust, roleWork))
+    if (trust !== undefined) await state.withTrustLock(trust.name, () => deleteTrusted(name, trust, roleWork))
     else if (role !== undefined) await state.deleteRole(name)
     return []
   })
@@ -49,8 +49,8 @@ async function deletePersisted(
 }
 
 /**
- * The trust first: if that fails, the role stays and gets it back by the intent, which is stored before. Within the
- * trust's turn.
+ * The trust first: if that fails, the role stays and gets it back by the intent, which is stored before. Under the
+ * trust's lock.
  */
 async function deleteTrusted(name: string, trust: Trust, work: RoleWork): Promise<void> {
   const { state } = work
@@ -80,7 +80,7 @@ async function deleteTrusted(name: string, trust: Trust, work: RoleWork): Promis
  */
 export function abandonTrusted(name: string, trust: Trust, { state }: RoleWork): Promise<void> {
   const remove = (later: readonly ViewEntry[]) => state.deleteRole(name, later)
-  return state.inRoleTurn(name, async () => {
+  return state.withRoleLock(name, async () => {
     await state.intents.undoWith(remove, [trustIntent(name, trust)], trust.tenant_id)
   })
 }

@@ -21,7 +21,7 @@ import type { RoleRecord } from './role-record.ts'
 /** In the order of docs/contract/cloud.md#writing-a-role. Throws the first refusal; then nothing is stored. */
 export function writeRole(name: string, sent: RoleInput, roleWork: RoleWork): Promise<void> {
   const { state } = roleWork
-  return state.inRoleTurn(
+  return state.withRoleLock(
     name,
     async () => {
       if ((await state.findConfig()) === undefined) throw configIsNil()
@@ -90,7 +90,7 @@ async function storePersisted(name: string, role: RoleRecord, work: UpstreamWork
     application_object_id: managed.object_id,
     application_client_id: managed.client_id,
   }
-  await inTrustTurn(name, stored, work, async () => {
+  await withTrustLock(name, stored, work, async () => {
     let trusting: TrustChange
     try {
       trusting = await orRefuse(trustFailed, changeTrust(name, stored, managed.object_id, work))
@@ -106,20 +106,20 @@ const trustFailed = 'could not create federated credential'
 
 /** Stores a role of an application that it does not own, or of none. */
 const storeWithTrust = (name: string, role: RoleRecord, work: UpstreamWork & RoleWork): Promise<void> =>
-  inTrustTurn(name, role, work, async () => {
+  withTrustLock(name, role, work, async () => {
     const trusting = await orRefuse(trustFailed, changeTrust(name, role, role.application_object_id, work))
     await storeChange(name, role, { settles: [], removals: [], areNew: false, trusting }, work)
   })
 
 /** A trust that is made has no owner before the role is stored: nobody may reap it meanwhile. */
-const inTrustTurn = (
+const withTrustLock = (
   name: string,
   role: RoleRecord,
   { state }: Pick<RoleWork, 'state'>,
   change: () => Promise<void>,
 ): Promise<void> =>
   credentialTypeOf(role) === 'federated'
-    ? state.inTrustTurn(trustName(state.accessor, name), change)
+    ? state.withTrustLock(trustName(state.accessor, name), change)
     : change()
 
 /** Writes a role with the trust it owns now, settles the intents of what was made, and removes what it lost. */

@@ -16,7 +16,7 @@ export function completeCertificate(
   { givenUpMs, overlapMs }: Pick<RotationTimes, 'givenUpMs' | 'overlapMs'>,
 ): Promise<boolean> {
   const { state, call, clock, random: identifiers } = work
-  return state.inRotationTurn(async () => {
+  return state.withRotationLock(async () => {
     const pending = (await state.findConfig())?.pending_certificate
     if (pending === undefined) return true
     const upstream = await state.upstream()
@@ -80,7 +80,7 @@ async function dropPending(pending: PendingCertificate, { state }: RotationWork,
 }
 
 export function retireKeys({ state, clock }: RotationWork): Promise<void> {
-  return state.inRotationTurn(async () => {
+  return state.withRotationLock(async () => {
     const now = clock.now()
     await state.changeConfig((before) => {
       if (before === undefined) return 'keep'

@@ -24,7 +24,7 @@ export function completeRotation(
   isUsedElsewhere: (former: ConfigRecord) => Promise<boolean> = async () => false,
 ): Promise<boolean> {
   const { state, call } = work
-  return state.inRotationTurn(async () => {
+  return state.withRotationLock(async () => {
     const config = await state.findConfig()
     const pending = config?.pending
     if (config === undefined || pending === undefined) return true
@@ -160,7 +160,7 @@ async function removePasswords(
       service_principal_id: principalId,
       key_id: keyId = '',
     } = intent
-    const removal = state.inApplicationTurn(applicationId, () =>
+    const removal = state.withApplicationLock(applicationId, () =>
       principalId === undefined
         ? upstream.directory.removeApplicationPassword(applicationId, keyId, call)
         : upstream.directory.removeServicePrincipalPassword(principalId, keyId, call),

@@ -19,7 +19,7 @@ import { keyRemoval, removalOfPending } from './pending-secret.ts'
 const makeOne = 'create one with config/certificate and upload it'
 
 /**
- * Adds the next certificate to the root application; the current one stays in use until it works. Within the turn of
+ * Adds the next certificate to the root application; the current one stays in use until it works. Under the lock of
  * rotations. docs/contract/cloud.md#rotation-of-a-certificate
  */
 export async function rotateCertificate(config: ConfigRecord, work: RotationWork): Promise<void> {

@@ -23,7 +23,7 @@ import { rotateCertificate } from './rotate-certificate.ts'
  */
 export function rotateRoot(work: RotationWork): Promise<string[]> {
   const { state } = work
-  return state.inRotationTurn(async () => {
+  return state.withRotationLock(async () => {
     const config = await state.findConfig()
     if (config === undefined) throw configIsNil()
     const type = rotatable(config, state)

@@ -44,7 +44,7 @@ async function isThere({ application_object_id, current }: StaticRole, work: Sta
 }
 
 const markLost = (name: string, seen: StaticRole, work: StaticWork): Promise<void> =>
-  work.state.inStaticRoleTurn(name, async () => {
+  work.state.withStaticRoleLock(name, async () => {
     const stored = await work.state.staticRoles.read(name)
     if (stored?.role.current?.key_id !== seen.current?.key_id || stored === undefined) return
     const { retry: _over, ...role } = stored.role

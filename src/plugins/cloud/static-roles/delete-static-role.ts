@@ -14,7 +14,7 @@ export function deleteStaticRole(
   work: Pick<StaticWork, 'state' | 'log' | 'signal'>,
 ): Promise<string[]> {
   const { state } = work
-  return state.inStaticRoleTurn(name, async () => {
+  return state.withStaticRoleLock(name, async () => {
     const before = await state.staticRoles.read(name)
     if (before === undefined) return []
     const { current, former, tenant_id } = before.role

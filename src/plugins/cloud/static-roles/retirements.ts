@@ -21,7 +21,7 @@ export async function retireAll(state: MountState): Promise<void> {
 async function retire(retirement: StoredRetirement, state: MountState): Promise<void> {
   const { role: name, application_object_id, key_id, tenant_id } = retirement
   const { staticRoles, intents } = state
-  const ids = await state.inStaticRoleTurn(name, async () => {
+  const ids = await state.withStaticRoleLock(name, async () => {
     const { id, entry } = intents.recordEntry(
       { kind: 'retirePassword', role: name, application_object_id, key_id },
       tenant_id,

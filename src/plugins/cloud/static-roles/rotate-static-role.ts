@@ -29,12 +29,12 @@ const longestPauseMs = 600_000
  */
 export function rotateStaticRole(name: string, rotation: Rotation, work: StaticWork): Promise<void> {
   const { state, clock } = work
-  return state.inStaticRotationTurn(name, async () => {
+  return state.withStaticRotationLock(name, async () => {
     const before = await state.staticRoles.read(name)
     if (before === undefined) throw refuse('invalid', 'role not found in storage')
     // another server has rotated it, its schedule was changed, or its window is over
     if (rotation.why === 'due' && dueAt(before.role, clock.now()) > clock.now()) {
-      await state.inStaticRoleTurn(name, () => state.staticRoles.write(name, before, before.role))
+      await state.withStaticRoleLock(name, () => state.staticRoles.write(name, before, before.role))
       return
     }
     try {
@@ -78,7 +78,7 @@ export const finishRotation = (
   made: MadePassword,
   work: Ready & Pick<Rotation, 'requester'>,
 ): Promise<void> =>
-  work.state.inStaticRotationTurn(name, async () => {
+  work.state.withStaticRotationLock(name, async () => {
     try {
       await install(name, role, made, work)
     } catch (error) {
@@ -98,7 +98,7 @@ async function install(
   try {
     const credential = { clientId: role.application_client_id, secret: password.secretText }
     const told = await provePassword(credential, work)
-    await state.inStaticRoleTurn(name, async () => {
+    await state.withStaticRoleLock(name, async () => {
       const stored = await state.staticRoles.read(name)
       if (stored === undefined || !hasSamePassword(stored.role, role))
         throw fail('unavailable', 'the static role was changed meanwhile')
@@ -208,11 +208,11 @@ async function removeFormer(name: string, role: StaticRole, work: Ready): Promis
   const call = callWithin(clock, correlationId, signal)
   await orRefuse(
     'error removing credentials',
-    state.inApplicationTurn(objectId, () =>
+    state.withApplicationLock(objectId, () =>
       wasRemoved(upstream.directory.removeApplicationPassword(objectId, former.key_id, call)),
     ),
   )
-  await state.inStaticRoleTurn(name, async () => {
+  await state.withStaticRoleLock(name, async () => {
     const stored = await state.staticRoles.read(name)
     if (stored?.role.former?.key_id !== former.key_id) return
     const { former: _removed, ...after } = stored.role
@@ -233,7 +233,7 @@ async function noteFailure(name: string, tried: StaticRole, error: unknown, work
     { err: error, event: 'static_role_failed', mount: state.accessor, role: name, reason },
     'could not rotate the password of a static role',
   )
-  await state.inStaticRoleTurn(name, async () => {
+  await state.withStaticRoleLock(name, async () => {
     const stored: StoredStaticRole | undefined = await state.staticRoles.read(name)
     if (stored === undefined || !hasSamePassword(stored.role, tried)) return
     const failures = (stored.role.retry?.failures ?? 0) + 1

@@ -88,7 +88,7 @@ export class StaticRoleStore implements Disposable {
   }
 
   /**
-   * Replaces what `before` read, with its row among those that are due and further entries, in the role's turn.
+   * Replaces what `before` read, with its row among those that are due and further entries, under the role's lock.
    * Throws `unavailable` if anything was changed meanwhile.
    */
   async write(

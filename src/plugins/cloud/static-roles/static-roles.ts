@@ -30,7 +30,7 @@ const usualTimes = {
   replyMs: 60_000,
   /** Of each rotation at least: a thousand roles may be due at once, and a rotation takes CPU time that requests need. */
   restMs: 400,
-  /** How long a request waits for its turn: it ends within 90 s, of which the rotation may take `replyMs`. */
+  /** How long a request waits for a lock: it ends within 90 s, of which the rotation may take `replyMs`. */
   turnMs: 20_000,
 }
 
@@ -56,7 +56,7 @@ type Figures = { readonly mount: Mount; due: number; failing: number; ended: num
 type Running = {
   readonly stopping: AbortController
   readonly byName: Map<string, Promise<void>>
-  readonly turns: Limiter
+  readonly limiter: Limiter
   /** Requests whose rotation goes on. */
   readonly asked: Set<Promise<void>>
   /** Roles that are left alone for a moment, with the end of that. */
@@ -128,7 +128,7 @@ export class StaticRoles implements AsyncDisposable {
   async import(mount: Mount, name: string, sent: StaticRoleInput, by: Requested): Promise<void> {
     const work = { ...this.#work(mount, by.correlationId), ...by }
     if (keepsImported(sent)) return importStaticPassword(name, sent, work)
-    const leave = await this.#runningAt(mount).turns.enter()
+    const leave = await this.#runningAt(mount).limiter.enter()
     const imported = await importAndReplace(name, sent, work).catch((error: unknown) => {
       leave()
       throw error
@@ -158,7 +158,7 @@ export class StaticRoles implements AsyncDisposable {
 
   /** Resolves once the new password is in use, or after a minute; then the rotation goes on. */
   async rotate(mount: Mount, name: string, { correlationId, requester }: Requested): Promise<void> {
-    const leave = await this.#runningAt(mount).turns.enter()
+    const leave = await this.#runningAt(mount).limiter.enter()
     const rotation = rotateStaticRole(name, { why: 'asked', requester }, this.#work(mount, correlationId))
     await this.#answered(mount, rotation.finally(leave))
   }
@@ -302,7 +302,7 @@ export class StaticRoles implements AsyncDisposable {
 
   /** Starts rotations that are due until four are running; each that ends makes room for the next. */
   async #fill(mount: Mount, state: MountState, ended: AbortSignal): Promise<void> {
-    const { byName, notBefore, turns } = this.#runningAt(mount)
+    const { byName, notBefore, limiter } = this.#runningAt(mount)
     if (ended.aborted || byName.size >= mostInFlight) return
     const now = this.#parts.clock.now()
     for (const [name, until] of notBefore) if (until <= now || until > now + againMs) notBefore.delete(name)
@@ -312,7 +312,7 @@ export class StaticRoles implements AsyncDisposable {
       if (byName.has(name) || notBefore.has(name)) continue
       const work = this.#work(mount, this.#parts.random.uuid(), ended)
       const rest = wait(this.#times.restMs, ended)
-      const rotation = turns
+      const rotation = limiter
         .run(() => rotateStaticRole(name, { why: 'due' }, work))
         .catch(() => {
           // its failure is stored and logged; if it could not be stored, the role is still due
@@ -343,7 +343,7 @@ export class StaticRoles implements AsyncDisposable {
     const running: Running = {
       stopping: new AbortController(),
       byName: new Map(),
-      turns: new Limiter(mostInFlight, {
+      limiter: new Limiter(mostInFlight, {
         most: mostWaiting,
         ms: this.#times.turnMs,
         refusal: tooManyRotations,

@@ -18,16 +18,16 @@ import type { StaticWork } from './static-work.ts'
 type WriteWork = StaticWork & { readonly requester: Requester }
 type Ready = WriteWork & { readonly upstream: ReadyUpstream }
 
-/** The turn of a request, which does not wait long. */
-const inWriteTurn = <T>(name: string, { state }: WriteWork, change: () => Promise<T>): Promise<T> =>
-  state.inStaticRoleTurn(name, change, state.writeBounds(name))
+/** The lock of a request, which does not wait long. */
+const withWriteLock = <T>(name: string, { state }: WriteWork, change: () => Promise<T>): Promise<T> =>
+  state.withStaticRoleLock(name, change, state.writeBounds(name))
 
 /**
  * A new role, or one with another application, gets its password before it is stored; if that fails, nothing is
  * stored. docs/cloud-static-roles.md#writing-a-role
  */
 export function writeStaticRole(name: string, sent: StaticRoleInput, writeWork: WriteWork): Promise<void> {
-  return inWriteTurn(name, writeWork, async () => {
+  return withWriteLock(name, writeWork, async () => {
     const work = await ready(writeWork)
     const { state, clock } = work
     const before = await state.staticRoles.read(name)
@@ -70,7 +70,7 @@ async function updateTerms(
  * then nothing is stored. docs/cloud-static-roles.md#import
  */
 export function repeatImport(name: string, sent: StaticRoleInput, writeWork: WriteWork): Promise<boolean> {
-  return inWriteTurn(name, writeWork, async () => {
+  return withWriteLock(name, writeWork, async () => {
     const work = await ready(writeWork)
     const before = await work.state.staticRoles.read(name)
     if (before === undefined || !isRepeated(before.role, sent)) return false
@@ -93,7 +93,7 @@ export const keepsImported = ({ skip_import_rotation, defer_initial_creds }: Sta
 
 /** Stores a role with a password that exists already. docs/cloud-static-roles.md#import */
 export const importStaticPassword = (name: string, sent: StaticRoleInput, work: WriteWork): Promise<void> =>
-  inWriteTurn(name, work, async () => (await toImport(name, sent, work)).store())
+  withWriteLock(name, work, async () => (await toImport(name, sent, work)).store())
 
 /** Also adds another password, which `rotate` puts in place of the imported one. Throws if nothing is stored. */
 export function importAndReplace(
@@ -101,7 +101,7 @@ export function importAndReplace(
   sent: StaticRoleInput,
   writeWork: WriteWork,
 ): Promise<{ rotate(): Promise<void> }> {
-  return inWriteTurn(name, writeWork, async () => {
+  return withWriteLock(name, writeWork, async () => {
     const { role, work, store } = await toImport(name, sent, writeWork)
     const made = await addStaticPassword(name, role, work)
     try {
@@ -132,7 +132,7 @@ async function toImport(name: string, sent: StaticRoleInput, writeWork: WriteWor
 
 /**
  * A password in its grace period stays once it is imported. One that is being removed, or has an owner that is about
- * to be stored, is refused: what removes it is stored before, and runs in the application's turn.
+ * to be stored, is refused: what removes it is stored before, and runs under the application's lock.
  */
 async function storeImported(
   name: string,
@@ -142,7 +142,7 @@ async function storeImported(
 ): Promise<void> {
   const { state, upstream, clock, correlationId, signal } = work
   const { application_object_id: id, current } = role
-  await state.inApplicationTurn(id, async () => {
+  await state.withApplicationLock(id, async () => {
     const call = callWithin(clock, correlationId, signal)
     const application = await orRefuse(
       'error loading Application',

@@ -1,4 +1,4 @@
-import { Turns } from '../../../lib/concurrency/turns.ts'
+import { FairQueue } from '../../../lib/concurrency/fair-queue.ts'
 import { countedAddress } from '../../../lib/net/address.ts'
 
 /** How long checks may keep the main thread, until others have their turn of the event loop. */
@@ -12,8 +12,8 @@ type Heavy = { readonly weight: number; start(): void }
  * delays the own logins first. docs/limits.md#forged-tokens
  */
 export class CheckQueue {
-  readonly #cheap = new Turns<Cheap>()
-  readonly #inPool = new Turns<Heavy>()
+  readonly #cheap = new FairQueue<Cheap>()
+  readonly #inPool = new FairQueue<Heavy>()
   #free: number
   #isAwaited = false
 

@@ -19,7 +19,7 @@ import {
   versionPrefix,
 } from './key-draft.ts'
 import { type Head, readHead, readVersion, type Version } from './key-record.ts'
-import { LargeTurn } from './large-turn.ts'
+import { LargeRead } from './large-read.ts'
 
 export type StoredKey = {
   readonly head: Head
@@ -144,17 +144,17 @@ export class Keys implements Disposable {
 
   /** A key with all its versions at one moment, without their data. Ends when the client disconnects. */
   async described(path: string, client: ListClient): Promise<WholeKey | undefined> {
-    using turn = new LargeTurn(this.#parts.large, client)
-    return await this.#all(path, turn, ({ data, ...described }) => described)
+    using reading = new LargeRead(this.#parts.large, client)
+    return await this.#all(path, reading, ({ data, ...described }) => described)
   }
 
   /** A key with all its versions at one moment. Throws if their data is too much for one change. */
   async whole(path: string): Promise<WholeKey | undefined> {
-    const turn = new LargeTurn()
-    return await this.#all(path, turn, async (version, { id }, number) => {
+    const reading = new LargeRead()
+    return await this.#all(path, reading, async (version, { id }, number) => {
       const whole = await this.#withData(id, number, version)
-      if (version.isApart === true && whole !== undefined) turn.add(whole)
-      if (turn.size > mostChanged) throw tooLarge()
+      if (version.isApart === true && whole !== undefined) reading.add(whole)
+      if (reading.size > mostChanged) throw tooLarge()
       return whole
     })
   }
@@ -162,17 +162,17 @@ export class Keys implements Disposable {
   /** `take` returns undefined for a version that was changed meanwhile. */
   async #all(
     path: string,
-    turn: LargeTurn,
+    reading: LargeRead,
     take: (version: Version, head: Head, number: number) => Version | Promise<Version | undefined>,
   ): Promise<WholeKey | undefined> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const stored = await this.#read(path)
       if (stored === undefined) return undefined
       const { head } = stored
-      turn.size = 0
+      reading.size = 0
       const versions = new Map<number, Version>()
       if (head.current > 1)
-        for await (const [number, version] of this.#earlier(head, turn)) {
+        for await (const [number, version] of this.#earlier(head, reading)) {
           const taken = await take(version, head, number)
           if (taken !== undefined) versions.set(number, taken)
         }
@@ -188,8 +188,8 @@ export class Keys implements Disposable {
   change<T>(path: string, change: KeyChange<T>): Promise<T> {
     return this.#changes.run(path, async (write) => {
       const stored = await this.#read(path)
-      using turn = new LargeTurn(this.#parts.large)
-      const loaded = await this.#loaded(stored?.head, change, turn)
+      using reading = new LargeRead(this.#parts.large)
+      const loaded = await this.#loaded(stored?.head, change, reading)
       const draft = new KeyDraft(stored?.head, loaded, this.#parts.clock.now())
       const result = await change.apply(draft)
       const entries = await draft.entries()
@@ -246,37 +246,37 @@ export class Keys implements Disposable {
 
   async *#earlier(
     { id }: Head,
-    turn: LargeTurn,
+    reading: LargeRead,
   ): AsyncGenerator<readonly [number, Version], void, undefined> {
     const prefix = `${versionPrefix}${id}/`
     const read = (range: PageRange) => this.#view.list(prefix, range)
     for await (const page of readPages(read, ({ key }) => key, { size: versionPage })) {
       for (const { key, value } of page) {
         const version = readVersion(value)
-        turn.add(version)
+        reading.add(version)
         yield [versionNumberIn(key), version]
       }
-      await turn.goOn()
+      await reading.goOn()
     }
   }
 
   async #loaded(
     head: Head | undefined,
     { versions = [], readsData }: KeyChange<unknown>,
-    turn: LargeTurn,
+    reading: LargeRead,
   ): Promise<Map<string, Version>> {
     const loaded = new Map<string, Version>()
     if (head === undefined) return loaded
     for await (const page of pagesOf([...new Set(versions)], versionPage))
       for (const number of page) {
         if (number < Math.max(1, head.oldest) || number >= head.current) continue
-        await turn.goOn()
+        await reading.goOn()
         const key = versionKey(head.id, number)
         const stored = readsData ? await this.#wholeVersion(head.id, number) : await this.#view.get(key)
         if (stored === undefined) continue
         const version = readVersion(stored)
-        turn.add(version)
-        if (turn.size > mostChanged) throw tooLarge()
+        reading.add(version)
+        if (reading.size > mostChanged) throw tooLarge()
         loaded.set(key, version)
       }
     return loaded

@@ -9,7 +9,7 @@ const shared = 4 * 1024 * 1024
 const leastCounted = 4_096
 
 /** What one call reads of the data of versions: those that read much take turns, which bounds memory. */
-export class LargeTurn implements Disposable {
+export class LargeRead implements Disposable {
   /** Characters of data that were read, and what counts as such. */
   size = 0
   readonly #limiter: Limiter | undefined

@@ -1,4 +1,4 @@
-import { othersTurn } from '../../../lib/data/pages.ts'
+import { letOthersRun } from '../../../lib/data/pages.ts'
 import type { Random } from '../../../lib/system/random.ts'
 import { FirstEntries } from './first-entries.ts'
 import { newKeyId } from './key-record.ts'
@@ -22,7 +22,7 @@ const atOnce = 8
  * one of them. An entry that was written late becomes the next version of its key.
  */
 export async function upgradeEntries({ most, isEnded, ...parts }: UpgradeParts): Promise<void> {
-  for (let left = most; left > 0 && !isEnded(); await othersTurn()) {
+  for (let left = most; left > 0 && !isEnded(); await letOthersRun()) {
     const entries = await parts.first.first(Math.min(left, atOnce))
     if (entries.length === 0) return
     await Promise.all(entries.map(({ path }) => upgraded(path, parts)))

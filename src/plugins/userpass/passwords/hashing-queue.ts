@@ -1,5 +1,5 @@
 import { refuse } from '../../../errors.ts'
-import { Turns } from '../../../lib/concurrency/turns.ts'
+import { FairQueue } from '../../../lib/concurrency/fair-queue.ts'
 import { Cache } from '../../../lib/data/cache.ts'
 import { countedAddress } from '../../../lib/net/address.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
@@ -40,7 +40,7 @@ const recentMs = 86_400_000
  */
 export class HashingQueue {
   readonly #parts: HashingQueueParts
-  readonly #turns = new Turns<Waiting>()
+  readonly #queue = new FairQueue<Waiting>()
   /** The logins that wait, in order of arrival. */
   readonly #logins = new Set<Waiting>()
   /** When a login of an address, or of a name, last succeeded. */
@@ -64,7 +64,7 @@ export class HashingQueue {
   async write<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isFull)
       await new Promise<void>((begin) =>
-        this.#turns.add('', { owner: '', isKnown: true, begin, refuse: begin }),
+        this.#queue.add('', { owner: '', isKnown: true, begin, refuse: begin }),
       )
     else this.#running += 1
     return this.#run(work)
@@ -85,7 +85,7 @@ export class HashingQueue {
     const { promise, resolve: begin, reject } = Promise.withResolvers<void>()
     const login = { ...place, begin, refuse: () => reject(tooMany()) }
     this.#logins.add(login)
-    this.#turns.add(login.owner, login)
+    this.#queue.add(login.owner, login)
     const stopListening = client.whenSilent(() => {
       this.#remove(login)
       reject(refuse('throttled', 'the client has disconnected', { reason: 'client_gone' }))
@@ -129,7 +129,7 @@ export class HashingQueue {
 
   #remove(login: Waiting): void {
     this.#logins.delete(login)
-    this.#turns.remove(login.owner, login)
+    this.#queue.remove(login.owner, login)
   }
 
   async #run<T>(work: () => Promise<T>): Promise<T> {
@@ -142,7 +142,7 @@ export class HashingQueue {
 
   /** The next one takes the place. */
   #leave(): void {
-    const next = this.#turns.next()
+    const next = this.#queue.next()
     if (next === undefined) {
       this.#running -= 1
       return

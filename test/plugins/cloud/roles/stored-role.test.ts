@@ -8,7 +8,7 @@ test('a role that an earlier version stored without a scope issues nothing', asy
   const { directory, engine, mount, state } = fixture
   const role_id = `/providers/Microsoft.Authorization/roleDefinitions/${guids.owner}`
   const roles = [{ role_name: 'Owner', role_id, scope: '' }]
-  await state.inRoleTurn('wide', () => state.putRole('wide', { ...emptyRole, roles }))
+  await state.withRoleLock('wide', () => state.putRole('wide', { ...emptyRole, roles }))
   directory.journal.clear()
 
   const issued = engine.credentials.make({
