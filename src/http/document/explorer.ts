@@ -104,7 +104,7 @@ const answerOf = async (type: keyof typeof types, content: Promise<string | Buff
   body: Buffer.from(await content),
 })
 
-function readPackaged(name: string): Promise<Buffer> {
-  const main = createRequire(import.meta.url).resolve('@fastify/swagger-ui')
-  return readFile(join(main, '..', 'static', name))
-}
+const require = createRequire(import.meta.url)
+
+const readPackaged = (name: string): Promise<Buffer> =>
+  readFile(join(require.resolve('@fastify/swagger-ui'), '../static', name))

@@ -199,7 +199,7 @@ const newServer = (): Server => createServer({ allowHalfOpen: true, noDelay: tru
 /** Connections that wait to be accepted; the system's own limit is often the same. Beyond it, clients try again after a second. */
 const backlog = 4096
 
-async function listening(server: Server, at: ListenOptions): Promise<Server> {
+async function listening(server: Server, at: ListenOptions & { readonly fd?: number }): Promise<Server> {
   server.listen({ ...at, backlog })
   await once(server, 'listening')
   return server
