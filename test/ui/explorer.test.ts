@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { startTestServer } from '../support/start-server.ts'
+import { pagesOfFile } from './pages.ts'
+
+const openPage = pagesOfFile()
+
+test('the explorer lists the operations of the API document', async () => {
+  await using server = await startTestServer()
+  await using explorer = await openPage(`${server.url}/docs`)
+
+  await explorer.page.locator('.opblock-tag').first().waitFor()
+
+  expect(await explorer.page.locator('.info .title').textContent()).toContain('Gatehouse')
+  expect(explorer.complaints).toEqual([])
+  const elsewhere = explorer.requested.filter((request) => !request.startsWith(`${server.url}/docs`))
+  expect(elsewhere).toEqual([])
+})
