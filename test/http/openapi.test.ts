@@ -111,7 +111,7 @@ describe('a written document', () => {
     const used = await all.write(placesOf('auth/used/'))
     const unused = await all.write(placesOf('auth/unused/'))
 
-    for (let bytes = 0, from = 0; bytes < 40 * 1024 * 1024; from += 1) {
+    for (let bytes = 0, from = 0; bytes < 80 * 1024 * 1024; from += 1) {
       bytes += (await all.write(many(from))).body.length
       await all.write(placesOf('auth/used/'))
     }

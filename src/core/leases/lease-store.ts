@@ -90,12 +90,14 @@ const lastUse =
 export class LeaseStore implements AsyncDisposable {
   /** Revokes expired leases once started. */
   readonly expiry: LeaseExpiry
+  /** Revokes all leases below a path. */
+  readonly prefixes: PrefixRevocation
+  /** Ends the leases of tokens that end. */
+  readonly owners: LeaseOwners
   readonly #parts: LeaseStoreParts
   readonly #records: LeaseRecords
   readonly #revoker: LeaseRevoker
   readonly #tokenLeases: TokenLeases
-  readonly #prefixes: PrefixRevocation
-  readonly #owners: LeaseOwners
   readonly #stopped = new AbortController()
   #limit: LeaseLimit = noLeaseLimit
 
@@ -121,7 +123,7 @@ export class LeaseStore implements AsyncDisposable {
         log.warn({ event: 'lease_irrevocable', lease_id: id, error: revoke_error }, 'a lease is irrevocable'),
     })
     this.#tokenLeases = new TokenLeases(tokens)
-    this.#owners = new LeaseOwners({
+    this.owners = new LeaseOwners({
       view,
       clock,
       tokens,
@@ -131,7 +133,7 @@ export class LeaseStore implements AsyncDisposable {
       onError: (err) =>
         log.error({ event: 'work_failed', err }, 'could not revoke leases of invalid tokens; will retry'),
     })
-    this.#prefixes = new PrefixRevocation({
+    this.prefixes = new PrefixRevocation({
       view,
       clock,
       records: this.#records,
@@ -161,7 +163,7 @@ export class LeaseStore implements AsyncDisposable {
   /** Starts the background work: expiry, the warning of many leases, and sweeps. */
   start(): void {
     this.#parts.job.begin(async (held) => {
-      await Promise.all([this.expiry.work(held), this.#warnIfMany(held), this.#owners.work(held)])
+      await Promise.all([this.expiry.work(held), this.#warnIfMany(held), this.owners.work(held)])
     })
   }
 
@@ -190,7 +192,7 @@ export class LeaseStore implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped.abort()
-    await this.#owners[Symbol.asyncDispose]()
+    await this.owners[Symbol.asyncDispose]()
     await this.expiry[Symbol.asyncDispose]()
     await this.#parts.job[Symbol.asyncDispose]()
   }
@@ -399,20 +401,12 @@ export class LeaseStore implements AsyncDisposable {
   }
 
   /**
-   * Revokes the lease with exactly this id or, if there is none, all leases below it.
-   * docs/contract/leases.md#expiry-and-revocation
-   */
-  async revokePrefix(namespace: string, prefix: string, mode: 'sync' | 'async' | 'force'): Promise<void> {
-    await this.#prefixes.revoke(namespace, prefix, mode)
-  }
-
-  /**
    * Revokes all leases of a secrets mount and waits; throws at the first failure. Tokens of a disabled auth
    * mount are already invalid; a background sweep ends their leases. docs/contract/mounts.md#disabling
    */
   async revokeMount(mount: Mount, { byForce = false } = {}): Promise<void> {
-    if (mount.table === 'auth') await this.sweepOwners()
-    else await this.#prefixes.revokeBelow(mount.namespace, mount.path, byForce ? 'force' : 'sync')
+    if (mount.table === 'auth') await this.owners.sweep()
+    else await this.prefixes.revokeBelow(mount.namespace, mount.path, byForce ? 'force' : 'sync')
   }
 
   /**
@@ -420,8 +414,8 @@ export class LeaseStore implements AsyncDisposable {
    * background.
    */
   async removeNamespace(namespace: string, { byForce = false } = {}): Promise<void> {
-    await this.#prefixes.revokeBelow(namespace, '', 'end')
-    await this.#prefixes.revokeBelow(namespace, '', byForce ? 'force' : 'sync')
+    await this.prefixes.revokeBelow(namespace, '', 'end')
+    await this.prefixes.revokeBelow(namespace, '', byForce ? 'force' : 'sync')
   }
 
   /**
@@ -429,7 +423,7 @@ export class LeaseStore implements AsyncDisposable {
    * docs/contract/leases.md#cascades
    */
   async endOwned(token: Token): Promise<void> {
-    if (token.type === 'service') await this.#owners.end(this.#parts.tokens.keys.hashOf(token.accessor))
+    if (token.type === 'service') await this.owners.end(this.#parts.tokens.keys.hashOf(token.accessor))
   }
 
   /**
@@ -438,20 +432,7 @@ export class LeaseStore implements AsyncDisposable {
    */
   async endCutOff(cutOffs: ReadonlyMap<string, number>): Promise<void> {
     for (const [entity, count] of cutOffs)
-      await this.#owners.end(entityOwner(entity), ({ cut_off = 0 }) => cut_off < count)
-  }
-
-  /** Ends the leases of invalid tokens in the background; resumes after a restart. */
-  async sweepOwners(): Promise<void> {
-    await this.#owners.sweep()
-  }
-
-  /**
-   * Removes leases of deleted owners and rows without a lease in the background. False if this is in progress
-   * already. docs/contract/leases.md#retries
-   */
-  tidy(): boolean {
-    return this.#owners.tidy()
+      await this.owners.end(entityOwner(entity), ({ cut_off = 0 }) => cut_off < count)
   }
 
   /** How long the lease that was due first has been due, in milliseconds; 0 if none is. */
@@ -466,7 +447,7 @@ export class LeaseStore implements AsyncDisposable {
 
   /** Processes all due leases and resolves when no background work is in progress. For tests. */
   async settled(): Promise<void> {
-    await this.#owners.settled()
+    await this.owners.settled()
     await this.expiry.run()
   }
 }

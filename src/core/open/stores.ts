@@ -269,8 +269,8 @@ async function openTokens(opened: Mounted) {
   revoker.onRevoked((token) => leases.endOwned(token))
   mounts.beforeRemoval((mount, { abandon }) => leases.revokeMount(mount, { byForce: abandon }))
   mounts.onMoveEnd(() => {
-    leases
-      .sweepOwners()
+    leases.owners
+      .sweep()
       .catch((err: unknown) =>
         log.error({ event: 'work_failed', err }, 'could not revoke leases of invalid tokens early'),
       )

@@ -1,15 +1,12 @@
 import { PrefixIndex } from '../../lib/data/prefix-index.ts'
 import { countedAddress } from '../../lib/net/address.ts'
 import type { Clock } from '../../lib/system/clock.ts'
-import type { ViewRecord } from '../barrier/view.ts'
-import { FollowedRecords } from '../records/followed-records.ts'
-import { GuardedChanges } from '../records/guarded-changes.ts'
+import { KeptSetting } from '../settings/kept-setting.ts'
 import { ClientWindows, type Verdict } from './client-windows.ts'
 import { defaultQuotaConfig, type Quota, type QuotaConfig, readQuota, readQuotaConfig } from './quota.ts'
 import type { QuotaTarget } from './quota-index.ts'
 import { type QuotaRuleParts, QuotaRules } from './quota-rules.ts'
 
-const configKey = 'quota/config'
 /** The client of a rule that counts all together; no address looks like it. */
 const everyone = 'everyone'
 
@@ -25,40 +22,19 @@ type Rule = { readonly quota: Quota; readonly windows: ClientWindows }
 export class QuotaStore {
   readonly #clock: Clock
   readonly rules: QuotaRules<Quota, Rule>
-  readonly #followed: FollowedRecords
-  readonly #configurations: GuardedChanges
-  #config = defaultQuotaConfig
-  #exempt = exemptions(defaultQuotaConfig.exemptPaths)
-  #absoluteExempt: ReturnType<typeof exemptions> | undefined
+  readonly #config: KeptSetting<QuotaConfig>
+  #exempt: Exemptions = exemptionsOf(defaultQuotaConfig)
 
-  private constructor({ view, shared, clock, onFailure }: QuotaStoreParts, rules: QuotaRules<Quota, Rule>) {
+  private constructor(clock: Clock, rules: QuotaRules<Quota, Rule>, config: KeptSetting<QuotaConfig>) {
     this.#clock = clock
     this.rules = rules
-    this.#followed = new FollowedRecords({
-      view,
-      prefix: configKey,
-      onFailure,
-      known: () => [configKey],
-      apply: (found, gone) => this.#apply(found, gone, onFailure),
-    })
-    this.#configurations = new GuardedChanges({
-      view,
-      shared,
-      key: 'guard/quota-config',
-      followed: this.#followed,
-    })
+    this.#config = config
   }
 
   static async open(parts: QuotaStoreParts): Promise<QuotaStore> {
     const kind = { prefix: 'quota/rule/', guard: 'guard/quotas', read: readQuota, fresh: freshRule }
-    const store = new QuotaStore(parts, await QuotaRules.open(kind, parts))
-    await store.#followed
-      .follow(async () => {
-        const config = await parts.view.get(configKey)
-        if (config !== undefined) store.#setConfig(readQuotaConfig(config))
-      })
-      .catch(parts.onFailure)
-    return store
+    const config = await KeptSetting.open({ ...parts, key: 'quota/config', parse: readQuotaConfig })
+    return new QuotaStore(parts.clock, await QuotaRules.open(kind, parts), config)
   }
 
   get isOn(): boolean {
@@ -66,20 +42,18 @@ export class QuotaStore {
   }
 
   get config(): QuotaConfig {
-    return this.#config
+    return this.#config.current ?? defaultQuotaConfig
   }
 
   configure(config: QuotaConfig): Promise<void> {
-    return this.#configurations.run(async (write) => {
-      await write([{ key: configKey, value: config }])
-      this.#setConfig(config)
-    })
+    return this.#config.put(config)
   }
 
   /** Whether no rule limits a path below the path of its namespace. */
   isExempt(namespacePath: string, path: string): boolean {
-    if (this.#exempt.longest(path) === true) return true
-    return this.#absoluteExempt?.longest(namespacePath + path) === true
+    if (this.#exempt.of !== this.config) this.#exempt = exemptionsOf(this.config)
+    const { paths, absolutePaths } = this.#exempt
+    return paths.longest(path) === true || absolutePaths?.longest(namespacePath + path) === true
   }
 
   hasRoles(mount: string): boolean {
@@ -94,24 +68,21 @@ export class QuotaStore {
     const verdict = rule.windows.take(client, this.#clock.now())
     return { name: rule.quota.name, verdict }
   }
-
-  #setConfig(config: QuotaConfig): void {
-    this.#config = config
-    this.#exempt = exemptions(config.exemptPaths)
-    this.#absoluteExempt =
-      config.absoluteExemptPaths.length === 0 ? undefined : exemptions(config.absoluteExemptPaths)
-  }
-
-  #apply(found: readonly ViewRecord[], gone: readonly string[], onFailure: (error: unknown) => void): void {
-    try {
-      for (const { value } of found) this.#setConfig(readQuotaConfig(value))
-    } catch (error) {
-      onFailure(error)
-    }
-    if (gone.length > 0) this.#setConfig(defaultQuotaConfig)
-  }
 }
 
 const freshRule = (quota: Quota): Rule => ({ quota, windows: new ClientWindows(quota) })
 
-const exemptions = (paths: readonly string[]) => new PrefixIndex(paths.map((path) => [path, true] as const))
+/** What a configuration exempts. */
+type Exemptions = {
+  readonly of: QuotaConfig
+  readonly paths: PrefixIndex<true>
+  readonly absolutePaths: PrefixIndex<true> | undefined
+}
+
+const exemptionsOf = (config: QuotaConfig): Exemptions => ({
+  of: config,
+  paths: indexOf(config.exemptPaths),
+  absolutePaths: config.absoluteExemptPaths.length === 0 ? undefined : indexOf(config.absoluteExemptPaths),
+})
+
+const indexOf = (paths: readonly string[]) => new PrefixIndex(paths.map((path) => [path, true] as const))

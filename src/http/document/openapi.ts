@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
+import { Cache } from '../../lib/data/cache.ts'
 import { pagesOf } from '../../lib/data/pages.ts'
 import type { DocumentedRoute } from '../resource/documented-route.ts'
 import {
@@ -26,9 +27,6 @@ export type DocumentedPlace = {
 /** A document as it is sent. */
 type WrittenDocument = { readonly body: Buffer; readonly etag: string }
 
-/** Written documents of this size together are kept: the views of few groups of callers. */
-const mostKeptBytes = 32 * 1024 * 1024
-
 /**
  * OpenAPI documents of the served routes, one for each caller's view of the mounts. docs/operations.md#health
  */
@@ -36,9 +34,13 @@ export class ApiDocument {
   readonly #version: string
   #routes: () => readonly DocumentedRoute[] = () => []
   #template: Promise<ApiTemplate> | undefined
-  /** By digests of the places that they show, the latest used last. */
-  readonly #written = new Map<string, Promise<WrittenDocument>>()
-  readonly #bytes = new Map<string, number>()
+  /** By digests of the places that they show: the views of few groups of callers. */
+  readonly #written = new Cache<WrittenDocument>({
+    name: 'API documents',
+    most: 1_000,
+    mostWeight: 64 * 1024 * 1024,
+    weigh: ({ body }) => body.length,
+  })
 
   constructor(version: string) {
     this.#version = version
@@ -58,40 +60,10 @@ export class ApiDocument {
   /** The same as it is sent: one buffer for all callers who see these mounts. */
   write(places: readonly DocumentedPlace[]): Promise<WrittenDocument> {
     const view = digestOf(JSON.stringify(places.slice(0, mostPlaces)))
-    const written = this.#written.get(view) ?? this.#writeNew(view, places)
-    this.#written.delete(view)
-    this.#written.set(view, written)
-    return written
-  }
-
-  async #writeNew(view: string, places: readonly DocumentedPlace[]): Promise<WrittenDocument> {
-    try {
+    return this.#written.readShared(view, async () => {
       const body = Buffer.from(JSON.stringify(await this.describe(places)))
-      this.#bytes.set(view, body.length)
-      this.#dropOldest(view)
       return { body, etag: `"${digestOf(body)}"` }
-    } catch (error) {
-      this.#drop(view)
-      throw error
-    }
-  }
-
-  /** Those that are being written have no size yet. */
-  #dropOldest(fresh: string): void {
-    let kept = 0
-    for (const bytes of this.#bytes.values()) kept += bytes
-    for (const view of this.#written.keys()) {
-      if (kept <= mostKeptBytes) return
-      const bytes = view === fresh ? undefined : this.#bytes.get(view)
-      if (bytes === undefined) continue
-      kept -= bytes
-      this.#drop(view)
-    }
-  }
-
-  #drop(view: string): void {
-    this.#written.delete(view)
-    this.#bytes.delete(view)
+    })
   }
 
   /**

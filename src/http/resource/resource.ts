@@ -138,6 +138,34 @@ export function resource<
   }
 }
 
+type NameList = {
+  readonly help: string
+  readonly summary: string
+  readonly example?: readonly string[]
+  names(mount: Mount): readonly string[] | Promise<readonly string[]>
+}
+
+/** A collection of which names are listed, and nothing else. */
+export const nameList = (path: `/${string}`, { help, summary, example, names }: NameList): Resource =>
+  resource(path, {
+    help,
+    collection: true,
+    list: {
+      summary,
+      ...(example && { example: { keys: example } }),
+      handle: async ({ mount }) => ({ data: { keys: await names(mount) } }),
+    },
+  })
+
+const tidyStarted =
+  "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."
+
+/** The reply to a request to tidy up in the background. */
+export const tidyReply = (isStarted: boolean): Reply =>
+  isStarted
+    ? { status: 202, warnings: [tidyStarted] }
+    : { warnings: ['Tidy operation already in progress.'] }
+
 /** Refuses unknown paths of a plugin, or one path that an earlier wildcard must not match. */
 export function unknownPaths({ url = '/*', open = false }: { url?: string; open?: boolean } = {}): Resource {
   const rest = rulesOf({ help: '', open }, 'read', undefined, [])

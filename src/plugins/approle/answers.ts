@@ -30,8 +30,7 @@ export const noAccessor = {
 
 /** The responses of `auth/approle/…`, for the API document. docs/contract/approle.md */
 export const answers = {
-  names: { output: z.object({ keys: z.array(text) }), example: { keys: ['ci', 'deploy'] } },
-  accessors: { output: z.object({ keys: z.array(text) }), example: { keys: [accessor] } },
+  accessors: { example: { keys: [accessor] } },
   role: {
     output: roleFields
       .omit({ role_id: true, bound_cidr_list: true })

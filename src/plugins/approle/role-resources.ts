@@ -1,19 +1,16 @@
 import { z } from 'zod'
-import { type Resource, resource } from '../../http/resource/resource.ts'
+import { nameList, type Resource, resource } from '../../http/resource/resource.ts'
 import { answers } from './answers.ts'
 import type { ApproleMethod } from './method.ts'
 import { canonicalRolePath, checkRoleName, roleFields, roleName, shownRole } from './role.ts'
 
 /** `role` and `role/<name>`. docs/contract/approle.md#roles */
 export const roleResources = (method: ApproleMethod): Resource[] => [
-  resource('/role', {
+  nameList('/role', {
     help: 'The roles of this mount.',
-    collection: true,
-    list: {
-      summary: 'List the roles',
-      ...answers.names,
-      handle: async ({ mount }) => ({ data: { keys: await method.rolesOf(mount).names() } }),
-    },
+    summary: 'List the roles',
+    example: ['ci', 'deploy'],
+    names: (mount) => method.rolesOf(mount).names(),
   }),
   resource('/role/:role_name', {
     help: 'A role: what a login with it needs, and what its token may do.',

@@ -1,5 +1,5 @@
 import type { Mount } from '../../core/mounts/mount.ts'
-import { type Resource, resource } from '../../http/resource/resource.ts'
+import { type Resource, resource, tidyReply } from '../../http/resource/resource.ts'
 import type { LogLine } from '../../lib/system/log-fields.ts'
 import { answers } from './answers.ts'
 import type { ApproleMethod } from './method.ts'
@@ -46,9 +46,6 @@ export class Tidy implements AsyncDisposable {
   }
 }
 
-const started =
-  "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."
-
 /** `tidy/secret-id`. docs/contract/approle.md#secret-ids */
 export const tidyResource = (tidy: Tidy): Resource =>
   resource('/tidy/secret-id', {
@@ -56,9 +53,6 @@ export const tidyResource = (tidy: Tidy): Resource =>
     write: {
       summary: 'Tidy up secret ids',
       ...answers.inBackground,
-      handle: ({ mount }) =>
-        tidy.start(mount)
-          ? { status: 202, warnings: [started] }
-          : { warnings: ['Tidy operation already in progress.'] },
+      handle: ({ mount }) => tidyReply(tidy.start(mount)),
     },
   })

@@ -146,7 +146,6 @@ function namedEntityResources(parts: EntityParts): Resource[] {
       collection: true,
       list: {
         summary: 'List entities by name',
-        output: z.object({ keys: z.array(z.string()) }),
         handle: (exchange) => listedByName(exchange, records.all(exchange.mount.namespace), mostListBytes),
       },
     }),

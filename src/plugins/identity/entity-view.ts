@@ -61,17 +61,15 @@ export const aliasData = (alias: EntityAlias, namespaceId: string, mountOf: Moun
 /** An entity in a list; `aliases` only if it has any. docs/contract/identity.md#entities */
 export const entityInfo = ({ name, aliases, namespace_id }: Entity, mountOf: MountOf) => ({
   name,
-  ...(aliases.length === 0
-    ? {}
-    : {
-        aliases: aliases.map((alias) => ({
-          id: alias.id,
-          name: alias.name,
-          mount_accessor: alias.mount_accessor,
-          ...mountOfAlias(mountOf, alias.mount_accessor, namespace_id),
-        })),
-      }),
+  ...(aliases.length > 0 && { aliases: aliases.map((alias) => briefAlias(alias, namespace_id, mountOf)) }),
 })
+
+/** An alias in a list of those who have it. */
+export const briefAlias = (
+  { id, name, mount_accessor }: Pick<EntityAlias, 'id' | 'name' | 'mount_accessor'>,
+  namespaceId: string,
+  mountOf: MountOf,
+) => ({ id, name, mount_accessor, ...mountOfAlias(mountOf, mount_accessor, namespaceId) })
 
 /** An alias in a list. docs/contract/identity.md#aliases */
 export const aliasInfo = (alias: EntityAlias, namespaceId: string, mountOf: MountOf) => ({

@@ -3,7 +3,8 @@ import { type Reply, type Resource, resource } from '../../http/resource/resourc
 import { stringField } from '../../lib/text/fields.ts'
 import { aliasOutput, writtenAlias } from './alias-output.ts'
 import { examples } from './examples.ts'
-import { groupAliasData, groupAliasInfo } from './group-view.ts'
+import { aliasData, aliasInfo } from './entity-view.ts'
+import { entityAliasOf } from './group-view.ts'
 import type { GroupPluginParts } from './groups.ts'
 import { listed, listOutput } from './lists.ts'
 
@@ -60,7 +61,7 @@ export function groupAliasResources({ groups, mountOf, mostListBytes }: GroupPlu
           return listed(
             exchange,
             (after) => groups.aliasesIn(namespace, after),
-            (one) => groupAliasInfo(one, namespace, mountOf),
+            (one) => aliasInfo(entityAliasOf(one), namespace, mountOf),
             mostListBytes,
           )
         },
@@ -74,7 +75,7 @@ export function groupAliasResources({ groups, mountOf, mostListBytes }: GroupPlu
         output: aliasOutput,
         handle: async ({ mount, params }) => {
           const alias = (await groups.byAliasId(mount.namespace, params.id))?.alias ?? undefined
-          return alias && { data: groupAliasData(alias, mount.namespace, mountOf) }
+          return alias && { data: aliasData(entityAliasOf(alias), mount.namespace, mountOf) }
         },
       },
       write: {

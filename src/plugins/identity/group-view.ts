@@ -1,6 +1,7 @@
+import type { EntityAlias } from '../../core/identity/entities/entity.ts'
 import type { Group, GroupAlias } from '../../core/identity/groups/group.ts'
 import type { GroupDetails, ListedGroup } from '../../core/identity/groups/group-store.ts'
-import { type MountOf, mountOfAlias } from './entity-view.ts'
+import { briefAlias, type MountOf, mountOfAlias } from './entity-view.ts'
 
 /** A group in the response to a read: empty lists are null. docs/contract/identity.md#groups */
 export const groupData = (group: Group, details: GroupDetails, mountOf: MountOf) => ({
@@ -35,12 +36,13 @@ const aliasFields = (alias: GroupAlias, namespaceId: string, mountOf: MountOf) =
   last_update_time: alias.last_update_time,
 })
 
-/** A group alias in its own response, in the form of an entity alias. docs/contract/identity.md#groups */
-export const groupAliasData = (alias: GroupAlias, namespaceId: string, mountOf: MountOf) => ({
-  ...aliasFields(alias, namespaceId, mountOf),
+/** A group alias in its own response has the form of an entity alias. docs/contract/identity.md#groups */
+export const entityAliasOf = (alias: GroupAlias): EntityAlias => ({
+  ...alias,
+  metadata: null,
   custom_metadata: null,
+  merged_from_canonical_ids: null,
   local: false,
-  namespace_id: namespaceId,
 })
 
 /** A group in a list; `alias` only if it has one. docs/contract/identity.md#groups */
@@ -51,29 +53,5 @@ export const groupInfo = (
   name,
   num_member_entities,
   num_parent_groups,
-  ...(alias === null
-    ? {}
-    : {
-        alias: {
-          id: alias.id,
-          name: alias.name,
-          mount_accessor: alias.mount_accessor,
-          ...mountOfAlias(mountOf, alias.mount_accessor, namespace_id),
-        },
-      }),
-})
-
-/** A group alias in a list. docs/contract/identity.md#groups */
-export const groupAliasInfo = (
-  { name, canonical_id, mount_accessor }: GroupAlias,
-  namespaceId: string,
-  mountOf: MountOf,
-) => ({
-  name,
-  canonical_id,
-  mount_accessor,
-  custom_metadata: null,
-  metadata: null,
-  local: false,
-  ...mountOfAlias(mountOf, mount_accessor, namespaceId),
+  ...(alias !== null && { alias: briefAlias(alias, namespace_id, mountOf) }),
 })

@@ -120,7 +120,6 @@ export function groupResources(parts: GroupPluginParts): Resource[] {
       collection: true,
       list: {
         summary: 'List groups by name',
-        output: z.object({ keys: z.array(z.string()) }),
         handle: (exchange) =>
           listedByName(exchange, groups.groupsOf(exchange.mount.namespace), mostListBytes),
       },

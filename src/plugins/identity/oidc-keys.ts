@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { shownSettings } from '../../core/identity-tokens/named-key.ts'
 import type { NamedKeyStore } from '../../core/identity-tokens/named-key-store.ts'
-import { type Resource, resource } from '../../http/resource/resource.ts'
+import { nameList, type Resource, resource } from '../../http/resource/resource.ts'
 import { commaListField, durationField, stringField } from '../../lib/text/fields.ts'
 import { examples } from './examples.ts'
 
@@ -30,14 +30,10 @@ const keyOutput = z.object({
 /** The keys that sign identity tokens. docs/contract/identity-tokens.md */
 export function namedKeyResources(keys: NamedKeyStore): Resource[] {
   return [
-    resource('/oidc/key', {
+    nameList('/oidc/key', {
       help: 'The keys that sign identity tokens.',
-      collection: true,
-      list: {
-        summary: 'List the keys of identity tokens',
-        output: z.object({ keys: z.array(z.string()) }),
-        handle: async ({ mount }) => ({ data: { keys: await keys.names(mount.uuid) } }),
-      },
+      summary: 'List the keys of identity tokens',
+      names: ({ uuid }) => keys.names(uuid),
     }),
     resource('/oidc/key/:name', {
       help: 'A key that signs identity tokens: its algorithm, clients and rotation.',

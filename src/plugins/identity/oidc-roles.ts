@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { IdentityTokenRoleStore } from '../../core/identity-tokens/identity-token-role-store.ts'
-import { type Resource, resource } from '../../http/resource/resource.ts'
+import { nameList, type Resource, resource } from '../../http/resource/resource.ts'
 import { durationField, stringField } from '../../lib/text/fields.ts'
 import { examples } from './examples.ts'
 
@@ -19,14 +19,10 @@ const roleOutput = z.object({ key: z.string(), ttl: z.int(), template: z.string(
 /** The roles of identity tokens. docs/contract/identity-tokens.md */
 export function identityTokenRoleResources(roles: IdentityTokenRoleStore): Resource[] {
   return [
-    resource('/oidc/role', {
+    nameList('/oidc/role', {
       help: 'The roles of identity tokens.',
-      collection: true,
-      list: {
-        summary: 'List the roles of identity tokens',
-        output: z.object({ keys: z.array(z.string()) }),
-        handle: async ({ mount }) => ({ data: { keys: await roles.names(mount.uuid) } }),
-      },
+      summary: 'List the roles of identity tokens',
+      names: ({ uuid }) => roles.names(uuid),
     }),
     resource('/oidc/role/:name', {
       help: 'A role of identity tokens: its key, audience, lifetime and claims.',

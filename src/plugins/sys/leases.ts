@@ -10,6 +10,7 @@ import {
   type Reply,
   type Resource,
   resource,
+  tidyReply,
 } from '../../http/resource/resource.ts'
 import { boolField, durationField, stringField } from '../../lib/text/fields.ts'
 import { quoted } from '../../lib/text/go-text.ts'
@@ -37,8 +38,6 @@ const irrevocableInput = countInput.extend({
 const defaultLimit = 10_000
 const halted =
   'Command halted because many irrevocable leases were found. To emit the entire list, re-run the command with force set true.'
-const started =
-  "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."
 
 /** `sys/leases` and its old paths. docs/contract/leases.md#calls */
 export function leaseResources(parts: LeaseRouteParts): Resource[] {
@@ -56,10 +55,7 @@ export function leaseResources(parts: LeaseRouteParts): Resource[] {
       write: {
         summary: 'Tidy up leases',
         ...answers.inBackground,
-        handle: () =>
-          parts.leases.tidy()
-            ? { status: 202, warnings: [started] }
-            : { warnings: ['Tidy operation already in progress.'] },
+        handle: () => tidyReply(parts.leases.owners.tidy()),
       },
     }),
   ]
@@ -177,7 +173,7 @@ function prefixResources({ leases }: LeaseRouteParts, path: '/leases' | ''): Res
         ...answers.revocation,
         input: z.object({ sync }),
         handle: async ({ mount, params, input }) => {
-          await leases.revokePrefix(mount.namespace, params.rest, input.sync ? 'sync' : 'async')
+          await leases.prefixes.revoke(mount.namespace, params.rest, input.sync ? 'sync' : 'async')
           return input.sync ? undefined : { status: 202 }
         },
       },
@@ -187,7 +183,7 @@ function prefixResources({ leases }: LeaseRouteParts, path: '/leases' | ''): Res
       sudo: true,
       write: {
         summary: 'Force the revocation of the leases below a path',
-        handle: ({ mount, params }) => leases.revokePrefix(mount.namespace, params.rest, 'force'),
+        handle: ({ mount, params }) => leases.prefixes.revoke(mount.namespace, params.rest, 'force'),
       },
     }),
   ]

@@ -13,7 +13,6 @@ export const uiHeaderResources = ({ uiHeaders }: Pick<Core, 'uiHeaders'>): Resou
     collection: true,
     list: {
       summary: 'List the response headers of the web UI',
-      output: z.object({ keys: z.array(z.string()) }),
       example: { keys: ['X-Frame-Options'] },
       handle: async () => ({ data: { keys: Object.keys((await uiHeaders.read()) ?? {}).sort() } }),
     },

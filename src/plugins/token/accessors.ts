@@ -2,12 +2,9 @@ import { listedNames, whileThere } from '../../core/lists.ts'
 import type { Core } from '../../core/open/core.ts'
 import type { Token } from '../../core/tokens/store/token.ts'
 import type { TokenStore } from '../../core/tokens/store/token-store.ts'
-import { limitOf, type Resource, resource } from '../../http/resource/resource.ts'
+import { limitOf, type Resource, resource, tidyReply } from '../../http/resource/resource.ts'
 import { atMost, only } from '../../lib/data/async-iterables.ts'
 import { answers } from './answers.ts'
-
-const started =
-  "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."
 
 /** `auth/token/accessors` and `auth/token/tidy`. docs/contract/tokens-and-policies.md#tokens */
 export function accessorResources({
@@ -39,10 +36,7 @@ export function accessorResources({
       write: {
         summary: 'Tidy up tokens',
         ...answers.inBackground,
-        handle: () =>
-          tidy.start()
-            ? { status: 202, warnings: [started] }
-            : { warnings: ['Tidy operation already in progress.'] },
+        handle: () => tidyReply(tidy.start()),
       },
     }),
   ]

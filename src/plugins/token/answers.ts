@@ -103,7 +103,7 @@ export const answers = {
       token_no_default_policy: false,
     },
   },
-  accessors: { output: z.object({ keys: texts }), example: { keys: ['hmac8Xn2s7Lq0vYpTr4KdE1b'] } },
+  accessors: { example: { keys: ['hmac8Xn2s7Lq0vYpTr4KdE1b'] } },
   inBackground: { statuses: [202, 200] },
   maybeWarned: { statuses: [204, 200] },
 } as const satisfies Record<string, DocumentedAnswer>

@@ -7,7 +7,7 @@ import {
 } from '../../core/tokens/store/token-role.ts'
 import type { TokenRoleStore } from '../../core/tokens/store/token-role-store.ts'
 import { refuse } from '../../errors.ts'
-import { type Resource, resource } from '../../http/resource/resource.ts'
+import { nameList, type Resource, resource } from '../../http/resource/resource.ts'
 import { answers } from './answers.ts'
 
 type TokenRoleParts = { readonly roles: TokenRoleStore; readonly systemTtl: TtlBounds }
@@ -15,13 +15,10 @@ type TokenRoleParts = { readonly roles: TokenRoleStore; readonly systemTtl: TtlB
 /** `auth/token/roles`. docs/contract/tokens-and-policies.md#token-roles */
 export function tokenRoleResources({ roles, systemTtl }: TokenRoleParts): Resource[] {
   return [
-    resource('/roles', {
+    nameList('/roles', {
       help: 'List token roles.',
-      collection: true,
-      list: {
-        summary: 'List token roles',
-        handle: async ({ mount }) => ({ data: { keys: await roles.names(mount.namespace) } }),
-      },
+      summary: 'List token roles',
+      names: ({ namespace }) => roles.names(namespace),
     }),
     resource('/roles/:role_name', {
       help: 'A token role: the properties of tokens created with it.',

@@ -8,6 +8,7 @@ import {
   type Resource,
   resource,
   unknownPaths,
+  nameList,
 } from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/text/fields.ts'
 import type { LoginAttempt, UserpassMethod } from './method.ts'
@@ -34,7 +35,6 @@ const passwordInput = z
 const policiesInput = userFields.pick({ token_policies: true, policies: true })
 const loginInput = z.object({ password: password.describe('Password') })
 
-const userNames = z.object({ keys: z.array(z.string()) })
 
 type Named = { readonly username: string }
 
@@ -53,14 +53,10 @@ export const userpassResources = (parts: UserpassParts): Resource[] => [
 ]
 
 const userResources = ({ method }: UserpassParts): Resource[] => [
-  resource('/users', {
+  nameList('/users', {
     help: 'The users of this mount.',
-    collection: true,
-    list: {
-      summary: 'List the users',
-      output: userNames,
-      handle: async ({ mount }) => ({ data: { keys: await method.usersOf(mount).names() } }),
-    },
+    summary: 'List the users',
+    names: (mount) => method.usersOf(mount).names(),
   }),
   resource('/users/:username', {
     help: 'A user: the password, and what the token may do.',

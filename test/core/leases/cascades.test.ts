@@ -230,11 +230,11 @@ describe('a batch token', () => {
     )
 
     await fixture.leases.endCutOff(fixture.tokens.cutOffs.unswept())
-    fixture.leases.tidy()
+    fixture.leases.owners.tidy()
     await fixture.leases.settled()
 
     expect([...fixture.provider.alive].sort()).toEqual([after.credential, others.credential].sort())
-    await fixture.leases.revokePrefix('root', 'practice', 'sync')
+    await fixture.leases.prefixes.revoke('root', 'practice', 'sync')
     expect(await fixture.rows()).toEqual([])
   })
 
@@ -271,7 +271,7 @@ describe('a disabled auth mount', () => {
     const login = await fixture.login()
     const { id } = await fixture.issue(await fixture.lookupToken(login.auth.client_token))
     fixture.mounts.set(jwtMount.accessor, { ...jwtMount, tainted: true })
-    const sweep = fixture.leases.sweepOwners()
+    const sweep = fixture.leases.owners.sweep()
     await fixture.leases[Symbol.asyncDispose]()
     await sweep
 
@@ -365,8 +365,8 @@ describe('tidy', () => {
     await fixture.view.write([{ key: row, value: true }])
     await fixture.view.deletePrefix('token/')
 
-    expect(fixture.leases.tidy()).toBe(true)
-    expect(fixture.leases.tidy()).toBe(false)
+    expect(fixture.leases.owners.tidy()).toBe(true)
+    expect(fixture.leases.owners.tidy()).toBe(false)
     await fixture.leases.settled()
 
     expect(fixture.provider.alive.has(credential)).toBe(false)

@@ -263,7 +263,7 @@ describe('an irrevocable lease', () => {
     const { fixture } = await openWithIrrevocable()
     await using _ = fixture
 
-    await fixture.leases.revokePrefix('root', 'practice', 'force')
+    await fixture.leases.prefixes.revoke('root', 'practice', 'force')
 
     expect(await fixture.rows()).toEqual([])
     expect(fixture.provider.alive.size).toBe(1)

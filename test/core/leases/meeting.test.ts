@@ -70,7 +70,7 @@ describe('a revocation that overlaps with another one that finds nothing to do',
     const { fixture, id, letGo } = await openWithWaitingExpiry()
     await using _ = fixture
     fixture.provider.mood = 'down'
-    const revocation = fixture.leases.revokePrefix('root', id, 'force')
+    const revocation = fixture.leases.prefixes.revoke('root', id, 'force')
 
     await letGo()
     await revocation

@@ -63,7 +63,7 @@ describe('a lease whose record cannot be read', () => {
     const credential = await firstOfManyOwners(fixture)
     await fixture.view.deletePrefix('token/')
 
-    fixture.leases.tidy()
+    fixture.leases.owners.tidy()
     await fixture.leases.settled()
 
     expect([...fixture.provider.alive]).toEqual([credential])

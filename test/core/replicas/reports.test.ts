@@ -118,7 +118,7 @@ describe('other servers hear nothing of', () => {
     ['a lease', () => issueLease(made.token)],
     ['the renewal of a lease', () => one.leases.renew({ namespace: 'root', id: made.lease }, 0)],
     ['the end of a lease', () => one.leases.revoke({ namespace: 'root', id: made.lease }, { sync: true })],
-    ['a sweep of leases', () => one.leases.sweepOwners()],
+    ['a sweep of leases', () => one.leases.owners.sweep()],
     [
       'the removal of expired tokens',
       async () => {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Core } from '../../../core/open/core.ts'
 import type { LeaseQuota } from '../../../core/quotas/quota.ts'
 import { refuse } from '../../../errors.ts'
-import { type Resource, resource } from '../../../http/resource/resource.ts'
+import { nameList, type Resource, resource } from '../../../http/resource/resource.ts'
 import { boolField, intField, stringField } from '../../../lib/text/fields.ts'
 import { checkName, type PlaceParts, pathOf, placeOf } from './places.ts'
 
@@ -30,15 +30,11 @@ const ruleInput = z.object({
 export function leaseCountResources(parts: LeaseCountParts): Resource[] {
   const { leaseQuotas } = parts
   return [
-    resource('/quotas/lease-count', {
+    nameList('/quotas/lease-count', {
       help: 'The limits on the number of leases.',
-      collection: true,
-      list: {
-        summary: 'List the names of the lease count quotas',
-        output: z.object({ keys: z.array(z.string()) }),
-        example: { keys: ['ci-logins'] },
-        handle: () => ({ data: { keys: leaseQuotas.rules.names } }),
-      },
+      summary: 'List the names of the lease count quotas',
+      example: ['ci-logins'],
+      names: () => leaseQuotas.rules.names,
     }),
     resource('/quotas/lease-count/:name', {
       help: 'A limit on the number of live leases, tokens included.',

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Core } from '../../../core/open/core.ts'
 import { groupings, type Quota, type QuotaConfig } from '../../../core/quotas/quota.ts'
 import { refuse } from '../../../errors.ts'
-import { type Resource, resource } from '../../../http/resource/resource.ts'
+import { nameList, type Resource, resource } from '../../../http/resource/resource.ts'
 import {
   boolField,
   durationField,
@@ -95,15 +95,11 @@ export function rateLimitResources(parts: RateLimitParts): Resource[] {
           }),
       },
     }),
-    resource('/quotas/rate-limit', {
+    nameList('/quotas/rate-limit', {
       help: 'The rate limits.',
-      collection: true,
-      list: {
-        summary: 'List the names of the rate limits',
-        output: z.object({ keys: z.array(z.string()) }),
-        example: { keys: ['logins'] },
-        handle: () => ({ data: { keys: quotas.rules.names } }),
-      },
+      summary: 'List the names of the rate limits',
+      example: ['logins'],
+      names: () => quotas.rules.names,
     }),
     resource('/quotas/rate-limit/:name', {
       help: 'A limit on the number of requests that each client address may send.',
