@@ -162,9 +162,7 @@ const tidyStarted =
 
 /** The reply to a request to tidy up in the background. */
 export const tidyReply = (isStarted: boolean): Reply =>
-  isStarted
-    ? { status: 202, warnings: [tidyStarted] }
-    : { warnings: ['Tidy operation already in progress.'] }
+  isStarted ? { status: 202, warnings: [tidyStarted] } : { warnings: ['Tidy operation already in progress.'] }
 
 /** Refuses unknown paths of a plugin, or one path that an earlier wildcard must not match. */
 export function unknownPaths({ url = '/*', open = false }: { url?: string; open?: boolean } = {}): Resource {

@@ -33,11 +33,7 @@ export function accessorResources({
     }),
     resource('/tidy', {
       help: 'Remove tokens that are no longer valid, in the background.',
-      write: {
-        summary: 'Tidy up tokens',
-        ...answers.inBackground,
-        handle: () => tidyReply(tidy.start()),
-      },
+      write: { summary: 'Tidy up tokens', ...answers.inBackground, handle: () => tidyReply(tidy.start()) },
     }),
   ]
 }

@@ -4,11 +4,11 @@ import type { LoginReports } from '../../core/tokens/acts/login-reports.ts'
 import { exampleTokenFields } from '../../core/tokens/store/token-fields.ts'
 import {
   loginPlace,
+  nameList,
   type Reply,
   type Resource,
   resource,
   unknownPaths,
-  nameList,
 } from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/text/fields.ts'
 import type { LoginAttempt, UserpassMethod } from './method.ts'
@@ -34,7 +34,6 @@ const passwordInput = z
   .meta({ examples: [{ password: examplePassword }] })
 const policiesInput = userFields.pick({ token_policies: true, policies: true })
 const loginInput = z.object({ password: password.describe('Password') })
-
 
 type Named = { readonly username: string }
 
