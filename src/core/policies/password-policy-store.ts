@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { fail, refuse } from '../../errors.ts'
 import type { Random } from '../../lib/system/random.ts'
 import type { View } from '../barrier/view.ts'
@@ -5,6 +6,7 @@ import { generatePassword, parsePasswordPolicy } from './password-policy.ts'
 import { decodePolicyText } from './policy.ts'
 
 const root = 'password-policy/'
+const record = z.object({ policy: z.string() })
 const folder = (namespace: string): string => `${root}${namespace}/`
 
 /** The password policies of all namespaces. docs/contract/tokens-and-policies.md#password-policies */
@@ -22,14 +24,9 @@ export class PasswordPolicyStore {
   async find(namespace: string, name: string): Promise<string | undefined> {
     const stored = await this.#view.get(folder(namespace) + name)
     if (stored === undefined) return undefined
-    if (
-      typeof stored === 'object' &&
-      stored !== null &&
-      'policy' in stored &&
-      typeof stored.policy === 'string'
-    )
-      return stored.policy
-    throw fail('internal', `password policy ${JSON.stringify(name)} cannot be read`)
+    const { data: read } = record.safeParse(stored)
+    if (read === undefined) throw fail('internal', `password policy ${JSON.stringify(name)} cannot be read`)
+    return read.policy
   }
 
   /** Creates or replaces a policy; the text may be base64. Throws `invalid`. */

@@ -1,17 +1,22 @@
+import { z } from 'zod'
 import { fail, refuse } from '../../errors.ts'
 import { formatTime, parseTime, timeMilliseconds } from '../../lib/text/time.ts'
 
 /** A policy as stored. Times are RFC 3339. */
-export type PolicyRecord = {
-  readonly policy: string
-  readonly modified?: string
-  /** From 1, one more with each write. */
-  readonly version: number
+const policyRecord = z.object({
+  policy: z.string(),
+  modified: z.string().exactOptional(),
+  /** From 1, one more with each write. A record without it is older than versions are. */
+  version: z.number().default(1),
   /** A write must name the version that it replaces. */
-  readonly cas_required: boolean
+  cas_required: z.boolean().default(false),
   /** From then on the policy does not exist. */
-  readonly expiration?: string
-}
+  expiration: z
+    .string()
+    .refine((time) => 'time' in parseTime(time))
+    .exactOptional(),
+})
+export type PolicyRecord = Readonly<z.output<typeof policyRecord>>
 
 /** What a write says beside the text. Durations are seconds. */
 export type PolicyTerms = {
@@ -21,28 +26,17 @@ export type PolicyTerms = {
   readonly cas_required?: boolean | undefined
 }
 
-/** Parses a stored record. A record without a version is older than versions are. */
+/** Parses a stored record. */
 export function readPolicyRecord(name: string, stored: unknown): PolicyRecord | undefined {
   if (stored === undefined) return undefined
-  const { policy, modified, version, cas_required, expiration } = looseRecord(stored)
-  if (typeof policy !== 'string' || !isTimeOrAbsent(expiration)) throw unreadablePolicy(name)
-  return {
-    policy,
-    ...(typeof modified === 'string' && { modified }),
-    version: typeof version === 'number' ? version : 1,
-    cas_required: cas_required === true,
-    ...(expiration !== undefined && { expiration }),
-  }
+  const { data: record } = policyRecord.safeParse(stored)
+  if (record === undefined) throw unreadablePolicy(name)
+  return record
 }
 
-type LooseRecord = Readonly<Partial<Record<keyof PolicyRecord, unknown>>>
-
 /** A record whose values are not checked; it has the fields that other versions of the server know too. */
-export const looseRecord = (stored: unknown): LooseRecord =>
+export const looseRecord = (stored: unknown): { readonly expiration?: unknown } =>
   typeof stored === 'object' && stored !== null ? stored : {}
-
-const isTimeOrAbsent = (value: unknown): value is string | undefined =>
-  value === undefined || (typeof value === 'string' && 'time' in parseTime(value))
 
 /** The record unless it has ended at `now`, in milliseconds since the epoch. */
 export const livePolicy = (record: PolicyRecord | undefined, now: number): PolicyRecord | undefined =>

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { refuse, ServiceError } from '../../errors.ts'
-import { Cache, CacheUse } from '../../lib/data/cache.ts'
+import { Cache } from '../../lib/data/cache.ts'
 import { pagesOf } from '../../lib/data/pages.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import { formatTime } from '../../lib/text/time.ts'
@@ -89,22 +89,15 @@ export class PolicyStore {
   })
   /** Digests of lists of names: hashing a thousand names takes longer than a decision. */
   readonly #namesKeys = new WeakMap<readonly string[], string>()
-  readonly #compiling = new Map<
-    string,
-    { readonly generation: number; readonly compiled: Promise<CompiledPolicies> }
-  >()
   readonly #bound = new BoundAcls()
-  readonly #use: CacheUse
   readonly #log: CoreLog | undefined
   /** Policies whose unfilled rules were logged. */
   readonly #reported = new Cache<true>({ name: 'policies with unfilled rules', most: 1_000 })
-  #generation = 0
 
   constructor({ view, clock, caches, log, wholly = false }: PolicyStoreParts) {
     this.#log = log
     this.#view = view
-    this.#use = caches?.of('policies') ?? new CacheUse()
-    this.#compiled.countIn(this.#use)
+    if (caches !== undefined) this.#compiled.countIn(caches.of('policies'))
     this.#clock = clock
     this.#wholly = wholly
     view.watch('', () => this.forget())
@@ -215,11 +208,10 @@ export class PolicyStore {
   ): Promise<Acl> {
     if (policyNames[0] === 'root' && namespace === 'root') return rootAcl
     const key = this.#setsKey(namespace, policyNames, more)
-    const known = this.#compiled.get(key)
-    if (known === undefined) this.#use.misses += 1
-    const compiled =
-      known?.compiled ??
-      (await this.#compiledOnce(key, [{ namespace, names: policyNames, prefix: '' }, ...more]))
+    // requests that need the same set at the same time share the work
+    const { compiled } = await this.#compiled.readShared(key, () =>
+      this.#compile(key, [{ namespace, names: policyNames, prefix: '' }, ...more]),
+    )
     const acl = this.#bound.of(compiled, context)
     for (const policy of acl.unfilled) this.#reportUnfilled(policy)
     return acl
@@ -237,7 +229,6 @@ export class PolicyStore {
 
   /** Drops all cached copies, after a write that succeeded or whose outcome is unknown. */
   forget(): void {
-    this.#generation++
     this.#parsed.dropAll()
     this.#compiled.dropAll()
   }
@@ -267,28 +258,13 @@ export class PolicyStore {
     return key
   }
 
-  /** Requests that need the same set at the same time share the work. */
-  #compiledOnce(key: string, sets: readonly PolicySet[]): Promise<CompiledPolicies> {
-    const generation = this.#generation
-    const running = this.#compiling.get(key)
-    if (running?.generation === generation) return running.compiled
-    const compiled = this.#compile(key, sets).finally(() => {
-      if (this.#compiling.get(key)?.compiled === compiled) this.#compiling.delete(key)
-    })
-    this.#compiling.set(key, { generation, compiled })
-    return compiled
-  }
-
-  async #compile(key: string, sets: readonly PolicySet[]): Promise<CompiledPolicies> {
+  async #compile(key: string, sets: readonly PolicySet[]): Promise<WeighedPolicies> {
     const named = distinctPolicies(sets)
-    let generation = this.#generation
+    const { drops } = this.#parsed
     const loaded: LoadedPolicy[] = []
     for await (const page of pagesOf(named, loadedAtOnce)) loaded.push(...(await this.#loadAll(page)))
     // a write between two pages: what was read may never have been true at one time
-    if (generation !== this.#generation) {
-      generation = this.#generation
-      loaded.splice(0, loaded.length, ...(await this.#loadAll(named)))
-    }
+    if (drops !== this.#parsed.drops) loaded.splice(0, loaded.length, ...(await this.#loadAll(named)))
     const compiled = compilePolicies(
       named.flatMap(({ name, namespace }, index) => {
         const parsed = loaded[index]?.parsed
@@ -296,10 +272,7 @@ export class PolicyStore {
       }),
       this.#wholly,
     )
-    const weight = loaded.reduce((sum, policy) => sum + policy.weight, entryWeight + key.length)
-    // a write in the meantime may have changed what this has read
-    if (generation === this.#generation) this.#compiled.set(key, { compiled, weight })
-    return compiled
+    return { compiled, weight: loaded.reduce((sum, policy) => sum + policy.weight, entryWeight + key.length) }
   }
 
   #loadAll(named: readonly NamedPolicy[]): Promise<LoadedPolicy[]> {
@@ -316,14 +289,11 @@ export class PolicyStore {
   async #load(namespace: string, name: string): Promise<LoadedPolicy> {
     if (name === 'response-wrapping') return { parsed: responseWrapping, weight: 0 }
     const key = `${namespace}/${name}`
-    const cached = this.#parsed.get(key)
-    if (cached !== undefined) return cached
-    const generation = this.#generation
-    const record = this.#live(name, await this.#view.get(key))
-    const parsed = record && endingWith(record, reparse(name, record.policy))
-    const loaded = { parsed, weight: entryWeight + key.length + (record?.policy.length ?? 0) }
-    if (generation === this.#generation) this.#parsed.set(key, loaded)
-    return loaded
+    return this.#parsed.read(key, async () => {
+      const record = this.#live(name, await this.#view.get(key))
+      const parsed = record && endingWith(record, reparse(name, record.policy))
+      return { parsed, weight: entryWeight + key.length + (record?.policy.length ?? 0) }
+    })
   }
 }
 

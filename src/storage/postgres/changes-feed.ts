@@ -3,7 +3,7 @@ import type { ChangeListener, Copies } from '../shared-storage.ts'
 import { type ChangeRow, changeOf, keysUnder } from './changes.ts'
 import { FencedError, failureOf } from './failures.ts'
 import type { Session } from './session.ts'
-import { channel, heartbeatWanted, readChanges } from './statements.ts'
+import { channel, heartbeatWanted, statements } from './statements.ts'
 
 export type FeedParts = {
   readonly replicaId: string
@@ -142,7 +142,10 @@ export class ChangesFeed implements Copies, AsyncDisposable {
       if (!this.#parts.isRegistered()) throw new FencedError(unregistered)
       const session = await this.#connected()
       const last = this.#last
-      const rows = await session.query(readChanges, [String(last?.version ?? newest), this.#parts.replicaId])
+      const rows = await session.query(statements.readChanges, [
+        String(last?.version ?? newest),
+        this.#parts.replicaId,
+      ])
       if (rows[0]?.[5] !== 't') {
         this.#parts.onFenced()
         throw new FencedError(unregistered)

@@ -8,7 +8,7 @@ import { migratePostgres } from './migrations.ts'
 import { PostgresReading } from './reading.ts'
 import { liveMs } from './replica.ts'
 import { type ConnectionSettings, openSession, type Session } from './session.ts'
-import { liveReplicas, readOne } from './statements.ts'
+import { statements } from './statements.ts'
 
 /** A PostgreSQL database; its tables are created if they are missing. */
 export async function openPostgresEnd(
@@ -25,7 +25,7 @@ export async function openPostgresEnd(
       await fenceAllServers(session)
     },
     value: async (key) => {
-      const value = (await session.query(readOne, [key]))[0]?.[1]
+      const value = (await session.query(statements.readOne, [key]))[0]?.[1]
       return Buffer.isBuffer(value) ? value : undefined
     },
     marks: () => readMarks(session),
@@ -78,7 +78,7 @@ export async function addRecords(session: Session, page: readonly ReadRow[]): Pr
 
 /** Throws a StartError 3 while a server uses the database. */
 export async function refuseLiveServers(session: Session, name: string): Promise<void> {
-  const [server] = await session.query(liveReplicas, [String(liveMs)])
+  const [server] = await session.query(statements.liveReplicas, [String(liveMs)])
   if (server !== undefined)
     throw new StartError(3, `cannot open ${name}: in use by server ${String(server[1])}`)
 }

@@ -28,15 +28,7 @@ import { KeysInFlight } from './keys-in-flight.ts'
 import type { Pool } from './pool.ts'
 import { recordOf, upperBound } from './reader.ts'
 import type { Row, Session } from './session.ts'
-import {
-  addSlot,
-  lockJobs,
-  lockRange,
-  lockRows,
-  removeSlot,
-  removeSlots,
-  writeStatement,
-} from './statements.ts'
+import { statements, writeStatement } from './statements.ts'
 
 type Entry = Waiting & { readonly fence: Fence | undefined; readonly era: Era }
 
@@ -249,7 +241,7 @@ export class GroupWriter {
     if (session.slot?.registration === registration) return
     const id = randomUUID()
     try {
-      await session.query(addSlot, [id, this.#parts.replicaId])
+      await session.query(statements.addSlot, [id, this.#parts.replicaId])
     } catch (cause) {
       if (engineCode(cause) !== '23503') throw cause
       this.#parts.onFenced()
@@ -265,7 +257,9 @@ export class GroupWriter {
     if (dead.length === 0) return
     for (const one of dead) this.#slotted.delete(one)
     const slots = dead.map(({ slot }) => slot?.id ?? '')
-    const left = await session.query(removeSlots, [textArray(slots)]).catch(() => slots.map((id) => [id]))
+    const left = await session
+      .query(statements.removeSlots, [textArray(slots)])
+      .catch(() => slots.map((id) => [id]))
     for (const one of dead) if (left.some(([id]) => id === one.slot?.id)) this.#slotted.add(one)
   }
 
@@ -311,7 +305,7 @@ export class GroupWriter {
     const deadline = performance.now() + decideMs
     while (performance.now() < deadline) {
       try {
-        const [row] = await this.#parts.pool.use((session) => session.query(removeSlot, [slot]))
+        const [row] = await this.#parts.pool.use((session) => session.query(statements.removeSlot, [slot]))
         if (row?.[0] === commitId) return [[]]
         if (row !== undefined) throw new LostCommitError('the commit did not happen', { cause })
         break
@@ -380,9 +374,9 @@ async function lockedRows(session: Session, group: readonly Entry[]): Promise<Se
   // all in one round trip
   const [, epochs, rows, ...ranges] = await all([
     session.beginTransaction().then(() => []),
-    jobs.length === 0 ? none : session.query(lockJobs, [textArray(jobs)]),
-    keys.length === 0 ? none : session.query(lockRows, [textArray(keys)]),
-    ...prefixes.map((prefix) => session.query(lockRange, [prefix, upperBound(prefix), limit])),
+    jobs.length === 0 ? none : session.query(statements.lockJobs, [textArray(jobs)]),
+    keys.length === 0 ? none : session.query(statements.lockRows, [textArray(keys)]),
+    ...prefixes.map((prefix) => session.query(statements.lockRange, [prefix, upperBound(prefix), limit])),
   ])
   const records = new Map((rows ?? []).map((row) => [String(row[0]), recordOf(row)]))
   const under = ranges.flat().map(([key]) => String(key))

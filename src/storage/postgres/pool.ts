@@ -1,6 +1,6 @@
 import { Limiter } from '../../lib/concurrency/limiter.ts'
 import type { Session } from './session.ts'
-import { waitingForStandby } from './statements.ts'
+import { statements } from './statements.ts'
 
 type Waiter = { resolve(session: Session): void; reject(cause: unknown): void; timer: NodeJS.Timeout }
 
@@ -100,7 +100,9 @@ export class Pool implements AsyncDisposable {
 
   async #look(): Promise<void> {
     const asked = this.#abandoned
-    const rows = await this.use((session) => session.query(waitingForStandby, [`{${[...asked].join()}}`]))
+    const rows = await this.use((session) =>
+      session.query(statements.waitingForStandby, [`{${[...asked].join()}}`]),
+    )
     const waiting = new Set(rows.map(([backend]) => String(backend)))
     this.#abandoned = new Set([...this.#abandoned].filter((one) => !asked.has(one) || waiting.has(one)))
     this.#lookedAt = performance.now()

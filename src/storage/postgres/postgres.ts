@@ -26,18 +26,7 @@ import { Pool } from './pool.ts'
 import { RangeReader, recordOf, recordReader } from './reader.ts'
 import { liveMs, Replica } from './replica.ts'
 import { type ConnectionSettings, openSession, type Row, type Session } from './session.ts'
-import {
-  databaseTime,
-  holdJobs,
-  listKeys,
-  listRecords,
-  liveReplicas,
-  pruneChanges,
-  pruneJobs,
-  recordBytes,
-  releaseJob,
-  type Statement,
-} from './statements.ts'
+import { listKeys, listRecords, type Statement, statements } from './statements.ts'
 
 export type PostgresOptions = {
   readonly connection: Omit<ConnectionSettings, 'applicationName'>
@@ -193,7 +182,7 @@ export class PostgresStorage implements Storage, SharedStorage {
   }
 
   async recordBytes(): Promise<number> {
-    const [row] = await this.#query(recordBytes, [])
+    const [row] = await this.#query(statements.recordBytes, [])
     return Number(row?.[0])
   }
 
@@ -231,7 +220,7 @@ export class PostgresStorage implements Storage, SharedStorage {
   }
 
   async releaseJob({ job, epoch }: Fence): Promise<void> {
-    await this.#write(releaseJob, [job, this.replicaId, String(epoch)])
+    await this.#write(statements.releaseJob, [job, this.replicaId, String(epoch)])
   }
 
   async confirmedByAll(): Promise<void> {
@@ -240,7 +229,7 @@ export class PostgresStorage implements Storage, SharedStorage {
   }
 
   async replicas(): Promise<LiveReplica[]> {
-    const rows = await this.#query(liveReplicas, [String(liveMs)])
+    const rows = await this.#query(statements.liveReplicas, [String(liveMs)])
     const now = Date.now()
     return rows.map(([id, name, age]) => ({
       id: String(id),
@@ -250,7 +239,7 @@ export class PostgresStorage implements Storage, SharedStorage {
   }
 
   async databaseTime(): Promise<number> {
-    const [row] = await this.#query(databaseTime, [])
+    const [row] = await this.#query(statements.databaseTime, [])
     return Number(row?.[0])
   }
 
@@ -287,7 +276,11 @@ export class PostgresStorage implements Storage, SharedStorage {
   async #hold(wanted: readonly WantedJob[]): Promise<(Fence | undefined)[]> {
     const ttls = new Map(wanted.map(({ job, ttlMs }) => [job, String(ttlMs)]))
     const names = textArray([...ttls.keys()])
-    const rows = await this.#write(holdJobs, [names, this.replicaId, textArray([...ttls.values()])])
+    const rows = await this.#write(statements.holdJobs, [
+      names,
+      this.replicaId,
+      textArray([...ttls.values()]),
+    ])
     const epochs = new Map(rows.map(([job, epoch]) => [String(job), Number(epoch)]))
     return wanted.map(({ job }) => {
       const epoch = epochs.get(job)
@@ -376,7 +369,7 @@ export class PostgresStorage implements Storage, SharedStorage {
   }
 
   async #prune(): Promise<void> {
-    for (const statement of [pruneChanges, pruneJobs])
+    for (const statement of [statements.pruneChanges, statements.pruneJobs])
       await this.#pool.write((session) => session.query(statement)).catch(() => undefined)
   }
 

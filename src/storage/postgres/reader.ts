@@ -4,7 +4,7 @@ import { textArray } from './array-parameter.ts'
 import { Batches } from './batches.ts'
 import type { Pool } from './pool.ts'
 import type { Row } from './session.ts'
-import { type RangeStatements, readMany, readOne } from './statements.ts'
+import { type RangeStatements, statements } from './statements.ts'
 
 /** A row of `key`, `value`, `revision`. */
 export function recordOf([key, value, revision]: Row): StoredRecord {
@@ -18,8 +18,8 @@ export const recordReader = (pool: Pool) =>
     const [first = '', ...more] = keys
     const rows = await pool.use((session) =>
       more.length === 0
-        ? session.query(readOne, [first])
-        : session.query(readMany, [textArray([...new Set(keys)])]),
+        ? session.query(statements.readOne, [first])
+        : session.query(statements.readMany, [textArray([...new Set(keys)])]),
     )
     const records = new Map(rows.map((row) => [String(row[0]), recordOf(row)]))
     return keys.map((key) => records.get(key))

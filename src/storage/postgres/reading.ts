@@ -5,7 +5,7 @@ import type { StoredRecord } from '../storage.ts'
 import { engineCode } from '../storage-error.ts'
 import { checkPostgresSchema } from './migrations.ts'
 import { type ConnectionSettings, openSession, type Session } from './session.ts'
-import { readOne } from './statements.ts'
+import { statements } from './statements.ts'
 
 const rowsPerPage = 200
 const nextPage = {
@@ -41,7 +41,7 @@ export class PostgresReading implements AsyncDisposable {
   }
 
   readonly get = async (key: string): Promise<StoredRecord | undefined> => {
-    const [row] = await this.#session.query(readOne, [key])
+    const [row] = await this.#session.query(statements.readOne, [key])
     return row && { key, value: bytesOf(row[1]), revision: Number(row[2]) }
   }
 

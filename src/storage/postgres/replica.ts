@@ -1,16 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { StartError } from '../../errors.ts'
 import type { Pool } from './pool.ts'
-import {
-  addReplica,
-  askForHeartbeats,
-  behindReplicas,
-  fenceReplica,
-  findReplica,
-  heartbeat,
-  removeReplica,
-  replaceReplica,
-} from './statements.ts'
+import { statements } from './statements.ts'
 
 const beatMs = 1_000
 /** A server of the same name that has not beaten for this long is replaced. */
@@ -52,8 +43,8 @@ export class Replica implements AsyncDisposable {
     const { pool, id, name } = this.#parts
     const started = performance.now()
     let seen: string | undefined
-    while (!(await pool.write((session) => session.query(addReplica, [id, name]))).length) {
-      const [row] = await pool.use((session) => session.query(findReplica, [name]))
+    while (!(await pool.write((session) => session.query(statements.addReplica, [id, name]))).length) {
+      const [row] = await pool.use((session) => session.query(statements.findReplica, [name]))
       if (row === undefined) continue
       const [other, beat] = [String(row[0]), String(row[1])]
       if (other === id) return
@@ -62,7 +53,7 @@ export class Replica implements AsyncDisposable {
         throw new StartError(2, `GATEHOUSE_REPLICA_NAME: another server that is running is called ${name}`)
       seen = current
       if (performance.now() - started > lapsedMs)
-        await pool.write((session) => session.query(replaceReplica, [other, beat]))
+        await pool.write((session) => session.query(statements.replaceReplica, [other, beat]))
       else await pause(lookMs)
     }
   }
@@ -87,7 +78,7 @@ export class Replica implements AsyncDisposable {
     for (let looks = 0; ; looks += 1) {
       if (this.#closed) throw new Error('the storage is closed')
       const rows = await pool.use((session) =>
-        session.query(behindReplicas, [String(version), String(liveMs)]),
+        session.query(statements.behindReplicas, [String(version), String(liveMs)]),
       )
       const behind = rows
         .map(([id, isAlive]) => ({ id: String(id), isAlive: isAlive === 't' }))
@@ -98,12 +89,12 @@ export class Replica implements AsyncDisposable {
         if (isAlive && !isLate) continue
         const age = isLate ? 0 : liveMs
         const gone = await pool.write((session) =>
-          session.query(fenceReplica, [id, String(version), String(age)]),
+          session.query(statements.fenceReplica, [id, String(version), String(age)]),
         )
         // it may have registered again by the next look
         if (gone.length > 0) fenced.add(id)
       }
-      if (notifies) await pool.use((session) => session.query(askForHeartbeats))
+      if (notifies) await pool.use((session) => session.query(statements.askForHeartbeats))
       await pause(notifies && looks < soonLooks ? soonMs : lookMs)
     }
   }
@@ -112,7 +103,9 @@ export class Replica implements AsyncDisposable {
   async beat(): Promise<void> {
     const { pool, id, versionSeen, onFenced } = this.#parts
     try {
-      const rows = await pool.write((session) => session.query(heartbeat, [id, String(versionSeen())]))
+      const rows = await pool.write((session) =>
+        session.query(statements.heartbeat, [id, String(versionSeen())]),
+      )
       if (rows.length === 0) onFenced()
     } catch {
       // the storage reports failures of its own calls
@@ -129,6 +122,6 @@ export class Replica implements AsyncDisposable {
   /** Removes the row. Never rejects. */
   async leave(): Promise<void> {
     const { pool, id } = this.#parts
-    await pool.write((session) => session.query(removeReplica, [id])).catch(() => {})
+    await pool.write((session) => session.query(statements.removeReplica, [id])).catch(() => {})
   }
 }

@@ -65,12 +65,6 @@ function buildWrite({ inserts, puts, deletes, rewrites, isReported }: WriteParts
   return `WITH ${ctes.join(', ')} SELECT version${notice} FROM v`
 }
 
-export const readOne = statement('read_one', 'SELECT key, value, revision FROM records WHERE key = $1')
-export const readMany = statement(
-  'read_many',
-  'SELECT key, value, revision FROM records WHERE key = ANY ($1::text[])',
-)
-
 const range = (columns: string, comparison: string) =>
   `SELECT ${columns} FROM records WHERE key ${comparison} $1 AND key < $2 ORDER BY key LIMIT $3`
 
@@ -90,91 +84,60 @@ const rangeStatements = (name: string, columns: string): RangeStatements => ({
 export const listRecords = rangeStatements('list', 'key, value, revision')
 export const listKeys = rangeStatements('keys', 'key')
 
-export const lockRows = statement(
-  'lock_rows',
-  'SELECT key, value, revision FROM records WHERE key = ANY ($1::text[]) ORDER BY key FOR UPDATE',
-)
-export const lockRange = statement('lock_range', `${range('key', '>=')} FOR UPDATE`)
-export const lockJobs = statement(
-  'lock_jobs',
-  'SELECT name, epoch FROM jobs WHERE name = ANY ($1::text[]) ORDER BY name FOR SHARE',
-)
+/** What a notification says if a server waits for what the others have handled. */
+export const heartbeatWanted = 'heartbeat'
 
-export const addSlot = statement(
-  'add_slot',
-  "INSERT INTO commits (slot, replica, commit_id) VALUES ($1, $2, '')",
-)
-/** Decides whether a commit has happened: after it, the connection of the slot cannot commit any more. */
-export const removeSlot = statement('remove_slot', 'DELETE FROM commits WHERE slot = $1 RETURNING commit_id')
+/** Each is prepared under the name that it has here. */
+export const statements = named({
+  readOne: 'SELECT key, value, revision FROM records WHERE key = $1',
+  readMany: 'SELECT key, value, revision FROM records WHERE key = ANY ($1::text[])',
 
-/** Removes slots that no connection uses. Returns those that a transaction still holds. */
-export const removeSlots = statement(
-  'remove_slots',
-  'WITH gone AS (DELETE FROM commits WHERE slot IN ' +
+  lockRows: 'SELECT key, value, revision FROM records WHERE key = ANY ($1::text[]) ORDER BY key FOR UPDATE',
+  lockRange: `${range('key', '>=')} FOR UPDATE`,
+  lockJobs: 'SELECT name, epoch FROM jobs WHERE name = ANY ($1::text[]) ORDER BY name FOR SHARE',
+
+  addSlot: "INSERT INTO commits (slot, replica, commit_id) VALUES ($1, $2, '')",
+  /** Decides whether a commit has happened: after it, the connection of the slot cannot commit any more. */
+  removeSlot: 'DELETE FROM commits WHERE slot = $1 RETURNING commit_id',
+
+  /** Removes slots that no connection uses. Returns those that a transaction still holds. */
+  removeSlots:
+    'WITH gone AS (DELETE FROM commits WHERE slot IN ' +
     '(SELECT slot FROM commits WHERE slot = ANY ($1::text[]) FOR UPDATE SKIP LOCKED) RETURNING slot) ' +
     'SELECT slot FROM commits WHERE slot = ANY ($1::text[]) EXCEPT SELECT slot FROM gone',
-)
 
-/** The changes from the given version on, itself included: it proves that the history is the same. */
-export const readChanges = statement(
-  'read_changes',
-  'SELECT v.version, c.version, c.commit_id, c.keys, c.prefix, ' +
+  /** The changes from the given version on, itself included: it proves that the history is the same. */
+  readChanges:
+    'SELECT v.version, c.version, c.commit_id, c.keys, c.prefix, ' +
     'EXISTS (SELECT 1 FROM replicas WHERE id = $2) ' +
     'FROM cache_version v LEFT JOIN changes c ON c.version >= least($1::bigint, v.version) ' +
     'WHERE v.id = 1 ORDER BY c.version LIMIT 2000',
-)
-export const pruneChanges = statement(
-  'prune_changes',
-  "DELETE FROM changes WHERE written_at < now() - interval '60 seconds' AND version < (SELECT version FROM cache_version WHERE id = 1)",
-)
+  pruneChanges:
+    "DELETE FROM changes WHERE written_at < now() - interval '60 seconds' AND version < (SELECT version FROM cache_version WHERE id = 1)",
 
-export const addReplica = statement(
-  'add_replica',
-  'INSERT INTO replicas (id, name) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING RETURNING id',
-)
-export const findReplica = statement(
-  'find_replica',
-  'SELECT id, heartbeat_at::text FROM replicas WHERE name = $1',
-)
-export const replaceReplica = statement(
-  'replace_replica',
-  'DELETE FROM replicas WHERE id = $1 AND heartbeat_at::text = $2',
-)
-export const removeReplica = statement('remove_replica', 'DELETE FROM replicas WHERE id = $1')
-export const heartbeat = statement(
-  'heartbeat',
-  'UPDATE replicas SET heartbeat_at = now(), version_seen = $2::bigint WHERE id = $1 RETURNING id',
-)
-/** What a notification says if a server waits for what the others have handled. */
-export const heartbeatWanted = 'heartbeat'
-export const askForHeartbeats = statement(
-  'ask_for_heartbeats',
-  `SELECT pg_notify('${channel}', '${heartbeatWanted}')`,
-)
-export const liveReplicas = statement(
-  'live_replicas',
-  'SELECT id, name, extract(epoch FROM now() - heartbeat_at) * 1000, version_seen FROM replicas ' +
+  addReplica: 'INSERT INTO replicas (id, name) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING RETURNING id',
+  findReplica: 'SELECT id, heartbeat_at::text FROM replicas WHERE name = $1',
+  replaceReplica: 'DELETE FROM replicas WHERE id = $1 AND heartbeat_at::text = $2',
+  removeReplica: 'DELETE FROM replicas WHERE id = $1',
+  heartbeat: 'UPDATE replicas SET heartbeat_at = now(), version_seen = $2::bigint WHERE id = $1 RETURNING id',
+  askForHeartbeats: `SELECT pg_notify('${channel}', '${heartbeatWanted}')`,
+  liveReplicas:
+    'SELECT id, name, extract(epoch FROM now() - heartbeat_at) * 1000, version_seen FROM replicas ' +
     "WHERE heartbeat_at > now() - $1::float8 * interval '1 millisecond' ORDER BY name",
-)
-/** The servers that have not handled a version, and whether they are alive. */
-export const behindReplicas = statement(
-  'behind_replicas',
-  "SELECT id, heartbeat_at > now() - $2::float8 * interval '1 millisecond' FROM replicas " +
+  /** The servers that have not handled a version, and whether they are alive. */
+  behindReplicas:
+    "SELECT id, heartbeat_at > now() - $2::float8 * interval '1 millisecond' FROM replicas " +
     'WHERE version_seen < $1::bigint',
-)
-export const fenceReplica = statement(
-  'fence_replica',
-  'DELETE FROM replicas WHERE id = $1 AND version_seen < $2::bigint ' +
+  fenceReplica:
+    'DELETE FROM replicas WHERE id = $1 AND version_seen < $2::bigint ' +
     "AND heartbeat_at < now() - $3::float8 * interval '1 millisecond' RETURNING id",
-)
 
-/**
- * A row that is added again has a greater epoch than any holder had before: it begins with the time. All servers
- * lock rows in the order of their names.
- */
-export const holdJobs = statement(
-  'hold_jobs',
-  'INSERT INTO jobs (name, replica, epoch, until) ' +
+  /**
+   * A row that is added again has a greater epoch than any holder had before: it begins with the time. All servers
+   * lock rows in the order of their names.
+   */
+  holdJobs:
+    'INSERT INTO jobs (name, replica, epoch, until) ' +
     'SELECT name, $2, floor(extract(epoch FROM clock_timestamp()) * 1000), ' +
     "clock_timestamp() + ttl::float8 * interval '1 millisecond' " +
     'FROM unnest($1::text[], $3::text[]) AS wanted (name, ttl) ORDER BY name ' +
@@ -182,24 +145,25 @@ export const holdJobs = statement(
     'epoch = jobs.epoch + CASE WHEN jobs.replica = excluded.replica THEN 0 ELSE 1 END ' +
     'WHERE jobs.replica = excluded.replica OR jobs.replica IS NULL OR jobs.until < clock_timestamp() ' +
     'RETURNING name, epoch',
-)
-export const releaseJob = statement(
-  'release_job',
-  'UPDATE jobs SET replica = NULL, until = now() WHERE name = $1 AND replica = $2 AND epoch = $3::bigint',
-)
+  releaseJob:
+    'UPDATE jobs SET replica = NULL, until = now() WHERE name = $1 AND replica = $2 AND epoch = $3::bigint',
 
-/** Removes those that nobody has done for long: a lock, and the removal of a mount, have a row each. */
-export const pruneJobs = statement(
-  'prune_jobs',
-  "DELETE FROM jobs WHERE until < clock_timestamp() - interval '10 minutes'",
-)
+  /** Removes those that nobody has done for long: a lock, and the removal of a mount, have a row each. */
+  pruneJobs: "DELETE FROM jobs WHERE until < clock_timestamp() - interval '10 minutes'",
 
-/** Those of some backends that wait until a standby has confirmed their commit. */
-export const waitingForStandby = statement(
-  'waiting_for_standby',
-  "SELECT pid FROM pg_stat_activity WHERE pid = ANY ($1::int[]) AND wait_event = 'SyncRep'",
-)
+  /** Those of some backends that wait until a standby has confirmed their commit. */
+  waitingForStandby:
+    "SELECT pid FROM pg_stat_activity WHERE pid = ANY ($1::int[]) AND wait_event = 'SyncRep'",
 
-export const databaseTime = statement('database_time', 'SELECT extract(epoch FROM clock_timestamp()) * 1000')
+  databaseTime: 'SELECT extract(epoch FROM clock_timestamp()) * 1000',
 
-export const recordBytes = statement('record_bytes', "SELECT pg_total_relation_size('records')")
+  recordBytes: "SELECT pg_total_relation_size('records')",
+})
+
+function named<Name extends string>(
+  texts: Readonly<Record<Name, string>>,
+): Readonly<Record<Name, Statement>> {
+  const entries = Object.entries<string>(texts).map(([name, text]) => [name, statement(name, text)])
+  // it has exactly the names of `texts`
+  return Object.fromEntries(entries)
+}
