@@ -4,7 +4,7 @@ type Labelled<T> = T & { readonly labels: Labels }
 
 /** A counter with labels. Cheap enough for every request: that of prom-client takes ten times as long. */
 export class Counter {
-  readonly #byKey = new Map<string, Labelled<{ count: number }>>()
+  readonly #byKey = new Map<string, Labelled<{ value: number }>>()
 
   /** These series are there from the start, with the value 0. */
   constructor(series: readonly Labels[] = []) {
@@ -14,18 +14,18 @@ export class Counter {
   /** Shows this series, with the value 0 unless it is there already. */
   begin(labels: Labels): void {
     const key = keyOf(labels)
-    if (!this.#byKey.has(key)) this.#byKey.set(key, { labels, count: 0 })
+    if (!this.#byKey.has(key)) this.#byKey.set(key, { labels, value: 0 })
   }
 
   add(labels: Labels): void {
     const key = keyOf(labels)
     const known = this.#byKey.get(key)
-    if (known === undefined) this.#byKey.set(key, { labels, count: 1 })
-    else known.count += 1
+    if (known === undefined) this.#byKey.set(key, { labels, value: 1 })
+    else known.value += 1
   }
 
-  entries(): Iterable<Labelled<{ readonly count: number }>> {
-    return this.#byKey.values()
+  entries(): readonly Labelled<{ readonly value: number }>[] {
+    return [...this.#byKey.values()]
   }
 
   forget(isGone: (labels: Labels) => boolean): void {

@@ -1,5 +1,5 @@
 import type { Gauge, Metric, Counter as PrometheusCounter, Registry } from 'prom-client'
-import type { Counter, Histogram, Labels } from './counters.ts'
+import type { Histogram, Labels } from './counters.ts'
 
 /** prom-client, loaded on first use. */
 export type Library = typeof import('prom-client')
@@ -13,21 +13,6 @@ const configurationOf = ({ name, help, labels }: MetricInfo, registry: Registry)
   labelNames: [...labels],
   registers: [registry],
 })
-
-export function registerCounter(
-  { Counter }: Library,
-  registry: Registry,
-  info: MetricInfo,
-  counter: Counter,
-): PrometheusCounter {
-  return new Counter({
-    ...configurationOf(info, registry),
-    collect() {
-      this.reset()
-      for (const { labels, count } of counter.entries()) this.inc({ ...labels }, count)
-    },
-  })
-}
 
 type Reading = readonly { readonly labels: Labels; readonly value: number }[]
 

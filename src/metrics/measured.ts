@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
 import { Counter, durationBounds, Histogram, type Labels } from './counters.ts'
-import { type Library, type MetricInfo, registerCounter, registerHistogram } from './instruments.ts'
+import { type Library, registerGauge, registerHistogram } from './instruments.ts'
 
 /** Names without `gatehouse_`, help texts and labels. docs/monitoring.md#metrics */
 const counters = {
@@ -19,6 +19,7 @@ const counters = {
   tls_reloads_total: ['Times the certificate was read again', 'outcome'],
   background_runs_total: ['Runs of background jobs', 'job', 'outcome'],
   audit_records_total: ['Audit entries', 'device', 'outcome'],
+  storage_errors_total: ['Failed storage calls and checkpoints', 'kind'],
 } as const
 
 /** Rare events that alerts wait for: Prometheus sees no increase when a series begins with 1. */
@@ -26,31 +27,56 @@ const shownFromStart: Partial<Record<keyof typeof counters, readonly Labels[]>> 
   http_refused_total: ['size', 'timeout', 'malformed', 'overload', 'handshake'].map((reason) => ({ reason })),
   clock_steps_total: [{ direction: 'back' }, { direction: 'forward' }],
   tls_reloads_total: [{ outcome: 'loaded' }, { outcome: 'failed' }],
+  storage_errors_total: [
+    'corrupt',
+    'record',
+    'full',
+    'read_only',
+    'io',
+    'checkpoint',
+    'replaced',
+    'other',
+  ].map((kind) => ({ kind })),
 }
 
 /** Each operation has buckets of its own, so they are few. Other histograms show what takes long. */
 const routeBounds = [0.05, 0.5]
 
-type HistogramInfo = Pick<MetricInfo, 'help' | 'labels'> & { readonly bounds: readonly number[] }
+/** A group has at most 256 steps. */
+const stepBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+
+/** Upper bounds in seconds: a read takes microseconds, a write waits for the disk. */
+const operationBounds = [
+  0.000_01, 0.000_05, 0.000_1, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5,
+]
+
+type HistogramRow = readonly [bounds: readonly number[], help: string, ...labels: string[]]
 
 const histograms = {
-  http_request_duration_seconds: {
-    help: 'Time from the request head to the end of the response',
-    labels: ['method', 'route'],
-    bounds: routeBounds,
-  },
-  login_duration_seconds: { help: 'Duration of logins', labels: ['mount', 'method'], bounds: durationBounds },
-  upstream_request_duration_seconds: {
-    help: 'Time until a service has answered or the request has failed',
-    labels: ['service'],
-    bounds: durationBounds,
-  },
-  audit_write_duration_seconds: {
-    help: 'Duration of writes of audit entries',
-    labels: ['device'],
-    bounds: durationBounds,
-  },
-} satisfies Record<string, HistogramInfo>
+  http_request_duration_seconds: [
+    routeBounds,
+    'Time from the request head to the end of the response',
+    'method',
+    'route',
+  ],
+  login_duration_seconds: [durationBounds, 'Duration of logins', 'mount', 'method'],
+  upstream_request_duration_seconds: [
+    durationBounds,
+    'Time until a service has answered or the request has failed',
+    'service',
+  ],
+  audit_write_duration_seconds: [durationBounds, 'Duration of writes of audit entries', 'device'],
+  storage_operation_duration_seconds: [
+    operationBounds,
+    'Duration of storage calls that succeed; of a write, until it is durable',
+    'operation',
+  ],
+  storage_commit_duration_seconds: [
+    durationBounds,
+    'Time from the start of a group of writes to the end of its sync',
+  ],
+  storage_commit_steps: [stepBounds, 'Number of writes in a commit'],
+} as const satisfies Record<string, HistogramRow>
 
 export type Measured = {
   readonly counters: Readonly<Record<keyof typeof counters, Counter>>
@@ -59,10 +85,7 @@ export type Measured = {
 
 export const newMeasured = (): Measured => ({
   counters: mapped(counters, (_, name) => new Counter(shownFromStart[name])),
-  histograms: mapped<keyof typeof histograms, HistogramInfo, Histogram>(
-    histograms,
-    ({ bounds }) => new Histogram(bounds),
-  ),
+  histograms: mapped(histograms, ([bounds]) => new Histogram(bounds)),
 })
 
 export function forgetLabels({ counters, histograms }: Measured, isGone: (labels: Labels) => boolean): void {
@@ -72,10 +95,11 @@ export function forgetLabels({ counters, histograms }: Measured, isGone: (labels
 export function registerMeasured(library: Library, registry: Registry, measured: Measured): void {
   for (const [name, counter] of Object.entries(measured.counters)) {
     const [help, ...labels] = counters[name as keyof typeof counters]
-    registerCounter(library, registry, { name, help, labels }, counter)
+    const read = () => counter.entries()
+    registerGauge(library, registry, { name, help, labels, type: 'counter', read })
   }
   for (const [name, histogram] of Object.entries(measured.histograms)) {
-    const { help, labels } = histograms[name as keyof typeof histograms]
+    const [, help, ...labels] = histograms[name as keyof typeof histograms]
     registerHistogram(registry, { name, help, labels }, histogram)
   }
 }

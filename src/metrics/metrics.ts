@@ -4,7 +4,6 @@ import { forgetLabels, type Measured, newMeasured, registerMeasured } from './me
 import { familiesOf, type MetricFamily } from './metric-families.ts'
 import { metricsJson } from './metrics-json.ts'
 import { registerRuntimeMetrics } from './runtime.ts'
-import type { StorageCounters } from './storage-counters.ts'
 
 export type MeasuredRequest = {
   readonly method: string
@@ -49,17 +48,12 @@ function bounded(known: Set<string>, label: string): string {
  */
 export class Metrics {
   readonly #gauges = new Map<string, ReadGauge>()
-  readonly #storage: StorageCounters
   readonly #mounts = new Set<string>()
   readonly #devices = new Set<string>()
   readonly #quotas = new Set<string>()
   readonly #measured: Measured = newMeasured()
   #present: Present | undefined
   #registry: Registry | undefined
-
-  constructor(storage: StorageCounters) {
-    this.#storage = storage
-  }
 
   /** Adds gauges until they are disposed; gauges of the same name may then follow. */
   add(gauges: readonly ReadGauge[]): Disposable {
@@ -179,6 +173,19 @@ export class Metrics {
     this.#measured.histograms.audit_write_duration_seconds.observe({ device }, seconds)
   }
 
+  storageOperated(operation: string, seconds: number): void {
+    this.#measured.histograms.storage_operation_duration_seconds.observe({ operation }, seconds)
+  }
+
+  storageCommitted(steps: number, seconds: number): void {
+    this.#measured.histograms.storage_commit_duration_seconds.observe({}, seconds)
+    this.#measured.histograms.storage_commit_steps.observe({}, steps)
+  }
+
+  storageFailed(kind: string): void {
+    this.#measured.counters.storage_errors_total.add({ kind })
+  }
+
   /** The label for a mount: its path, or `other` for one that is gone, or once there are too many. */
   mountLabel(path: string): string {
     return path === '' ? otherLabel : bounded(this.#mounts, path)
@@ -234,7 +241,6 @@ export class Metrics {
   #load(library: Library): Registry {
     const registry = new library.Registry()
     registerMeasured(library, registry, this.#measured)
-    this.#storage.register(library, registry)
     registerRuntimeMetrics(library, registry)
     return registry
   }

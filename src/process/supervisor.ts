@@ -9,7 +9,7 @@ import { SharedAddresses } from '../http/wire/shared-addresses.ts'
 import { droppedLines, type Log } from '../log/log.ts'
 import { type MetricFamily, merged, ofProcess } from '../metrics/metric-families.ts'
 import { shownFamilies } from '../metrics/shown-metrics.ts'
-import { SupervisorMetrics } from '../metrics/supervisor-metrics.ts'
+import { supervisorMetrics } from '../metrics/supervisor-metrics.ts'
 import { bound } from '../server/server-listeners.ts'
 import { exitCodes } from './exit.ts'
 import { WorkerProcess } from './worker-process.ts'
@@ -27,7 +27,7 @@ class Supervisor {
   readonly #log: Log
   readonly #addresses: SharedAddresses
   readonly #workers: WorkerProcess[] = []
-  readonly #metrics = new SupervisorMetrics(
+  readonly #ownMetrics = supervisorMetrics(
     () => this.#workers,
     () => droppedLines(this.#log),
   )
@@ -90,7 +90,7 @@ class Supervisor {
 
   /** Of all processes; one that does not answer in time is missing. */
   async metrics(): Promise<readonly MetricFamily[]> {
-    const own = await this.#metrics.families()
+    const own = await this.#ownMetrics()
     const found = await Promise.all(
       this.#workers.map(async ({ name, channel }) =>
         ofProcess(name, (await channel?.ask('metrics').catch(() => undefined)) ?? []),

@@ -222,12 +222,13 @@ async function build(config: Config, parts: ServerParts) {
   const tracing =
     config.tracing &&
     new (await import('./tracing.ts')).Tracing(config.tracing, { version: gatehouseVersion, log })
+  const metrics = new Metrics()
   const watch = new StorageWatch(
     log,
+    metrics,
     tracing && ((operation, seconds) => tracing.ended(`storage ${operation}`, seconds)),
   )
   const storageType = storageTypes[config.storage.kind]
-  const metrics = new Metrics(watch.counters)
   const measure = config.metrics === 'off' && config.metricsListen === undefined ? undefined : metrics
   const version = config.reportedVersion
   return {

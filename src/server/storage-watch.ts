@@ -1,64 +1,67 @@
 import type { Log } from '../log/log.ts'
-import { StorageCounters } from '../metrics/storage-counters.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { StorageEvents } from '../storage/storage-events.ts'
+
+/** What the log says of something: `event` and text. */
+type Line = readonly [event: string, text: string]
 
 /** Converts storage events to log lines, metrics and the readiness state. */
 export class StorageWatch {
-  readonly counters = new StorageCounters()
   readonly events: StorageEvents
   readonly #log: Log
+  readonly #metrics: Metrics
   /** Whether damage was found since the start; only a restart resets this. */
   #isDamaged = false
   #isFileLost = false
   #areWritesFailing = false
 
   /** `traced` is called after each operation too. */
-  constructor(log: Log, traced?: (operation: string, seconds: number) => void) {
+  constructor(log: Log, metrics: Metrics, traced?: (operation: string, seconds: number) => void) {
     this.#log = log
+    this.#metrics = metrics
     this.events = {
       operated: (operation, seconds) => {
-        this.counters.operated(operation, seconds)
+        metrics.storageOperated(operation, seconds)
         traced?.(operation, seconds)
       },
-      committed: (steps, seconds) => this.counters.committed(steps, seconds),
+      committed: (steps, seconds) => metrics.storageCommitted(steps, seconds),
       failed: ({ kind, key, cause }) => {
-        this.counters.failed(kind)
+        metrics.storageFailed(kind)
         if (kind !== 'corrupt' && key === undefined) return
         if (kind === 'corrupt') this.#isDamaged = true
-        this.#log.error(
-          { event: kind === 'corrupt' ? 'storage_damaged' : 'storage_read_failed', key, err: cause },
-          textOf(kind),
-        )
+        const event = kind === 'corrupt' ? 'storage_damaged' : 'storage_read_failed'
+        log.error({ event, key, err: cause }, textOf(kind))
       },
       writesFail: (reason) => {
         this.#areWritesFailing = reason !== undefined
-        if (reason === undefined) this.#log.info({ event: 'storage_back' }, 'writes work again')
-        else this.#log.error({ event: 'storage_lost', reason }, 'writes fail')
+        this.#tell(reason, ['storage_lost', 'writes fail'], ['storage_back', 'writes work again'])
       },
-      checkpointsFail: (code) => {
-        if (code === undefined) this.#log.info({ event: 'checkpoints_back' }, 'checkpoints work again')
-        else
-          this.#log.error(
-            { event: 'checkpoints_lost', reason: code },
-            'checkpoints fail: the write-ahead log grows with every write',
-          )
-      },
+      checkpointsFail: (code) =>
+        this.#tell(
+          code,
+          ['checkpoints_lost', 'checkpoints fail: the write-ahead log grows with every write'],
+          ['checkpoints_back', 'checkpoints work again'],
+        ),
       logGrows: (bytes) => {
         if (bytes === undefined)
-          this.#log.info({ event: 'storage_log_small' }, 'the write-ahead log is small again')
-        else this.#log.warn({ event: 'storage_log_grows', bytes }, 'the write-ahead log is unusually large')
+          log.info({ event: 'storage_log_small' }, 'the write-ahead log is small again')
+        else log.warn({ event: 'storage_log_grows', bytes }, 'the write-ahead log is unusually large')
       },
       fileLost: (reason) => {
         this.#isFileLost = reason !== undefined
-        if (reason === undefined)
-          this.#log.info({ event: 'storage_back' }, 'the opened database is in place again')
-        else
-          this.#log.error(
-            { event: 'storage_lost', reason },
-            'the database file was replaced: writes are refused',
-          )
+        this.#tell(
+          reason,
+          ['storage_lost', 'the database file was replaced: writes are refused'],
+          ['storage_back', 'the opened database is in place again'],
+        )
       },
     }
+  }
+
+  /** Logs that something is lost for this reason, or without one that it is back. */
+  #tell(reason: string | undefined, [lost, lostText]: Line, [back, backText]: Line): void {
+    if (reason === undefined) this.#log.info({ event: back }, backText)
+    else this.#log.error({ event: lost, reason }, lostText)
   }
 
   get areWritesFailing(): boolean {
@@ -71,7 +74,7 @@ export class StorageWatch {
   }
 
   recordUnreadable(): void {
-    this.counters.failed('record')
+    this.#metrics.storageFailed('record')
   }
 }
 

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { StorageCounters } from '../../src/metrics/storage-counters.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { Client } from '../support/client.ts'
 import { caused, errors, notAccepted } from '../support/error-bodies.ts'
@@ -297,7 +296,7 @@ test('logins of a removed mount are shown no more, and a new mount at its path b
 
 test('a limited number of mounts have their own label, and the others share one', async () => {
   const { Metrics } = await import('../../src/metrics/metrics.ts')
-  const metrics = new Metrics(new StorageCounters())
+  const metrics = new Metrics()
   for (let index = 0; index < 250; index++)
     metrics.login({ mount: `auth/m${index}/`, method: 'jwt', result: 'ok', reason: '', seconds: 0.001 })
 
