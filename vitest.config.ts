@@ -88,10 +88,17 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Node loads the tests itself: less work than through Vite, which no test needs
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    // servers of thousands of tests leave much garbage, most of which dies young. Some tests collect it to see what is left.
-    execArgv: ['--max-semi-space-size=64', '--expose-gc'],
+    // servers of thousands of tests leave much garbage, most of which dies young. Workers keep all processors
+    // busy, so that several threads which collect it together would only wait for each other. Some tests collect it to
+    // see what is left.
+    execArgv: ['--max-semi-space-size=64', '--single-threaded-gc', '--expose-gc'],
     globalSetup: ['bundle', 'postgres', 'browser'].map((name) => `test/support/${name}-of-the-run.ts`),
-    setupFiles: ['test/support/source-maps.ts', 'test/support/seed.ts', 'test/support/keys-of-the-file.ts'],
+    setupFiles: [
+      'test/support/source-maps.ts',
+      'test/support/seed.ts',
+      'test/support/keys-of-the-file.ts',
+      'test/support/borrowed-server-of-the-file.ts',
+    ],
     testTimeout: 120_000,
     hookTimeout: 120_000,
     // a busy machine may take long until what is waited for has happened

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { unbuiltLimits } from '../../src/http/resource/unbuilt-limits.ts'
-import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { borrowServer } from '../support/borrowed-server.ts'
+import { type TestServer } from '../support/start-server.ts'
 
 const role = { role_type: 'jwt', user_claim: 'sub', bound_subject: 'a' }
 const limits = unbuiltLimits.flatMap(({ fields, source }) => fields.map((field) => ({ field, source })))
@@ -17,7 +18,7 @@ const paths: readonly { path: string; fields: Record<string, unknown> }[] = [
 ]
 
 async function startWithLogins(): Promise<TestServer> {
-  const server = await startTestServer()
+  const server = await borrowServer()
   for (const type of ['approle', 'userpass']) await server.root.write(`sys/auth/${type}`, { type })
   return server
 }
@@ -75,7 +76,7 @@ test('whoever may not write there learns nothing about the fields of a path', as
 })
 
 test('names of limits are ordinary names inside secrets', async () => {
-  await using server = await startTestServer()
+  await using server = await borrowServer()
   await server.root.write('sys/mounts/one', { type: 'kv', options: { version: '1' } })
   const data = { audience: 'x', seal: 'y', bound_region: 'z' }
 
@@ -87,7 +88,7 @@ test('names of limits are ordinary names inside secrets', async () => {
 })
 
 test('a limit in the configuration of a new mount counts in any letter case', async () => {
-  await using server = await startTestServer()
+  await using server = await borrowServer()
 
   await server.root.write('sys/mounts/one', { type: 'kv', config: { Max_Lease_TTL: '1h' } })
 

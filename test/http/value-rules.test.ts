@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { borrowServer } from '../support/borrowed-server.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 const role = { role_type: 'jwt', user_claim: 'sub', bound_subject: 'a' }
@@ -25,7 +26,7 @@ const writes = [
 ]
 
 test.each(writes)('rules about $field at $path see every spelling of a name', async (write) => {
-  await using server = await startTestServer()
+  await using server = await borrowServer()
   for (const type of ['approle', 'userpass']) await server.root.write(`sys/auth/${type}`, { type })
   await server.root.write('auth/approle/role/r', { token_policies: ['first'] })
   await server.root.write('auth/userpass/users/u', { password: 'p' })
@@ -62,7 +63,7 @@ test.each(writes)('rules about $field at $path see every spelling of a name', as
 })
 
 test('a value in a secret is no list, whatever its commas', async () => {
-  await using server = await startTestServer()
+  await using server = await borrowServer()
   await server.root.write('sys/mounts/one', { type: 'kv', options: { version: '1' } })
   const policy =
     'path "one/*" { capabilities = ["create", "update"] allowed_parameters = { note = ["see *"] } }'
@@ -87,7 +88,7 @@ test('EXACT_LIST_MATCHING compares values as a whole, and sys/health says so', a
 })
 
 test('without EXACT_LIST_MATCHING, sys/health does not name it', async () => {
-  await using server = await startTestServer()
+  await using server = await borrowServer()
 
   expect((await server.anonymous.read('sys/health')).body).not.toHaveProperty('exact_list_matching')
 })
@@ -97,7 +98,7 @@ test.each([
   ['["a","B"]', 'a, b', 403],
   ['["a","B"]', ['b', 'a'], 200],
 ])('a denied list %s and %j: %i', async (entry, policies, status) => {
-  await using server = await startTestServer()
+  await using server = await borrowServer()
   const client = await holding(server, denying.replace('"super-admin"', entry))
 
   expect((await client.write('identity/entity', { policies })).status).toBe(status)
@@ -120,7 +121,7 @@ test.each([
       'list_entry_never_matches: path "auth/approle/role/*": allowed_parameters of "policies" has a list among its values, which matches only a list of exactly its elements in their order',
   },
 ])('the write of a policy warns of $rule', async ({ rule, warning }) => {
-  await using server = await startTestServer()
+  await using server = await borrowServer()
 
   const policy = `path "auth/approle/role/*" { capabilities = ["update"] ${rule} }`
   const { status, body } = await server.root.write('sys/policies/acl/p', { policy })
@@ -136,7 +137,7 @@ test.each([
   'allowed_parameters = { policies = [["a", "b"]] }',
   'denied_parameters = { constructor = ["x"] }',
 ])('the write of a policy does not warn of %s', async (rule) => {
-  await using server = await startTestServer()
+  await using server = await borrowServer()
 
   const policy = `path "auth/approle/role/*" { capabilities = ["update"] ${rule} }`
 

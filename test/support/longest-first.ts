@@ -5,6 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * a run while the others have nothing to do. Vitest knows the times of an earlier run, but a fresh clone has none.
  */
 const longest = [
+  'http/limits',
   'plugins/cloud/crash',
   'start/stop',
   'plugins/cloud/upstream/every-call',
@@ -17,9 +18,9 @@ const longest = [
   'replicas/cloud-sign-in',
   'http/tls',
   'commands/backup',
+  'start/missing-disk',
   'pages/recipes',
   'plugins/custom-messages/messages-life',
-  'plugins/cloud/root-rotation/rotate-root',
   'plugins/jwt-auth/oidc/callback',
   'plugins/jwt-auth/oidc/attacks',
   'plugins/jwt-auth/oidc/many-logins',

@@ -1,5 +1,6 @@
+import { borrowServer } from '../../support/borrowed-server.ts'
 import type { Client, Json } from '../../support/client.ts'
-import { startTestServer, type TestServer, type TestServerOptions } from '../../support/start-server.ts'
+import { type TestServer, type TestServerOptions } from '../../support/start-server.ts'
 import { aSigner } from '../jwt-auth/signer.ts'
 
 const signer = aSigner('ES256')
@@ -23,7 +24,7 @@ export type Login = {
 }
 
 export async function openGroupFixture(options: TestServerOptions = {}): Promise<GroupFixture> {
-  const server = await startTestServer(options)
+  const server = await borrowServer(options)
   const { root } = server
   const login: GroupFixture['login'] = async (groups, { sub = 'alice', mount = 'jwt' } = {}) => {
     const jwt = signer.sign({

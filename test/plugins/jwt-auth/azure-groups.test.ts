@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { startTestServer } from '../../support/start-server.ts'
+import { borrowServer } from '../../support/borrowed-server.ts'
 import {
   begin,
   callback,
@@ -123,7 +123,7 @@ describe('groups that a token only refers to', () => {
   test('a JWT login may send an access token', async () => {
     const signer = aSigner('RS256', { kid: 'k1' })
     await using provider = await startProvider({ '/jwks': jwksOf(signer), '/graph': { value: ['g1'] } })
-    await using server = await startTestServer()
+    await using server = await borrowServer()
     await server.root.write('auth/jwt/config', { jwks_url: `${provider.url}/jwks`, ...azure })
     await server.root.write('auth/jwt/role/ci', {
       role_type: 'jwt',

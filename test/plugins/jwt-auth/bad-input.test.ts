@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { borrowServer } from '../../support/borrowed-server.ts'
 import { shared } from '../../support/shared.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { hostileTokens } from './hostile-tokens.ts'
@@ -20,7 +21,7 @@ const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate' }
 /** A mount with the key as PEM and one with it behind a JWKS URL. */
 async function twoMounts() {
   const provider = await startProvider({ '/k': jwksOf(rs) })
-  const server = await startTestServer()
+  const server = await borrowServer()
   await server.root.write('sys/auth/remote', { type: 'jwt' })
   await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [rs.pem] })
   await server.root.write('auth/remote/config', { jwks_url: `${provider.url}/k` })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { borrowServer } from '../../support/borrowed-server.ts'
 import type { Answer } from '../../support/client.ts'
 import { testOfOneServer } from '../../support/of-one-server.ts'
-import { startTestServer } from '../../support/start-server.ts'
 import { startDirectoryLogin } from './directory-login.ts'
 import { begin, callback, configure, logIn, startSmallProvider, withFlow } from './oidc/small-provider.ts'
 import { operatorVerdict } from './operator-verdict.ts'
@@ -46,7 +46,7 @@ describe('a refused login does not reveal the internal network to strangers', ()
     async ({ configOf, header }) => {
       await using provider = await startProvider({ '/keys': { keys: [] } })
       provider.routes.set(well, { issuer: provider.url, jwks_uri: `${provider.url}/keys` })
-      await using server = await startTestServer()
+      await using server = await borrowServer()
       const stored = await server.root.write('auth/jwt/config', configOf(provider.url))
       // a write that fetches the keys warns that there are none
       expect(stored.status).toBe(200)
@@ -87,7 +87,7 @@ describe('a refused login does not reveal the internal network to strangers', ()
   test('hides why a discovery document cannot be fetched', async () => {
     await using provider = await startProvider()
     provider.routes.set(well, { issuer: provider.url, jwks_uri: `${provider.url}/keys` })
-    await using server = await startTestServer()
+    await using server = await borrowServer()
     await server.root.write('auth/jwt/config', { oidc_discovery_url: provider.url })
     await server.root.write('auth/jwt/role/ci', role)
     provider.routes.set(well, (answer) => answer.writeHead(500, { 'content-type': 'text/html' }).end(inside))

@@ -1,7 +1,7 @@
 import { createSigner } from 'fast-jwt'
 import { describe, expect, test } from 'vitest'
 import { supportedAlgorithms } from '../../../src/plugins/jwt-auth/jws/algorithms.ts'
-import { startTestServer } from '../../support/start-server.ts'
+import { borrowServer } from '../../support/borrowed-server.ts'
 import { begin, callback, startSmallProvider, verdict, withFlow } from './oidc/small-provider.ts'
 import { jwksOf, startProvider } from './provider.ts'
 import { aSigner, type Signer } from './signer.ts'
@@ -35,7 +35,7 @@ describe.each(supportedAlgorithms)('tokens of another library: %s', (algorithm) 
 
   test('verify with the key as PEM, behind a JWKS URL, and in a pair', async () => {
     await using provider = await startProvider({ '/k': jwksOf(signer) })
-    await using server = await startTestServer()
+    await using server = await borrowServer()
     const jwt = foreignSign(algorithm, signer, person)
     const forged = foreignSign(algorithm, aSigner(algorithm), person)
 

@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
+import { borrowServer } from '../../support/borrowed-server.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { testOfOneServer } from '../../support/of-one-server.ts'
 import { shared } from '../../support/shared.ts'
@@ -27,7 +28,7 @@ async function withRole(
   given: object = {},
   { config = {}, ...options }: TestServerOptions & { config?: object } = {},
 ): Promise<TestServer> {
-  const server = await startTestServer(options)
+  const server = await borrowServer(options)
   const configured = await server.root.write('auth/jwt/config', {
     jwt_validation_pubkeys: [signer.pem],
     ...config,
@@ -558,7 +559,7 @@ describe('OpenID Connect without a usable provider', () => {
   const url = (server: TestServer, body: object) => server.anonymous.write('auth/jwt/oidc/auth_url', body)
 
   test('auth_url checks in order, then returns an empty URL with the reason', async () => {
-    await using server = await startTestServer()
+    await using server = await borrowServer()
     await using provider = await startProvider()
     provider.routes.set('/.well-known/openid-configuration', { issuer: provider.url })
     const client = { oidc_discovery_url: provider.url, oidc_client_id: 'abc', oidc_client_secret: 'def' }
@@ -585,7 +586,7 @@ describe('OpenID Connect without a usable provider', () => {
   })
 
   test('a callback with any state is refused as unknown', async () => {
-    await using server = await startTestServer()
+    await using server = await borrowServer()
     const path = 'auth/jwt/oidc/callback'
     expect(verdict(await server.anonymous.read(`${path}?state=x`))).toBe(
       '400 Vault login failed. Could not load configuration',

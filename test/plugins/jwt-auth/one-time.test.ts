@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
+import { borrowServer } from '../../support/borrowed-server.ts'
 import type { Answer } from '../../support/client.ts'
 import { startInFolder } from '../../support/folder-server.ts'
 import { startProcess } from '../../support/process.ts'
-import { startTestServer, type TestServer } from '../../support/start-server.ts'
+import { type TestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { logIn, startSmallProvider, verdict, withFlow } from './oidc/small-provider.ts'
 import { aSigner } from './signer.ts'
@@ -21,7 +22,7 @@ const someClaims = (given: object = {}) => ({
 const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate', token_replay_protection: true }
 
 async function withOneTimeRole(given: object = {}): Promise<TestServer> {
-  const server = await startTestServer()
+  const server = await borrowServer()
   await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
   await server.root.write('auth/jwt/role/r', { ...role, ...given })
   return server

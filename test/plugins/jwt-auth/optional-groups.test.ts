@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { startTestServer } from '../../support/start-server.ts'
+import { borrowServer } from '../../support/borrowed-server.ts'
 import { startDirectoryLogin, writeGroups } from './directory-login.ts'
 import { logIn, startSmallProvider, verdict, withFlow } from './oidc/small-provider.ts'
 import { aSigner } from './signer.ts'
@@ -44,7 +44,7 @@ describe('a token without the groups claim', () => {
     { name: 'that are too many to be listed', claims: { hasgroups: true }, told: missing },
     { name: 'that are too many to be listed, as a text', claims: { hasgroups: 'true' }, told: missing },
   ])('does not count as one without groups if it refers to groups $name', async ({ claims, told }) => {
-    await using server = await startTestServer()
+    await using server = await borrowServer()
     const signer = aSigner('ES256')
     await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
     await server.root.write('auth/jwt/role/r', {
@@ -94,7 +94,7 @@ describe('a token without the groups claim', () => {
 })
 
 test('the option is read back, kept by writes that leave it out, and idle without groups_claim', async () => {
-  await using server = await startTestServer()
+  await using server = await borrowServer()
   const role = { role_type: 'jwt', user_claim: 'sub', bound_subject: 'b' }
   await server.root.write('auth/jwt/role/r', { ...role, ...optional })
   await server.root.write('auth/jwt/role/r', { ...role, bound_subject: 'c' })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { borrowServer } from '../../support/borrowed-server.ts'
 import type { Answer } from '../../support/client.ts'
 import { errors, errorText } from '../../support/error-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
@@ -64,7 +65,7 @@ describe.each([acl, old])('the end and the version of a policy at %s', (base) =>
   })
 
   test('a write may name the version that it replaces, and a policy may demand it', async () => {
-    await using server = await startTestServer()
+    await using server = await borrowServer()
 
     expect(await write(server, { cas: -1, cas_required: true })).toBe('204')
     expect(await write(server, { cas: -1 })).toMatch(/set to -1 on existing entry/)
@@ -123,7 +124,7 @@ test('a field that limits something in another server is refused where it would 
 
 describe('sys/policies/acl and sys/policy', () => {
   test('policies are listed, in both forms', async () => {
-    await using server = await startTestServer()
+    await using server = await borrowServer()
     expect((await server.root.call('LIST', acl)).body.data).toEqual({ keys: ['default', 'root'] })
     await server.root.write(`${acl}/zoo`, { policy: text })
     await server.root.write(`${acl}/web`, { policy: text })
@@ -138,7 +139,7 @@ describe('sys/policies/acl and sys/policy', () => {
   })
 
   test('a paged list is complete, including root at its end', async () => {
-    await using server = await startTestServer()
+    await using server = await borrowServer()
     for (const name of ['zoo', 'web', 'sort']) await server.root.write(`${acl}/${name}`, { policy: text })
     const pages: string[] = []
 

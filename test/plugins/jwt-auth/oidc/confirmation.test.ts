@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { Browser } from '../../../../simulators/openid-provider/browser.ts'
 import { startOpenIdProvider } from '../../../../simulators/openid-provider/openid-provider.ts'
+import { borrowServer } from '../../../support/borrowed-server.ts'
 import type { Answer } from '../../../support/client.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { serversInTurn } from '../../../support/of-one-server.ts'
-import { startTestServer, type TestServer } from '../../../support/start-server.ts'
+import { type TestServer } from '../../../support/start-server.ts'
 import {
   begin,
   callback,
@@ -441,7 +442,7 @@ test('a posted ID token needs the confirmation too', async () => {
 
 test('in a namespace the confirmation belongs to the mount of that namespace', async () => {
   await using provider = await startSmallProvider()
-  await using server = await startTestServer()
+  await using server = await borrowServer()
   await server.root.write('sys/namespaces/team', {})
   const config = {
     oidc_discovery_url: provider.url,
@@ -485,7 +486,7 @@ test("a person signs in at a certified provider through somebody else's link, an
   await using provider = await startOpenIdProvider({
     clients: [{ ...client, response_types: ['id_token'], grant_types: ['implicit'], redirect_uris: [page] }],
   })
-  await using server = await startTestServer()
+  await using server = await borrowServer()
   await server.root.write('sys/auth/oidc', { type: 'oidc' })
   const discovery = {
     oidc_discovery_url: provider.url,

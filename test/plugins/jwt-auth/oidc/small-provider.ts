@@ -1,8 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { borrowServer } from '../../../support/borrowed-server.ts'
 import type { Answer, Client, Json } from '../../../support/client.ts'
 import { makeRsaKeys } from '../../../support/rsa-keys.ts'
-import { startTestServer, type TestServer, type TestServerOptions } from '../../../support/start-server.ts'
+import { type TestServer, type TestServerOptions } from '../../../support/start-server.ts'
 import { jwksOf, type Provider, startProvider } from '../provider.ts'
 import { aSigner, newKeys, type Signer } from '../signer.ts'
 
@@ -172,7 +173,7 @@ export async function withFlow(
   provider: SmallProvider,
   { config = {}, role = {}, ...options }: TestServerOptions & { config?: object; role?: object } = {},
 ): Promise<TestServer> {
-  const server = await startTestServer(options)
+  const server = await borrowServer(options)
   await server.root.write('sys/auth/oidc', { type: 'oidc' })
   await configure(server, provider, config)
   await writeRole(server, role)

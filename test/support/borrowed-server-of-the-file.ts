@@ -1,0 +1,3 @@
+import { closeIdleServer } from './borrowed-server.ts'
+
+closeIdleServer()
