@@ -9,6 +9,7 @@ import { RemoteServer } from '../../src/commands/import/remote-server.ts'
 import { ImportReport } from '../../src/commands/import/report.ts'
 import { jwksOf, startProvider } from '../plugins/jwt-auth/provider.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
+import { borrowServer } from '../support/borrowed-server.ts'
 import { inside } from '../support/client.ts'
 import { runCommand } from '../support/process.ts'
 import { shared } from '../support/shared.ts'
@@ -543,8 +544,8 @@ describe('secrets', () => {
   /** Two servers, with a mount `kv2` of version 2 on the first. */
   async function twoServers() {
     const stack = new AsyncDisposableStack()
-    const from = stack.use(await startTestServer())
-    const to = stack.use(await startTestServer())
+    const from = stack.use(await borrowServer())
+    const to = stack.use(await borrowServer())
     await from.root.write('sys/mounts/kv2', { type: 'kv', options: { version: '2' }, description: 'ours' })
     return { from, to, [Symbol.asyncDispose]: () => stack.disposeAsync() }
   }

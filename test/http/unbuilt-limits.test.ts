@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { unbuiltLimits } from '../../src/http/resource/unbuilt-limits.ts'
 import { borrowServer } from '../support/borrowed-server.ts'
-import { type TestServer } from '../support/start-server.ts'
+import type { TestServer } from '../support/start-server.ts'
 
 const role = { role_type: 'jwt', user_claim: 'sub', bound_subject: 'a' }
 const limits = unbuiltLimits.flatMap(({ fields, source }) => fields.map((field) => ({ field, source })))

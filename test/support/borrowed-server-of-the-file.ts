@@ -1,3 +1,3 @@
-import { closeIdleServer } from './borrowed-server.ts'
+import { closeIdleServers } from './borrowed-server.ts'
 
-closeIdleServer()
+closeIdleServers()

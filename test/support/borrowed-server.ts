@@ -8,19 +8,20 @@ type Mounts = Readonly<Record<string, { readonly type: string; readonly options:
 type Idle = { readonly server: TestServer; readonly mounts: readonly Mounts[] }
 
 const tables = ['sys/auth', 'sys/mounts'] as const
-/** They exist once, and stay. */
-const lasting = [
-  'system',
-  'identity',
-  'cubbyhole',
-  'token',
-  'ns_system',
-  'ns_identity',
-  'ns_cubbyhole',
-  'ns_token',
-]
+/** What cannot be unmounted. */
+const lasting = ['system', 'identity', 'cubbyhole', 'token']
 
-let idle: Idle | undefined
+const removed = [
+  'sys/policies/acl',
+  'sys/policies/password',
+  'identity/entity/id',
+  'identity/group/id',
+  'auth/token/roles',
+]
+/** A server that has one of these is not used again. */
+const notRemoved = ['sys/namespaces', 'sys/quotas/rate-limit', 'identity/oidc/role']
+
+const idle: Idle[] = []
 
 /**
  * A server as `startTestServer()` starts one, for a test that creates and changes mounts, policies, entities, groups
@@ -29,8 +30,7 @@ let idle: Idle | undefined
  */
 export async function borrowServer(options: TestServerOptions = {}): Promise<TestServer> {
   if (Object.keys(options).length > 0) return startTestServer(options)
-  const borrowed = idle ?? (await begin())
-  idle = undefined
+  const borrowed = idle.pop() ?? (await begin())
   return { ...borrowed.server, [Symbol.asyncDispose]: () => giveBack(borrowed) }
 }
 
@@ -40,21 +40,20 @@ async function begin(): Promise<Idle> {
 }
 
 async function giveBack(borrowed: Idle): Promise<void> {
-  if (idle === undefined && (await isAsNew(borrowed))) idle = borrowed
+  if (await isAsNew(borrowed)) idle.push(borrowed)
   else await borrowed.server[Symbol.asyncDispose]()
 }
 
 /** Called in each test file. */
-export const closeIdleServer = (): void =>
+export const closeIdleServers = (): void =>
   afterAll(async () => {
-    await idle?.server[Symbol.asyncDispose]()
-    idle = undefined
+    for (const { server } of idle.splice(0)) await server[Symbol.asyncDispose]()
   })
 
 const mountsOf = (root: Client): Promise<Mounts[]> =>
   Promise.all(tables.map(async (table) => (await root.read(table)).body['data'] as unknown as Mounts))
 
-/** Removes what a test has left. False: the server has failed to. */
+/** Removes what a test has left. False: something remains. */
 async function isAsNew({ server: { root }, mounts }: Idle): Promise<boolean> {
   const statuses: number[] = []
   const done = async (answer: ReturnType<Client['write']>) => void statuses.push((await answer).status)
@@ -66,10 +65,11 @@ async function isAsNew({ server: { root }, mounts }: Idle): Promise<boolean> {
       if (!lasting.includes(mount.type))
         await done(root.write(`${table}/${path}`, { type: mount.type, options: mount.options }))
   }
-  for (const path of ['sys/policies/acl', 'identity/entity/id', 'identity/group/id'])
+  for (const path of removed)
     for (const name of await namesOf(root, path))
       if (name !== 'default' && name !== 'root') await done(root.delete(`${path}/${name}`))
-  return statuses.every((status) => status === 204)
+  const left = await Promise.all(notRemoved.map((path) => namesOf(root, path)))
+  return left.flat().length === 0 && statuses.every((status) => status === 204)
 }
 
 const namesOf = async (root: Client, path: string): Promise<string[]> =>

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { borrowServer } from '../../support/borrowed-server.ts'
 import { invalidTokenText } from '../../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { aLoginMount, type LoginMount, verdict } from './login-mount.ts'
@@ -187,7 +188,7 @@ test.each<[object, object]>([
 })
 
 test('lists are sorted and paged by after and limit, and lists by name have no key_info', async () => {
-  await using other = await startTestServer()
+  await using other = await borrowServer()
   const mount = await aLoginMount(other, 'people')
   expect((await other.root.list('identity/entity/id')).status).toBe(404)
   expect((await other.root.list('identity/entity/name')).status).toBe(404)
@@ -352,7 +353,7 @@ test.each([
   { path: 'identity/entity-alias', fields: { name: 'x'.repeat(1_048_576), mount_accessor: 'a' } },
   { path: 'identity/group-alias', fields: { name: 'x'.repeat(1_048_576), mount_accessor: 'a' } },
 ])('$path accepts no names of more than 1 MiB', async ({ path, fields }) => {
-  await using server = await startTestServer()
+  await using server = await borrowServer()
 
   const answer = await server.root.write(path, fields)
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { borrowServer } from '../../support/borrowed-server.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { aLoginMount, type LoginMount, verdict } from './login-mount.ts'
 
@@ -286,7 +287,7 @@ test('deleting an alias keeps entity and tokens, and the next login creates anot
 })
 
 test('the list has all aliases in order: those of logins, those of operators, and moved ones', async () => {
-  await using other = await startTestServer()
+  await using other = await borrowServer()
   const a = await aLoginMount(other, 'a')
   const b = await aLoginMount(other, 'b')
   expect((await other.root.list('identity/entity-alias/id')).status).toBe(404)

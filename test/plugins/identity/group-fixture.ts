@@ -1,6 +1,6 @@
 import { borrowServer } from '../../support/borrowed-server.ts'
 import type { Client, Json } from '../../support/client.ts'
-import { type TestServer, type TestServerOptions } from '../../support/start-server.ts'
+import type { TestServer, TestServerOptions } from '../../support/start-server.ts'
 import { aSigner } from '../jwt-auth/signer.ts'
 
 const signer = aSigner('ES256')

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { borrowServer } from '../../support/borrowed-server.ts'
 import { shared } from '../../support/shared.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { providerTls, strangerCertificate } from './certificates.ts'
@@ -257,7 +258,7 @@ describe('a JWKS URL that cannot be used is refused with its cause', () => {
 
 describe('the status of a mount', () => {
   test('shows the last refused configuration, without secrets, until one is accepted', async () => {
-    await using server = await startTestServer()
+    await using server = await borrowServer()
     const refused = async () => (await server.root.read('auth/jwt/status')).body.data?.['last_refused_config']
     expect(await refused()).toBeNull()
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { borrowServer } from '../../support/borrowed-server.ts'
 import { shared } from '../../support/shared.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { providerTls, strangerCertificate } from './certificates.ts'
@@ -360,7 +361,7 @@ describe('what is stored', () => {
   })
 
   test('reading before the first write is 404, and deleting is not supported', async () => {
-    await using server = await startTestServer()
+    await using server = await borrowServer()
 
     expect(await server.root.read(path)).toMatchObject({ status: 404, body: { errors: [] } })
     expect(await server.root.delete(path)).toMatchObject({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { borrowServer } from '../../support/borrowed-server.ts'
 import type { Client } from '../../support/client.ts'
 import { startInFolder } from '../../support/folder-server.ts'
-import { startTestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { providerTls } from './certificates.ts'
 import { jwksOf, type Provider, startProvider } from './provider.ts'
@@ -50,7 +50,7 @@ test('after a restart 200 mounts on one issuer log in at once, with one fetch of
 
 test('mounts with other roots for the same URL share nothing', async () => {
   await using issuer = await startIssuer()
-  await using server = await startTestServer()
+  await using server = await borrowServer()
   for (const [mount, oidc_discovery_ca_pem] of [
     ['a', ''],
     ['b', ''],
@@ -66,7 +66,7 @@ test('mounts with other roots for the same URL share nothing', async () => {
 
 test('many mounts that are created and used in sequence are all served', async () => {
   await using issuer = await startIssuer()
-  await using server = await startTestServer()
+  await using server = await borrowServer()
   for (let at = 0; at < 25; at++) {
     await addMount(
       server.root,
@@ -80,7 +80,7 @@ test('many mounts that are created and used in sequence are all served', async (
 
 test('unknown key ids at one mount, however many, do not prevent other logins', async () => {
   await using issuer = await startIssuer()
-  await using server = await startTestServer()
+  await using server = await borrowServer()
   await addMount(server.root, 'theirs', { oidc_discovery_url: issuer.url })
   for (let count = 0; count < 30; count++)
     expect(await logIn(server, 'theirs', token(aSigner('ES256', { kid: `x${count}` })))).toBe(400)
@@ -95,7 +95,7 @@ test('unknown key ids at one mount, however many, do not prevent other logins', 
 
 test('unknown key ids at a mount with other roots do not keep this one from rotated keys', async () => {
   await using issuer = await startIssuer()
-  await using server = await startTestServer()
+  await using server = await borrowServer()
   await addMount(server.root, 'theirs', {
     oidc_discovery_url: issuer.url,
     oidc_discovery_ca_pem: providerTls.cert,
@@ -112,7 +112,7 @@ test('unknown key ids at a mount with other roots do not keep this one from rota
 
 test('a newly written configuration uses no earlier keys, while other mounts keep theirs if the provider is down', async () => {
   await using issuer = await startIssuer()
-  await using server = await startTestServer()
+  await using server = await borrowServer()
   const config = { oidc_discovery_url: issuer.url }
   for (const mount of ['a', 'b']) await addMount(server.root, mount, config)
   expect([await logIn(server, 'a'), await logIn(server, 'b')]).toEqual([200, 200])

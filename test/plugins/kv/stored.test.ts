@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { NameCipher, nameKeysOf } from '../../../src/core/sealed-names/name-cipher.ts'
 import { openSqlite } from '../../../src/storage/sqlite/sqlite.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
+import { borrowServer } from '../../support/borrowed-server.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { newMount, put } from './kv-fixture.ts'
@@ -163,7 +164,7 @@ describe('the records of secrets', () => {
   })
 
   test('a restore and a copy of all versions take long data along', async () => {
-    await using server = await startTestServer()
+    await using server = await borrowServer()
     const mount = await newMount(server, 2)
     const long = (at: number) => ({ at, field: 'x'.repeat(5_000) })
     await put(server.root, `${mount}/data/a`, long(1), long(2), { at: 3 })
@@ -178,7 +179,7 @@ describe('the records of secrets', () => {
   })
 
   test('a key with very many versions is gone at once, and then from the store', async () => {
-    await using server = await startTestServer()
+    await using server = await borrowServer()
     const mount = await newMount(server, 2, { max_versions: 5000 })
     for (let round = 0; round < 12; round += 1)
       await Promise.all(Array.from({ length: 100 }, (_, at) => put(server.root, `${mount}/data/a`, { at })))

@@ -5,7 +5,7 @@ import { borrowServer } from '../../../support/borrowed-server.ts'
 import type { Answer } from '../../../support/client.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { serversInTurn } from '../../../support/of-one-server.ts'
-import { type TestServer } from '../../../support/start-server.ts'
+import type { TestServer } from '../../../support/start-server.ts'
 import {
   begin,
   callback,

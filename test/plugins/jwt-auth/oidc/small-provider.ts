@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { borrowServer } from '../../../support/borrowed-server.ts'
 import type { Answer, Client, Json } from '../../../support/client.ts'
 import { makeRsaKeys } from '../../../support/rsa-keys.ts'
-import { type TestServer, type TestServerOptions } from '../../../support/start-server.ts'
+import type { TestServer, TestServerOptions } from '../../../support/start-server.ts'
 import { jwksOf, type Provider, startProvider } from '../provider.ts'
 import { aSigner, newKeys, type Signer } from '../signer.ts'
 
