@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import type { DocumentedAnswer } from '../../../http/resource/resource.ts'
+import type { JsonValue } from '../../../lib/text/json.ts'
 
 const text = z.string()
 const texts = z.array(text)
 const count = z.int()
-const anything = z.unknown()
+const anything = z.custom<JsonValue>()
 
 const check = z.object({
   name: text,
@@ -32,21 +33,27 @@ const login = z.object({
   bound_cidrs: texts,
   warnings: texts,
 })
-const failure = z.object({
+/** A refused login as recorded. Nothing of the token is legible except how it was signed. docs/explain.md */
+export const loginFailure = z.object({
   request_id: text,
   time: text,
   path: z.enum(['login', 'oidc/auth_url', 'oidc/callback']),
+  /** In clear only if the role exists. */
   role: text,
   reason: text,
   check: text,
   status: count,
+  /** What the caller was not told; usually "". */
   cause: text,
   remote_address: text,
   alg: text,
   kid: text,
+  /** Whether the claims come from a token with a valid signature. */
   verified: z.boolean(),
   claims: z.record(text, text),
+  /** Shown for browser logins. Not shown for logins by JWT, because it may repeat what the token says. */
   error: text,
+  /** What the refusing check expected and saw; for a login by JWT, only `explain` shows `seen`. */
   expected: z.array(anything),
   seen: anything,
   hint: text,
@@ -71,26 +78,31 @@ const finding = z.object({ role: text, code: text, field: text, text })
 
 const time = '2026-03-01T09:30:00Z'
 
+/** Whether a login is allowed, with its checks. */
+export const explanation = z.object({
+  allowed: z.boolean(),
+  status: count,
+  error: text,
+  /** What the caller was not told. */
+  cause: text,
+  reason: text,
+  role: text,
+  clock: clock.nullable(),
+  checks: z.array(check),
+  login: login.nullable(),
+  /** Set for a refused login, not for one that is only tried. */
+  request_id: text.optional(),
+  time: text.optional(),
+  path: text.optional(),
+  remote_address: text.optional(),
+  report: text,
+})
+
 /** The responses of `auth/jwt/explain` and its siblings, for the API document. docs/explain.md */
 export const explainAnswers = {
   explanation: {
     statuses: [200],
-    output: z.object({
-      allowed: z.boolean(),
-      status: count,
-      error: text,
-      cause: text,
-      reason: text,
-      role: text,
-      clock: clock.nullable(),
-      checks: z.array(check),
-      login: login.nullable(),
-      request_id: text.optional(),
-      time: text.optional(),
-      path: text.optional(),
-      remote_address: text.optional(),
-      report: text,
-    }),
+    output: explanation,
     example: {
       allowed: false,
       status: 400,
@@ -116,7 +128,7 @@ export const explainAnswers = {
     },
   },
   failures: {
-    output: z.object({ kept: count, dropped: count, since: text, failures: z.array(failure) }),
+    output: z.object({ kept: count, dropped: count, since: text, failures: z.array(loginFailure) }),
     example: {
       kept: 200,
       dropped: 0,

@@ -2,6 +2,7 @@ import type { LoginAuth, LoginPlan } from '../../../core/tokens/acts/issue-login
 import { ServiceError } from '../../../errors.ts'
 import { type JsonObject, type JsonValue, stringifyJson } from '../../../lib/text/json.ts'
 import { type ReadToken, thrown } from '../checks/trace.ts'
+import type { MountState } from '../config/mount-state.ts'
 import { type Jws, parseClaims, parseJws } from '../jws/jws.ts'
 import { parseStrictObject } from '../jws/strict-json.ts'
 import { bestOffset, type ClockOffset } from '../keys/clock-offset.ts'
@@ -98,7 +99,7 @@ export async function explainLogin(input: ExplainInput, context: ExplainContext)
   }
 }
 
-function readJws(jwt: string, maxTokenSize: number): Jws | undefined {
+export function readJws(jwt: string, maxTokenSize: number): Jws | undefined {
   const jws = parseJws(jwt, { maxTokenSize })
   return 'malformed' in jws ? undefined : jws
 }
@@ -118,21 +119,21 @@ async function factsOf(
   const ready = await state.findConfig()
   const roleName = named || (ready?.config.default_role ?? '')
   const role = roleName === '' ? undefined : await state.findRole(roleName)
-  const roleNames = role === undefined ? await state.roleNames() : []
-  const clock = clockOf(ready?.keyset.sources() ?? [])
-  return {
-    ready,
-    role,
-    roleName,
-    roleNames,
-    remoteAddress,
-    keyId: jws?.keyId ?? '',
-    algorithm: jws?.algorithm ?? '',
-    claims,
-    nowMs: now(),
-    offset: clock,
-  }
+  return completeFacts({ ready, role, roleName, remoteAddress, claims, nowMs: now() }, jws, state)
 }
+
+/** Adds what follows from the known facts and the token. */
+export const completeFacts = async (
+  known: Omit<Facts, 'roleNames' | 'keyId' | 'algorithm' | 'offset'>,
+  jws: Jws | undefined,
+  state: MountState,
+): Promise<Facts> => ({
+  ...known,
+  roleNames: known.role === undefined ? await state.roleNames() : [],
+  keyId: jws?.keyId ?? '',
+  algorithm: jws?.algorithm ?? '',
+  offset: clockOf(known.ready?.keyset.sources() ?? []),
+})
 
 /** The clock that was read last. */
 export function clockOf(sources: readonly KeysetSource[]): MeasuredClock | undefined {

@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import type { View } from '../../../core/barrier/view.ts'
 import { type KeyedHash, openKeyedHashes } from '../../../core/records/keyed-hash.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
@@ -8,33 +9,11 @@ import { formatTime } from '../../../lib/text/time.ts'
 import { parseClaims, parseJws } from '../jws/jws.ts'
 import type { StrictObject } from '../jws/strict-json.ts'
 import type { ExplainedCheck } from './explain.ts'
-import type { LoginPath, LoginTrace } from './login-trace.ts'
+import type { loginFailure } from './explain-answers.ts'
+import type { LoginTrace } from './login-trace.ts'
 
-/** A refused login as recorded. Nothing of the token is legible except how it was signed. docs/explain.md */
-type LoginFailure = {
-  readonly request_id: string
-  readonly time: string
-  readonly path: LoginPath
-  /** In clear only if the role exists. */
-  readonly role: string
-  readonly reason: string
-  readonly check: string
-  readonly status: number
-  /** What the caller was not told; usually "". */
-  readonly cause: string
-  readonly remote_address: string
-  readonly alg: string
-  readonly kid: string
-  /** Whether the claims come from a token with a valid signature. */
-  readonly verified: boolean
-  readonly claims: Readonly<Record<string, string>>
-  /** Shown for browser logins. Not shown for logins by JWT, because it may repeat what the token says. */
-  readonly error: string
-  /** What the refusing check expected and saw; for a login by JWT, only `explain` shows `seen`. */
+type LoginFailure = Readonly<Omit<z.output<typeof loginFailure>, 'expected'>> & {
   readonly expected: readonly JsonValue[]
-  readonly seen: JsonValue
-  readonly hint: string
-  readonly detail: string
 }
 
 /** A refused login with all of its checks. */

@@ -1,5 +1,4 @@
 import type { ServiceError } from '../../../errors.ts'
-import type { MountState } from '../config/mount-state.ts'
 import { type JwsLimits, malformedPayload, parseJws } from '../jws/jws.ts'
 import { malformedToken } from '../jws/token-shape.ts'
 import type { Facts } from '../login/facts.ts'
@@ -7,7 +6,14 @@ import type { Attempt } from '../login/flow-trace.ts'
 import type { LoginContext } from '../login/login.ts'
 import { type Compared, checkNamed, type ReasonCode } from '../refusals/refusal.ts'
 import { describe } from './describe.ts'
-import { clockOf, type ExplainedCheck, explainLogin, type MeasuredClock } from './explain.ts'
+import {
+  clockOf,
+  completeFacts,
+  type ExplainedCheck,
+  explainLogin,
+  type MeasuredClock,
+  readJws,
+} from './explain.ts'
 
 /** The path, below the mount, that refused the login. */
 export type LoginPath = 'login' | 'oidc/auth_url' | 'oidc/callback'
@@ -123,8 +129,11 @@ async function walked(
   { path, attempt, reason, remoteAddress }: RefusedLogin,
   { state, now, maxTokenSize }: TraceContext,
 ): Promise<LoginTrace> {
-  const { flow } = attempt
-  const facts = await factsOf(attempt, { state, remoteAddress, nowMs: now(), maxTokenSize })
+  const { flow, token } = attempt
+  const { ready, role, roleName, login, claims } = flow
+  const jws = token === '' ? undefined : readJws(token, maxTokenSize)
+  const known = { ready, role, roleName, login, claims, remoteAddress, nowMs: now(), isFlow: true }
+  const facts = await completeFacts(known, jws, state)
   const userinfo = flow.recorded.find(({ name }) => name === 'userinfo')?.unusable
   let bound = 0
   const made = flow.recorded.map((recorded): ExplainedCheck => {
@@ -169,37 +178,6 @@ function refusedByCore(reason: string, facts: Facts): ExplainedCheck {
 }
 
 const nothing = { expected: [], seen: null, reason: '', hint: '', detail: '' } as const
-
-type FlowContext = {
-  readonly state: MountState
-  readonly remoteAddress: string
-  readonly nowMs: number
-  readonly maxTokenSize: number
-}
-
-async function factsOf(
-  { flow, token }: Attempt,
-  { state, maxTokenSize, ...known }: FlowContext,
-): Promise<Facts> {
-  const { ready, role, roleName, login, claims } = flow
-  const jws = token === '' ? undefined : parseJws(token, { maxTokenSize })
-  const header = jws === undefined || 'malformed' in jws ? { keyId: '', algorithm: '' } : jws
-  const roleNames = role === undefined ? await state.roleNames() : []
-  const { keyId, algorithm } = header
-  return {
-    ...known,
-    ready,
-    role,
-    roleName,
-    roleNames,
-    login,
-    claims,
-    keyId,
-    algorithm,
-    offset: clockOf(ready?.keyset.sources() ?? []),
-    isFlow: true,
-  }
-}
 
 /** Most characters of one failure, because many are kept. */
 const maxSize = 8 * 1024

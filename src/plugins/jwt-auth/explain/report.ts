@@ -1,28 +1,13 @@
+import type { z } from 'zod'
 import { quoted } from '../../../lib/text/go-text.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../../lib/text/json.ts'
 import { adviceFor, hintText } from './advice.ts'
 import type { ExplainedCheck } from './explain.ts'
+import type { explanation } from './explain-answers.ts'
 
 /** The parts of an explanation that a report shows. */
-export type ReportedLogin = {
-  readonly allowed: boolean
-  readonly status: number
-  readonly error: string
-  /** What the caller was not told. */
-  readonly cause: string
-  readonly reason: string
-  readonly role: string
-  readonly clock: {
-    readonly offset_seconds: number
-    readonly estimated: boolean
-    readonly source: string
-  } | null
+export type ReportedLogin = Readonly<Omit<z.output<typeof explanation>, 'checks' | 'login' | 'report'>> & {
   readonly checks: readonly ExplainedCheck[]
-  /** Set for a refused login, not for one that is only tried. */
-  readonly request_id?: string
-  readonly time?: string
-  readonly path?: string
-  readonly remote_address?: string
 }
 
 const column = 14
