@@ -1,4 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
+import { systemReason } from '../lib/system/private-file.ts'
 
 /** What `gatehouse NAME` runs, with the arguments after the name. Throws one of the errors below, or a bug. */
 export type Command = (args: string[]) => Promise<void>
@@ -18,6 +19,15 @@ export function parsedArguments<const Config extends ParseArgsConfig>(config: Co
     return parseArgs(config)
   } catch (cause) {
     throw new UsageError('', { cause })
+  }
+}
+
+/** Runs `work`. If the system fails it, the command fails with `what` and the reason. */
+export function orFail<T>(what: string, work: () => T): T {
+  try {
+    return work()
+  } catch (cause) {
+    throw new CommandError(`${what}: ${systemReason(cause)}`, { cause })
   }
 }
 

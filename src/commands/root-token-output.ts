@@ -1,15 +1,11 @@
 import { closeSync, openSync } from 'node:fs'
-import { systemReason, writePrivateFile } from '../lib/system/private-file.ts'
-import { CommandError } from './command.ts'
+import { writePrivateFile } from '../lib/system/private-file.ts'
+import { orFail } from './command.ts'
 
 /** Finds out before the token exists whether the file can be written. */
 export function checkOutput(out: string | undefined): void {
   if (out === undefined) return
-  try {
-    closeSync(openSync(out, 'a', 0o600))
-  } catch (cause) {
-    throw new CommandError(`cannot write ${out}: ${systemReason(cause)}`, { cause })
-  }
+  orFail(`cannot write ${out}`, () => closeSync(openSync(out, 'a', 0o600)))
 }
 
 export function outputToken(token: string, out: string | undefined): void {
@@ -17,10 +13,6 @@ export function outputToken(token: string, out: string | undefined): void {
     process.stdout.write(`Root token: ${token}\n`)
     return
   }
-  try {
-    writePrivateFile(out, `${token}\n`)
-  } catch (cause) {
-    throw new CommandError(`cannot write ${out}: ${systemReason(cause)}`, { cause })
-  }
+  orFail(`cannot write ${out}`, () => writePrivateFile(out, `${token}\n`))
   process.stdout.write(`Root token written to ${out}\n`)
 }

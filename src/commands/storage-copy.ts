@@ -2,14 +2,13 @@ import { accessSync } from 'node:fs'
 import { postgresConnection } from '../config/connections.ts'
 import { StartError } from '../errors.ts'
 import { postgresName } from '../lib/net/postgres-url.ts'
-import { systemReason } from '../lib/system/private-file.ts'
 import { openSqliteEnd } from '../storage/copies/sqlite-copy-end.ts'
 import { verifyDatabase } from '../storage/copies/verify.ts'
 import { openPostgresEnd } from '../storage/postgres/copy-end.ts'
 import { PostgresReading } from '../storage/postgres/reading.ts'
 import type { RecordSum } from '../storage/record-digest.ts'
 import { type CopyEnd, copyStore } from '../storage/store-copy.ts'
-import { type Command, CommandError, commandFailure, parsedArguments, UsageError } from './command.ts'
+import { type Command, commandFailure, orFail, parsedArguments, UsageError } from './command.ts'
 import { settingsOf } from './stored-database.ts'
 
 /**
@@ -64,11 +63,7 @@ function placeOf(storage: string): Place {
 }
 
 function mustExist({ name, path }: Place): void {
-  try {
-    if (path !== undefined) accessSync(path)
-  } catch (cause) {
-    throw new CommandError(`cannot open ${name}: ${systemReason(cause)}`, { cause })
-  }
+  if (path !== undefined) orFail(`cannot open ${name}`, () => accessSync(path))
 }
 
 async function compare(source: Place, target: Place): Promise<void> {

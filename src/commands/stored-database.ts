@@ -5,11 +5,10 @@ import type { Config } from '../config/settings.ts'
 import { loadSealKey } from '../core/barrier/seal.ts'
 import { type ReadStored, StoredKeys } from '../core/barrier/stored-keys.ts'
 import { postgresName } from '../lib/net/postgres-url.ts'
-import { systemReason } from '../lib/system/private-file.ts'
 import type { CopySource } from '../storage/copies/backup-program.ts'
 import { PostgresReading } from '../storage/postgres/reading.ts'
 import { openReadOnly } from '../storage/sqlite/read-only.ts'
-import { CommandError, UsageError } from './command.ts'
+import { CommandError, orFail, UsageError } from './command.ts'
 
 /** The settings of the server. Throws a SettingError. */
 export const settingsOf = (environment: NodeJS.ProcessEnv): Config =>
@@ -24,12 +23,9 @@ export function sourceOf(config: Config, has: string): StoreSource {
   if (connection !== undefined) return { source: connection, name: postgresName(connection.address) }
   if (storage.kind !== 'sqlite')
     throw new UsageError(`GATEHOUSE_STORAGE: ${storage.kind}: storage has ${has}`)
-  try {
-    accessSync(storage.path)
-  } catch (cause) {
-    throw new CommandError(`cannot open ${storage.path}: ${systemReason(cause)}`, { cause })
-  }
-  return { source: storage.path, name: storage.path }
+  const { path } = storage
+  orFail(`cannot open ${path}`, () => accessSync(path))
+  return { source: path, name: path }
 }
 
 /** Reads single records, while servers write or not. */

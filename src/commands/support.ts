@@ -7,7 +7,7 @@ import { secretValues, shownSettings } from '../config/shown.ts'
 import { systemReason } from '../lib/system/private-file.ts'
 import { lastBackup } from '../storage/copies/last-backup.ts'
 import { gatehouseVersion } from '../version.ts'
-import { type Command, CommandError, parsedArguments, UsageError } from './command.ts'
+import { type Command, CommandError, orFail, parsedArguments, UsageError } from './command.ts'
 import { apiAddress, askOwnServer } from './own-server.ts'
 import { settingsOf } from './stored-database.ts'
 
@@ -37,7 +37,7 @@ export const support: Command = async (args) => {
     settings: shownSettings(environment),
     storage: await storageState(config),
     server: await serverState(config, environment['VAULT_TOKEN']),
-    ...(log === undefined ? {} : { log: endOf(log) }),
+    ...(log === undefined ? {} : { log: orFail(`cannot read ${log}`, () => endOf(log)) }),
   }
   const secrets = [...secretValues(environment), environment['VAULT_TOKEN'] ?? '']
   const text = withoutSecrets(`${JSON.stringify(report, null, 1)}\n`, secrets)
@@ -89,19 +89,15 @@ async function storageState({ storage }: Config): Promise<object> {
 }
 
 function endOf(path: string): string[] {
+  const file = openSync(path, 'r')
   try {
-    const file = openSync(path, 'r')
-    try {
-      const { size } = fstatSync(file)
-      const from = Math.max(0, size - maxLogBytes)
-      const bytes = Buffer.alloc(size - from)
-      const lines = bytes.toString('utf8', 0, readSync(file, bytes, 0, bytes.length, from)).split('\n')
-      return from === 0 ? lines : lines.slice(1)
-    } finally {
-      closeSync(file)
-    }
-  } catch (cause) {
-    throw new CommandError(`cannot read ${path}: ${systemReason(cause)}`, { cause })
+    const { size } = fstatSync(file)
+    const from = Math.max(0, size - maxLogBytes)
+    const bytes = Buffer.alloc(size - from)
+    const lines = bytes.toString('utf8', 0, readSync(file, bytes, 0, bytes.length, from)).split('\n')
+    return from === 0 ? lines : lines.slice(1)
+  } finally {
+    closeSync(file)
   }
 }
 

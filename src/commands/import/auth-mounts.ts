@@ -64,10 +64,7 @@ async function importLockout(
   await importOne(scope, {
     kind: 'auth_config',
     path: tune,
-    exists: async () => {
-      const ours = same && lockoutOf(same)
-      return ours === undefined ? false : likeness(theirs, ours)
-    },
+    exists: async () => likeness(theirs, same && lockoutOf(same)),
     write: async () => {
       const { warnings } = await scope.to.write(tune, { user_lockout_config: lockoutRequest(theirs) })
       return noteOf(warnings)
@@ -165,7 +162,7 @@ async function importRoles(scope: Scope, at: string, roles: RoleKind): Promise<v
       exists: async () => {
         const ours = await roleOn(to)
         theirs = await roleOn(from)
-        return ours === undefined ? false : likeness(theirs ?? {}, ours)
+        return likeness(theirs ?? {}, ours)
       },
       write: async () => {
         const warnings = await put(roles.first?.())

@@ -88,10 +88,7 @@ class IdentityImport {
     const succeeded = await importOne(this.#scope, {
       kind: 'entity',
       path,
-      exists: async () => {
-        if (same === undefined) return false
-        return isSamePerson ? likeness(fields, same) : true
-      },
+      exists: async () => (isSamePerson ? likeness(fields, same) : true),
       write: async () => {
         const { data, warnings } = await to.write('identity/entity', { name, ...fields })
         id = idShape.safeParse(data).data?.id

@@ -71,7 +71,7 @@ export function stateDifferences(
       ...(ours.current_version < theirs.current_version ? [versionsText(theirs, ours)] : []),
       ...said('the source has deleted version', deleted),
       ...said('the source has destroyed version', destroyed),
-      ...(settings === true ? [] : [settings]),
+      ...(typeof settings === 'string' ? [settings] : []),
     ],
     left: [
       ...(ours.current_version > theirs.current_version ? [versionsText(theirs, ours)] : []),

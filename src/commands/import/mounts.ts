@@ -61,9 +61,7 @@ export const importMount = (scope: Scope, { kind, path, settings, theirs, ours }
     kind,
     path,
     exists: async () =>
-      ours === undefined
-        ? false
-        : likeness(tuneRequest(theirs), { description: ours.description, ...ours.config }),
+      likeness(tuneRequest(theirs), ours && { description: ours.description, ...ours.config }),
     write: async () => noteOf((await scope.to.write(settings, mountRequest(theirs))).warnings),
     update: async () => noteOf((await scope.to.write(`${settings}/tune`, tuneRequest(theirs))).warnings),
   })

@@ -35,7 +35,7 @@ export async function importNamespace(scope: Scope, name: string): Promise<boole
     path,
     exists: async () => {
       const [theirs, ours] = await Promise.all([from.read(path), to.read(path)])
-      return ours === undefined ? false : likeness(shape.safeParse(theirs).data ?? {}, ours)
+      return likeness(shape.safeParse(theirs).data ?? {}, ours)
     },
     write: async () => {
       const { data } = shape.safeParse(await from.read(path))

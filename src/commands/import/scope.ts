@@ -79,10 +79,11 @@ export async function listIfThere(from: RemoteServer, path: string): Promise<rea
 }
 
 /**
- * Says in which of its fields an object of the source differs from the target's, for `exists`; true: in none. Of
- * fields that the target does not show, nothing is known.
+ * Says in which of its fields an object of the source differs from the target's, for `exists`; true: in none; false:
+ * the target has none. Of fields that the target does not show, nothing is known.
  */
-export function likeness(theirs: Body, ours: Body): true | string {
+export function likeness(theirs: Body, ours: Body | undefined): boolean | string {
+  if (ours === undefined) return false
   const given = [givenFields(theirs), givenFields(ours)] as const
   const fields = Object.keys(theirs)
     .filter((name) => Object.hasOwn(ours, name) && comparable(given[0][name]) !== comparable(given[1][name]))
