@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { ChainHead } from '../core/audit/chain.ts'
 import { type Break, ChainCheck, type ChainCounts, type KnownKey } from '../core/audit/chain-check.ts'
 import { systemReason } from '../lib/system/private-file.ts'
+import { parsedJson } from '../lib/text/json.ts'
 import { LineSplitter } from '../lib/text/line-splitter.ts'
 import { type Command, CommandError, parsedArguments, UsageError } from './command.ts'
 
@@ -84,17 +85,9 @@ async function readKeys(file: string): Promise<KnownKey[]> {
     throw new CommandError(`cannot read ${file}: ${systemReason(cause)}`, { cause })
   })
   const found = z.union([keyList, z.object({ data: keyList }).transform(({ data }) => data)])
-  const { data } = found.safeParse(parsed(text))
+  const { data } = found.safeParse(parsedJson(text))
   if (data === undefined) throw new UsageError(`${file} is not a response of sys/audit-chain`)
   return data.keys
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 async function verifyFile(file: string, check: ChainCheck): Promise<FileReport> {

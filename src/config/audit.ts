@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parsedJson } from '../lib/text/json.ts'
 import { type Setting, secret, setting } from './setting.ts'
 import { flag, hosts, list } from './values.ts'
 
@@ -31,14 +32,6 @@ const auditDevices = z.string().transform((text, context) => {
   if (devices.some(isTaken)) context.addIssue('the path of one device begins with another')
   return devices
 })
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 export const auditSettings = {
   audit: secret(

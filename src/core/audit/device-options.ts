@@ -2,6 +2,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { join, parse } from 'node:path'
 import { refuse } from '../../errors.ts'
 import { isLoopbackHost } from '../../lib/net/address.ts'
+import { parsedJson } from '../../lib/text/json.ts'
 import { isInDirectories } from './file-sink.ts'
 import type { SinkTarget } from './sink.ts'
 
@@ -107,12 +108,8 @@ function headersOf(text: string | undefined): Record<string, string> {
 }
 
 function parsedObject(text: string): object {
-  try {
-    const found: unknown = JSON.parse(text)
-    if (typeof found === 'object' && found !== null && !Array.isArray(found)) return found
-  } catch {
-    // refused below
-  }
+  const found = parsedJson(text)
+  if (typeof found === 'object' && found !== null && !Array.isArray(found)) return found
   throw refuse('invalid', 'headers is not a JSON object')
 }
 

@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { z } from 'zod'
 import { StartError } from '../../errors.ts'
+import { parsedJson } from '../../lib/text/json.ts'
 import type { Storage } from '../../storage/storage.ts'
 
 /** A number of shares, and how many of them are needed. */
@@ -27,7 +28,7 @@ const schema = z.discriminatedUnion('type', [
 export async function readSealConfig(storage: Pick<Storage, 'get'>): Promise<SealConfig> {
   const record = await storage.get(sealConfigKey)
   if (record === undefined) return { type: 'static' }
-  const parsed = schema.safeParse(jsonOf(record.value))
+  const parsed = schema.safeParse(parsedJson(Buffer.from(record.value).toString('utf8')))
   if (!parsed.success) throw new StartError(1, `the record ${sealConfigKey} is damaged`)
   return parsed.data
 }
@@ -42,14 +43,6 @@ export const sealConfigRecord = (config: SealConfig) => ({
   key: sealConfigKey,
   value: Buffer.from(JSON.stringify(config)),
 })
-
-function jsonOf(value: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(value).toString('utf8'))
-  } catch {
-    return undefined
-  }
-}
 
 /**
  * Key of the number of times that the servers which share the storage were sealed together. In clear text: a

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { headerFault } from '../../lib/net/operator-header.ts'
 import { systemReason } from '../../lib/system/private-file.ts'
+import { parsedJson } from '../../lib/text/json.ts'
 
 /** Headers by status: `default`, `4xx` or `404`; names are in lower case. */
 export type CustomHeaders = Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -47,12 +48,4 @@ function checkedName(given: string, value: string): string {
   const fault = headerFault(given, value)
   if (fault !== undefined) throw new CustomHeadersError(`${setting}: ${fault}`)
   return given.toLowerCase()
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -42,6 +42,15 @@ export const isJsonNumber = (value: unknown): value is JsonNumber => JSON.isRawJ
 
 export const numberText = (value: JsonNumber): string => value.rawJSON
 
+/** The value of a text, as `JSON.parse` has it; undefined if it is not JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** A number from its literal text; throws if the text is not a JSON number. */
 export function jsonNumber(text: string): JsonNumber {
   if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text))

@@ -1,5 +1,6 @@
 import type { OutboundResponse } from '../../../core/outbound/outbound.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
+import { parsedJson } from '../../../lib/text/json.ts'
 import { lookupClaim } from '../../../lib/text/json-pointer.ts'
 import type { StrictObject } from '../jws/strict-json.ts'
 import { discreetRefusal, type Refusal, refusal, reworded } from '../refusals/refusal.ts'
@@ -112,12 +113,8 @@ async function fetchGroups(url: string, access: ProviderAccess): Promise<Fetched
 function pageOf({
   body,
 }: OutboundResponse): { readonly value: readonly unknown[]; readonly next: string } | undefined {
-  try {
-    const answer: unknown = JSON.parse(body.toString('utf8'))
-    if (typeof answer !== 'object' || answer === null) return undefined
-    const value = member(answer, 'value') ?? []
-    return Array.isArray(value) ? { value, next: textMember(answer, '@odata.nextLink') } : undefined
-  } catch {
-    return undefined
-  }
+  const answer = parsedJson(body.toString('utf8'))
+  if (typeof answer !== 'object' || answer === null) return undefined
+  const value = member(answer, 'value') ?? []
+  return Array.isArray(value) ? { value, next: textMember(answer, '@odata.nextLink') } : undefined
 }

@@ -3,6 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 import { SignJWT } from 'jose/jwt/sign'
 import type { OutboundClient, OutboundResponse } from '../../../core/outbound/outbound.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
+import { parsedJson } from '../../../lib/text/json.ts'
 import { redactSecrets } from '../refusals/redact.ts'
 import { asked, DirectoryError, jsonOf, member, shownBody, textMember } from './provider-calls.ts'
 
@@ -210,12 +211,8 @@ function readServiceAccount(given: string): ServiceAccountKey | { readonly probl
 }
 
 function parseServiceAccount(text: string): ServiceAccountKey | { readonly problem: string } {
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(text)
-  } catch {
-    return { problem: 'not JSON' }
-  }
+  const parsed = parsedJson(text)
+  if (parsed === undefined) return { problem: 'not JSON' }
   const type = textMember(parsed, 'type')
   if (type !== 'service_account')
     return { problem: `'type' field is ${quoted(type)} (expected "service_account")` }

@@ -1,3 +1,4 @@
+import { parsedJson } from '../../../lib/text/json.ts'
 import { comparing, discreetRefusal, type Refusal, refusal } from '../refusals/refusal.ts'
 import { isPlainObject, type StrictObject } from './strict-json.ts'
 
@@ -97,12 +98,6 @@ function isVariable(start: string): boolean {
 const partsOf = (text: string): number => text.split('.', 7).length
 
 function headerOf(start: string): StrictObject | undefined {
-  try {
-    const header: unknown = JSON.parse(
-      Buffer.from(start.split('.', 1)[0] ?? '', 'base64url').toString('utf8'),
-    )
-    return isPlainObject(header) ? header : undefined
-  } catch {
-    return undefined
-  }
+  const header = parsedJson(Buffer.from(start.split('.', 1)[0] ?? '', 'base64url').toString('utf8'))
+  return isPlainObject(header) ? header : undefined
 }
