@@ -19,7 +19,6 @@ import type { EngineLog, EngineParts } from './engine-parts.ts'
 import { FederatedCredentials } from './federation/federated-credentials.ts'
 import { credentialTypeOf } from './federation/federated-role.ts'
 import { debrisObjects } from './intents/debris.ts'
-import { engineOptions } from './mount-options.ts'
 import { MountState, type MountStateParts, type RoleLimits } from './mount-state.ts'
 import { abandonTrusted, deleteRole } from './roles/delete-role.ts'
 import type { RoleInput } from './roles/role-input.ts'
@@ -28,7 +27,6 @@ import { writeRole } from './roles/write-role.ts'
 import type { RotationTimes } from './root-rotation/next-step.ts'
 import { removalOfPending } from './root-rotation/pending-secret.ts'
 import { RootRotation } from './root-rotation/root-rotation.ts'
-import { RootSecretUsers } from './root-rotation/root-secret-users.ts'
 import { rotateRoot } from './root-rotation/rotate-root.ts'
 import {
   certificateAccepted,
@@ -37,6 +35,7 @@ import {
   type ShownCertificate,
 } from './sign-in/root-certificate.ts'
 import { type RootIdentity, rootIdentity } from './sign-in/root-identity.ts'
+import type { ReadWork } from './static-roles/read-static-credential.ts'
 import { StaticRoles, type StaticTimes } from './static-roles/static-roles.ts'
 import { openTokenExchange, openUpstream, type Pause, pause as untilPassed } from './upstream/index.ts'
 import { callWithin, type RoleWork } from './upstream-work.ts'
@@ -141,10 +140,8 @@ export class CloudEngine implements AsyncDisposable {
       jobs,
       pause,
     }
-    const rootSecretUsers = new RootSecretUsers(own)
     this.credentials = new CloudCredentials({
       ...own,
-      rootSecretUsers,
       leases,
       systemTtl,
       servers,
@@ -155,7 +152,7 @@ export class CloudEngine implements AsyncDisposable {
       mountOf: (accessor) => mounts.table.byAccessor(accessor),
     })
     this.federated = new FederatedCredentials({ clock, mountTokens, stateOf: own.stateOf })
-    this.rotation = new RootRotation({ ...own, rootSecretUsers, times: parts.rotationTimes })
+    this.rotation = new RootRotation({ ...own, times: parts.rotationTimes })
     this.staticRoles = new StaticRoles({ ...own, staticTimes })
   }
 
@@ -165,8 +162,13 @@ export class CloudEngine implements AsyncDisposable {
     this.staticRoles.start()
   }
 
-  now(): number {
-    return this.#parts.clock.now()
+  get clock(): Clock {
+    return this.#parts.clock
+  }
+
+  /** For a read that may sign in to the cloud. */
+  reading(mount: Mount, correlationId: string): ReadWork {
+    return { state: this.stateOf(mount), clock: this.clock, correlationId }
   }
 
   /** The engine's mounts, without those that are being removed. */
@@ -366,7 +368,6 @@ export class CloudEngine implements AsyncDisposable {
 
   #work(mount: Mount, correlationId: string): RoleWork {
     const { clock, random, mountTokens, leases } = this.#parts
-    const { service_management_reference: serviceManagementReference } = engineOptions(mount)
     return {
       mount,
       mountTokens,
@@ -375,7 +376,6 @@ export class CloudEngine implements AsyncDisposable {
       clock,
       random,
       call: callWithin(clock, correlationId),
-      serviceManagementReference,
     }
   }
 

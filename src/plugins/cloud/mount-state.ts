@@ -237,12 +237,7 @@ export class MountState implements AsyncDisposable {
     })
   }
 
-  /** To be called within `withRoleLock`. */
-  deleteRole(name: string, alongside?: readonly ViewEntry[]): Promise<void> {
-    return this.putRole(name, undefined, alongside)
-  }
-
-  /** To be called within `withRoleLock`. */
+  /** To be called within `withRoleLock`. Undefined deletes the role. */
   async putRole(
     name: string,
     value: RoleRecord | undefined,

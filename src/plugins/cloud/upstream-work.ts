@@ -3,8 +3,8 @@ import type { Mount } from '../../core/mounts/mount.ts'
 import { Limiter } from '../../lib/concurrency/limiter.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
-import type { LeaseLookup } from './credentials/credential-record.ts'
 import type { MountState, ReadyUpstream } from './mount-state.ts'
+import type { LeaseLookup } from './records/credential-record.ts'
 import { callerError, type UpstreamCall, UpstreamError } from './upstream/index.ts'
 
 export type UpstreamWork = {
@@ -13,7 +13,6 @@ export type UpstreamWork = {
   readonly call: UpstreamCall
   readonly clock: Clock
   readonly random: Random
-  readonly serviceManagementReference: string | undefined
 }
 
 /** For a role: the upstream client is opened once the role's lock is held. */
@@ -23,9 +22,10 @@ export type RoleWork = Omit<UpstreamWork, 'upstream'> & {
   readonly leases: LeaseLookup
 }
 
-export type RotationWork = Omit<UpstreamWork, 'upstream' | 'serviceManagementReference'>
+export type RotationWork = Omit<UpstreamWork, 'upstream'>
 
 export type IssueWork = UpstreamWork & {
+  readonly mount: Mount
   /** How many seconds the secret works upstream. */
   readonly secretSeconds: number
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { authTypes } from '../../../config/cloud.ts'
-import { fail, refuse } from '../../../errors.ts'
+import { refuse } from '../../../errors.ts'
 import { clientCertificate } from '../certificates/client-certificate.ts'
+import { recordReader } from '../records/record-reader.ts'
 
 /** A secret that `rotate-root` added and that is not in use yet. docs/contract/cloud.md#root-rotation */
 const pendingSecret = z.object({
@@ -122,15 +123,7 @@ export const discardedRotation = ({
     ? []
     : ['a rotation of the root credential was in progress, which this write discards']
 
-/** Reads a stored configuration. Keeps fields of later versions. Throws kind `internal`. */
-export function readConfigRecord(stored: unknown): ConfigRecord {
-  const config = storedConfig.loose().safeParse(stored)
-  if (!config.success)
-    throw fail('internal', 'internal error', {
-      cause: new Error('a stored configuration of the cloud engine has an invalid shape'),
-    })
-  return config.data
-}
+export const readConfigRecord = recordReader(storedConfig, 'configuration')
 
 /** The refusal of a request that needs a configuration when there is none. */
 export const configIsNil = () => refuse('invalid', 'config is nil')

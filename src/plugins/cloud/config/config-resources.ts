@@ -8,6 +8,8 @@ import {
 import { durationField } from '../../../lib/text/fields.ts'
 import type { CloudEngine } from '../engine.ts'
 import type { FieldNames } from '../field-names.ts'
+import { shownCertificate } from '../sign-in/root-certificate.ts'
+import { rootIdentityAnswer } from '../sign-in/root-identity.ts'
 import { configFields, shownConfig } from './config.ts'
 import { laterFields } from './config-record.ts'
 
@@ -86,16 +88,7 @@ const exampleFor = ({ type }: FieldNames, whole: object): object =>
       )
 
 const identityAnswer = {
-  output: z.object({
-    auth_type: z.string().describe('The effective one; empty if nothing is configured'),
-    issuer: z.string(),
-    subject: z.string(),
-    role_subject: z.string().describe('Subject of the tokens of a role'),
-    audience: z.string(),
-    jwks_uri: z.string(),
-    client_id: z.string(),
-    commands: z.array(z.string()),
-  }),
+  output: rootIdentityAnswer,
   example: {
     auth_type: 'plugin_wif',
     issuer: 'https://gatehouse.example.com:8200/v1/identity/oidc/plugins',
@@ -109,13 +102,7 @@ const identityAnswer = {
 } satisfies DocumentedAnswer
 
 const certificateAnswer = {
-  output: z.object({
-    certificate: z.string().describe('PEM'),
-    thumbprint: z.string().describe('SHA-1, in hexadecimal'),
-    thumbprint_sha256: z.string(),
-    expiration: z.string(),
-    command: z.string().describe('Adds the certificate to the application'),
-  }),
+  output: shownCertificate,
   example: {
     certificate: '-----BEGIN CERTIFICATE-----\nMIIC…\n-----END CERTIFICATE-----\n',
     thumbprint: 'a918b7a661dcc68469505f0ffc85df973f3f3080',

@@ -4,7 +4,6 @@ import { fail, refuse } from '../../../errors.ts'
 import { boolField, durationField, stringField } from '../../../lib/text/fields.ts'
 import { type ClientCertificate, UnusableCertificate } from '../certificates/client-certificate.ts'
 import type { FieldNames } from '../field-names.ts'
-import { parseCron } from '../root-rotation/cron.ts'
 import {
   chooseCredential,
   chooseType,
@@ -12,8 +11,9 @@ import {
   hostNotOffered,
   isHostMode,
   requires,
-} from '../sign-in/choose-credential.ts'
+} from './choose-credential.ts'
 import { type ConfigRecord, defaultRootPasswordTtl, emptyConfig, laterFields } from './config-record.ts'
+import { parseCron } from './cron.ts'
 import {
   hasSameCredential,
   type OperatorSettings,

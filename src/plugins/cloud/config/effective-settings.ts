@@ -3,9 +3,9 @@ import type { EnvironmentSettings } from '../../../config/cloud.ts'
 import type { IdentityTokenUse } from '../../../core/mounts/mount-type.ts'
 import { fail, refuse } from '../../../errors.ts'
 import { type ClientCertificate, hasEnded } from '../certificates/client-certificate.ts'
-import { chooseCredential, type SignInValues } from '../sign-in/choose-credential.ts'
 import { type Environment, findEnvironment, type UpstreamSettings } from '../upstream/index.ts'
 import type { LoginSettings } from '../upstream/transport.ts'
+import { chooseCredential, type SignInValues } from './choose-credential.ts'
 import type { ConfigRecord } from './config-record.ts'
 
 /**

@@ -28,15 +28,13 @@ export type MadePassword = {
   readonly intent: string
 }
 
-type AddingWork = Omit<UpstreamWork, 'serviceManagementReference'>
-
 const mostLost = 3
 
 /**
  * Adds a password, under the application's lock. If the answer is lost, so is the secret: it is undone, and another one
  * is added under a new name. docs/contract/cloud.md#passwords-on-an-application
  */
-export const addPassword = (wish: PasswordWish, work: AddingWork): Promise<MadePassword> =>
+export const addPassword = (wish: PasswordWish, work: UpstreamWork): Promise<MadePassword> =>
   work.state.withApplicationLock(wish.application_object_id, async () => {
     for (let lost = 1; ; lost++) {
       const added = await tryToAdd(wish, work)
@@ -47,7 +45,7 @@ export const addPassword = (wish: PasswordWish, work: AddingWork): Promise<MadeP
 
 async function tryToAdd(
   wish: PasswordWish,
-  work: AddingWork,
+  work: UpstreamWork,
 ): Promise<MadePassword | { lost: UpstreamError }> {
   const { state, upstream, call, random } = work
   const { application_object_id: objectId, role } = wish
@@ -99,7 +97,7 @@ const ownPrefix = principalPasswordName('')
 async function removeExpired(
   objectId: string,
   passwordCredentials: readonly PasswordCredential[],
-  { upstream, call, clock }: AddingWork,
+  { upstream, call, clock }: UpstreamWork,
 ): Promise<number> {
   let removed = 0
   for (const { keyId, displayName = '', endDateTime } of passwordCredentials) {

@@ -4,15 +4,13 @@ import { slicesOf } from '../../../lib/data/pages.ts'
 import type { EngineParts } from '../engine-parts.ts'
 import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
 import type { MountState } from '../mount-state.ts'
-import type { RootSecretUsers } from '../root-rotation/root-secret-users.ts'
+import type { LeaseLookup } from '../records/credential-record.ts'
+import { handOverSecrets } from '../root-rotation/root-secret-users.ts'
 import { classify, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
-import type { LeaseLookup } from './credential-record.ts'
 import { adoptForceRevoked } from './force-revoked.ts'
 
-type ClearParts = Pick<EngineParts, 'clock' | 'random' | 'log'> & {
-  readonly state: MountState
+type ClearParts = Pick<EngineParts, 'clock' | 'random' | 'log' | 'everyMount' | 'stateOf'> & {
   readonly leases: LeaseLookup
-  readonly rootSecretUsers: Pick<RootSecretUsers, 'handOver'>
   /** Aborted when the server stops. */
   readonly signal: AbortSignal
 }
@@ -29,10 +27,12 @@ const mostLogged = 100
 export async function clearMount(
   mount: Mount,
   { abandon }: { readonly abandon: boolean },
-  { state, leases, rootSecretUsers, clock, random, log, signal }: ClearParts,
+  parts: ClearParts,
 ): Promise<void> {
+  const { leases, clock, random, log, signal } = parts
+  const state = parts.stateOf(mount)
   await adoptForceRevoked(state, leases)
-  await rootSecretUsers.handOver(mount)
+  await handOverSecrets(mount, parts)
   const { intents } = state
   const left = debrisObjects(
     abandon

@@ -11,18 +11,18 @@ import type { EngineParts } from '../engine-parts.ts'
 import { adoptAbandoned } from '../intents/abandoned-intents.ts'
 import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
 import { Intents, type Undone } from '../intents/intents.ts'
-import { type Patience, undoIntent, usualPatience } from '../intents/undo.ts'
+import { undoIntent } from '../intents/undo.ts'
+import { type Patience, usualPatience } from '../intents/undoing.ts'
 import { engineOptions } from '../mount-options.ts'
 import type { MountState } from '../mount-state.ts'
 import { type Preflight, preflight } from '../preflight/preflight.ts'
 import type { PreflightContext } from '../preflight/preflight-context.ts'
-import type { RootSecretUsers } from '../root-rotation/root-secret-users.ts'
+import type { LeaseLookup } from '../records/credential-record.ts'
+import { readLeaseData } from '../records/lease-data.ts'
 import { callerError, UpstreamError } from '../upstream/index.ts'
 import { clearMount } from './clear-mount.ts'
-import type { LeaseLookup } from './credential-record.ts'
 import { forceRevokedEntries } from './force-revoked.ts'
 import { type CredentialReply, type CredentialRequest, issueCredential } from './issue-credential.ts'
-import { readLeaseData } from './lease-data.ts'
 import { renewalTerms, roleOf } from './lease-terms.ts'
 import { type ReapedObject, reap } from './reaper.ts'
 import { revokeCredential } from './revoke-credential.ts'
@@ -32,7 +32,6 @@ const tooManyCreations = () =>
   fail('overloaded', 'too many credentials are being made: context deadline exceeded')
 
 export type CloudCredentialsParts = EngineParts & {
-  readonly rootSecretUsers: RootSecretUsers
   mountOf(accessor: string): Mount | undefined
   readonly leases: LeaseLookup & Pick<LeaseStore, 'checkRoom'>
   /** TTLs of a mount that sets none. */
@@ -97,18 +96,12 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   }
 
   openIntents(mount: Mount, state: MountState): Intents {
-    const { clock, random, log, leases, rootSecretUsers, servers, patience, mountTokens } = this.#parts
+    const { clock, random, log, servers } = this.#parts
     const parts = {
-      mountTokens,
+      ...this.#parts,
       mountNow: () => this.#parts.mountOf(mount.accessor) ?? mount,
       state,
-      leases,
-      rootSecretUsers,
-      servers,
-      clock,
-      random,
-      log,
-      patience: { ...usualPatience, ...patience },
+      patience: { ...usualPatience, ...this.#parts.patience },
     }
     return new Intents({
       view: state.view,
@@ -224,10 +217,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   }
 
   clear(mount: Mount, how: { readonly abandon: boolean }): Promise<void> {
-    const { stateOf, leases, rootSecretUsers, clock, random, log } = this.#parts
-    const { signal } = this.#stopping
-    const state = stateOf(mount)
-    return clearMount(mount, how, { state, leases, rootSecretUsers, clock, random, log, signal })
+    return clearMount(mount, how, { ...this.#parts, signal: this.#stopping.signal })
   }
 
   async reapDue(): Promise<void> {

@@ -2,10 +2,11 @@ import { z } from 'zod'
 import { checkMayReach, type Resource, resource } from '../../../http/resource/resource.ts'
 import { boolField } from '../../../lib/text/fields.ts'
 import type { CloudEngine } from '../engine.ts'
+import { debrisObject } from '../intents/debris.ts'
 import { credentialFields, readinessOf } from './issue-credential.ts'
+import { reapedObject } from './reaper.ts'
 
 const text = z.string()
-const objects = { id: text, name: text }
 
 const [lease, time] = ['cloud/creds/deploy/4PPS0fGv9cDqWmQ3cHqTzSxk', '2026-05-05T06:07:08Z']
 const application = {
@@ -33,16 +34,11 @@ const issuedAnswer = {
   },
 }
 const debrisAnswer = {
-  output: z.object({
-    objects: z.array(z.object({ kind: text, ...objects, since: text, tries: z.int(), error: text })),
-  }),
+  output: z.object({ objects: z.array(debrisObject) }),
   example: { objects: [{ ...application, since: time, tries: 2, error: 'it is not found by its name' }] },
 }
 const reapAnswer = {
-  output: z.object({
-    objects: z.array(z.object({ kind: text, ...objects, created: text.nullable(), reason: text })),
-    deleted: z.int(),
-  }),
+  output: z.object({ objects: z.array(reapedObject), deleted: z.int() }),
   example: {
     objects: [{ ...application, created: time, reason: 'no lease, role or request owns it' }],
     deleted: 0,

@@ -4,14 +4,14 @@ import { type Intent, rightsRemovals } from '../intents/intent.ts'
 import type { RecordedIntents } from '../intents/intents.ts'
 import { ownsApplication } from '../intents/ownership.ts'
 import type { MountState } from '../mount-state.ts'
-import { tagOf } from '../upstream/directory/object-names.ts'
 import {
   type CredentialRecord,
   credentialRemoval,
   findForceRevoked,
   type LeaseLookup,
   leaseOf,
-} from './credential-record.ts'
+} from '../records/credential-record.ts'
+import { tagOf } from '../upstream/directory/object-names.ts'
 
 /** What a lease owned upstream, according to its own data or to its credential record. */
 type Owned = { readonly [Name in keyof CredentialRecord]?: CredentialRecord[Name] | undefined }

@@ -12,9 +12,9 @@ import { durationField, stringField } from '../../../lib/text/fields.ts'
 import { checkAreHarmless } from '../app-roles/resolve-app-roles.ts'
 import { engineOptions } from '../mount-options.ts'
 import type { MountState } from '../mount-state.ts'
+import { credentialEntry } from '../records/credential-record.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import type { UpstreamWork } from '../upstream-work.ts'
-import { credentialEntry } from './credential-record.ts'
 import { issuePassword } from './issue-password.ts'
 import { issueServicePrincipal } from './issue-service-principal.ts'
 import { issueTerms } from './lease-terms.ts'
@@ -117,15 +117,8 @@ async function create(
   if (role === undefined) throw refuse('invalid', `role '${name}' does not exist`)
   checkAreHarmless(role, mount)
   const options = engineOptions(mount)
-  const { service_management_reference: serviceManagementReference } = options
   const secretSeconds = secretLifetime(role, options, mountTtl(mount.config, parts.systemTtl))
-  const work = {
-    ...parts,
-    upstream,
-    call: { deadline, correlationId: requestId },
-    serviceManagementReference,
-    secretSeconds,
-  }
+  const work = { ...parts, mount, upstream, call: { deadline, correlationId: requestId }, secretSeconds }
   const created = await (role.application_object_id === ''
     ? issueServicePrincipal(name, role, work)
     : issuePassword(name, role, work))

@@ -2,38 +2,39 @@ import { type AppRole, type AppRoleAssignment, grantOf } from '../app-roles/app-
 import { credentialTypeOf } from '../federation/federated-role.ts'
 import type { Intent } from '../intents/intent.ts'
 import { PendingGrants } from '../intents/pending-grants.ts'
-import { mayComeLate, undoAfterFailure } from '../intents/undo-after-failure.ts'
+import { undoAfterFailure } from '../intents/undo-after-failure.ts'
+import { engineOptions } from '../mount-options.ts'
 import { checkScope } from '../roles/resolve-roles-and-groups.ts'
-import type { RoleRecord } from '../roles/role-record.ts'
-import { joinGroup } from '../upstream/directory/join-group.ts'
 import {
-  assignmentId,
-  displayNameOf,
-  principalPasswordName,
-  tagOf,
-} from '../upstream/directory/object-names.ts'
+  appRoleStep,
+  assignmentStep,
+  grantRights,
+  membershipStep,
+  type NewAssignment,
+  newAssignments,
+} from '../roles/right-steps.ts'
+import type { RoleRecord } from '../roles/role-record.ts'
+import { displayNameOf, principalPasswordName, tagOf } from '../upstream/directory/object-names.ts'
+import {
+  applicationHolder,
+  type PasswordHolder,
+  principalHolder,
+} from '../upstream/directory/password-holder.ts'
 import {
   type AddedPassword,
   type Application,
   lockCodes,
-  type NewPassword,
   type UpstreamCall,
   UpstreamError,
-  type UpstreamOperation,
 } from '../upstream/index.ts'
-import { forEachOf, type IssueWork, orRefuse, type UpstreamWork } from '../upstream-work.ts'
+import { type IssueWork, orRefuse, type UpstreamWork } from '../upstream-work.ts'
 import { issuedOf, type NewCertificate, newCertificate } from './issue-certificate.ts'
 import { type NewCredential, secretEnd } from './new-credential.ts'
 
 type Plan = {
   readonly displayName: string
   readonly tag: string
-  readonly assignments: readonly {
-    readonly name: string
-    readonly id: string
-    readonly scope: string
-    readonly roleDefinitionId: string
-  }[]
+  readonly assignments: readonly NewAssignment[]
   readonly groups: readonly string[]
   readonly appRoles: readonly AppRole[]
   /** Instead of a password. */
@@ -43,8 +44,6 @@ type Plan = {
 /** What exists upstream for certain, and which rights may. */
 type Progress = {
   application?: Application
-  /** Whether a right that was requested may still be granted. */
-  isUnderway?: boolean
   readonly grants: PendingGrants
   /** The intent of the app roles, once the service principal has an id, and those that it has got. */
   appRoleIntent?: string
@@ -106,7 +105,7 @@ async function undo(
   await undoAfterFailure(state.intents, [app, ...left], {
     error,
     made: progress.application !== undefined,
-    isUnderway: progress.isUnderway,
+    isUnderway: progress.grants.isUnderway,
   })
 }
 
@@ -115,14 +114,11 @@ function planOf(
   { roles, groups, app_roles }: RoleRecord,
   { state, call, random }: UpstreamWork,
 ): Omit<Plan, 'certificate'> {
+  for (const { scope } of roles ?? []) checkScope(scope)
   return {
     displayName: displayNameOf(name, random.uuid()),
     tag: tagOf(state.accessor, call.correlationId),
-    assignments: (roles ?? []).map(({ role_id: roleDefinitionId, scope }) => {
-      checkScope(scope)
-      const uuid = random.uuid()
-      return { name: uuid, id: assignmentId(scope, uuid), scope, roleDefinitionId }
-    }),
+    assignments: newAssignments(roles ?? [], random),
     groups: (groups ?? []).map(({ object_id }) => object_id),
     appRoles: app_roles ?? [],
   }
@@ -152,18 +148,21 @@ async function create(
   const principal = await orRefuse(
     'error creating service principal',
     upstream.untilReplicated('createServicePrincipal', call, (again) =>
-      untilAnswered(() => upstream.directory.createServicePrincipal(application.appId, again)),
+      upstream.directory.createServicePrincipal(application.appId, again),
     ),
   )
   // the three are independent of each other; the first failure stops the retries of the others
   const secret = await inParallel<AddedPassword | NewCertificate>(call, (again) => {
     const onward = { ...work, call: again }
+    const assignments = assignmentStep(plan.assignments, principal.id, upstream)
+    const memberships = membershipStep(plan.groups, principal.id, upstream)
     return [
       plan.certificate === undefined
         ? orRefuse('error creating service principal', addSecret(application.id, principal.id, onward))
         : Promise.resolve(plan.certificate),
-      orRefuse('error while assigning roles', assignRoles(plan, principal.id, { work: onward, progress })),
-      orRefuse('error while adding group membership', joinGroups(plan, principal.id, onward)),
+      orRefuse('error while assigning roles', grantRights(assignments, progress.grants, onward)),
+      // they end with the application, so nobody asks which of them were granted
+      orRefuse('error while adding group membership', grantRights(memberships, new PendingGrants(), onward)),
       orRefuse(
         'error while assigning app roles',
         assignAppRoles(plan, { id: principal.id, clientId: application.appId }, { work: onward, progress }),
@@ -187,75 +186,29 @@ async function inParallel<First>(
   return await first
 }
 
-function assignRoles(
-  { assignments }: Plan,
-  principalId: string,
-  { work: { upstream, call }, progress }: Pick<Creation, 'work' | 'progress'>,
-): Promise<void> {
-  return forEachOf(assignments, async ({ name, id, scope, roleDefinitionId }) => {
-    const assignment = { scope, name, roleDefinitionId, principalId }
-    try {
-      await upstream.untilReplicated('putRoleAssignment', call, (again) =>
-        untilAnswered(() =>
-          progress.grants.attempt(id, () => upstream.resourceManager.putRoleAssignment(assignment, again)),
-        ),
-      )
-    } catch (error) {
-      if (mayComeLate(error)) progress.isUnderway = true
-      throw error
-    }
-  })
-}
-
 /** The intent comes once the service principal exists, because it names it. */
 async function assignAppRoles(
   { appRoles }: Plan,
   principal: { readonly id: string; readonly clientId: string },
-  { work: { state, upstream, call }, progress }: Pick<Creation, 'work' | 'progress'>,
+  { work, progress }: Pick<Creation, 'work' | 'progress'>,
 ): Promise<void> {
   if (appRoles.length === 0) return
+  const { state, upstream } = work
+  const step = appRoleStep(appRoles, principal.id, upstream, progress.appRoles)
   progress.appRoleIntent = await state.intents.record(
-    {
-      kind: 'appRoleAssignments',
-      service_principal_id: principal.id,
-      grants: appRoles.map(grantOf),
-      client_id: principal.clientId,
-    },
+    { ...step.intent, client_id: principal.clientId },
     upstream.settings.tenantId,
   )
-  await forEachOf(appRoles, async (role) => {
-    const { resource_id, role_id } = role
-    const wanted = { resourceId: resource_id, appRoleId: role_id }
-    try {
-      const id = await upstream.untilReplicated('assignAppRole', call, (again) =>
-        untilAnswered(() =>
-          progress.grants.attempt(grantOf(role), () =>
-            upstream.directory.assignAppRole(principal.id, wanted, again),
-          ),
-        ),
-      )
-      progress.appRoles.push({ id, resource_id, role_id })
-    } catch (error) {
-      if (mayComeLate(error)) progress.isUnderway = true
-      throw error
-    }
-  })
+  await grantRights(step, progress.grants, work)
 }
-
-const joinGroups = ({ groups }: Plan, principalId: string, { upstream, call }: IssueWork): Promise<void> =>
-  forEachOf(groups, (groupId) =>
-    upstream.untilReplicated('addGroupMember', call, (again) =>
-      untilAnswered(() => joinGroup(upstream.directory, { groupId, principalId }, again)),
-    ),
-  )
 
 /** If the answer is lost, looks for the application by its unique display name instead of asking again. */
 async function createApplication(
   { displayName, tag, certificate }: Plan,
   role: RoleRecord,
-  work: UpstreamWork,
+  { state, upstream, call, mount }: IssueWork,
 ): Promise<Application> {
-  const { state, upstream, call, serviceManagementReference } = work
+  const { service_management_reference: serviceManagementReference } = engineOptions(mount)
   const signInAudience = state.names.audiences.get(role.sign_in_audience)
   try {
     const tags = [...(role.tags ?? []), tag]
@@ -273,24 +226,6 @@ async function createApplication(
   }
 }
 
-/** Repeats an idempotent operation a few times while its answer is lost. */
-async function untilAnswered<T>(operation: () => Promise<T>): Promise<T> {
-  for (let lost = 1; ; lost++) {
-    try {
-      return await operation()
-    } catch (error) {
-      if (!(error instanceof UpstreamError) || !error.lost || lost > mostLost) throw error
-    }
-  }
-}
-
-type SecretHolder = {
-  readonly step: UpstreamOperation
-  add(password: NewPassword, call: UpstreamCall): Promise<AddedPassword>
-  passwords(): Promise<readonly { readonly keyId: string; readonly displayName: string | undefined }[]>
-  remove(keyId: string): Promise<void>
-}
-
 /** If the service principal is locked, its application gets the secret: it works the same, and is deleted with it. */
 async function addSecret(
   applicationId: string,
@@ -298,27 +233,14 @@ async function addSecret(
   work: IssueWork,
 ): Promise<AddedPassword> {
   const { directory } = work.upstream
-  const { call } = work
-  const principal: SecretHolder = {
-    step: 'addServicePrincipalPassword',
-    add: (password, again) => directory.addServicePrincipalPassword(principalId, password, again),
-    passwords: async () => (await directory.getServicePrincipal(principalId, call)).passwordCredentials,
-    remove: (keyId) => directory.removeServicePrincipalPassword(principalId, keyId, call),
-  }
+  const principal = principalHolder(principalId, directory)
   try {
-    return await addPassword(principal, work)
+    return await addPassword('addServicePrincipalPassword', principalId, principal, work)
   } catch (error) {
     if (!isLocked(error)) throw error
   }
-  return addPassword(
-    {
-      step: 'addNewApplicationPassword',
-      add: (password, again) => directory.addNewApplicationPassword(applicationId, password, again),
-      passwords: async () => (await directory.getApplication(applicationId, call)).passwordCredentials,
-      remove: (keyId) => directory.removeApplicationPassword(applicationId, keyId, call),
-    },
-    work,
-  )
+  const application = applicationHolder(applicationId, directory)
+  return addPassword('addNewApplicationPassword', applicationId, application, work)
 }
 
 const isLocked = (error: unknown): boolean =>
@@ -327,18 +249,22 @@ const isLocked = (error: unknown): boolean =>
 
 /** If the answer is lost, so is the secret: removes that password if it is visible, and adds another one. */
 async function addPassword(
-  holder: SecretHolder,
+  step: 'addServicePrincipalPassword' | 'addNewApplicationPassword',
+  id: string,
+  holder: PasswordHolder,
   { upstream, call, clock, random, secretSeconds }: IssueWork,
 ): Promise<AddedPassword> {
   for (let lost = 1; ; lost++) {
     const displayName = principalPasswordName(random.uuid())
     const password = { displayName, endDateTime: secretEnd(secretSeconds, clock.now()) }
     try {
-      return await upstream.untilReplicated(holder.step, call, (again) => holder.add(password, again))
+      return await upstream.untilReplicated(step, call, (again) =>
+        upstream.directory[step](id, password, again),
+      )
     } catch (error) {
       if (!(error instanceof UpstreamError) || !error.lost || lost > mostLost) throw error
-      for (const { keyId, displayName: name } of await holder.passwords())
-        if (name === displayName) await holder.remove(keyId)
+      for (const { keyId, displayName: name } of (await holder.read(call)).passwordCredentials)
+        if (name === displayName) await holder.remove(keyId, call)
     }
   }
 }

@@ -1,8 +1,8 @@
 import type { Lease } from '../../../core/leases/lease.ts'
 import type { Renewal } from '../../../core/leases/lease-backend.ts'
 import { refuse } from '../../../errors.ts'
+import { type LeaseData, readLeaseData, required } from '../records/lease-data.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
-import { type LeaseData, readLeaseData, required } from './lease-data.ts'
 
 /** Earlier versions did not store when a secret ends: all lasted ten years. docs/contract/cloud.md#renewal */
 const oldSecretMs = 10 * 365 * 24 * 3600 * 1000

@@ -1,8 +1,8 @@
 import type { TtlBounds } from '../../../core/tokens/store/lifetime.ts'
 import type { EngineOptions } from '../mount-options.ts'
+import type { LeaseData } from '../records/lease-data.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import type { Proof } from '../upstream/transport.ts'
-import type { LeaseData } from './lease-data.ts'
 
 type IssuedSecret =
   | { readonly client_secret: string }

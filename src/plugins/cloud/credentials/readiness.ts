@@ -8,7 +8,7 @@ import type { UpstreamWork } from '../upstream-work.ts'
  */
 export type Readiness = { readonly limitMs: number; readonly onTimeout: 'return' | 'revoke' }
 
-export type ReadyParts = Omit<UpstreamWork, 'serviceManagementReference'> & { readonly pause: Pause }
+export type ReadyParts = UpstreamWork & { readonly pause: Pause }
 
 /** The login service has several replicas, and one that knows the secret proves nothing about the others. */
 const provenTimes = 3

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Servers } from '../../../core/servers/servers.ts'
 import { removeUnownedTrust, type UnownedTrust, unownedTrusts } from '../federation/unowned-trusts.ts'
 import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
@@ -5,11 +6,6 @@ import { rightsRemovals } from '../intents/intent.ts'
 import type { Intents } from '../intents/intents.ts'
 import { ownsApplication } from '../intents/ownership.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
-import { tagPrefixOf } from '../upstream/directory/object-names.ts'
-import type { Application, UpstreamCall } from '../upstream/index.ts'
-import { unlessGone, wasRemoved } from '../upstream/removal.ts'
-import { otherTenantReason } from '../upstream/tenant.ts'
-import { forEachOf, orRefuse } from '../upstream-work.ts'
 import {
   type CredentialRecord,
   credentialRemoval,
@@ -17,9 +13,21 @@ import {
   findLeased,
   type LeaseLookup,
   leaseOf,
-} from './credential-record.ts'
+} from '../records/credential-record.ts'
+import { tagPrefixOf } from '../upstream/directory/object-names.ts'
+import type { Application, UpstreamCall } from '../upstream/index.ts'
+import { unlessGone, wasRemoved } from '../upstream/removal.ts'
+import { otherTenantReason } from '../upstream/tenant.ts'
+import { forEachOf, orRefuse } from '../upstream-work.ts'
 
-export type ReapedObject = { kind: string; id: string; name: string; created: string | null; reason: string }
+export const reapedObject = z.object({
+  kind: z.string(),
+  id: z.string(),
+  name: z.string(),
+  created: z.string().nullable(),
+  reason: z.string(),
+})
+export type ReapedObject = z.output<typeof reapedObject>
 
 type ReapParts = {
   readonly state: MountState

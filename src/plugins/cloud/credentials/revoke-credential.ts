@@ -5,19 +5,19 @@ import { grantOf } from '../app-roles/app-role.ts'
 import type { EngineParts } from '../engine-parts.ts'
 import { type Intent, rightsRemovals } from '../intents/intent.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
-import { tagOf } from '../upstream/directory/object-names.ts'
-import { callerError, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
-import { isGone, isNewObject, wasRemoved } from '../upstream/removal.ts'
-import { otherTenantReason } from '../upstream/tenant.ts'
-import { filterOf } from '../upstream-work.ts'
-import { credentialRemoval } from './credential-record.ts'
+import { credentialRemoval } from '../records/credential-record.ts'
 import {
   type DynamicLeaseData,
   isStatic,
   readLeaseData,
   required,
   type StaticLeaseData,
-} from './lease-data.ts'
+} from '../records/lease-data.ts'
+import { tagOf } from '../upstream/directory/object-names.ts'
+import { callerError, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
+import { isGone, isNewObject, wasRemoved } from '../upstream/removal.ts'
+import { otherTenantReason } from '../upstream/tenant.ts'
+import { filterOf } from '../upstream-work.ts'
 
 type RevocationParts = Pick<EngineParts, 'clock' | 'random' | 'log' | 'pause'> & {
   readonly state: MountState

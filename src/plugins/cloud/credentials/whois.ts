@@ -1,7 +1,7 @@
 import { refuse } from '../../../errors.ts'
 import { formatTime } from '../../../lib/text/time.ts'
 import type { MountState } from '../mount-state.ts'
-import { findLeased, type LeaseLookup } from './credential-record.ts'
+import { findLeased, type LeaseLookup } from '../records/credential-record.ts'
 
 /**
  * Who requested the credential, or wrote the static role, with this client id: the newest lease counts, or the role

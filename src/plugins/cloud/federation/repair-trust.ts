@@ -1,32 +1,17 @@
-import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
-import type { Mount } from '../../../core/mounts/mount.ts'
 import type { IntentTo } from '../intents/intent.ts'
-import type { Attempt, Undone } from '../intents/intents.ts'
-import { type Owners, ownerOfTrust } from '../intents/ownership.ts'
+import type { Undone } from '../intents/intents.ts'
+import { ownerOfTrust } from '../intents/ownership.ts'
 import { mayComeLate, watchTries } from '../intents/undo-after-failure.ts'
-import type { ReadyUpstream } from '../mount-state.ts'
-import { type UpstreamCall, UpstreamError } from '../upstream/index.ts'
+import { done, later, type Undoing } from '../intents/undoing.ts'
+import { UpstreamError } from '../upstream/index.ts'
 import { wasRemoved } from '../upstream/removal.ts'
 import { putTrust } from './trust.ts'
-
-type RepairParts = Owners & {
-  readonly upstream: ReadyUpstream
-  readonly call: UpstreamCall
-  readonly mountTokens: Pick<MountTokens, 'identityOf'>
-  mountNow(): Mount
-  readonly ageMs: number
-  readonly patience: { readonly byId: number }
-  readonly attempt: Attempt
-}
 
 /**
  * Restores a trust if its role owns it, and removes it otherwise. A change that was cut off may take effect later,
  * so this is repeated for a while. Under the trust's lock. docs/contract/cloud.md#federated-roles
  */
-export async function repairTrust(
-  intent: IntentTo<'federatedCredential'>,
-  parts: RepairParts,
-): Promise<Undone> {
+export async function repairTrust(intent: IntentTo<'federatedCredential'>, parts: Undoing): Promise<Undone> {
   const { upstream, attempt, patience } = parts
   const { call, isUnderway } = watchTries(parts.call)
   const work = { ...parts, call }
@@ -34,8 +19,7 @@ export async function repairTrust(
     const role = await ownerOfTrust(intent, parts)
     if (role !== undefined) {
       const isThere = await restored(putTrust({ ...intent, role }, { ...work, mount: parts.mountNow() }))
-      if (!isThere && parts.ageMs <= patience.byId)
-        return { done: false, later: 'the application is not found' }
+      if (!isThere && parts.ageMs <= patience.byId) return later('the application is not found')
     } else
       await wasRemoved(
         upstream.directory.deleteFederatedCredential(intent.application_object_id, intent.name, call),
@@ -47,8 +31,8 @@ export async function repairTrust(
   if (isUnderway()) attempt.doubted()
   const { underwayMs } = attempt
   return !isUnderway() && (underwayMs === undefined || underwayMs > patience.byId)
-    ? { done: true }
-    : { done: false, later: 'an earlier change may still take effect' }
+    ? done
+    : later('an earlier change may still take effect')
 }
 
 /** False if the application does not exist, or not yet. */

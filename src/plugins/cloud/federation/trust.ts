@@ -67,10 +67,9 @@ export async function putTrust(
 export async function changeTrust(
   role: string,
   after: RoleRecord,
-  applicationId: string,
   work: UpstreamWork & RoleWork,
 ): Promise<TrustChange> {
-  const former = after.trust
+  const { trust: former, application_object_id: applicationId } = after
   const removals = former === undefined ? [] : [trustIntent(role, former)]
   if (credentialTypeOf(after) !== 'federated') return { trust: undefined, settles: [], unsure: [], removals }
   const { state, upstream, clock } = work

@@ -1,16 +1,18 @@
+import { z } from 'zod'
 import { formatTime } from '../../../lib/text/time.ts'
 import type { Intent } from './intent.ts'
 import type { Leftover } from './intents.ts'
 
 /** An object that may still exist upstream and has no owner. */
-export type DebrisObject = {
-  kind: string
-  id: string
-  name: string
-  since: string
-  tries: number
-  error: string
-}
+export const debrisObject = z.object({
+  kind: z.string(),
+  id: z.string(),
+  name: z.string(),
+  since: z.string(),
+  tries: z.int(),
+  error: z.string(),
+})
+export type DebrisObject = z.output<typeof debrisObject>
 
 /** Lists each object that is left to undo. An unknown id is empty. docs/contract/cloud.md#undo */
 export const debrisObjects = (left: readonly Leftover[]): DebrisObject[] =>

@@ -1,5 +1,5 @@
-import { type CredentialRecord, isLeased, type LeaseLookup } from '../credentials/credential-record.ts'
 import type { MountState, NamedRole } from '../mount-state.ts'
+import { type CredentialRecord, isLeased, type LeaseLookup } from '../records/credential-record.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import type { Intent, IntentTo } from './intent.ts'
 

@@ -9,6 +9,8 @@ import { mayComeLate } from './undo-after-failure.ts'
 export class PendingGrants {
   readonly #maybe = new Set<string>()
   readonly #doubtful = new Set<string>()
+  /** Whether a right that was requested may still be granted. */
+  isUnderway = false
 
   async attempt<Result>(id: string, grant: () => Promise<Result>): Promise<Result> {
     this.#maybe.add(id)
@@ -17,6 +19,16 @@ export class PendingGrants {
     } catch (error) {
       if (!isRefusal(error)) this.#doubtful.add(id)
       if (!this.#doubtful.has(id)) this.#maybe.delete(id)
+      throw error
+    }
+  }
+
+  /** Remembers of all attempts at a right whether the last one may still take effect. */
+  async watch(granting: Promise<unknown>): Promise<void> {
+    try {
+      await granting
+    } catch (error) {
+      if (mayComeLate(error)) this.isUnderway = true
       throw error
     }
   }

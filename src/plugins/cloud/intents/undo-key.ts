@@ -1,28 +1,18 @@
-import type { EngineLog } from '../engine-parts.ts'
 import { possessionProof } from '../sign-in/assertions.ts'
 import { hasThumbprint } from '../upstream/directory/directory-answers.ts'
 import { classify, UpstreamError } from '../upstream/index.ts'
 import { isGone, wasRemoved } from '../upstream/removal.ts'
-import type { UpstreamWork } from '../upstream-work.ts'
 import type { IntentTo } from './intent.ts'
-import type { Attempt, Undone } from './intents.ts'
-
-type KeyUndo = Pick<UpstreamWork, 'state' | 'upstream' | 'call' | 'clock'> & {
-  readonly log: Pick<EngineLog, 'warn'>
-  readonly ageMs: number
-  readonly patience: { readonly bySearch: number }
-  readonly attempt: Attempt
-}
+import type { Undone } from './intents.ts'
+import { done, later, type Undoing } from './undoing.ts'
 
 type KeyIntent = IntentTo<'rootKey' | 'retireKey'>
-
-const done: Undone = { done: true }
 
 /**
  * Removes a key of the root application, with a proof by the current certificate. One that cannot be identified, or
  * for which there is no proof, is left to the operator. docs/contract/cloud.md#rotation-of-a-certificate
  */
-export async function undoKey(intent: KeyIntent, undoing: KeyUndo): Promise<Undone> {
+export async function undoKey(intent: KeyIntent, undoing: Undoing): Promise<Undone> {
   const { state, upstream, call, clock, ageMs, patience, attempt } = undoing
   const { application_object_id: applicationId, thumbprint } = intent
   const current = state.operator.certificate ?? (await state.findConfig())?.certificate
@@ -34,7 +24,7 @@ export async function undoKey(intent: KeyIntent, undoing: KeyUndo): Promise<Undo
     keyId = keys.find((key) => hasThumbprint(key, thumbprint))?.keyId
     // an answer was lost, and most likely nothing was added
     if (keyId === undefined && intent.kind === 'rootKey')
-      return ageMs > patience.bySearch ? done : { done: false, later: 'it is not found by its thumbprint' }
+      return ageMs > patience.bySearch ? done : later('it is not found by its thumbprint')
     if (keyId === undefined) return leave(intent, undoing, 'it is not found by its thumbprint')
     await attempt.amend({ key_id: keyId })
   }
@@ -55,7 +45,7 @@ export async function undoKey(intent: KeyIntent, undoing: KeyUndo): Promise<Undo
 }
 
 /** Undefined if the root may not read its application. Empty if that does not exist. */
-async function keysOf(applicationId: string, { upstream, call }: KeyUndo) {
+async function keysOf(applicationId: string, { upstream, call }: Undoing) {
   try {
     return (await upstream.directory.getApplicationKeys(applicationId, call)).keyCredentials
   } catch (error) {
@@ -67,7 +57,7 @@ async function keysOf(applicationId: string, { upstream, call }: KeyUndo) {
 
 function leave(
   { application_object_id, thumbprint, key_id }: KeyIntent,
-  parts: KeyUndo,
+  parts: Undoing,
   why: string,
 ): Undone {
   parts.log.warn(

@@ -1,58 +1,19 @@
-import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
-import type { Mount } from '../../../core/mounts/mount.ts'
-import type { Servers } from '../../../core/servers/servers.ts'
 import { grantOf } from '../app-roles/app-role.ts'
 import { removeAppRoles } from '../app-roles/remove-app-roles.ts'
-import type { EngineParts } from '../engine-parts.ts'
 import { repairTrust } from '../federation/repair-trust.ts'
-import type { ReadyUpstream } from '../mount-state.ts'
-import type { RootSecretUsers } from '../root-rotation/root-secret-users.ts'
+import { isSecretInUse } from '../root-rotation/root-secret-users.ts'
+import { holderOf } from '../upstream/directory/password-holder.ts'
 import { unlessGone, wasRemoved } from '../upstream/removal.ts'
 import { otherTenantReason } from '../upstream/tenant.ts'
-import { forEachOf, type UpstreamWork } from '../upstream-work.ts'
+import { forEachOf } from '../upstream-work.ts'
 import type { Intent, IntentTo } from './intent.ts'
 import type { Attempt, Undone } from './intents.ts'
 import { findRoleOf, isOwned, type Owners } from './ownership.ts'
 import type { StoredIntent } from './stored-intents.ts'
 import { undoKey } from './undo-key.ts'
-
-/**
- * How often an undo is tried, and how old an intent must be before "not found" is believed, in milliseconds: some
- * replicas of the cloud learn of a new object late.
- */
-export const usualPatience = {
-  /** For an object that is requested by its id. */
-  byId: 60_000,
-  /** For an object that is searched for: lists lag further behind. docs/contract/cloud.md#undo */
-  bySearch: 600_000,
-  /** For a deleted object that must be purged. */
-  byPurge: 24 * 3600_000,
-  /** The pause after the first attempt; each later one is twice as long. */
-  retry: 500,
-}
-
-export type Patience = Readonly<typeof usualPatience>
-
-export type UndoParts = Owners &
-  Pick<EngineParts, 'clock' | 'random' | 'log'> & {
-    readonly patience: Patience
-    readonly rootSecretUsers: Pick<RootSecretUsers, 'isInUse'>
-    readonly servers: Pick<Servers, 'confirmCopies'>
-    readonly mountTokens: Pick<MountTokens, 'identityOf'>
-    /** The mount may have been moved since its state was opened. */
-    mountNow(): Mount
-  }
-
-type Undoing = UndoParts & {
-  readonly upstream: ReadyUpstream
-  readonly call: UpstreamWork['call']
-  readonly ageMs: number
-  readonly attempt: Attempt
-}
+import { done, later, type Undoing, type UndoParts } from './undoing.ts'
 
 const attemptLimitMs = 60_000
-const done: Undone = { done: true }
-const later = (reason: string): Undone => ({ done: false, later: reason })
 
 /**
  * Removes what an intent may have created, unless it has an owner. Throws upstream failures.
@@ -65,7 +26,7 @@ export async function undoIntent(stored: StoredIntent, attempt: Attempt, parts: 
   await parts.servers.confirmCopies()
   // an owner gets a trust back
   if (intent.kind !== 'federatedCredential' && (await isOwned(intent, parts))) return done
-  if (await parts.rootSecretUsers.isInUse(intent)) return later('a mount still signs in with it')
+  if (await isSecretInUse(intent, parts)) return later('a mount still signs in with it')
   const upstream = await state.upstream()
   const reason = otherTenantReason(stored, upstream)
   if (reason !== undefined) return later(reason)
@@ -227,24 +188,4 @@ async function undoPassword(
   if (keyId === undefined || (await wasRemoved(holder.remove(keyId, call)))) return done
   const age = intent.kind === 'retirePassword' ? clock.now() - (intent.made ?? 0) : ageMs
   return age > patience.byId ? done : later('it is not there yet')
-}
-
-/** The application, or for some root secrets the service principal. */
-function holderOf(
-  intent: IntentTo<'password' | 'rootPassword' | 'staticPassword' | 'retirePassword'>,
-  directory: Undoing['upstream']['directory'],
-) {
-  const id = intent.kind === 'rootPassword' ? intent.service_principal_id : undefined
-  if (id === undefined) {
-    return {
-      read: (call: Undoing['call']) => directory.getApplication(intent.application_object_id, call),
-      remove: (keyId: string, call: Undoing['call']) =>
-        directory.removeApplicationPassword(intent.application_object_id, keyId, call),
-    }
-  }
-  return {
-    read: (call: Undoing['call']) => directory.getServicePrincipal(id, call),
-    remove: (keyId: string, call: Undoing['call']) =>
-      directory.removeServicePrincipalPassword(id, keyId, call),
-  }
 }

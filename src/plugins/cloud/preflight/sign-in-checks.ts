@@ -1,11 +1,12 @@
 import { z } from 'zod'
+import { parsedJson } from '../../../lib/text/json.ts'
+import type { RootCredential } from '../config/choose-credential.ts'
 import { identityTokenUse } from '../config/effective-settings.ts'
 import { tokenInFile } from '../sign-in/assertions.ts'
-import type { RootCredential } from '../sign-in/choose-credential.ts'
 import { claimsIn } from '../sign-in/explain.ts'
 import { defaultEndpoint, openMetadata } from '../sign-in/metadata.ts'
 import { missingIdentity, wantedIdentity } from '../sign-in/open-login.ts'
-import { clean, jsonOf } from '../upstream/answer.ts'
+import { clean } from '../upstream/answer.ts'
 import { withRetries } from '../upstream/retry.ts'
 import { UpstreamError } from '../upstream/upstream-error.ts'
 import type { Finding, PreflightContext } from './preflight-context.ts'
@@ -79,7 +80,7 @@ async function document(url: string, { outbound, state, call }: PreflightContext
       signal: call.signal,
     })
     .catch(() => undefined)
-  return answer?.status === 200 ? jsonOf(answer.body) : undefined
+  return answer?.status === 200 ? parsedJson(answer.body.toString()) : undefined
 }
 
 async function signingKey({ state, mount, mountTokens }: PreflightContext): Promise<Finding> {

@@ -19,7 +19,7 @@ export function deleteRole(name: string, roleWork: RoleWork): Promise<string[]> 
     if (role?.managed !== undefined) return deletePersisted(name, role, role.managed, roleWork)
     const { trust } = role ?? {}
     if (trust !== undefined) await state.withTrustLock(trust.name, () => deleteTrusted(name, trust, roleWork))
-    else if (role !== undefined) await state.deleteRole(name)
+    else if (role !== undefined) await state.putRole(name, undefined)
     return []
   })
 }
@@ -44,7 +44,11 @@ async function deletePersisted(
     ? [managed.object_id, managed.service_principal_id].map((object_id) => ({ kind: 'purge', object_id }))
     : []
   const { tenantId } = work.upstream.settings
-  await state.intents.undoWith((later) => state.deleteRole(name, later), [...left, ...purges], tenantId)
+  await state.intents.undoWith(
+    (later) => state.putRole(name, undefined, later),
+    [...left, ...purges],
+    tenantId,
+  )
   return warnings
 }
 
@@ -67,7 +71,7 @@ async function deleteTrusted(name: string, trust: Trust, work: RoleWork): Promis
     throw error instanceof UpstreamError ? callerError(error, 'error deleting federated credential') : error
   }
   try {
-    await state.deleteRole(name, isUnderway() ? [] : await state.intents.settling(ids))
+    await state.putRole(name, undefined, isUnderway() ? [] : await state.intents.settling(ids))
   } finally {
     // a failed write may be stored
     await state.intents.undo(ids, { isUnderway: isUnderway() })
@@ -79,7 +83,7 @@ async function deleteTrusted(name: string, trust: Trust, work: RoleWork): Promis
  * return to.
  */
 export function abandonTrusted(name: string, trust: Trust, { state }: RoleWork): Promise<void> {
-  const remove = (later: readonly ViewEntry[]) => state.deleteRole(name, later)
+  const remove = (later: readonly ViewEntry[]) => state.putRole(name, undefined, later)
   return state.withRoleLock(name, async () => {
     await state.intents.undoWith(remove, [trustIntent(name, trust)], trust.tenant_id)
   })

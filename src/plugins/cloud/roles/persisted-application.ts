@@ -1,14 +1,15 @@
-import { base62, type Random } from '../../../lib/system/random.ts'
+import { base62 } from '../../../lib/system/random.ts'
 import { type AppRole, type AppRoleAssignment, grantOf } from '../app-roles/app-role.ts'
 import { removeAppRoles } from '../app-roles/remove-app-roles.ts'
 import { type RightsRemoval, rightsRemovals } from '../intents/intent.ts'
 import { PendingGrants } from '../intents/pending-grants.ts'
-import { mayComeLate, undoAfterFailure } from '../intents/undo-after-failure.ts'
-import { joinGroup } from '../upstream/directory/join-group.ts'
-import { assignmentId, displayNameOf, tagOf } from '../upstream/directory/object-names.ts'
-import { type Application, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
+import { undoAfterFailure } from '../intents/undo-after-failure.ts'
+import { engineOptions } from '../mount-options.ts'
+import { displayNameOf, tagOf } from '../upstream/directory/object-names.ts'
+import { type Application, UpstreamError } from '../upstream/index.ts'
 import { isGone, isNewObject } from '../upstream/removal.ts'
-import { forEachOf, type UpstreamWork } from '../upstream-work.ts'
+import { forEachOf, type RoleWork, type UpstreamWork } from '../upstream-work.ts'
+import { appRoleStep, assignmentStep, grantRights, membershipStep, newAssignments } from './right-steps.ts'
 import { type ManagedApplication, type RoleRecord, rightKey } from './role-record.ts'
 
 /** After a change, with what the write that stores the role must do. */
@@ -42,9 +43,10 @@ const rightsOf = ({ roles, groups, app_roles }: RoleRecord): WantedRights => ({
 export async function createPersistedApplication(
   name: string,
   role: RoleRecord,
-  work: UpstreamWork,
+  work: UpstreamWork & Pick<RoleWork, 'mount'>,
 ): Promise<PersistedChange> {
-  const { state, upstream, call, clock, random, serviceManagementReference } = work
+  const { state, upstream, call, clock, random } = work
+  const { service_management_reference: serviceManagementReference } = engineOptions(work.mount)
   const { tenantId } = upstream.settings
   const tag = tagOf(state.accessor, call.correlationId)
   const displayName = displayNameOf(name, `${Math.floor(clock.now() / 1000)}-${base62(random, 8)}`)
@@ -122,57 +124,39 @@ export const removalsOf = (managed: ManagedApplication): RightsRemoval[] =>
 const appRolesOf = (app_roles: AppRoleAssignment[]): Pick<ManagedApplication, 'app_roles'> =>
   app_roles.length === 0 ? {} : { app_roles }
 
-type NewAssignment = Assignment & { readonly name: string }
-
-/** The assignments that are wanted and missing. The ids are chosen here, so that intents can name them. */
-const missingAssignments = (
-  before: ManagedApplication,
-  wanted: WantedRights,
-  random: Random,
-): NewAssignment[] => {
-  const held = new Set(before.role_assignments.map(rightKey))
-  return wanted.roles
-    .filter((granted) => !held.has(rightKey(granted)))
-    .map(({ role_id, scope }) => {
-      const name = random.uuid()
-      return { name, id: assignmentId(scope, name), role_id, scope }
-    })
-}
-
 /** Adds the rights that are missing. If one cannot be added, those added before are undone. */
 async function addRights(
   before: ManagedApplication,
   wanted: WantedRights,
   work: UpstreamWork,
 ): Promise<Pick<PersistedChange, 'managed' | 'settles'>> {
-  const { state, upstream, call } = work
-  const assignments = missingAssignments(before, wanted, work.random)
+  const { state, upstream } = work
+  const { service_principal_id: principalId } = before
+  const heldRoles = new Set(before.role_assignments.map(rightKey))
+  const assignments = newAssignments(
+    wanted.roles.filter((granted) => !heldRoles.has(rightKey(granted))),
+    work.random,
+  )
   const group_ids = wanted.groups.filter((id) => !before.group_ids.includes(id))
   const { app_roles: held = [] } = before
   const appRoles = wanted.appRoles.filter((one) => !held.some((other) => grantOf(other) === grantOf(one)))
   const assigned: AppRoleAssignment[] = []
   const grants = new PendingGrants()
   const recorded: { readonly id: string; readonly intent: RightsRemoval }[] = []
-  let isUnderway = false
   try {
-    for (const { intent, operation, rights } of [
-      ...grantSteps(assignments, group_ids, before, work),
-      appRoleStep(appRoles, assigned, before, work),
+    for (const step of [
+      assignmentStep(assignments, principalId, upstream),
+      membershipStep(group_ids, principalId, upstream),
+      appRoleStep(appRoles, principalId, upstream, assigned),
     ]) {
+      const { intent, rights } = step
       if (rights.length === 0) continue
       recorded.push({ id: await state.intents.record(intent, upstream.settings.tenantId), intent })
-      await forEachOf(rights, ({ id, grant }) =>
-        upstream
-          .untilReplicated(operation, call, (again) => grants.attempt(id, () => grant(again)))
-          .catch((error: unknown) => {
-            if (mayComeLate(error)) isUnderway = true
-            throw error
-          }),
-      )
+      await grantRights(step, grants, work)
     }
   } catch (error) {
     const left = await Promise.all(recorded.map(({ id, intent }) => grants.narrow(state.intents, id, intent)))
-    await state.intents.undo(left.flat(), { isUnderway })
+    await state.intents.undo(left.flat(), { isUnderway: grants.isUnderway })
     throw error
   }
   const added = assignments.map(({ id, role_id, scope }) => ({ id, role_id, scope }))
@@ -187,57 +171,6 @@ async function addRights(
     settles: recorded.map(({ id }) => id),
   }
 }
-
-/** One kind of rights to grant: the intent that undoes it, and the calls that grant each right. */
-type GrantStep = {
-  readonly intent: RightsRemoval
-  readonly operation: 'putRoleAssignment' | 'addGroupMember' | 'assignAppRole'
-  readonly rights: readonly { readonly id: string; grant(call: UpstreamCall): Promise<unknown> }[]
-}
-
-const grantSteps = (
-  assignments: readonly NewAssignment[],
-  group_ids: readonly string[],
-  { service_principal_id: principalId }: ManagedApplication,
-  { upstream: { resourceManager, directory } }: UpstreamWork,
-): readonly GrantStep[] => [
-  {
-    intent: { kind: 'roleAssignments', assignment_ids: assignments.map(({ id }) => id) },
-    operation: 'putRoleAssignment',
-    rights: assignments.map(({ id, name, scope, role_id: roleDefinitionId }) => ({
-      id,
-      grant: (call) =>
-        resourceManager.putRoleAssignment({ scope, name, roleDefinitionId, principalId }, call),
-    })),
-  },
-  {
-    intent: { kind: 'groupMembership', group_ids, service_principal_id: principalId },
-    operation: 'addGroupMember',
-    rights: group_ids.map((groupId) => ({
-      id: groupId,
-      grant: (call) => joinGroup(directory, { groupId, principalId }, call),
-    })),
-  },
-]
-
-/** `assigned` gets what has been granted. */
-const appRoleStep = (
-  appRoles: WantedRights['appRoles'],
-  assigned: AppRoleAssignment[],
-  { service_principal_id }: ManagedApplication,
-  { upstream: { directory } }: UpstreamWork,
-): GrantStep => ({
-  intent: { kind: 'appRoleAssignments', service_principal_id, grants: appRoles.map(grantOf) },
-  operation: 'assignAppRole',
-  rights: appRoles.map(({ resource_id, role_id }) => ({
-    id: grantOf({ resource_id, role_id }),
-    grant: async (call) => {
-      const role = { resourceId: resource_id, appRoleId: role_id }
-      const id = await directory.assignAppRole(service_principal_id, role, call)
-      assigned.push({ id, resource_id, role_id })
-    },
-  })),
-})
 
 /**
  * Returns the removals that failed, with a warning for each failure, and those that did not find all of their

@@ -1,8 +1,8 @@
 import type { LeaseRef } from '../../../core/leases/lease.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import { refuse, ServiceError } from '../../../errors.ts'
-import { credentialRecords, type LeaseLookup, leaseOf } from '../credentials/credential-record.ts'
 import type { MountState } from '../mount-state.ts'
+import { credentialRecords, type LeaseLookup, leaseOf } from '../records/credential-record.ts'
 import { filterOf, forEachOf } from '../upstream-work.ts'
 import type { RoleRecord } from './role-record.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { fail } from '../../../errors.ts'
 import { appRole, appRoleAssignment } from '../app-roles/app-role.ts'
+import { recordReader } from '../records/record-reader.ts'
 
 /** An Azure role at one scope, with its name and id upstream. docs/contract/cloud.md#looking-up-roles */
 const grantedRole = z.object({ role_name: z.string(), role_id: z.string(), scope: z.string() })
@@ -107,12 +107,4 @@ export const emptyRole: RoleRecord = {
   tags: null,
 }
 
-/** Reads a stored role. Keeps fields of later versions. Throws kind `internal`. */
-export function readRole(stored: unknown): RoleRecord {
-  const role = storedRole.loose().safeParse(stored)
-  if (!role.success)
-    throw fail('internal', 'internal error', {
-      cause: new Error('a stored role of the cloud engine has an invalid shape'),
-    })
-  return role.data
-}
+export const readRole = recordReader(storedRole, 'role')

@@ -16,7 +16,7 @@ import {
 } from './persisted-application.ts'
 import { resolveGroups, resolveRoles } from './resolve-roles-and-groups.ts'
 import { changedLists, changedTerms, type RoleInput } from './role-input.ts'
-import type { RoleRecord } from './role-record.ts'
+import type { ManagedApplication, RoleRecord } from './role-record.ts'
 
 /** In the order of docs/contract/cloud.md#writing-a-role. Throws the first refusal; then nothing is stored. */
 export function writeRole(name: string, sent: RoleInput, roleWork: RoleWork): Promise<void> {
@@ -49,8 +49,7 @@ export function writeRole(name: string, sent: RoleInput, roleWork: RoleWork): Pr
           `either ${word} role definitions, group definitions, or an Application Object ID must be provided`,
         )
       }
-      if (role.persist_app) await storePersisted(name, role, work)
-      else await storeWithTrust(name, role, work)
+      await store(name, role, work)
     },
     state.writeBounds(name),
   )
@@ -74,53 +73,48 @@ async function checkedTarget(
 }
 
 /**
- * The application comes first; the write of the role settles its intents and records those for the rights to remove.
- * docs/contract/cloud.md#persisted-applications
+ * The application comes first, if the role owns it; the write of the role settles its intents and records those for
+ * the rights to remove. docs/contract/cloud.md#persisted-applications
  */
-async function storePersisted(name: string, role: RoleRecord, work: UpstreamWork & RoleWork): Promise<void> {
+async function store(name: string, role: RoleRecord, work: UpstreamWork & RoleWork): Promise<void> {
   const { state } = work
+  const { managed, ...change } = await ownApplication(name, role, work)
+  const stored = managed === undefined ? role : { ...role, ...targetOf(managed) }
+  const trustAndStore = async () => {
+    let trusting: TrustChange
+    try {
+      trusting = await orRefuse('could not create federated credential', changeTrust(name, stored, work))
+    } catch (error) {
+      await state.intents.undo(change.settles)
+      throw error
+    }
+    await storeChange(name, stored, { ...change, trusting }, work)
+  }
+  // a trust that is made has no owner before the role is stored: nobody may reap it meanwhile
+  await (credentialTypeOf(role) === 'federated'
+    ? state.withTrustLock(trustName(state.accessor, name), trustAndStore)
+    : trustAndStore())
+}
+
+const targetOf = (managed: ManagedApplication) => ({
+  managed,
+  application_object_id: managed.object_id,
+  application_client_id: managed.client_id,
+})
+
+/** Makes or changes the application that a role owns. Without one, there is nothing to do. */
+async function ownApplication(
+  name: string,
+  role: RoleRecord,
+  work: UpstreamWork & RoleWork,
+): Promise<Omit<PersistedChange, 'managed'> & Partial<PersistedChange>> {
+  if (!role.persist_app) return { settles: [], removals: [], areNew: false }
   const changing =
     role.managed === undefined
       ? createPersistedApplication(name, role, work)
       : changePersistedApplication(role, role.managed, work)
-  const { managed, settles, removals, areNew } = await orRefuse('could not create persisted app', changing)
-  const stored = {
-    ...role,
-    managed,
-    application_object_id: managed.object_id,
-    application_client_id: managed.client_id,
-  }
-  await withTrustLock(name, stored, work, async () => {
-    let trusting: TrustChange
-    try {
-      trusting = await orRefuse(trustFailed, changeTrust(name, stored, managed.object_id, work))
-    } catch (error) {
-      await state.intents.undo(settles)
-      throw error
-    }
-    await storeChange(name, stored, { settles, removals, areNew, trusting }, work)
-  })
+  return orRefuse('could not create persisted app', changing)
 }
-
-const trustFailed = 'could not create federated credential'
-
-/** Stores a role of an application that it does not own, or of none. */
-const storeWithTrust = (name: string, role: RoleRecord, work: UpstreamWork & RoleWork): Promise<void> =>
-  withTrustLock(name, role, work, async () => {
-    const trusting = await orRefuse(trustFailed, changeTrust(name, role, role.application_object_id, work))
-    await storeChange(name, role, { settles: [], removals: [], areNew: false, trusting }, work)
-  })
-
-/** A trust that is made has no owner before the role is stored: nobody may reap it meanwhile. */
-const withTrustLock = (
-  name: string,
-  role: RoleRecord,
-  { state }: Pick<RoleWork, 'state'>,
-  change: () => Promise<void>,
-): Promise<void> =>
-  credentialTypeOf(role) === 'federated'
-    ? state.withTrustLock(trustName(state.accessor, name), change)
-    : change()
 
 /** Writes a role with the trust it owns now, settles the intents of what was made, and removes what it lost. */
 async function storeChange(

@@ -3,6 +3,7 @@ import type { ConfigRecord, PendingSecret } from '../config/config-record.ts'
 import { hasSameCredential } from '../config/effective-settings.ts'
 import type { EngineLog } from '../engine-parts.ts'
 import type { ReadyUpstream } from '../mount-state.ts'
+import { holderOf } from '../upstream/directory/password-holder.ts'
 import { type UpstreamCall, UpstreamError } from '../upstream/index.ts'
 import { wasRemoved } from '../upstream/removal.ts'
 import type { Proof } from '../upstream/transport.ts'
@@ -155,15 +156,9 @@ async function removePasswords(
   { state, upstream, call }: Pick<UpstreamWork, 'state' | 'upstream' | 'call'>,
 ): Promise<void> {
   for (const { intent, id } of removals) {
-    const {
-      application_object_id: applicationId,
-      service_principal_id: principalId,
-      key_id: keyId = '',
-    } = intent
+    const { application_object_id: applicationId, key_id: keyId = '' } = intent
     const removal = state.withApplicationLock(applicationId, () =>
-      principalId === undefined
-        ? upstream.directory.removeApplicationPassword(applicationId, keyId, call)
-        : upstream.directory.removeServicePrincipalPassword(principalId, keyId, call),
+      holderOf(intent, upstream.directory).remove(keyId, call),
     )
     try {
       await wasRemoved(removal)

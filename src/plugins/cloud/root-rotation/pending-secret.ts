@@ -1,4 +1,7 @@
-import type { ConfigRecord, RetiringKey } from '../config/config-record.ts'
+import type { ViewEntry } from '../../../core/barrier/view.ts'
+import { fail } from '../../../errors.ts'
+import type { ConfigRecord, PendingCertificate, PendingSecret, RetiringKey } from '../config/config-record.ts'
+import { hasSameCredential } from '../config/effective-settings.ts'
 import type { Intent, IntentTo } from '../intents/intent.ts'
 import type { RecordedIntents } from '../intents/intents.ts'
 import type { MountState } from '../mount-state.ts'
@@ -50,3 +53,24 @@ export const keyRemoval = (
   kind: 'rootKey' | 'retireKey',
   { application_object_id, thumbprint, key_id }: Omit<RetiringKey, 'not_before'>,
 ): Intent => ({ kind, application_object_id, thumbprint, key_id })
+
+/** Stores a secret or certificate as pending, in place of the one that was pending before, which is removed. */
+export const storePending = (
+  read: ConfigRecord,
+  next: { readonly pending: PendingSecret } | { readonly pending_certificate: PendingCertificate },
+  alongside: readonly ViewEntry[],
+  state: MountState,
+): Promise<void> =>
+  state.changeConfig((before) => {
+    // an operator wrote another credential in the meantime
+    if (before === undefined || !hasSameCredential(before, read, state.operator))
+      throw fail('unavailable', 'the configuration was changed meanwhile')
+    const { pending, pending_certificate, tenant_id } = read
+    const [{ created }, replaced] =
+      'pending' in next ? [next.pending, { pending }] : [next.pending_certificate, { pending_certificate }]
+    return {
+      config: { ...before, ...next, rotation_counts_from: created },
+      alongside,
+      undoes: removalOfPending(state, { ...replaced, tenant_id }),
+    }
+  })

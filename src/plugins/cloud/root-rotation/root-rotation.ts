@@ -7,13 +7,10 @@ import { callWithin, type RotationWork } from '../upstream-work.ts'
 import { completeCertificate, retireKeys } from './complete-certificate.ts'
 import { completeRotation } from './complete-rotation.ts'
 import { dueTime, nextStep, pendingOf, type RotationTimes, retirementTime, usualTimes } from './next-step.ts'
-import { digestOf, type RootSecretUsers } from './root-secret-users.ts'
+import { digestOf, mountsWithSecret } from './root-secret-users.ts'
 import { rotateRoot } from './rotate-root.ts'
 
-export type RootRotationParts = EngineParts & {
-  readonly rootSecretUsers: Pick<RootSecretUsers, 'of'>
-  readonly times?: Partial<RotationTimes> | undefined
-}
+export type RootRotationParts = EngineParts & { readonly times?: Partial<RotationTimes> | undefined }
 
 /**
  * Promotes pending root secrets and starts rotations that are due, one run of a mount at a time.
@@ -122,7 +119,8 @@ export class RootRotation implements AsyncDisposable {
 
   /** An operator may have given several mounts the same secret: it is removed once no mount uses it. */
   async #isUsedElsewhere({ uuid }: Mount, { client_secret }: ConfigRecord): Promise<boolean> {
-    return (await this.#parts.rootSecretUsers.of(digestOf(client_secret))).some((user) => user.uuid !== uuid)
+    const users = await mountsWithSecret(digestOf(client_secret), this.#parts)
+    return users.some((user) => user.uuid !== uuid)
   }
 
   /** After a failure, the mount is left alone for a while. */

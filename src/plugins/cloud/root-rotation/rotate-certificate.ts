@@ -1,4 +1,4 @@
-import { fail, refuse } from '../../../errors.ts'
+import { refuse } from '../../../errors.ts'
 import { hasEnded } from '../certificates/client-certificate.ts'
 import { makeCertificate } from '../certificates/make-certificate.ts'
 import {
@@ -6,7 +6,6 @@ import {
   defaultRootPasswordTtl,
   type PendingCertificate,
 } from '../config/config-record.ts'
-import { hasSameCredential } from '../config/effective-settings.ts'
 import { mayComeLate } from '../intents/undo-after-failure.ts'
 import type { ReadyUpstream } from '../mount-state.ts'
 import { possessionProof } from '../sign-in/assertions.ts'
@@ -14,7 +13,7 @@ import { rootPasswordName } from '../upstream/directory/object-names.ts'
 import { callerError, classify, UpstreamError } from '../upstream/index.ts'
 import type { UpstreamCall } from '../upstream/upstream-error.ts'
 import type { RotationWork } from '../upstream-work.ts'
-import { keyRemoval, removalOfPending } from './pending-secret.ts'
+import { keyRemoval, storePending } from './pending-secret.ts'
 
 const makeOne = 'create one with config/certificate and upload it'
 
@@ -39,7 +38,9 @@ export async function rotateCertificate(config: ConfigRecord, work: RotationWork
     random,
   })
   const pending = { ...made, created: clock.now(), application_object_id }
-  const intent = await storePending(config, pending, upstream.settings.tenantId, work)
+  const removal = keyRemoval('rootKey', pending)
+  const { id: intent, entry } = state.intents.recordEntry(removal, upstream.settings.tenantId)
+  await storePending(config, { pending_certificate: pending }, [entry], state)
   const proof = await possessionProof(application_object_id, current, clock)
   try {
     const key = { displayName: name, certificate: made.certificate, proof }
@@ -78,27 +79,6 @@ async function rootApplicationId(
       ? refuse('invalid', `${message}; or set root_application_object_id`, { cause: error })
       : callerError(error)
   }
-}
-
-/** Stores the new certificate as pending, together with the intent to remove it. Returns the id of the intent. */
-async function storePending(
-  read: ConfigRecord,
-  pending: PendingCertificate,
-  tenant: string,
-  { state }: RotationWork,
-): Promise<string> {
-  const { pending_certificate, tenant_id } = read
-  const { id, entry } = state.intents.recordEntry(keyRemoval('rootKey', pending), tenant)
-  await state.changeConfig((before) => {
-    if (before === undefined || !hasSameCredential(before, read, state.operator))
-      throw fail('unavailable', 'the configuration was changed meanwhile')
-    return {
-      config: { ...before, pending_certificate: pending, rotation_counts_from: pending.created },
-      alongside: [entry],
-      undoes: removalOfPending(state, { pending_certificate, tenant_id }),
-    }
-  })
-  return id
 }
 
 /** Changes the configuration if the certificate is still pending, and removes its intent in the same write. */

@@ -1,20 +1,19 @@
-import { fail, refuse } from '../../../errors.ts'
+import { refuse } from '../../../errors.ts'
 import { formatTime } from '../../../lib/text/time.ts'
+import { chooseType } from '../config/choose-credential.ts'
 import {
   type ConfigRecord,
   configIsNil,
   defaultRootPasswordTtl,
   discardedRotation,
-  type PendingSecret,
 } from '../config/config-record.ts'
-import { hasSameCredential, signInValues, suppliesCredential } from '../config/effective-settings.ts'
+import { signInValues, suppliesCredential } from '../config/effective-settings.ts'
 import { undoAfterFailure } from '../intents/undo-after-failure.ts'
 import type { MountState } from '../mount-state.ts'
-import { chooseType } from '../sign-in/choose-credential.ts'
 import { rootPasswordName } from '../upstream/directory/object-names.ts'
 import { type AddedPassword, type Application, callerError, UpstreamError } from '../upstream/index.ts'
 import { orRefuse, type RotationWork, type UpstreamWork } from '../upstream-work.ts'
-import { removalOfPending } from './pending-secret.ts'
+import { storePending } from './pending-secret.ts'
 import { rotateCertificate } from './rotate-certificate.ts'
 
 /**
@@ -53,16 +52,14 @@ async function rotateSecret(
       call,
     )
     await state.intents.amend(id, { key_id: added.keyId })
-    await storePending(state, config, {
-      settles: id,
-      pending: {
-        client_secret: added.secretText,
-        key_id: added.keyId,
-        created: clock.now(),
-        expiration_date: added.endDateTime,
-        application_object_id: application.id,
-      },
-    })
+    const pending = {
+      client_secret: added.secretText,
+      key_id: added.keyId,
+      created: clock.now(),
+      expiration_date: added.endDateTime,
+      application_object_id: application.id,
+    }
+    await storePending(config, { pending }, await state.intents.settling([id]), state)
   } catch (error) {
     await undoAfterFailure(state.intents, [id], { error, made: added !== undefined })
     throw error instanceof UpstreamError ? callerError(error, 'failed to add new password') : error
@@ -92,24 +89,4 @@ async function rootApplication({
   if (another !== undefined)
     throw refuse('invalid', 'multiple applications found - double check your client_id')
   return found
-}
-
-/** Stores the new secret as pending, and removes the secret that was pending before. */
-async function storePending(
-  state: MountState,
-  read: ConfigRecord,
-  { pending, settles }: { pending: PendingSecret; settles: string },
-): Promise<void> {
-  const { pending: former, tenant_id } = read
-  const settling = await state.intents.settling([settles])
-  await state.changeConfig((before) => {
-    // an operator wrote another credential in the meantime
-    if (before === undefined || !hasSameCredential(before, read, state.operator))
-      throw fail('unavailable', 'the configuration was changed meanwhile')
-    return {
-      config: { ...before, pending, rotation_counts_from: pending.created },
-      alongside: settling,
-      undoes: removalOfPending(state, { pending: former, tenant_id }),
-    }
-  })
 }

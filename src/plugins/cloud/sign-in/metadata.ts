@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { OutboundClient, OutboundResponse } from '../../../core/outbound/outbound.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
-import { clean, jsonOf, retryAfter } from '../upstream/answer.ts'
-import type { Refusal } from '../upstream/sign-in-refusals.ts'
+import { parsedJson } from '../../../lib/text/json.ts'
+import { clean, retryAfter } from '../upstream/answer.ts'
 import type { FreshToken } from '../upstream/transport.ts'
 import {
   noMetadata,
@@ -10,6 +10,7 @@ import {
   silentMetadata,
   type UpstreamCall,
   UpstreamError,
+  type UpstreamFailure,
 } from '../upstream/upstream-error.ts'
 
 export type MetadataPlace = {
@@ -80,7 +81,7 @@ export function openMetadata({ place, outbound, clock }: MetadataParts): Metadat
         throw failure(0, isThere ? silentMetadata : noMetadata, unanswered, { cause })
       })
     if (answer.status !== 200) throw refused(answer, clock.now(), identityHeader)
-    const read = tokenAnswer.safeParse(jsonOf(answer.body))
+    const read = tokenAnswer.safeParse(parsedJson(answer.body.toString()))
     if (!read.success) throw failure(200, 'unusable_answer', 'the answer cannot be read')
     return { token: read.data.access_token, lifetimeMs: lifetimeOf(read.data, clock.now()) }
   }
@@ -98,7 +99,7 @@ function lifetimeOf(
 }
 
 function refused({ status, headers, body }: OutboundResponse, now: number, secret: string | undefined) {
-  const said = refusalAnswer.safeParse(jsonOf(body)).data
+  const said = refusalAnswer.safeParse(parsedJson(body.toString())).data
   const text = [said?.error, said?.error_description ?? said?.message]
     .filter((part) => part !== undefined && part !== '')
     .join(': ')
@@ -121,20 +122,14 @@ const failure = (
   status: number,
   code: string,
   text: string,
-  {
-    retryAfterMs,
-    cause,
-    remedy,
-  }: { retryAfterMs?: number | undefined; cause?: unknown; remedy?: Refusal | undefined } = {},
+  more: Pick<UpstreamFailure, 'retryAfterMs' | 'cause' | 'remedy'> = {},
 ): UpstreamError =>
   new UpstreamError({
+    ...more,
     service: 'metadata',
     operation: 'token',
     status,
     code,
     text,
-    retryAfterMs,
-    cause,
-    remedy,
     message: `${text === unanswered ? 'no managed identity' : 'managed identity'}: ${text}`,
   })

@@ -1,11 +1,11 @@
 import type { Clock } from '../../../lib/system/clock.ts'
 import type { Random } from '../../../lib/system/random.ts'
 import { hasEnded } from '../certificates/client-certificate.ts'
+import { nothingConfigured, type RootCredential } from '../config/choose-credential.ts'
 import type { Environment } from '../upstream/environments.ts'
 import type { Exchange, FreshToken, Proof } from '../upstream/transport.ts'
 import { noMetadata, type UpstreamCall, UpstreamError } from '../upstream/upstream-error.ts'
 import { certificateProof, tokenInFile } from './assertions.ts'
-import { nothingConfigured, type RootCredential } from './choose-credential.ts'
 import { explained } from './explain.ts'
 import type { Metadata, WantedIdentity } from './metadata.ts'
 

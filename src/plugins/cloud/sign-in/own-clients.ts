@@ -1,9 +1,9 @@
 import { refuse, ServiceError } from '../../../errors.ts'
+import { chooseType } from '../config/choose-credential.ts'
 import { signInValues } from '../config/effective-settings.ts'
 import type { MountState } from '../mount-state.ts'
 import { callerError, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
 import { noMetadata, refusedIdentity } from '../upstream/upstream-error.ts'
-import { chooseType } from './choose-credential.ts'
 
 /**
  * The identities that the engine itself uses, which no role may give out. A managed one is known only from its

@@ -1,17 +1,25 @@
+import { z } from 'zod'
 import { refuse } from '../../../errors.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import type { Random } from '../../../lib/system/random.ts'
 import { type ClientCertificate, hasEnded } from '../certificates/client-certificate.ts'
 import { makeCertificate } from '../certificates/make-certificate.ts'
+import type { RootCredential } from '../config/choose-credential.ts'
 import { configIsNil, defaultRootPasswordTtl } from '../config/config-record.ts'
 import { effectiveClientId } from '../config/effective-settings.ts'
 import type { MountState } from '../mount-state.ts'
 import { rootPasswordPrefix } from '../upstream/directory/object-names.ts'
 import { uploadCommand } from '../upstream/sign-in-refusals.ts'
-import type { RootCredential } from './choose-credential.ts'
 
 /** A certificate without its key, and the command that adds it to the root application. */
-export type ShownCertificate = Omit<ClientCertificate, 'private_key'> & { readonly command: string }
+export const shownCertificate = z.object({
+  certificate: z.string().describe('PEM'),
+  thumbprint: z.string().describe('SHA-1, in hexadecimal'),
+  thumbprint_sha256: z.string(),
+  expiration: z.string(),
+  command: z.string().describe('Adds the certificate to the application'),
+})
+export type ShownCertificate = z.output<typeof shownCertificate>
 
 /** The certificate that is to be uploaded, else the one in use. Throws `missing` if there is none. */
 export async function rootCertificate(state: MountState): Promise<ShownCertificate> {
@@ -64,13 +72,5 @@ export async function certificateAccepted(
   })
 }
 
-const shown = (
-  { private_key: _key, ...certificate }: ClientCertificate,
-  clientId: string,
-): ShownCertificate => ({
-  certificate: certificate.certificate,
-  thumbprint: certificate.thumbprint,
-  thumbprint_sha256: certificate.thumbprint_sha256,
-  expiration: certificate.expiration,
-  command: uploadCommand(clientId),
-})
+const shown = (certificate: ClientCertificate, clientId: string): ShownCertificate =>
+  shownCertificate.parse({ ...certificate, command: uploadCommand(clientId) })

@@ -1,5 +1,7 @@
+import { z } from 'zod'
 import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
+import { chooseType, type SignInValues } from '../config/choose-credential.ts'
 import {
   effectiveEnvironment,
   identityTokenUse,
@@ -9,23 +11,22 @@ import {
 import type { MountState } from '../mount-state.ts'
 import { shellQuoted, trustCommand, uploadCommand } from '../upstream/sign-in-refusals.ts'
 import { tokenInFile } from './assertions.ts'
-import { chooseType, type SignInValues } from './choose-credential.ts'
 import { type AssertionClaims, claimsIn } from './explain.ts'
 
 /** How a mount signs in, and what the cloud has to trust. docs/contract/cloud.md#identity */
-export type RootIdentity = {
-  /** Empty if the mount cannot sign in yet. */
-  readonly auth_type: string
-  readonly issuer: string
-  readonly subject: string
-  /** The subject of a role's tokens. */
-  readonly role_subject: string
-  readonly audience: string
-  readonly jwks_uri: string
-  readonly client_id: string
+export const rootIdentityAnswer = z.object({
+  auth_type: z.string().describe('The effective one; empty if nothing is configured'),
+  issuer: z.string(),
+  subject: z.string(),
+  role_subject: z.string().describe('Subject of the tokens of a role'),
+  audience: z.string(),
+  jwks_uri: z.string(),
+  client_id: z.string(),
   /** What sets this way to sign in up. */
-  readonly commands: readonly string[]
-}
+  commands: z.array(z.string()),
+})
+
+export type RootIdentity = z.output<typeof rootIdentityAnswer>
 
 const roleName = '<role>'
 

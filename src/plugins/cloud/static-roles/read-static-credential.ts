@@ -1,14 +1,16 @@
 import { refuse } from '../../../errors.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import { formatTime } from '../../../lib/text/time.ts'
+import { accessTokenText, type TokenRequest, tokenRefusal } from '../federation/federated-credentials.ts'
+import { requestedScope } from '../federation/requested-scope.ts'
 import type { MountState } from '../mount-state.ts'
 import { checkIsNotOwn } from '../sign-in/own-clients.ts'
-import type { UpstreamCall } from '../upstream/index.ts'
+import { type UpstreamCall, UpstreamError } from '../upstream/index.ts'
 import { callWithin } from '../upstream-work.ts'
 import type { StaticPassword, StaticRole } from './static-role-record.ts'
 
 /** The password of a role, if it may be used now. Throws a refusal otherwise. */
-export async function usablePassword(
+async function usablePassword(
   name: string,
   { is_gone, application_client_id, current }: StaticRole,
   { state, call }: { readonly state: MountState; readonly call: UpstreamCall },
@@ -56,4 +58,28 @@ export async function readStaticCredential(
     },
     warnings: isEnded ? [`the password of this role has ended: ${role.last_error}`] : [],
   }
+}
+
+/**
+ * An access token for the application, as JSON for a response. Kept for each password, so a rotation makes new ones.
+ * docs/cloud-static-roles.md#access-tokens
+ */
+export async function staticToken(
+  name: string,
+  { scope: sent, fresh }: TokenRequest,
+  { state, clock, correlationId }: ReadWork,
+): Promise<string> {
+  const role = await state.staticRoles.find(name)
+  if (role === undefined) throw refuse('invalid', `role '${name}' does not exist`)
+  const current = await usablePassword(name, role, { state, call: callWithin(clock, correlationId) })
+  const scope = requestedScope(sent, role.allowed_scopes)
+  const holder = `static/${name}/${current.key_id}`
+  const client = { clientId: role.application_client_id, proof: { secret: current.client_secret } }
+  const kept = await state.tokens.get({ holder, clientId: client.clientId, scope }, fresh, async () => {
+    const login = await state.exchange()
+    return login.exchange(client, scope, callWithin(clock, correlationId)).catch((error: unknown) => {
+      throw error instanceof UpstreamError ? tokenRefusal(error) : error
+    })
+  })
+  return accessTokenText(kept, clock.now())
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { fail } from '../../../errors.ts'
 import { textMap } from '../../../lib/data/text-map.ts'
+import { recordReader } from '../records/record-reader.ts'
 import { dueTime } from '../root-rotation/next-step.ts'
 
 const currentPassword = z.object({
@@ -58,15 +58,7 @@ const storedStaticRole = z.object({
 export type StaticRole = z.output<typeof storedStaticRole>
 export type StaticPassword = z.output<typeof currentPassword>
 
-/** Reads a stored static role. Keeps fields of later versions. Throws kind `internal`. */
-export function readStaticRole(stored: unknown): StaticRole {
-  const role = storedStaticRole.loose().safeParse(stored)
-  if (!role.success)
-    throw fail('internal', 'internal error', {
-      cause: new Error('a stored static role of the cloud engine has an invalid shape'),
-    })
-  return role.data
-}
+export const readStaticRole = recordReader(storedStaticRole, 'static role')
 
 const hour = 3600
 /** Two years. */

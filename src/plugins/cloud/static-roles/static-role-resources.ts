@@ -11,6 +11,7 @@ import { boolField, kvField } from '../../../lib/text/fields.ts'
 import type { CloudEngine } from '../engine.ts'
 import { tokenFields } from '../federation/federated-credentials.ts'
 import { accessTokenAnswer } from '../federation/token-resource.ts'
+import { readStaticCredential, staticToken } from './read-static-credential.ts'
 import { shownStaticRole, staticRoleFields } from './static-role-input.ts'
 
 const text = z.string()
@@ -117,7 +118,7 @@ export const staticRoleResources = (engine: CloudEngine): Resource[] => [
       ...roleAnswer,
       handle: async ({ mount, params }) => {
         const role = await engine.stateOf(mount).staticRoles.find(roleName(params))
-        return role && { data: shownStaticRole(role, engine.now()) }
+        return role && { data: shownStaticRole(role, engine.clock.now()) }
       },
     },
     write: {
@@ -163,7 +164,7 @@ export const staticRoleResources = (engine: CloudEngine): Resource[] => [
       input: readFields,
       ...credentialAnswer,
       handle: ({ mount, params, input, call }) =>
-        engine.staticRoles.credential(mount, roleName(params), input.metadata ?? {}, call.requestId),
+        readStaticCredential(roleName(params), input.metadata ?? {}, engine.reading(mount, call.requestId)),
     },
   }),
   resource('/static-creds/:name/token', {
@@ -180,7 +181,8 @@ export const staticRoleResources = (engine: CloudEngine): Resource[] => [
           path: `static-creds/${params.name}`,
           canonical: lowerCase,
         })
-        return { dataText: await engine.staticRoles.token(mount, roleName(params), input, call.requestId) }
+        const work = engine.reading(mount, call.requestId)
+        return { dataText: await staticToken(roleName(params), input, work) }
       },
     },
   }),

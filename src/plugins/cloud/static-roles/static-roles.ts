@@ -3,17 +3,14 @@ import type { Mount } from '../../../core/mounts/mount.ts'
 import { fail, ServiceError } from '../../../errors.ts'
 import { Limiter } from '../../../lib/concurrency/limiter.ts'
 import { wait } from '../../../lib/concurrency/wait.ts'
-import type { Requester } from '../credentials/credential-record.ts'
 import type { EngineParts } from '../engine-parts.ts'
-import type { TokenRequest } from '../federation/federated-credentials.ts'
 import type { MountState } from '../mount-state.ts'
+import type { Requester } from '../records/credential-record.ts'
 import { comparePasswords } from './compare-passwords.ts'
 import { deleteStaticRole } from './delete-static-role.ts'
-import { readStaticCredential } from './read-static-credential.ts'
 import { retireAll, retireDue } from './retirements.ts'
 import { rotateStaticRole } from './rotate-static-role.ts'
 import type { StaticRoleInput } from './static-role-input.ts'
-import { staticToken } from './static-token.ts'
 import type { StaticWork } from './static-work.ts'
 import {
   importAndReplace,
@@ -138,22 +135,6 @@ export class StaticRoles implements AsyncDisposable {
 
   delete(mount: Mount, name: string, how: { readonly revoke: boolean }): Promise<string[]> {
     return deleteStaticRole(name, how, this.#work(mount, this.#parts.random.uuid()))
-  }
-
-  credential(
-    mount: Mount,
-    name: string,
-    metadata: Readonly<Record<string, string>>,
-    correlationId: string,
-  ): ReturnType<typeof readStaticCredential> {
-    const { stateOf, clock } = this.#parts
-    return readStaticCredential(name, metadata, { state: stateOf(mount), clock, correlationId })
-  }
-
-  /** An access token for the application of a role, as JSON for a response. */
-  token(mount: Mount, name: string, sent: TokenRequest, correlationId: string): Promise<string> {
-    const { stateOf, clock } = this.#parts
-    return staticToken(name, sent, { state: stateOf(mount), clock, correlationId })
   }
 
   /** Resolves once the new password is in use, or after a minute; then the rotation goes on. */

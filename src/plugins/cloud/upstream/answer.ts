@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
+import { parsedJson } from '../../../lib/text/json.ts'
 import { UpstreamError, type UpstreamOperation, type UpstreamService } from './upstream-error.ts'
 
 export type UpstreamAnswer = {
@@ -69,18 +70,9 @@ export function readAnswer<Schema extends z.ZodType>(
   answer: UpstreamAnswer,
   schema: Schema,
 ): z.output<Schema> {
-  const parsed = schema.safeParse(jsonOf(answer.body))
+  const parsed = schema.safeParse(parsedJson(answer.body.toString()))
   if (!parsed.success) throw unusableAnswer(kind, answer.status)
   return parsed.data
-}
-
-/** Undefined if the body is not JSON. */
-export function jsonOf(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString())
-  } catch {
-    return undefined
-  }
 }
 
 /**
@@ -93,7 +85,7 @@ const mayHaveHappened = (status: number, retryAfterMs: number | undefined): bool
 type Said = { code: string; text: string; details: string[]; requestId: string | undefined }
 
 function serviceFailure(body: Buffer): Said {
-  const parsed = errorBody.safeParse(jsonOf(body))
+  const parsed = errorBody.safeParse(parsedJson(body.toString()))
   if (!parsed.success) return { code: '', text: '', details: [], requestId: undefined }
   const { code, message, details, innerError } = parsed.data.error
   return {
@@ -105,7 +97,7 @@ function serviceFailure(body: Buffer): Said {
 }
 
 function loginFailure(body: Buffer): Said {
-  const parsed = loginErrorBody.safeParse(jsonOf(body))
+  const parsed = loginErrorBody.safeParse(parsedJson(body.toString()))
   if (!parsed.success) return { code: '', text: '', details: [], requestId: undefined }
   const [number] = parsed.data.error_codes
   const text = parsed.data.error_description.split(/ Trace ID:|[\r\n]/, 1)[0] ?? ''

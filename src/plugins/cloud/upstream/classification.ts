@@ -10,31 +10,19 @@ import {
   type UpstreamService,
 } from './upstream-error.ts'
 
-/**
- * What an error means for the step in which it occurred.
- * - `retry`: an object is not replicated yet; a retry will succeed
- * - `done`: the requested state exists already
- * - `gone`: an object that the request names does not exist
- * - `denied`: a permission is missing
- * - `limit`: a quota, or the number of passwords, is reached
- * - `policy`: a policy of the tenant or a lock on the object forbids it
- * - `credential`: the root credential is not accepted
- * - `throttled`: too many requests
- * - `refused`: the service does not accept the request, which says what a role or the configuration says
- * - `final`: anything else
- */
+/** What an error means for the step in which it occurred. */
 export type ErrorClass = {
   readonly kind:
-    | 'retry'
-    | 'done'
-    | 'gone'
-    | 'denied'
-    | 'limit'
-    | 'policy'
-    | 'credential'
-    | 'throttled'
-    | 'refused'
-    | 'final'
+    | 'retry' // an object is not replicated yet; a retry will succeed
+    | 'done' // the requested state exists already
+    | 'gone' // an object that the request names does not exist
+    | 'denied' // a permission is missing
+    | 'limit' // a quota, or the number of passwords, is reached
+    | 'policy' // a policy of the tenant or a lock on the object forbids it
+    | 'credential' // the root credential is not accepted
+    | 'throttled' // too many requests
+    | 'refused' // the service does not accept the request, which says what a role or the configuration says
+    | 'final' // anything else
   readonly permission?: string | undefined
   readonly advice?: string | undefined
 }

@@ -35,16 +35,12 @@ export class UpstreamConnection {
   readonly #clock: Clock
   readonly #caPem: string | undefined
   #agent: Agent | undefined
-  #clockOffsetMs: number | undefined
+  clockOffsetMs: number | undefined
 
   constructor(parts: { outbound: OutboundClient; clock: Clock }, caPem: string | undefined) {
     this.#outbound = parts.outbound
     this.#clock = parts.clock
     this.#caPem = caPem
-  }
-
-  get clockOffsetMs(): number | undefined {
-    return this.#clockOffsetMs
   }
 
   /** Returns successful answers only. Throws `UpstreamError`. */
@@ -78,7 +74,7 @@ export class UpstreamConnection {
 
   #measureClock(date: string | undefined, now: number): void {
     const theirs = Date.parse(date ?? '')
-    if (!Number.isNaN(theirs)) this.#clockOffsetMs = theirs - now
+    if (!Number.isNaN(theirs)) this.clockOffsetMs = theirs - now
   }
 }
 

@@ -5,7 +5,6 @@ export type {
   Group,
   PasswordCredential,
 } from './directory/directory-answers.ts'
-export type { NewPassword } from './directory/directory-requests.ts'
 export * from './environments.ts'
 export { graphNeeds, type Need, unmet } from './permissions.ts'
 export type {

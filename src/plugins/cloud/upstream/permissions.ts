@@ -1,5 +1,3 @@
-import type { UpstreamOperation } from './upstream-error.ts'
-
 /** A need of Microsoft Graph permissions: any of these meets it, the least privileged first. */
 export type Need = readonly [least: string, ...more: string[]]
 
@@ -40,7 +38,7 @@ export const graphNeeds = {
   removedAppRoles: [appRoleAssignments],
 } as const satisfies Record<string, readonly Need[]>
 
-const needsOf: Partial<Record<UpstreamOperation, readonly Need[]>> = {
+const graphOperations = {
   createApplication: graphNeeds.own,
   getApplication: graphNeeds.own,
   getApplicationKeys: graphNeeds.rootApplication,
@@ -69,19 +67,30 @@ const needsOf: Partial<Record<UpstreamOperation, readonly Need[]>> = {
   listAppRoleAssignments: graphNeeds.readApplications,
   removeAppRole: graphNeeds.removedAppRoles,
   organization: graphNeeds.organization,
-}
+} as const satisfies Record<string, readonly Need[]>
 
 /**
  * Actions of Resource Manager, which its refusals name too.
  * https://learn.microsoft.com/azure/role-based-access-control/permissions/management-and-governance
  */
-const actionOf: Partial<Record<UpstreamOperation, string>> = {
+const resourceManagerOperations = {
   getRoleDefinition: 'Microsoft.Authorization/roleDefinitions/read',
   findRoleDefinitions: 'Microsoft.Authorization/roleDefinitions/read',
   putRoleAssignment: 'Microsoft.Authorization/roleAssignments/write',
   deleteRoleAssignment: 'Microsoft.Authorization/roleAssignments/delete',
   permissions: 'Microsoft.Authorization/permissions/read',
-}
+} as const
+
+/** The calls upstream. They decide what an error means and which permission is missing. */
+export type UpstreamOperation =
+  | keyof typeof graphOperations
+  | keyof typeof resourceManagerOperations
+  | 'token'
+  | 'addKey'
+  | 'removeKey'
+
+const needsOf: Partial<Record<UpstreamOperation, readonly Need[]>> = graphOperations
+const actionOf: Partial<Record<UpstreamOperation, string>> = resourceManagerOperations
 
 /** The needs that none of the granted permissions meets. Pure. */
 export const unmet = (needs: readonly Need[], granted: readonly string[]): Need[] =>

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { Buckets } from '../../../lib/concurrency/buckets.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
+import { parsedJson } from '../../../lib/text/json.ts'
 import type { Login } from '../sign-in/open-login.ts'
-import { jsonOf } from './answer.ts'
 import { classify } from './classification.ts'
-import { type Waiting, withRetries } from './retry.ts'
+import { cancelled, deadlineExceeded, type Waiting, withRetries } from './retry.ts'
 import type { Exchange, Proof } from './transport.ts'
 import { type UpstreamCall, UpstreamError } from './upstream-error.ts'
 
@@ -141,7 +141,7 @@ export class RootTokens {
 
 export function claimsOf(token: string): TokenClaims {
   const [, part = ''] = token.split('.')
-  const { data } = payload.safeParse(jsonOf(Buffer.from(part, 'base64url')))
+  const { data } = payload.safeParse(parsedJson(Buffer.from(part, 'base64url').toString()))
   return { appId: data?.appid ?? data?.azp, objectId: data?.oid, roles: data?.roles ?? [] }
 }
 
@@ -156,8 +156,8 @@ async function within<Result>(call: UpstreamCall, clock: Clock, shared: Promise<
   const giveUp = () => {
     const [code, text] =
       call.signal?.aborted === true
-        ? ['cancelled', 'context canceled']
-        : ['deadline_exceeded', 'context deadline exceeded']
+        ? [cancelled, 'context canceled']
+        : [deadlineExceeded, 'context deadline exceeded']
     const cause: unknown = signal.reason
     reject(new UpstreamError({ service: 'login', operation: 'token', status: 0, code, text, cause }))
   }

@@ -1,7 +1,8 @@
 import type { INetworkModule, NetworkRequestOptions, NetworkResponse } from '@azure/msal-node'
 import type { Client, Context, Middleware, ResponseType } from '@microsoft/microsoft-graph-client'
 import { z } from 'zod'
-import { clean, jsonOf, type RequestKind, type UpstreamAnswer, unusableAnswer } from './answer.ts'
+import { parsedJson } from '../../../lib/text/json.ts'
+import { clean, type RequestKind, type UpstreamAnswer, unusableAnswer } from './answer.ts'
 import type { UpstreamConnection } from './connection.ts'
 import type { Environment } from './environments.ts'
 import { type UpstreamCall, UpstreamError } from './upstream-error.ts'
@@ -195,7 +196,7 @@ class LoginNetwork implements INetworkModule {
         { ...tokenRequest, method, url, headers: options?.headers ?? {}, body: options?.body },
         call,
       )
-      const content = jsonOf(body)
+      const content = parsedJson(body.toString())
       if (typeof content !== 'object' || content === null) throw unusableAnswer(tokenRequest, status)
       this.lifetimes = lifetimesIn(content)
       // as above; the library ignores the headers of a successful answer

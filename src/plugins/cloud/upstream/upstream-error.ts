@@ -1,4 +1,7 @@
+import type { UpstreamOperation } from './permissions.ts'
 import type { Refusal } from './sign-in-refusals.ts'
+
+export type { UpstreamOperation }
 
 export type UpstreamService = 'login' | 'directory' | 'resource-manager' | 'metadata'
 
@@ -8,45 +11,6 @@ export const silentMetadata = 'silent_metadata'
 export const refusedIdentity = 'managed_identity'
 /** The login service does not find the key of an assertion among the published ones. */
 export const unpublishedKey = 'AADSTS7000272'
-
-/** The calls upstream. They decide what an error means and which permission is missing. */
-export type UpstreamOperation =
-  | 'token'
-  | 'createApplication'
-  | 'getApplication'
-  | 'listApplicationOwners'
-  | 'findApplications'
-  | 'deleteApplication'
-  | 'purgeDeleted'
-  | 'addApplicationPassword'
-  | 'addNewApplicationPassword'
-  | 'getApplicationKeys'
-  | 'addKey'
-  | 'removeKey'
-  | 'removeApplicationPassword'
-  | 'putFederatedCredential'
-  | 'deleteFederatedCredential'
-  | 'listFederatedCredentials'
-  | 'createServicePrincipal'
-  | 'getServicePrincipal'
-  | 'findServicePrincipal'
-  | 'addServicePrincipalPassword'
-  | 'removeServicePrincipalPassword'
-  | 'deleteServicePrincipal'
-  | 'getGroup'
-  | 'findGroups'
-  | 'addGroupMember'
-  | 'removeGroupMember'
-  | 'findResource'
-  | 'assignAppRole'
-  | 'listAppRoleAssignments'
-  | 'removeAppRole'
-  | 'organization'
-  | 'getRoleDefinition'
-  | 'findRoleDefinitions'
-  | 'putRoleAssignment'
-  | 'deleteRoleAssignment'
-  | 'permissions'
 
 export type UpstreamFailure = {
   readonly service: UpstreamService

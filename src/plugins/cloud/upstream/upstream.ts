@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { OutboundClient } from '../../../core/outbound/outbound.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
-import type { RootCredential } from '../sign-in/choose-credential.ts'
+import type { RootCredential } from '../config/choose-credential.ts'
 import { type MetadataPlace, openMetadata } from '../sign-in/metadata.ts'
 import { type LoginParts, openLogin } from '../sign-in/open-login.ts'
 import type { RequestKind } from './answer.ts'
@@ -16,7 +16,7 @@ import {
 } from './resource-manager-api.ts'
 import { cancelled, type Pause, untilReplicated, type Waiting, withRetries } from './retry.ts'
 import { claimsOf, RootTokens, type TokenResource } from './token-source.ts'
-import { type FreshToken, type LoginSettings, openExchange, openGraph, type Proof } from './transport.ts'
+import { type Exchange, type LoginSettings, openExchange, openGraph } from './transport.ts'
 import { type UpstreamCall, UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
 /** What a mount signs in with, and where. docs/contract/cloud.md#effective-settings */
@@ -116,12 +116,7 @@ export type TokenExchange = {
   readonly readyScope: string
   /** How far the clock of the login service is ahead of ours; undefined before its first answer. */
   clockOffsetMs(): number | undefined
-  /** Throws `UpstreamError`, and what the proof throws. */
-  exchange(
-    client: { readonly clientId: string; readonly proof: Proof },
-    scope: string,
-    call: UpstreamCall,
-  ): Promise<FreshToken>
+  readonly exchange: Exchange
 }
 
 export function openTokenExchange(

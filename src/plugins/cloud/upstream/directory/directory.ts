@@ -122,8 +122,14 @@ function applicationCalls(requests: DirectoryRequests) {
   const getApplication = async (id: string, call: UpstreamCall): Promise<Application> =>
     requests.get('getApplication', pathOf('getApplication', id), applicationAnswer, call)
   return {
-    createApplication: (application: NewApplication, call: UpstreamCall) =>
-      createApplication(requests, application, call),
+    createApplication: (application: NewApplication, call: UpstreamCall): Promise<Application> => {
+      const body = newApplicationBody(application)
+      return requests.send(
+        { operation: 'createApplication', method: 'POST', path: '/applications', body, repeatable: false },
+        call,
+        (answer, kind) => readAnswer(kind, answer, applicationAnswer),
+      )
+    },
     getApplication,
     /** Returns object ids. */
     listApplicationOwners: async (id: string, call: UpstreamCall) => {
@@ -167,23 +173,12 @@ type NewApplication = {
   serviceManagementReference?: string | undefined
 }
 
-function createApplication(
-  { send }: DirectoryRequests,
-  { key, ...application }: NewApplication,
-  call: UpstreamCall,
-): Promise<Application> {
-  // a tenant may lock the secrets of service principals by default, and this one gets a secret
-  const body = {
-    ...application,
-    ...(key === undefined ? {} : { keyCredentials: [keyCredentialOf(key)] }),
-    servicePrincipalLockConfiguration: { isEnabled: false },
-  }
-  return send(
-    { operation: 'createApplication', method: 'POST', path: '/applications', body, repeatable: false },
-    call,
-    (answer, kind) => readAnswer(kind, answer, applicationAnswer),
-  )
-}
+/** A tenant may lock the secrets of service principals by default, and this one gets a secret. */
+const newApplicationBody = ({ key, ...application }: NewApplication) => ({
+  ...application,
+  ...(key === undefined ? {} : { keyCredentials: [keyCredentialOf(key)] }),
+  servicePrincipalLockConfiguration: { isEnabled: false },
+})
 
 type ApplicationFilter = { appId: string } | { displayName: string } | { tagPrefix: string }
 
@@ -198,12 +193,38 @@ function servicePrincipalCalls(requests: DirectoryRequests) {
   const pathOf = (operation: UpstreamOperation, id: string) => `/servicePrincipals/${objectId(operation, id)}`
   const getServicePrincipal = async (id: string, call: UpstreamCall): Promise<ServicePrincipal> =>
     requests.get('getServicePrincipal', pathOf('getServicePrincipal', id), servicePrincipalAnswer, call)
+  const findServicePrincipal = async (
+    appId: string,
+    call: UpstreamCall,
+  ): Promise<ServicePrincipal | undefined> => {
+    if (!isObjectId(appId)) return undefined
+    const path = `/servicePrincipals(appId='${appId}')`
+    return unlessGone(requests.get('findServicePrincipal', path, servicePrincipalAnswer, call))
+  }
   return {
     /** Returns the existing service principal if the client id has one. */
-    createServicePrincipal: (appId: string, call: UpstreamCall) =>
-      createServicePrincipal(requests, appId, call),
+    createServicePrincipal: async (appId: string, call: UpstreamCall): Promise<ServicePrincipal> => {
+      const request = {
+        operation: 'createServicePrincipal',
+        method: 'POST',
+        path: '/servicePrincipals',
+        body: { appId },
+        // the directory refuses a second service principal for an application
+        repeatable: true,
+      } as const
+      try {
+        return await requests.send(request, call, (answer, kind) =>
+          readAnswer(kind, answer, servicePrincipalAnswer),
+        )
+      } catch (error) {
+        const isNameInUse = error instanceof UpstreamError && error.status === 409
+        const existing = isNameInUse ? await findServicePrincipal(appId, call) : undefined
+        if (existing === undefined) throw error
+        return existing
+      }
+    },
     getServicePrincipal,
-    findServicePrincipal: (appId: string, call: UpstreamCall) => findServicePrincipal(requests, appId, call),
+    findServicePrincipal,
     addServicePrincipalPassword: async (id: string, password: NewPassword, call: UpstreamCall) => {
       const operation = 'addServicePrincipalPassword'
       return requests.addPassword(operation, pathOf(operation, id), password, call)
@@ -216,41 +237,6 @@ function servicePrincipalCalls(requests: DirectoryRequests) {
     deleteServicePrincipal: async (id: string, call: UpstreamCall) =>
       requests.remove('deleteServicePrincipal', pathOf('deleteServicePrincipal', id), call),
   }
-}
-
-async function createServicePrincipal(
-  requests: DirectoryRequests,
-  appId: string,
-  call: UpstreamCall,
-): Promise<ServicePrincipal> {
-  const request = {
-    operation: 'createServicePrincipal',
-    method: 'POST',
-    path: '/servicePrincipals',
-    body: { appId },
-    // the directory refuses a second service principal for an application
-    repeatable: true,
-  } as const
-  try {
-    return await requests.send(request, call, (answer, kind) =>
-      readAnswer(kind, answer, servicePrincipalAnswer),
-    )
-  } catch (error) {
-    const isNameInUse = error instanceof UpstreamError && error.status === 409
-    const existing = isNameInUse ? await findServicePrincipal(requests, appId, call) : undefined
-    if (existing === undefined) throw error
-    return existing
-  }
-}
-
-async function findServicePrincipal(
-  { get }: DirectoryRequests,
-  appId: string,
-  call: UpstreamCall,
-): Promise<ServicePrincipal | undefined> {
-  if (!isObjectId(appId)) return undefined
-  const path = `/servicePrincipals(appId='${appId}')`
-  return unlessGone(get('findServicePrincipal', path, servicePrincipalAnswer, call))
 }
 
 /** https://learn.microsoft.com/graph/api/resources/approleassignment */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import {
   chooseCredential,
   type SignInValues,
-} from '../../../../src/plugins/cloud/sign-in/choose-credential.ts'
+} from '../../../../src/plugins/cloud/config/choose-credential.ts'
 
 const certificate = {
   private_key: 'k',
