@@ -15,7 +15,7 @@ import { type ConfigContext, type ConfigInput, changedConfig } from './config/co
 import { type ConfigRecord, discardedRotation } from './config/config-record.ts'
 import { hasSameCredential, identityTokenUse, type OperatorSettings } from './config/effective-settings.ts'
 import { CloudCredentials, type CloudCredentialsParts } from './credentials/cloud-credentials.ts'
-import type { EngineLog, EngineParts } from './engine-parts.ts'
+import type { EngineLog } from './engine-parts.ts'
 import { FederatedCredentials } from './federation/federated-credentials.ts'
 import { credentialTypeOf } from './federation/federated-role.ts'
 import { debrisObjects } from './intents/debris.ts'
@@ -107,21 +107,17 @@ export class CloudEngine implements AsyncDisposable {
   readonly #stopping = new AbortController()
 
   constructor(parts: CloudEngineParts) {
-    const { mounts, outbound, clock, random, log, jobs, servers, operator, mountTokens } = parts
-    const { leases, systemTtl, patience, requestLimitMs, staticTimes, pause = untilPassed } = parts
+    const { mounts, outbound, clock, mountTokens, pause = untilPassed } = parts
     const current = (mount: Mount) => mounts.table.byUuid(mount.uuid) ?? mount
     this.#parts = parts
     const upstreamParts = { outbound, clock, stopping: this.#stopping.signal, pause }
     this.#stateParts = {
-      clock,
-      operator,
-      servers,
-      limits: parts.limits,
+      ...parts,
       isHostOffered: (mount) => this.#isHostOffered(mount),
       openUpstream: (settings, mount) =>
         openUpstream(settings, {
           ...upstreamParts,
-          identifiers: random,
+          identifiers: parts.random,
           accepted: (credential) => certificateAccepted(credential, this.stateOf(mount), clock.now()),
           signIdentityToken: async (audience, ttl) =>
             (await mountTokens.sign({ mount: current(mount) }, { audience, ttl })).token,
@@ -129,31 +125,19 @@ export class CloudEngine implements AsyncDisposable {
       openExchange: (settings) => openTokenExchange(settings, upstreamParts),
       openIntents: (mount, state) => this.credentials.openIntents(mount, state),
     }
-    const own: EngineParts = {
+    const own = {
+      ...parts,
       mounts: () => this.mounts(),
       everyMount: () => this.#everyMount(),
-      stateOf: (mount) => this.stateOf(mount),
-      enter: (mount) => mounts.enter(mount),
-      clock,
-      random,
-      log,
-      jobs,
+      stateOf: (mount: Mount) => this.stateOf(mount),
+      enter: (mount: Mount) => mounts.enter(mount),
       pause,
     }
-    this.credentials = new CloudCredentials({
-      ...own,
-      leases,
-      systemTtl,
-      servers,
-      patience,
-      requestLimitMs,
-      mountTokens,
-      outbound,
-      mountOf: (accessor) => mounts.table.byAccessor(accessor),
-    })
-    this.federated = new FederatedCredentials({ clock, mountTokens, stateOf: own.stateOf })
+    const mountOf = (accessor: string) => mounts.table.byAccessor(accessor)
+    this.credentials = new CloudCredentials({ ...own, mountOf })
+    this.federated = new FederatedCredentials(own)
     this.rotation = new RootRotation({ ...own, times: parts.rotationTimes })
-    this.staticRoles = new StaticRoles({ ...own, staticTimes })
+    this.staticRoles = new StaticRoles(own)
   }
 
   start(): void {
@@ -367,16 +351,8 @@ export class CloudEngine implements AsyncDisposable {
   }
 
   #work(mount: Mount, correlationId: string): RoleWork {
-    const { clock, random, mountTokens, leases } = this.#parts
-    return {
-      mount,
-      mountTokens,
-      leases,
-      state: this.stateOf(mount),
-      clock,
-      random,
-      call: callWithin(clock, correlationId),
-    }
+    const call = callWithin(this.clock, correlationId)
+    return { ...this.#parts, mount, state: this.stateOf(mount), call }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -89,14 +89,12 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
 
   /** Undoes what servers that are gone left behind, and reaps mounts periodically. */
   start(): void {
-    const { jobs, log, servers, everyMount, stateOf } = this.#parts
-    const job = jobs.job('cloud-undo')
-    job.begin((held) => adoptAbandoned(held, { job, log, servers, everyMount, stateOf }))
+    const job = this.#parts.jobs.job('cloud-undo')
+    job.begin((held) => adoptAbandoned(held, { ...this.#parts, job }))
     this.#reaping.start()
   }
 
   openIntents(mount: Mount, state: MountState): Intents {
-    const { clock, random, log, servers } = this.#parts
     const parts = {
       ...this.#parts,
       mountNow: () => this.#parts.mountOf(mount.accessor) ?? mount,
@@ -104,11 +102,8 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
       patience: { ...usualPatience, ...this.#parts.patience },
     }
     return new Intents({
+      ...this.#parts,
       view: state.view,
-      clock,
-      random,
-      log,
-      servers,
       retryMs: parts.patience.retry,
       mount: mount.path,
       undo: (stored, attempt) => undoIntent(stored, attempt, parts).catch(laterIfUpstream),
@@ -116,23 +111,14 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   }
 
   async make(request: CredentialRequest): Promise<CredentialReply> {
-    const { clock, random, log, pause, systemTtl, servers, leases } = this.#parts
+    const { log, leases, stateOf } = this.#parts
     // nothing is created upstream that could not be kept
     await leases.checkRoom(request.mount, request.call.path)
-    const state = this.#parts.stateOf(request.mount)
+    const state = stateOf(request.mount)
     const { creations } = this.#limitsOf(state)
-    const parts = {
-      state,
-      creations,
-      servers,
-      systemTtl,
-      clock,
-      random,
-      pause,
-      requestLimitMs: this.#requestLimitMs,
-    }
+    const requestLimitMs = this.#requestLimitMs
     try {
-      return await issueCredential(request, parts)
+      return await issueCredential(request, { ...this.#parts, state, creations, requestLimitMs })
     } catch (err) {
       const { path: mount, namespace } = request.mount
       const { requestId } = request.call
@@ -152,10 +138,9 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   }
 
   async revoke(lease: Lease, signal: AbortSignal): Promise<void> {
-    const { clock, random, log, pause } = this.#parts
     const state = this.#stateOfLease(lease)
     const { waiting } = this.#limitsOf(state)
-    await revokeCredential(lease, signal, { state, clock, random, log, pause, waiting })
+    await revokeCredential(lease, signal, { ...this.#parts, state, waiting })
   }
 
   dropping(lease: Lease): Dropping | undefined {
@@ -182,15 +167,12 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     { dryRun, correlationId }: { dryRun: boolean; correlationId: string },
   ): Promise<{ objects: ReapedObject[]; deleted: number }> {
     const state = this.#parts.stateOf(mount)
-    const call = this.#call(correlationId)
-    const { leases, servers } = this.#parts
-    return reap({ dryRun }, { state, intents: state.intents, leases, servers, call })
+    return reap({ dryRun }, { ...this.#parts, state, call: this.#call(correlationId) })
   }
 
   preflight(mount: Mount, correlationId: string): Promise<Preflight> {
-    const { mountTokens, outbound, clock, pause, stateOf } = this.#parts
-    const call = this.#call(correlationId)
-    return preflight({ mount, mountTokens, outbound, state: stateOf(mount), clock, pause, call })
+    const state = this.#parts.stateOf(mount)
+    return preflight({ ...this.#parts, mount, state, call: this.#call(correlationId) })
   }
 
   whois(mount: Mount, clientId: string): Promise<object> {

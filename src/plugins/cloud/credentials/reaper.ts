@@ -3,7 +3,6 @@ import type { Servers } from '../../../core/servers/servers.ts'
 import { removeUnownedTrust, type UnownedTrust, unownedTrusts } from '../federation/unowned-trusts.ts'
 import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
 import { rightsRemovals } from '../intents/intent.ts'
-import type { Intents } from '../intents/intents.ts'
 import { ownsApplication } from '../intents/ownership.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import {
@@ -31,7 +30,6 @@ export type ReapedObject = z.output<typeof reapedObject>
 
 type ReapParts = {
   readonly state: MountState
-  readonly intents: Pick<Intents, 'all' | 'debris' | 'undoAll'>
   readonly leases: LeaseLookup
   readonly servers: Pick<Servers, 'confirmCopies'>
   readonly call: UpstreamCall
@@ -66,7 +64,7 @@ export async function reap(
 }
 
 async function findUnowned(reaping: Reaping): Promise<Unowned> {
-  const { state, upstream, call, leases, intents } = reaping
+  const { state, upstream, call, leases } = reaping
   const orphans = await orRefuse(
     'error listing applications',
     findOrphans(reaping, () =>
@@ -78,11 +76,8 @@ async function findUnowned(reaping: Reaping): Promise<Unowned> {
     (record) => otherTenantReason(record, upstream) === undefined,
   )
   const passwords = await orRefuse('error reading application', existingPasswords(forceRevoked, reaping))
-  const trusts = await orRefuse(
-    'error listing federated credentials',
-    unownedTrusts(state, intents, upstream, call),
-  )
-  return { orphans, forceRevoked, passwords, trusts, debris: debrisObjects(await intents.debris()) }
+  const trusts = await orRefuse('error listing federated credentials', unownedTrusts(state, upstream, call))
+  return { orphans, forceRevoked, passwords, trusts, debris: debrisObjects(await state.intents.debris()) }
 }
 
 /** How long the debris may take that is tried at once. */
@@ -93,7 +88,7 @@ async function deleteUnowned(
   { orphans, forceRevoked, passwords, trusts, debris }: Unowned,
   reaping: Reaping,
 ): Promise<number> {
-  const { state, intents, upstream, call } = reaping
+  const { state, upstream, call } = reaping
   let deleted = 0
   const counted = async (removal: Promise<void>) => {
     if (await wasRemoved(removal)) deleted += 1
@@ -113,7 +108,7 @@ async function deleteUnowned(
   await orRefuse('error deleting federated credential', distrusts)
   for (const record of forceRevoked) await forget(record, upstream.settings.tenantId, reaping)
   const signals = [AbortSignal.timeout(undoMs), ...(call.signal === undefined ? [] : [call.signal])]
-  const left = debrisObjects(await intents.undoAll(AbortSignal.any(signals)))
+  const left = debrisObjects(await state.intents.undoAll(AbortSignal.any(signals)))
   const isLeft = ({ kind, id, name }: DebrisObject) =>
     left.some((one) => one.kind === kind && one.id === id && one.name === name)
   return deleted + debris.filter((object) => !isLeft(object)).length
@@ -189,7 +184,7 @@ async function forget(record: CredentialRecord, tenant: string, { state, leases 
  * application that was listed and has an owner now is found in one of the two.
  */
 async function findOrphans(
-  { state, intents, leases, servers }: Reaping,
+  { state, leases, servers }: Reaping,
   listApplications: () => Promise<Application[]>,
 ): Promise<Application[]> {
   const prefix = tagPrefixOf(state.accessor)
@@ -197,7 +192,7 @@ async function findOrphans(
     tags.some((tag) => tag.startsWith(prefix)),
   )
   const intended = new Set(
-    (await intents.all()).flatMap(({ intent }) => (intent.kind === 'app' ? [intent.tag] : [])),
+    (await state.intents.all()).flatMap(({ intent }) => (intent.kind === 'app' ? [intent.tag] : [])),
   )
   const unintended = candidates.filter(({ tags }) => !tags.some((tag) => intended.has(tag)))
   // another server may just have stored a role that replaces an intent

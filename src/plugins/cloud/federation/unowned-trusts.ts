@@ -1,5 +1,4 @@
 import type { Intent } from '../intents/intent.ts'
-import type { Intents } from '../intents/intents.ts'
 import { ownerOfTrust } from '../intents/ownership.ts'
 import { watchTries } from '../intents/undo-after-failure.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
@@ -16,7 +15,6 @@ export type UnownedTrust = { readonly applicationId: string; readonly name: stri
  */
 export async function unownedTrusts(
   state: MountState,
-  intents: Pick<Intents, 'all'>,
   { directory }: ReadyUpstream,
   call: UpstreamCall,
 ): Promise<UnownedTrust[]> {
@@ -27,7 +25,7 @@ export async function unownedTrusts(
     const trusts = await unlessGone(directory.listFederatedCredentials(applicationId, call))
     for (const { name } of trusts ?? []) if (name.startsWith(prefix)) found.push({ applicationId, name })
   }
-  const intended = (await intents.all()).flatMap(({ intent }) =>
+  const intended = (await state.intents.all()).flatMap(({ intent }) =>
     intent.kind === 'federatedCredential' ? [intent.name] : [],
   )
   const owned = new Set([...intended, ...(await state.roles()).flatMap(({ role }) => role.trust?.name ?? [])])

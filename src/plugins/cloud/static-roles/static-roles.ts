@@ -339,15 +339,12 @@ export class StaticRoles implements AsyncDisposable {
   }
 
   #work(mount: Mount, correlationId: string, ended?: AbortSignal): StaticWork {
-    const { clock, random, log, pause, stateOf, enter, everyMount } = this.#parts
+    const { stateOf, enter, everyMount } = this.#parts
     const signals = [this.#stopping.signal, this.#runningAt(mount).stopping.signal]
     return {
+      ...this.#parts,
       state: stateOf(mount),
-      clock,
-      random,
-      log,
       correlationId,
-      pause,
       signal: AbortSignal.any(ended === undefined ? signals : [...signals, ended]),
       enter: () => enter(mount),
       otherStates: () => everyMount().flatMap((other) => (other.uuid === mount.uuid ? [] : [stateOf(other)])),
