@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { authTypes } from '../../../config/cloud.ts'
+import { recordReader } from '../../../core/records/stored-record.ts'
 import { refuse } from '../../../errors.ts'
 import { clientCertificate } from '../certificates/client-certificate.ts'
-import { recordReader } from '../records/record-reader.ts'
 
 /** A secret that `rotate-root` added and that is not in use yet. docs/contract/cloud.md#root-rotation */
 const pendingSecret = z.object({
@@ -123,7 +123,7 @@ export const discardedRotation = ({
     ? []
     : ['a rotation of the root credential was in progress, which this write discards']
 
-export const readConfigRecord = recordReader(storedConfig, 'configuration')
+export const readConfigRecord = recordReader<ConfigRecord>('configuration of the cloud engine', storedConfig)
 
 /** The refusal of a request that needs a configuration when there is none. */
 export const configIsNil = () => refuse('invalid', 'config is nil')

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { recordReader } from '../../../core/records/stored-record.ts'
 import { appRole, appRoleAssignment } from '../app-roles/app-role.ts'
-import { recordReader } from '../records/record-reader.ts'
 
 /** An Azure role at one scope, with its name and id upstream. docs/contract/cloud.md#looking-up-roles */
 const grantedRole = z.object({ role_name: z.string(), role_id: z.string(), scope: z.string() })
@@ -107,4 +107,4 @@ export const emptyRole: RoleRecord = {
   tags: null,
 }
 
-export const readRole = recordReader(storedRole, 'role')
+export const readRole = recordReader<RoleRecord>('role of the cloud engine', storedRole)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { recordReader } from '../../../core/records/stored-record.ts'
 import { textMap } from '../../../lib/data/text-map.ts'
-import { recordReader } from '../records/record-reader.ts'
 import { dueTime } from '../root-rotation/next-step.ts'
 
 const currentPassword = z.object({
@@ -58,7 +58,7 @@ const storedStaticRole = z.object({
 export type StaticRole = z.output<typeof storedStaticRole>
 export type StaticPassword = z.output<typeof currentPassword>
 
-export const readStaticRole = recordReader(storedStaticRole, 'static role')
+export const readStaticRole = recordReader<StaticRole>('static role of the cloud engine', storedStaticRole)
 
 const hour = 3600
 /** Two years. */
