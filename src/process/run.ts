@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { logSettings, readConfig, rereadConfig } from '../config/config.ts'
 import { workerCount } from '../config/connections.ts'
@@ -9,7 +10,6 @@ import { changeLogLevel, type Log, logLevelsOf, openLog } from '../log/log.ts'
 import { gatehouseVersion } from '../version.ts'
 import { aborted, exitCodes, exitNow, limitStop, logProcessWarnings } from './exit.ts'
 import { rootTokenTeller } from './root-token-teller.ts'
-import { tellReady } from './service-manager.ts'
 import { settingsFileOf } from './settings-file.ts'
 
 const checkParentMs = 500
@@ -190,4 +190,18 @@ function configOf(args: readonly string[], environment: NodeJS.ProcessEnv, log: 
     process.exitCode = exitCodes.setting
     return undefined
   }
+}
+
+/**
+ * Tells systemd that this process is ready, if it is a service of `Type=notify`. Node.js has no sockets for
+ * datagrams between processes, so systemd's own program sends it. docs/deployment.md#systemd
+ */
+function tellReady(environment: NodeJS.ProcessEnv, log: Log): void {
+  if (environment['NOTIFY_SOCKET'] === undefined) return
+  const failed = (reason: object) =>
+    log.error({ event: 'notify_failed', ...reason }, 'systemd-notify could not say that the server is ready')
+  spawn('systemd-notify', ['--ready'], { env: environment, stdio: 'ignore' })
+    .on('error', (err) => failed({ err }))
+    .on('exit', (code) => (code === 0 ? undefined : failed({ exit_code: code })))
+    .unref()
 }

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import Fastify from 'fastify'
 import { describe, expect, test } from 'vitest'
 import { Connections, noLimits } from '../../src/http/wire/connections.ts'
-import { createListServer } from '../../src/http/wire/list-verb.ts'
+import { connectionOptions, createListServer } from '../../src/http/wire/list-verb.ts'
 import { type Answer, chunked, echo, head, listen, type Seen, seenIn, WireServer } from './wire.ts'
 
 const seen = (method: string, url: string, body = ''): Seen => ({ method, url, body })
@@ -736,7 +736,7 @@ describe('many clients', () => {
 describe('Fastify', () => {
   async function listenWithFastify() {
     const app = Fastify({
-      serverFactory: (handler) => createListServer({}, handler),
+      serverFactory: (handler) => createListServer(connectionOptions({}), handler),
       clientErrorHandler: () => {},
       rewriteUrl(request) {
         if (request.method === 'LIST') request.method = 'SEARCH'

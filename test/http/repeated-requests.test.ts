@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ListServerOptions } from '../../src/http/wire/list-verb.ts'
+import type { ConnectionOptions } from '../../src/http/wire/list-verb.ts'
 import { collect } from '../support/collect.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { type Answer, head, listen, openWire } from './wire.ts'
 
 /** Responds to `/known` with a number; responses to all else are left to the test. */
-async function aServer(options: ListServerOptions = {}) {
+async function aServer(options: Partial<ConnectionOptions> = {}) {
   const asked: ServerResponse[] = []
   let ids = 0
   const server = await listen(options, (request, response) => {

@@ -2,7 +2,7 @@ import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { connect } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createListServer, type ListServerOptions } from '../../src/http/wire/list-verb.ts'
+import { type ConnectionOptions, connectionOptions, createListServer } from '../../src/http/wire/list-verb.ts'
 
 /** One response as received, with header names in lower case. */
 export type Answer = { status: number; headers: Record<string, string>; body: string }
@@ -59,10 +59,10 @@ export class WireServer {
 }
 
 export async function listen(
-  options: ListServerOptions = {},
+  options: Partial<ConnectionOptions> = {},
   handler: RequestListener = echo,
 ): Promise<WireServer> {
-  const server = createListServer(options, handler)
+  const server = createListServer(connectionOptions(options), handler)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return new WireServer(server)
 }

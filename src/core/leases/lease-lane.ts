@@ -1,12 +1,14 @@
 import type { View } from '../barrier/view.ts'
-import { foldersOf } from '../records/key-level.ts'
+import { behind, foldersOf } from '../records/key-level.ts'
 import type { LeaseRef } from './lease.ts'
-import { lanePrefix, lanes, readScheduled } from './lease-keys.ts'
+import { endedRows, lanePrefix, lanes, readScheduled } from './lease-keys.ts'
+import type { LeaseRecords } from './lease-records.ts'
 import { noSlots } from './worker-pool.ts'
 
 /** A row of the schedule that is due. */
 export type DueRow = LeaseRef & { readonly key: string }
 
+/** Rows of one mount that are read at once. */
 const pageSize = 64
 
 /** The schedule of one mount's leases, ordered by time. */
@@ -81,4 +83,28 @@ export async function* firstRows(
   for (const lane of lanes)
     for await (const { name, key } of foldersOf(view, lane))
       yield { accessor: name, key, prefix: lanePrefix(lane, name) }
+}
+
+type LagParts = { readonly view: View; readonly records: Pick<LeaseRecords, 'find'> }
+
+/**
+ * How long the lease that was due first has been due at `now`, in milliseconds; 0 if none is. With many ended
+ * leases it looks only at some of them.
+ */
+export async function leaseLagMs({ view, records }: LagParts, now: number): Promise<number> {
+  let first = now
+  for await (const { prefix } of firstRows(view)) {
+    const ended = await view.listKeys(prefix + endedRows, { limit: pageSize })
+    const ends = await Promise.all(
+      ended.map((key) => endOf(records, readScheduled(key.slice(prefix.length)))),
+    )
+    const [next] = await view.listKeys(prefix, { limit: 1, after: behind(prefix + endedRows) })
+    first = Math.min(first, ...ends, next === undefined ? now : readScheduled(next.slice(prefix.length)).time)
+  }
+  return now - first
+}
+
+/** Rows of ended leases do not tell when they ended; their records do. */
+async function endOf(records: LagParts['records'], ref: LeaseRef): Promise<number> {
+  return (await records.find(ref))?.expire_time ?? Number.POSITIVE_INFINITY
 }

@@ -18,7 +18,7 @@ import { countedLease, hasEnded, type Lease, type LeasedSecret, type LeaseRef } 
 import { failureText, type LeaseBackend } from './lease-backend.ts'
 import { LeaseExpiry } from './lease-expiry.ts'
 import { entityOwner, leaseKey, leasePrefix } from './lease-keys.ts'
-import { leaseLagMs } from './lease-lag.ts'
+import { leaseLagMs } from './lease-lane.ts'
 import { type LeaseLimit, noLeaseLimit } from './lease-limit.ts'
 import { LeaseOwners } from './lease-owners.ts'
 import { LeaseRecords } from './lease-records.ts'

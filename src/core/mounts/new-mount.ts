@@ -1,7 +1,8 @@
+import { z } from 'zod'
 import { refuse } from '../../errors.ts'
 import { hex, type Random } from '../../lib/system/random.ts'
+import { boolField, kvField, mapField, stringField } from '../../lib/text/fields.ts'
 import { excerpt, quoted } from '../../lib/text/go-text.ts'
-import type { JsonObject } from '../../lib/text/json.ts'
 import { isFixedSecretType, isTokenType } from './fixed-types.ts'
 import type { Mount, MountOptions } from './mount.ts'
 import {
@@ -22,18 +23,28 @@ import type { MountIndex } from './mount-table.ts'
 import type { MountTypeRegistry } from './mount-type-registry.ts'
 import { unknownType } from './other-types.ts'
 
-/** The fields of an enable call. docs/contract/mounts.md#enabling */
-export type MountRequest = {
-  readonly type: string
-  readonly plugin_name?: string
-  readonly description?: string
-  readonly config?: JsonObject | null
-  /** Undefined, unlike `null`, means that nothing was sent. */
-  readonly options?: Readonly<Record<string, string>> | null
-  readonly local?: boolean
-  readonly seal_wrap?: boolean
-  readonly external_entropy_access?: boolean
-}
+/** docs/contract/mounts.md#enabling */
+export const enableInput = z.object({
+  type: stringField
+    .default('')
+    .describe('Type of the mount, as `jwt` or `cloud`')
+    .meta({ examples: ['jwt', 'cloud'] }),
+  plugin_name: stringField
+    .default('')
+    .describe('Type of the mount when `type` is `plugin`')
+    .meta({ examples: ['jwt', 'cloud'] }),
+  description: stringField.optional().describe('Free text'),
+  config: mapField
+    .optional()
+    .describe('The settings of tuning, decoded more strictly')
+    .meta({ examples: [{ default_lease_ttl: '1h' }] }),
+  options: kvField.optional().describe('Free text by key'),
+  local: boolField.default(false).describe('Stored and shown'),
+  seal_wrap: boolField.default(false).describe('Stored and shown'),
+  external_entropy_access: boolField.default(false).describe('Stored and shown'),
+})
+
+export type MountRequest = Readonly<Partial<z.output<typeof enableInput>> & { type: string }>
 
 /** The state that a new mount is checked against. */
 export type MountContext = {

@@ -1,6 +1,7 @@
+import { z } from 'zod'
 import { refuse } from '../../errors.ts'
+import { boolField, commaListField, kvField, mapField, stringField } from '../../lib/text/fields.ts'
 import { quoted } from '../../lib/text/go-text.ts'
-import type { JsonObject } from '../../lib/text/json.ts'
 import { isTokenType } from './fixed-types.ts'
 import { decodeLockout, tunedLockout } from './lockout-config.ts'
 import type { Mount, MountConfig } from './mount.ts'
@@ -18,26 +19,52 @@ import {
 } from './mount-config.ts'
 import type { MountVersions } from './mount-type.ts'
 
-/** The fields of a tune call; absent ones keep their value. docs/contract/mounts.md#tuning */
-export type TuneRequest = {
-  readonly default_lease_ttl?: string
-  readonly max_lease_ttl?: string
-  readonly description?: string
-  readonly audit_non_hmac_request_keys?: readonly string[]
-  readonly audit_non_hmac_response_keys?: readonly string[]
-  readonly passthrough_request_headers?: readonly string[]
-  readonly allowed_response_headers?: readonly string[]
-  readonly allowed_managed_keys?: readonly string[]
-  readonly delegated_auth_accessors?: readonly string[]
-  readonly trim_request_trailing_slashes?: boolean
-  readonly listing_visibility?: string
-  readonly token_type?: string
-  /** Merged into the mount's options; an empty value deletes a key. */
-  readonly options?: Readonly<Record<string, string>> | null
-  readonly user_lockout_config?: JsonObject | null
-  readonly plugin_version?: string
-  readonly identity_token_key?: string
-}
+/** An absent field keeps its value. docs/contract/mounts.md#tuning */
+export const tuneInput = z.object({
+  default_lease_ttl: stringField
+    .optional()
+    .describe('Default TTL of tokens and leases of the mount; `system` or `0` for the system value')
+    .meta({ examples: ['1h30m', '3600'] }),
+  max_lease_ttl: stringField
+    .optional()
+    .describe('Maximum TTL of tokens and leases of the mount; `system` or `0` for the system value')
+    .meta({ examples: ['1h30m', '3600'] }),
+  description: stringField.optional().describe('Free text'),
+  audit_non_hmac_request_keys: commaListField.optional().describe('Request fields written to audit in clear'),
+  audit_non_hmac_response_keys: commaListField
+    .optional()
+    .describe('Response fields written to audit in clear'),
+  passthrough_request_headers: commaListField.optional().describe('Request headers handed to the plugin'),
+  allowed_response_headers: commaListField.optional().describe('Response headers the plugin may set'),
+  allowed_managed_keys: commaListField.optional().describe('Kept and shown; there are no managed keys'),
+  delegated_auth_accessors: commaListField
+    .optional()
+    .describe('Kept and shown; no mount delegates its logins'),
+  trim_request_trailing_slashes: boolField
+    .optional()
+    .describe('Serve a path that ends in / like the one without, except for a list'),
+  listing_visibility: stringField
+    .optional()
+    .describe('`unauth`: listed before login; `hidden` or empty: not')
+    .meta({ examples: ['unauth', 'hidden'] }),
+  token_type: stringField
+    .optional()
+    .describe('Auth mounts only: `default-service`, `default-batch`, `service` or `batch`')
+    .meta({ examples: ['default-service', 'default-batch'] }),
+  options: kvField.optional().describe('Merged into the options; an empty value deletes'),
+  user_lockout_config: mapField
+    .optional()
+    .describe(
+      'Auth types that lock users out only: `lockout_threshold`, `lockout_duration`, `lockout_counter_reset_duration`, `lockout_disable`',
+    )
+    .meta({ examples: [{ lockout_threshold: '5', lockout_duration: '15m' }] }),
+  plugin_version: stringField.optional().describe('Refused: built-in plugins have one version'),
+  identity_token_key: stringField
+    .optional()
+    .describe('Key of `identity/oidc` that signs the identity tokens of the mount; empty: `default`'),
+})
+
+export type TuneRequest = Readonly<z.output<typeof tuneInput>>
 
 /** The fields that a fixed mount refuses; the error names the first one in this order. */
 const fixedFields = [

@@ -4,8 +4,15 @@ import { base62, type Random } from '../../lib/system/random.ts'
 import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
 import { Changes } from '../records/change.ts'
 import { FollowedRecords } from '../records/followed-records.ts'
-import { type Namespace, type NamespaceRecord, pathBelow, rootNamespace } from './namespace.ts'
-import { namespaceRecords, readNamespace, usedIds } from './namespace-record.ts'
+import {
+  type Namespace,
+  type NamespaceRecord,
+  namespaceRecords,
+  pathBelow,
+  readNamespace,
+  rootNamespace,
+  usedIds,
+} from './namespace.ts'
 import { lastSegment, NamespaceTree } from './namespace-tree.ts'
 
 export type NamespaceStoreParts = {

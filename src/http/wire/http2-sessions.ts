@@ -12,10 +12,9 @@ import {
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import type { CommonHeaders } from '../exchange/common-headers.ts'
 import { forgetHead, textBytes } from '../exchange/request-headers.ts'
-import type { Connection, Connections } from './connections.ts'
-import { type HeadLimits, maxTargetBytes } from './list-verb.ts'
+import type { Connection } from './connections.ts'
+import { type ConnectionOptions, type HeadLimits, maxTargetBytes } from './list-verb.ts'
 import { emptyErrors, type RawStatus, refusalHeaders } from './raw-errors.ts'
 
 declare module 'node:http' {
@@ -23,20 +22,6 @@ declare module 'node:http' {
     /** The stream of a request of HTTP/2: it ends with the request, unlike the socket. */
     readonly stream?: ServerHttp2Stream
   }
-}
-
-export type Http2Options = {
-  /** From a connection's handshake to its first frame. */
-  readonly headerTimeoutMs: number
-  /** From the head of a request to the end of its body. */
-  readonly bodyTimeoutMs: number
-  /** How long a connection may wait for its next request. */
-  readonly idleTimeoutMs: number
-  readonly head: HeadLimits
-  readonly connections: Connections
-  readonly common: CommonHeaders
-  /** Called for each request that is refused before a handler sees it. */
-  readonly onRefused: (status: RawStatus) => void
 }
 
 /** Requests of one connection at the same time; a client waits with more. */
@@ -82,13 +67,13 @@ type Session = {
  * what the protocol decides: docs/tls.md#http2
  */
 export class Http2Sessions {
-  readonly #options: Http2Options
+  readonly #options: ConnectionOptions
   readonly #handler: RequestListener
   readonly #server: Http2Server
   readonly #sessions = new Map<Http2Session, Session>()
   #isEnding = false
 
-  constructor(options: Http2Options, handler: RequestListener) {
+  constructor(options: ConnectionOptions, handler: RequestListener) {
     this.#options = options
     this.#handler = handler
     const { maxBytes, maxFields } = options.head

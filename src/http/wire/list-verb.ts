@@ -14,26 +14,39 @@ import { type RawStatus, statusOfParserError } from './raw-errors.ts'
 import { type FeedRules, RequestFeed } from './request-feed.ts'
 
 /** The connection settings. docs/settings.md */
-export type ListServerOptions = {
-  /** From the first byte of a request to the end of its head. */
-  headerTimeoutMs?: number
-  /** From the first byte of a request to the end of its body. */
-  bodyTimeoutMs?: number
+export type ConnectionOptions = {
+  /**
+   * From the first byte of a request to the end of its head; with HTTP/2, from a connection's handshake to its first
+   * frame.
+   */
+  readonly headerTimeoutMs: number
+  /** From the beginning of a request to the end of its body. */
+  readonly bodyTimeoutMs: number
   /** How long a connection may wait for its next request. Go's clients keep one for 90 s. */
-  idleTimeoutMs?: number
+  readonly idleTimeoutMs: number
   /** Interval at which the first two timeouts are checked. */
-  timeoutCheckMs?: number
+  readonly timeoutCheckMs: number
   /** Limits the heads of requests. */
-  head?: HeadLimits
+  readonly head: HeadLimits
   /** Limits the number of connections. */
-  connections?: Connections
+  readonly connections: Connections
   /** The headers of refusals. */
-  common?: CommonHeaders
+  readonly common: CommonHeaders
   /** Called for each request that is refused before a handler sees it. */
-  onRefused?: (status: RawStatus) => void
+  readonly onRefused: (status: RawStatus) => void
 }
 
-export const defaultTimeouts = { headerMs: 10_000, bodyMs: 30_000, idleMs: 300_000 } as const
+export const connectionOptions = (given: Partial<ConnectionOptions>): ConnectionOptions => ({
+  headerTimeoutMs: 10_000,
+  bodyTimeoutMs: 30_000,
+  idleTimeoutMs: 300_000,
+  timeoutCheckMs: 1_000,
+  head: { maxBytes: 32 * 1024, maxFields: 128 },
+  connections: new Connections(noLimits),
+  common: new CommonHeaders(),
+  onRefused: () => {},
+  ...given,
+})
 
 /** Of the head of one request. A request with more gets 431; none of it is silently dropped. */
 export type HeadLimits = {
@@ -41,8 +54,6 @@ export type HeadLimits = {
   readonly maxBytes: number
   readonly maxFields: number
 }
-
-export const defaultHeadLimits: HeadLimits = { maxBytes: 32 * 1024, maxFields: 128 }
 
 /** The request target; more is 414. */
 export const maxTargetBytes = 64 * 1024
@@ -53,16 +64,16 @@ export const maxTargetBytes = 64 * 1024
  * handler get `E[]` here. docs/contract/http.md#verbs-and-paths, docs/decisions/0001-list-verb.md. Throws
  * `StartError` on an unsupported Node.js.
  */
-export function createListServer(options: ListServerOptions, handler: RequestListener): Server {
+export function createListServer(options: ConnectionOptions, handler: RequestListener): Server {
   checkParser()
-  const bodyTimeoutMs = options.bodyTimeoutMs ?? defaultTimeouts.bodyMs
-  const { maxBytes, maxFields } = options.head ?? defaultHeadLimits
+  const { headerTimeoutMs, bodyTimeoutMs, connections, onRefused, common } = options
+  const { maxBytes, maxFields } = options.head
   const serverOptions = {
     // Node.js requires this one to be the shorter one
-    headersTimeout: Math.min(options.headerTimeoutMs ?? defaultTimeouts.headerMs, bodyTimeoutMs),
+    headersTimeout: Math.min(headerTimeoutMs, bodyTimeoutMs),
     requestTimeout: bodyTimeoutMs,
-    keepAliveTimeout: options.idleTimeoutMs ?? defaultTimeouts.idleMs,
-    connectionsCheckingInterval: options.timeoutCheckMs ?? 1_000,
+    keepAliveTimeout: options.idleTimeoutMs,
+    connectionsCheckingInterval: options.timeoutCheckMs,
     maxHeaderSize: maxBytes,
     requireHostHeader: false,
     // most requests have no body: they need no stream
@@ -73,7 +84,6 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
   // undocumented: a client that has closed its sending side still gets its pending responses
   Object.assign(server, { httpAllowHalfOpen: true })
 
-  const connections = options.connections ?? new Connections(noLimits)
   const lineBySocket = new WeakMap<Socket, Line>()
   const feeds = new Set<RequestFeed>()
   // Node's own also closes connections whose clients have not taken the last response yet
@@ -95,8 +105,8 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
     if (connection === undefined) return
     const feed = feedOf(socket, {
       headerTimeoutMs: serverOptions.headersTimeout,
-      onRefused: options.onRefused ?? (() => {}),
-      common: options.common ?? new CommonHeaders(),
+      onRefused,
+      common,
       onBytes: () => connections.heard(connection),
     })
     lineBySocket.set(socket, { connection, feed })

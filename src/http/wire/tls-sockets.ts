@@ -2,7 +2,6 @@ import type { Socket } from 'node:net'
 import type { Server, TLSSocket } from 'node:tls'
 import { canonicalAddress } from '../../lib/net/address.ts'
 import type { CommonHeaders } from '../exchange/common-headers.ts'
-import { noteClientCertificate } from './client-certificate.ts'
 import { answerAndClose, goAwayAndClose } from './raw-errors.ts'
 import type { Protocols, TlsIdentity } from './tls-identity.ts'
 
@@ -144,3 +143,17 @@ function reasonOf(error: Error & { code?: string; reason?: string }): string | u
 /** Tells which socket a TLS socket was made from: Node.js does not say. */
 const endsOf = ({ remoteAddress, remotePort, localAddress, localPort }: Socket): string =>
   `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`
+
+declare module 'node:net' {
+  interface Socket {
+    /** In decimal, as in Vault's audit logs; undefined unless the client has a certificate, which was verified. */
+    clientCertificateSerialNumber?: string
+  }
+}
+
+/** Notes the serial number of the client's certificate, if it has one, for the requests of its connection. */
+function noteClientCertificate(socket: TLSSocket): void {
+  const certificate = socket.getPeerX509Certificate()
+  if (certificate === undefined) return
+  socket.clientCertificateSerialNumber = BigInt(`0x${certificate.serialNumber}`).toString()
+}

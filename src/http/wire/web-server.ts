@@ -1,17 +1,16 @@
 import type { RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { CommonHeaders } from '../exchange/common-headers.ts'
 import { type ConnectionLimits, Connections, noLimits } from './connections.ts'
 import type { Http2Sessions } from './http2-sessions.ts'
-import { createListServer, defaultHeadLimits, defaultTimeouts, type ListServerOptions } from './list-verb.ts'
+import { type ConnectionOptions, connectionOptions, createListServer } from './list-verb.ts'
 import type { Transport } from './listen-address.ts'
 import type { Receiver } from './listener.ts'
 import type { TlsIdentity } from './tls-identity.ts'
 import { type RefusedConnection, TlsSockets } from './tls-sockets.ts'
 
 /** How connections are served. docs/settings.md */
-export type WebServerOptions = Omit<ListServerOptions, 'connections'> & {
+export type WebServerOptions = Partial<Omit<ConnectionOptions, 'connections'>> & {
   limits?: ConnectionLimits
   /** Networks are served with TLS, Unix sockets never. */
   tls?: TlsParts | undefined
@@ -34,31 +33,19 @@ export class WebServer implements Receiver {
   readonly #http2: Http2Sessions | undefined
   readonly #tls: TlsSockets | undefined
 
-  constructor({ limits = noLimits, tls, ...options }: WebServerOptions, handler: RequestListener) {
+  constructor({ limits = noLimits, tls, ...given }: WebServerOptions, handler: RequestListener) {
     this.#connections = new Connections(limits)
-    this.#http1 = createListServer({ ...options, connections: this.#connections }, handler)
+    const options = connectionOptions({ ...given, connections: this.#connections })
+    this.#http1 = createListServer(options, handler)
     // Node.js enforces the time limits of requests on a server that has begun to listen; this one never does
     this.#http1.emit('listening')
-    this.#http2 =
-      tls?.http2 &&
-      new tls.http2(
-        {
-          headerTimeoutMs: options.headerTimeoutMs ?? defaultTimeouts.headerMs,
-          bodyTimeoutMs: options.bodyTimeoutMs ?? defaultTimeouts.bodyMs,
-          idleTimeoutMs: options.idleTimeoutMs ?? defaultTimeouts.idleMs,
-          head: options.head ?? defaultHeadLimits,
-          connections: this.#connections,
-          common: options.common ?? new CommonHeaders(),
-          onRefused: options.onRefused ?? (() => {}),
-        },
-        handler,
-      )
+    this.#http2 = tls?.http2 && new tls.http2(options, handler)
     this.#tls =
       tls &&
       new TlsSockets({
         identity: tls.identity,
-        handshakeTimeoutMs: options.headerTimeoutMs ?? defaultTimeouts.headerMs,
-        common: options.common ?? new CommonHeaders(),
+        handshakeTimeoutMs: options.headerTimeoutMs,
+        common: options.common,
         protocols: this.#http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
         onSecure: (socket, raw) => this.#serve(socket, raw),
         onRefused: (refused) => tls.onRefused(refused),

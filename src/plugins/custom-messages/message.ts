@@ -1,4 +1,6 @@
+import { z } from 'zod'
 import type { FieldMap } from '../../lib/text/coercion.ts'
+import { isJsonNumber, type JsonNumber, numberText } from '../../lib/text/json.ts'
 
 /** Nanoseconds since the epoch. */
 export type Instant = bigint
@@ -9,34 +11,53 @@ export type MessageType = (typeof messageTypes)[number]
 export const severities = ['info', 'success', 'warning', 'critical'] as const
 export type Severity = (typeof severities)[number]
 
-/** A message is for callers that match any list; without lists, for everyone. docs/contract/messages.md#audience */
-export type Audience = {
-  readonly policies?: readonly string[]
-  readonly entity_ids?: readonly string[]
-  readonly group_ids?: readonly string[]
-}
+const texts = z.array(z.string())
+const map = z.custom<FieldMap>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value),
+)
 
-export type MessageLink = { readonly title: string; readonly href: string }
-
-/** A message as written by an operator. Optional fields are present only if set. docs/contract/messages.md#fields */
-export type MessageDraft = {
-  readonly title: string
+/**
+ * The stored form of a message, whose key has the id. Optional fields are present only if set.
+ * docs/contract/messages.md#fields
+ */
+export const recordFields = z.object({
+  title: z.string(),
   /** Base64, exactly as sent. */
-  readonly message: string
-  readonly type: MessageType
+  message: z.string(),
+  type: z.enum(messageTypes),
   /** True: shown after login; false: before. */
-  readonly authenticated: boolean
-  readonly start: Instant
-  /** Undefined if it never ends. */
-  readonly end: Instant | undefined
-  readonly link: MessageLink | null
+  authenticated: z.boolean(),
+  start_time: z.iso.datetime(),
+  /** Null if it never ends. */
+  end_time: z.iso.datetime().nullable(),
+  link: z.object({ title: z.string(), href: z.string() }).nullable(),
   /** Numbers are `JsonNumber`s (lib/text/json.ts). */
-  readonly options: FieldMap | null
-  readonly severity?: Severity
-  readonly priority?: number
-  readonly dismissible?: boolean
-  readonly acknowledge_required?: boolean
-  readonly audience?: Audience
+  options: map.nullable(),
+  severity: z.enum(severities).exactOptional(),
+  priority: z
+    .custom<JsonNumber>(isJsonNumber)
+    .transform((value) => Number(numberText(value)))
+    .exactOptional(),
+  dismissible: z.boolean().exactOptional(),
+  acknowledge_required: z.boolean().exactOptional(),
+  /** For callers that match any list; without lists, for everyone. docs/contract/messages.md#audience */
+  audience: z
+    .object({
+      policies: texts.exactOptional(),
+      entity_ids: texts.exactOptional(),
+      group_ids: texts.exactOptional(),
+    })
+    .exactOptional(),
+})
+
+type RecordFields = Readonly<z.output<typeof recordFields>>
+export type Audience = NonNullable<RecordFields['audience']>
+export type MessageLink = NonNullable<RecordFields['link']>
+
+/** A message as written by an operator. An `end` of undefined: it never ends. */
+export type MessageDraft = Omit<RecordFields, 'start_time' | 'end_time'> & {
+  readonly start: Instant
+  readonly end: Instant | undefined
 }
 
 export type Message = MessageDraft & { readonly id: string }

@@ -1,6 +1,6 @@
 import { refuse } from '../../errors.ts'
+import { isJsonNumber } from '../../lib/text/json.ts'
 import { byStart, type Message } from './message.ts'
-import { messageSize } from './message-size.ts'
 
 /** docs/contract/messages.md#room */
 const maxMessages = 100
@@ -43,3 +43,26 @@ export class NamespaceMessages {
 
 const sizeOf = (messages: ReadonlyMap<string, Message>): number =>
   messages.values().reduce((sum, message) => sum + messageSize(message), 0)
+
+const bytesPerMessage = 512
+const bytesPerValue = 48
+
+/** Estimated memory of a message in bytes. Not recursive, so deeply nested options are safe. */
+export function messageSize(message: Message): number {
+  let size = bytesPerMessage
+  const left: unknown[] = [message]
+  while (left.length > 0) {
+    const value = left.pop()
+    size += bytesPerValue
+    if (typeof value === 'string') size += value.length
+    else if (isJsonNumber(value)) size += value.rawJSON.length
+    else if (Array.isArray(value)) for (const item of value) left.push(item)
+    else if (typeof value === 'object' && value !== null) {
+      for (const [key, item] of Object.entries(value)) {
+        size += key.length
+        left.push(item)
+      }
+    }
+  }
+  return size
+}

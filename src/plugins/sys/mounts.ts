@@ -9,6 +9,8 @@ import {
   withSlash,
 } from '../../core/mounts/mount-path.ts'
 import { concerns, type MoveSide } from '../../core/mounts/move.ts'
+import { enableInput } from '../../core/mounts/new-mount.ts'
+import { tuneInput } from '../../core/mounts/tune.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import type { Core } from '../../core/open/core.ts'
@@ -23,7 +25,7 @@ import {
   resource,
   unknownPaths,
 } from '../../http/resource/resource.ts'
-import { boolField, commaListField, kvField, mapField, stringField } from '../../lib/text/fields.ts'
+import { boolField, stringField } from '../../lib/text/fields.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 import { answers } from './answers/answers.ts'
 
@@ -31,72 +33,6 @@ export type MountRouteParts = Pick<Core, 'mounts' | 'namespaces' | 'systemTtl'> 
   /** As reported to clients. */
   version: string
 }
-
-/** docs/contract/mounts.md#enabling */
-const enableInput = z.object({
-  type: stringField
-    .default('')
-    .describe('Type of the mount, as `jwt` or `cloud`')
-    .meta({ examples: ['jwt', 'cloud'] }),
-  plugin_name: stringField
-    .default('')
-    .describe('Type of the mount when `type` is `plugin`')
-    .meta({ examples: ['jwt', 'cloud'] }),
-  description: stringField.optional().describe('Free text'),
-  config: mapField
-    .optional()
-    .describe('The settings of tuning, decoded more strictly')
-    .meta({ examples: [{ default_lease_ttl: '1h' }] }),
-  options: kvField.optional().describe('Free text by key'),
-  local: boolField.default(false).describe('Stored and shown'),
-  seal_wrap: boolField.default(false).describe('Stored and shown'),
-  external_entropy_access: boolField.default(false).describe('Stored and shown'),
-})
-
-/** An absent field keeps its value. docs/contract/mounts.md#tuning */
-const tuneInput = z.object({
-  default_lease_ttl: stringField
-    .optional()
-    .describe('Default TTL of tokens and leases of the mount; `system` or `0` for the system value')
-    .meta({ examples: ['1h30m', '3600'] }),
-  max_lease_ttl: stringField
-    .optional()
-    .describe('Maximum TTL of tokens and leases of the mount; `system` or `0` for the system value')
-    .meta({ examples: ['1h30m', '3600'] }),
-  description: stringField.optional().describe('Free text'),
-  audit_non_hmac_request_keys: commaListField.optional().describe('Request fields written to audit in clear'),
-  audit_non_hmac_response_keys: commaListField
-    .optional()
-    .describe('Response fields written to audit in clear'),
-  passthrough_request_headers: commaListField.optional().describe('Request headers handed to the plugin'),
-  allowed_response_headers: commaListField.optional().describe('Response headers the plugin may set'),
-  allowed_managed_keys: commaListField.optional().describe('Kept and shown; there are no managed keys'),
-  delegated_auth_accessors: commaListField
-    .optional()
-    .describe('Kept and shown; no mount delegates its logins'),
-  trim_request_trailing_slashes: boolField
-    .optional()
-    .describe('Serve a path that ends in / like the one without, except for a list'),
-  listing_visibility: stringField
-    .optional()
-    .describe('`unauth`: listed before login; `hidden` or empty: not')
-    .meta({ examples: ['unauth', 'hidden'] }),
-  token_type: stringField
-    .optional()
-    .describe('Auth mounts only: `default-service`, `default-batch`, `service` or `batch`')
-    .meta({ examples: ['default-service', 'default-batch'] }),
-  options: kvField.optional().describe('Merged into the options; an empty value deletes'),
-  user_lockout_config: mapField
-    .optional()
-    .describe(
-      'Auth types that lock users out only: `lockout_threshold`, `lockout_duration`, `lockout_counter_reset_duration`, `lockout_disable`',
-    )
-    .meta({ examples: [{ lockout_threshold: '5', lockout_duration: '15m' }] }),
-  plugin_version: stringField.optional().describe('Refused: built-in plugins have one version'),
-  identity_token_key: stringField
-    .optional()
-    .describe('Key of `identity/oidc` that signs the identity tokens of the mount; empty: `default`'),
-})
 
 /** One wildcard path takes both calls; each handler reads its own fields. */
 const writeInput = enableInput.extend(tuneInput.shape)

@@ -9,15 +9,12 @@ import { leaseResources } from './leases.ts'
 import { lockedUserResources } from './locked-users.ts'
 import { type MountRouteParts, mountResources } from './mounts.ts'
 import { namespaceResources } from './namespaces.ts'
-import { counterResources } from './node/counters.ts'
 import { type FixedAnswerParts, fixedAnswerResources } from './node/fixed-answers.ts'
-import { haStatusResources } from './node/ha-status.ts'
 import { type HostInfoParts, hostInfoResources } from './node/host-info.ts'
-import { type InFlightParts, inFlightResources } from './node/in-flight.ts'
 import { type LoggerParts, loggerResources } from './node/loggers.ts'
 import { type MonitorParts, Monitors, monitorResources } from './node/monitor.ts'
+import { type InFlightParts, reportResources } from './node/reports.ts'
 import { type SnapshotParts, snapshotResources } from './node/snapshot.ts'
-import { versionHistoryResources } from './node/version-history.ts'
 import { passwordPolicyResources } from './password-policies.ts'
 import { policyResources } from './policies.ts'
 import { leaseCountResources } from './quotas/lease-counts.ts'
@@ -69,15 +66,12 @@ function resourcesOf(core: Core, options: SysOptions, monitors: Monitors): Resou
     ...afterCeremonyResources(core),
     ...wrappedCeremonyResources(core),
     ...wrappingResources({ wrapper, log }),
-    ...counterResources(core),
+    ...reportResources(core, options),
     ...snapshotResources({ clusterId, takeSnapshot }),
-    ...haStatusResources(core),
     ...fixedAnswerResources(options),
     ...hostInfoResources(options),
-    ...inFlightResources(options),
     ...loggerResources(options),
     ...monitorResources({ watchLog, recentLines, tokens, monitors }),
-    ...versionHistoryResources(core),
     ...corsResources(core),
     ...uiHeaderResources(core),
     ...auditResources(core),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { rotationSchedule } from '../../../src/core/barrier/rotation-schedule.ts'
+import { rotationSchedule } from '../../../src/core/open/background-jobs.ts'
 import { aBarrierFixture } from './barrier-fixture.ts'
 
 const day = 86_400

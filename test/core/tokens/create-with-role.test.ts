@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import type { CreateInput, CreateRequest } from '../../../src/core/tokens/acts/create-token.ts'
+import type { CreateInput } from '../../../src/core/tokens/acts/create-input.ts'
+import type { CreateRequest } from '../../../src/core/tokens/acts/create-token.ts'
 import { lookupData } from '../../../src/core/tokens/acts/lookup-data.ts'
 import { changedTokenRole, type TokenRoleRecord } from '../../../src/core/tokens/store/token-role.ts'
 import { defaultTtl, openTokenFixture, tokenMount } from '../../support/token-fixture.ts'

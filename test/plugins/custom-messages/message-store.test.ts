@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { systemRandom } from '../../../src/lib/system/random.ts'
 import { type JsonValue, jsonNumber } from '../../../src/lib/text/json.ts'
-import { messageSize } from '../../../src/plugins/custom-messages/message-size.ts'
 import { MessageStore } from '../../../src/plugins/custom-messages/message-store.ts'
-import { NamespaceMessages } from '../../../src/plugins/custom-messages/namespace-messages.ts'
+import { messageSize, NamespaceMessages } from '../../../src/plugins/custom-messages/namespace-messages.ts'
 import { openCoreView } from '../../support/core-view.ts'
 import { aMessage } from './message-builder.ts'
 

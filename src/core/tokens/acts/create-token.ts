@@ -22,6 +22,7 @@ import { createdTokenType, type TokenRole, type TokenRoleRecord } from '../store
 import { maxGenerations, type TokenDraft, type TokenStore } from '../store/token-store.ts'
 import { writeMinted } from '../store/write-minted.ts'
 import { authBlock, type Issued } from './auth-block.ts'
+import type { CreateInput } from './create-input.ts'
 import { listsPolicies, rolePolicies } from './role-policies.ts'
 import { withLoginIdentity, writeWithIdentity } from './with-identity.ts'
 
@@ -34,27 +35,6 @@ export type CreateParts = {
   readonly systemTtl: TtlBounds
   readonly clock: Clock
   policyExists(name: string, namespace: string): Promise<boolean> | boolean
-}
-
-/**
- * The fields of `auth/token/create` as sent; durations are not parsed yet.
- * docs/contract/tokens-and-policies.md#creating-a-token
- */
-export type CreateInput = {
-  readonly id: string
-  readonly policies: readonly string[]
-  readonly meta: Readonly<Record<string, string>> | null
-  readonly no_parent: boolean
-  readonly no_default_policy: boolean
-  readonly renewable: boolean
-  readonly ttl: string
-  readonly lease: string
-  readonly type: string
-  readonly explicit_max_ttl: string
-  readonly period: string
-  readonly display_name: string
-  readonly num_uses: number
-  readonly entity_alias: string
 }
 
 export type CreateRequest = {
