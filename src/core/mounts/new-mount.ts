@@ -23,7 +23,7 @@ import type { MountIndex } from './mount-table.ts'
 import type { MountTypeRegistry } from './mount-type-registry.ts'
 import { unknownType } from './other-types.ts'
 
-/** docs/contract/mounts.md#enabling */
+/** The fields of an enable call. docs/contract/mounts.md#enabling */
 export const enableInput = z.object({
   type: stringField
     .default('')
@@ -38,6 +38,7 @@ export const enableInput = z.object({
     .optional()
     .describe('The settings of tuning, decoded more strictly')
     .meta({ examples: [{ default_lease_ttl: '1h' }] }),
+  /** Undefined, unlike `null`, means that nothing was sent. */
   options: kvField.optional().describe('Free text by key'),
   local: boolField.default(false).describe('Stored and shown'),
   seal_wrap: boolField.default(false).describe('Stored and shown'),
