@@ -77,9 +77,7 @@ export async function findLanes(view: View): Promise<Map<string, number>> {
 }
 
 /** The first row of each mount in each lane. */
-export async function* firstRows(
-  view: View,
-): AsyncGenerator<{ accessor: string; key: string; prefix: string }> {
+async function* firstRows(view: View): AsyncGenerator<{ accessor: string; key: string; prefix: string }> {
   for (const lane of lanes)
     for await (const { name, key } of foldersOf(view, lane))
       yield { accessor: name, key, prefix: lanePrefix(lane, name) }

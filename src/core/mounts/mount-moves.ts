@@ -70,7 +70,10 @@ export class MountMoves implements AsyncDisposable {
     return this.#migrations.find(id)
   }
 
-  /** Resolves with the id of a migration once the move is durable. */
+  /**
+   * Starts a move. Resolves with the id of its migration once the move is durable. The mount keeps its data,
+   * UUID and accessor; its leases and tokens end. docs/contract/namespaces.md#moving-mounts
+   */
   async start(from: MoveSide, to: MoveSide): Promise<string> {
     const { records, doors, random, context, check } = this.#parts
     const id = random.uuid()

@@ -19,7 +19,7 @@ import { MountRemovals } from './mount-removals.ts'
 import type { MountIndex } from './mount-table.ts'
 import type { Removal } from './mount-type.ts'
 import type { MountTypeRegistry } from './mount-type-registry.ts'
-import type { Migration, MoveSide } from './move.ts'
+import type { Migration } from './move.ts'
 import { type MountContext, type MountRequest, newMount } from './new-mount.ts'
 import { checkTunable, nothingToTune, type TuneRequest, tuned } from './tune.ts'
 
@@ -62,7 +62,7 @@ export class MountStore implements AsyncDisposable {
   readonly #records: MountRecords
   readonly #doors: MountDoors
   readonly #removals: MountRemovals
-  readonly #moves: MountMoves
+  readonly moves: MountMoves
   readonly #beforeRemoval: BeforeRemoval[] = []
   readonly #onRemoval: ((mount: Mount) => Promise<void>)[] = []
   readonly #onMoveEnd: ((migration: Migration) => void)[] = []
@@ -83,7 +83,7 @@ export class MountStore implements AsyncDisposable {
       end,
       empty: (mount) => this.#empty(mount),
     })
-    this.#moves = new MountMoves({
+    this.moves = new MountMoves({
       ...parts,
       records,
       doors,
@@ -219,31 +219,13 @@ export class MountStore implements AsyncDisposable {
   /** Resumes unfinished removals and moves in the background, after a crash or a failed revocation. */
   resume(): void {
     this.#removals.resume()
-    this.#moves.resume()
+    this.moves.resume()
   }
 
   /** Refuses callers that wait for a removal, because the server has been sealed. */
   seal(): void {
     this.#removals.seal()
-    this.#moves.stop()
-  }
-
-  /** Makes failing moves stay pending, because the server is stopping; the next start resumes them. */
-  stopMoves(): void {
-    this.#moves.stop()
-  }
-
-  /**
-   * Starts a move. Resolves with the id of its migration once the move is durable. The mount keeps its data,
-   * UUID and accessor; its leases and tokens end. docs/contract/namespaces.md#moving-mounts
-   */
-  remount(from: MoveSide, to: MoveSide): Promise<string> {
-    return this.#moves.start(from, to)
-  }
-
-  /** Waits until this server has ended a move, but not for longer than this. */
-  moveEnded(id: string, withinMs: number): Promise<void> {
-    return this.#moves.ended(id, withinMs)
+    this.moves.stop()
   }
 
   /**
@@ -297,13 +279,9 @@ export class MountStore implements AsyncDisposable {
     return this.#records.change(async (_, table) => table.of(namespace))
   }
 
-  findMigration(id: string): Promise<Migration | undefined> {
-    return this.#moves.find(id)
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#removals[Symbol.asyncDispose]()
-    await this.#moves[Symbol.asyncDispose]()
+    await this.moves[Symbol.asyncDispose]()
     await this.#records.ended()
   }
 

@@ -110,7 +110,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   })
   const audit = opened.use(await openAudit(settings.audit, { ...stores, onWrite: parts.onAudited }))
   for (const one of [mounts, namespaceLife, mountTypes, stores.leases]) opened.use(one)
-  opened.defer(() => mounts.stopMoves())
+  opened.defer(() => mounts.moves.stop())
   for (const one of [stores.tidy, background]) opened.use(one)
   opened.use(ceremonies)
   const held = opened.move()

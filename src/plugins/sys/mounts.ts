@@ -270,8 +270,8 @@ function moveResources({ mounts, namespaces }: MountRouteParts): Resource[] {
         input: moveInput.meta({ examples: [{ from: 'cloud', to: 'team/cloud' }] }),
         handle: async ({ call, input: { from, to } }) => {
           const base = namespaceOf(call)
-          const id = await mounts.remount(sideOf(namespaces, base, from), sideOf(namespaces, base, to))
-          await mounts.moveEnded(id, shortMoveMs)
+          const id = await mounts.moves.start(sideOf(namespaces, base, from), sideOf(namespaces, base, to))
+          await mounts.moves.ended(id, shortMoveMs)
           return {
             data: { migration_id: id },
             warnings: [
@@ -288,7 +288,7 @@ function moveResources({ mounts, namespaces }: MountRouteParts): Resource[] {
         operationId: 'remount-status',
         ...answers.migration,
         handle: async ({ params, call }) => {
-          const migration = await mounts.findMigration(params.migration_id)
+          const migration = await mounts.moves.find(params.migration_id)
           return migration && concerns(migration, namespaceOf(call)) ? { data: migration } : undefined
         },
       },

@@ -439,8 +439,8 @@ describe('remount', () => {
     const before = mountAt(mounts.store, 'auth/jwt/')
     await mounts.store.viewOf(before).write([{ key: 'role/a', value: 'kept' }])
 
-    const id = await mounts.store.remount(side('auth/jwt'), side('auth/team/deep/'))
-    expect((await mounts.store.findMigration(id))?.migration_info.status).toBe('in-progress')
+    const id = await mounts.store.moves.start(side('auth/jwt'), side('auth/team/deep/'))
+    expect((await mounts.store.moves.find(id))?.migration_info.status).toBe('in-progress')
     await mounts.store[Symbol.asyncDispose]()
 
     const after = mountAt(mounts.store, 'auth/team/deep/')
@@ -449,7 +449,7 @@ describe('remount', () => {
     expect(await mounts.store.viewOf(after).get('role/a')).toBe('kept')
     expect(mounts.store.enter(after)).toBeDefined()
     expect(revoked).toEqual(['auth/jwt/'])
-    expect(await mounts.store.findMigration(id)).toEqual({
+    expect(await mounts.store.moves.find(id)).toEqual({
       migration_id: id,
       migration_info: { source_mount: 'auth/jwt/', status: 'success', target_mount: 'auth/team/deep/' },
     })
@@ -462,11 +462,11 @@ describe('remount', () => {
     const cloud = mountAt(mounts.store, 'cloud/')
     const leave = mounts.store.enter(cloud)
 
-    await mounts.store.remount(side('cloud'), side('moved'))
+    await mounts.store.moves.start(side('cloud'), side('moved'))
     await mounts.store.tune(auth('jwt'), { description: 'something else happens' })
 
     expect(mounts.store.enter(cloud)).toBeUndefined()
-    await expect(mounts.store.remount(side('cloud'), side('elsewhere'))).rejects.toThrow(
+    await expect(mounts.store.moves.start(side('cloud'), side('elsewhere'))).rejects.toThrow(
       'no matching mount at "cloud/"',
     )
     expect(mounts.store.table.at('root', 'cloud/')).toBeDefined()
@@ -479,7 +479,7 @@ describe('remount', () => {
     await using mounts = await openMounts()
     const before = mountAt(mounts.store, 'cloud/')
 
-    await mounts.store.remount(side('cloud'), side('moved'))
+    await mounts.store.moves.start(side('cloud'), side('moved'))
     await mounts.store[Symbol.asyncDispose]()
     await mounts.store.tune(secret('moved'), { description: 'tuned' })
 
@@ -491,10 +491,10 @@ describe('remount', () => {
     await using mounts = await openMounts({ revokeLeases: () => Promise.reject(refuse('upstream', 'down')) })
     const before = mountAt(mounts.store, 'cloud/')
 
-    const id = await mounts.store.remount(side('cloud'), side('moved'))
+    const id = await mounts.store.moves.start(side('cloud'), side('moved'))
     await mounts.store[Symbol.asyncDispose]()
 
-    expect((await mounts.store.findMigration(id))?.migration_info.status).toBe('failure')
+    expect((await mounts.store.moves.find(id))?.migration_info.status).toBe('failure')
     expect(mountAt(mounts.store, 'cloud/')).toEqual(before)
     expect(mounts.store.enter(before)).toBeDefined()
     expect(mounts.failures).toHaveLength(1)
@@ -504,13 +504,13 @@ describe('remount', () => {
     const revoking = gate()
     await using mounts = await openMounts({ revokeLeases: revoking.wait })
 
-    const id = await mounts.store.remount(side('cloud'), side('moved'))
+    const id = await mounts.store.moves.start(side('cloud'), side('moved'))
     await revoking.reached
     await mounts.store.enable(secret('moved'), { type: 'cloud' })
     revoking.open()
     await mounts.store[Symbol.asyncDispose]()
 
-    expect((await mounts.store.findMigration(id))?.migration_info.status).toBe('failure')
+    expect((await mounts.store.moves.find(id))?.migration_info.status).toBe('failure')
     expect(mountAt(mounts.store, 'cloud/').uuid).not.toBe(mountAt(mounts.store, 'moved/').uuid)
   })
 
@@ -518,14 +518,14 @@ describe('remount', () => {
     const revoking = gate()
     await using mounts = await openMounts({ revokeLeases: revoking.wait })
 
-    const id = await mounts.store.remount(side('cloud'), side('moved'))
+    const id = await mounts.store.moves.start(side('cloud'), side('moved'))
     await revoking.reached
     const removal = mounts.store.disable(secret('cloud'))
     revoking.open()
     await removal
     await mounts.store[Symbol.asyncDispose]()
 
-    expect((await mounts.store.findMigration(id))?.migration_info.status).toBe('failure')
+    expect((await mounts.store.moves.find(id))?.migration_info.status).toBe('failure')
     expect(paths(mounts.store)).toEqual(start.filter((path) => path !== 'cloud/'))
   })
 
@@ -535,21 +535,21 @@ describe('remount', () => {
     await using mounts = await openMounts({ revokeLeases })
     const before = mountAt(mounts.store, 'cloud/')
     await mounts.store.viewOf(before).write([{ key: 'role/a', value: 'kept' }])
-    const id = await mounts.store.remount(side('cloud'), side('moved'))
+    const id = await mounts.store.moves.start(side('cloud'), side('moved'))
 
     // the first server does nothing any more
-    mounts.store.stopMoves()
+    mounts.store.moves.stop()
     const next = await openAgain(mounts.root)
     expect(next.enter(mountAt(next, 'cloud/'))).toBeUndefined()
     next.resume()
-    expect((await next.findMigration(id))?.migration_info).toEqual({
+    expect((await next.moves.find(id))?.migration_info).toEqual({
       source_mount: 'cloud/',
       status: 'in-progress',
       target_mount: 'moved/',
     })
     await next[Symbol.asyncDispose]()
 
-    expect((await next.findMigration(id))?.migration_info.status).toBe('success')
+    expect((await next.moves.find(id))?.migration_info.status).toBe('success')
     expect(mountAt(next, 'moved/')).toEqual({ ...before, path: 'moved/', moves: 1 })
     expect(await next.viewOf(before).get('role/a')).toBe('kept')
     expect(inOrder(await openAgain(mounts.root))).toEqual(inOrder(next))
@@ -561,9 +561,9 @@ describe('remount', () => {
     const revokeLeases = () =>
       revoking.wait().then(() => Promise.reject(refuse('unavailable', 'the server is stopping')))
     await using mounts = await openMounts({ revokeLeases })
-    await mounts.store.remount(side('cloud'), side('moved'))
+    await mounts.store.moves.start(side('cloud'), side('moved'))
     await revoking.reached
-    mounts.store.stopMoves()
+    mounts.store.moves.stop()
     revoking.open()
     await mounts.store[Symbol.asyncDispose]()
 
@@ -577,7 +577,7 @@ describe('remount', () => {
 
   test('that failed is not retried by the next start', async () => {
     await using mounts = await openMounts({ revokeLeases: () => Promise.reject(refuse('upstream', 'down')) })
-    await mounts.store.remount(side('cloud'), side('moved'))
+    await mounts.store.moves.start(side('cloud'), side('moved'))
     await mounts.store[Symbol.asyncDispose]()
 
     const next = await openAgain(mounts.root)
@@ -595,7 +595,7 @@ describe('remount', () => {
       const before = mountAt(mounts.store, 'cloud/')
       mounts.faults.arm(point, 'io')
 
-      await expect(mounts.store.remount(side('cloud'), side('moved'))).rejects.toThrow()
+      await expect(mounts.store.moves.start(side('cloud'), side('moved'))).rejects.toThrow()
 
       expect(mountAt(mounts.store, 'cloud/')).toEqual(before)
       expect(mounts.store.enter(before)).toBeDefined()

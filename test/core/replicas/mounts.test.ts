@@ -290,14 +290,12 @@ describe('a move', () => {
     const revoking = gate()
     one.mounts.beforeRemoval(revoking.wait)
 
-    const id = await one.mounts.remount(side('a'), side('b'))
+    const id = await one.mounts.moves.start(side('a'), side('b'))
     await revoking.reached
-    expect((await other.mounts.findMigration(id))?.migration_info.status).toBe('in-progress')
+    expect((await other.mounts.moves.find(id))?.migration_info.status).toBe('in-progress')
     expect(other.mounts.enter(before)).toBeUndefined()
     revoking.open()
-    await expect
-      .poll(async () => (await other.mounts.findMigration(id))?.migration_info.status)
-      .toBe('success')
+    await expect.poll(async () => (await other.mounts.moves.find(id))?.migration_info.status).toBe('success')
     await other.hear()
 
     expect(mountAt(other, 'b/')).toEqual({ ...before, path: 'b/', moves: 1 })
@@ -312,10 +310,8 @@ describe('a move', () => {
     await other.hear()
     one.mounts.beforeRemoval(() => Promise.reject(refuse('upstream', 'down')))
 
-    const id = await one.mounts.remount(side('a'), side('b'))
-    await expect
-      .poll(async () => (await other.mounts.findMigration(id))?.migration_info.status)
-      .toBe('failure')
+    const id = await one.mounts.moves.start(side('a'), side('b'))
+    await expect.poll(async () => (await other.mounts.moves.find(id))?.migration_info.status).toBe('failure')
     await other.hear()
 
     expect(other.mounts.enter(mountAt(other, 'a/'))).toBeDefined()
@@ -327,14 +323,12 @@ describe('a move', () => {
     await one.mounts.enable(secret('a'), cloud)
     const revoking = gate()
     one.mounts.beforeRemoval(revoking.wait)
-    const id = await one.mounts.remount(side('a'), side('b'))
+    const id = await one.mounts.moves.start(side('a'), side('b'))
     await revoking.reached
 
     await other.mounts.enable(secret('b'), cloud)
     revoking.open()
-    await expect
-      .poll(async () => (await other.mounts.findMigration(id))?.migration_info.status)
-      .toBe('failure')
+    await expect.poll(async () => (await other.mounts.moves.find(id))?.migration_info.status).toBe('failure')
 
     expect(mountAt(one, 'a/').uuid).not.toBe(mountAt(one, 'b/').uuid)
   })
@@ -346,14 +340,12 @@ describe('a move', () => {
     await one.mounts.enable(secret('a'), cloud)
     const revoking = gate()
     one.mounts.beforeRemoval(revoking.wait)
-    const id = await one.mounts.remount(side('a'), side('b'))
+    const id = await one.mounts.moves.start(side('a'), side('b'))
     await revoking.reached
     await other.hear()
 
     one.storage.die()
-    await expect
-      .poll(async () => (await other.mounts.findMigration(id))?.migration_info.status)
-      .toBe('success')
+    await expect.poll(async () => (await other.mounts.moves.find(id))?.migration_info.status).toBe('success')
     revoking.open()
     await one.hear()
 
