@@ -7,7 +7,7 @@ import type { Attempt } from '../login/flow-trace.ts'
 import { namedRole } from '../login/login.ts'
 import { redactUrl } from '../refusals/redact.ts'
 import { comparing, discreetRefusal, type Refusal, refusal } from '../refusals/refusal.ts'
-import { digest, type PendingLogin } from './pending-login.ts'
+import type { PendingLogin } from './pending-login.ts'
 import type { BegunLogin, PendingLogins } from './pending-logins.ts'
 import { formTarget, isAllowedRedirect, redirectDifference, takeNamespace } from './redirect-uri.ts'
 
@@ -170,14 +170,14 @@ type AuthorizationParts = {
  * Parameters are sorted by name. The endpoint, which may have a query of its own, stays as the provider wrote
  * it. docs/contract/oidc.md#the-authorization-url
  */
-function authorizationOf(
+async function authorizationOf(
   { state, login }: BegunLogin,
   { config, role, provider, namespace }: AuthorizationParts,
-): Authorization {
+): Promise<Authorization> {
   const { authorization_endpoint: endpoint } = provider.document
   const fields = new URLSearchParams({
     client_id: config.oidc_client_id,
-    ...challengeOf(login),
+    ...(await challengeOf(login)),
     ...(login.max_age > 0 ? { max_age: String(login.max_age) } : {}),
     nonce: login.nonce,
     redirect_uri: login.redirect_uri,
@@ -189,6 +189,8 @@ function authorizationOf(
   return { url: `${endpoint}${endpoint.includes('?') ? '&' : '?'}${fields.toString()}` }
 }
 
-/** RFC 7636 §4.2. */
-const challengeOf = ({ code_verifier: verifier }: PendingLogin): Record<string, string> =>
-  verifier === '' ? {} : { code_challenge: digest(verifier), code_challenge_method: 'S256' }
+async function challengeOf({ code_verifier: verifier }: PendingLogin): Promise<Record<string, string>> {
+  if (verifier === '') return {}
+  const { calculatePKCECodeChallenge } = await import('openid-client')
+  return { code_challenge: await calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256' }
+}

@@ -26,7 +26,7 @@ import {
 } from '../refusals/refusal.ts'
 import { reachedProvider } from './authorize.ts'
 import { unconfirmed } from './confirmation.ts'
-import { type Exchanged, ExchangeError, exchangeCode, hashMatches } from './exchange.ts'
+import type { Exchanged, exchangeCode } from './exchange.ts'
 import { verifyIdToken } from './id-token.ts'
 import { loginFailed, stateUnknown } from './pages.ts'
 import { isClientNonce, isTooOldForExchange, type PendingLogin, type ProviderError } from './pending-login.ts'
@@ -298,6 +298,7 @@ async function claimsByCode(code: string, context: LoginContext): Promise<Return
   if ('reason' in verified)
     return exchanging(reworded(verified, (text) => `id_token failed verification: ${text}`))
   const { claims, algorithm } = verified
+  const { hashMatches } = await import('./exchange.ts')
   const wrongHash = (start: string, what: string, detail: string, seen: unknown) =>
     failed(
       `${start} failed verification: VerifyAccessToken: verifyHashClaim: ${what} hash does not match value in id_token`,
@@ -313,6 +314,7 @@ async function claimsByCode(code: string, context: LoginContext): Promise<Return
 }
 
 async function exchangeOrWhy(...given: Parameters<typeof exchangeCode>): Promise<Exchanged | Refusal> {
+  const { ExchangeError, exchangeCode } = await import('./exchange.ts')
   try {
     return await exchangeCode(...given)
   } catch (error) {

@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto'
+import {
+  allowInsecureRequests,
+  type ClientAuth,
+  ClientError,
+  Configuration,
+  customFetch,
+  genericGrantRequest,
+  None,
+} from 'openid-client'
 import { type OutboundClient, OutboundError, type OutboundResponse } from '../../../core/outbound/outbound.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
-import { parsedJson } from '../../../lib/text/json.ts'
 import type { Config } from '../config/jwt-config.ts'
 import { isPlainObject } from '../jws/strict-json.ts'
 import type { DiscoveryDocument } from '../keys/discovery.ts'
@@ -86,17 +94,17 @@ export async function exchangeCode(
   login: PendingLogin,
   parts: ExchangeParts,
 ): Promise<Exchanged> {
-  const { oidc_client_id: client_id, oidc_client_secret: client_secret, oidc_public_client } = parts.config
+  const { oidc_client_secret: secret, oidc_public_client: isPublic } = parts.config
   const fields = {
     code,
     redirect_uri: login.redirect_uri,
     ...(login.code_verifier === '' ? {} : { code_verifier: login.code_verifier }),
   }
-  const ways: readonly (readonly [string, ClientAuth])[] = oidc_public_client
-    ? [['none', { fields: { client_id } }]]
+  const ways: readonly (readonly [string, ClientAuth])[] = isPublic
+    ? [['none', None()]]
     : [
-        ['client_secret_basic', { basic: basic(client_id, client_secret), fields: {} }],
-        ['client_secret_post', { fields: { client_id, client_secret } }],
+        ['client_secret_basic', basic(secret)],
+        ['client_secret_post', inBody(secret)],
       ]
   const attempts: string[] = []
   let last: ExchangeError | undefined
@@ -113,31 +121,87 @@ export async function exchangeCode(
   throw new ExchangeError(last.message, { cause: last, told: last.told, attempts })
 }
 
-/** How a client authenticates: HTTP Basic, or fields of the form. RFC 6749 §2.3.1. */
-type ClientAuth = { readonly basic?: string; readonly fields: Readonly<Record<string, string>> }
+/**
+ * Id and secret are form-encoded first (RFC 6749 §2.3.1), but only as far as required: many providers compare
+ * without decoding.
+ */
+const basic =
+  (secret: string): ClientAuth =>
+  (_server, { client_id }, _body, headers) =>
+    headers.set(
+      'authorization',
+      `Basic ${Buffer.from(`${formEncoded(client_id)}:${formEncoded(secret)}`).toString('base64')}`,
+    )
 
-/** Form-encoded first, but only as far as required: many providers compare without decoding. */
-const basic = (id: string, secret: string): string =>
-  Buffer.from(`${formEncoded(id)}:${formEncoded(secret)}`).toString('base64')
-
-async function exchangeAs(
-  { basic = '', fields: own }: ClientAuth,
-  fields: Readonly<Record<string, string>>,
-  { outbound, config, document: { token_endpoint: url }, signal }: ExchangeParts,
-): Promise<Exchanged> {
-  if (!/^https?:/i.test(url) || !URL.canParse(url)) throw unusable('no usable token_endpoint')
-  const form = new URLSearchParams({ grant_type: 'authorization_code', ...fields, ...own })
-  const headers = {
-    'content-type': 'application/x-www-form-urlencoded',
-    ...(basic === '' ? {} : { authorization: `Basic ${basic}` }),
+const inBody =
+  (secret: string): ClientAuth =>
+  (_server, { client_id }, body) => {
+    body.set('client_id', client_id)
+    body.set('client_secret', secret)
   }
-  const answer = await outbound
-    .post(url, form.toString(), { caPem: config.oidc_discovery_ca_pem, headers, signal })
+
+/**
+ * openid-client sends the request. We parse the response ourselves, because real providers omit or misspell
+ * what that library insists on.
+ */
+async function exchangeAs(
+  clientAuth: ClientAuth,
+  fields: Record<string, string>,
+  parts: ExchangeParts,
+): Promise<Exchanged> {
+  const { config, document } = parts
+  let exchanged: Exchanged | undefined
+  const client = new Configuration(
+    { issuer: config.oidc_discovery_url, token_endpoint: document.token_endpoint },
+    config.oidc_client_id,
+    {},
+    clientAuth,
+  )
+  // the operator decides, by the URL, whether TLS is required
+  allowInsecureRequests(client)
+  client[customFetch] = async (url, { headers, body }) => {
+    const answer = await askTokenEndpoint(url, { headers: { ...headers }, body: String(body) }, parts)
+    const basicText = headers['authorization']?.split(' ')[1] ?? ''
+    exchanged = readTokenAnswer(
+      answer,
+      redactSecrets(config.oidc_client_secret, fields['code_verifier'] ?? '', basicText),
+    )
+    return Response.json({ access_token: exchanged.accessToken, token_type: 'bearer' })
+  }
+  try {
+    await genericGrantRequest(client, 'authorization_code', fields)
+  } catch (error) {
+    throw exchangeErrorOf(error)
+  }
+  if (exchanged === undefined) throw new ExchangeError('no answer')
+  return exchanged
+}
+
+/** The library wraps the errors of its fetch. */
+function exchangeErrorOf(error: unknown): unknown {
+  if (error instanceof Error && error.cause instanceof ExchangeError) return error.cause
+  // it has nothing else to refuse, because we construct the response it gets
+  if (error instanceof TypeError || error instanceof ClientError)
+    return unusable('no usable token_endpoint', { cause: error })
+  return error
+}
+
+async function askTokenEndpoint(
+  url: string,
+  { headers, body }: { headers: Record<string, string>; body: string },
+  { outbound, config, signal }: ExchangeParts,
+): Promise<OutboundResponse> {
+  const { authorization } = headers
+  // the library adds a charset, which some providers refuse
+  const sent = {
+    'content-type': 'application/x-www-form-urlencoded',
+    ...(authorization === undefined ? {} : { authorization }),
+  }
+  return await outbound
+    .post(url, body, { caPem: config.oidc_discovery_ca_pem, headers: sent, signal })
     .catch((cause: unknown) => {
       throw new ExchangeError(cause instanceof OutboundError ? cause.message : 'failed', { cause })
     })
-  const { code_verifier: verifier = '' } = fields
-  return readTokenAnswer(answer, redactSecrets(config.oidc_client_secret, verifier, basic))
 }
 
 /**
@@ -187,8 +251,12 @@ function readMembers(text: string, contentType: string): ReadonlyMap<string, unk
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase()
   if (type === 'application/x-www-form-urlencoded' || type === 'text/plain')
     return new Map(new URLSearchParams(text))
-  const parsed = parsedJson(text)
-  return isPlainObject(parsed) ? new Map(Object.entries(parsed)) : undefined
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return isPlainObject(parsed) ? new Map(Object.entries(parsed)) : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /**
