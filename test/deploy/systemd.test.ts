@@ -1,55 +1,14 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
-import { Client } from '../support/client.ts'
-import { executable as builtExecutable } from '../support/executable.ts'
+import { expect, test } from 'vitest'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { read, settingsOf } from './deployed.ts'
-import { running } from './running.ts'
+import { directive, directives, environmentIn, program, unitFile } from './systemd-unit.ts'
 import { outcomeOf } from './tools.ts'
 
 const project = join(import.meta.dirname, '../..')
-const unitFile = 'deploy/systemd/gatehouse.service'
-const program = '/usr/local/bin/gatehouse'
-
-/** The directives of the unit: each name with its values, in order. */
-const directives = new Map<string, string[]>()
-for (const [, name = '', value = ''] of read(unitFile).matchAll(/^(\w+)=(.*)$/gm))
-  directives.set(name, [...(directives.get(name) ?? []), value])
-const directive = (name: string): string => directives.get(name)?.at(-1) ?? ''
-
-/** The unit's environment, with its folders below `folder`. */
-const environmentIn = (folder: string): Record<string, string> =>
-  Object.fromEntries(
-    (directives.get('Environment') ?? [])
-      .flatMap((line) => line.split(' '))
-      .map((one) => one.replace(/%([dSL])/, (_, letter: string) => join(folder, letter)).split(/=(.*)/s)),
-  )
-
-const needed = ['/usr/bin/systemd-analyze', '/usr/bin/systemd-notify', '/usr/bin/python3']
-const lacks = needed.filter((file) => !existsSync(file))
-
-/** Receives what services tell their manager, as systemd does. */
-const notifications = `
-import socket, sys
-listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-listener.bind(sys.argv[1])
-print('listening', flush=True)
-while True:
-    print(listener.recv(4096).decode().strip(), flush=True)
-`
-
-/** What an operator installs, and what systemd makes: folders, and the credential. */
-async function installIn(folder: string): Promise<void> {
-  for (const name of ['S', 'L'])
-    await mkdir(join(folder, name, 'gatehouse'), { recursive: true, mode: 0o700 })
-  await mkdir(join(folder, 'd'))
-  await writeFile(join(folder, 'd/seal.key'), '5e'.repeat(32), { mode: 0o400 })
-}
-
-/** The system's own programs only, as in a service. */
-const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+const lacksSystemd = !existsSync('/usr/bin/systemd-analyze')
 
 test('the settings of the unit are ones that the server accepts, and it has time to stop', () => {
   const settings = Object.entries(environmentIn('/')).filter(([name]) => name.startsWith('GATEHOUSE_'))
@@ -63,8 +22,9 @@ test('the settings of the unit are ones that the server accepts, and it has time
   expect(read('deploy/systemd/gatehouse.sysusers.conf')).toContain(`\nu ${directive('User')} `)
 })
 
-describe.skipIf(lacks.length > 0 && process.env['CI'] !== 'true')('systemd', () => {
-  test('finds nothing wrong with the unit, and little that it leaves open', async () => {
+test.skipIf(lacksSystemd && process.env['CI'] !== 'true')(
+  'systemd finds nothing wrong with the unit, and little that it leaves open',
+  async () => {
     await using folder = await temporaryFolder()
     const file = folder.file('gatehouse.service')
     await writeFile(file, read(unitFile).replace(program, '/bin/true'))
@@ -78,50 +38,5 @@ describe.skipIf(lacks.length > 0 && process.env['CI'] !== 'true')('systemd', () 
     expect(checked).toMatchObject({ code: 0, output: '' })
     expect(open.code).toBe(0)
     expect(open.output).toContain('Overall exposure level for gatehouse.service: 1.')
-  })
-
-  // a build of the executable takes minutes on a busy machine
-  test('starts the command line of the unit, hears when it is ready, reloads and stops it', {
-    timeout: 600_000,
-  }, async () => {
-    const built = await builtExecutable()
-    await using folder = await temporaryFolder()
-    const environment = { PATH: path, ...environmentIn(folder.path) }
-    const [executable = '', ...args] = directive('ExecStart').split(' ')
-    expect(executable).toBe(program)
-    await installIn(folder.path)
-    await using manager = running('/usr/bin/python3', ['-c', notifications, folder.file('notify')], {
-      cwd: folder.path,
-      env: { PATH: path },
-    })
-    await manager.prints('listening')
-
-    await using service = running(built, args, {
-      cwd: join(folder.path, 'S/gatehouse'),
-      env: { ...environment, GATEHOUSE_LISTEN: '127.0.0.1:0', NOTIFY_SOCKET: folder.file('notify') },
-    })
-    await manager.prints('READY=1')
-    await service.prints('"event":"started"')
-    const url = new URL(/http:[^"]*/.exec(service.output)?.[0] ?? '')
-    const init = await outcomeOf(built, ['init', '--out', folder.file('root-token')], {
-      cwd: folder.path,
-      env: { PATH: path, GATEHOUSE_LISTEN: url.host },
-    })
-    const root = new Client(url.origin, (await readFile(folder.file('root-token'), 'utf8')).trim())
-    const log = join(folder.path, 'L/gatehouse/audit.log')
-    const enabled = await root.write('sys/audit/file', { type: 'file', options: { file_path: log } })
-    await rename(log, `${log}.1`)
-    const reloaded = await outcomeOf('/bin/sh', [
-      '-c',
-      directive('ExecReload').replace('$MAINPID', service.pid),
-    ])
-    await expect.poll(() => existsSync(log)).toBe(true)
-    service.kill('SIGTERM')
-
-    expect(init).toMatchObject({ code: 0 })
-    expect(enabled.status).toBe(204)
-    expect(reloaded).toMatchObject({ code: 0, output: '' })
-    expect(await service.ended).toBe(0)
-    expect((await stat(folder.file('root-token'))).mode & 0o777).toBe(0o600)
-  })
-})
+  },
+)

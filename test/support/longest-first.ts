@@ -28,8 +28,6 @@ const longest = [
   'plugins/cloud/broken-storage',
   'canaries/canaries',
   'workers/workers',
-  'deploy/systemd',
-  'deploy/container',
   'plugins/identity/identity-races',
 ].map((name) => `/test/${name}.test.ts`)
 
