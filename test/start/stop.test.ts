@@ -442,7 +442,7 @@ function journeyOf(sent: ClientRequest): Journey {
 
 test('a stopping server accepts all connections that the system has queued for it, however late it runs', async () => {
   await using server = await startTestServer()
-  const sent = Array.from({ length: 100 }, () => request(`${server.url}/health/live`, { agent: false }).end())
+  const sent = Array.from({ length: 700 }, () => request(`${server.url}/health/live`, { agent: false }).end())
   const answers = sent.map(async (one) => ((await once(one, 'response')) as [IncomingMessage])[0].resume())
   // each has called the system by then, and the server has accepted none
   await new Promise(process.nextTick)

@@ -28,8 +28,11 @@ export type Receiver = {
 /** After this time without a new connection, none is expected while the addresses close. */
 const quietMs = 20
 const longestAcceptMs = 200
-/** The system queues at most this many connections for an address: the default of `listen`. */
-const queueLength = 511
+/**
+ * The most connections that wait to be accepted at an address, unless the system allows fewer. Clients beyond it try again
+ * after a second.
+ */
+const queueLength = 4_096
 const lookEveryMs = 10
 
 type Kept = { readonly socket: Socket; readonly transport: Transport }
@@ -196,11 +199,8 @@ export class Listener implements AsyncDisposable {
 /** A client that has closed its sending side still gets its pending responses. */
 const newServer = (): Server => createServer({ allowHalfOpen: true, noDelay: true })
 
-/** Connections that wait to be accepted; the system's own limit is often the same. Beyond it, clients try again after a second. */
-const backlog = 4096
-
 async function listening(server: Server, at: ListenOptions & { readonly fd?: number }): Promise<Server> {
-  server.listen({ ...at, backlog })
+  server.listen({ ...at, backlog: queueLength })
   await once(server, 'listening')
   return server
 }
@@ -233,7 +233,9 @@ const networkDoor = (server: Server): Door => ({
 })
 
 async function bindPath(place: UnixSocketAt) {
-  const { bound, file } = await bindUnixSocket(place, (at) => newServer().listen({ path: at, backlog }))
+  const { bound, file } = await bindUnixSocket(place, (at) =>
+    newServer().listen({ path: at, backlog: queueLength }),
+  )
   if (!bound.listening) await once(bound, 'listening')
   const door: Door = { server: bound, transport: 'unix', descriptor: undefined, hide: file.remove }
   return { url: unixUrl(place.path), doors: [door] }

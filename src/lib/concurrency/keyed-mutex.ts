@@ -23,8 +23,8 @@ export class KeyedMutex {
   }
 
   /**
-   * Like `runExclusive`, within bounds: throws their refusal if too many wait for this key, or if the lock does not
-   * come in time; then `work` never runs.
+   * Like `runExclusive`, within bounds: throws their refusal if too many wait for this key, or if the lock is
+   * not free in time; then `work` never runs.
    */
   async runWithin<T>({ most, ms, refusal }: WaitingBounds, key: string, work: () => Promise<T>): Promise<T> {
     const previous = this.#lastByKey.get(key)
