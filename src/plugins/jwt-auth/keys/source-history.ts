@@ -13,17 +13,33 @@ export const dateOf = ({ date, age }: IncomingHttpHeaders): string | undefined =
 /** The history of the fetches from one URL. Times are milliseconds since the epoch. */
 export class SourceHistory {
   readonly #clock: Clock
-  fetches = 0
-  /** Null: not fetched yet. */
-  isReachable: boolean | null = null
-  /** Time of the last success. */
-  fetchedAt: number | undefined
-  lastError: { readonly time: number; readonly text: string } | undefined
+  #fetches = 0
+  #isReachable: boolean | null = null
+  #fetchedAt: number | undefined
+  #lastError: { readonly time: number; readonly text: string } | undefined
   #offset: ClockOffset | undefined
   readonly #issued = new IssuedTimes()
 
   constructor(clock: Clock) {
     this.#clock = clock
+  }
+
+  get fetches(): number {
+    return this.#fetches
+  }
+
+  /** Null: not fetched yet. */
+  get isReachable(): boolean | null {
+    return this.#isReachable
+  }
+
+  /** Time of the last success. */
+  get fetchedAt(): number | undefined {
+    return this.#fetchedAt
+  }
+
+  get lastError(): { readonly time: number; readonly text: string } | undefined {
+    return this.#lastError
   }
 
   /** From the last `Date` header, else estimated from tokens. */
@@ -41,16 +57,16 @@ export class SourceHistory {
     const clock = this.#clock
     const sent = clock.now()
     const note: ResponseDate = { date: undefined }
-    this.fetches += 1
+    this.#fetches += 1
     try {
       const fetched = await fetch(note)
-      this.isReachable = true
-      this.fetchedAt = clock.now()
+      this.#isReachable = true
+      this.#fetchedAt = clock.now()
       onFetch(true)
       return fetched
     } catch (error) {
-      this.isReachable = false
-      this.lastError = {
+      this.#isReachable = false
+      this.#lastError = {
         time: clock.now(),
         text: excerpt(error instanceof Error ? error.message : 'failed', longestError),
       }

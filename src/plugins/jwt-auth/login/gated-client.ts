@@ -12,13 +12,17 @@ import {
 export class GatedClient extends OutboundClient {
   readonly #outbound: OutboundClient
   readonly #isOpen: () => boolean
-  /** Whether it refused a request. */
-  wasRefused = false
+  #wasRefused = false
 
   constructor(outbound: OutboundClient, isOpen: () => boolean) {
     super({ deny: ['0.0.0.0/0', '::/0'] })
     this.#outbound = outbound
     this.#isOpen = isOpen
+  }
+
+  /** Whether it refused a request. */
+  get wasRefused(): boolean {
+    return this.#wasRefused
   }
 
   override get(url: string, options?: OutboundOptions): Promise<OutboundResponse> {
@@ -30,7 +34,7 @@ export class GatedClient extends OutboundClient {
   }
 
   async #refused(): Promise<never> {
-    this.wasRefused = true
+    this.#wasRefused = true
     throw new OutboundError('no request is sent for claims without a valid signature')
   }
 }

@@ -22,10 +22,8 @@ export class RecordingTrace implements Trace {
   readonly #instead: () => ReadToken | undefined
   readonly #verifies: boolean
   readonly #known: KnownSignature | undefined
-  /** The examined claims. */
-  examined: ReadToken | undefined
-  /** A valid signature covers them. */
-  isVerified = false
+  #examined: ReadToken | undefined
+  #isVerified = false
 
   /**
    * `instead` returns the claims to examine if none are verified. With `verifies`, a signature is checked
@@ -39,6 +37,16 @@ export class RecordingTrace implements Trace {
     this.#verifies = verifies
     this.#known = known
     this.#instead = instead
+  }
+
+  /** The examined claims. */
+  get examined(): ReadToken | undefined {
+    return this.#examined
+  }
+
+  /** A valid signature covers them. */
+  get isVerified(): boolean {
+    return this.#isVerified
   }
 
   get hasRefused(): boolean {
@@ -58,13 +66,13 @@ export class RecordingTrace implements Trace {
   async claims(verify: () => Promise<ReadToken | Refusal>): Promise<ReadToken | undefined> {
     if (this.#known !== undefined) {
       if (this.#known.isChecked) this.check('signature', this.#known.refused)
-      this.examined = this.#instead()
-      return this.examined
+      this.#examined = this.#instead()
+      return this.#examined
     }
     const verified = this.#verifies ? this.value('signature', await verify()) : undefined
-    this.isVerified = verified !== undefined
-    this.examined = verified ?? this.#instead()
-    return this.examined
+    this.#isVerified = verified !== undefined
+    this.#examined = verified ?? this.#instead()
+    return this.#examined
   }
 }
 
