@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 6350a2f016398ac7cd8347a32e5c7ecd
+// made by `npm run ui:types` from the server's OpenAPI document 9754573cf4098dc705ed68b5da96e6da
 
 export interface paths {
     "/health/live": {
@@ -2264,6 +2264,39 @@ export interface paths {
             };
         };
     };
+    "/sys/ha-status": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-ha-status-get-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/version-history": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-version-history-search-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/in-flight-req": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-in-flight-req-get-data"];
+                    };
+                };
+            };
+        };
+    };
     "/sys/internal/counters/tokens": {
         get: {
             responses: {
@@ -2297,17 +2330,6 @@ export interface paths {
                 200: {
                     content: {
                         "application/octet-stream": string;
-                    };
-                };
-            };
-        };
-    };
-    "/sys/ha-status": {
-        get: {
-            responses: {
-                200: {
-                    content: {
-                        "application/json": components["schemas"]["system-ha-status-get-answer"];
                     };
                 };
             };
@@ -2412,17 +2434,6 @@ export interface paths {
             };
         };
     };
-    "/sys/in-flight-req": {
-        get: {
-            responses: {
-                200: {
-                    content: {
-                        "application/json": components["schemas"]["system-in-flight-req-get-data"];
-                    };
-                };
-            };
-        };
-    };
     "/sys/loggers": {
         get: {
             responses: {
@@ -2485,17 +2496,6 @@ export interface paths {
                 200: {
                     content: {
                         "text/plain": string;
-                    };
-                };
-            };
-        };
-    };
-    "/sys/version-history": {
-        get: {
-            responses: {
-                200: {
-                    content: {
-                        "application/json": components["schemas"]["system-version-history-search-answer"];
                     };
                 };
             };
@@ -7186,6 +7186,73 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        "system-ha-status-get-data": {
+            nodes: ({
+                hostname: string;
+                api_address: string;
+                cluster_address: string;
+                active_node: boolean;
+                /** Format: date-time */
+                last_echo: string | null;
+                version: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        "system-ha-status-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-ha-status-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-version-history-search-data": {
+            keys: string[];
+            key_info: {
+                [key: string]: {
+                    /** Format: date-time */
+                    build_date: string;
+                    /** Format: date-time */
+                    commit_date: string;
+                    previous_version: string | null;
+                    /** Format: date-time */
+                    timestamp_installed: string;
+                } & {
+                    [key: string]: unknown;
+                };
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        "system-version-history-search-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-version-history-search-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-in-flight-req-get-data": {
+            [key: string]: {
+                /** Format: date-time */
+                start_time: string;
+                client_remote_address: string;
+                request_path: string;
+                request_method: string;
+                client_id: string;
+            } & {
+                [key: string]: unknown;
+            };
+        };
         "system-internal-counters-tokens-get-data": {
             counters: {
                 service_tokens: {
@@ -7229,32 +7296,6 @@ export interface components {
             renewable: boolean;
             lease_duration: number;
             data: components["schemas"]["system-internal-counters-entities-get-data"];
-            warnings: string[] | null;
-            mount_type: string;
-        } & {
-            [key: string]: unknown;
-        };
-        "system-ha-status-get-data": {
-            nodes: ({
-                hostname: string;
-                api_address: string;
-                cluster_address: string;
-                active_node: boolean;
-                /** Format: date-time */
-                last_echo: string | null;
-                version: string;
-            } & {
-                [key: string]: unknown;
-            })[];
-        } & {
-            [key: string]: unknown;
-        };
-        "system-ha-status-get-answer": {
-            request_id: string;
-            lease_id: string;
-            renewable: boolean;
-            lease_duration: number;
-            data: components["schemas"]["system-ha-status-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
@@ -7476,18 +7517,6 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        "system-in-flight-req-get-data": {
-            [key: string]: {
-                /** Format: date-time */
-                start_time: string;
-                client_remote_address: string;
-                request_path: string;
-                request_method: string;
-                client_id: string;
-            } & {
-                [key: string]: unknown;
-            };
-        };
         "system-loggers-get-data": {
             core: string;
         } & {
@@ -7525,35 +7554,6 @@ export interface components {
         };
         "system-loggers-name-post-input": {
             level: string;
-        };
-        "system-version-history-search-data": {
-            keys: string[];
-            key_info: {
-                [key: string]: {
-                    /** Format: date-time */
-                    build_date: string;
-                    /** Format: date-time */
-                    commit_date: string;
-                    previous_version: string | null;
-                    /** Format: date-time */
-                    timestamp_installed: string;
-                } & {
-                    [key: string]: unknown;
-                };
-            };
-        } & {
-            [key: string]: unknown;
-        };
-        "system-version-history-search-answer": {
-            request_id: string;
-            lease_id: string;
-            renewable: boolean;
-            lease_duration: number;
-            data: components["schemas"]["system-version-history-search-data"];
-            warnings: string[] | null;
-            mount_type: string;
-        } & {
-            [key: string]: unknown;
         };
         "system-config-cors-get-data": {
             enabled: boolean;
