@@ -209,7 +209,8 @@ async function settle(world: ChaosWorld, held: readonly Held[]): Promise<void> {
   }
   for (const mount of mounts)
     await sendUntilDone(world, { method: 'POST', path: `${mount}/rotate-root` }, end)
-  while (performance.now() < end && !((await isClean(world)) && hasOneRoot(world))) await wait(pollMs)
+  // the roots first: what removes a former credential is debris until it has been done
+  while (performance.now() < end && !(hasOneRoot(world) && (await isClean(world)))) await wait(pollMs)
 }
 
 const trusting = 'cloud/roles/trusting'
