@@ -1,11 +1,11 @@
 import { availableParallelism } from 'node:os'
 import { issueLogin } from '../../core/tokens/acts/issue-login.ts'
+import { LoginQueue, type LoginQueueLimits } from '../../core/tokens/acts/login-queue.ts'
 import { type LoginReportParts, LoginReports } from '../../core/tokens/acts/login-reports.ts'
 import { type LookalikeReportParts, lookalikeReports } from '../../core/tokens/acts/lookalike-reports.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import { UserpassMethod } from './method.ts'
 import { type Argon2Cost, productCost } from './passwords/argon2.ts'
-import { type HashingLimits, HashingQueue } from './passwords/hashing-queue.ts'
 import { Passwords } from './passwords/passwords.ts'
 import { userpassResources } from './resources.ts'
 
@@ -20,7 +20,7 @@ export type UserpassOptions = {
 export type { Argon2Cost }
 
 /** Each process has its part, and at least one. docs/limits.md#passwords */
-function hashingLimits(processes: number): HashingLimits {
+function hashingLimits(processes: number): LoginQueueLimits {
   const part = (most: number) => Math.max(1, Math.floor(most / processes))
   return {
     // one processor stays free for other work
@@ -44,7 +44,7 @@ export const userpassPlugin = ({
   open: (core) => {
     const { mounts, lockouts, caches, log, random, clock, fullPathOf } = core
     const { tokens, identities: identity, spent, view, systemTtl } = core
-    const queue = new HashingQueue({ limits: hashingLimits(processes), clock })
+    const queue = new LoginQueue({ limits: hashingLimits(processes), clock })
     const passwords = new Passwords({ queue, cost: passwordCost, random })
     const method = new UserpassMethod({ mounts, passwords, lockouts, caches, random, log })
     const onLookalike = lookalikeReports({ log, counter: metrics, fullPathOf })

@@ -5,8 +5,8 @@ import { connect, type Socket } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
+import { LoginQueue } from '../../../src/core/tokens/acts/login-queue.ts'
 import { systemRandom } from '../../../src/lib/system/random.ts'
-import { HashingQueue } from '../../../src/plugins/userpass/passwords/hashing-queue.ts'
 import { Passwords } from '../../../src/plugins/userpass/passwords/passwords.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { startUserpassServer } from './userpass-server.ts'
@@ -49,7 +49,7 @@ test('clients that disconnect leave the queue before their passwords are hashed'
 
 test('a name that was locked while a login waited costs no hash', async () => {
   const limits = { atOnce: 1, waiting: 1, reserved: 0, waitingOfClient: 1 }
-  const queue = new HashingQueue({ limits, clock: new FakeClock() })
+  const queue = new LoginQueue({ limits, clock: new FakeClock() })
   const passwords = new Passwords({ queue, cost: dearHashes, random: systemRandom })
   const client = { address: '192.0.2.1', name: 'bob', whenSilent: () => () => undefined }
   const checkAgain = () => {

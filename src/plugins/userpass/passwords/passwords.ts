@@ -1,17 +1,13 @@
 import { Buffer } from 'node:buffer'
+import type { Client, LoginQueue } from '../../../core/tokens/acts/login-queue.ts'
 import { refuse } from '../../../errors.ts'
 import { Thread } from '../../../lib/concurrency/thread.ts'
 import type { Random } from '../../../lib/system/random.ts'
 import { type Argon2Cost, argon2Dummy, hasCost, newSalt } from './argon2.ts'
 import { bcryptCost, checkBcrypt, isBcrypt } from './bcrypt.ts'
-import type { Client, HashingQueue } from './hashing-queue.ts'
 import type { HashingAnswers } from './hashing-worker.ts'
 
-export type PasswordParts = {
-  readonly queue: HashingQueue
-  readonly cost: Argon2Cost
-  readonly random: Random
-}
+export type PasswordParts = { readonly queue: LoginQueue; readonly cost: Argon2Cost; readonly random: Random }
 
 /** A new password as it is sent: the password itself, or its hash. The other one is empty. */
 export type NewPassword = { readonly password: string; readonly password_hash: string }

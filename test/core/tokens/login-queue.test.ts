@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { HashingQueue } from '../../../src/plugins/userpass/passwords/hashing-queue.ts'
+import { LoginQueue } from '../../../src/core/tokens/acts/login-queue.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 const aClient = (address: string, name = 'x') => ({ address, name, whenSilent: () => () => undefined })
 const busy = { kind: 'throttled', message: 'too many logins are waiting', retryAfterSeconds: 1 }
 
-/** A queue whose hashes end when the test says so. */
+/** A queue whose work ends when the test says so. */
 function aQueue(limits = {}) {
   const clock = new FakeClock()
-  const queue = new HashingQueue({
+  const queue = new LoginQueue({
     limits: { atOnce: 1, waiting: 4, reserved: 0, waitingOfClient: 2, ...limits },
     clock,
   })
@@ -37,7 +37,7 @@ function aQueue(limits = {}) {
   }
 }
 
-test('hashes run so many at once, and client addresses take turns', async () => {
+test('logins are worked on so many at once, and client addresses take turns', async () => {
   const { started, login, end } = aQueue()
   const logins = [
     login('a1', '192.0.2.1'),
@@ -156,7 +156,7 @@ test('a password that is set waits, but is never refused', async () => {
 })
 
 test('a hash that fails gives its place back', async () => {
-  const queue = new HashingQueue({
+  const queue = new LoginQueue({
     limits: { atOnce: 1, waiting: 1, reserved: 0, waitingOfClient: 1 },
     clock: new FakeClock(),
   })

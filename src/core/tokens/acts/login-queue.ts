@@ -4,8 +4,8 @@ import { Cache } from '../../../lib/data/cache.ts'
 import { countedAddress } from '../../../lib/net/address.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 
-export type HashingLimits = {
-  /** Hashes that are computed at once. */
+export type LoginQueueLimits = {
+  /** How many logins are worked on at once. */
   readonly atOnce: number
   /** Logins that wait, of all clients together. */
   readonly waiting: number
@@ -15,12 +15,12 @@ export type HashingLimits = {
   readonly waitingOfClient: number
 }
 
-export type HashingQueueParts = { readonly limits: HashingLimits; readonly clock: Clock }
+export type LoginQueueParts = { readonly limits: LoginQueueLimits; readonly clock: Clock }
 
-/** Who waits for a hash. */
+/** Who waits. */
 export type Client = {
   readonly address: string
-  /** Of the user, and the mount. */
+  /** Of the user or role, and the mount. */
   readonly name: string
   /** Calls `listener` when the client has ended its side, until the returned function is called. */
   whenSilent(listener: () => void): () => void
@@ -33,13 +33,13 @@ type Waiting = Place & { begin(): void; refuse(): void }
 const recentMs = 86_400_000
 
 /**
- * Hashes take turns: so many at once, that other work has processors left. Logins that wait are limited, and
- * client addresses take turns. A few addresses cannot take all places: a client with nothing waiting displaces the
+ * The expensive work of logins, such as hashes of passwords, so much of it at once that other work has processors left.
+ * Logins that wait are limited, and client addresses take turns. A few addresses cannot take all places: a client with nothing waiting displaces the
  * last login of the one with most, and some places are for names and addresses with a recent success. A client
- * that disconnects leaves. docs/limits.md#passwords
+ * that disconnects leaves. docs/limits.md#passwords, docs/limits.md#cel-programs
  */
-export class HashingQueue {
-  readonly #parts: HashingQueueParts
+export class LoginQueue {
+  readonly #parts: LoginQueueParts
   readonly #queue = new FairQueue<Waiting>()
   /** The logins that wait, in order of arrival. */
   readonly #logins = new Set<Waiting>()
@@ -47,13 +47,13 @@ export class HashingQueue {
   readonly #successes: Cache<true>
   #running = 0
 
-  constructor(parts: HashingQueueParts) {
+  constructor(parts: LoginQueueParts) {
     this.#parts = parts
     const ttl = { ms: recentMs, clock: parts.clock }
-    this.#successes = new Cache({ name: 'recent password logins', most: 20_000, ttl })
+    this.#successes = new Cache({ name: 'recent logins', most: 20_000, ttl })
   }
 
-  /** Runs the hashes of a login. Throws `throttled` if too many wait, or if the client goes before its turn. */
+  /** Runs the work of a login. Throws `throttled` if too many wait, or if the client goes before its turn. */
   async login<T>(client: Client, work: () => Promise<T>): Promise<T> {
     if (this.#isFull) await this.#wait(client)
     else this.#running += 1
