@@ -11,7 +11,7 @@ import { boundCidrs } from '../store/token-fields.ts'
 import type { TokenDraft, TokenStore } from '../store/token-store.ts'
 import { loginTokenType, useLimitWarnings } from '../store/token-type.ts'
 import { authBlock, type Issued } from './auth-block.ts'
-import { withLoginIdentity, writeWithIdentity } from './with-identity.ts'
+import { issuedOnly, withLoginIdentity, writeWithIdentity } from './with-identity.ts'
 
 export type LoginParts = {
   readonly tokens: TokenStore
@@ -32,11 +32,14 @@ export type Lookalike = { readonly mount: Mount; readonly entityId: string; read
 
 /** An auth method's result of a successful login. Durations are seconds; 0 is unset. */
 export type LoginAuth = {
-  readonly alias: { readonly name: string; readonly metadata: Readonly<Record<string, string>> | null }
+  /** Undefined if nobody in particular logs in: the token then has no entity. */
+  readonly alias:
+    | { readonly name: string; readonly metadata: Readonly<Record<string, string>> | null }
+    | undefined
   /** The role's metadata for the alias; undefined if it was never set. */
   readonly aliasMetadata?: Readonly<Record<string, string>> | null | undefined
   /** The metadata of the token, if it is not that of the alias. */
-  readonly metadata?: Readonly<Record<string, string>>
+  readonly metadata?: Readonly<Record<string, string>> | null
   /** The method's name for the caller, without the mount. */
   readonly displayName: string
   readonly groupNames: readonly string[]
@@ -52,6 +55,8 @@ export type LoginAuth = {
   /** The token is bound to the address of the login instead. */
   readonly bindsAddress?: boolean
   readonly noDefaultPolicy: boolean
+  /** False for a service token that cannot be renewed. */
+  readonly isRenewable?: boolean
   /** Data that the method needs at renewal. */
   readonly internal: Readonly<Record<string, string>>
   /** The proof of this login, if it may be used only once. */
@@ -85,19 +90,23 @@ export type LoginRequest = {
  * writes what the login uses up. docs/contract/identity.md, docs/contract/jwt.md#once-only
  */
 export async function issueLogin(parts: LoginParts, request: LoginRequest): Promise<Issued> {
-  return withLoginIdentity(parts.identity, aliasOfLogin(request), (login) => issue(parts, request, login))
+  const alias = aliasOfLogin(request)
+  if (alias === undefined) return issuedOnly(await issue(parts, request, undefined))
+  return withLoginIdentity(parts.identity, alias, (login) => issue(parts, request, login))
 }
 
 /** The result a login would have. */
 export type LoginPlan = {
-  readonly login: LoginIdentity
+  /** Undefined for a login without alias. */
+  readonly login: LoginIdentity | undefined
   readonly draft: TokenDraft
   readonly warnings: readonly string[]
 }
 
 /** Dry run of a login: writes nothing and throws the errors that the login would throw. */
 export async function planLogin(parts: LoginParts, request: LoginRequest): Promise<LoginPlan> {
-  const login = await parts.identity.forLogin(aliasOfLogin(request))
+  const alias = aliasOfLogin(request)
+  const login = alias && (await parts.identity.forLogin(alias))
   const drafted = loginDraft(parts, request, login)
   // only minting shows whether the content fits in a batch token; the minted token is discarded
   if (drafted.draft.type === 'batch') await parts.tokens.mintBatch(drafted.draft)
@@ -105,23 +114,26 @@ export async function planLogin(parts: LoginParts, request: LoginRequest): Promi
   return { login, ...drafted }
 }
 
-const aliasOfLogin = ({ mount, auth }: LoginRequest): LoginAlias => ({
-  namespace: mount.namespace,
-  mountAccessor: mount.accessor,
-  name: auth.alias.name,
-  metadata: aliasMetadataOf(auth),
-  groupNames: auth.groupNames,
-})
+const aliasOfLogin = ({ mount, auth }: LoginRequest): LoginAlias | undefined =>
+  auth.alias && {
+    namespace: mount.namespace,
+    mountAccessor: mount.accessor,
+    name: auth.alias.name,
+    metadata: aliasMetadataOf(auth.alias, auth.aliasMetadata),
+    groupNames: auth.groupNames,
+  }
 
 /** What the login says counts more than what its role says. */
-const aliasMetadataOf = ({ alias, aliasMetadata }: LoginAuth): LoginAlias['metadata'] =>
-  aliasMetadata === undefined ? alias.metadata : { ...aliasMetadata, ...alias.metadata }
+const aliasMetadataOf = (
+  { metadata }: Pick<LoginAlias, 'metadata'>,
+  ofRole: LoginAuth['aliasMetadata'],
+): LoginAlias['metadata'] => (ofRole === undefined ? metadata : { ...ofRole, ...metadata })
 
 /** Undefined if another writer changed the entity in the meantime. */
 async function issue(
   parts: LoginParts,
   request: LoginRequest,
-  login: LoginIdentity,
+  login: LoginIdentity | undefined,
 ): Promise<Issued | undefined> {
   const { draft, warnings } = loginDraft(parts, request, login)
   const minted = draft.type === 'batch' ? await parts.tokens.mintBatch(draft) : parts.tokens.mint(draft)
@@ -134,15 +146,23 @@ async function issue(
     return undefined
   }
   parts.tokens.remember(minted)
-  const { mount, auth } = request
-  const { entity } = login.identity
-  const resembles = aliasOf(entity, mount.accessor, auth.alias.name)?.resembles
-  if (resembles !== undefined) parts.onLookalike?.({ mount, entityId: entity.id, resembles })
+  reportLookalike(parts, request, login)
   return {
-    auth: authBlock(minted.token, minted.id, login.identity.policies),
-    issued: { token: minted.token, entityCreated: login.isNew },
+    auth: authBlock(minted.token, minted.id, login?.identity.policies ?? []),
+    issued: { token: minted.token, entityCreated: login?.isNew ?? false },
     warnings,
   }
+}
+
+function reportLookalike(
+  { onLookalike }: LoginParts,
+  { mount, auth: { alias } }: LoginRequest,
+  login: LoginIdentity | undefined,
+): void {
+  if (login === undefined || alias === undefined) return
+  const { entity } = login.identity
+  const resembles = aliasOf(entity, mount.accessor, alias.name)?.resembles
+  if (resembles !== undefined) onLookalike?.({ mount, entityId: entity.id, resembles })
 }
 
 const isSpent = async ({ spent }: LoginParts, { mount, auth: { proof } }: LoginRequest): Promise<boolean> =>
@@ -162,31 +182,34 @@ export const loginTokenName = (mountPath: string, name: string): string =>
 function loginDraft(
   parts: LoginParts,
   { mount, namespacePath = '', path, remoteAddress, auth }: LoginRequest,
-  { identity, groupAliases }: LoginIdentity,
+  login: LoginIdentity | undefined,
 ): { draft: TokenDraft; warnings: string[] } {
-  if (identity.entity.disabled) throw refuse('denied', 'permission denied', { reason: 'entity_disabled' })
+  const { identity, groupAliases = [] } = login ?? {}
+  if (identity?.entity.disabled === true)
+    throw refuse('denied', 'permission denied', { reason: 'entity_disabled' })
   const type = loginTokenType(mount.config.token_type, auth.tokenType)
   const life = lifetime(mountTtl(mount.config, parts.systemTtl), auth, parts.clock.now())
   if (!life.ok) throw refuse('invalid', life.reason)
   const policies = sanitize(auth.policies, !auth.noDefaultPolicy)
-  if (policies.includes('root') || identity.policies.includes('root'))
+  const identityPolicies = identity?.policies ?? []
+  if (policies.includes('root') || identityPolicies.includes('root'))
     throw refuse('invalid', 'auth methods cannot create root tokens', { reason: 'policy_forbidden' })
-  checkAssignable([...policies, ...identity.policies])
+  checkAssignable([...policies, ...identityPolicies])
   const draft: TokenDraft = {
     parent: '',
     namespace: mount.namespace,
     policies,
     path,
-    meta: auth.metadata ?? auth.alias.metadata ?? {},
+    meta: auth.metadata === undefined ? (auth.alias?.metadata ?? {}) : auth.metadata,
     display_name: loginTokenName(namespacePath + mount.path, auth.displayName),
     num_uses: auth.numUses,
     ttl: life.ttl,
     explicit_max_ttl: auth.explicitMaxTtl,
     period: auth.period,
-    entity_id: identity.entity.id,
+    entity_id: identity?.entity.id ?? '',
     bound_cidrs: auth.bindsAddress === true ? boundCidrs([remoteAddress]) : auth.boundCidrs,
     type,
-    renewable: type === 'service',
+    renewable: type === 'service' && auth.isRenewable !== false,
     mount_accessor: mount.accessor,
     internal: auth.internal,
     ...(groupAliases.length === 0 ? {} : { group_aliases: groupAliases }),

@@ -60,7 +60,7 @@ export class LoginQueue {
     return this.#run(work)
   }
 
-  /** Runs the hash of a password that somebody with the right to do so sets: it waits, but is never refused. */
+  /** Runs work that somebody with the right to do so asks for: it waits, but is never refused. */
   async write<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isFull)
       await new Promise<void>((begin) =>

@@ -21,7 +21,8 @@ export async function withLoginIdentity<T extends object>(
   return issuedOnly(issued)
 }
 
-function issuedOnly<T extends object>(issued: T | undefined): T {
+/** What was issued; a write that expects nothing is never refused. */
+export function issuedOnly<T extends object>(issued: T | undefined): T {
   if (issued === undefined) throw new Error('a write that expects nothing was refused')
   return issued
 }
@@ -47,20 +48,21 @@ async function issueExclusively<T extends object>(
   return done.issued
 }
 
-/** Writes a new token, its entity and `more` at once. False if an expectation of the entries did not hold. */
+/** Writes a new token, its entity if it has one, and `more` at once. False if an expectation of the entries did not hold. */
 export async function writeWithIdentity(
   view: View,
   minted: Minted,
-  login: LoginIdentity,
+  login: LoginIdentity | undefined,
   more: readonly ViewEntry[] = [],
 ): Promise<boolean> {
-  const others = login.entries.length === 0 ? more : [...login.entries, ...login.counts(), ...more]
+  const others =
+    login === undefined || login.entries.length === 0 ? more : [...login.entries, ...login.counts(), ...more]
   let written = false
   try {
     written = await writeMinted(view, minted, others)
   } finally {
-    if (!written) login.invalidate()
+    if (!written) login?.invalidate()
   }
-  if (written) login.written()
+  if (written) login?.written()
   return written
 }
