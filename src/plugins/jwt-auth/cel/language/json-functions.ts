@@ -1,0 +1,69 @@
+import { type Definition, define } from './functions.ts'
+import { dyn, string } from './kinds.ts'
+import { scalarText } from './texts.ts'
+import { CelMap, isList, noOverload, type Value } from './values.ts'
+import type { Work } from './work.ts'
+
+/** The value of decoded JSON. Every number is a double. */
+export function fromJson(json: unknown, work: Work): Value {
+  work.step()
+  if (json === null || typeof json === 'string' || typeof json === 'boolean' || typeof json === 'number')
+    return json
+  if (typeof json === 'bigint') return Number(json)
+  if (Array.isArray(json)) return json.map((item) => fromJson(item, work))
+  return new CelMap(Object.entries(json ?? {}).map(([key, value]) => [key, fromJson(value, work)]))
+}
+
+/** A value as JSON text, with sorted keys. Throws for what JSON has no form of. */
+export function jsonText(value: Value, work: Work): string {
+  work.step()
+  if (value === null || typeof value === 'boolean') return String(value)
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw noOverload()
+    return JSON.stringify(value)
+  }
+  if (value instanceof Uint8Array) return JSON.stringify(Buffer.from(value).toString('base64'))
+  if (isList(value))
+    return bracketed(
+      '[]',
+      value.map((item) => jsonText(item, work)),
+      work,
+    )
+  if (value instanceof CelMap) return bracketed('{}', membersOf(value, work), work)
+  const text = scalarText(value)
+  return /^-?\d+$/.test(text) ? text : JSON.stringify(text)
+}
+
+function membersOf(map: CelMap, work: Work): string[] {
+  const members = map.entries().map(([key, value]) => [scalarText(key), value] as const)
+  return members
+    .sort(([one], [other]) => Buffer.compare(Buffer.from(one), Buffer.from(other)))
+    .map(([key, value]) => `${JSON.stringify(key)}:${jsonText(value, work)}`)
+}
+
+function bracketed([open, close]: string, parts: readonly string[], work: Work): string {
+  work.text(parts.reduce((length, part) => length + part.length + 1, 2))
+  return `${open}${parts.join(',')}${close}`
+}
+
+function encoded(value: Value, work: Work): Value {
+  return value instanceof CelMap ? jsonText(value, work) : false
+}
+
+function decoded(text: string, work: Work): Value {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    return false
+  }
+  work.text(text.length)
+  return fromJson(json, work)
+}
+
+/** docs/contract/cel.md#functions */
+export const jsonFunctions: readonly Definition[] = [
+  define('encode_json', [dyn], dyn, encoded),
+  define('decode_json', [string], dyn, decoded),
+]

@@ -1,0 +1,78 @@
+import { formatInstant } from '../../../../lib/text/time.ts'
+import { CelMap, Duration, isList, noOverload, Timestamp, TypeValue, Uint, type Value } from './values.ts'
+import type { Work } from './work.ts'
+
+/** A double as Go prints its shortest text, but whole numbers below 2^53 in digits. docs/contract/cel.md#numbers */
+export function doubleText(value: number): string {
+  if (Number.isNaN(value)) return 'NaN'
+  if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf'
+  if (Number.isSafeInteger(value)) return Object.is(value, -0) ? '-0' : String(value)
+  const [digits = '', power = '0'] = value.toExponential().split('e')
+  const exponent = Number(power)
+  if (exponent >= -4 && exponent < 6) return String(value)
+  return `${digits}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`
+}
+
+const nanosOfSecond = 1_000_000_000n
+
+/** `3600s`, `1.5s` */
+function durationText({ nanos }: Duration): string {
+  const size = nanos < 0n ? -nanos : nanos
+  const rest = String(size % nanosOfSecond)
+    .padStart(9, '0')
+    .replace(/0+$/, '')
+  return `${nanos < 0n ? '-' : ''}${size / nanosOfSecond}${rest === '' ? '' : `.${rest}`}s`
+}
+
+/** The text of a scalar value, as `string()` makes it. */
+export function scalarText(value: Value): string {
+  if (typeof value === 'string') return value
+  if (typeof value === 'number') return doubleText(value)
+  if (typeof value === 'boolean' || typeof value === 'bigint') return String(value)
+  if (value instanceof Uint) return String(value.value)
+  if (value instanceof Timestamp) return formatInstant(value.nanos)
+  if (value instanceof Duration) return durationText(value)
+  throw noOverload()
+}
+
+/** Any value, as `%s` prints it. */
+export function formattedText(value: Value, work: Work): string {
+  work.step()
+  if (value === null) return 'null'
+  if (value instanceof Uint8Array) return Buffer.from(value).toString()
+  if (value instanceof TypeValue) return value.name
+  if (typeof value === 'number' && !Number.isFinite(value))
+    return Number.isNaN(value) ? 'NaN' : value > 0 ? 'Infinity' : '-Infinity'
+  if (isList(value))
+    return inBrackets(
+      '[]',
+      value.map((item) => formattedText(item, work)),
+      work,
+    )
+  if (!(value instanceof CelMap)) return scalarText(value)
+  const entries = value
+    .entries()
+    .map(([key, item]) => `${formattedText(key, work)}: ${formattedText(item, work)}`)
+  return inBrackets('{}', entries.sort(), work)
+}
+
+function inBrackets([open, close]: string, texts: readonly string[], work: Work): string {
+  work.text(texts.reduce((length, text) => length + text.length + 2, 0))
+  return `${open}${texts.join(', ')}${close}`
+}
+
+const characterEscapes: ReadonlyMap<string, string> = new Map([
+  ['\x07', '\\a'],
+  ['\b', '\\b'],
+  ['\f', '\\f'],
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+  ['\t', '\\t'],
+  ['\v', '\\v'],
+  ['\\', '\\\\'],
+  ['"', '\\"'],
+])
+
+/** A text as a literal of CEL. */
+export const quotedText = (text: string): string =>
+  `"${text.toWellFormed().replace(/[\x07\b\f\n\r\t\v\\"]/g, (char) => characterEscapes.get(char) ?? char)}"`
