@@ -623,6 +623,21 @@ const logins: DocumentedCall[] = [
   { ask: 'get /auth/jwt/role/{name}', params: { name: 'ci' } },
   { ask: 'post /auth/jwt/login', body: { role: 'ci', jwt: '$jwt' }, token: '' },
   { ask: 'post /auth/jwt/login', name: 'that fails', body: { role: 'ci', jwt: 'x' }, token: '', status: 400 },
+  {
+    ask: 'post /auth/jwt/cel/role/{name}',
+    params: { name: 'people' },
+    body: { cel_program: { expression: 'pb.Auth{}' } },
+  },
+  {
+    ask: 'patch /auth/jwt/cel/role/{name}',
+    params: { name: 'people' },
+    body: { message: 'ask the platform team' },
+  },
+  { ask: 'get /auth/jwt/cel/role', query: '?list=true' },
+  { ask: 'get /auth/jwt/cel/role/{name}', params: { name: 'people' } },
+  { ask: 'post /auth/jwt/cel/login', body: { role: 'people', jwt: '$jwt' }, token: '' },
+  { ask: 'post /auth/jwt/cel/try', body: { cel_program: { expression: 'false' }, claims: {} } },
+  { ask: 'delete /auth/jwt/cel/role/{name}', params: { name: 'people' }, status: 204 },
   { ask: 'post /auth/jwt/explain', body: { role: 'ci', jwt: '$jwt' } },
   {
     ask: 'post /auth/jwt/explain',

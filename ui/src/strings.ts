@@ -492,6 +492,7 @@ export const strings = {
     } as Readonly<Record<string, string>>,
     wouldBe: 'The token would have',
     newEntity: 'a new one',
+    noEntity: 'none: the login has no alias',
     noGroups: 'none',
     address: 'Client address',
     addressHint: 'Empty for your own; it matters where a role has bound addresses',

@@ -2,7 +2,7 @@ import { parseDuration } from './go-duration.ts'
 import { parseBool, parseWholeNumber } from './go-numbers.ts'
 import { goText, quoted } from './go-text.ts'
 import { goTypeName } from './go-type-names.ts'
-import { isJsonNumber, type JsonValue } from './json.ts'
+import { isJsonNumber, JsonSyntaxError, type JsonValue, parseLossless } from './json.ts'
 import { parseTime } from './time.ts'
 
 /** The value of a field as sent, or the error text if it has none. docs/contract/http.md#field-types */
@@ -156,6 +156,17 @@ export function toMap(wire: unknown): Coerced<FieldMap | null> {
   const { error, isNull } = mergeInto(merged, wire)
   if (error !== undefined) return { error }
   return { value: isNull ? null : merged }
+}
+
+/** Like `toMap`; a text that is a JSON object counts as that object, because command lines send files as text. */
+export function toMapOrText(wire: unknown): Coerced<FieldMap | null> {
+  if (typeof wire !== 'string' || !/^\s*\{/.test(wire)) return toMap(wire)
+  try {
+    return toMap(parseLossless(wire))
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return { error: error.message }
+    throw error
+  }
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   toDuration,
   toLowerText,
   toMap,
+  toMapOrText,
   toNumber,
   toPairs,
   toSlice,
@@ -102,6 +103,13 @@ export const intListField = field(
 export const mapField = field(
   { type: 'object', additionalProperties: true },
   toMap,
+  settled<FieldMap | null>({ type: ['object', 'null'], additionalProperties: true }),
+)
+
+/** Like `mapField`; on the wire also the object as JSON text. */
+export const mapOrTextField = field(
+  { type: 'object', additionalProperties: true },
+  toMapOrText,
   settled<FieldMap | null>({ type: ['object', 'null'], additionalProperties: true }),
 )
 

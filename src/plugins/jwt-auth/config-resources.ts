@@ -42,19 +42,19 @@ export const configResources = ({ method, policyExists }: Parts): Resource[] => 
     list: {
       summary: 'List the roles',
       output: roleNames,
-      handle: async ({ mount }) => ({ data: { keys: await method.stateOf(mount).roleNames() } }),
+      handle: async ({ mount }) => ({ data: { keys: await method.stateOf(mount).roles.names() } }),
     },
   }),
   resource('/role/:name', {
     help: 'A role: who may log in, and what the token may do.',
     canonical: (below) => below.toLowerCase(),
     exists: async ({ mount, params }) =>
-      (await method.stateOf(mount).findRole(roleName(params))) !== undefined,
+      (await method.stateOf(mount).roles.find(roleName(params))) !== undefined,
     read: {
       summary: 'Read a role',
       ...answers.role,
       handle: async ({ mount, params }) => {
-        const role = await method.stateOf(mount).findRole(roleName(params))
+        const role = await method.stateOf(mount).roles.find(roleName(params))
         return role && { dataText: shownText(role) }
       },
     },
@@ -82,7 +82,7 @@ export const configResources = ({ method, policyExists }: Parts): Resource[] => 
     },
     delete: {
       summary: 'Delete a role',
-      handle: ({ mount, params }) => method.stateOf(mount).deleteRole(roleName(params)),
+      handle: ({ mount, params }) => method.stateOf(mount).roles.delete(roleName(params)),
     },
   }),
 ]

@@ -33,7 +33,10 @@ const failureInput = z.object({
   request_id: stringField.describe('Request whose refusal to explain, instead of a token'),
 })
 const explainInput = failureInput.extend({
-  role: lowerStringField.describe('Role to explain; the configured default if empty'),
+  role: lowerStringField.describe(
+    'Role to explain; the configured default if empty; `cel/ci` is CEL role `ci`',
+  ),
+  cel: boolField.describe('The role is a CEL role'),
   jwt: stringField.meta({
     description: 'Signed JWT; either this, `claims` or `request_id`',
     writeOnly: true,
@@ -58,10 +61,17 @@ const statusInput = z.object({ refresh: boolField.describe('Fetch discovery docu
 const lintInput = z.object({ role: lowerStringField.describe('Only this role') })
 
 type Asking = Exchange<unknown, unknown>
+type SeenFailure = { readonly role: string; readonly path: string }
+
+const roleOfFailure = ({ role, path }: SeenFailure): string =>
+  role !== '' && path === 'cel/login' ? `cel/${role}` : role
 
 /** Whether the caller may learn what this role expects. */
 const maySeeRole = (exchange: Asking, role: string): boolean =>
-  role === '' || mayReach(exchange, { operation: 'read', path: `role/${role}`, canonical: toLower })
+  role === '' || mayReach(exchange, { operation: 'read', path: rolePath(role), canonical: toLower })
+
+/** Of a role, or of a CEL role as `cel/<name>`. */
+const rolePath = (role: string): string => role.replace(/^(cel\/)?/, '$1role/')
 
 const toLower = (below: string): string => below.toLowerCase()
 
@@ -76,7 +86,7 @@ function checkMaySee(exchange: Asking, role: string): void {
 export function explainResources({ method, plan, policyExists }: ExplainRouteParts): Resource[] {
   const seenFailure = (exchange: Asking, requestId: string): Explained => {
     const explained = explainedFailure(method.failuresOf(exchange.mount), requestId)
-    checkMaySee(exchange, explained.role)
+    checkMaySee(exchange, roleOfFailure({ role: explained.role, path: explained.path ?? '' }))
     return explained
   }
   return [
@@ -114,11 +124,18 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
           if (isSent('jwt') === isSent('claims'))
             throw refuse('invalid', "exactly one of 'jwt' and 'claims' must be set")
           const jwt = isSent('jwt') ? input.jwt : undefined
-          const given = { ...input, jwt, claims: input.claims ?? undefined }
-          checkMaySee(exchange, await method.loginRole(mount, input.role))
+          const role = input.role.replace(/^cel\//, '')
+          const isCel = input.cel || role !== input.role
+          const given = { ...input, role, isCel, jwt, claims: input.claims ?? undefined }
+          const named = await method.loginRole(mount, role)
+          checkMaySee(exchange, isCel && named !== '' ? `cel/${named}` : named)
           const remoteAddress = input.remote_address || call.remoteAddress
           // a token records the path that created it
-          const place = { ...loginPlace(mount, call), path: `${mount.path}login`, remoteAddress }
+          const place = {
+            ...loginPlace(mount, call),
+            path: `${mount.path}${isCel ? 'cel/' : ''}login`,
+            remoteAddress,
+          }
           const explanation = await method.explain(mount, given, {
             remoteAddress,
             plan: (auth) => plan({ ...place, auth }),
@@ -136,7 +153,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
         handle: (exchange) => {
           const { mount, input } = exchange
           checkMayReach(exchange, { operation: 'read', path: 'config' })
-          const isSeen = (role: string) => maySeeRole(exchange, role)
+          const isSeen = (failure: SeenFailure) => maySeeRole(exchange, roleOfFailure(failure))
           const filter = { ...input, limit: Math.max(0, input.limit), isSeen }
           return { data: method.failuresOf(mount).list(filter) }
         },
@@ -262,25 +279,28 @@ function shownLogin(
   { auth, plan: { login, draft, warnings } }: { auth: LoginAuth; plan: LoginPlan },
   mount: Mount,
 ): object {
-  const { identity, groupIds, isNew } = login
+  const { identity, groupIds = [], isNew } = login ?? {}
   const isService = draft.type === 'service'
   return {
     display_name: draft.display_name,
-    alias: {
-      name: auth.alias.name,
-      mount_accessor: mount.accessor,
-      metadata: auth.alias.metadata,
-      entity_id: isNew ? '' : identity.entity.id,
-    },
+    alias:
+      auth.alias === undefined
+        ? null
+        : {
+            name: auth.alias.name,
+            mount_accessor: mount.accessor,
+            metadata: auth.alias.metadata,
+            entity_id: isNew === true ? '' : (identity?.entity.id ?? ''),
+          },
     groups: {
       claimed: auth.groupNames,
-      matched: identity.groups
+      matched: (identity?.groups ?? [])
         .filter(({ id }) => groupIds.includes(id))
         .map(({ id, name }) => ({ id, name })),
     },
     token_policies: draft.policies,
-    identity_policies: identity.policies,
-    policies: joined(draft.policies, identity.policies),
+    identity_policies: identity?.policies ?? [],
+    policies: joined(draft.policies, identity?.policies ?? []),
     token_type: draft.type,
     lease_duration: draft.ttl,
     renewable: draft.renewable,

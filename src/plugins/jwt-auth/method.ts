@@ -5,6 +5,7 @@ import { PerMount } from '../../core/mounts/per-mount.ts'
 import type { OutboundClient } from '../../core/outbound/outbound.ts'
 import type { CacheUses } from '../../core/records/cache-use.ts'
 import type { LoginAuth } from '../../core/tokens/acts/issue-login.ts'
+import type { Client } from '../../core/tokens/acts/login-queue.ts'
 import { mountTtl, type TtlBounds } from '../../core/tokens/store/lifetime.ts'
 import type { ReplayStore } from '../../core/tokens/store/replay-store.ts'
 import type { Token } from '../../core/tokens/store/token.ts'
@@ -17,14 +18,19 @@ import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { toLowerText } from '../../lib/text/coercion.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
+import { type CelLoginInput, celLogin } from './cel/cel-login.ts'
+import { CelEvaluator } from './cel/evaluator.ts'
+import type { Outcome } from './cel/outcome.ts'
+import type { Evaluated, Input, Program } from './cel/program.ts'
 import { type ConfigInput, type ConfigLog, checkConfig, replaced } from './config/jwt-config.ts'
 import { MountState, type MountStateParts } from './config/mount-state.ts'
 import { changedRole, type Role, type RoleRecord, roleWarnings } from './config/role.ts'
 import { type ExplainContext, type ExplainInput, type Explanation, explainLogin } from './explain/explain.ts'
-import { type Finding, lintRole, lintWrite } from './explain/lint.ts'
+import { type Finding, type LintContext, lintRole, lintWrite } from './explain/lint.ts'
+import { lintCelRole } from './explain/lint-cel.ts'
 import { LoginFailures, maxRecordedToken } from './explain/login-failures.ts'
 import type { ReportedMount } from './explain/login-reports.ts'
-import { bareTrace, traceOf } from './explain/login-trace.ts'
+import { bareTrace, bringsToken, traceOf } from './explain/login-trace.ts'
 import { type RefusedConfig, shownStatus } from './explain/status.ts'
 import { CheckQueue } from './jws/check-queue.ts'
 import { queueWeights } from './jws/signature.ts'
@@ -96,11 +102,13 @@ export class JwtMethod {
   readonly #places: PerMount<Place>
   /** Refused JWT logins whose checks are recorded, per mount. */
   readonly #traces: Buckets
+  readonly #evaluator: CelEvaluator
 
   constructor(parts: JwtMethodParts) {
     this.#parts = parts
     this.#places = new PerMount(parts.mounts, (mount) => this.#open(mount))
     this.#traces = new Buckets(parts.clock, { capacity: 200, refillMs: 50 })
+    this.#evaluator = new CelEvaluator(parts.clock)
     this.#keysetParts = {
       sources: new SharedSources(parts),
       queue: new CheckQueue(checksAtOnce),
@@ -174,7 +182,7 @@ export class JwtMethod {
     const bounds = { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
     const state = this.stateOf(mount)
     let before: RoleRecord | undefined
-    const role: Role = await state.changeRole(name, (stored) => {
+    const role: Role = await state.roles.change(name, (stored) => {
       before = stored?.record
       return changedRole(before, sent, bounds)
     })
@@ -192,7 +200,7 @@ export class JwtMethod {
   }
 
   /**
-   * All findings about the roles of a mount, or about one role; undefined if that role does not exist.
+   * All findings about the roles of a mount, or about one role, or `cel/<name>`; undefined if that role does not exist.
    * docs/explain.md#what-the-linter-says
    */
   async lint(
@@ -202,13 +210,23 @@ export class JwtMethod {
   ): Promise<Finding[] | undefined> {
     const state = this.stateOf(mount)
     const context = { config: (await state.findConfig())?.config, policyExists }
+    const celName = /^cel\/(.*)$/.exec(roleName)?.[1]
+    if (celName !== undefined) return this.#lintCel(state, celName, context)
     const findings: Finding[] = []
-    for (const name of roleName === '' ? await state.roleNames() : [roleName]) {
-      const role = await state.findRole(name)
+    for (const name of roleName === '' ? await state.roles.names() : [roleName]) {
+      const role = await state.roles.find(name)
       if (role !== undefined) findings.push(...(await lintRole(role, context)))
       else if (roleName !== '') return undefined
     }
+    if (roleName === '')
+      for (const name of await state.celRoles.names())
+        findings.push(...((await this.#lintCel(state, name, context)) ?? []))
     return findings
+  }
+
+  async #lintCel(state: MountState, name: string, context: LintContext): Promise<Finding[] | undefined> {
+    const role = await state.celRoles.find(name)
+    return role && lintCelRole(role, context)
   }
 
   /** docs/explain.md */
@@ -217,7 +235,8 @@ export class JwtMethod {
     input: ExplainInput,
     preview: Pick<ExplainContext, 'remoteAddress' | 'plan'>,
   ): Promise<Explanation> {
-    return explainLogin(input, { ...this.#contextOf(mount), ...preview })
+    const evaluate: ExplainContext['evaluate'] = (program, given) => this.#evaluator.trace(program, given)
+    return explainLogin(input, { ...this.#contextOf(mount), evaluate, ...preview })
   }
 
   /** The refused logins of a mount. docs/explain.md */
@@ -237,14 +256,15 @@ export class JwtMethod {
     const place = this.#places.of(mount)
     return {
       failures: place.failures,
-      requestedRole: async (named) => {
+      requestedRole: async (named, path) => {
         const name = named || ((await place.state.findConfig())?.config.default_role ?? '')
-        return { name, exists: name !== '' && (await place.state.findRole(name)) !== undefined }
+        const roles = path === 'cel/login' ? place.state.celRoles : place.state.roles
+        return { name, exists: name !== '' && (await roles.find(name)) !== undefined }
       },
       traceOf: async (login) => {
         // neither a long token nor a series of bad ones may make the server check them twice
         const isLong = login.attempt.token.length > maxRecordedToken
-        if (login.path === 'login' && (isLong || !this.#traces.take(mount.uuid)))
+        if (bringsToken(login.path) && (isLong || !this.#traces.take(mount.uuid)))
           return bareTrace(login.reason)
         return traceOf(login, this.#contextOf(mount))
       },
@@ -300,6 +320,27 @@ export class JwtMethod {
     return jwtLogin(input, { ...this.#contextOf(mount), remoteAddress })
   }
 
+  /** docs/contract/cel.md#login */
+  celLogin(
+    mount: Mount,
+    input: CelLoginInput,
+    login: Pick<Client, 'address' | 'whenSilent'> & { onOutcome(outcome: Outcome): void },
+  ): Promise<LoginAuth> {
+    const { address, onOutcome, whenSilent } = login
+    const client = { address, whenSilent, name: `${mount.uuid}/${input.role}` }
+    return celLogin(input, {
+      ...this.#contextOf(mount),
+      remoteAddress: address,
+      evaluate: (program, given) => this.#evaluator.evaluate(client, program, given),
+      onOutcome,
+    })
+  }
+
+  /** docs/contract/cel.md#trying-a-program */
+  tryProgram(program: Program, input: Input): Promise<Evaluated> {
+    return this.#evaluator.trace(program, input)
+  }
+
   /** docs/contract/oidc.md#the-authorization-url */
   authorize(
     mount: Mount,
@@ -351,7 +392,7 @@ export class JwtMethod {
   async #toleranceAt(mount: Mount | undefined): Promise<number> {
     if (mount === undefined || mount.tainted) return dayMs
     try {
-      const roles = await this.stateOf(mount).roles()
+      const roles = await this.stateOf(mount).roles.all()
       return longestTolerance(roles.map(({ record }) => record))
     } catch {
       // the log has the cause; other mounts must not wait for it
@@ -362,8 +403,21 @@ export class JwtMethod {
   /** The current terms of the role that a token was issued for. docs/contract/jwt.md#login-in-this-order */
   async renewalTerms(token: Token, mount: Mount): Promise<RenewalTerms> {
     const name = token.internal.role ?? ''
-    const role = await this.stateOf(mount).findRole(name)
+    if (token.internal.cel !== undefined) return this.#celTerms(token, name, mount)
+    const role = await this.stateOf(mount).roles.find(name)
     if (role === undefined) return { ok: false, reason: `role ${name} does not exist during renewal` }
     return renewalTermsOf(role.record)
+  }
+
+  /** The terms stay those of the login, because its claims are gone; the TTL is that of the last grant. docs/contract/cel.md#renewal */
+  async #celTerms({ granted_ttl, internal }: Token, name: string, mount: Mount): Promise<RenewalTerms> {
+    const role = await this.stateOf(mount).celRoles.find(name)
+    if (role === undefined) return { ok: false, reason: `CEL role ${name} does not exist during renewal` }
+    return {
+      ok: true,
+      ttl: granted_ttl,
+      maxTtl: Number(internal['max_ttl'] ?? 0),
+      period: Number(internal['period'] ?? 0),
+    }
   }
 }

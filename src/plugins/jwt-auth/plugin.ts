@@ -3,6 +3,7 @@ import { issueLogin, type LoginRequest, planLogin } from '../../core/tokens/acts
 import { type LoginReportParts, LoginReports } from '../../core/tokens/acts/login-reports.ts'
 import { lookalikeReports } from '../../core/tokens/acts/lookalike-reports.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
+import { celResources } from './cel-resources.ts'
 import { configResources } from './config-resources.ts'
 import { LoginReports as JwtReports } from './explain/login-reports.ts'
 import { explainResources } from './explain-resources.ts'
@@ -63,13 +64,19 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
     const loginParts = { tokens, identity, spent, view, clock, systemTtl, onLookalike }
     const plan = async (login: LoginRequest) => {
       const plan = await planLogin(loginParts, login)
-      const warnings = await core.access.warningsOf(plan.draft, plan.login.identity)
-      return { ...plan, warnings: [...plan.warnings, ...warnings] }
+      const warnings = plan.login && (await core.access.warningsOf(plan.draft, plan.login.identity))
+      return { ...plan, warnings: [...plan.warnings, ...(warnings ?? [])] }
     }
     return {
       resources: [
         ...configResources({ method, policyExists }),
         ...loginResources({ method, reports, issue: (login) => issueLogin(loginParts, login) }),
+        ...celResources({
+          method,
+          reports,
+          issue: (login) => issueLogin(loginParts, login),
+          now: () => clock.now(),
+        }),
         ...explainResources({ method, plan, policyExists }),
       ],
       gauges: jwtGauges(method),

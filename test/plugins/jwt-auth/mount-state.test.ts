@@ -40,7 +40,11 @@ test('fields of a later version survive writes of the configuration and of a rol
     if (before === undefined) throw new Error('there is no configuration')
     return { ...before, jwt_validation_pubkeys: ['new'] }
   })
-  await state.changeRole('dev', (before) => ({ ...before?.record, user_claim: 'email', policies: undefined }))
+  await state.roles.change('dev', (before) => ({
+    ...before?.record,
+    user_claim: 'email',
+    policies: undefined,
+  }))
 
   expect(await view.get('config')).toMatchObject({ jwt_validation_pubkeys: ['new'], of_later: true })
   expect(await view.get('role/dev')).toEqual({
@@ -64,40 +68,40 @@ test('what another server writes replaces the copies, and a report of an unchang
   const [here, there] = [openState(one.view, one.clock), openState(other.view, other.clock)]
   const config = (issuer: string) => readConfig({ jwt_validation_pubkeys: ['a'], bound_issuer: issuer })
   await here.changeConfig(() => config('old'))
-  await here.changeRole('dev', () => ({ role_type: 'jwt', user_claim: 'sub' }))
+  await here.roles.change('dev', () => ({ role_type: 'jwt', user_claim: 'sub' }))
   const copy = await there.findConfig()
-  expect((await there.findRole('dev'))?.record.user_claim).toBe('sub')
+  expect((await there.roles.find('dev'))?.record.user_claim).toBe('sub')
 
   await other.hear()
   expect(await there.findConfig()).toBe(copy)
   await here.changeConfig(() => config('new'))
-  await here.changeRole('dev', () => ({ role_type: 'jwt', user_claim: 'email' }))
+  await here.roles.change('dev', () => ({ role_type: 'jwt', user_claim: 'email' }))
   await other.hear()
 
   expect((await there.findConfig())?.config.bound_issuer).toBe('new')
-  expect((await there.findRole('dev'))?.record.user_claim).toBe('email')
-  await here.deleteRole('dev')
+  expect((await there.roles.find('dev'))?.record.user_claim).toBe('email')
+  await here.roles.delete('dev')
   await other.hear()
-  expect(await there.findRole('dev')).toBeUndefined()
+  expect(await there.roles.find('dev')).toBeUndefined()
 })
 
 test('the list of roles follows every write, by this server or another one', async () => {
   await using cores = await openSharedCores()
   const { one, other } = cores
   const [here, there] = [openState(one.view, one.clock), openState(other.view, other.clock)]
-  const lists = async () => [await here.roleNames(), await there.roleNames()]
+  const lists = async () => [await here.roles.names(), await there.roles.names()]
   expect(await lists()).toEqual([[], []])
 
-  await here.changeRole('b', () => ({ role_type: 'jwt', user_claim: 'sub' }))
+  await here.roles.change('b', () => ({ role_type: 'jwt', user_claim: 'sub' }))
   await other.hear()
   expect(await lists()).toEqual([['b'], ['b']])
-  await there.changeRole('a', () => ({ role_type: 'jwt', user_claim: 'sub' }))
+  await there.roles.change('a', () => ({ role_type: 'jwt', user_claim: 'sub' }))
   await one.hear()
   expect(await lists()).toEqual([
     ['a', 'b'],
     ['a', 'b'],
   ])
-  await here.deleteRole('b')
+  await here.roles.delete('b')
   await other.hear()
   expect(await lists()).toEqual([['a'], ['a']])
 })
@@ -109,10 +113,10 @@ test('a list of roles that is read during a write is not kept', async () => {
     listedBefore(view, () => writeOnce()),
     core.clock,
   )
-  const writeOnce = once(() => state.changeRole('dev', () => ({ role_type: 'jwt', user_claim: 'sub' })))
+  const writeOnce = once(() => state.roles.change('dev', () => ({ role_type: 'jwt', user_claim: 'sub' })))
 
-  expect(await state.roleNames()).toEqual([])
-  expect(await state.roleNames()).toEqual(['dev'])
+  expect(await state.roles.names()).toEqual([])
+  expect(await state.roles.names()).toEqual(['dev'])
 })
 
 /** A view whose lists of keys end after `write`. */

@@ -78,7 +78,7 @@ async function walked(claims: object, { remoteAddress = '127.0.0.1', by = signer
 test('a valid login passes every check, in order', async () => {
   const { auth, answered, checks } = await walked(good)
 
-  expect(auth?.alias.name).toBe('alice')
+  expect(auth?.alias?.name).toBe('alice')
   expect(answered).toBe('ok')
   const order = [
     'config',

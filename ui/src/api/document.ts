@@ -4224,6 +4224,94 @@ export interface paths {
             };
         };
     };
+    "/auth/{jwt_mount_path}/cel/role": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["jwt-cel-role-search-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/auth/{jwt_mount_path}/cel/role/{name}": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["jwt-cel-role-name-get-answer"];
+                    };
+                };
+            };
+        };
+        post: {
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["jwt-cel-role-name-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["jwt-cel-role-name-post-answer"];
+                    };
+                };
+            };
+        };
+        delete: {
+            responses: {
+                204: {
+                };
+            };
+        };
+        patch: {
+            requestBody?: {
+                content: {
+                    "application/merge-patch+json": components["schemas"]["jwt-cel-role-name-patch-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["jwt-cel-role-name-patch-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/auth/{jwt_mount_path}/cel/login": {
+        post: {
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["jwt-cel-login-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["jwt-cel-login-post-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/auth/{jwt_mount_path}/cel/try": {
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["jwt-cel-try-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["jwt-cel-try-post-answer"];
+                    };
+                };
+            };
+        };
+    };
     "/auth/{jwt_mount_path}/explain": {
         get: {
             responses: {
@@ -11568,6 +11656,170 @@ export interface components {
             confirmation?: string;
             denied?: boolean;
         };
+        "jwt-cel-role-search-data": {
+            keys: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        "jwt-cel-role-search-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["jwt-cel-role-search-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "jwt-cel-role-name-get-data": {
+            cel_program?: {
+                [key: string]: unknown;
+            } | null;
+            bound_audiences: string[];
+            clock_skew_leeway: number;
+            expiration_leeway: number;
+            not_before_leeway: number;
+            message: string;
+            name: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "jwt-cel-role-name-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["jwt-cel-role-name-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "jwt-cel-role-name-post-data": {
+            cel_program?: {
+                [key: string]: unknown;
+            } | null;
+            bound_audiences: string[];
+            clock_skew_leeway: number;
+            expiration_leeway: number;
+            not_before_leeway: number;
+            message: string;
+            name: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "jwt-cel-role-name-post-input": {
+            cel_program: {
+                [key: string]: unknown;
+            };
+            bound_audiences?: string[];
+            clock_skew_leeway?: string;
+            expiration_leeway?: string;
+            not_before_leeway?: string;
+            message?: string;
+        };
+        "jwt-cel-role-name-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["jwt-cel-role-name-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "jwt-cel-role-name-patch-data": {
+            cel_program?: {
+                [key: string]: unknown;
+            } | null;
+            bound_audiences: string[];
+            clock_skew_leeway: number;
+            expiration_leeway: number;
+            not_before_leeway: number;
+            message: string;
+            name: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "jwt-cel-role-name-patch-input": {
+            cel_program?: {
+                [key: string]: unknown;
+            };
+            bound_audiences?: string[];
+            clock_skew_leeway?: string;
+            expiration_leeway?: string;
+            not_before_leeway?: string;
+            message?: string;
+        };
+        "jwt-cel-role-name-patch-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["jwt-cel-role-name-patch-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "jwt-cel-login-post-input": {
+            role?: string;
+            jwt: string;
+        };
+        "jwt-cel-login-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            auth: components["schemas"]["Auth"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "jwt-cel-try-post-data": {
+            valid: boolean;
+            error: string;
+            variables: ({
+                name: string;
+                value: string;
+                error: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            result?: ({
+                /** @enum {string} */
+                kind: "auth" | "denied" | "message" | "error" | "type";
+                value: unknown;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+        } & {
+            [key: string]: unknown;
+        };
+        "jwt-cel-try-post-input": {
+            cel_program?: {
+                [key: string]: unknown;
+            };
+            claims?: {
+                [key: string]: unknown;
+            };
+            /** Format: date-time */
+            now?: string;
+        };
+        "jwt-cel-try-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["jwt-cel-try-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
         "jwt-explain-get-data": {
             allowed: boolean;
             status: number;
@@ -11597,7 +11849,7 @@ export interface components {
             })[];
             login?: ({
                 display_name: string;
-                alias: {
+                alias?: ({
                     name: string;
                     mount_accessor: string;
                     metadata: {
@@ -11606,7 +11858,7 @@ export interface components {
                     entity_id: string;
                 } & {
                     [key: string]: unknown;
-                };
+                }) | null;
                 groups: {
                     claimed: string[];
                     matched: ({
@@ -11680,7 +11932,7 @@ export interface components {
             })[];
             login?: ({
                 display_name: string;
-                alias: {
+                alias?: ({
                     name: string;
                     mount_accessor: string;
                     metadata: {
@@ -11689,7 +11941,7 @@ export interface components {
                     entity_id: string;
                 } & {
                     [key: string]: unknown;
-                };
+                }) | null;
                 groups: {
                     claimed: string[];
                     matched: ({
@@ -11726,6 +11978,7 @@ export interface components {
         "jwt-explain-post-input": {
             request_id?: string;
             role?: string;
+            cel?: boolean;
             jwt?: string;
             claims?: {
                 [key: string]: unknown;
@@ -11752,7 +12005,7 @@ export interface components {
                 request_id: string;
                 time: string;
                 /** @enum {string} */
-                path: "login" | "oidc/auth_url" | "oidc/callback";
+                path: "login" | "cel/login" | "oidc/auth_url" | "oidc/callback";
                 role: string;
                 reason: string;
                 check: string;

@@ -17,7 +17,7 @@ export type Check = v.InferOutput<typeof check>
 
 const login = v.object({
   display_name: v.string(),
-  alias: v.object({ name: v.string(), entity_id: v.string() }),
+  alias: v.nullish(v.object({ name: v.string(), entity_id: v.string() })),
   groups: v.object({ claimed: texts, matched: v.array(v.object({ id: v.string(), name: v.string() })) }),
   policies: texts,
   token_type: v.string(),

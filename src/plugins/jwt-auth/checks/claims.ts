@@ -8,6 +8,8 @@ export type Leeways = {
   readonly expiration_leeway: number
   readonly not_before_leeway: number
   readonly clock_skew_leeway: number
+  /** The other leeways do not count for an `exp` or `nbf` that is present. docs/contract/cel.md#login */
+  readonly onlySkew?: boolean
 }
 
 /** What a role and its mount require of the registered claims. */
@@ -154,8 +156,11 @@ function checkTimes(
   const expiration = effective(leeways.expiration_leeway, 150)
   const beforehand = effective(leeways.not_before_leeway, 150)
   const skew = effective(leeways.clock_skew_leeway, 60)
-  const end = (expiresAt === 0 ? Math.max(issuedAt, notBefore) : expiresAt) + expiration
-  const start = notBefore !== 0 ? notBefore - beforehand : issuedAt !== 0 ? issuedAt : expiresAt - beforehand
+  const tolerance =
+    leeways.onlySkew === true ? { after: 0, before: 0 } : { after: expiration, before: beforehand }
+  const end = expiresAt === 0 ? Math.max(issuedAt, notBefore) + expiration : expiresAt + tolerance.after
+  const start =
+    notBefore !== 0 ? notBefore - tolerance.before : issuedAt !== 0 ? issuedAt : expiresAt - beforehand
   const now = nowMs / 1000
   if (now + skew < start)
     return refusal('not_yet_valid', 'invalid not before (nbf) claim: token not yet valid')

@@ -1,6 +1,6 @@
 import { refuse, type ServiceError } from '../../../errors.ts'
 import type { StrictObject } from '../jws/strict-json.ts'
-import type { CheckName, Refusal } from '../refusals/refusal.ts'
+import type { CheckName, Compared, Refusal } from '../refusals/refusal.ts'
 
 /**
  * Receives every check of a login, in order. The login's own trace ends it at the first refusal by throwing;
@@ -8,7 +8,7 @@ import type { CheckName, Refusal } from '../refusals/refusal.ts'
  */
 export type Trace = {
   /** One check; it passed if there is no refusal. */
-  check(name: CheckName, refused: Refusal | undefined): void
+  check(name: CheckName, refused: Refusal | undefined, compared?: Compared): void
   /** A step that returns something; undefined if it was refused and the trace continues. */
   value<T extends object | string>(name: CheckName, result: T | Refusal): T | undefined
   /**

@@ -1,12 +1,13 @@
 import type { View, ViewRecord } from '../../../core/barrier/view.ts'
 import type { CacheUses } from '../../../core/records/cache-use.ts'
-import { Cache } from '../../../lib/data/cache.ts'
 import { isJsonNumber, numberText } from '../../../lib/text/json.ts'
+import { type CelRole, readCelRole } from '../cel/cel-role.ts'
 import { DiscoveredProvider } from '../keys/discovered-provider.ts'
 import { JwksKeyset, type Keyset, type KeysetParts, MultiJwksKeyset, StaticKeyset } from '../keys/keyset.ts'
 import { parsePublicKeyPem } from '../keys/public-key-pem.ts'
 import { type Config, jwksPairs, readConfig } from './jwt-config.ts'
 import { type Role, readRole } from './role.ts'
+import { StoredRoles } from './stored-roles.ts'
 
 /** A mount's configuration with its keys and, if found by discovery, the provider for browser logins. */
 export type ReadyConfig = {
@@ -21,7 +22,6 @@ type LoadedConfig = ReadyConfig & { readonly revision: number }
 export type MountStateParts = Omit<KeysetParts, 'fetchedAfter'> & { readonly caches?: CacheUses }
 
 const configKey = 'config'
-const roleKey = (name: string) => `role/${name}`
 
 /**
  * Configuration and roles of one mount: stored in its view, with parsed copies in memory. Copies are as new
@@ -32,34 +32,25 @@ const roleKey = (name: string) => `role/${name}`
 export class MountState implements Disposable {
   readonly #view: View
   readonly #parts: MountStateParts
-  readonly #unwatch: readonly (() => void)[]
+  readonly #unwatch: () => void
   #ready: Promise<ReadyConfig | undefined> | undefined
   /** What was loaded last, also if it may be outdated. */
   #last: LoadedConfig | undefined
   /** Whether this server has loaded or written a configuration. */
   #isKnown = false
-  readonly #roles = new Cache<Role>({ name: 'jwt roles', most: 10_000, mostWeight: 16 * 1024 * 1024 })
-  /** The names of all roles, under the key `''`. */
-  readonly #names = new Cache<readonly string[]>({
-    name: 'names of jwt roles',
-    most: 1,
-    mostWeight: 2_000_000,
-  })
+  readonly roles: StoredRoles<Role>
+  readonly celRoles: StoredRoles<CelRole>
 
   /** `view` is the mount's own; it keeps the text of numbers. */
   constructor(view: View, parts: MountStateParts) {
     this.#view = view
     this.#parts = parts
-    if (parts.caches !== undefined) this.#roles.countIn(parts.caches.of('login_roles'))
-    this.#unwatch = [
-      view.watch(configKey, () => {
-        this.#ready = undefined
-      }),
-      view.watch(roleKey(''), (keys) => {
-        this.#roles.follow(keys, (key) => key.slice(roleKey('').length))
-        this.#names.dropAll()
-      }),
-    ]
+    const stored = { view, caches: parts.caches }
+    this.roles = new StoredRoles({ ...stored, prefix: 'role/', read: readRole })
+    this.celRoles = new StoredRoles({ ...stored, prefix: 'cel/role/', read: readCelRole })
+    this.#unwatch = view.watch(configKey, () => {
+      this.#ready = undefined
+    })
   }
 
   /**
@@ -95,7 +86,9 @@ export class MountState implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const unwatch of this.#unwatch) unwatch()
+    this.#unwatch()
+    this.roles[Symbol.dispose]()
+    this.celRoles[Symbol.dispose]()
   }
 
   /** `change` returns the new configuration for the stored one. */
@@ -109,56 +102,6 @@ export class MountState implements Disposable {
       this.#ready = undefined
       this.#isKnown = true
     }
-  }
-
-  /** Names are lower-case. */
-  findRole(name: string): Promise<Role | undefined> {
-    return this.#roles.read(name, async () => {
-      const stored = await this.#view.get(roleKey(name))
-      return stored === undefined ? undefined : readRole(name, stored)
-    })
-  }
-
-  /**
-   * `change` returns the new record for the stored one; if it throws, nothing is written. Returns the role as
-   * written.
-   */
-  async changeRole(name: string, change: (before: Role | undefined) => object): Promise<Role> {
-    try {
-      const stored = await this.#view.update(roleKey(name), (current) =>
-        changed(current, change(current === undefined ? undefined : readRole(name, current))),
-      )
-      return readRole(name, stored)
-    } finally {
-      this.#dropRole(name)
-    }
-  }
-
-  async deleteRole(name: string): Promise<void> {
-    try {
-      await this.#view.write([{ key: roleKey(name), value: undefined }])
-    } finally {
-      this.#dropRole(name)
-    }
-  }
-
-  /** All of them, in no particular order. */
-  async roles(): Promise<Role[]> {
-    const records = await this.#view.list(roleKey(''))
-    return records.map(({ key, value }) => readRole(key.slice(roleKey('').length), value))
-  }
-
-  #dropRole(name: string): void {
-    this.#roles.drop(name)
-    this.#names.dropAll()
-  }
-
-  /** Sorted. */
-  async roleNames(): Promise<readonly string[]> {
-    return this.#names.read('', async () => {
-      const keys = await this.#view.listKeys(roleKey(''))
-      return keys.map((key) => key.slice(roleKey('').length))
-    })
   }
 }
 

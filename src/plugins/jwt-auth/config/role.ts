@@ -69,6 +69,8 @@ export type Role = {
   readonly name: string
   readonly record: RoleRecord
   readonly boundClaims: readonly BoundClaim[]
+  /** What a CEL role asks of a token before its program runs. docs/contract/cel.md#login */
+  readonly isCel?: true
 }
 
 const withoutTypes = { role_type: 'jwt', bound_claims_type: 'string' } as const

@@ -72,6 +72,13 @@ const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', string>> = 
   login_too_old: 'Sign in at the provider again; it must send `auth_time` if the role has `max_age`.',
   confirmation_missing: 'Press `Confirm` on the page after the sign-in, then ask again.',
   confirmation_invalid: 'Use the most recent page, or begin a new login.',
+  cel_denied: 'Read the program: it refuses these claims. `explain` with `cel=true` shows each variable.',
+  cel_message: 'Read the program: it refuses these claims. `explain` with `cel=true` shows each variable.',
+  cel_error:
+    'Make the program safe for claims that are missing or of another type: `has(claims.x)`, `claims.?x.orValue("")`.',
+  cel_type: 'Let the program end in `pb.Auth{…}`, `false` or a text.',
+  cel_limit: 'Let the program do less: loops in loops multiply their steps.',
+  cel_auth_invalid: 'Correct the `pb.Auth` of the program as the text says; times are nanoseconds.',
   confirmation_denied:
     'Ask the person: perhaps somebody sent them a link. `remote_address` is the browser that refused, `detail` says where the login began.',
   internal: 'Look for the request id in the log.',

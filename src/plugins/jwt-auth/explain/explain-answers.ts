@@ -19,7 +19,9 @@ const check = z.object({
 const clock = z.object({ offset_seconds: count, estimated: z.boolean(), source: text, measured_at: text })
 const login = z.object({
   display_name: text,
-  alias: z.object({ name: text, mount_accessor: text, metadata: z.record(text, text), entity_id: text }),
+  alias: z
+    .object({ name: text, mount_accessor: text, metadata: z.record(text, text), entity_id: text })
+    .nullable(),
   groups: z.object({ claimed: texts, matched: z.array(z.object({ id: text, name: text })) }),
   token_policies: texts,
   identity_policies: texts,
@@ -37,7 +39,7 @@ const login = z.object({
 export const loginFailure = z.object({
   request_id: text,
   time: text,
-  path: z.enum(['login', 'oidc/auth_url', 'oidc/callback']),
+  path: z.enum(['login', 'cel/login', 'oidc/auth_url', 'oidc/callback']),
   /** In clear only if the role exists. */
   role: text,
   reason: text,

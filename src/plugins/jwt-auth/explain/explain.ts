@@ -1,8 +1,11 @@
 import type { LoginAuth, LoginPlan } from '../../../core/tokens/acts/issue-login.ts'
 import { ServiceError } from '../../../errors.ts'
 import { type JsonObject, type JsonValue, stringifyJson } from '../../../lib/text/json.ts'
+import { askedOf, examineCel } from '../cel/cel-login.ts'
+import type { Evaluated, Input, Program } from '../cel/program.ts'
 import { type ReadToken, thrown } from '../checks/trace.ts'
 import type { MountState } from '../config/mount-state.ts'
+import type { Role } from '../config/role.ts'
 import { type Jws, parseClaims, parseJws } from '../jws/jws.ts'
 import { parseStrictObject } from '../jws/strict-json.ts'
 import { bestOffset, type ClockOffset } from '../keys/clock-offset.ts'
@@ -23,6 +26,8 @@ import { type Description, describe } from './describe.ts'
 
 export type ExplainInput = {
   readonly role: string
+  /** Whether it is the name of a CEL role. */
+  readonly isCel: boolean
   /** Exactly one of this and `claims` is set. */
   readonly jwt: string | undefined
   readonly claims: JsonObject | undefined
@@ -30,6 +35,7 @@ export type ExplainInput = {
 }
 
 export type ExplainContext = LoginContext & {
+  evaluate(program: Program, input: Input): Promise<Evaluated>
   readonly maxTokenSize: number
   /**
    * The outcome of the signature check of a past login; with it, the signature is not checked again, and no
@@ -74,9 +80,13 @@ export async function explainLogin(input: ExplainInput, context: ExplainContext)
     known: context.signature,
   })
   const outbound = new GatedClient(context.outbound, () => trace.isVerified)
-  const auth = await examineJwt({ ...input, jwt: input.jwt ?? '' }, { ...context, outbound }, trace)
+  const sent = { ...input, jwt: input.jwt ?? '' }
+  const auth = input.isCel
+    ? await examineCel({ ...sent, operation: 'update' }, context, trace)
+    : await examineJwt(sent, { ...context, outbound }, trace)
   const facts = await factsOf(input, context, { claims: trace.examined?.claims, jws })
-  const unmade: readonly CheckName[] = input.jwt === undefined ? ['token', 'signature', 'algorithm'] : []
+  const unmade: readonly CheckName[] =
+    input.jwt === undefined ? ['token', 'signature', 'algorithm', ...timesOf(input)] : []
   const unasked = outbound.wasRefused ? unaskedChecks(trace.recorded, facts.role) : noChecks
   const counted = trace.recorded.filter((one) => !unmade.includes(one.name))
   const first = counted.find((one) => one.refused !== undefined && !unasked.has(one))?.refused
@@ -89,7 +99,7 @@ export async function explainLogin(input: ExplainInput, context: ExplainContext)
     role: facts.roleName,
     clock: clockOf(facts.ready?.keyset.sources() ?? []),
     checks: [
-      ...slotsOf(facts).map((slot) => explained(slot, { counted, unasked }, facts)),
+      ...slotsOf(facts, counted).map((slot) => explained(slot, { counted, unasked }, facts)),
       ...coreChecks(core, facts, auth?.proof !== undefined),
     ],
     login:
@@ -104,6 +114,10 @@ export function readJws(jwt: string, maxTokenSize: number): Jws | undefined {
   return 'malformed' in jws ? undefined : jws
 }
 
+/** Claims that are made up for a program need no times. */
+const timesOf = ({ isCel, claims = {} }: ExplainInput): CheckName[] =>
+  isCel && !['exp', 'nbf', 'iat'].some((name) => Object.hasOwn(claims, name)) ? ['times'] : []
+
 /** Claims from a request, with numbers as in a token. */
 function unverified({ claims }: ExplainInput, jws: Jws | undefined): ReadToken | undefined {
   const read =
@@ -112,24 +126,31 @@ function unverified({ claims }: ExplainInput, jws: Jws | undefined): ReadToken |
 }
 
 async function factsOf(
-  { role: named }: ExplainInput,
+  { role: named, isCel }: ExplainInput,
   { state, remoteAddress, now }: ExplainContext,
   { claims, jws }: { claims: Facts['claims']; jws: Jws | undefined },
 ): Promise<Facts> {
   const ready = await state.findConfig()
   const roleName = named || (ready?.config.default_role ?? '')
-  const role = roleName === '' ? undefined : await state.findRole(roleName)
-  return completeFacts({ ready, role, roleName, remoteAddress, claims, nowMs: now() }, jws, state)
+  const role = roleName === '' ? undefined : await roleOf(roleName, isCel, state)
+  const known = { ready, role, roleName, remoteAddress, claims, nowMs: now() }
+  return completeFacts(known, jws, isCel ? state.celRoles : state.roles)
 }
 
-/** Adds what follows from the known facts and the token. */
+async function roleOf(name: string, isCel: boolean, state: MountState): Promise<Role | undefined> {
+  if (!isCel) return state.roles.find(name)
+  const role = await state.celRoles.find(name)
+  return role && askedOf(role)
+}
+
+/** Adds what follows from the known facts and the token; `roles` are those that the caller may have meant. */
 export const completeFacts = async (
   known: Omit<Facts, 'roleNames' | 'keyId' | 'algorithm' | 'offset'>,
   jws: Jws | undefined,
-  state: MountState,
+  roles: Pick<MountState['roles'], 'names'>,
 ): Promise<Facts> => ({
   ...known,
-  roleNames: known.role === undefined ? await state.roleNames() : [],
+  roleNames: known.role === undefined ? await roles.names() : [],
   keyId: jws?.keyId ?? '',
   algorithm: jws?.algorithm ?? '',
   offset: clockOf(known.ready?.keyset.sources() ?? []),
@@ -152,7 +173,8 @@ type Slot = { readonly name: CheckName; readonly index: number }
  * All checks in the order of the login. An `aud` is checked if the role names audiences, or else after the
  * times. docs/contract/jwt.md#login-in-this-order
  */
-function slotsOf({ role }: Facts): Slot[] {
+function slotsOf({ role }: Facts, made: readonly RecordedCheck[]): Slot[] {
+  if (role?.isCel === true) return celSlots(role, made)
   const isAudienceFirst = (role?.record.bound_audiences ?? []).length > 0
   const names: CheckName[] = [
     'config',
@@ -175,6 +197,25 @@ function slotsOf({ role }: Facts): Slot[] {
   return [...names.map((name) => ({ name, index: 0 })), ...bound]
 }
 
+function celSlots({ record }: Role, made: readonly RecordedCheck[]): Slot[] {
+  const variables = made.map(({ name }) => name).filter((name) => name.startsWith('variable:'))
+  const names: CheckName[] = [
+    'config',
+    'role',
+    'token',
+    'signature',
+    'algorithm',
+    'claims',
+    'issuer',
+    ...((record.bound_audiences ?? []).length > 0 ? (['audience'] as const) : []),
+    'times',
+    ...new Set(variables),
+    'program',
+    'auth',
+  ]
+  return names.map((name) => ({ name, index: 0 }))
+}
+
 type Made = { readonly counted: readonly RecordedCheck[]; readonly unasked: ReadonlySet<RecordedCheck> }
 
 function explained({ name, index }: Slot, { counted, unasked }: Made, facts: Facts): ExplainedCheck {
@@ -185,7 +226,7 @@ function explained({ name, index }: Slot, { counted, unasked }: Made, facts: Fac
   const refused = made.find((one) => one.refused !== undefined)?.refused
   return {
     ...outcome(name, made.length === 0 ? 'skipped' : undefined, refused?.reason),
-    ...describe(name, facts, { refused }, index),
+    ...describe(name, facts, { refused, compared: made.at(-1)?.compared }, index),
   }
 }
 

@@ -23,6 +23,15 @@ export const lintCodes = [
   'policy_missing',
   'no_effect',
   'unknown_field',
+  'cel_no_audience',
+  'cel_no_issuer',
+  'cel_no_alias',
+  'cel_always_allows',
+  'cel_unknown_function',
+  'cel_unused_variable',
+  'cel_duplicate_variable',
+  'cel_small_ttl',
+  'cel_no_effect',
 ] as const
 
 type LintCode = (typeof lintCodes)[number]
@@ -213,7 +222,8 @@ const changingClaims: ReadonlySet<string> = new Set([
   'phone_number',
 ])
 
-const claimsOfOneRun: ReadonlySet<string> = new Set([
+/** They differ with each run of a job. */
+export const claimsOfOneRun: ReadonlySet<string> = new Set([
   'jti',
   'nonce',
   'sid',

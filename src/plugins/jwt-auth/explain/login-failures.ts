@@ -10,7 +10,7 @@ import { parseClaims, parseJws } from '../jws/jws.ts'
 import type { StrictObject } from '../jws/strict-json.ts'
 import type { ExplainedCheck } from './explain.ts'
 import type { loginFailure } from './explain-answers.ts'
-import type { LoginTrace } from './login-trace.ts'
+import { bringsToken, type LoginTrace } from './login-trace.ts'
 
 type LoginFailure = Readonly<Omit<z.output<typeof loginFailure>, 'expected'>> & {
   readonly expected: readonly JsonValue[]
@@ -50,7 +50,7 @@ export type FailureFilter = {
   readonly role: string
   readonly request_id: string
   /** Whether failures of this role are listed. */
-  readonly isSeen?: (role: string) => boolean
+  readonly isSeen?: (failure: { readonly role: string; readonly path: string }) => boolean
 }
 
 const maxClaims = 32
@@ -92,7 +92,7 @@ export class LoginFailures {
       hint = '',
       detail = '',
     } = trace.checks.find(({ verdict }) => verdict === 'fail') ?? {}
-    const told = failure.path === 'login' ? { error: '', seen: null } : { error, seen }
+    const told = bringsToken(failure.path) ? { error: '', seen: null } : { error, seen }
     const shown = {
       ...failure,
       role,
@@ -117,7 +117,7 @@ export class LoginFailures {
       .reverse()
       .filter((one) => (reason === '' || one.reason === reason) && (role === '' || one.role === role))
       .filter((one) => request_id === '' || one.request_id === request_id)
-      .filter((one) => isSeen(one.role))
+      .filter(isSeen)
       .slice(0, limit)
     return { kept, dropped: Math.max(0, this.#added - kept), since: formatTime(this.#since), failures }
   }

@@ -6,13 +6,13 @@ import type { LogLine } from '../../../lib/system/log-fields.ts'
 import type { Attempt } from '../login/flow-trace.ts'
 import { checkNamed, type ReasonCode } from '../refusals/refusal.ts'
 import type { LoginFailures } from './login-failures.ts'
-import type { LoginPath, LoginTrace, RefusedLogin } from './login-trace.ts'
+import { bringsToken, type LoginPath, type LoginTrace, type RefusedLogin } from './login-trace.ts'
 
 /** What reports need to know about a mount. */
 export type ReportedMount = {
   readonly failures: LoginFailures
   /** The requested role, and whether it exists. */
-  requestedRole(named: string): Promise<{ readonly name: string; readonly exists: boolean }>
+  requestedRole(named: string, path: LoginPath): Promise<{ readonly name: string; readonly exists: boolean }>
   /** The checks of a refused login. */
   traceOf(login: RefusedLogin): Promise<LoginTrace>
   noteEnd(isLogin: boolean): void
@@ -99,8 +99,8 @@ export class LoginReports {
     const role =
       hasNoRoleName || reason === 'role_unknown'
         ? { name: attempt.role, exists: false }
-        : await requestedRole(reported, attempt.role)
-    const check = checkNamed(reason)
+        : await requestedRole(reported, attempt.role, path)
+    const check = checkOfLogin(reason, attempt)
     this.#basic(path).refused(
       { call, mount },
       {
@@ -120,10 +120,11 @@ export class LoginReports {
         check,
         status,
         cause,
-        verified: attempt.isVerified || (path === 'login' && !beforeSignature.has(check)),
+        verified: attempt.isVerified || (bringsToken(path) && !beforeSignature.has(check)),
         remote_address: remoteAddress,
         token: attempt.token,
-        error: text,
+        // a message of a program may repeat claims
+        error: reason === 'cel_message' ? '' : text,
         trace: await reported.traceOf({ path, attempt, reason, error, remoteAddress }),
       })
     } catch (err) {
@@ -138,17 +139,25 @@ export class LoginReports {
   }
 
   #basic(path: LoginPath): BasicReports {
-    return path === 'login' ? this.#parts.basic.jwt : this.#parts.basic.oidc
+    return bringsToken(path) ? this.#parts.basic.jwt : this.#parts.basic.oidc
   }
+}
+
+/** The variable of a program that failed is a check of its own. */
+function checkOfLogin(reason: string, { outcome }: Attempt): string {
+  return reason === 'cel_error' && outcome?.kind === 'error' && outcome.variable !== ''
+    ? `variable:${outcome.variable}`
+    : checkNamed(reason)
 }
 
 /** A storage failure must not hide why a login was refused. */
 async function requestedRole(
   reported: ReportedMount,
   named: string,
+  path: LoginPath,
 ): ReturnType<ReportedMount['requestedRole']> {
   try {
-    return await reported.requestedRole(named)
+    return await reported.requestedRole(named, path)
   } catch {
     return { name: named, exists: false }
   }

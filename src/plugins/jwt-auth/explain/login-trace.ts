@@ -1,4 +1,5 @@
 import type { ServiceError } from '../../../errors.ts'
+import type { Outcome } from '../cel/outcome.ts'
 import { type JwsLimits, malformedPayload, parseJws } from '../jws/jws.ts'
 import { malformedToken } from '../jws/token-shape.ts'
 import type { Facts } from '../login/facts.ts'
@@ -16,7 +17,10 @@ import {
 } from './explain.ts'
 
 /** The path, below the mount, that refused the login. */
-export type LoginPath = 'login' | 'oidc/auth_url' | 'oidc/callback'
+export type LoginPath = 'login' | 'cel/login' | 'oidc/auth_url' | 'oidc/callback'
+
+/** Whether a caller brings the token, so that no provider takes part. */
+export const bringsToken = (path: LoginPath): boolean => path === 'login' || path === 'cel/login'
 
 /** The checks of a refused login, as they ran at the time. */
 export type LoginTrace = {
@@ -40,8 +44,9 @@ export type TraceContext = Pick<LoginContext, 'state' | 'outbound' | 'now'> & {
 
 /** How a refused login went, check by check. It asks no other server and checks no signature again. */
 export async function traceOf(login: RefusedLogin, context: TraceContext): Promise<LoginTrace> {
-  const { checks, clock } =
-    login.path === 'login' ? await walkAgain(login, context) : await walked(login, context)
+  const { checks, clock } = bringsToken(login.path)
+    ? await walkAgain(login, context)
+    : await walked(login, context)
   return { checks: bounded(checks), clock }
 }
 
@@ -56,7 +61,7 @@ export const bareTrace = (reason: string): LoginTrace => ({
  * check.
  */
 async function walkAgain(
-  { attempt, reason, error, remoteAddress }: RefusedLogin,
+  { path, attempt, reason, error, remoteAddress }: RefusedLogin,
   context: TraceContext,
 ): Promise<LoginTrace> {
   const check = checkNamed(reason)
@@ -72,6 +77,7 @@ async function walkAgain(
   const isChecked = !beforeSignature.has(check)
   const input = {
     role: attempt.role,
+    isCel: path === 'cel/login',
     jwt: attempt.token,
     claims: undefined,
     distributed_claim_access_token: '',
@@ -80,9 +86,14 @@ async function walkAgain(
     ...context,
     remoteAddress,
     signature: { isChecked, refused },
+    evaluate: () => Promise.resolve({ variables: [], outcome: withoutText(attempt.outcome) }),
     plan: () => Promise.reject(error ?? new Error('a login by JWT is refused with an error')),
   })
 }
+
+/** A message of a program may repeat claims. */
+const withoutText = (outcome: Outcome = { kind: 'limit', text: '' }): Outcome =>
+  outcome.kind === 'message' ? { kind: 'message', text: '' } : outcome
 
 /** What a value that is not a JWT looks like, or the payload of one that has no claims. */
 function shapeOfToken(token: string, limits: JwsLimits): Compared | undefined {
@@ -120,6 +131,7 @@ const callbackChecks = [
 ]
 const checksOf: Readonly<Record<LoginPath, readonly string[]>> = {
   login: [],
+  'cel/login': [],
   'oidc/auth_url': ['config', 'role', 'redirect_uri', 'provider'],
   'oidc/callback': callbackChecks,
 }
@@ -133,7 +145,7 @@ async function walked(
   const { ready, role, roleName, login, claims } = flow
   const jws = token === '' ? undefined : readJws(token, maxTokenSize)
   const known = { ready, role, roleName, login, claims, remoteAddress, nowMs: now(), isFlow: true }
-  const facts = await completeFacts(known, jws, state)
+  const facts = await completeFacts(known, jws, state.roles)
   const userinfo = flow.recorded.find(({ name }) => name === 'userinfo')?.unusable
   let bound = 0
   const made = flow.recorded.map((recorded): ExplainedCheck => {

@@ -1,4 +1,5 @@
 import type { ServiceError } from '../../../errors.ts'
+import type { Outcome } from '../cel/outcome.ts'
 import { isRefusal, thrown } from '../checks/trace.ts'
 import type { ReadyConfig } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
@@ -63,6 +64,8 @@ export type Attempt = {
   token: string
   /** Its signature is valid. */
   isVerified: boolean
+  /** How the program of a CEL role ended, if it ran. */
+  outcome: Outcome | undefined
   /** The checks of a browser login. */
   readonly flow: FlowTrace
 }
@@ -71,6 +74,7 @@ export const newAttempt = (known: Partial<Attempt> = {}): Attempt => ({
   role: '',
   token: '',
   isVerified: false,
+  outcome: undefined,
   flow: new FlowTrace(),
   ...known,
 })

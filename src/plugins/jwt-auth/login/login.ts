@@ -5,8 +5,9 @@ import { quoted } from '../../../lib/text/go-text.ts'
 import { checkToken, checkUnboundAudience, type TokenRules } from '../checks/claims.ts'
 import { type ReadToken, strictTrace, type Trace } from '../checks/trace.ts'
 import type { Config } from '../config/jwt-config.ts'
-import type { MountState } from '../config/mount-state.ts'
+import type { MountState, ReadyConfig } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
+import type { StoredRoles } from '../config/stored-roles.ts'
 import { supportedAlgorithms } from '../jws/algorithms.ts'
 import { type Refusal, refusal, reworded } from '../refusals/refusal.ts'
 import { loginByClaims } from './claims-login.ts'
@@ -48,7 +49,10 @@ export async function examineJwt(
     (await context.state.findConfig()) ?? refusal('config_missing', 'could not load configuration'),
   )
   if (ready === undefined) return undefined
-  const role = trace.value('role', await namedRole(input.role || ready.config.default_role, context.state))
+  const role = trace.value(
+    'role',
+    await namedRole(input.role || ready.config.default_role, context.state.roles),
+  )
   if (role === undefined) return undefined
   trace.check(
     'role',
@@ -59,9 +63,8 @@ export async function examineJwt(
   trace.check('token', input.jwt === '' ? refusal('token_missing', 'missing token') : undefined)
   // before the work of checking the signature
   trace.check('address', checkAddress(role, context.remoteAddress))
-  const token = await trace.claims(() => ready.keyset.verify(input.jwt, context.remoteAddress))
+  const token = await verifiedToken(input.jwt, { ready, role, context, trace })
   if (token === undefined) return undefined
-  checkVerified(token, { role, config: ready.config, nowMs: context.now() }, trace)
   const { config } = ready
   const accessToken = input.distributed_claim_access_token
   const auth = await loginByClaims(token.claims, role, {
@@ -75,6 +78,24 @@ export async function examineJwt(
   return role.record.token_replay_protection === true ? usableOnce(auth, token) : auth
 }
 
+export type Verification = {
+  readonly ready: ReadyConfig
+  readonly role: Role
+  readonly context: Pick<LoginContext, 'remoteAddress' | 'now'>
+  readonly trace: Trace
+}
+
+/** The token, once its signature and registered claims are checked. */
+export async function verifiedToken(
+  jwt: string,
+  { ready, role, context, trace }: Verification,
+): Promise<ReadToken | undefined> {
+  const token = await trace.claims(() => ready.keyset.verify(jwt, context.remoteAddress))
+  if (token === undefined) return undefined
+  checkVerified(token, { role, config: ready.config, nowMs: context.now() }, trace)
+  return token
+}
+
 /** docs/contract/jwt.md#once-only */
 function usableOnce(auth: LoginAuth | undefined, token: ReadToken): LoginAuth | undefined {
   const proof = oneTimeProof(token)
@@ -85,9 +106,12 @@ function usableOnce(auth: LoginAuth | undefined, token: ReadToken): LoginAuth | 
  * docs/contract/jwt.md#login-in-this-order, docs/contract/oidc.md#the-authorization-url; the name is
  * lower-case.
  */
-export async function namedRole(name: string, state: MountState): Promise<Role | Refusal> {
+export async function namedRole<Of extends object>(
+  name: string,
+  roles: Pick<StoredRoles<Of>, 'find'>,
+): Promise<Of | Refusal> {
   if (name === '') return refusal('role_missing', 'missing role')
-  return (await state.findRole(name)) ?? refusal('role_unknown', `role ${quoted(name)} could not be found`)
+  return (await roles.find(name)) ?? refusal('role_unknown', `role ${quoted(name)} could not be found`)
 }
 
 /** docs/contract/jwt.md#login-in-this-order, docs/contract/oidc.md#the-callback-in-this-order */
@@ -114,11 +138,12 @@ function checkVerified(
   checkToken(claims, rules, nowMs, (name, refused) => {
     trace.check(name, refused && reworded(refused, (text) => `error validating token: ${text}`))
   })
-  trace.check('audience', checkUnboundAudience(claims, rules.bound_audiences))
+  if (role.isCel !== true) trace.check('audience', checkUnboundAudience(claims, rules.bound_audiences))
 }
 
 /** What a token must satisfy for this role. */
-export const tokenRules = ({ record }: Role, config: Config): TokenRules => ({
+export const tokenRules = ({ record, isCel }: Role, config: Config): TokenRules => ({
+  onlySkew: isCel === true,
   bound_issuer: config.bound_issuer,
   bound_subject: record.bound_subject ?? '',
   bound_audiences: record.bound_audiences ?? [],

@@ -53,8 +53,8 @@ export class RecordingTrace implements Trace {
     return this.recorded.some(({ refused }) => refused !== undefined)
   }
 
-  check(name: CheckName, refused: Refusal | undefined): void {
-    this.recorded.push({ name, refused })
+  check(name: CheckName, refused: Refusal | undefined, compared?: Compared): void {
+    this.recorded.push({ name, refused, compared })
   }
 
   value<T extends object | string>(name: CheckName, result: T | Refusal): T | undefined {

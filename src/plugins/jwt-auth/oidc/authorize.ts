@@ -48,7 +48,7 @@ export async function authorize(input: AuthorizeInput, context: AuthorizeContext
         hint: '',
       }),
     )
-  const role = flow.value('role', await namedRole(name, context.state))
+  const role = flow.value('role', await namedRole(name, context.state.roles))
   flow.role = role
   const target = redirectTarget(input.redirect_uri, role, ready.config)
   if ('reason' in target) return { refused: flow.note(target) }

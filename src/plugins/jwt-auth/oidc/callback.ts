@@ -83,7 +83,7 @@ export async function finishLogin(input: CallbackInput, context: CallbackContext
     'client_nonce',
     isClientNonce(login, input.client_nonce) ? undefined : wrongClientNonce(login, input.client_nonce),
   )
-  const role = await context.state.findRole(login.role)
+  const role = await context.state.roles.find(login.role)
   if (role === undefined)
     throw flow.refused(refusal('role_unknown', `${loginFailed} Role could not be found`))
   flow.role = role
@@ -162,7 +162,7 @@ async function checkConfirmed(
   { state, attempt }: CallbackContext,
 ): Promise<void> {
   if (!usesForm(login, input.code) || !isClientNonce(login, input.client_nonce)) return
-  const role = await state.findRole(login.role)
+  const role = await state.roles.find(login.role)
   const refused = role && unconfirmed(login, role)
   if (refused === undefined) return
   attempt.role = login.role

@@ -74,7 +74,7 @@ async function keepPosted(
   context.onLogin(login)
   return pageOfForm({
     login,
-    role: await context.state.findRole(login.role),
+    role: await context.state.roles.find(login.role),
     state,
     mountPath: context.mountPath,
   })

@@ -47,6 +47,12 @@ const checkOf = {
   confirmation_missing: 'confirmation',
   confirmation_invalid: 'confirmation',
   confirmation_denied: 'confirmation',
+  cel_denied: 'program',
+  cel_message: 'program',
+  cel_error: 'program',
+  cel_type: 'program',
+  cel_limit: 'program',
+  cel_auth_invalid: 'auth',
 } as const
 
 /** For logs, audit and metrics. */
@@ -99,7 +105,10 @@ export const reworded = (refused: Refusal, words: (text: string) => string): Ref
 })
 
 /** A check, as logs and explanations name it. Missing userinfo never refuses a login. */
-export type CheckName = (typeof checkOf)[ReasonCode] | 'userinfo'
+export type CheckName = (typeof checkOf)[ReasonCode] | 'userinfo' | VariableCheck
+
+/** The check of a variable of a CEL program. */
+type VariableCheck = `variable:${string}`
 
 /** Reasons of the core, after the JWT is accepted. */
 const coreChecks = {

@@ -71,6 +71,7 @@ const contract = [
     'confirmation_invalid',
     'confirmation_denied',
   ],
+  ...['cel_denied', 'cel_message', 'cel_error', 'cel_type', 'cel_limit', 'cel_auth_invalid'],
 ]
 
 const reasonCodes = [...checkByReason.keys(), 'internal']

@@ -155,6 +155,11 @@ const Values = ({ values }: { readonly values: readonly unknown[] }) =>
     ))
   )
 
+function entityOf({ alias }: NonNullable<Explanation['login']>) {
+  if (alias == null) return text.noEntity
+  return alias.entity_id === '' ? text.newEntity : <code>{alias.entity_id}</code>
+}
+
 function Login({ login }: Pick<Explanation, 'login'>) {
   if (login == null) return null
   return (
@@ -164,7 +169,7 @@ function Login({ login }: Pick<Explanation, 'login'>) {
         <dt>{strings.home.name}</dt>
         <dd>{login.display_name}</dd>
         <dt>{strings.home.entity}</dt>
-        <dd>{login.alias.entity_id === '' ? text.newEntity : <code>{login.alias.entity_id}</code>}</dd>
+        <dd>{entityOf(login)}</dd>
         <dt>{strings.home.groups}</dt>
         <dd>{login.groups.matched.map(({ name }) => name).join(', ') || text.noGroups}</dd>
         <dt>{strings.home.policies}</dt>

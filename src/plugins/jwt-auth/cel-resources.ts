@@ -1,0 +1,190 @@
+import { z } from 'zod'
+import type { LoginRequest } from '../../core/tokens/acts/issue-login.ts'
+import { refuse, ServiceError } from '../../errors.ts'
+import { loginPlace, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
+import { lowerStringField, mapField, mapOrTextField, stringField, timeField } from '../../lib/text/fields.ts'
+import { type JsonValue, jsonNumber, stringifyJson } from '../../lib/text/json.ts'
+import { timeMilliseconds } from '../../lib/text/time.ts'
+import { celAnswers } from './cel/cel-answers.ts'
+import {
+  type CelRole,
+  celRoleFields,
+  celRoleWarnings,
+  checkProgram,
+  newCelRole,
+  patchedCelRole,
+  readProgram,
+} from './cel/cel-role.ts'
+import type { Field, Outcome } from './cel/outcome.ts'
+import type { LoginReports } from './explain/login-reports.ts'
+import { parseStrictObject } from './jws/strict-json.ts'
+import { newAttempt } from './login/flow-trace.ts'
+import type { JwtMethod } from './method.ts'
+
+const loginInput = z.object({
+  role: lowerStringField.describe('CEL role to log in with; the configured default if empty'),
+  jwt: stringField.meta({ description: 'Signed JWT', writeOnly: true }),
+})
+const tryInput = z.object({
+  cel_program: mapOrTextField.describe('The program, as in a role'),
+  claims: mapField.describe('Claims to evaluate it with'),
+  now: timeField.optional().describe('Time to evaluate it at; the present if absent'),
+})
+
+type Parts = {
+  readonly method: JwtMethod
+  readonly reports: LoginReports
+  /** Creates entity, alias and token of a login. */
+  issue(request: LoginRequest): Promise<Pick<Reply, 'auth' | 'warnings'>>
+  now(): number
+}
+
+/** `cel/role`, `cel/login` and `cel/try`. docs/contract/cel.md */
+export const celResources = ({ method, reports, issue, now }: Parts): Resource[] => [
+  resource('/cel/role', {
+    help: 'The CEL roles of this mount.',
+    collection: true,
+    list: {
+      summary: 'List the CEL roles',
+      ...celAnswers.names,
+      handle: async ({ mount }) => ({ data: { keys: await method.stateOf(mount).celRoles.names() } }),
+    },
+  }),
+  resource('/cel/role/:name', {
+    help: 'A CEL role: a program decides who may log in, and what the token may do.',
+    canonical: (below) => below.toLowerCase(),
+    read: {
+      summary: 'Read a CEL role',
+      ...celAnswers.role,
+      handle: async ({ mount, params }) => {
+        const role = await method.stateOf(mount).celRoles.find(roleName(params))
+        return role && { data: shown(role) }
+      },
+    },
+    write: {
+      summary: 'Create or replace a CEL role',
+      required: ['cel_program'],
+      ...celAnswers.role,
+      input: celRoleFields.meta({ examples: [exampleRole] }),
+      handle: async ({ mount, params, input }) => {
+        const { record } = newCelRole(roleName(params), input)
+        return written(await method.stateOf(mount).celRoles.change(roleName(params), () => record))
+      },
+    },
+    patch: {
+      summary: 'Change some fields of a CEL role',
+      ...celAnswers.role,
+      input: celRoleFields,
+      handle: async ({ mount, params, sent }) => {
+        const change = (before: CelRole | undefined) => {
+          if (before === undefined) throw refuse('invalid', 'Unable to fetch cel role entry to patch')
+          return patchedCelRole(before, sent).record
+        }
+        return written(await method.stateOf(mount).celRoles.change(roleName(params), change))
+      },
+    },
+    delete: {
+      summary: 'Delete a CEL role',
+      handle: ({ mount, params }) => method.stateOf(mount).celRoles.delete(roleName(params)),
+    },
+  }),
+  resource('/cel/login', {
+    help: 'Log in with a signed JWT, by the program of a CEL role.',
+    open: true,
+    wrapsWithoutToken: true,
+    namesRequest: true,
+    write: {
+      summary: 'Log in with a JWT and a CEL role',
+      required: ['jwt'],
+      form: 'auth',
+      input: loginInput,
+      handle: ({ call, mount, input, whenSilent }) => {
+        const attempt = newAttempt({ role: input.role, token: input.jwt })
+        return reports.watch({ call, mount, path: 'cel/login', attempt }, async () => {
+          const login = {
+            address: call.remoteAddress,
+            whenSilent,
+            onOutcome: (outcome: Outcome) => {
+              attempt.outcome = outcome
+            },
+          }
+          const auth = await method.celLogin(mount, { ...input, operation: 'update' }, login)
+          return { reply: await issue({ ...loginPlace(mount, call), auth }) }
+        })
+      },
+    },
+  }),
+  resource('/cel/try', {
+    help: 'What a program would decide, without storing it.',
+    write: {
+      summary: 'Try a program',
+      ...celAnswers.tried,
+      input: tryInput,
+      handle: async ({ input }) => {
+        const at = input.now === undefined ? now() : timeMilliseconds(input.now)
+        return { data: await tried(method, input, at) }
+      },
+    },
+  }),
+]
+
+const roleName = ({ name }: { name: string }): string => name.toLowerCase()
+
+const exampleRole = {
+  bound_audiences: ['https://vault.example.com'],
+  cel_program: {
+    variables: [{ name: 'person', expression: "'person:' + claims.sub" }],
+    expression:
+      "claims.team == 'shop' ? pb.Auth{policies: ['shop'], alias: logical.Alias{name: person}} : 'not in the team'",
+  },
+}
+
+const shown = ({ name, record }: CelRole) => ({ name, ...record })
+
+const written = (role: CelRole): Reply => ({ data: shown(role), warnings: celRoleWarnings(role) })
+
+/** What a program decides about claims that somebody makes up. docs/contract/cel.md#trying-a-program */
+async function tried(
+  method: JwtMethod,
+  { cel_program, claims }: z.output<typeof tryInput>,
+  now: number,
+): Promise<object> {
+  try {
+    const program = readProgram(cel_program)
+    checkProgram(program)
+    const given = parseStrictObject(stringifyJson(claims ?? {})) ?? {}
+    const { variables, outcome } = await method.tryProgram(program, {
+      claims: given,
+      now,
+      operation: 'update',
+    })
+    return { valid: true, error: '', variables, result: shownOutcome(outcome) }
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.kind !== 'invalid') throw error
+    return { valid: false, error: error.message, variables: [], result: null }
+  }
+}
+
+function shownOutcome(outcome: Outcome): object {
+  switch (outcome.kind) {
+    case 'auth':
+      return { kind: 'auth', value: plain(outcome.auth) }
+    case 'denied':
+      return { kind: 'denied', value: false }
+    case 'message':
+      return { kind: 'message', value: outcome.text }
+    case 'type':
+      return { kind: 'type', value: outcome.type }
+    case 'error':
+    case 'limit':
+      return { kind: 'error', value: outcome.text }
+  }
+}
+
+/** A field of a message as JSON. */
+function plain(field: Field): JsonValue {
+  if (typeof field === 'bigint') return jsonNumber(String(field))
+  if (typeof field === 'string' || typeof field === 'boolean') return field
+  if (field instanceof Map) return Object.fromEntries([...field].map(([name, value]) => [name, plain(value)]))
+  return [...field].map((item) => plain(item as Field))
+}

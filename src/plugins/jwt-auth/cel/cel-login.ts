@@ -1,0 +1,139 @@
+import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
+import { excerpt } from '../../../lib/text/go-text.ts'
+import { strictTrace, type Trace } from '../checks/trace.ts'
+import type { MountState } from '../config/mount-state.ts'
+import type { Role } from '../config/role.ts'
+import { namedRole, verifiedToken } from '../login/login.ts'
+import { type Refusal, refusal } from '../refusals/refusal.ts'
+import { authOf } from './cel-auth.ts'
+import type { CelRole } from './cel-role.ts'
+import type { Outcome } from './outcome.ts'
+import type { Evaluated, Input, Program, ShownVariable } from './program.ts'
+
+export type CelLoginInput = {
+  /** Lower-case; the configured default if empty. */
+  readonly role: string
+  readonly jwt: string
+  readonly operation: 'create' | 'update'
+}
+
+export type CelLoginContext = {
+  readonly state: MountState
+  readonly remoteAddress: string
+  /** Milliseconds since the epoch, read after the signature check. */
+  now(): number
+  evaluate(program: Program, input: Input): Promise<Evaluated>
+  /** Called with how the program ended. */
+  onOutcome?(outcome: Outcome): void
+}
+
+/** Determines who logs in with this token, by the program of a CEL role. Throws the first refusal. */
+export async function celLogin(input: CelLoginInput, context: CelLoginContext): Promise<LoginAuth> {
+  const auth = await examineCel(input, context, strictTrace)
+  if (auth === undefined) throw new Error('a login was refused without being ended')
+  return auth
+}
+
+/**
+ * Runs the checks of docs/contract/cel.md#login in that order. Returns undefined if a check refused and the trace
+ * continues.
+ */
+export async function examineCel(
+  input: CelLoginInput,
+  context: CelLoginContext,
+  trace: Trace,
+): Promise<LoginAuth | undefined> {
+  const ready = trace.value(
+    'config',
+    (await context.state.findConfig()) ?? refusal('config_missing', 'could not load configuration'),
+  )
+  if (ready === undefined) return undefined
+  const name = input.role || ready.config.default_role
+  const role = trace.value('role', await namedRole(name, context.state.celRoles))
+  if (role === undefined) return undefined
+  trace.check('token', input.jwt === '' ? refusal('token_missing', 'missing token') : undefined)
+  const token = await verifiedToken(input.jwt, { ready, role: askedOf(role), context, trace })
+  if (token === undefined) return undefined
+  const now = Math.floor(context.now())
+  const { operation } = input
+  const { outcome, variables } = await context.evaluate(role.program, {
+    claims: token.claims,
+    now,
+    operation,
+  })
+  context.onOutcome?.(outcome)
+  noteVariables(variables, outcome, { role, trace })
+  if (isOfVariable(outcome)) return undefined
+  trace.check('program', refusedBy(outcome, role), { expected: ['pb.Auth'], seen: shownOutcome(outcome) })
+  if (outcome.kind !== 'auth') return undefined
+  const auth = authOf(outcome.auth, role.name)
+  return trace.value('auth', auth)
+}
+
+/** What a role asks of the token itself, as an ordinary role says it. */
+export const askedOf = ({ name, record }: CelRole): Role => ({
+  name,
+  record: {
+    bound_audiences: record.bound_audiences,
+    clock_skew_leeway: record.clock_skew_leeway,
+    expiration_leeway: record.expiration_leeway,
+    not_before_leeway: record.not_before_leeway,
+  },
+  boundClaims: [],
+  isCel: true,
+})
+
+const isOfVariable = (outcome: Outcome): boolean => outcome.kind === 'error' && outcome.variable !== ''
+
+/** A login ends with its first variable that fails; only a traced evaluation has the values of them. */
+function noteVariables(
+  variables: readonly ShownVariable[],
+  outcome: Outcome,
+  { role, trace }: { role: CelRole; trace: Trace },
+): void {
+  const failed = outcome.kind === 'error' && outcome.variable !== '' ? outcome.variable : undefined
+  let isRefused = failed === undefined
+  for (const { name, value, error } of variables) {
+    const refused =
+      error === '' ? undefined : isRefused ? refusal('cel_error', error) : refusedBy(outcome, role)
+    isRefused ||= error !== ''
+    trace.check(`variable:${name}`, refused, { expected: [], seen: error === '' ? value : error })
+  }
+  if (!isRefused && failed !== undefined)
+    trace.check(`variable:${failed}`, refusedBy(outcome, role), { expected: [], seen: null })
+}
+
+const longestMessage = 4_096
+const prefix = 'error executing cel program: '
+
+/** What a result says to the caller, if it is no login. docs/contract/cel.md#what-the-result-means */
+function refusedBy(outcome: Outcome, { name, record: { message } }: CelRole): Refusal | undefined {
+  switch (outcome.kind) {
+    case 'auth':
+      return undefined
+    case 'denied': {
+      const text = `${prefix}CEL role '${name}' blocked authorization with boolean false return`
+      return replaced(refusal('cel_denied', text), message)
+    }
+    case 'message': {
+      const text = excerpt(outcome.text, longestMessage)
+      return refusal('cel_message', `${prefix}CEL role '${name}' blocked authorization with message: ${text}`)
+    }
+    case 'type':
+      return refusal('cel_type', `${prefix}CEL program '${name}' returned unexpected type: ${outcome.type}`)
+    case 'error':
+      return replaced(refusal('cel_error', `${prefix}CEL auth program failed: ${outcome.text}`), message)
+    case 'limit':
+      return refusal('cel_limit', `${prefix}CEL auth program failed: ${outcome.text}`)
+  }
+}
+
+/** The caller sees the role's own message, the operator the cause. */
+const replaced = (refused: Refusal, message: string): Refusal =>
+  message === '' ? refused : { ...refused, text: message, cause: refused.text }
+
+/** The kind of a result, with its text. */
+function shownOutcome(outcome: Outcome): string {
+  if (outcome.kind === 'type') return outcome.type
+  return 'text' in outcome ? `${outcome.kind}: ${outcome.text}` : outcome.kind
+}

@@ -1,0 +1,169 @@
+import type { StrictObject } from '../jws/strict-json.ts'
+import { check } from './language/check.ts'
+import { evaluate, Scope } from './language/evaluate.ts'
+import { fromJson, jsonText } from './language/json-functions.ts'
+import * as kind from './language/kinds.ts'
+import type { Names } from './language/library.ts'
+import { type Parsed, parse } from './language/parser.ts'
+import { SizeError, SourceError } from './language/source-error.ts'
+import { CelError, LimitError, Timestamp, type Value } from './language/values.ts'
+import { Work } from './language/work.ts'
+import { type Outcome, outcomeOf } from './outcome.ts'
+
+/** A variable of a program: later ones and the expression see its value. */
+export type Variable = { readonly name: string; readonly expression: string }
+
+/** What decides about a login. docs/contract/cel.md#programs */
+export type Program = { readonly variables: readonly Variable[]; readonly expression: string }
+
+export type ParsedProgram = {
+  readonly variables: readonly { readonly name: string; readonly parsed: Parsed }[]
+  readonly main: Parsed
+}
+
+const mostText = 64 * 1024
+const mostVariables = 100
+const mostNodes = 10_000
+
+const claimsKind = kind.mapOf(kind.string, kind.dyn)
+const given: Names = new Map<string, kind.Kind>([
+  ['claims', claimsKind],
+  ['now', kind.timestamp],
+  ['operation', kind.string],
+])
+
+const variableName = /^[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*$/
+
+/** Why a program is not accepted, as the caller of a write sees it. */
+export class ProgramError extends Error {
+  override readonly name = 'ProgramError'
+}
+
+/** Parses a program and checks it as a write does. Throws a `ProgramError`. docs/contract/cel.md#programs */
+export function checkedProgram(program: Program): ParsedProgram {
+  const size = [program, ...program.variables].reduce((sum, { expression }) => sum + expression.length, 0)
+  if (size > mostText) throw tooLarge(`more than ${mostText} characters`)
+  if (program.variables.length > mostVariables) throw tooLarge(`more than ${mostVariables} variables`)
+  for (const [at, { name }] of program.variables.entries())
+    if (!variableName.test(name))
+      throw new ProgramError(`variable[${at}]: invalid name "${name.slice(0, 64)}"`)
+  const parsed = parsedProgram(program)
+  const taken = program.variables.find(({ name }) => given.has(name))
+  if (taken !== undefined)
+    throw new ProgramError(
+      `error type-checking CEL MainProgram: overlapping identifier for name '${taken.name}'`,
+    )
+  const { expression, source } = parsed.main
+  const names = new Map([...given, ...program.variables.map(({ name }) => [name, kind.dyn] as const)])
+  explaining('error type-checking CEL MainProgram: ', () => check(expression, source, names))
+  return parsed
+}
+
+function parsedProgram({ variables, expression }: Program): ParsedProgram {
+  const main = explaining('invalid CEL syntax for main expression: ', () => parse(expression))
+  const parsed = {
+    variables: variables.map(({ name, expression }, at) => {
+      const where = `failed to validate variables: variable[${at}].${name}: failed to validate: `
+      return {
+        name,
+        parsed: explaining(`${where}invalid CEL syntax for variable '${name}': `, () => parse(expression)),
+      }
+    }),
+    main,
+  }
+  const nodes = parsed.variables.reduce((sum, variable) => sum + variable.parsed.nodes, main.nodes)
+  if (nodes > mostNodes) throw tooLarge(`more than ${mostNodes} nodes`)
+  return parsed
+}
+
+const tooLarge = (what: string) => new ProgramError(`cel_program is too large: ${what}`)
+
+function explaining<T>(prefix: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof SizeError) throw tooLarge(error.message)
+    if (error instanceof SourceError) throw new ProgramError(prefix + error.message)
+    // the stack has ended
+    if (error instanceof RangeError) throw tooLarge('nested too deep')
+    throw error
+  }
+}
+
+export type Input = {
+  readonly claims: StrictObject
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  readonly operation: string
+}
+
+/** What a variable was, as JSON, or why it has no value. */
+export type ShownVariable = { readonly name: string; readonly value: string; readonly error: string }
+
+export type Evaluated = { readonly variables: readonly ShownVariable[]; readonly outcome: Outcome }
+
+/** `spentMs`: the processor time of this evaluation. With `isTraced`, the values of variables are told. */
+type Run = { readonly isTraced: boolean; spentMs(): number }
+
+/**
+ * Evaluates a program: all variables in order, whether something uses them or not, then the expression. The first
+ * variable that fails ends a login; a traced evaluation goes on with those that do not need it.
+ */
+export function run(program: ParsedProgram, input: Input, { isTraced, spentMs }: Run): Evaluated {
+  const work = new Work(spentMs)
+  const values = new Map<string, Value>()
+  const variables: ShownVariable[] = []
+  let failed: Outcome | undefined
+  try {
+    values.set('claims', fromJson(input.claims, work))
+    values.set('now', new Timestamp(BigInt(input.now) * 1_000_000n))
+    values.set('operation', input.operation)
+    const scope = new Scope(values)
+    for (const [at, { name, parsed }] of program.variables.entries()) {
+      const result = attempt(() => evaluate(parsed.expression, scope, work))
+      if ('value' in result) values.set(name, result.value)
+      else
+        failed ??= {
+          kind: 'error',
+          variable: name,
+          text: `failed to evaluate variables: variable[${at}].${name}: ${result.error}`,
+        }
+      if (failed !== undefined && !isTraced) return { variables, outcome: failed }
+      if (isTraced) variables.push({ name, ...shown(result, work) })
+    }
+    const result = attempt(() => evaluate(program.main.expression, scope, work))
+    const outcome: Outcome =
+      'value' in result
+        ? outcomeOf(result.value)
+        : { kind: 'error', variable: '', text: `failed to evaluate expression: ${result.error}` }
+    return { variables, outcome: failed ?? outcome }
+  } catch (error) {
+    if (error instanceof LimitError) return { variables, outcome: { kind: 'limit', text: error.message } }
+    // a value that is nested too deep
+    if (error instanceof RangeError)
+      return { variables, outcome: { kind: 'limit', text: 'the program made too large a value' } }
+    throw error
+  }
+}
+
+type Result = { readonly value: Value } | { readonly error: string }
+
+function attempt(work: () => Value): Result {
+  try {
+    return { value: work() }
+  } catch (error) {
+    if (error instanceof CelError) return { error: error.message }
+    throw error
+  }
+}
+
+const longestShown = 256
+
+function shown(result: Result, work: Work): Pick<ShownVariable, 'value' | 'error'> {
+  if ('error' in result) return { value: '', error: result.error }
+  const text = attempt(() => jsonText(result.value, work))
+  return {
+    value: String('value' in text ? text.value : outcomeOf(result.value).kind).slice(0, longestShown),
+    error: '',
+  }
+}

@@ -1,0 +1,150 @@
+import { expect, test } from 'vitest'
+import { shared } from '../../../support/shared.ts'
+import { aProgram, now, openDesk, verdict } from './desk.ts'
+
+const sharedDesk = shared(() => openDesk())
+
+/** A claim as text, whether it is a text, a number, null or absent. */
+const claim = (name: string) =>
+  `('${name}' in claims && claims['${name}'] != null) ? string(claims['${name}']) : ""`
+
+/** In the way of GitLab's program for the people of a project. */
+const people = {
+  variables: {
+    base: '"users"',
+    project: '"3"',
+    wanted_audience: '"secrets"',
+    subject: claim('sub'),
+    audience: "('aud' in claims) ? claims['aud'] : ''",
+    kind: claim('secrets_manager_scope'),
+    user: claim('user_id'),
+    member_role: claim('member_role_id'),
+    role: claim('role_id'),
+    in_project: claim('project_id'),
+    groups: "('groups' in claims) ? claims['groups'] : []",
+    who: "user == '' ? 'gitlab-user:' : 'gitlab-user:' + user",
+    seconds:
+      "('token_ttl' in claims && claims['token_ttl'] != null && int(claims['token_ttl']) > 0) ? int(claims['token_ttl']) : 300",
+    ttl_ns: 'seconds * 1000000000',
+    coded: "'%x'.format([user])",
+    never: "user == 'somebody else' ? hex(user) : ''",
+  },
+  expression: `subject == "" ? "missing subject" :
+!subject.startsWith("user:") ? "invalid subject for user authentication" :
+kind != "user" ? "invalid secrets_manager_scope" :
+in_project != project ? "token project_id does not match role base" :
+audience != wanted_audience ? "audience validation failed" :
+pb.Auth{
+  display_name: who,
+  alias: logical.Alias{name: who},
+  lease_options: pb.LeaseOptions{TTL: ttl_ns, MaxTTL: ttl_ns, issue_time: now},
+  policies: (user != "" ? [base + "/direct/user_" + user] : [])
+    + (member_role != "" ? [base + "/direct/member_role_" + member_role] : [])
+    + (role != "" ? [base + "/roles/" + role] : [])
+    + groups.map(g, base + "/direct/group_" + string(g)),
+  metadata: {"project_id": in_project, "coded": coded}
+}`,
+}
+
+/** In the way of its program for jobs. */
+const jobs = {
+  variables: {
+    project: claim('project_id'),
+    branch: claim('ref'),
+    protected: "('ref_protected' in claims) && claims['ref_protected'] == 'true'",
+    environment: claim('environment'),
+    code: "'%x'.format([environment])",
+    who: "'pipeline:' + project",
+  },
+  expression: `project != "3" ? "pipeline of another project" :
+pb.Auth{
+  display_name: who,
+  alias: logical.Alias{name: who},
+  policies: ["pipelines/global"]
+    + (environment != "" ? ["pipelines/env/" + code] : [])
+    + (protected ? ["pipelines/protected"] : [])
+    + [branch].filter(b, b != "").map(b, "pipelines/branch/" + "%x".format([b])),
+  metadata: {"project_id": project}
+}`,
+}
+
+/** In the way of its program for the API of groups: an undefined function in a branch that is never taken. */
+const api = {
+  variables: {
+    scope: claim('scope'),
+    group: claim('group_path'),
+    coded: 'scope == "legacy" ? hex(group) : "%x".format([group])',
+  },
+  expression:
+    'scope != "api" ? "wrong scope" : pb.Auth{policies: ["groups/" + coded], alias: logical.Alias{name: "api"}}',
+}
+
+test('a program for people decides by their claims', async () => {
+  const { write, login } = await sharedDesk()
+  const role = { name: 'people', expiration_leeway: 150, not_before_leeway: 150, clock_skew_leeway: 60 }
+  const written = await write('people', people, { ...role, bound_audiences: ['secrets', 'other'] })
+  const as = (claims: object) =>
+    login('people', {
+      aud: 'secrets',
+      sub: 'user:alice',
+      secrets_manager_scope: 'user',
+      project_id: 3,
+      user_id: '7',
+      role_id: 50,
+      member_role_id: null,
+      groups: [11, 12],
+      ...claims,
+    })
+  const blocked = (text: string) =>
+    `400 error executing cel program: CEL role 'people' blocked authorization with message: ${text}`
+
+  expect([written.status, written.body.data?.cel_program]).toEqual([200, aProgram(people)])
+  expect(written.body.warnings).toEqual([
+    "Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [name]",
+  ])
+  expect((await as({})).body.auth).toMatchObject({
+    token_policies: [
+      'default',
+      'users/direct/group_11',
+      'users/direct/group_12',
+      'users/direct/user_7',
+      'users/roles/50',
+    ],
+    metadata: { project_id: '3', coded: '37' },
+    lease_duration: 300,
+    renewable: false,
+  })
+  expect((await as({ token_ttl: 60 })).body.auth?.lease_duration).toBe(60)
+  expect(verdict(await as({ project_id: 4 }))).toBe(blocked('token project_id does not match role base'))
+  expect(verdict(await as({ sub: 'project:3' }))).toBe(blocked('invalid subject for user authentication'))
+  expect(verdict(await as({ aud: ['secrets'] }))).toBe(blocked('audience validation failed'))
+  expect(verdict(await as({ aud: 'zz' }))).toMatch(/^400 error validating token: invalid audience/)
+  expect(verdict(await as({ exp: now(-100) }))).toMatch(/token is expired$/)
+})
+
+test.each([
+  {
+    claims: { project_id: '3', ref: 'main', ref_protected: 'true' },
+    policies: ['pipelines/branch/6d61696e', 'pipelines/protected'],
+  },
+  { claims: { project_id: '3', environment: 'prod/eu' }, policies: ['pipelines/env/70726f642f6575'] },
+  { claims: { project_id: 3 }, policies: [] },
+])('a program for jobs gives $policies', async ({ claims, policies }) => {
+  const { judge } = await sharedDesk()
+
+  expect((await judge(jobs, claims)).body.auth?.token_policies).toEqual(
+    ['default', ...policies, 'pipelines/global'].toSorted(),
+  )
+})
+
+test('a function that does not exist matters only if it is called', async () => {
+  const { judge } = await sharedDesk()
+
+  expect((await judge(api, { scope: 'api', group_path: 'a/b' })).body.auth?.policies).toEqual([
+    'default',
+    'groups/612f62',
+  ])
+  expect(verdict(await judge(api, { scope: 'legacy', group_path: 'a' }))).toMatch(
+    /variable\[2\]\.coded: no such overload: hex$/,
+  )
+})
