@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 9754573cf4098dc705ed68b5da96e6da
+// made by `npm run ui:types` from the server's OpenAPI document 3a9085e66d7c7f37ca1b1e62f8d14a88
 
 export interface paths {
     "/health/live": {
