@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
-import { setTimeout as pause } from 'node:timers/promises'
 import pino, { type DestinationStream, type Logger } from 'pino'
 import type { Config } from '../config/settings.ts'
+import { within } from '../lib/concurrency/within.ts'
 import type { LogLine } from '../lib/system/log-fields.ts'
 import { LogLines } from './log-lines.ts'
 
@@ -122,9 +122,7 @@ export async function closeLog(log: Log, withinMs: number): Promise<void> {
   openLogs.delete(log)
   const written = new Promise((settle) => destination.once('close', settle))
   destination.end()
-  const limit = new AbortController()
-  await Promise.race([written, pause(withinMs, undefined, { signal: limit.signal }).catch(() => undefined)])
-  limit.abort()
+  await within(withinMs, written)
   log.level = 'silent'
   destination.destroy()
 }

@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingHttpHeaders } from 'node:http'
-import { setTimeout as pause } from 'node:timers/promises'
 import {
   type Attributes,
   type Context,
@@ -29,6 +28,7 @@ import {
 import type { TracingSettings } from '../config/tracing.ts'
 import type { OutboundTrace } from '../core/outbound/outbound.ts'
 import type { RequestSpan, RequestTracing } from '../http/exchange/request-span.ts'
+import { within } from '../lib/concurrency/within.ts'
 import type { Log } from '../log/log.ts'
 
 /** How long a stop waits for spans that are not sent yet. */
@@ -122,10 +122,10 @@ export class Tracing implements RequestTracing, AsyncDisposable {
 
   /** Sends what was not sent yet, if the collector takes it soon. */
   async [Symbol.asyncDispose](): Promise<void> {
-    const limit = new AbortController()
-    const late = pause(closeMs, undefined, { signal: limit.signal }).catch(() => undefined)
-    await Promise.race([this.#provider.shutdown().catch(() => undefined), late])
-    limit.abort()
+    await within(
+      closeMs,
+      this.#provider.shutdown().catch(() => undefined),
+    )
   }
 
   get #tracer() {

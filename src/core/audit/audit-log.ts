@@ -1,5 +1,7 @@
 import { resolve } from 'node:path'
-import { fail, refuse, ServiceError, StartError } from '../../errors.ts'
+import { z } from 'zod'
+import { type fail, refuse, ServiceError, StartError } from '../../errors.ts'
+import { textMap } from '../../lib/data/text-map.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { quoted } from '../../lib/text/go-text.ts'
@@ -8,6 +10,7 @@ import type { View, ViewRecord } from '../barrier/view.ts'
 import type { CoreLog } from '../core-log.ts'
 import { FollowedRecords } from '../records/followed-records.ts'
 import { GuardedChanges } from '../records/guarded-changes.ts'
+import { recordReader } from '../records/stored-record.ts'
 import { type AuditDevice, closedDevice } from './device.ts'
 import { checkNewTarget, type DeviceLimits, sinkTarget } from './device-options.ts'
 import { checkSizes, type DeviceDescription, entryOptions } from './device-rules.ts'
@@ -29,8 +32,6 @@ export type AuditLogParts = {
   readonly limits: DeviceLimits
   /** Never rejects: a device that fails is tried again. */
   open(device: Place): Promise<AuditDevice>
-  /** Like `open`, but does not wait until the device is open or has failed. */
-  begin(device: Place): Promise<AuditDevice>
   /** Drops what is stored about the chains of a disabled device. */
   forget(path: string): Promise<void>
   /** Drops what this server has stored about its chain of a disabled device. */
@@ -58,6 +59,11 @@ type Enabled = {
 type Wanted = { readonly description: DeviceDescription; readonly salt: string; readonly isFixed: boolean }
 
 type DeviceRecord = Omit<DeviceDescription, 'path'> & { readonly salt: string }
+/** Checks only what is used to open a device. */
+const readRecord = recordReader<DeviceRecord>(
+  'audit device',
+  z.object({ salt: z.string(), type: z.string(), options: textMap }),
+)
 
 const devices = 'device/'
 const salts = 'salt/'
@@ -231,7 +237,7 @@ export class AuditLog implements AsyncDisposable {
       )
       const target = sinkTarget(wanted.description.type, wanted.description.options, this.#parts.limits)
       takeFile(target, files)
-      return { ...this.#described(wanted, target), device: await this.#parts.begin({ path, target }) }
+      return { ...this.#described(wanted, target), device: await this.#parts.open({ path, target }) }
     } catch (err) {
       if (isTransient(err)) throw err
       const text = 'an audit device that another server has enabled cannot be opened here'
@@ -333,7 +339,9 @@ export class AuditLog implements AsyncDisposable {
   async #opened(wanted: Wanted): Promise<Enabled> {
     const { path, type, options } = wanted.description
     const target = sinkTarget(type, options, this.#parts.limits)
-    return { ...this.#described(wanted, target), device: await this.#parts.open({ path, target }) }
+    const device = await this.#parts.open({ path, target })
+    await device.opened
+    return { ...this.#described(wanted, target), device }
   }
 
   #described({ description, salt, isFixed }: Wanted, target: SinkTarget): Omit<Enabled, 'device'> {
@@ -437,16 +445,4 @@ function checkFixed(
     const text = error instanceof Error ? error.message : ''
     throw new StartError(2, `GATEHOUSE_AUDIT: device ${path}: ${text}`)
   }
-}
-
-/** Checks only what is used to open a device, since this server sealed the record. */
-function readRecord(value: unknown): DeviceRecord {
-  const record = value as Partial<DeviceRecord> | null
-  if (
-    typeof record?.salt === 'string' &&
-    typeof record.type === 'string' &&
-    typeof record.options === 'object'
-  )
-    return record as DeviceRecord
-  throw fail('internal', 'internal error', { cause: new Error('the record of an audit device is damaged') })
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type ChainHead, emptyChain, isUnchanged, type Link, linkOf, recordOf } from './chain.ts'
-import { isSignatureRight } from './chain-records.ts'
+import { checkpointFields, isSignatureRight, type Signature } from './chain-records.ts'
 
 /** Why a chain is broken. docs/contract/audit.md#verification */
 export type BreakReason =
@@ -12,7 +12,7 @@ export type BreakReason =
   | 'not whole'
   | 'head missing'
 
-export type KnownKey = { readonly key_id: string; readonly public_key: string }
+export type KnownKey = Omit<Signature, 'signature'>
 
 export type ChainCounts = ReturnType<typeof noCounts>
 
@@ -38,19 +38,7 @@ export type CheckOptions = {
 
 const specialRecord = z.discriminatedUnion('type', [
   z.object({ type: z.literal('chain'), event: z.string(), torn_bytes: z.number().optional() }),
-  z.object({
-    type: z.literal('checkpoint'),
-    time: z.string(),
-    checkpoint: z.object({
-      seq: z.number(),
-      hash: z.string(),
-      device: z.string(),
-      replica: z.string(),
-      key_id: z.string(),
-      public_key: z.string(),
-      signature: z.string(),
-    }),
-  }),
+  z.object({ type: z.literal('checkpoint'), time: z.string(), checkpoint: checkpointFields }),
 ])
 type SpecialRecord = z.output<typeof specialRecord>
 

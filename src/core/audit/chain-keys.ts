@@ -5,7 +5,6 @@ import { keep } from '../../storage/storage.ts'
 import type { View } from '../barrier/view.ts'
 import { FollowedRecords } from '../records/followed-records.ts'
 import type { Signature } from './chain-records.ts'
-import type { StoredHead } from './device.ts'
 
 /** A key that signs or signed checkpoints. docs/contract/audit.md#keys-and-heads */
 const listedKey = z.object({
@@ -22,16 +21,18 @@ export type ChainKey = z.output<typeof listedKey>
 const storedKeys = z.object({ keys: z.array(listedKey), private_key: z.string() })
 type StoredKeys = z.output<typeof storedKeys>
 
+/** The last record of the chain at a checkpoint. */
 const storedHead = z.object({
-  device: z.string(),
-  replica: z.string(),
   id: z.string(),
   seq: z.number(),
   hash: z.string(),
   time: z.string(),
+  /** Whether the chain was closed there. */
   is_final: z.boolean(),
 })
-type DeviceHead = z.output<typeof storedHead>
+export type StoredHead = Readonly<z.output<typeof storedHead>>
+
+const deviceHead = storedHead.extend({ device: z.string(), replica: z.string() })
 
 const keysKey = 'chain-keys'
 const headPrefix = 'chain-heads/'
@@ -97,9 +98,9 @@ export class AuditChainKeys {
     await this.#change(change)
   }
 
-  async heads(): Promise<DeviceHead[]> {
+  async heads(): Promise<z.output<typeof deviceHead>[]> {
     const records = await this.#view.list(headPrefix)
-    return records.map(({ value }) => storedHead.parse(value))
+    return records.map(({ value }) => deviceHead.parse(value))
   }
 
   /** Where a device that is being opened continues. Creates the key if it is the first device. */
@@ -107,13 +108,11 @@ export class AuditChainKeys {
     const first = (current: unknown) =>
       current === undefined ? withNewKey(undefined, isoTime(this.#clock)) : keep
     if (this.#privateKey === undefined) await this.#change(first)
-    return storedHead.optional().parse(await this.#view.get(headKey(device, replica)))
+    return deviceHead.optional().parse(await this.#view.get(headKey(device, replica)))
   }
 
   async storeHead(device: string, replica: string, head: StoredHead): Promise<void> {
-    const { id, seq, hash, time, is_final } = head
-    const value: DeviceHead = { device, replica, id, seq, hash, time, is_final }
-    await this.#heads.write([{ key: headKey(device, replica), value }])
+    await this.#heads.write([{ key: headKey(device, replica), value: { device, replica, ...head } }])
   }
 
   /** The device is gone; a new one with its path starts a new chain unless its file says otherwise. */

@@ -1,4 +1,5 @@
 import { createPublicKey, verify } from 'node:crypto'
+import { z } from 'zod'
 import type { ChainHead } from './chain.ts'
 
 /** Why a writer continues a chain in a file that it has opened. */
@@ -14,17 +15,20 @@ export type ChainEvent =
 export const chainRecord = (time: string, event: ChainEvent): string =>
   JSON.stringify({ time, type: 'chain', ...event })
 
-export type Signature = { readonly key_id: string; readonly public_key: string; readonly signature: string }
+const signature = z.object({ key_id: z.string(), public_key: z.string(), signature: z.string() })
+export type Signature = Readonly<z.output<typeof signature>>
 
 export type Sign = (text: string) => Signature
 
 /** `seq` and `hash` are those of the preceding record. */
-export type Checkpoint = Signature & {
-  readonly seq: number
-  readonly hash: string
-  readonly device: string
-  readonly replica: string
-}
+export const checkpointFields = z.object({
+  seq: z.number(),
+  hash: z.string(),
+  device: z.string(),
+  replica: z.string(),
+  ...signature.shape,
+})
+type Checkpoint = Readonly<z.output<typeof checkpointFields>>
 
 type Signed = Omit<Checkpoint, keyof Signature> & { readonly id: string; readonly time: string }
 
@@ -34,8 +38,8 @@ export function checkpointRecord(
   sign: Sign,
 ): string {
   const { id, seq, hash } = head
-  const { key_id, public_key, signature } = sign(signedText({ id, seq, hash, time, device, replica }))
-  const checkpoint: Checkpoint = { seq, hash, device, replica, key_id, public_key, signature }
+  const signed = sign(signedText({ id, seq, hash, time, device, replica }))
+  const checkpoint: Checkpoint = { seq, hash, device, replica, ...signed }
   return JSON.stringify({ time, type: 'checkpoint', checkpoint })
 }
 

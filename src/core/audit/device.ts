@@ -1,10 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import { Thread } from '../../lib/concurrency/thread.ts'
+import { within } from '../../lib/concurrency/within.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { CoreLog } from '../core-log.ts'
-import type { ChainHead } from './chain.ts'
+import type { StoredHead } from './chain-keys.ts'
 import { chainRecord, checkpointRecord, type Sign } from './chain-records.ts'
-import { DeviceThread } from './device-thread.ts'
-import type { WorkerReply, WorkerRequest } from './device-worker.ts'
+import type { DeviceAnswers, WorkerData, WorkerReply, WorkerRequest } from './device-worker.ts'
 import type { SinkTarget } from './sink.ts'
 import { UnsignedPart } from './unsigned-part.ts'
 
@@ -19,6 +19,8 @@ export type AuditDevice = AsyncDisposable & {
   reopen(): Promise<void>
   /** Whether the last write succeeded within the time limit. */
   readonly isUp: boolean
+  /** Resolves when the device has been opened or has failed; a failed device is tried again. */
+  readonly opened: Promise<void>
 }
 
 export type DeviceSettings = {
@@ -28,9 +30,6 @@ export type DeviceSettings = {
   /** When written lines are synced: every second, or before a write resolves. */
   readonly sync: 'interval' | 'always'
 }
-
-/** The last record of the chain at a checkpoint; `is_final` if the chain was closed there. */
-export type StoredHead = ChainHead & { readonly time: string; readonly is_final: boolean }
 
 export type DeviceParts = {
   readonly clock: Clock
@@ -67,29 +66,19 @@ class DeviceError extends Error {
   }
 }
 
-/** Opens a device. Resolves when it has been opened or has failed; a failed device is tried again. */
-export async function openDevice(
+/** Opens a device. Its first lines wait until it is open, or has failed. */
+export const openDevice = (
   settings: DeviceSettings,
   parts: DeviceParts,
   timing: DeviceTiming = deviceTiming,
-): Promise<AuditDevice> {
-  const device = new ThreadDevice(settings, parts, timing)
-  await device.opened()
-  return device
-}
-
-/** Opens a device whose first lines wait until it is open, or has failed. */
-export function beginDevice(settings: DeviceSettings, parts: DeviceParts): AuditDevice {
-  const device = new ThreadDevice(settings, parts, deviceTiming)
-  void device.opened()
-  return device
-}
+): AuditDevice => new ThreadDevice(settings, parts, timing)
 
 /** A device that this server cannot open: no line can be written. */
 export function closedDevice(path: string, cause: unknown): AuditDevice {
   const text = cause instanceof Error ? cause.message : 'it cannot be opened here'
   return {
     isUp: false,
+    opened: Promise.resolve(),
     write: () => Promise.reject(new DeviceError(path, 'EACCES', text)),
     reopen: async () => {},
     [Symbol.asyncDispose]: async () => {},
@@ -111,6 +100,8 @@ type Step = {
   readonly end?: 'reopen' | 'close'
 }
 
+/** `code` of a request whose thread ended before it answered. */
+const threadLost = 'THREAD_LOST'
 /** How long a thread may take to end after its last answer. */
 const stopMs = 500
 /** How late a timer usually is at most. */
@@ -126,7 +117,10 @@ class ThreadDevice implements AuditDevice {
   readonly #settings: DeviceSettings
   readonly #parts: DeviceParts
   readonly #timing: DeviceTiming
-  readonly #thread: DeviceThread
+  readonly opened: Promise<void>
+  readonly #thread: Thread<DeviceAnswers>
+  /** What a thread begins with: one that replaces another continues its chain. */
+  #data: WorkerData
   readonly #checks: NodeJS.Timeout
   readonly #chain: UnsignedPart
   #work: Promise<void> = Promise.resolve()
@@ -150,22 +144,25 @@ class ThreadDevice implements AuditDevice {
     this.#timing = timing
     const { chainHead, faults } = parts
     this.#chain = new UnsignedPart(chainHead, timing.checkpointMs)
-    this.#thread = new DeviceThread({
+    this.#data = {
       target: settings.target,
       syncsAlways: settings.sync === 'always',
       stored: chainHead && { ...chainHead, isFinal: chainHead.is_final },
       deadlineMs: timing.deadlineMs,
       faults,
+    }
+    this.#thread = new Thread({
+      program: new URL('./device-worker.ts', import.meta.url),
+      name: 'audit',
+      mayBlock: true,
+      data: () => this.#data,
     })
     this.#checks = setInterval(() => this.#check(), timing.checkMs).unref()
+    this.opened = this.#withinDeadline(this.#exclusive(() => this.#step({})))
   }
 
   get isUp(): boolean {
     return this.#failure === undefined
-  }
-
-  opened(): Promise<void> {
-    return this.#withinDeadline(this.#exclusive(() => this.#step({})))
   }
 
   write(line: string): Promise<void> {
@@ -252,19 +249,24 @@ class ThreadDevice implements AuditDevice {
     // lines may have waited for this thread instead of the device
     this.#startDeadline(Math.max(deadlineMs / 2, deadlineMs - elapsedMs))
     const isSynced = checkpoint !== undefined || end !== undefined
-    const reply = await this.#thread.ask({
-      time,
-      isCheck,
-      checkpoint,
-      isSynced,
-      end,
-      records: records.join('\n'),
-    })
+    const reply = await this.#ask({ time, isCheck, checkpoint, isSynced, end, records: records.join('\n') })
     clearTimeout(this.#deadline)
     this.#settle(reply, gap.length, missed)
     this.#chain.advance(reply.head, reply.checkpoint)
     if (reply.failure === undefined && reply.checkpoint !== undefined)
       this.#store({ ...reply.checkpoint, time, is_final: end === 'close' })
+  }
+
+  /** Never rejects. */
+  async #ask(request: WorkerRequest): Promise<WorkerReply> {
+    try {
+      const reply = await this.#thread.ask('run', request)
+      if (reply.head !== undefined) this.#data = { ...this.#data, stored: { ...reply.head, isFinal: false } }
+      return reply
+    } catch (cause) {
+      const message = cause instanceof Error ? cause.message : ''
+      return { written: 0, checkpoint: undefined, head: undefined, failure: { code: threadLost, message } }
+    }
   }
 
   /** Takes lines up to the next checkpoint. */
@@ -367,9 +369,6 @@ class ThreadDevice implements AuditDevice {
 
   /** Resolves with `work`, or when the time limit has passed. */
   async #withinDeadline(work: Promise<void>): Promise<void> {
-    const limit = new AbortController()
-    const late = pause(this.#timing.deadlineMs, undefined, { signal: limit.signal }).catch(() => undefined)
-    await Promise.race([work, late])
-    limit.abort()
+    await within(this.#timing.deadlineMs, work)
   }
 }

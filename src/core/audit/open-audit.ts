@@ -4,8 +4,8 @@ import type { View } from '../barrier/view.ts'
 import type { CoreLog } from '../core-log.ts'
 import { AuditLog, type AuditLogParts } from './audit-log.ts'
 import { AuditedHeaders } from './audited-headers.ts'
-import { AuditChainKeys } from './chain-keys.ts'
-import { beginDevice, type DeviceSettings, openDevice, type StoredHead } from './device.ts'
+import { AuditChainKeys, type StoredHead } from './chain-keys.ts'
+import { type DeviceSettings, openDevice } from './device.ts'
 
 /** docs/settings.md */
 export type AuditSettings = Pick<AuditLogParts, 'fixed' | 'isOpenToApi' | 'limits' | 'version'> &
@@ -60,7 +60,6 @@ export async function openAudit(settings: AuditSettings = closed, parts: Parts) 
     forget: (path) => chains.forget(path),
     forgetOwn: (path) => chains.forgetOne(path, replica),
     open: async ({ path, target }) => openDevice({ path, target, sync }, await partsOf(path)),
-    begin: async ({ path, target }) => beginDevice({ path, target, sync }, await partsOf(path)),
   })
   return { log, headers, chains, replica, [Symbol.asyncDispose]: () => log[Symbol.asyncDispose]() }
 }

@@ -1,3 +1,4 @@
+import { PrefixIndex } from '../../lib/data/prefix-index.ts'
 import { type Grants, mergeGrants } from './grants.ts'
 import {
   compareRank,
@@ -24,25 +25,21 @@ export type Rule<P extends Pattern = Pattern> = {
 
 /** All wildcard rules with the same text before the first wildcard. */
 type Head = {
-  readonly text: string
   readonly prefix: Rule<PrefixPattern> | undefined
   /** In order of precedence. */
   readonly segments: readonly Rule<SegmentPattern>[]
-  /** The longest other head that is a prefix of this one. */
-  readonly parent: Head | undefined
 }
 
 /**
- * Finds the deciding rule fast. Exact rules are in a map. The heads of the others are sorted: a binary search
- * finds the longest head that a path begins with, and its parents are all the shorter ones.
+ * Finds the deciding rule fast. Exact rules are in a map. The others are found by the heads that a path begins with.
  * docs/contract/tokens-and-policies.md#which-rule-decides
  */
 export class RuleTable {
   readonly #ruleByText: ReadonlyMap<string, Rule>
-  readonly #heads: readonly Head[]
+  readonly #heads: PrefixIndex<Head>
   #denied: readonly Pattern[] | undefined
 
-  private constructor(ruleByText: ReadonlyMap<string, Rule>, heads: readonly Head[]) {
+  private constructor(ruleByText: ReadonlyMap<string, Rule>, heads: PrefixIndex<Head>) {
     this.#ruleByText = ruleByText
     this.#heads = heads
   }
@@ -88,30 +85,13 @@ export class RuleTable {
 
   /** The deciding wildcard rule for the path. */
   best(path: SegmentedPath): Rule<WildcardPattern> | undefined {
-    for (let head = this.#longestHead(path.text); head !== undefined; head = head.parent) {
-      const { prefix, segments } = head
+    for (const { prefix, segments } of this.#heads.matching(path.text)) {
       const segment = segments.find(({ pattern }) => matchesAfterHead(pattern, path))
       if (segment !== undefined)
         return prefix === undefined || compareRank(segment.pattern, prefix.pattern) < 0 ? segment : prefix
       if (prefix !== undefined) return prefix
     }
     return undefined
-  }
-
-  /** Every head that the path begins with is its predecessor in sort order, or an ancestor of that. */
-  #longestHead(path: string): Head | undefined {
-    let low = 0
-    let high = this.#heads.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      const candidate = this.#heads[middle]
-      if (candidate !== undefined && candidate.text <= path) low = middle + 1
-      else high = middle
-    }
-    let head = low === 0 ? undefined : this.#heads[low - 1]
-    const shared = head === undefined ? 0 : sharedLength(head.text, path)
-    while (head !== undefined && head.text.length > shared) head = head.parent
-    return head
   }
 }
 
@@ -129,23 +109,12 @@ function mergedRule(all: readonly Rule[]): Rule | undefined {
   }
 }
 
-function headsOf(rules: readonly Rule<WildcardPattern>[]): readonly Head[] {
+function headsOf(rules: readonly Rule<WildcardPattern>[]): PrefixIndex<Head> {
   const rulesByHead = Map.groupBy(rules, ({ pattern }) => pattern.head)
-  const heads: Head[] = []
-  let last: Head | undefined
-  for (const text of [...rulesByHead.keys()].sort()) {
-    while (last !== undefined && !text.startsWith(last.text)) last = last.parent
-    const own = rulesByHead.get(text) ?? []
-    const segments = own.filter(isSegment).sort((a, b) => compareRank(a.pattern, b.pattern))
-    last = { text, prefix: own.find(isPrefix), segments, parent: last }
-    heads.push(last)
-  }
-  return heads
-}
-
-function sharedLength(a: string, b: string): number {
-  const end = Math.min(a.length, b.length)
-  let at = 0
-  while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at++
-  return at
+  return new PrefixIndex(
+    [...rulesByHead].map(([text, own]) => {
+      const segments = own.filter(isSegment).sort((a, b) => compareRank(a.pattern, b.pattern))
+      return [text, { prefix: own.find(isPrefix), segments }] as const
+    }),
+  )
 }

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { mayBlock } from '../system/end-process.ts'
 import { type Answers, Channel, Disconnected, type Port } from './channel.ts'
+import { within } from './within.ts'
 
 /** What thread-worker.ts reads. */
 export type ThreadData = { readonly niceness: number; readonly data: unknown }
@@ -71,16 +72,14 @@ export class Thread<Theirs extends Answers> {
   /** Resolves when the threads have answered what they were asked before and have ended, or after this time. */
   async stop(withinMs?: number): Promise<void> {
     this.#isStopped = true
-    const limit = Promise.withResolvers<void>()
-    const timer = withinMs === undefined ? undefined : setTimeout(limit.resolve, withinMs)
-    const ended = [...this.#running].map(async ({ worker, channel }) => {
+    const ending = [...this.#running].map(async ({ worker, channel }) => {
       worker.ref()
       // each program understands it, and takes nothing with it
       await channel.ask('stop', ...([] as never)).catch(() => {})
       await worker.terminate()
     })
-    await Promise.race([Promise.all(ended), limit.promise])
-    clearTimeout(timer)
+    const ended = Promise.all(ending)
+    await (withinMs === undefined ? ended : within(withinMs, ended))
   }
 
   get #pending(): number {

@@ -15,6 +15,11 @@ export class PrefixIndex<Value> {
   }
 
   longest(text: string): Value | undefined {
+    return this.matching(text).next().value
+  }
+
+  /** The values of all prefixes of the text, the longest first. */
+  *matching(text: string): Generator<Value, undefined, undefined> {
     let low = 0
     let high = this.#sorted.length
     while (low < high) {
@@ -24,7 +29,10 @@ export class PrefixIndex<Value> {
       else high = middle
     }
     // what sorts between a prefix of the text and the text begins with that prefix too
-    return longestOf(this.#sorted[low - 1], text)?.value
+    const last = this.#sorted[low - 1]
+    const shared = last === undefined ? 0 : sharedLength(last.prefix, text)
+    for (let entry = last; entry !== undefined; entry = entry.shorter)
+      if (entry.prefix.length <= shared) yield entry.value
   }
 }
 
@@ -32,4 +40,11 @@ function longestOf<Value>(from: Entry<Value> | undefined, text: string): Entry<V
   let entry = from
   while (entry !== undefined && !text.startsWith(entry.prefix)) entry = entry.shorter
   return entry
+}
+
+function sharedLength(a: string, b: string): number {
+  const end = Math.min(a.length, b.length)
+  let at = 0
+  while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at++
+  return at
 }

@@ -20,15 +20,7 @@ import type { JsonValue } from '../../lib/text/json.ts'
 import { checkAddress, grantOf, wrongPair } from './login.ts'
 import { changedRole, newRole, type Role, type RoleInput, type RoleRecord, roleWarnings } from './role.ts'
 import { RoleStore } from './role-store.ts'
-import {
-  checkGivenSecretId,
-  checkHasSecretIds,
-  checkLength,
-  checkWhiteSpace,
-  newSecretId,
-  type SecretId,
-  type SecretIdInput,
-} from './secret-id.ts'
+import { checkLength, newSecretId, type SecretId, type SecretIdInput } from './secret-id.ts'
 import { type FoundSecretId, SecretIdStore } from './secret-id-store.ts'
 
 export type ApproleParts = LoginParts & {
@@ -107,7 +99,7 @@ export class ApproleMethod {
   /** Creates or changes a role; returns the warnings. docs/contract/approle.md#roles */
   async putRole(mount: Mount, name: string, sent: RoleInput): Promise<string[]> {
     const bounds = this.#boundsOf(mount)
-    const { record } = await this.rolesOf(mount).change(name, (before) =>
+    const record = await this.rolesOf(mount).change(name, (before) =>
       changedRole(before ?? { ...newRole(this.#parts.random) }, sent, {
         ...bounds,
         isNew: before === undefined,
@@ -118,33 +110,25 @@ export class ApproleMethod {
 
   /** Changes an existing role. False if there is no such role. */
   async changeRole(mount: Mount, name: string, sentOf: (before: RoleRecord) => RoleInput): Promise<boolean> {
-    if ((await this.rolesOf(mount).find(name)) === undefined) return false
-    const bounds = this.#boundsOf(mount)
-    try {
-      await this.rolesOf(mount).change(name, (before) => {
-        if (before === undefined) throw new DeletedMeanwhile()
-        return changedRole(before, sentOf(before), { ...bounds, isNew: false })
-      })
-    } catch (error) {
-      if (error instanceof DeletedMeanwhile) return false
-      throw error
-    }
-    return true
+    const rules = { ...this.#boundsOf(mount), isNew: false }
+    const changed = await this.rolesOf(mount).change(
+      name,
+      (before) => before && changedRole(before, sentOf(before), rules),
+    )
+    return changed !== undefined
   }
 
   /** Generates a secret id, or stores a chosen one. docs/contract/approle.md#secret-ids */
   async addSecretId(
     mount: Mount,
     role: Role,
-    { chosen, ...input }: SecretIdInput & { readonly chosen?: string },
+    { chosen, ...input }: SecretIdInput & { readonly chosen?: string | undefined },
   ): Promise<NewSecretId> {
     const { random, clock } = this.#parts
-    checkHasSecretIds(role.record)
-    if (chosen !== undefined) checkWhiteSpace(chosen)
     const made = { accessor: random.uuid(), now: clock.now(), ...this.#boundsOf(mount) }
-    const secretId = newSecretId(role.record, input, made)
+    const secretId = newSecretId(role.record, { ...input, chosen }, made)
     const secret = chosen ?? random.uuid()
-    checkLength(secret)
+    checkLength(secret, 'failed to store secret_id: failed to create HMAC of secret ID')
     await this.secretIdsOf(mount).add(role, secret, secretId)
     return { secret, secretId }
   }
@@ -173,7 +157,7 @@ export class ApproleMethod {
       return this.#issue(place, role, undefined)
     }
     if (secret === '') throw refuse('invalid', 'missing secret_id', { reason: 'secret_id_missing' })
-    checkGivenSecretId(secret)
+    checkLength(secret)
     return this.#loginWithSecret(place, role, given)
   }
 
@@ -234,8 +218,4 @@ export class ApproleMethod {
       if (mount.plugin === 'approle' && !mount.tainted && !stopping.aborted)
         await this.secretIdsOf(mount).sweep(stopping)
   }
-}
-
-class DeletedMeanwhile extends Error {
-  override readonly name = 'DeletedMeanwhile'
 }

@@ -1,9 +1,10 @@
+import { z } from 'zod'
 import { Periodic } from '../../core/jobs/background.ts'
 import { type LoginReportParts, LoginReports } from '../../core/tokens/acts/login-reports.ts'
 import { type LookalikeReportParts, lookalikeReports } from '../../core/tokens/acts/lookalike-reports.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
-import { fieldResources } from './field-resources.ts'
-import { loginResource } from './login-resource.ts'
+import { loginPlace, type Resource, resource } from '../../http/resource/resource.ts'
+import { stringField } from '../../lib/text/fields.ts'
 import { ApproleMethod } from './method.ts'
 import { roleResources } from './role-resources.ts'
 import { secretIdResources } from './secret-id-resources.ts'
@@ -38,9 +39,8 @@ export const approlePlugin = ({
     return {
       resources: [
         ...roleResources(method),
-        ...fieldResources(method),
         ...secretIdResources({ method, mostListBytes }),
-        loginResource({ method, reports }),
+        loginResource(method, reports),
         tidyResource(tidy),
       ],
       beginCounters: (mount) => reports.beginCounters(mount),
@@ -54,3 +54,38 @@ export const approlePlugin = ({
     }
   },
 })
+
+const loginInput = z.object({
+  role_id: stringField.describe('The id of the role'),
+  secret_id: stringField.meta({
+    description: 'A secret id of the role, unless the role needs none',
+    writeOnly: true,
+  }),
+})
+
+/** `login`. docs/contract/approle.md#login-in-this-order */
+const loginResource = (method: ApproleMethod, reports: LoginReports): Resource =>
+  resource('/login', {
+    help: 'Log in with a role id and a secret id.',
+    open: true,
+    wrapsWithoutToken: true,
+    namesRequest: true,
+    write: {
+      summary: 'Log in with a role id and a secret id',
+      required: ['role_id'],
+      form: 'auth',
+      input: loginInput,
+      handle: ({ call, mount, input }) => {
+        let role = ''
+        return reports.watch({ call, mount, who: () => ({ role }) }, () =>
+          method.login(loginPlace(mount, call), {
+            roleId: input.role_id,
+            secretId: input.secret_id,
+            onRole: (name) => {
+              role = name
+            },
+          }),
+        )
+      },
+    },
+  })

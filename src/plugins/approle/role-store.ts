@@ -100,14 +100,18 @@ export class RoleStore implements Disposable {
   }
 
   /**
-   * `change` returns the new record for the stored one; it may be called again, and if it throws, nothing is
-   * written. Throws `invalid` if another role has the new role id.
+   * `change` returns the new record for the stored one; it may be called again, and if it throws or returns nothing,
+   * nothing is written. Throws `invalid` if another role has the new role id.
    */
-  change(name: string, change: (before: RoleRecord | undefined) => RoleRecord): Promise<Role> {
+  change<After extends RoleRecord | undefined>(
+    name: string,
+    change: (before: RoleRecord | undefined) => After,
+  ): Promise<After> {
     return this.#change(name, async (write, overtaken) => {
       const stored = await this.#parts.view.read(roleKey(name))
       const before = stored && readRole(name, stored.value).record
       const after = change(before)
+      if (after === undefined) return after
       const entries: ViewEntry[] = [
         {
           key: roleKey(name),
@@ -123,7 +127,7 @@ export class RoleStore implements Disposable {
         if (row !== undefined && row.uuid !== after.uuid) throw refuse('invalid', 'role_id already in use')
         throw error
       }
-      return readRole(name, after)
+      return after
     })
   }
 

@@ -9,13 +9,7 @@ import { quoted } from '../../lib/text/go-text.ts'
 import { answers, noAccessor } from './answers.ts'
 import type { ApproleMethod, NewSecretId } from './method.ts'
 import { canonicalRolePath, type Role, roleName } from './role.ts'
-import {
-  checkGivenSecretId,
-  customSecretIdFields,
-  grantedTtl,
-  secretIdFields,
-  shownSecretId,
-} from './secret-id.ts'
+import { checkLength, customSecretIdFields, grantedTtl, secretIdFields, shownSecretId } from './secret-id.ts'
 import { type FoundSecretId, goneText } from './secret-id-store.ts'
 
 export type SecretIdParts = { readonly method: ApproleMethod; readonly mostListBytes: number }
@@ -39,25 +33,31 @@ function secretIdCalls(method: ApproleMethod) {
   /** Of a call that is refused for its role as for a wrong field. */
   const givenRole = roleOr('invalid')
   const lookup = ({ mount }: At, role: Role, secret: string) => {
-    checkGivenSecretId(secret)
+    checkLength(secret)
     return method.secretIdsOf(mount).find(role, secret)
   }
-  const destroyBySecret = async (at: At, { secret_id }: z.output<typeof bySecretId>): Promise<undefined> => {
-    if (secret_id === '') throw refuse('invalid', 'missing secret_id')
-    const found = await lookup(at, await givenRole(at), secret_id)
-    if (found !== undefined) await method.secretIdsOf(at.mount).destroy(found)
-  }
-  const destroyByAccessor = async (
-    at: At,
-    { secret_id_accessor: accessor }: z.output<typeof byAccessor>,
-  ): Promise<undefined> => {
-    if (accessor === '') throw refuse('invalid', 'missing secret_id_accessor')
-    const role = await givenRole(at)
-    const found = await method.secretIdsOf(at.mount).findByAccessor(role, accessor)
-    if (found === undefined) throw refuse('invalid', noAccessorText(accessor))
-    if (found === 'of another role') throw refuse('denied', 'invalid secret id accessor')
-    await method.secretIdsOf(at.mount).destroy(found)
-  }
+  const destroyBySecret = {
+    required: ['secret_id'],
+    input: bySecretId,
+    handle: async ({ input: { secret_id }, ...at }: At & { input: z.output<typeof bySecretId> }) => {
+      if (secret_id === '') throw refuse('invalid', 'missing secret_id')
+      const found = await lookup(at, await givenRole(at), secret_id)
+      if (found !== undefined) await method.secretIdsOf(at.mount).destroy(found)
+    },
+  } as const
+  const destroyByAccessor = {
+    required: ['secret_id_accessor'],
+    input: byAccessor,
+    handle: async ({ input, ...at }: At & { input: z.output<typeof byAccessor> }) => {
+      const { secret_id_accessor: accessor } = input
+      if (accessor === '') throw refuse('invalid', 'missing secret_id_accessor')
+      const role = await givenRole(at)
+      const found = await method.secretIdsOf(at.mount).findByAccessor(role, accessor)
+      if (found === undefined) throw refuse('invalid', noAccessorText(accessor))
+      if (found === 'of another role') throw refuse('denied', 'invalid secret id accessor')
+      await method.secretIdsOf(at.mount).destroy(found)
+    },
+  } as const
   return { roleAt, neededRole, givenRole, lookup, destroyBySecret, destroyByAccessor }
 }
 
@@ -122,18 +122,8 @@ export function secretIdResources({ method, mostListBytes }: SecretIdParts): Res
       help: 'Destroy a secret id of a role.',
       canonical: canonicalRolePath,
       collection: true,
-      write: {
-        summary: 'Destroy a secret id',
-        required: ['secret_id'],
-        input: bySecretId,
-        handle: ({ input, ...at }) => destroyBySecret(at, input),
-      },
-      delete: {
-        summary: 'Destroy a secret id named in the query',
-        required: ['secret_id'],
-        input: bySecretId,
-        handle: ({ input, ...at }) => destroyBySecret(at, input),
-      },
+      write: { summary: 'Destroy a secret id', ...destroyBySecret },
+      delete: { summary: 'Destroy a secret id named in the query', ...destroyBySecret },
     }),
     ...accessorResources(method),
   ]
@@ -167,18 +157,8 @@ function accessorResources(method: ApproleMethod): Resource[] {
       help: 'Destroy a secret id of a role by its accessor.',
       canonical: canonicalRolePath,
       collection: true,
-      write: {
-        summary: 'Destroy a secret id by its accessor',
-        required: ['secret_id_accessor'],
-        input: byAccessor,
-        handle: ({ input, ...at }) => destroyByAccessor(at, input),
-      },
-      delete: {
-        summary: 'Destroy a secret id by its accessor, named in the query',
-        required: ['secret_id_accessor'],
-        input: byAccessor,
-        handle: ({ input, ...at }) => destroyByAccessor(at, input),
-      },
+      write: { summary: 'Destroy a secret id by its accessor', ...destroyByAccessor },
+      delete: { summary: 'Destroy a secret id by its accessor, named in the query', ...destroyByAccessor },
     }),
   ]
 }

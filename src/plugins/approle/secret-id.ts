@@ -51,29 +51,10 @@ export const readSecretId = (stored: unknown): SecretId => storedSecretId.parse(
 
 const maxSecretIdBytes = 4096
 
-/** Throws `invalid` for a chosen secret id that no login could send. */
-export function checkWhiteSpace(secretId: string): void {
-  if (secretId.trim() !== secretId) throw refuse('invalid', 'secret_id cannot begin or end with white space')
-}
-
-/** Throws `invalid` for a chosen secret id that is too long to be stored. */
-export function checkLength(secretId: string): void {
-  if (Buffer.byteLength(secretId) > maxSecretIdBytes) {
-    throw refuse('invalid', `failed to store secret_id: failed to create HMAC of secret ID: ${tooLong}`)
-  }
-}
-
-/** Throws `invalid` for a text that is longer than any secret id. */
-export function checkGivenSecretId(secretId: string): void {
+/** Throws `invalid` for a text that is longer than any secret id; `what` begins the text. */
+export function checkLength(secretId: string, what = 'failed to create HMAC of secret_id'): void {
   if (Buffer.byteLength(secretId) > maxSecretIdBytes)
-    throw refuse('invalid', `failed to create HMAC of secret_id: ${tooLong}`)
-}
-
-const tooLong = `value is longer than maximum of ${maxSecretIdBytes} bytes`
-
-/** Throws `invalid` if the role has no secret ids. */
-export function checkHasSecretIds({ bind_secret_id = true }: RoleRecord): void {
-  if (!bind_secret_id) throw refuse('invalid', 'bind_secret_id is not set on the role')
+    throw refuse('invalid', `${what}: value is longer than maximum of ${maxSecretIdBytes} bytes`)
 }
 
 /**
@@ -82,10 +63,13 @@ export function checkHasSecretIds({ bind_secret_id = true }: RoleRecord): void {
  */
 export function newSecretId(
   role: RoleRecord,
-  input: SecretIdInput,
+  { chosen = '', ...input }: SecretIdInput & { readonly chosen?: string | undefined },
   { accessor, now, mountMaxTtl }: { accessor: string; now: number } & RoleBounds,
 ): SecretId {
   const { cidr_list, token_bound_cidrs } = input
+  if (role.bind_secret_id === false) throw refuse('invalid', 'bind_secret_id is not set on the role')
+  // no login could send it
+  if (chosen.trim() !== chosen) throw refuse('invalid', 'secret_id cannot begin or end with white space')
   checkBlocks(cidr_list, 'failed to validate CIDR blocks')
   checkSubset(cidr_list, role.secret_id_bound_cidrs ?? [])
   checkBlocks(token_bound_cidrs, 'failed to validate token CIDR blocks')

@@ -10,7 +10,6 @@ import {
   type Audience,
   type Message,
   type MessageDraft,
-  type MessageLink,
   type MessageType,
   messageTypes,
   type Severity,
@@ -124,7 +123,7 @@ export function inputOf({ id: _, start, end, link, priority, audience, ...rest }
 export const isType = (text: string): text is MessageType => messageTypes.some((type) => type === text)
 
 /** docs/contract/messages.md#links */
-function linkOf(given: FieldMap | null | undefined): MessageLink | null {
+function linkOf(given: FieldMap | null | undefined): MessageDraft['link'] {
   const [entry, ...more] = Object.entries(given ?? {})
   if (entry === undefined) return null
   if (more.length > 0)

@@ -5,13 +5,8 @@ import type { Instant, Message, MessageDraft } from './message.ts'
 
 /** The fields that responses include only if the message sets them. docs/contract/messages.md#fields */
 function optionalFields({ severity, priority, dismissible, acknowledge_required, audience }: MessageDraft) {
-  return {
-    ...(severity === undefined ? {} : { severity }),
-    ...(priority === undefined ? {} : { priority }),
-    ...(dismissible === undefined ? {} : { dismissible }),
-    ...(acknowledge_required === undefined ? {} : { acknowledge_required }),
-    ...(audience === undefined ? {} : { audience }),
-  }
+  // JSON omits those that are undefined
+  return { severity, priority, dismissible, acknowledge_required, audience }
 }
 
 const timesOf = ({ start, end }: MessageDraft) => ({

@@ -88,15 +88,14 @@ export class ShownMessages {
 
   /** The messages before login, the same for everyone. */
   async beforeLogin(namespace: Namespace): Promise<Shown> {
-    const snapshot =
-      this.#cached(this.#beforeLogin, namespace) ?? (await this.#take(this.#beforeLogin, namespace))
-    return forEveryone(snapshot)
+    const { forAll } = await this.#snapshot(this.#beforeLogin, namespace)
+    // without a login, no caller is in an audience
+    return forAll ?? nothingShown
   }
 
   /** The messages after login. Calls `findViewer` only if a message has an audience. */
   async afterLogin(namespace: Namespace, findViewer: () => Promise<Viewer>): Promise<Shown> {
-    const snapshot =
-      this.#cached(this.#afterLogin, namespace) ?? (await this.#take(this.#afterLogin, namespace))
+    const snapshot = await this.#snapshot(this.#afterLogin, namespace)
     if (snapshot.forAll !== undefined) return snapshot.forAll
     const viewer = await findViewer()
     const matching = snapshot.candidates.filter((one) => isFor(one.audience, viewer, one.lineage))
@@ -120,6 +119,10 @@ export class ShownMessages {
       return isShown ? owner : undefined
     }
     return undefined
+  }
+
+  async #snapshot(cache: Cache<Snapshot>, namespace: Namespace): Promise<Snapshot> {
+    return this.#cached(cache, namespace) ?? (await this.#take(cache, namespace))
   }
 
   #cached(cache: Cache<Snapshot>, namespace: Namespace): Snapshot | undefined {
@@ -177,9 +180,6 @@ export class ShownMessages {
       .reverse()
   }
 }
-
-/** Without a login, no caller is in an audience. */
-const forEveryone = ({ forAll }: Snapshot): Shown => forAll ?? nothingShown
 
 /** The first full millisecond at or after a change. */
 const millisecondAfter = (change: Instant | undefined): number =>

@@ -77,9 +77,10 @@ export function kvPlugins({
 }
 
 function open(core: Core, maxWaiters: number) {
-  const kvMounts = new KvMounts(core)
   const waits = new Waits({ maxPerAddress: maxWaiters })
-  kvMounts.onChange((mount, path) => waits.changed(path === undefined ? undefined : topicOf(mount, path)))
+  const kvMounts = new KvMounts(core, (mount, path) =>
+    waits.changed(path === undefined ? undefined : topicOf(mount, path)),
+  )
   core.onRecheck(() => waits.wakeAll())
   const { access, clock, mostListBytes, mounts, namespaces, passwordPolicies, random, systemTtl } = core
   return {

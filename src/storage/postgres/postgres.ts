@@ -105,13 +105,19 @@ export class PostgresStorage implements Storage, SharedStorage {
     this.#connection = { ...options.connection, applicationName: `gatehouse ${replicaName}`.slice(0, 63) }
     this.#pool = new Pool(() => openSession(this.#connection), Math.max(1, options.pool - 1))
     this.#reader = recordReader(this.#pool)
-    this.#records = new RangeReader(this.#pool, listRecords, recordOf, ({ key }) => key)
-    this.#keys = new RangeReader(
-      this.#pool,
-      listKeys,
-      ([key]) => String(key),
-      (key) => key,
-    )
+    const pool = this.#pool
+    this.#records = new RangeReader({
+      pool,
+      statements: listRecords,
+      itemOf: recordOf,
+      keyOf: ({ key }) => key,
+    })
+    this.#keys = new RangeReader({
+      pool,
+      statements: listKeys,
+      itemOf: ([key]) => String(key),
+      keyOf: (key) => key,
+    })
     const shared = {
       replicaId: this.replicaId,
       onFenced: () => this.#fenced(),

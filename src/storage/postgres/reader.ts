@@ -37,24 +37,20 @@ type Part = {
   readonly limit: number
 }
 
+type RangeParts<Item> = {
+  readonly pool: Pool
+  readonly statements: RangeStatements
+  itemOf(row: Row): Item
+  keyOf(item: Item): string
+}
+
 /** Reads ranges: several short ones with one query, and long ones in parts. */
 export class RangeReader<Item> {
-  readonly #pool: Pool
-  readonly #statements: RangeStatements
-  readonly #itemOf: (row: Row) => Item
-  readonly #keyOf: (item: Item) => string
+  readonly #parts: RangeParts<Item>
   readonly #short: Batches<Part, Item[]>
 
-  constructor(
-    pool: Pool,
-    statements: RangeStatements,
-    itemOf: (row: Row) => Item,
-    keyOf: (item: Item) => string,
-  ) {
-    this.#pool = pool
-    this.#statements = statements
-    this.#itemOf = itemOf
-    this.#keyOf = keyOf
+  constructor(parts: RangeParts<Item>) {
+    this.#parts = parts
     this.#short = new Batches(async (parts) => {
       const [only, ...more] = parts
       if (only !== undefined && more.length === 0) return [await this.#readPart(only)]
@@ -75,15 +71,16 @@ export class RangeReader<Item> {
       for (const item of read) items.push(item)
       const last = read.at(-1)
       if (read.length < limit || last === undefined) break
-      from = { first: this.#keyOf(last), after: true }
+      from = { first: this.#parts.keyOf(last), after: true }
     }
     return items
   }
 
   async #readPart({ first, after, bound, limit }: Part): Promise<Item[]> {
-    const statement = after ? this.#statements.after : this.#statements.from
-    const rows = await this.#pool.use((session) => session.query(statement, [first, bound, String(limit)]))
-    return rows.map(this.#itemOf)
+    const { pool, statements, itemOf } = this.#parts
+    const statement = after ? statements.after : statements.from
+    const rows = await pool.use((session) => session.query(statement, [first, bound, String(limit)]))
+    return rows.map(itemOf)
   }
 
   async #readParts(parts: readonly Part[]): Promise<Item[][]> {
@@ -91,11 +88,12 @@ export class RangeReader<Item> {
     const firsts = parts.map(({ first, after }) => (after ? `${first}\u0001` : first))
     const bounds = parts.map(({ bound }) => bound)
     const limits = `{${parts.map(({ limit }) => limit).join(',')}}`
-    const rows = await this.#pool.use((session) =>
-      session.query(this.#statements.several, [textArray(firsts), textArray(bounds), limits]),
+    const { pool, statements, itemOf } = this.#parts
+    const rows = await pool.use((session) =>
+      session.query(statements.several, [textArray(firsts), textArray(bounds), limits]),
     )
     const items: Item[][] = parts.map(() => [])
-    for (const [at, ...row] of rows) items[Number(at) - 1]?.push(this.#itemOf(row))
+    for (const [at, ...row] of rows) items[Number(at) - 1]?.push(itemOf(row))
     return items
   }
 }

@@ -52,7 +52,7 @@ export async function deviceFixture(): Promise<DeviceFixture> {
     states,
     async open({ target = {}, sync = 'interval', timing = {}, faults, sign } = {}) {
       const file = { kind: 'file', path: folder.file('audit.log'), mode: 0o600, directories: [folder.path] }
-      const device = await openDevice(
+      const device = openDevice(
         { path, target: { ...file, ...target } as DeviceSettings['target'], sync },
         {
           clock: core.clock,
@@ -66,6 +66,7 @@ export async function deviceFixture(): Promise<DeviceFixture> {
         },
         { ...deviceTiming, ...timing },
       )
+      await device.opened
       return held.use(device)
     },
     [Symbol.asyncDispose]: () => held.disposeAsync(),

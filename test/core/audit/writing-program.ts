@@ -17,7 +17,7 @@ async function write(
   const faults = new AuditFaults()
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
   const target = { kind: 'file', path, mode: 0o600, directories: [dirname(path)] } as const
-  const device = await openDevice(
+  const device = openDevice(
     { path: 'file/', target, sync },
     {
       clock: systemClock,
@@ -29,6 +29,7 @@ async function write(
       storeHead: async () => {},
     },
   )
+  await device.opened
   faults.arm(point, failure, 20)
   for (let round = 0; ; round += 1) {
     const numbers = [0, 1, 2, 3].map((caller) => `${round}.${caller}`)

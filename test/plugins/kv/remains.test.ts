@@ -22,6 +22,7 @@ async function openKeys(count: number, data = '{}') {
       onFailure: (error) => {
         throw error
       },
+      onChange: () => {},
     }),
   )
   const keys = await mount.keys()

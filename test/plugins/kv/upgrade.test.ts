@@ -10,7 +10,13 @@ test('upgrades of one mount that run at the same time write each entry once', as
   const view = opened.barrier.view('mount/m/')
   const failed: unknown[] = []
   const onFailure = (error: unknown) => void failed.push(error)
-  const parts = { clock: opened.clock, random: systemRandom, large: new Limiter(1), onFailure }
+  const parts = {
+    clock: opened.clock,
+    random: systemRandom,
+    large: new Limiter(1),
+    onFailure,
+    onChange: () => {},
+  }
   using mount = new KvMount(view, parts)
   const [first, keys] = [await mount.first(), await mount.keys()]
   const paths = ['a', 'b', 'c/d', 'e']

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import type { View } from '../../../core/barrier/view.ts'
 import type { ListClient } from '../../../core/lists.ts'
 import { Changes } from '../../../core/records/change.ts'
+import { recordReader } from '../../../core/records/stored-record.ts'
 import { KeyLists } from '../../../core/sealed-names/key-lists.ts'
 import { moveRecords } from '../../../core/sealed-names/moved-records.ts'
 import type { NameCipher } from '../../../core/sealed-names/name-cipher.ts'
 import { pageOf } from '../../../core/sealed-names/sorted-names.ts'
-import { fail } from '../../../errors.ts'
 import { Cache } from '../../../lib/data/cache.ts'
 import type { ListRange } from './pages.ts'
 
@@ -18,6 +18,7 @@ const storedEntry = z.object({
 })
 
 export type Entry = z.output<typeof storedEntry>
+const readEntry = recordReader<Entry>('secret', storedEntry)
 
 export type StoredEntry = {
   readonly key: string
@@ -146,11 +147,4 @@ export class FirstEntries implements Disposable {
     if (keys === undefined) this.#lists.forgetAll()
     else for (const key of keys) this.#lists.touched(key.slice(prefix.length))
   }
-}
-
-/** Throws `internal` for a record of another format. */
-function readEntry(stored: unknown): Entry {
-  const read = storedEntry.safeParse(stored)
-  if (read.success) return read.data
-  throw fail('internal', 'internal error', { cause: new Error('a secret cannot be read') })
 }

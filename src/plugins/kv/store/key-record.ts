@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { z } from 'zod'
-import { fail } from '../../../errors.ts'
+import { recordReader } from '../../../core/records/stored-record.ts'
 import type { Random } from '../../../lib/system/random.ts'
 
 const actor = z.object({
@@ -59,17 +59,8 @@ export type Head = z.output<typeof head>
 /** The id of a new key, which no earlier key has. */
 export const newKeyId = (random: Random): string => Buffer.from(random.bytes(12)).toString('base64url')
 
-const read = <T>(schema: z.ZodType<T>, stored: unknown): T => {
-  const parsed = schema.safeParse(stored)
-  if (parsed.success) return parsed.data
-  throw fail('internal', 'internal error', { cause: new Error('a secret cannot be read') })
-}
-
-/** Throws `internal` for a record of another format. */
-export const readHead = (stored: unknown): Head => read(head, stored)
-
-/** Throws `internal` for a record of another format. */
-export const readVersion = (stored: unknown): Version => read(version, stored)
+export const readHead = recordReader<Head>('secret', head)
+export const readVersion = recordReader<Version>('version of a secret', version)
 
 /**
  * Whether the data of a version cannot be read at this time, in milliseconds since the epoch. Somebody's deletion

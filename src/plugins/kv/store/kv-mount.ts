@@ -13,6 +13,8 @@ export type KvMountParts = {
   /** Admits one call at a time that reads much data. */
   readonly large: Limiter
   onFailure(error: unknown): void
+  /** Called with the paths of keys that change; undefined: any may have. */
+  onChange(path: string | undefined): void
 }
 
 const configKey = 'config'
@@ -27,7 +29,6 @@ export class KvMount implements Disposable {
   #config: Promise<KvConfig> | undefined
   #first: Promise<FirstEntries> | undefined
   #keys: Promise<Keys> | undefined
-  readonly #listeners = new Set<(path: string | undefined) => void>()
 
   /** `view` is the mount's own. */
   constructor(view: View, parts: KvMountParts) {
@@ -42,11 +43,6 @@ export class KvMount implements Disposable {
     this.#unwatch()
     for (const opened of [this.#first, this.#keys])
       opened?.then((entries) => entries[Symbol.dispose]()).catch(() => undefined)
-  }
-
-  /** Calls `listener` with the paths of keys that change; undefined: any may have. */
-  onChange(listener: (path: string | undefined) => void): void {
-    this.#listeners.add(listener)
   }
 
   config(): Promise<KvConfig> {
@@ -91,15 +87,6 @@ export class KvMount implements Disposable {
   }
 
   async #openKeys(): Promise<Keys> {
-    return new Keys({
-      view: this.#view,
-      cipher: await this.#openCipher(),
-      clock: this.#parts.clock,
-      large: this.#parts.large,
-      onFailure: this.#parts.onFailure,
-      onChange: (path) => {
-        for (const listener of this.#listeners) listener(path)
-      },
-    })
+    return new Keys({ ...this.#parts, view: this.#view, cipher: await this.#openCipher() })
   }
 }

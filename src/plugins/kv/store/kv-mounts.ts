@@ -21,25 +21,22 @@ const upgrading = () =>
 /** The mounts of both versions. A mount is found by its uuid, so it survives a move. */
 export class KvMounts implements AsyncDisposable {
   readonly #parts: KvMountsParts
+  /** Called with the paths of version 2 that change; undefined: any may have. */
+  readonly onChange: (mount: Mount, path: string | undefined) => void
   readonly #byUuid = new Map<string, KvMount>()
   readonly #upgrading = new Set<string>()
   /** Admits one call at a time that reads much data. Each that waits holds some of it already. */
   readonly large = new Limiter(1, { most: 64, refusal: () => refuse('overloaded', 'server is overloaded') })
-  readonly #listeners: ((mount: Mount, path: string | undefined) => void)[] = []
   #isStopping = false
 
-  constructor(parts: KvMountsParts) {
+  constructor(parts: KvMountsParts, onChange: KvMounts['onChange']) {
     this.#parts = parts
+    this.onChange = onChange
   }
 
   /** All of one version, without those that are being removed. */
   all(plugin: typeof firstPlugin | typeof secondPlugin): Mount[] {
     return this.#parts.mounts.table.all().filter((mount) => mount.plugin === plugin && !mount.tainted)
-  }
-
-  /** Calls `listener` with the paths of version 2 that change; undefined: any may have. */
-  onChange(listener: (mount: Mount, path: string | undefined) => void): void {
-    this.#listeners.push(listener)
   }
 
   of(mount: Mount): KvMount {
@@ -53,9 +50,7 @@ export class KvMounts implements AsyncDisposable {
       random,
       large: this.large,
       onFailure: (error) => this.#failed(mount, error),
-    })
-    made.onChange((path) => {
-      for (const listener of this.#listeners) listener(mount, path)
+      onChange: (path) => this.onChange(mount, path),
     })
     this.#byUuid.set(mount.uuid, made)
     return made
