@@ -40,8 +40,3 @@ export function logProcessWarnings(log: Log): void {
     void exitNow(log)
   })
 }
-
-export const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) =>
-    signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true }),
-  )

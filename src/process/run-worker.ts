@@ -1,12 +1,13 @@
 import { StartError } from '../errors.ts'
 import { Channel } from '../lib/concurrency/channel.ts'
+import { untilAborted } from '../lib/concurrency/wait.ts'
 import { systemRandom } from '../lib/system/random.ts'
 import { changeLogLevel, type Log, openLog } from '../log/log.ts'
 import { ofProcess } from '../metrics/metric-families.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { shownFamilies } from '../metrics/shown-metrics.ts'
 import type { Server } from '../server/server.ts'
-import { aborted, exitCodes, exitNow, limitStop, logProcessWarnings } from './exit.ts'
+import { exitCodes, exitNow, limitStop, logProcessWarnings } from './exit.ts'
 import { rootTokenTeller } from './root-token-teller.ts'
 import type { Orders, StartFailure, SupervisorAnswers, WorkerAnswers } from './worker-questions.ts'
 
@@ -46,7 +47,7 @@ export async function runWorker(): Promise<void> {
     server = await startWorkerServer(orders, { log, stopping: stopping.signal }, supervisor)
     supervisor.tell('serving')
     log.info({ event: 'worker_started', pid: process.pid }, 'this process serves requests')
-    await aborted(stopping.signal)
+    await untilAborted(stopping.signal)
     await server.drain(process.connected ? config.drainDelayMs : 0)
     await server[Symbol.asyncDispose]()
   } catch (error) {

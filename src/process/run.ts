@@ -5,10 +5,11 @@ import { workerCount } from '../config/connections.ts'
 import { SettingError } from '../config/setting.ts'
 import type { Config } from '../config/settings.ts'
 import { StartError } from '../errors.ts'
+import { untilAborted } from '../lib/concurrency/wait.ts'
 import { systemRandom } from '../lib/system/random.ts'
 import { changeLogLevel, type Log, logLevelsOf, openLog } from '../log/log.ts'
 import { gatehouseVersion } from '../version.ts'
-import { aborted, exitCodes, exitNow, limitStop, logProcessWarnings } from './exit.ts'
+import { exitCodes, exitNow, limitStop, logProcessWarnings } from './exit.ts'
 import { rootTokenTeller } from './root-token-teller.ts'
 import { settingsFileOf } from './settings-file.ts'
 
@@ -69,7 +70,7 @@ async function serve(config: Config, reread: () => Config, log: Log, stopping: A
   if (config.dev) log.warn({ event: 'development' }, 'development mode: do not use it in production')
   process.on('SIGHUP', () => void server.reload(reread()))
   announceStart(log, server.urls, config)
-  await aborted(stopping)
+  await untilAborted(stopping)
   // reports not ready, waits for load balancers, then stops
   await server.drain(config.drainDelayMs)
   await server[Symbol.asyncDispose]()
@@ -90,7 +91,7 @@ async function serveWithWorkers(
   const { supervisor } = opened
   process.on('SIGHUP', () => supervisor.reload(reread()))
   process.on('SIGCONT', () => supervisor.signal('SIGCONT'))
-  const stopped = aborted(stopping)
+  const stopped = untilAborted(stopping)
   let code = 0
   try {
     await Promise.race([stopped, supervisor.start()])
@@ -143,7 +144,7 @@ function handleStopRequests(
   log: Log,
 ): void {
   // npm sends a second signal after Ctrl-C; it must not cut off the requests in progress
-  void aborted(stopping.signal).then(() => {
+  void untilAborted(stopping.signal).then(() => {
     log.info({ event: 'stopping' }, 'stopping')
     limitStop(config.drainDelayMs + config.stopTimeoutMs, log)
   })

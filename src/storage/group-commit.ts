@@ -1,11 +1,16 @@
 import { ServiceError } from '../errors.ts'
-import { type Decided, decide, type RowWrite, type Step, type Waiting, waitingStep } from './group.ts'
-import type { StoredRecord } from './storage.ts'
+import {
+  type Decided,
+  decide,
+  type GroupSource,
+  type RowWrite,
+  type Step,
+  type Waiting,
+  waitingStep,
+} from './group.ts'
 
 /** The engine: reads see only committed rows; `commit` is atomic and resolves once durable. */
-export type CommitEngine = {
-  read(key: string): StoredRecord | undefined
-  keysUnder(prefix: string, limit: number): string[]
+export type CommitEngine = Omit<GroupSource, 'nextRevision'> & {
   commit(rows: readonly RowWrite[]): Promise<void>
   /** Called for each durable group. */
   onCommit(steps: number, seconds: number): void
@@ -57,8 +62,7 @@ export class GroupCommit {
 
   #commitNext(): void {
     const deciding = decide(this.#waiting, {
-      read: (key) => this.#engine.read(key),
-      keysUnder: (prefix, limit) => this.#engine.keysUnder(prefix, limit),
+      ...this.#engine,
       nextRevision: () => {
         this.#revision += 1
         return this.#revision

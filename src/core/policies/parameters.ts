@@ -1,6 +1,6 @@
 import type { FieldReading } from '../../lib/text/fields.ts'
 import { edgeGlobMatches } from '../../lib/text/glob.ts'
-import { isJsonNumber, type JsonValue } from '../../lib/text/json.ts'
+import { isJsonNumber, isJsonObject, type JsonValue } from '../../lib/text/json.ts'
 import { canonicalName } from '../identity/canonical-name.ts'
 import { foldedName } from '../identity/same-name.ts'
 import type { Grants, ParameterRules } from './grants.ts'
@@ -173,16 +173,13 @@ function isDeepEqual(expected: unknown, value: unknown): boolean {
     )
   }
   if (expected === null || typeof expected !== 'object') return expected === value
-  if (!isRecord(value)) return false
+  if (!isJsonObject(value)) return false
   const entries = Object.entries(expected)
   return (
     entries.every(([key, item]) => Object.hasOwn(value, key) && isDeepEqual(item, value[key])) &&
     Object.keys(value).length === entries.length
   )
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value)
 
 /** Compares by value, not by spelling; integers without rounding to a double. */
 function equalsNumber(expected: string, value: unknown): boolean {

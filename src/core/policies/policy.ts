@@ -83,6 +83,16 @@ function labelBelow(
 
 const topLevelKeys: ReadonlySet<string> = new Set(['name', 'path'])
 
+/**
+ * Keys that limit what a stanza grants in Vault (`mfa_methods`) or OpenBao (all three), by their `vault/policy.go`, and
+ * that a new policy cannot have. `control_group`, which both have too, is no key here at all.
+ */
+const unbuiltLimits: ReadonlySet<string> = new Set([
+  'mfa_methods',
+  'pagination_limit',
+  'list_scan_response_keys_filter_path',
+])
+
 const stanzaKeys: ReadonlySet<string> = new Set([
   'capabilities',
   'policy',
@@ -93,19 +103,7 @@ const stanzaKeys: ReadonlySet<string> = new Set([
   'max_wrapping_ttl',
   'comment',
   'expiration',
-  'mfa_methods',
-  'pagination_limit',
-  'list_scan_response_keys_filter_path',
-])
-
-/**
- * Keys that limit what a stanza grants in Vault (`mfa_methods`) or OpenBao (all three), by their `vault/policy.go`, and
- * that a new policy cannot have. `control_group`, which both have too, is no key here at all.
- */
-const unbuiltLimits: ReadonlySet<string> = new Set([
-  'mfa_methods',
-  'pagination_limit',
-  'list_scan_response_keys_filter_path',
+  ...unbuiltLimits,
 ])
 
 const limitsNothing = (value: SyntaxNode): boolean =>

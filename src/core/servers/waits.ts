@@ -1,5 +1,18 @@
 import { refuse } from '../../errors.ts'
 import { countedAddress } from '../../lib/net/address.ts'
+import { exactDurationField } from '../../lib/text/fields.ts'
+
+const longestWaitSeconds = 60
+
+/** How long a read is held, in seconds: a field of the paths that hold reads. */
+export const waitField = exactDurationField
+  .default(0)
+  .describe(
+    'With If-None-Match: how long to wait for a change, at most 60 s; as 30s, 1500ms or a number of seconds',
+  )
+
+export const waitMsOf = ({ wait }: { readonly wait: number }): number =>
+  Math.min(wait, longestWaitSeconds) * 1000
 
 /** A read that is held until what it reads changes. */
 export type HeldRead<T> = {

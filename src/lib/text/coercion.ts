@@ -2,7 +2,7 @@ import { parseDuration } from './go-duration.ts'
 import { parseBool, parseWholeNumber } from './go-numbers.ts'
 import { goText, quoted } from './go-text.ts'
 import { goTypeName } from './go-type-names.ts'
-import { isJsonNumber, JsonSyntaxError, type JsonValue, parseLossless } from './json.ts'
+import { isJsonNumber, isJsonObject, JsonSyntaxError, type JsonValue, parseLossless } from './json.ts'
 import { parseTime } from './time.ts'
 
 /** The value of a field as sent, or the error text if it has none. docs/contract/http.md#field-types */
@@ -115,9 +115,6 @@ export function toCommaList(wire: unknown): Coerced<string[]> {
   return { error: `${bad.length} error(s) decoding:\n\n${causes.join('\n')}` }
 }
 
-const isObject = (wire: unknown): wire is FieldMap =>
-  typeof wire === 'object' && wire !== null && !Array.isArray(wire) && !isJsonNumber(wire)
-
 function copyInto<T>(target: FieldMap<T>, source: FieldMap<T>): void {
   for (const key of Object.keys(source))
     Object.defineProperty(target, key, {
@@ -150,7 +147,7 @@ export function toWholeNumberList(wire: unknown): Coerced<number[]> {
  */
 export function toMap(wire: unknown): Coerced<FieldMap | null> {
   if (wire === null || wire === undefined) return { value: null }
-  if (isObject(wire)) return { value: wire }
+  if (isJsonObject(wire)) return { value: wire }
   if (!Array.isArray(wire)) return { error: unconvertible('', 'map[string]interface {}', wire) }
   const merged: FieldMap = Object.create(null)
   const { error, isNull } = mergeInto(merged, wire)
@@ -188,7 +185,7 @@ function mergeInto(merged: FieldMap, list: readonly unknown[]): { error?: string
     if (Array.isArray(element)) {
       isNull &&= element.length > 0
       open.push({ rest: element.entries(), place })
-    } else if (isObject(element)) {
+    } else if (isJsonObject(element)) {
       isNull = false
       copyInto(merged, element)
     } else return { error: unconvertible(place, 'map[string]interface {}', element), isNull }
@@ -207,7 +204,7 @@ export function toSlice(wire: unknown): Coerced<JsonValue[]> {
 export function toPairs(wire: unknown): Coerced<FieldMap<string> | null> {
   if (wire === null || wire === undefined) return { value: null }
   const pairs: FieldMap<string> = Object.create(null)
-  if (isObject(wire)) {
+  if (isJsonObject(wire)) {
     for (const key of Object.keys(wire)) {
       const text = scalarText(wire[key])
       if (text === undefined) return { error: notTexts([{ index: 0, wire }]) }

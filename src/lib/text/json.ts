@@ -40,6 +40,9 @@ export class JsonSyntaxError extends Error {
 
 export const isJsonNumber = (value: unknown): value is JsonNumber => JSON.isRawJSON(value)
 
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value)
+
 export const numberText = (value: JsonNumber): string => value.rawJSON
 
 /** The value of a text, as `JSON.parse` has it; undefined if it is not JSON. */

@@ -1,4 +1,4 @@
-import { isJsonNumber, type JsonObject, type JsonValue } from './json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
 
 /**
  * Applies a merge patch to a copy of a document: null removes a member, and objects are merged recursively.
@@ -11,7 +11,7 @@ export function mergePatched(document: JsonObject, patch: JsonObject): JsonObjec
     const { target } = step
     for (const [key, value] of Object.entries(step.patch)) {
       if (value === null) delete target[key]
-      else if (!isObject(value)) target[key] = value
+      else if (!isJsonObject(value)) target[key] = value
       else {
         const inner = copyOf(target[key])
         target[key] = inner
@@ -22,9 +22,6 @@ export function mergePatched(document: JsonObject, patch: JsonObject): JsonObjec
   return result
 }
 
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value)
-
 /** A copy without a prototype, so any name is safe. The copy of anything but an object is empty. */
 const copyOf = (value: JsonValue | undefined): JsonObject =>
-  Object.assign(Object.create(null), isObject(value) ? value : {})
+  Object.assign(Object.create(null), isJsonObject(value) ? value : {})

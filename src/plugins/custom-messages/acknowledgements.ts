@@ -1,16 +1,15 @@
 import { z } from 'zod'
 import type { Range, View } from '../../core/barrier/view.ts'
 
-/** The first acknowledgement of a message by an entity. docs/contract/messages.md#acknowledgements */
-export type Acknowledgement = {
-  readonly entityId: string
+const recordFields = z.object({
   /** The entity's name at that time. */
-  readonly entityName: string
+  entity_name: z.string(),
   /** RFC 3339. */
-  readonly time: string
-}
+  time: z.string(),
+})
 
-const recordFields = z.object({ entity_name: z.string(), time: z.string() })
+/** The first acknowledgement of a message by an entity. docs/contract/messages.md#acknowledgements */
+export type Acknowledgement = Readonly<z.output<typeof recordFields>> & { readonly entityId: string }
 
 export class Acknowledgements {
   readonly #view: View
@@ -20,8 +19,8 @@ export class Acknowledgements {
   }
 
   /** Does nothing if the entity has already acknowledged the message. */
-  async add(namespaceId: string, id: string, { entityId, entityName, time }: Acknowledgement): Promise<void> {
-    await this.#view.putIfAbsent(folderOf(namespaceId, id) + entityId, { entity_name: entityName, time })
+  async add(namespaceId: string, id: string, { entityId, ...record }: Acknowledgement): Promise<void> {
+    await this.#view.putIfAbsent(folderOf(namespaceId, id) + entityId, record)
   }
 
   async remove(namespaceId: string, id: string, entityId: string): Promise<void> {
@@ -36,10 +35,10 @@ export class Acknowledgements {
       ...range,
       ...(after === undefined ? {} : { after: folder + after }),
     })
-    return records.map(({ key, value }) => {
-      const { entity_name, time } = recordFields.parse(value)
-      return { entityId: key.slice(folder.length), entityName: entity_name, time }
-    })
+    return records.map(({ key, value }) => ({
+      entityId: key.slice(folder.length),
+      ...recordFields.parse(value),
+    }))
   }
 
   async removeOf(namespaceId: string, id: string): Promise<void> {

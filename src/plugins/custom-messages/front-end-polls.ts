@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import type { Core } from '../../core/open/core.ts'
-import type { Waits } from '../../core/servers/waits.ts'
+import { type Waits, waitField, waitMsOf } from '../../core/servers/waits.ts'
 import { refuse } from '../../errors.ts'
 import type { Exchange, Reply } from '../../http/resource/resource.ts'
 import { namesTag } from '../../lib/net/entity-tag.ts'
-import { exactDurationField } from '../../lib/text/fields.ts'
 import type { Shown } from './shown-messages.ts'
 
 export type PollParts = Pick<Core, 'namespaces' | 'clock' | 'confirmCopies'> & {
@@ -13,15 +12,7 @@ export type PollParts = Pick<Core, 'namespaces' | 'clock' | 'confirmCopies'> & {
   isSealed(): boolean
 }
 
-const longestWaitSeconds = 60
-
-export const polled = z.object({
-  wait: exactDurationField
-    .default(0)
-    .describe(
-      'With If-None-Match: how long to wait for a change, at most 60 s; as 30s, 1500ms or a number of seconds',
-    ),
-})
+export const polled = z.object({ wait: waitField })
 
 type Load = () => Promise<Shown>
 
@@ -41,7 +32,7 @@ export async function answerPoll(parts: PollParts, poll: Poll): Promise<Reply> {
   const { exchange, namespace, load, reload = load } = poll
   const { call, input, header } = exchange
   const known = call.wrapTtl > 0 ? undefined : header('if-none-match')
-  const waitMs = Math.min(input.wait, longestWaitSeconds) * 1000
+  const waitMs = waitMsOf(input)
   const first = await load()
   if (!namesTag(known, first.etag)) return replyOf(first)
   if (waitMs <= 0) return notModified(first)

@@ -77,7 +77,7 @@ export function frontEndResources(parts: FrontEndParts): Resource[] {
           const owner = isOff
             ? undefined
             : await shownMessages.ownerOf(namespaceOf(call), id, viewerOf(caller.token, identity))
-          const taken = { entityId: entity.id, entityName: entity.name, time: formatTime(clock.now()) }
+          const taken = { entityId: entity.id, entity_name: entity.name, time: formatTime(clock.now()) }
           if (owner === undefined || !(await messages.acknowledge(owner, id, taken)))
             throw fail('missing', 'custom message not found')
         },

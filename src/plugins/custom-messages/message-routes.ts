@@ -124,9 +124,9 @@ export function messageResources({ messages, clock }: MessageRouteParts): Resour
           const data = {
             keys: found.map(({ entityId }) => entityId),
             key_info: Object.fromEntries(
-              found.map(({ entityId, entityName, time }) => [
+              found.map(({ entityId, entity_name, time }) => [
                 entityId,
-                { acknowledged_time: time, entity_name: entityName },
+                { acknowledged_time: time, entity_name },
               ]),
             ),
           }

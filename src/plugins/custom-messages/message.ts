@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { FieldMap } from '../../lib/text/coercion.ts'
-import { isJsonNumber, type JsonNumber, numberText } from '../../lib/text/json.ts'
+import { isJsonNumber, isJsonObject, type JsonNumber, numberText } from '../../lib/text/json.ts'
 
 /** Nanoseconds since the epoch. */
 export type Instant = bigint
@@ -12,9 +12,7 @@ export const severities = ['info', 'success', 'warning', 'critical'] as const
 export type Severity = (typeof severities)[number]
 
 const texts = z.array(z.string())
-const map = z.custom<FieldMap>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value),
-)
+const map = z.custom<FieldMap>(isJsonObject)
 
 /**
  * The stored form of a message, whose key has the id. Optional fields are present only if set.

@@ -5,6 +5,7 @@ import {
   type Decided,
   type DecidedRow,
   decide,
+  type GroupSource,
   maxGroupSteps,
   type Step,
   type Waiting,
@@ -12,7 +13,6 @@ import {
 } from '../group.ts'
 import type { Fence } from '../shared-storage.ts'
 import { deletesPerStep } from '../steps.ts'
-import type { StoredRecord } from '../storage.ts'
 import { engineCode } from '../storage-error.ts'
 import { arrayParameter, textArray } from './array-parameter.ts'
 import { changedParameters } from './changes.ts'
@@ -326,13 +326,7 @@ const refused = (entry: Entry): Entry => ({
 })
 
 /** What a group knows of the rows that it writes. */
-type SeenRows = {
-  read(key: string): StoredRecord | undefined
-  keysUnder(prefix: string, limit: number): string[]
-  nextRevision(): number
-  isAbsent(key: string): boolean
-  holds(fence: Fence | undefined): boolean
-}
+type SeenRows = GroupSource & { isAbsent(key: string): boolean; holds(fence: Fence | undefined): boolean }
 
 /** Takes rows that a step reads for absent. If one is not, the write fails. */
 class PresumedRows implements SeenRows {

@@ -167,7 +167,6 @@ export class PostgresStorage implements Storage, SharedStorage {
       try {
         await migratePostgres(this.#connection, refusalOfNew)
         await this.#register()
-        await this.copies.confirm()
         break
       } catch (cause) {
         if (cause instanceof StartError) throw cause
@@ -176,8 +175,6 @@ export class PostgresStorage implements Storage, SharedStorage {
         await pause(reconnectMs, undefined, { signal: stopping })
       }
     }
-    this.#registrations += 1
-    this.#registration = this.#registrations
     this.#works(true)
     this.#replica.start()
     this.copies.start()
@@ -341,9 +338,6 @@ export class PostgresStorage implements Storage, SharedStorage {
     while (!this.#closed) {
       try {
         await this.#register()
-        await this.copies.confirm()
-        this.#registrations += 1
-        this.#registration = this.#registrations
         return
       } catch (cause) {
         this.#failed(cause)
@@ -363,6 +357,9 @@ export class PostgresStorage implements Storage, SharedStorage {
       throw cause
     }
     this.#isRegistered = true
+    await this.copies.confirm()
+    this.#registrations += 1
+    this.#registration = this.#registrations
   }
 
   /** What was sealed or decided before the listeners heard may still be on its way to the database. */

@@ -16,27 +16,28 @@ function upperBound(prefix: string): Buffer {
   return bytes
 }
 
+type RangeStatement<Row> = Database.Statement<[string, Buffer, number], Row>
+type RangeStatements<Row> = readonly [from: RangeStatement<Row>, beyond: RangeStatement<Row>]
+
 /** The read statements of a connection; each call is one short read transaction. */
 export class RowReader {
   readonly #faults: StorageFaults | undefined
   readonly #get: Database.Statement<[string], StoredRecord>
-  readonly #from: Database.Statement<[string, Buffer, number], StoredRecord>
-  readonly #after: Database.Statement<[string, Buffer, number], StoredRecord>
-  readonly #keysFrom: Database.Statement<[string, Buffer, number], string>
-  readonly #keysAfter: Database.Statement<[string, Buffer, number], string>
+  readonly #records: RangeStatements<StoredRecord>
+  readonly #keys: RangeStatements<string>
   readonly #lastRevision: Database.Statement<[], number | null>
   readonly #size: Database.Statement<[], { databaseBytes: number; freeBytes: number }>
 
   constructor(connection: Database.Database, faults?: StorageFaults) {
     this.#faults = faults
     // bounds are bytes, because they need not be well-formed text; a bare LIMIT ? is planned again for each value
-    const range = (columns: string, start: string) =>
-      `SELECT ${columns} FROM records WHERE key ${start} ? AND key < CAST(? AS TEXT) ORDER BY key LIMIT CAST(? AS INTEGER)`
+    const range = <Row>(columns: string, start: string) =>
+      connection.prepare<[string, Buffer, number], Row>(
+        `SELECT ${columns} FROM records WHERE key ${start} ? AND key < CAST(? AS TEXT) ORDER BY key LIMIT CAST(? AS INTEGER)`,
+      )
     this.#get = connection.prepare('SELECT key, value, revision FROM records WHERE key = ?')
-    this.#from = connection.prepare(range('key, value, revision', '>='))
-    this.#after = connection.prepare(range('key, value, revision', '>'))
-    this.#keysFrom = connection.prepare<[string, Buffer, number], string>(range('key', '>=')).pluck()
-    this.#keysAfter = connection.prepare<[string, Buffer, number], string>(range('key', '>')).pluck()
+    this.#records = [range('key, value, revision', '>='), range('key, value, revision', '>')]
+    this.#keys = [range<string>('key', '>=').pluck(), range<string>('key', '>').pluck()]
     this.#lastRevision = connection
       .prepare<[], number | null>("SELECT seq FROM sqlite_sequence WHERE name = 'records'")
       .pluck()
@@ -51,20 +52,18 @@ export class RowReader {
     return this.#get.get(key)
   }
 
-  list(prefix: string, { after, limit = -1 }: Range): StoredRecord[] {
-    this.#faults?.pass('storage.read')
-    const isAfter = after !== undefined && startsInside(prefix, after)
-    return (isAfter ? this.#after : this.#from).all(isAfter ? after : prefix, upperBound(prefix), limit)
+  list(prefix: string, range: Range): StoredRecord[] {
+    return this.#range(this.#records, prefix, range)
   }
 
-  keys(prefix: string, { after, limit = -1 }: Range): string[] {
+  keys(prefix: string, range: Range): string[] {
+    return this.#range(this.#keys, prefix, range)
+  }
+
+  #range<Row>([from, beyond]: RangeStatements<Row>, prefix: string, { after, limit = -1 }: Range): Row[] {
     this.#faults?.pass('storage.read')
     const isAfter = after !== undefined && startsInside(prefix, after)
-    return (isAfter ? this.#keysAfter : this.#keysFrom).all(
-      isAfter ? after : prefix,
-      upperBound(prefix),
-      limit,
-    )
+    return (isAfter ? beyond : from).all(isAfter ? after : prefix, upperBound(prefix), limit)
   }
 
   size(): { databaseBytes: number; freeBytes: number } {

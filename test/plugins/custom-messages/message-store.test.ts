@@ -9,7 +9,7 @@ import { aMessage } from './message-builder.ts'
 const mebibyte = 1024 * 1024
 const taken = (entityId: string, time = '2026-01-01T00:00:00Z') => ({
   entityId,
-  entityName: `name of ${entityId}`,
+  entity_name: `name of ${entityId}`,
   time,
 })
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Core } from '../../../core/open/core.ts'
+import { waitField, waitMsOf } from '../../../core/servers/waits.ts'
 import { refuse } from '../../../errors.ts'
 import {
   checkMayReach,
@@ -9,8 +10,8 @@ import {
   resource,
 } from '../../../http/resource/resource.ts'
 import { namesTag } from '../../../lib/net/entity-tag.ts'
-import { exactDurationField, intField, mapField } from '../../../lib/text/fields.ts'
-import { isJsonNumber, type JsonObject, parseLossless } from '../../../lib/text/json.ts'
+import { intField, mapField } from '../../../lib/text/fields.ts'
+import { isJsonObject, type JsonObject, parseLossless } from '../../../lib/text/json.ts'
 import { mergePatched } from '../../../lib/text/merge-patch.ts'
 import { type Head, isGone, newKeyId, type Version } from '../store/key-record.ts'
 import type { StoredKey } from '../store/keys.ts'
@@ -34,15 +35,7 @@ const readInput = z.object({
   version: intField.default(0).describe('Number of the version; 0 for the current one'),
 })
 
-const longestWaitSeconds = 60
-
-const dataInput = readInput.extend({
-  wait: exactDurationField
-    .default(0)
-    .describe(
-      'With If-None-Match: how long to wait for a change, at most 60 s; as 30s, 1500ms or a number of seconds',
-    ),
-})
+const dataInput = readInput.extend({ wait: waitField })
 
 const subkeysInput = readInput.extend({
   depth: intField.default(0).describe('Levels of keys to show; 0 for all'),
@@ -181,7 +174,7 @@ export function dataResources(parts: DataParts): Resource[] {
       exchange,
       changesAtMs,
       load: () => find(exchange),
-      waitMs: Math.min(exchange.input.wait, longestWaitSeconds) * 1000,
+      waitMs: waitMsOf(exchange.input),
       isKnown: (found: Found | undefined) => isKnown(known, found),
     }
     return answerToWhoKnows(exchange, known, await nextState(parts, read, first))
@@ -265,8 +258,7 @@ const withNames = (reply: Reply, generated: readonly string[]): Reply => ({
 
 function objectIn({ data = 'null' }: Version): JsonObject | undefined {
   const value = parseLossless(data)
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isObject && !isJsonNumber(value) ? value : undefined
+  return isJsonObject(value) ? value : undefined
 }
 
 /** Its text is made once. */

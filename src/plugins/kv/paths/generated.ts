@@ -2,6 +2,7 @@ import { refuse } from '../../../errors.ts'
 import { type Random, randomIndex } from '../../../lib/system/random.ts'
 import {
   isJsonNumber,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
   numberText,
@@ -71,7 +72,7 @@ function makerOf({ length, charset = 'alnum' }: JsonObject): Wish['make'] {
 }
 
 function objectOf(sent: JsonValue, name: string): JsonObject {
-  if (typeof sent === 'object' && sent !== null && !Array.isArray(sent) && !isJsonNumber(sent)) return sent
+  if (isJsonObject(sent)) return sent
   throw refuse('invalid', `"${name}" must be an object`)
 }
 
