@@ -50,7 +50,6 @@ export const recordFields = z.object({
 
 type RecordFields = Readonly<z.output<typeof recordFields>>
 export type Audience = NonNullable<RecordFields['audience']>
-export type MessageLink = NonNullable<RecordFields['link']>
 
 /** A message as written by an operator. An `end` of undefined: it never ends. */
 export type MessageDraft = Omit<RecordFields, 'start_time' | 'end_time'> & {
