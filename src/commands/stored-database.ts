@@ -7,7 +7,7 @@ import { type ReadStored, StoredKeys } from '../core/barrier/stored-keys.ts'
 import { postgresName } from '../lib/net/postgres-url.ts'
 import type { CopySource } from '../storage/copies/backup-program.ts'
 import { PostgresReading } from '../storage/postgres/reading.ts'
-import { openReadOnly } from '../storage/sqlite/read-only.ts'
+import { openReadOnly } from '../storage/sqlite/existing-database.ts'
 import { CommandError, orFail, UsageError } from './command.ts'
 
 /** The settings of the server. Throws a SettingError. */

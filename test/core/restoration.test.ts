@@ -3,7 +3,7 @@ import { restorationKey, restorationNote } from '../../src/core/barrier/restorat
 import { backUp } from '../../src/storage/copies/backup.ts'
 import { restoreBackup } from '../../src/storage/copies/restore.ts'
 import { StorageFaults } from '../../src/storage/faults.ts'
-import { openReadOnly } from '../../src/storage/sqlite/read-only.ts'
+import { openReadOnly } from '../../src/storage/sqlite/existing-database.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 

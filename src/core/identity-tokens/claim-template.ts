@@ -2,14 +2,7 @@ import { refuse } from '../../errors.ts'
 import { systemRandom } from '../../lib/system/random.ts'
 import { parseDuration } from '../../lib/text/go-duration.ts'
 import { quoted } from '../../lib/text/go-text.ts'
-import {
-  isJsonNumber,
-  type JsonObject,
-  JsonSyntaxError,
-  type JsonValue,
-  jsonNumber,
-  parseLossless,
-} from '../../lib/text/json.ts'
+import { isJsonNumber, type JsonObject, JsonSyntaxError, type JsonValue, jsonNumber, parseLossless, isJsonObject } from '../../lib/text/json.ts'
 import type { Entity } from '../identity/entities/entity.ts'
 import { parseTemplate } from '../policies/templates.ts'
 
@@ -74,8 +67,8 @@ export function parseClaimTemplate(text: string): ClaimTemplate {
   const claims = text === '' ? {} : parsed(json)
   if (!isValid(claims, directives, maxDepth))
     throw badJson(`a directive can only replace a value, and nesting is limited to ${maxDepth} levels`)
-  if (!isObject(fillPlaceholders(claims, directives, emptyContext))) throw badJson('it must be a JSON object')
-  const reserved = isObject(claims) ? Object.keys(claims).find(isReserved) : undefined
+  if (!isJsonObject(fillPlaceholders(claims, directives, emptyContext))) throw badJson('it must be a JSON object')
+  const reserved = isJsonObject(claims) ? Object.keys(claims).find(isReserved) : undefined
   if (reserved !== undefined)
     throw refuse(
       'invalid',
@@ -90,7 +83,7 @@ export function parseClaimTemplate(text: string): ClaimTemplate {
  */
 export function fillClaims({ claims, directives }: ClaimTemplate, context: ClaimContext): JsonObject {
   const filled = fillPlaceholders(claims, directives, context)
-  return isObject(filled)
+  return isJsonObject(filled)
     ? Object.fromEntries(Object.entries(filled).filter(([name]) => !isReserved(name)))
     : {}
 }
@@ -122,9 +115,6 @@ function parsed(json: string): JsonValue {
   }
 }
 
-const isObject = (value: JsonValue): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value)
-
 /** Whether no member name is a placeholder and no value is nested too deeply. */
 function isValid(value: JsonValue, directives: ReadonlyMap<string, Directive>, depthLeft: number): boolean {
   if (typeof value !== 'object' || value === null || isJsonNumber(value)) return true
@@ -144,7 +134,7 @@ function fillPlaceholders(
 ): JsonValue {
   if (typeof value === 'string') return directives.get(value)?.(context) ?? value
   if (Array.isArray(value)) return value.map((item) => fillPlaceholders(item, directives, context))
-  if (!isObject(value)) return value
+  if (!isJsonObject(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => [name, fillPlaceholders(item, directives, context)]),
   )

@@ -10,8 +10,7 @@ import type { CacheUses } from '../records/cache-use.ts'
 import { type Acl, type CompiledPolicies, compilePolicies, type PolicyRef, rootAcl } from './acl.ts'
 import { BoundAcls } from './bound-acls.ts'
 import { defaultPolicyText, responseWrapping, responseWrappingText } from './builtin.ts'
-import { parseNewPolicy } from './new-policy.ts'
-import { decodePolicyText, type ParsedPolicy, parsePolicy, policyBelow } from './policy.ts'
+import { decodePolicyText, type ParsedPolicy, parseNewPolicy, parsePolicy, policyBelow } from './policy.ts'
 import {
   checkExpected,
   endOf,

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { causeList } from '../../errors.ts'
+import { causeList, ServiceError } from '../../errors.ts'
 import { isBase64 } from '../../lib/text/base64.ts'
 import { parseDuration } from '../../lib/text/go-duration.ts'
 import { quoted } from '../../lib/text/go-text.ts'
@@ -12,6 +12,7 @@ import { parseJsonPolicy } from './json-policy.ts'
 import { type Pattern, patternOf } from './pattern.ts'
 import {
   type ObjectNode,
+  type Position,
   policyFault,
   type SyntaxEntry,
   type SyntaxNode,
@@ -57,6 +58,44 @@ export function parsePolicy(text: string): ParsedPolicy {
   const stanzas = document.entries.filter(({ keys }) => keys[0].text === 'path').map(stanzaOf)
   return { stanzas, templated: stanzas.some(({ label }) => 'template' in label) }
 }
+
+/**
+ * Parses the text of a policy that somebody writes. It refuses more than `parsePolicy`, which also reads what
+ * was stored before a refusal existed. Throws `invalid`.
+ */
+export function parseNewPolicy(text: string): ParsedPolicy {
+  checkNullCharacter(text)
+  const parsed = parsePolicy(text)
+  for (const { label, unbuiltLimits } of parsed.stanzas) {
+    const path = 'pattern' in label ? label.pattern.text : label.template.literals.join('{{…}}')
+    if (path.includes('\0')) throw policyFault(`path ${JSON.stringify(path)} contains a null character`)
+    const [limit] = unbuiltLimits
+    if (limit !== undefined)
+      throw policyFault(
+        `path ${quoted(path)}: ${quoted(limit)} would limit what it grants, and is not supported`,
+      )
+  }
+  return parsed
+}
+
+function checkNullCharacter(text: string): void {
+  const at = text.indexOf('\0')
+  if (at === -1) return
+  const before = text.slice(0, at)
+  if (!text.trimStart().startsWith('{')) {
+    try {
+      parsePolicy(before)
+    } catch (error) {
+      if (error instanceof ServiceError && error.message.endsWith('literal not terminated')) throw error
+    }
+  }
+  throw syntaxFault(positionAfter(before), 'unexpected null character (0x00)')
+}
+
+const positionAfter = (text: string): Position => ({
+  line: text.split('\n').length,
+  column: text.length - text.lastIndexOf('\n'),
+})
 
 /** The namespace of a policy, if it is below the caller's: the path down to it, and its id. */
 export type PolicyNamespace = { readonly prefix: string; readonly namespace: string }

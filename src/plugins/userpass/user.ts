@@ -52,14 +52,12 @@ export const hasPolicies = ({ token_policies = [] }: UserSettings, ofToken: read
 const countedPolicies = (names: readonly string[]): string =>
   JSON.stringify(sanitize(names, false).filter((name) => name !== 'default'))
 
+const storedParts = z.looseObject({ password_hash: z.string() })
+
 /** Parses a stored record. */
 export function readUser(stored: unknown): User {
-  if (typeof stored !== 'object' || stored === null || !('password_hash' in stored))
-    throw new Error('a stored user is not an object with a password hash')
-  return {
-    settings: convertFields(userFields, { ...stored }).values,
-    passwordHash: String(stored.password_hash),
-  }
+  const { password_hash: passwordHash, ...fields } = storedParts.parse(stored)
+  return { settings: convertFields(userFields, fields).values, passwordHash }
 }
 
 /** The name in a stored record. */

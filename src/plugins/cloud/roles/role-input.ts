@@ -3,13 +3,7 @@ import { checkRecordSize } from '../../../core/records/stored-record.ts'
 import { refuse } from '../../../errors.ts'
 import { boolField, commaListField, durationField, kvField, stringField } from '../../../lib/text/fields.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'
-import {
-  isJsonNumber,
-  type JsonObject,
-  JsonSyntaxError,
-  type JsonValue,
-  parseLossless,
-} from '../../../lib/text/json.ts'
+import { type JsonObject, JsonSyntaxError, parseLossless, isJsonObject } from '../../../lib/text/json.ts'
 import type { AppRole } from '../app-roles/app-role.ts'
 import { changedIssued, shownIssued } from '../federation/federated-role.ts'
 import type { FieldNames } from '../field-names.ts'
@@ -192,7 +186,7 @@ function parseList<Item>(
     if (!Array.isArray(list)) throw new JsonSyntaxError('expected an array')
     if (list.length > most) throw new JsonSyntaxError(`expected at most ${most} elements`)
     return list.map((item) => {
-      if (!isObject(item)) throw new JsonSyntaxError('expected an array of objects')
+      if (!isJsonObject(item)) throw new JsonSyntaxError('expected an array of objects')
       return read(item)
     })
   } catch (error) {
@@ -201,9 +195,6 @@ function parseList<Item>(
     throw error
   }
 }
-
-const isObject = (value: JsonValue): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value)
 
 const readRole = (item: JsonObject): GrantedRole => ({
   role_name: textOf(item, 'role_name'),
