@@ -2,7 +2,15 @@ import { refuse } from '../../errors.ts'
 import { systemRandom } from '../../lib/system/random.ts'
 import { parseDuration } from '../../lib/text/go-duration.ts'
 import { quoted } from '../../lib/text/go-text.ts'
-import { isJsonNumber, type JsonObject, JsonSyntaxError, type JsonValue, jsonNumber, parseLossless, isJsonObject } from '../../lib/text/json.ts'
+import {
+  isJsonNumber,
+  isJsonObject,
+  type JsonObject,
+  JsonSyntaxError,
+  type JsonValue,
+  jsonNumber,
+  parseLossless,
+} from '../../lib/text/json.ts'
 import type { Entity } from '../identity/entities/entity.ts'
 import { parseTemplate } from '../policies/templates.ts'
 
@@ -67,7 +75,8 @@ export function parseClaimTemplate(text: string): ClaimTemplate {
   const claims = text === '' ? {} : parsed(json)
   if (!isValid(claims, directives, maxDepth))
     throw badJson(`a directive can only replace a value, and nesting is limited to ${maxDepth} levels`)
-  if (!isJsonObject(fillPlaceholders(claims, directives, emptyContext))) throw badJson('it must be a JSON object')
+  if (!isJsonObject(fillPlaceholders(claims, directives, emptyContext)))
+    throw badJson('it must be a JSON object')
   const reserved = isJsonObject(claims) ? Object.keys(claims).find(isReserved) : undefined
   if (reserved !== undefined)
     throw refuse(
