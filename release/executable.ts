@@ -18,7 +18,7 @@ const root = join(import.meta.dirname, '..')
 const wholePackage = '@fastify/swagger-ui'
 
 /** What `bin/gatehouse` passes to Node. */
-const nodeOptions = ['--disable-sigusr1', '--report-exclude-env']
+const nodeOptions = ['--disable-sigusr1', '--report-exclude-env', '--heap-growing-percent=80']
 
 const program = 'release/executable/main.ts'
 

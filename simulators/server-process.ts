@@ -34,6 +34,7 @@ export interface ServerProcess extends AsyncDisposable {
 
 const sourceFolder = join(import.meta.dirname, '..')
 /** What `npm start` sets. */
+const startScriptFlags = ['--disable-sigusr1', '--heap-growing-percent=80']
 const startScriptMemory = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '32768' }
 const startLimitMs = 60_000
 const pollEveryMs = 2
@@ -46,7 +47,7 @@ const pollEveryMs = 2
 export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
   const { folder, entry = join(sourceFolder, 'release/start.ts') } = options
   const startedAt = performance.now()
-  const child = spawn(process.execPath, ['--disable-sigusr1', entry], {
+  const child = spawn(process.execPath, [...startScriptFlags, entry], {
     cwd: sourceFolder,
     env: {
       ...startScriptMemory,
