@@ -157,7 +157,9 @@ test('settings in .env reach the server, and a missing .env leaves nothing in th
   })
 
   expect(without).toMatchObject({
-    stdout: expect.stringMatching(/^runs --disable-sigusr1 --report-exclude-env --heap-growing-percent=80 .*\/dist\/gatehouse\.js\n$/),
+    stdout: expect.stringMatching(
+      /^runs --disable-sigusr1 --report-exclude-env --heap-growing-percent=80 .*\/dist\/gatehouse\.js\n$/,
+    ),
     stderr: '',
   })
   expect(withSettings.stdout).toMatch(
