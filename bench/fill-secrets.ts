@@ -38,6 +38,7 @@ export async function fillSecrets({ folder, mount, count, pathOf }: FillSecretsI
     clock: systemClock,
     random: systemRandom,
     large: new Limiter(1),
+    onChange: () => {},
     onFailure: (error) => {
       throw error
     },
