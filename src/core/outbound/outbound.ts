@@ -9,7 +9,7 @@ import {
 import { request as requestTls, Agent as TlsAgent } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
-import type { SecureContext } from 'node:tls'
+import { checkServerIdentity, type SecureContext } from 'node:tls'
 import { createGunzip } from 'node:zlib'
 import { StartError } from '../../errors.ts'
 import { type Address, parseAddress, reachableAddresses } from '../../lib/net/address.ts'
@@ -20,6 +20,8 @@ import { causeOf, isUntrusted } from './outbound-cause.ts'
 export type OutboundOptions = {
   /** PEM certificates that replace the system's roots for this request. */
   caPem?: string | undefined
+  /** The certificate must be valid for one of these instead of the URL's host, unless the list is empty. */
+  serverNames?: readonly string[] | undefined
   /** Includes name resolution, redirects and the body. */
   timeoutMs?: number
   maxBytes?: number
@@ -252,11 +254,13 @@ export class OutboundClient {
     const ca = caPem === undefined || caPem === '' ? undefined : caCertificates(caPem)
     if (ca !== undefined && ca.length === 0)
       throw new OutboundError('could not parse CA PEM value successfully')
+    const { serverNames = [] } = options
+    const identity = serverNames.length === 0 ? {} : { checkServerIdentity: oneOf(serverNames) }
     const request = { verb: body === undefined ? 'Get' : 'Post', body, maxBytes, service }
     const headers = { ...options.headers, accept, 'user-agent': 'gatehouse' }
     let target = parseUrl(url)
     for (let redirected = 0; ; redirected++) {
-      const answer = await this.#once(target, { ca, signal, headers }, request)
+      const answer = await this.#once(target, { ca, ...identity, signal, headers }, request)
       const location = (body === undefined ? redirects : redirectsOfPost).has(answer.status)
         ? answer.headers.location
         : undefined
@@ -417,7 +421,19 @@ function outcomeOf(status: number): OutboundEvent['outcome'] {
   return status < 500 ? 'refused' : 'failed'
 }
 
-type Trust = { readonly agent?: TlsAgent; readonly ca?: string[] | undefined }
+type Trust = {
+  readonly agent?: TlsAgent
+  readonly ca?: string[] | undefined
+  readonly checkServerIdentity?: typeof checkServerIdentity
+}
+
+/** Chain and time are checked elsewhere. */
+const oneOf =
+  (names: readonly string[]): typeof checkServerIdentity =>
+  (_host, certificate) => {
+    const problems = names.map((name) => checkServerIdentity(name, certificate))
+    return problems.includes(undefined) ? undefined : problems[0]
+  }
 
 const maxChoices = 16
 

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import { answers } from './config/answers.ts'
-import { configFields, shownConfig } from './config/jwt-config.ts'
+import { configInput, shownConfig } from './config/jwt-config.ts'
 import { roleFields, shownText } from './config/role.ts'
+import { sourceProblem } from './explain/status.ts'
 import type { JwtMethod } from './method.ts'
 
 type Parts = { readonly method: JwtMethod; policyExists(name: string, namespace: string): Promise<boolean> }
@@ -23,13 +24,17 @@ export const configResources = ({ method, policyExists }: Parts): Resource[] => 
       ...answers.config,
       handle: async ({ mount }) => {
         const ready = await method.stateOf(mount).findConfig()
-        return ready && { data: shownConfig(ready.config) }
+        if (ready === undefined) return undefined
+        const problem = sourceProblem(ready)
+        const shown = shownConfig(ready.config)
+        if (problem === undefined) return { data: { ...shown, status: 'valid' } }
+        return { data: { ...shown, status: 'invalid' }, warnings: [problem] }
       },
     },
     write: {
       summary: 'Replace the configuration; warns of sources without a usable key',
       statuses: [204, 200],
-      input: configFields.meta({ examples: [{ jwt_validation_pubkeys: [examplePublicKey] }] }),
+      input: configInput.meta({ examples: [{ jwt_validation_pubkeys: [examplePublicKey] }] }),
       handle: async ({ mount, input }) => {
         const warnings = await method.putConfig(mount, input)
         return warnings.length === 0 ? undefined : { warnings }

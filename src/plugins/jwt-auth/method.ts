@@ -22,7 +22,7 @@ import { type CelLoginInput, celLogin } from './cel/cel-login.ts'
 import { CelEvaluator } from './cel/evaluator.ts'
 import type { Outcome } from './cel/outcome.ts'
 import type { Evaluated, Input, Program } from './cel/program.ts'
-import { type ConfigInput, type ConfigLog, checkConfig, replaced } from './config/jwt-config.ts'
+import { type CheckedConfig, type ConfigInput, type ConfigLog, checkConfig, replaced } from './config/jwt-config.ts'
 import { MountState, type MountStateParts } from './config/mount-state.ts'
 import { changedRole, type Role, type RoleRecord, roleWarnings } from './config/role.ts'
 import { type ExplainContext, type ExplainInput, type Explanation, explainLogin } from './explain/explain.ts'
@@ -156,20 +156,20 @@ export class JwtMethod {
   /** Replaces a mount's configuration after all its checks; returns the warnings. docs/contract/jwt.md#configuration */
   async putConfig(mount: Mount, input: ConfigInput): Promise<string[]> {
     const place = this.#places.of(mount)
-    const warnings = await this.#checkedConfig(input, place)
+    const { warnings, unfetched } = await this.#checkedConfig(input, place)
     const { state } = place
-    await state.changeConfig((before) => replaced(input, before))
+    await state.changeConfig((before) => replaced(input, before), unfetched[0] ?? '')
     // fetch now, so that the first login knows which set has which key
     if (input.jwks_pairs.length > 0) await (await state.findConfig())?.keyset.refresh()
-    return warnings
+    return [...unfetched, ...warnings]
   }
 
   /** Keeps the reason for a refused configuration in the mount's status until one is accepted. */
-  async #checkedConfig(input: ConfigInput, place: Place): Promise<string[]> {
+  async #checkedConfig(input: ConfigInput, place: Place): Promise<CheckedConfig> {
     try {
-      const warnings = await checkConfig(input, this.#parts)
+      const checked = await checkConfig(input, this.#parts)
       place.refusedConfig = undefined
-      return warnings
+      return checked
     } catch (error) {
       if (error instanceof ServiceError)
         place.refusedConfig = { time: this.#parts.clock.now(), text: error.message }

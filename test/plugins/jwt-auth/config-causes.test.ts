@@ -85,11 +85,6 @@ describe('a discovery URL that cannot be used is refused with its cause', () => 
         'in place of common, organizations or consumers',
     },
     {
-      name: 'the whole address of the document',
-      config: ({ url }) => ({ oidc_discovery_url: url + well }),
-      text: '404 Not Found, no content type: leave /.well-known/openid-configuration out of oidc_discovery_url',
-    },
-    {
       name: 'a placeholder',
       config: ({ url }) => ({ oidc_discovery_url: `${url}/{tenantid}/v2.0` }),
       text: '404 Not Found, no content type: replace the placeholder in oidc_discovery_url',

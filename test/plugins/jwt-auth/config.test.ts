@@ -29,6 +29,8 @@ const never = {
   provider_config: {},
   namespace_in_state: true,
   unsupported_critical_cert_extensions: [],
+  override_allowed_server_names: [],
+  status: 'valid',
 }
 
 async function aProvider(tls?: typeof providerTls) {

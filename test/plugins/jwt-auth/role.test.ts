@@ -22,6 +22,8 @@ const fresh = {
   oidc_scopes: null,
   verbose_oidc_logging: false,
   max_age: 0,
+  callback_mode: 'client',
+  oauth2_metadata: null,
   expiration_leeway: 0,
   not_before_leeway: 0,
   clock_skew_leeway: 0,

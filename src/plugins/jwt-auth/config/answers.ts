@@ -13,7 +13,7 @@ const neverSet = z.array(text).nullable()
  */
 export const answers = {
   config: {
-    output: configFields.omit({ oidc_client_secret: true }),
+    output: configFields.omit({ oidc_client_secret: true }).extend({ status: z.enum(['valid', 'invalid']) }),
     example: {
       oidc_discovery_url: '',
       oidc_discovery_ca_pem: '',
@@ -31,6 +31,8 @@ export const answers = {
       provider_config: {},
       namespace_in_state: true,
       unsupported_critical_cert_extensions: [],
+      override_allowed_server_names: [],
+      status: 'valid',
     },
   },
   role: {
@@ -38,6 +40,7 @@ export const answers = {
       bound_audiences: neverSet,
       allowed_redirect_uris: neverSet,
       oidc_scopes: neverSet,
+      oauth2_metadata: neverSet,
     }),
     example: {
       role_type: 'jwt',
@@ -54,6 +57,8 @@ export const answers = {
       oidc_scopes: null,
       verbose_oidc_logging: false,
       max_age: 0,
+      callback_mode: 'client',
+      oauth2_metadata: null,
       expiration_leeway: 0,
       not_before_leeway: 0,
       clock_skew_leeway: 0,

@@ -24,10 +24,6 @@ const advices: readonly Advise[] = [
     /[{<][^/{}<>]*[}>]|%7B|\$\w/i.test(url.slice(0, maxUrl))
       ? `replace the placeholder in ${name}`
       : undefined,
-  ({ name, url }) =>
-    name === 'oidc_discovery_url' && url.includes('/.well-known')
-      ? `leave ${url.slice(url.indexOf('/.well-known')).slice(0, 64)} out of ${name}`
-      : undefined,
   (_field, problem) =>
     problem.includes('{tenantid}')
       ? 'this address is of all tenants: write the id of yours in place of common, organizations or consumers'

@@ -55,12 +55,23 @@ export const configFields = z.object({
   unsupported_critical_cert_extensions: commaListField.describe(
     'OIDs of critical certificate extensions to tolerate at the provider',
   ),
+  override_allowed_server_names: commaListField.describe(
+    'Names of which the certificate of provider or key server must have one, instead of the host of the URL',
+  ),
 })
 
-export type ConfigInput = z.output<typeof configFields>
+/** A write also says how it is checked. */
+export const configInput = configFields.extend({
+  skip_jwks_validation: boolField.describe(
+    'Store the configuration, with a warning, even if discovery document or keys cannot be fetched',
+  ),
+})
+export type ConfigInput = z.output<typeof configInput>
+
+type ConfigFields = z.output<typeof configFields>
 
 /** The stored configuration of a mount. */
-export type Config = ConfigInput & { readonly namespace_in_state: boolean }
+export type Config = ConfigFields & { readonly namespace_in_state: boolean }
 
 /** Parses a stored record as a configuration. */
 export function readConfig(stored: unknown): Config {
@@ -71,7 +82,10 @@ export function readConfig(stored: unknown): Config {
 }
 
 /** A write replaces every field except this one. docs/contract/jwt.md#configuration */
-export const replaced = (input: ConfigInput, before: Config | undefined): Config => ({
+export const replaced = (
+  { skip_jwks_validation: _ofTheWrite, ...input }: ConfigInput,
+  before: Config | undefined,
+): Config => ({
   ...input,
   namespace_in_state: input.namespace_in_state ?? before?.namespace_in_state ?? true,
 })
@@ -95,8 +109,32 @@ export const hasOidcClient = (config: Config): boolean =>
   config.oidc_client_id !== '' &&
   (config.oidc_client_secret !== '' || config.oidc_public_client)
 
+/** How the provider's own addresses are reached. */
+export const providerTrust = (config: ConfigFields): Omit<KeySource, 'url'> => ({
+  caPem: config.oidc_discovery_ca_pem,
+  serverNames: config.override_allowed_server_names,
+})
+
+export const discoverySource = (config: ConfigFields): KeySource => ({
+  url: config.oidc_discovery_url,
+  ...providerTrust(config),
+})
+
+export const jwksSource = (config: ConfigFields): KeySource => ({
+  url: config.jwks_url,
+  caPem: config.jwks_ca_pem,
+  serverNames: config.override_allowed_server_names,
+})
+
 /** Receives details that the caller is not told. */
 export type ConfigLog = { readonly warn: LogLine }
+
+/** What the checks of an accepted configuration found. */
+export type CheckedConfig = {
+  readonly warnings: string[]
+  /** Sources that could not be fetched, if that is no refusal. */
+  readonly unfetched: string[]
+}
 
 /**
  * Checks a configuration in the order of docs/contract/jwt.md#configuration, and fetches discovery document
@@ -105,9 +143,18 @@ export type ConfigLog = { readonly warn: LogLine }
 export async function checkConfig(
   config: ConfigInput,
   { outbound, log }: { outbound: OutboundClient; log: ConfigLog },
-): Promise<string[]> {
+): Promise<CheckedConfig> {
   checkSources(config)
-  const discovered = config.oidc_discovery_url === '' ? [] : await checkDiscovery(config, { outbound, log })
+  const unfetched: string[] = []
+  const parts: CheckParts = {
+    outbound,
+    log,
+    refuseOrNote: (text, cause) => {
+      if (!config.skip_jwks_validation) throw refuse('invalid', text, { cause })
+      unfetched.push(text)
+    },
+  }
+  const discovered = config.oidc_discovery_url === '' ? [] : await checkDiscovery(config, parts)
   if (config.oidc_client_id !== '' && config.oidc_discovery_url === '')
     throw refuse('invalid', "'oidc_discovery_url' must be set for OIDC")
   if (config.jwks_pairs.length > 0) {
@@ -120,17 +167,21 @@ export async function checkConfig(
     if (config.bound_issuer !== '')
       throw refuse('invalid', "Bound issuer is not supported for use with 'jwks_pairs'")
   }
-  const sources =
-    config.jwks_url === ''
-      ? jwksPairs(config.jwks_pairs)
-      : [{ url: config.jwks_url, caPem: config.jwks_ca_pem }]
-  const warnings = await checkJwks(sources, { outbound, log })
+  const sources = config.jwks_url === '' ? jwksPairs(config) : [jwksSource(config)]
+  const warnings = await checkJwks(sources, parts)
   for (const pem of config.jwt_validation_pubkeys) {
     const parsed = parsePublicKeyPem(pem)
     if ('error' in parsed) throw refuse('invalid', `error parsing public key: ${parsed.error}`)
   }
   checkOptions(config)
-  return [...discovered, ...warnings]
+  return { warnings: [...discovered, ...warnings], unfetched }
+}
+
+type CheckParts = {
+  readonly outbound: OutboundClient
+  readonly log: ConfigLog
+  /** Called for a source that cannot be fetched. */
+  refuseOrNote(text: string, cause: unknown): void
 }
 
 /** A key set is empty while its provider is set up, so that is no refusal. */
@@ -165,15 +216,18 @@ function checkSources(config: ConfigInput): void {
  */
 async function checkDiscovery(
   config: ConfigInput,
-  { outbound, log }: { outbound: OutboundClient; log: ConfigLog },
+  { outbound, log, refuseOrNote }: CheckParts,
 ): Promise<string[]> {
-  const { oidc_discovery_url: url, oidc_discovery_ca_pem: caPem } = config
+  const source = discoverySource(config)
+  const { url, caPem } = source
+  if (/(?:^|\/)\.well-known(?:\/|$)/.test(url))
+    throw refuse('invalid', "'oidc_discovery_url' contains '.well-known' component")
   const checking = 'error checking oidc discovery URL: '
   const problem = config.oidc_client_id === '' ? undefined : clientProblem(config)
   if (problem !== undefined) throw refuse('invalid', checking + problem)
   try {
-    const { jwks_uri } = await discover(outbound, { url, caPem })
-    return await discoveredWarnings(outbound, { url: jwks_uri, caPem })
+    const { jwks_uri } = await discover(outbound, source)
+    return await discoveredWarnings(outbound, { ...source, url: jwks_uri })
   } catch (error) {
     if (!(error instanceof DiscoveryError)) throw error
     log.warn(
@@ -181,7 +235,8 @@ async function checkDiscovery(
       'the OIDC discovery URL of a configuration cannot be used',
     )
     const field = { name: 'oidc_discovery_url', url, caField: 'oidc_discovery_ca_pem', caPem } as const
-    throw refuse('invalid', checking + withAdvice(error.withoutBody, field), { cause: error })
+    refuseOrNote(checking + withAdvice(error.withoutBody, field), error)
+    return []
   }
 }
 
@@ -216,7 +271,7 @@ function algorithmProblem({ jwt_supported_algs }: ConfigInput): string | undefin
 /** Reports the first one in the list that fails. docs/contract/jwt.md#configuration */
 async function checkJwks(
   sources: readonly KeySource[],
-  { outbound, log }: { outbound: OutboundClient; log: ConfigLog },
+  { outbound, log, refuseOrNote }: CheckParts,
 ): Promise<string[]> {
   for (const { url, caPem } of sources) {
     if (url === '') throw refuse('invalid', 'error checking jwks_ca_pem: jwks_url is missing')
@@ -235,7 +290,7 @@ async function checkJwks(
     log.warn({ err: cause, event: 'jwks_refused' }, 'a JWKS URL of a configuration cannot be used')
     const { url = '', caPem = '' } = sources[index] ?? {}
     const why = withAdvice(cause.withoutBody, { name: 'jwks_url', url, caField: 'jwks_ca_pem', caPem })
-    throw refuse('invalid', `error checking jwks URL ${excerpt(redactUrl(url), 1024)}: ${why}`, { cause })
+    refuseOrNote(`error checking jwks URL ${excerpt(redactUrl(url), 1024)}: ${why}`, cause)
   }
   return warnings
 }
@@ -244,11 +299,14 @@ const notPairs =
   'invalid jwks_pairs: jwks_pairs must be provided as a list of json objects with the fields jwks_url and jwks_ca_pem'
 
 /** The pairs as key sources. Throws if one is malformed. docs/contract/jwt.md#configuration */
-export function jwksPairs(pairs: readonly JsonValue[]): KeySource[] {
-  return pairs.map((pair) => {
+export function jwksPairs(
+  config: Pick<ConfigInput, 'jwks_pairs' | 'override_allowed_server_names'>,
+): KeySource[] {
+  const { jwks_pairs, override_allowed_server_names: serverNames } = config
+  return jwks_pairs.map((pair) => {
     if (typeof pair !== 'object' || pair === null || Array.isArray(pair) || isJsonNumber(pair))
       throw refuse('invalid', notPairs)
-    return { url: pairMember(pair, 'jwks_url'), caPem: pairMember(pair, 'jwks_ca_pem') }
+    return { url: pairMember(pair, 'jwks_url'), caPem: pairMember(pair, 'jwks_ca_pem'), serverNames }
   })
 }
 

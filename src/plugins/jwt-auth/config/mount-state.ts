@@ -5,7 +5,7 @@ import { type CelRole, readCelRole } from '../cel/cel-role.ts'
 import { DiscoveredProvider } from '../keys/discovered-provider.ts'
 import { JwksKeyset, type Keyset, type KeysetParts, MultiJwksKeyset, StaticKeyset } from '../keys/keyset.ts'
 import { parsePublicKeyPem } from '../keys/public-key-pem.ts'
-import { type Config, jwksPairs, readConfig } from './jwt-config.ts'
+import { type Config, discoverySource, jwksPairs, jwksSource, readConfig } from './jwt-config.ts'
 import { type Role, readRole } from './role.ts'
 import { StoredRoles } from './stored-roles.ts'
 
@@ -14,6 +14,10 @@ export type ReadyConfig = {
   readonly config: Config
   readonly keyset: Keyset
   readonly provider: DiscoveredProvider | undefined
+  /** When it was written, in milliseconds since the epoch; 0 if that was not stored. */
+  readonly written: number
+  /** Why a source could not be fetched when it was written with `skip_jwks_validation`; else empty. */
+  readonly unchecked: string
 }
 
 /** With the revision of its record. */
@@ -79,9 +83,10 @@ export class MountState implements Disposable {
     if (this.#last?.revision === revision) return this.#last
     const { sources } = this.#parts
     // a record that is new to this server was written after it loaded another one
-    const fetchedAfter = this.#isKnown ? sources.lastNumber : sources.lastNumberBefore(writtenAt(value))
+    const write = readWrite(value)
+    const fetchedAfter = this.#isKnown ? sources.lastNumber : sources.lastNumberBefore(write.written)
     this.#isKnown = true
-    this.#last = { ...readyConfig(readConfig(value), { ...this.#parts, fetchedAfter }), revision }
+    this.#last = { ...readyConfig(readConfig(value), { ...this.#parts, fetchedAfter }), ...write, revision }
     return this.#last
   }
 
@@ -91,12 +96,16 @@ export class MountState implements Disposable {
     this.celRoles[Symbol.dispose]()
   }
 
-  /** `change` returns the new configuration for the stored one. */
-  async changeConfig(change: (before: Config | undefined) => Config): Promise<void> {
+  /** `change` returns the new configuration for the stored one; `unchecked` is that of `ReadyConfig`. */
+  async changeConfig(change: (before: Config | undefined) => Config, unchecked = ''): Promise<void> {
     try {
       const written = this.#parts.clock.now()
       await this.#view.update(configKey, (current) =>
-        changed(current, { ...change(current === undefined ? undefined : readConfig(current)), written }),
+        changed(current, {
+          ...change(current === undefined ? undefined : readConfig(current)),
+          written,
+          unchecked,
+        }),
       )
     } finally {
       this.#ready = undefined
@@ -109,19 +118,19 @@ export class MountState implements Disposable {
 const changed = (current: unknown, record: object): object =>
   typeof current === 'object' ? { ...current, ...record } : record
 
-/** When a configuration was written, in milliseconds since the epoch; 0 if that was not stored. */
-function writtenAt(stored: unknown): number {
-  const written = typeof stored === 'object' && stored !== null && 'written' in stored ? stored.written : 0
-  return isJsonNumber(written) ? Number(numberText(written)) : 0
+/** What a record says of the write of its configuration. */
+function readWrite(stored: unknown): Pick<ReadyConfig, 'written' | 'unchecked'> {
+  const { written, unchecked }: { written?: unknown; unchecked?: unknown } = Object(stored)
+  return {
+    written: isJsonNumber(written) ? Number(numberText(written)) : 0,
+    unchecked: typeof unchecked === 'string' ? unchecked : '',
+  }
 }
 
 /** Selects the source that verifies a JWT. docs/contract/jwt.md#configuration */
-function readyConfig(config: Config, parts: KeysetParts): ReadyConfig {
+function readyConfig(config: Config, parts: KeysetParts): Omit<ReadyConfig, 'written' | 'unchecked'> {
   if (config.oidc_discovery_url !== '') {
-    const provider = new DiscoveredProvider(
-      { url: config.oidc_discovery_url, caPem: config.oidc_discovery_ca_pem },
-      parts,
-    )
+    const provider = new DiscoveredProvider(discoverySource(config), parts)
     return { config, keyset: provider, provider }
   }
   return { config, keyset: ownKeyset(config, parts), provider: undefined }
@@ -130,7 +139,7 @@ function readyConfig(config: Config, parts: KeysetParts): ReadyConfig {
 function ownKeyset(config: Config, parts: KeysetParts): Keyset {
   if (config.jwt_validation_pubkeys.length > 0)
     return new StaticKeyset(config.jwt_validation_pubkeys.map(parsePublicKeyPem), parts)
-  if (config.jwks_url !== '')
-    return new JwksKeyset({ url: config.jwks_url, caPem: config.jwks_ca_pem }, parts)
-  return new MultiJwksKeyset(jwksPairs(config.jwks_pairs), parts)
+  return config.jwks_url === ''
+    ? new MultiJwksKeyset(jwksPairs(config), parts)
+    : new JwksKeyset(jwksSource(config), parts)
 }

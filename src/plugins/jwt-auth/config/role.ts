@@ -13,6 +13,7 @@ import {
   commaListField,
   convertFields,
   durationField,
+  intField,
   kvField,
   mapField,
   signedDurationField,
@@ -46,6 +47,18 @@ export const roleFields = z.object({
   allowed_redirect_uris: commaListField.optional().describe('Redirect URIs an OIDC login may use'),
   verbose_oidc_logging: boolField.optional().describe('Log received OIDC tokens and claims at debug level'),
   max_age: durationField.optional().describe('Longest time since the user last signed in at the provider'),
+  callback_mode: stringField
+    .optional()
+    .describe('`client` (default), `direct` or `device`; a write that omits it resets it')
+    .meta({ examples: ['client', 'direct', 'device'] }),
+  poll_interval: intField
+    .optional()
+    .describe('Seconds between polls, in the modes `direct` and `device`; at most 3600'),
+  oauth2_metadata: commaListField
+    .optional()
+    .describe(
+      'Tokens of the provider to keep in the metadata of the token: `access_token`, `id_token`, `refresh_token`',
+    ),
   expiration_leeway: signedDurationField.optional().describe('Tolerance of `exp`; 0 is 150 s, negative none'),
   not_before_leeway: signedDurationField.optional().describe('Tolerance of `nbf`; 0 is 150 s, negative none'),
   clock_skew_leeway: signedDurationField
@@ -53,7 +66,9 @@ export const roleFields = z.object({
     .describe('Tolerance of all times; 0 is 60 s, negative none'),
   oidc_disable_confirmation: boolField
     .optional()
-    .describe('Do not ask the person to confirm a login by `form_post`'),
+    .describe(
+      'Do not ask the person to confirm a login by `form_post` or in mode `direct`; a write that omits it resets it',
+    ),
   token_replay_protection: boolField
     .optional()
     .describe('A JWT logs in only once; no effect on browser logins'),
@@ -74,6 +89,17 @@ export type Role = {
 }
 
 const withoutTypes = { role_type: 'jwt', bound_claims_type: 'string' } as const
+
+/** How the token of a browser login reaches the client. docs/contract/oidc.md#callback-modes */
+const callbackModes = ['client', 'direct', 'device'] as const
+export type CallbackMode = (typeof callbackModes)[number]
+const maxPollInterval = 3600
+
+/** A role of type `jwt` has only the mode of clients that know no other. */
+export const callbackMode = ({ role_type, callback_mode }: RoleRecord): CallbackMode =>
+  (role_type === 'jwt' ? undefined : callbackModes.find((mode) => mode === callback_mode)) ?? 'client'
+
+const oauth2Names: ReadonlySet<string> = new Set(['access_token', 'id_token', 'refresh_token'])
 
 /**
  * Parses a stored record as a role. A record without types is older than they are. docs/contract/jwt.md#roles
@@ -109,9 +135,12 @@ export function changedRole(
     ...sent,
     role_type: sent.role_type || 'oidc',
     bound_claims_type: sent.bound_claims_type ?? 'string',
+    callback_mode: sent.callback_mode || 'client',
+    oidc_disable_confirmation: sent.oidc_disable_confirmation ?? false,
   }
   if (role.role_type !== 'oidc' && role.role_type !== 'jwt')
     throw refuse('invalid', `invalid 'role_type': ${goText(role.role_type)}`)
+  checkFlowFields(role)
   if (sent.token_bound_cidrs !== undefined) role.token_bound_cidrs = boundCidrs(sent.token_bound_cidrs)
   checkTokenFields(role)
   const merged = applyOldNames(role, sent)
@@ -126,6 +155,19 @@ export function changedRole(
   checkClaimFields(merged, sent)
   checkRequired(merged)
   return merged
+}
+
+function checkFlowFields({
+  callback_mode: mode = '',
+  poll_interval = 0,
+  oauth2_metadata = [],
+}: RoleRecord): void {
+  if (!callbackModes.some((known) => known === mode))
+    throw refuse('invalid', `invalid 'callback_mode': ${goText(mode)}`)
+  if (poll_interval < 0) throw refuse('invalid', "'poll_interval' cannot be negative")
+  if (poll_interval > maxPollInterval) throw refuse('invalid', "'poll_interval' is too long")
+  const unknown = oauth2_metadata.find((name) => !oauth2Names.has(name))
+  if (unknown !== undefined) throw refuse('invalid', `Unrecognized oauth2 metadata name ${goText(unknown)}`)
 }
 
 function checkClaimFields(role: RoleRecord, sent: RoleRecord): void {
@@ -154,7 +196,8 @@ function checkGlob(value: JsonValue): void {
 function checkRequired(role: RoleRecord): void {
   const { user_claim = '', token_ttl = 0, token_max_ttl = 0 } = role
   if (user_claim === '') throw refuse('invalid', 'a user claim must be defined on the role')
-  if (role.role_type === 'oidc' && (role.allowed_redirect_uris ?? []).length === 0) {
+  const isVisited = role.role_type === 'oidc' && role.callback_mode !== 'device'
+  if (isVisited && (role.allowed_redirect_uris ?? []).length === 0) {
     throw refuse('invalid', "'allowed_redirect_uris' must be set if 'role_type' is 'oidc' or unspecified.")
   }
   if (role.role_type === 'jwt' && !isBound(role)) {
@@ -214,6 +257,9 @@ function shown({ record }: Role): object {
     oidc_scopes: record.oidc_scopes ?? null,
     verbose_oidc_logging: record.verbose_oidc_logging ?? false,
     max_age: record.max_age ?? 0,
+    callback_mode: record.callback_mode ?? 'client',
+    ...((record.poll_interval ?? 0) > 0 ? { poll_interval: record.poll_interval } : {}),
+    oauth2_metadata: record.oauth2_metadata ?? null,
     expiration_leeway: record.expiration_leeway ?? 0,
     not_before_leeway: record.not_before_leeway ?? 0,
     clock_skew_leeway: record.clock_skew_leeway ?? 0,

@@ -121,7 +121,12 @@ const namesFinding = (code: LintCode, names: readonly string[], what: string): F
 
 const when = (isFound: boolean, found: Found): Found[] => (isFound ? [found] : [])
 
-const resetByEachWrite: ReadonlySet<string> = new Set(['role_type', 'bound_claims_type'])
+const resetByEachWrite: ReadonlySet<string> = new Set([
+  'role_type',
+  'bound_claims_type',
+  'callback_mode',
+  'oidc_disable_confirmation',
+])
 
 const isUnset = (value: unknown): boolean =>
   value === undefined ||
@@ -349,6 +354,7 @@ const fractions = ([claim, values]: [string, readonly JsonValue[]]): Found[] =>
 const flowFields = [
   'allowed_redirect_uris',
   'max_age',
+  'oauth2_metadata',
   'oidc_disable_confirmation',
   'oidc_scopes',
   'verbose_oidc_logging',
@@ -360,6 +366,11 @@ const loginFields = [
   'token_replay_protection',
 ] as const
 
+/** A role of type jwt has no mode but `client`, in which nobody polls. */
+const pollFields = ['callback_mode', 'poll_interval'] as const
+const isPolled = (record: RoleRecord, field: (typeof pollFields)[number]): boolean =>
+  !isUnset(record[field]) && record[field] !== 'client'
+
 /**
  * A role of type jwt with redirect URIs also serves browser logins, if the mount has a client.
  * docs/contract/oidc.md#the-authorization-url
@@ -369,6 +380,7 @@ function withoutEffect(record: RoleRecord, config: Config | undefined): Found[] 
     config !== undefined && hasOidcClient(config) && (record.allowed_redirect_uris ?? []).length > 0
   const unused: readonly (keyof RoleRecord)[] = isJwt(record) ? (isInFlow ? [] : flowFields) : loginFields
   const idle = unused.filter((field) => !isUnset(record[field]))
+  if (isJwt(record)) idle.push(...pollFields.filter((field) => isPolled(record, field)))
   if (record.groups_claim_optional === true && (record.groups_claim ?? '') === '')
     idle.push('groups_claim_optional')
   if (record.user_claim_json_pointer === true && record.user_claim?.startsWith('/') === false)

@@ -46,6 +46,24 @@ export function shownStatus({
   }
 }
 
+/**
+ * Why the keys of a configuration cannot be had, by what was fetched since it was written: nothing is fetched
+ * for it. Undefined if nothing is known against it. docs/contract/jwt.md#configuration
+ */
+export function sourceProblem({ keyset, written, unchecked }: ReadyConfig): string | undefined {
+  const sources = keyset.sources()
+  if (sources.some(({ keys }) => keys.length > 0)) return undefined
+  const histories = sources.flatMap((source) => source.histories)
+  const failed = histories.find(
+    ({ isReachable, lastError }) => isReachable === false && (lastError?.time ?? 0) >= written,
+  )
+  const isFetched = histories.some(({ fetchedAt = 0 }) => fetchedAt >= written)
+  const problem = failed?.lastError?.text ?? (isFetched ? '' : unchecked)
+  return problem === ''
+    ? undefined
+    : `failed to construct JWK validator: keyset configuration error: ${problem}`
+}
+
 /** docs/contract/jwt.md#configuration */
 function typeOf(
   ready: ReadyConfig | undefined,

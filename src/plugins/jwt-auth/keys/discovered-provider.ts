@@ -67,7 +67,7 @@ export class DiscoveredProvider implements Keyset {
     // another login may have set it meanwhile
     this.#ready ??= {
       document,
-      keys: new JwksKeyset({ url: document.jwks_uri, caPem: this.#shared.place.caPem }, this.#parts),
+      keys: new JwksKeyset({ ...this.#shared.place, url: document.jwks_uri }, this.#parts),
     }
     return this.#ready
   }

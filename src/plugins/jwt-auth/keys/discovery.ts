@@ -1,6 +1,7 @@
 import type { OutboundClient, OutboundResponse } from '../../../core/outbound/outbound.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
 import { redactUrl } from '../refusals/redact.ts'
+import type { KeySource } from './fetch-jwk-set.ts'
 import { answerKind, bodyStart, requestProblem, SourceError } from './source-error.ts'
 import { dateOf, type ResponseDate } from './source-history.ts'
 
@@ -10,6 +11,7 @@ export type DiscoveryDocument = {
   readonly token_endpoint: string
   readonly jwks_uri: string
   readonly userinfo_endpoint: string
+  readonly device_authorization_endpoint: string
 }
 
 /** Why discovery failed, for the operator. */
@@ -20,11 +22,12 @@ export class DiscoveryError extends SourceError {
 /** Fetches a provider's metadata. Throws `DiscoveryError`. docs/contract/jwt.md#configuration */
 export async function discover(
   outbound: OutboundClient,
-  { url, caPem }: { url: string; caPem: string },
+  { url, caPem, serverNames }: KeySource,
   note?: ResponseDate,
 ): Promise<DiscoveryDocument> {
   const address = `${url.replace(/\/$/, '')}/.well-known/openid-configuration`
-  const answer = await outbound.get(address, { caPem, service: 'discovery' }).catch((cause: unknown) => {
+  const trust = { caPem, serverNames, service: 'discovery' } as const
+  const answer = await outbound.get(address, trust).catch((cause: unknown) => {
     throw new DiscoveryError(requestProblem(cause), { cause })
   })
   if (note !== undefined) note.date = dateOf(answer.headers)
@@ -42,6 +45,7 @@ export async function discover(
     token_endpoint: text('token_endpoint'),
     jwks_uri: text('jwks_uri'),
     userinfo_endpoint: text('userinfo_endpoint'),
+    device_authorization_endpoint: text('device_authorization_endpoint'),
   }
 }
 

@@ -4,8 +4,15 @@ import { JwkSet } from './jwk-set.ts'
 import { answerKind, bodyStart, requestProblem, SourceError } from './source-error.ts'
 import { dateOf, type ResponseDate } from './source-history.ts'
 
-/** A URL to fetch, and the PEM roots to trust for the connection ("" for the system's). */
-export type KeySource = { readonly url: string; readonly caPem: string }
+/**
+ * A URL to fetch, the PEM roots to trust for the connection ("" for the system's), and the names that the
+ * certificate may have instead of the URL's host, if any are given.
+ */
+export type KeySource = {
+  readonly url: string
+  readonly caPem: string
+  readonly serverNames?: readonly string[]
+}
 
 /** Why keys could not be fetched; the message follows `fetching keys oidc: `. */
 export class KeyFetchError extends SourceError {
@@ -15,11 +22,11 @@ export class KeyFetchError extends SourceError {
 /** Fetches one JWK set. Throws `KeyFetchError`. */
 export async function fetchJwkSet(
   outbound: OutboundClient,
-  { url, caPem }: KeySource,
+  { url, caPem, serverNames }: KeySource,
   note?: ResponseDate,
 ): Promise<JwkSet> {
   if (url === '') throw new KeyFetchError('get keys failed: the discovery document names no jwks_uri')
-  const answer = await outbound.get(url, { caPem, service: 'keys' }).catch((cause: unknown) => {
+  const answer = await outbound.get(url, { caPem, serverNames, service: 'keys' }).catch((cause: unknown) => {
     const problem = requestProblem(cause)
     throw new KeyFetchError(`get keys failed ${problem}`, { cause, withoutBody: problem })
   })

@@ -7,10 +7,11 @@ import type { JwkSet } from './jwk-set.ts'
 import { type ResponseDate, SourceHistory } from './source-history.ts'
 
 /**
- * Mounts that name the same URL and roots share documents and limits. A fetch with other roots does not count
- * as newer.
+ * Mounts that name the same URL, roots and server names share documents and limits. A fetch with others does
+ * not count as newer.
  */
-const keyOf = ({ url, caPem }: KeySource): string => `${url}\n${caPem}`
+const keyOf = ({ url, caPem, serverNames = [] }: KeySource): string =>
+  JSON.stringify([url, caPem, serverNames])
 
 /** Called after each fetch. */
 export type OnFetch = (succeeded: boolean) => void

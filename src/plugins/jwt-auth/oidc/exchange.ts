@@ -10,7 +10,7 @@ import {
 } from 'openid-client'
 import { type OutboundClient, OutboundError, type OutboundResponse } from '../../../core/outbound/outbound.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
-import type { Config } from '../config/jwt-config.ts'
+import { type Config, providerTrust } from '../config/jwt-config.ts'
 import { isPlainObject } from '../jws/strict-json.ts'
 import type { DiscoveryDocument } from '../keys/discovery.ts'
 import { answerKind } from '../keys/source-error.ts'
@@ -198,7 +198,7 @@ async function askTokenEndpoint(
     ...(authorization === undefined ? {} : { authorization }),
   }
   return await outbound
-    .post(url, body, { caPem: config.oidc_discovery_ca_pem, headers: sent, signal })
+    .post(url, body, { ...providerTrust(config), headers: sent, signal })
     .catch((cause: unknown) => {
       throw new ExchangeError(cause instanceof OutboundError ? cause.message : 'failed', { cause })
     })

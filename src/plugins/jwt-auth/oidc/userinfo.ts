@@ -1,5 +1,5 @@
 import { type OutboundClient, OutboundError } from '../../../core/outbound/outbound.ts'
-import { type Config, flowAlgorithms } from '../config/jwt-config.ts'
+import { type Config, flowAlgorithms, providerTrust } from '../config/jwt-config.ts'
 import { isSupportedAlgorithm } from '../jws/algorithms.ts'
 import { type JwsLimits, parseJws } from '../jws/jws.ts'
 import { parseStrictObject, type StrictObject } from '../jws/strict-json.ts'
@@ -48,7 +48,7 @@ async function ask(
   const { config, provider } = parts
   const { userinfo_endpoint: url } = provider.document
   try {
-    const answer = await outbound.get(url, { caPem: config.oidc_discovery_ca_pem, headers, signal })
+    const answer = await outbound.get(url, { ...providerTrust(config), headers, signal })
     if (answer.status !== 200) return { unusable: `answered ${answer.status}` }
     const text = answer.body.toString('utf8')
     const isJwt = answer.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() === 'application/jwt'

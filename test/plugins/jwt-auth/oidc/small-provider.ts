@@ -39,6 +39,13 @@ export type SmallProvider = AsyncDisposable & {
   /** Replaces the response of the token endpoint; undefined: the correct one. */
   token: Reply | undefined
   userInfo: Reply | undefined
+  /** The forms that its device endpoint got. */
+  readonly deviceCalls: URLSearchParams[]
+  /** Changes the response of the device endpoint. */
+  device: Reply | undefined
+  /** The error with which it answers the polls of devices; '' once the person has signed in with `deviceClaims`. */
+  deviceError: string
+  deviceClaims: object
   /** The client authentication it accepts: both methods, or one. */
   accepts: 'both' | 'basic' | 'body' | 'none'
   claims(login: URLSearchParams, given?: object): object
@@ -60,25 +67,34 @@ function keysOf(algorithm: string): ReturnType<typeof newKeys> {
 export async function startSmallProvider({
   algorithm = 'RS256',
   metadata = {},
+  tls,
+  host = '127.0.0.1',
 }: {
   algorithm?: string
   metadata?: object
+  tls?: { key: string; cert: string }
+  host?: string
 } = {}): Promise<SmallProvider> {
-  const web = await startProvider()
+  const web = await startProvider({}, tls)
+  const url = web.url.replace('127.0.0.1', host)
   const grants = new Map<string, Grant>()
   const provider: SmallProvider = {
     web,
-    url: web.url,
+    url,
     signer: aSigner(algorithm, { kid: 'k1', keys: keysOf(algorithm) }),
     tokenCalls: [],
     userInfoCalls: [],
+    deviceCalls: [],
+    device: undefined,
+    deviceError: 'authorization_pending',
+    deviceClaims: {},
     token: undefined,
     userInfo: undefined,
     accepts: 'both',
     claims: (login, given = {}) => {
       const now = Math.floor(Date.now() / 1000)
       const all = {
-        iss: web.url,
+        iss: url,
         aud: clientId,
         sub: 'bob',
         iat: now - 5,
@@ -101,11 +117,12 @@ export async function startSmallProvider({
     [Symbol.asyncDispose]: () => web.stop(),
   }
   web.routes.set('/.well-known/openid-configuration', {
-    issuer: web.url,
-    authorization_endpoint: `${web.url}/authorize`,
-    token_endpoint: `${web.url}/token`,
-    jwks_uri: `${web.url}/jwks`,
-    userinfo_endpoint: `${web.url}/userinfo`,
+    issuer: url,
+    authorization_endpoint: `${url}/authorize`,
+    token_endpoint: `${url}/token`,
+    jwks_uri: `${url}/jwks`,
+    userinfo_endpoint: `${url}/userinfo`,
+    device_authorization_endpoint: `${url}/device`,
     ...metadata,
   })
   web.routes.set('/jwks', (answer) => send(answer, { body: jwksOf(provider.signer) }))
@@ -117,9 +134,43 @@ export async function startSmallProvider({
     const form = new URLSearchParams(await textOf(request))
     const { authorization, 'content-type': type } = request.headers
     provider.tokenCalls.push({ authorization, type, form })
-    send(answer, provider.token ?? exchanged(form, authorization, provider.accepts, grants))
+    const isDevice = form.get('grant_type') === deviceGrant
+    const grant = isDevice
+      ? devicePolled(form, provider)
+      : exchanged(form, authorization, provider.accepts, grants)
+    send(answer, provider.token ?? grant)
+  })
+  web.routes.set('/device', async (answer, request) => {
+    provider.deviceCalls.push(new URLSearchParams(await textOf(request)))
+    const body = {
+      device_code: `device-${provider.deviceCalls.length}`,
+      user_code: 'ABCD-EF',
+      verification_uri: `${url}/verify`,
+      expires_in: 600,
+    }
+    send(answer, provider.device ?? { body })
   })
   return provider
+}
+
+const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
+
+/** RFC 8628 §3.5. */
+function devicePolled(form: URLSearchParams, provider: SmallProvider): Reply {
+  const { deviceError, deviceClaims, signer } = provider
+  if (form.get('client_id') !== clientId || form.get('client_secret') !== clientSecret)
+    return { status: 401, body: { error: 'invalid_client' } }
+  if (deviceError !== '') return { status: 400, body: { error: deviceError, error_description: 'as told' } }
+  const idToken = signer.sign(provider.claims(new URLSearchParams(), { nonce: undefined, ...deviceClaims }))
+  const code = form.get('device_code') ?? ''
+  return {
+    body: {
+      access_token: `at-${code}`,
+      token_type: 'Bearer',
+      id_token: idToken,
+      refresh_token: `rt-${code}`,
+    },
+  }
 }
 
 /** A code is valid once, for a client that knows the secret and the verifier of the challenge. */
