@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { LoginRequest } from '../../core/tokens/acts/issue-login.ts'
+import { refuse } from '../../errors.ts'
 import {
   type Exchange,
   loginPlace,
@@ -10,9 +11,10 @@ import {
 } from '../../http/resource/resource.ts'
 import { boolField, lowerStringField, stringField } from '../../lib/text/fields.ts'
 import { answers } from './config/answers.ts'
-import type { LoginReports } from './explain/login-reports.ts'
-import { newAttempt } from './login/flow-trace.ts'
+import type { LoginOutcome, LoginReports } from './explain/login-reports.ts'
+import { type Attempt, newAttempt } from './login/flow-trace.ts'
 import type { JwtMethod } from './method.ts'
+import type { Page } from './oidc/pages.ts'
 import type { ProviderError } from './oidc/pending-login.ts'
 import { refusal } from './refusals/refusal.ts'
 
@@ -37,6 +39,10 @@ const callbackInput = z.object({
   id_token: stringField.describe('ID token from the provider'),
   iss: stringField.describe('Issuer that the provider claims to be'),
 })
+const pollInput = z.object({
+  state: stringField.describe('State that auth_url returned'),
+  client_nonce: stringField.describe('Value given to auth_url'),
+})
 const postedInput = callbackInput.extend({
   confirmation: stringField.meta({
     description: 'One-time value of the page that asks for a confirmation',
@@ -52,7 +58,7 @@ type Parts = {
   issue(request: LoginRequest): Promise<Pick<Reply, 'auth' | 'warnings'>>
 }
 
-/** `login`, `oidc/auth_url` and `oidc/callback`. docs/contract/jwt.md, docs/contract/oidc.md */
+/** `login`, `oidc/auth_url`, `oidc/callback` and `oidc/poll`. docs/contract/jwt.md, docs/contract/oidc.md */
 export const loginResources = ({ method, issue, reports }: Parts): Resource[] => [
   resource('/login', {
     help: 'Log in with a signed JWT.',
@@ -82,11 +88,15 @@ export const loginResources = ({ method, issue, reports }: Parts): Resource[] =>
       summary: 'Get an authorization URL',
       ...answers.authUrl,
       input: authUrlInput,
-      handle: ({ call, mount, input }) => {
+      handle: (exchange) => {
+        const { call, mount, input } = exchange
         const attempt = newAttempt({ role: input.role })
         return reports.watch({ call, mount, path: 'oidc/auth_url', attempt }, async () => {
-          const begun = await method.authorize(mount, input, { remoteAddress: call.remoteAddress, attempt })
-          if ('url' in begun) return { reply: { data: { auth_url: begun.url } } }
+          const { remoteAddress } = call
+          const begun = await abortWhenClientLeaves(exchange, (signal) =>
+            method.authorize(mount, input, { remoteAddress, attempt, signal }),
+          )
+          if ('auth_url' in begun) return { reply: { data: begun } }
           const { reason, text, cause } = begun.refused
           return {
             reply: { data: { auth_url: '' }, warnings: [text] },
@@ -106,15 +116,14 @@ export const loginResources = ({ method, issue, reports }: Parts): Resource[] =>
       form: 'auth',
       input: callbackInput,
       handle: (exchange) => {
-        const { call, mount, input, sent } = exchange
+        const { call, mount, input } = exchange
         const attempt = newAttempt()
         return reports.watch({ call, mount, path: 'oidc/callback', attempt }, async () => {
-          const { remoteAddress } = call
-          const returning = { remoteAddress, providerError: providerErrorOf(sent), attempt }
-          const auth = await abortWhenClientLeaves(exchange, (signal) =>
-            method.finishLogin(mount, input, { ...returning, signal }),
+          const finished = await abortWhenClientLeaves(exchange, (signal) =>
+            method.finishLogin(mount, input, { ...browserRequest(exchange), attempt, signal }),
           )
-          return { reply: await issue({ ...loginPlace(mount, call), auth }) }
+          if ('page' in finished) return pageOutcome(finished.page, attempt)
+          return { reply: await issue({ ...loginPlace(mount, call), auth: finished }) }
         })
       },
     },
@@ -122,30 +131,70 @@ export const loginResources = ({ method, issue, reports }: Parts): Resource[] =>
       summary: 'Receive what a provider posts (form_post)',
       form: 'page',
       input: postedInput,
-      handle: ({ call, mount, input, sent }) => {
+      handle: (exchange) => {
+        const { call, mount, input, sent } = exchange
         const attempt = newAttempt()
         return reports.watch({ call, mount, path: 'oidc/callback', attempt }, async () => {
           const posted = {
             ...input,
             confirmation: Object.hasOwn(sent, 'confirmation') ? input.confirmation : undefined,
           }
-          const { reason, ...page } = await method.answerPosted(mount, posted, {
-            providerError: providerErrorOf(sent),
-            mountPath: namespaceOf(call).path + mount.path,
-            onLogin: (login) => {
-              attempt.role = login.role
-              attempt.flow.roleName = login.role
-              attempt.flow.login = login
-            },
-          })
-          if (reason === undefined) return { reply: { raw: page } }
-          attempt.flow.note(refusal(reason, ''))
-          return { reply: { raw: page }, refused: { reason, status: page.status } }
+          const page = await abortWhenClientLeaves(exchange, (signal) =>
+            method.answerPosted(mount, posted, { ...browserRequest(exchange), attempt, signal }),
+          )
+          return pageOutcome(page, attempt)
         })
       },
     },
   }),
+  resource('/oidc/poll', {
+    help: 'Returns the token of a login that ends in a browser elsewhere.',
+    open: true,
+    wrapsWithoutToken: true,
+    namesRequest: true,
+    write: {
+      summary: 'Poll for a login of mode `direct` or `device`',
+      form: 'auth',
+      input: pollInput,
+      handle: async (exchange) => {
+        const { call, mount, input } = exchange
+        const attempt = newAttempt()
+        let waiting: string | undefined
+        const reply = await reports.watch({ call, mount, path: 'oidc/poll', attempt }, async () => {
+          const { remoteAddress } = call
+          const polled = await abortWhenClientLeaves(exchange, (signal) =>
+            method.poll(mount, input, { remoteAddress, attempt, signal }),
+          )
+          if (typeof polled !== 'string')
+            return { reply: await issue({ ...loginPlace(mount, call), auth: polled }) }
+          waiting = polled
+          return { reply: {} }
+        })
+        // no refusal: nothing is reported, and the caller may ask again
+        if (waiting !== undefined) throw refuse('invalid', waiting)
+        return reply
+      },
+    },
+  }),
 ]
+
+/** What a browser's request says besides its fields. */
+const browserRequest = ({ call, mount, sent }: Exchange<unknown, unknown>) => ({
+  remoteAddress: call.remoteAddress,
+  requestId: call.requestId,
+  mountPath: namespaceOf(call).path + mount.path,
+  providerError: providerErrorOf(sent),
+})
+
+function pageOutcome({ reason, error, ...page }: Page, attempt: Attempt): LoginOutcome {
+  const reply = { raw: page }
+  if (reason === undefined) return { reply }
+  const { status } = page
+  if (error !== undefined)
+    return { reply, refused: { reason, status, text: error.message, cause: error.operatorText, error } }
+  attempt.flow.note(refusal(reason, ''))
+  return { reply, refused: { reason, status } }
+}
 
 /** A provider that refuses sends `error` instead of a code. RFC 6749 §4.1.2.1. */
 function providerErrorOf(sent: Exchange<unknown, unknown>['sent']): ProviderError | undefined {

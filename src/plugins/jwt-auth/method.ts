@@ -22,7 +22,13 @@ import { type CelLoginInput, celLogin } from './cel/cel-login.ts'
 import { CelEvaluator } from './cel/evaluator.ts'
 import type { Outcome } from './cel/outcome.ts'
 import type { Evaluated, Input, Program } from './cel/program.ts'
-import { type CheckedConfig, type ConfigInput, type ConfigLog, checkConfig, replaced } from './config/jwt-config.ts'
+import {
+  type CheckedConfig,
+  type ConfigInput,
+  type ConfigLog,
+  checkConfig,
+  replaced,
+} from './config/jwt-config.ts'
 import { MountState, type MountStateParts } from './config/mount-state.ts'
 import { changedRole, type Role, type RoleRecord, roleWarnings } from './config/role.ts'
 import { type ExplainContext, type ExplainInput, type Explanation, explainLogin } from './explain/explain.ts'
@@ -43,11 +49,13 @@ import {
   type AuthorizeInput,
   authorize,
 } from './oidc/authorize.ts'
-import { type CallbackContext, type CallbackInput, type CallbackLog, finishLogin } from './oidc/callback.ts'
+import { type CallbackInput, finishLogin } from './oidc/callback.ts'
 import type { Page } from './oidc/pages.ts'
 import { PendingLogins } from './oidc/pending-logins.ts'
-import { answerPosted, type PostedContext, type PostedInput } from './oidc/posted.ts'
+import { type PollInput, poll, type Waiting } from './oidc/poll.ts'
+import { answerPosted, type PostedInput } from './oidc/posted.ts'
 import { ProviderWaits } from './oidc/provider-waits.ts'
+import type { BrowserContext, FlowContext, FlowLog } from './oidc/sign-in.ts'
 
 /**
  * A check counts until the main thread has its result. So few are enough to keep the main thread busy, and those
@@ -61,7 +69,7 @@ export type JwtMethodParts = {
   readonly outbound: OutboundClient
   readonly clock: Clock
   readonly random: Random
-  readonly log: ConfigLog & CallbackLog
+  readonly log: ConfigLog & FlowLog
   readonly systemTtl: TtlBounds
   readonly spent: ReplayStore
   /** Undefined if no other server writes the storage. */
@@ -74,6 +82,9 @@ export type JwtMethodParts = {
   /** Called for each fetch of keys or of a discovery document. */
   onFetch(mount: Mount, succeeded: boolean): void
 }
+
+type FlowRequest = Pick<FlowContext, 'remoteAddress' | 'signal' | 'attempt'>
+type BrowserRequest = FlowRequest & Pick<BrowserContext, 'providerError' | 'mountPath' | 'requestId'>
 
 /** A role as a write sends it. */
 export type RoleWrite = {
@@ -345,32 +356,42 @@ export class JwtMethod {
   authorize(
     mount: Mount,
     input: AuthorizeInput,
-    login: Pick<AuthorizeContext, 'remoteAddress' | 'attempt'>,
+    login: Pick<AuthorizeContext, 'remoteAddress' | 'signal' | 'attempt'>,
   ): Promise<Authorization> {
-    return authorize(input, { ...this.#places.of(mount), ...login })
+    return authorize(input, { ...this.#places.of(mount), outbound: this.#parts.outbound, ...login })
   }
 
   /** docs/contract/oidc.md#the-page-of-a-form */
-  answerPosted(
-    mount: Mount,
-    input: PostedInput,
-    posted: Omit<PostedContext, 'state' | 'pending'>,
-  ): Promise<Page> {
-    return answerPosted(input, { ...this.#places.of(mount), ...posted })
+  answerPosted(mount: Mount, input: PostedInput, request: BrowserRequest): Promise<Page> {
+    return this.#inFlow(mount, request, (context) => answerPosted(input, context))
   }
 
   /** docs/contract/oidc.md#the-callback-in-this-order */
   finishLogin(
     mount: Mount,
     input: CallbackInput,
-    request: Pick<CallbackContext, 'remoteAddress' | 'providerError' | 'signal' | 'attempt'>,
-  ): Promise<LoginAuth> {
+    request: BrowserRequest,
+  ): Promise<LoginAuth | { readonly page: Page }> {
+    return this.#inFlow(mount, request, (context) => finishLogin(input, context))
+  }
+
+  /** docs/contract/oidc.md#callback-modes */
+  poll(mount: Mount, input: PollInput, request: FlowRequest): Promise<LoginAuth | Waiting> {
+    return this.#inFlow(mount, request, (context) => poll(input, context))
+  }
+
+  /** Runs a step of a browser login that may ask the provider. */
+  #inFlow<Request extends FlowRequest, Result>(
+    mount: Mount,
+    request: Request,
+    step: (context: FlowContext & Request) => Promise<Result>,
+  ): Promise<Result> {
     const { log } = this.#parts
     const { limits } = this.#keysetParts
     const { pending, waits } = this.#places.of(mount)
     const context = { ...this.#contextOf(mount), pending, limits, log, ...request }
     // before the state is spent, so that a refused caller can retry
-    return waits.run(request.remoteAddress, () => finishLogin(input, context))
+    return waits.run(request.remoteAddress, () => step(context))
   }
 
   /**

@@ -68,7 +68,12 @@ export const answers = {
     },
   },
   authUrl: {
-    output: z.object({ auth_url: text }),
+    output: z.object({
+      auth_url: text,
+      state: text.optional(),
+      poll_interval: text.optional(),
+      user_code: text.optional(),
+    }),
     example: { auth_url: 'https://id.example.com/authorize?client_id=vault&state=st_q0H2c8vYw1sT' },
   },
 } as const satisfies Record<string, DocumentedAnswer>

@@ -91,7 +91,7 @@ export type Role = {
 const withoutTypes = { role_type: 'jwt', bound_claims_type: 'string' } as const
 
 /** How the token of a browser login reaches the client. docs/contract/oidc.md#callback-modes */
-const callbackModes = ['client', 'direct', 'device'] as const
+export const callbackModes = ['client', 'direct', 'device'] as const
 export type CallbackMode = (typeof callbackModes)[number]
 const maxPollInterval = 3600
 

@@ -39,7 +39,7 @@ const login = z.object({
 export const loginFailure = z.object({
   request_id: text,
   time: text,
-  path: z.enum(['login', 'cel/login', 'oidc/auth_url', 'oidc/callback']),
+  path: z.enum(['login', 'cel/login', 'oidc/auth_url', 'oidc/callback', 'oidc/poll']),
   /** In clear only if the role exists. */
   role: text,
   reason: text,

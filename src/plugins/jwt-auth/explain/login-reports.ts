@@ -52,6 +52,7 @@ const isOurFault: ReadonlySet<string> = new Set<ReasonCode>([
   'oidc_not_configured',
   'keys_unavailable',
   'provider_unreachable',
+  'device_endpoint_missing',
   'provider_failed',
   'groups_unavailable',
 ])
@@ -95,7 +96,7 @@ export class LoginReports {
     const { log, reportedMount } = this.#parts
     const reported = reportedMount(mount)
     // an unknown role name is not shown: people type passwords into wrong fields
-    const hasNoRoleName = attempt.role === '' && path === 'oidc/callback'
+    const hasNoRoleName = attempt.role === '' && (path === 'oidc/callback' || path === 'oidc/poll')
     const role =
       hasNoRoleName || reason === 'role_unknown'
         ? { name: attempt.role, exists: false }

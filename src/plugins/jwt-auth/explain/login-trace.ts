@@ -17,7 +17,7 @@ import {
 } from './explain.ts'
 
 /** The path, below the mount, that refused the login. */
-export type LoginPath = 'login' | 'cel/login' | 'oidc/auth_url' | 'oidc/callback'
+export type LoginPath = 'login' | 'cel/login' | 'oidc/auth_url' | 'oidc/callback' | 'oidc/poll'
 
 /** Whether a caller brings the token, so that no provider takes part. */
 export const bringsToken = (path: LoginPath): boolean => path === 'login' || path === 'cel/login'
@@ -134,6 +134,8 @@ const checksOf: Readonly<Record<LoginPath, readonly string[]>> = {
   'cel/login': [],
   'oidc/auth_url': ['config', 'role', 'redirect_uri', 'provider'],
   'oidc/callback': callbackChecks,
+  // the client has no code
+  'oidc/poll': callbackChecks.filter((name) => name !== 'code'),
 }
 
 /** The checks of a browser login as they ran, then those it did not reach. */

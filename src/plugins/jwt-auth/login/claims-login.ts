@@ -26,7 +26,7 @@ export async function loginByClaims(
   claims: StrictObject,
   role: Role,
   context: ClaimsContext,
-): Promise<LoginAuth | undefined> {
+): Promise<NamedLogin | undefined> {
   const { record } = role
   const { config, trace } = context
   const access = { ...context, caPem: config.oidc_discovery_ca_pem, userClaim: record.user_claim ?? '' }
@@ -57,14 +57,24 @@ function providerRefusal({ provider_config, oidc_discovery_url }: Config): Refus
 const validating = (refused: Refusal | undefined): Refusal | undefined =>
   refused && reworded(refused, (text) => `error validating claims: ${text}`)
 
+/** Who logs in. */
 type LoginIdentity = {
   readonly name: string
   readonly metadata: Record<string, string>
   readonly groups: readonly string[]
 }
 
-/** docs/contract/jwt.md#login-in-this-order */
-function grant({ name: roleName, record }: Role, { name, metadata, groups }: LoginIdentity): LoginAuth {
+/** The login of someone whom the claims name. */
+export type NamedLogin = LoginAuth & {
+  readonly alias: Pick<LoginIdentity, 'name' | 'metadata'>
+  readonly metadata?: Readonly<Record<string, string>>
+}
+
+/** What the role grants. docs/contract/jwt.md#login-in-this-order */
+export function grant(
+  { name: roleName, record }: Role,
+  { name, metadata, groups }: LoginIdentity,
+): NamedLogin {
   return {
     alias: { name, metadata },
     displayName: name,

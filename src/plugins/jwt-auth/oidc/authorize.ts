@@ -1,15 +1,24 @@
+import type { OutboundClient } from '../../../core/outbound/outbound.ts'
+import { isRefusal } from '../checks/trace.ts'
 import { type Config, hasOidcClient } from '../config/jwt-config.ts'
 import type { MountState, ReadyConfig } from '../config/mount-state.ts'
-import type { Role } from '../config/role.ts'
+import { type CallbackMode, callbackMode, type Role } from '../config/role.ts'
 import type { ReadyProvider } from '../keys/discovered-provider.ts'
 import { DiscoveryError } from '../keys/discovery.ts'
 import type { Attempt } from '../login/flow-trace.ts'
 import { namedRole } from '../login/login.ts'
 import { redactUrl } from '../refusals/redact.ts'
 import { comparing, discreetRefusal, type Refusal, refusal } from '../refusals/refusal.ts'
-import type { PendingLogin } from './pending-login.ts'
+import type { LoginStart, PendingLogin } from './pending-login.ts'
 import type { BegunLogin, PendingLogins } from './pending-logins.ts'
-import { formTarget, isAllowedRedirect, redirectDifference, takeNamespace } from './redirect-uri.ts'
+import type { ProviderWaits } from './provider-waits.ts'
+import {
+  formTarget,
+  isAllowedRedirect,
+  isWebAddress,
+  redirectDifference,
+  takeNamespace,
+} from './redirect-uri.ts'
 
 export type AuthorizeInput = {
   readonly role: string
@@ -20,12 +29,22 @@ export type AuthorizeInput = {
 export type AuthorizeContext = {
   readonly state: MountState
   readonly pending: PendingLogins
+  readonly waits: ProviderWaits
+  readonly outbound: OutboundClient
   readonly remoteAddress: string
+  readonly signal: AbortSignal
   readonly attempt: Attempt
 }
 
-/** A URL to send the browser to; or none, and why. */
-export type Authorization = { readonly url: string } | { readonly refused: Refusal }
+/** A URL to send the browser to, and how to poll, if the client has to; or none, and why. */
+export type Authorization =
+  | {
+      readonly auth_url: string
+      readonly state?: string
+      readonly poll_interval?: string
+      readonly user_code?: string
+    }
+  | { readonly refused: Refusal }
 
 /**
  * Begins a login. The caller's mistakes are thrown. A redirect URI that is not allowed and an unreachable
@@ -40,7 +59,9 @@ export async function authorize(input: AuthorizeInput, context: AuthorizeContext
   const name = input.role || ready.config.default_role
   flow.roleName = name
   if (name === '') throw flow.refused(refusal('role_missing', 'missing role'))
-  if (input.redirect_uri === '')
+  const found = await namedRole(name, context.state.roles)
+  const mode = isRefusal(found) ? 'client' : callbackMode(found.record)
+  if (input.redirect_uri === '' && mode !== 'device')
     throw flow.refused(
       comparing(refusal('redirect_uri_missing', 'missing redirect_uri'), {
         expected: ['redirect_uri'],
@@ -48,36 +69,61 @@ export async function authorize(input: AuthorizeInput, context: AuthorizeContext
         hint: '',
       }),
     )
-  const role = flow.value('role', await namedRole(name, context.state.roles))
+  const role = flow.value('role', found)
   flow.role = role
-  const target = redirectTarget(input.redirect_uri, role, ready.config)
+  if (mode !== 'client' && input.client_nonce === '')
+    throw flow.refused(
+      comparing(refusal('client_nonce_missing', 'missing client_nonce'), {
+        expected: ['client_nonce'],
+        seen: '',
+        hint: '',
+      }),
+    )
+  const target = mode === 'device' ? nowhere : redirectTarget(input.redirect_uri, role, ready.config)
   if ('reason' in target) return { refused: flow.note(target) }
-  flow.passed('redirect_uri', { expected: role.record.allowed_redirect_uris ?? [], seen: input.redirect_uri })
+  if (mode !== 'device')
+    flow.passed('redirect_uri', {
+      expected: role.record.allowed_redirect_uris ?? [],
+      seen: input.redirect_uri,
+    })
   const provider = await reachedProvider(ready)
   if ('reason' in provider) return { refused: flow.note(provider) }
+  const start = loginStart(input, { role, mode, config: ready.config, redirectUri: target.uri })
+  if (mode === 'device')
+    return deviceAuthorization(start, { ...context, config: ready.config, role, provider })
   const { authorization_endpoint: endpoint } = provider.document
   if (!isWebAddress(endpoint))
     return {
       refused: flow.note(comparing(noEndpoint, { expected: ['authorization_endpoint'], seen: endpoint })),
     }
   flow.passed('provider', { expected: [], seen: ready.config.oidc_discovery_url })
-  const begun = await context.pending.begin(
-    loginStart(input, { role, config: ready.config, redirectUri: target.uri }),
-    context.remoteAddress,
-  )
-  return authorizationOf(begun, { config: ready.config, role, provider, namespace: target.namespace })
+  const begun = await context.pending.begin(start, context.remoteAddress)
+  const parts = { config: ready.config, role, provider, namespace: target.namespace }
+  const auth_url = await authorizationUrl(begun, parts)
+  return mode === 'client'
+    ? { auth_url }
+    : { auth_url, state: begun.state, poll_interval: String(pollInterval(role)) }
 }
+
+/** A device is not sent back anywhere. */
+const nowhere = { uri: '', namespace: '' }
 
 const loginStart = (
   input: AuthorizeInput,
-  { role, config, redirectUri }: { role: Role; config: Config; redirectUri: string },
+  {
+    role,
+    mode,
+    config,
+    redirectUri,
+  }: { role: Role; mode: CallbackMode; config: Config; redirectUri: string },
 ) => ({
+  mode,
   role: role.name,
   redirect_uri: redirectUri,
   bound_audiences: role.record.bound_audiences ?? [],
   max_age: role.record.max_age ?? 0,
   clientNonce: input.client_nonce,
-  usesCode: !wantsIdToken(config),
+  usesCode: mode !== 'device' && !wantsIdToken(config),
 })
 
 /**
@@ -101,9 +147,6 @@ const noEndpoint = refusal(
   'provider_unreachable',
   'the metadata of the provider has no usable authorization_endpoint',
 )
-
-/** The browser is sent there, so a provider's metadata must not yield any other kind of URL. */
-const isWebAddress = (url: string): boolean => /^https?:\/\//i.test(url) && URL.canParse(url)
 
 /** Compares the URI with the role's list, which has it without the namespace and in the form of the UI. */
 function redirectTarget(
@@ -170,10 +213,10 @@ type AuthorizationParts = {
  * Parameters are sorted by name. The endpoint, which may have a query of its own, stays as the provider wrote
  * it. docs/contract/oidc.md#the-authorization-url
  */
-async function authorizationOf(
+async function authorizationUrl(
   { state, login }: BegunLogin,
   { config, role, provider, namespace }: AuthorizationParts,
-): Promise<Authorization> {
+): Promise<string> {
   const { authorization_endpoint: endpoint } = provider.document
   const fields = new URLSearchParams({
     client_id: config.oidc_client_id,
@@ -183,10 +226,59 @@ async function authorizationOf(
     redirect_uri: login.redirect_uri,
     ...(wantsIdToken(config) ? { response_mode: 'form_post' } : {}),
     response_type: wantsIdToken(config) ? 'id_token' : 'code',
-    scope: [...new Set(['openid', ...(role.record.oidc_scopes ?? [])])].join(' '),
+    scope: requestedScope(role),
     state: namespace === '' ? state : `${state},ns=${namespace}`,
   })
-  return { url: `${endpoint}${endpoint.includes('?') ? '&' : '?'}${fields.toString()}` }
+  return `${endpoint}${endpoint.includes('?') ? '&' : '?'}${fields.toString()}`
+}
+
+const requestedScope = ({ record }: Role): string =>
+  [...new Set(['openid', ...(record.oidc_scopes ?? [])])].join(' ')
+
+/** Seconds. `ofProvider` counts if the role has none. docs/contract/oidc.md#callback-modes */
+const pollInterval = ({ record }: Role, ofProvider = 0): number => record.poll_interval || ofProvider || 5
+
+/** Begins a login with the provider's device endpoint. docs/contract/oidc.md#callback-modes */
+async function deviceAuthorization(
+  start: LoginStart,
+  context: AuthorizeContext & Omit<AuthorizationParts, 'namespace'>,
+): Promise<Authorization> {
+  const { config, role, provider, attempt, pending, waits, remoteAddress } = context
+  const { document } = provider
+  if (!isWebAddress(document.device_authorization_endpoint))
+    throw attempt.flow.refused(
+      comparing(refusal('device_endpoint_missing', 'no device auth endpoint url discovered'), {
+        expected: ['device_authorization_endpoint'],
+        seen: document.device_authorization_endpoint,
+        hint: '',
+      }),
+    )
+  const { beginDevice } = await import('./device.ts')
+  const { ExchangeError } = await import('./exchange.ts')
+  try {
+    const begun = await waits.run(remoteAddress, async () => {
+      let shown = { auth_url: '' }
+      const { state, login } = await pending.begin(start, remoteAddress, async () => {
+        const { device_code, interval, ...told } = await beginDevice(requestedScope(role), {
+          ...context,
+          document,
+        })
+        shown = told
+        return { device_code, interval: pollInterval(role, interval) }
+      })
+      return { ...shown, state, poll_interval: String(login.interval) }
+    })
+    attempt.flow.passed('provider', { expected: [], seen: config.oidc_discovery_url })
+    return begun
+  } catch (error) {
+    if (!(error instanceof ExchangeError)) throw error
+    const failed = 'the provider did not begin a login with a device: '
+    const refused = discreetRefusal('provider_unreachable', {
+      text: failed + error.told,
+      cause: failed + error.message,
+    })
+    return { refused: attempt.flow.note(refused) }
+  }
 }
 
 async function challengeOf({ code_verifier: verifier }: PendingLogin): Promise<Record<string, string>> {

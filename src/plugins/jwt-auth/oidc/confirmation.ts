@@ -1,6 +1,6 @@
-import type { MountState } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
 import { type Refusal, refusal } from '../refusals/refusal.ts'
+import { endInBrowser } from './direct.ts'
 import {
   completedPage,
   confirmationPage,
@@ -11,24 +11,24 @@ import {
   stateUnknown,
 } from './pages.ts'
 import { isConfirmation, type PendingLogin } from './pending-login.ts'
-import type { PendingLogins } from './pending-logins.ts'
 import { isCommandLine, mountInPath } from './redirect-uri.ts'
+import { type BrowserContext, noteLogin } from './sign-in.ts'
 
 /*
  * The provider's response comes from the browser of the person who signs in, but the token goes to whoever
  * began the login and polls for it. These can be two people: anyone can begin a login and send its link to
- * someone else. So nothing that a form contains counts until the person has pressed a button on the page that
- * responds to the form. docs/contract/oidc.md#the-page-of-a-form
+ * someone else. So nothing that a form contains, or in mode `direct` the URL, counts until the person has pressed
+ * a button on the page that responds to it. docs/contract/oidc.md#the-page-of-a-form
  */
 
 /**
- * Whether a posted form must be confirmed first. A command line receives the form on the person's own
- * machine, so nobody else began that login.
+ * Whether the provider's answer must be confirmed first. A command line receives a form on the person's own
+ * machine, so nobody else began that login, unless the token goes to whoever polls.
  */
-const needsConfirmation = ({ redirect_uri }: PendingLogin, role: Role | undefined): boolean =>
-  !isCommandLine(redirect_uri) && role?.record.oidc_disable_confirmation !== true
+const needsConfirmation = ({ mode, redirect_uri }: PendingLogin, role: Role | undefined): boolean =>
+  (mode === 'direct' || !isCommandLine(redirect_uri)) && role?.record.oidc_disable_confirmation !== true
 
-/** Why a stored form does not count yet. */
+/** Why a stored answer does not count yet. */
 export function unconfirmed(login: PendingLogin, role: Role | undefined): Refusal | undefined {
   if (login.confirmed || !needsConfirmation(login, role)) return undefined
   return refusal('confirmation_missing', `${loginFailed} The login waits for a confirmation in the browser.`)
@@ -37,17 +37,16 @@ export function unconfirmed(login: PendingLogin, role: Role | undefined): Refusa
 /** The page that responds to a form: it asks the person, or tells the window that opened it to continue. */
 export function pageOfForm({
   login,
-  role,
+  isAsked,
   state,
   mountPath,
 }: {
   login: PendingLogin
-  role: Role | undefined
+  isAsked: boolean
   state: string
   mountPath: string
 }): Page {
-  const isEmpty = login.code === '' && login.id_token === ''
-  if (isEmpty || unconfirmed(login, role) === undefined) return wayOn(login, state)
+  if (!isAsked) return wayOn(login, state)
   const { confirmation, address, created } = login
   return confirmationPage({
     state,
@@ -76,13 +75,6 @@ export type ConfirmationInput = {
   readonly denied: boolean
 }
 
-export type ConfirmationContext = {
-  readonly state: MountState
-  readonly pending: PendingLogins
-  /** Called with the owner of the login. */
-  onLogin(login: PendingLogin): void
-}
-
 class WrongConfirmation extends Error {
   override readonly name = 'WrongConfirmation'
 }
@@ -90,21 +82,18 @@ class WrongConfirmation extends Error {
 /** Handles a button of the page. It returns only a page: the token goes to whoever polls with the state. */
 export async function answerConfirmation(
   { state, confirmation, denied }: ConfirmationInput,
-  context: ConfirmationContext,
+  context: BrowserContext,
 ): Promise<Page> {
   const { pending } = context
   const check = (login: PendingLogin): void => {
-    context.onLogin(login)
+    noteLogin(context.attempt, login)
     if (!isConfirmation(login, confirmation)) throw new WrongConfirmation()
   }
   try {
-    const login = denied ? await pending.take(state, check) : await pending.confirm(state, check)
+    if (denied) return await answerRefusal(state, check, context)
+    const login = await pending.confirm(state, check)
     if (login === undefined) return { ...errorPage(loginFailed, stateUnknown), reason: 'state_unknown' }
-    if (denied)
-      return {
-        ...plainPage('The login was refused', 'Nobody gets a token. You can close this window.'),
-        reason: 'confirmation_denied',
-      }
+    if (login.mode === 'direct') return await endInBrowser(login, state, context)
     return mountInPath(login.redirect_uri) === undefined
       ? plainPage('The login was confirmed', 'It continues where it began. You can close this window.')
       : wayOn(login, state)
@@ -113,5 +102,23 @@ export async function answerConfirmation(
     const text =
       'This confirmation was used already, or the provider has answered again since. Begin a new login if this one does not go on.'
     return { ...errorPage(loginFailed, text), reason: 'confirmation_invalid' }
+  }
+}
+
+/** The person refused: nobody gets a token, and who polls for a result is told. */
+async function answerRefusal(
+  state: string,
+  check: (login: PendingLogin) => void,
+  { pending, requestId }: BrowserContext,
+): Promise<Page> {
+  const isPolled = (await pending.find(state))?.mode === 'direct'
+  const text = 'The login was refused in the browser.'
+  const ended = isPolled
+    ? await pending.end(state, { reason: 'confirmation_denied', text, request_id: requestId }, check)
+    : await pending.take(state, check)
+  if (ended === undefined) return { ...errorPage(loginFailed, stateUnknown), reason: 'state_unknown' }
+  return {
+    ...plainPage('The login was refused', 'Nobody gets a token. You can close this window.'),
+    reason: 'confirmation_denied',
   }
 }

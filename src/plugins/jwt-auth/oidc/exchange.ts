@@ -24,6 +24,8 @@ export type Exchanged = {
   readonly tokenType: string
   /** Undefined if there is none, or if it is not a text. */
   readonly idToken: string | undefined
+  /** Empty if there is none. */
+  readonly refreshToken: string
   /** Names of all members of the response. */
   readonly members: readonly string[]
 }
@@ -38,6 +40,8 @@ export class ExchangeError extends Error {
   override readonly name = 'ExchangeError'
   /** The part that the caller may see: by default nothing of the provider's response. */
   readonly told: string
+  /** An error code of the protocol, with which the provider answered; else empty. */
+  readonly code: string
   /** The outcome of each attempt, by the method of client authentication. For the operator. */
   readonly attempts: readonly string[]
 
@@ -45,12 +49,14 @@ export class ExchangeError extends Error {
     message: string,
     {
       told = fetchFailed,
+      code = '',
       attempts = [],
       ...options
-    }: ErrorOptions & { told?: string; attempts?: readonly string[] } = {},
+    }: ErrorOptions & { told?: string; code?: string; attempts?: readonly string[] } = {},
   ) {
     super(message, options)
     this.told = told
+    this.code = code
     this.attempts = attempts
   }
 }
@@ -60,7 +66,7 @@ const unusable = (text: string, options: ErrorOptions = {}) =>
   new ExchangeError(text, { ...options, told: text })
 
 /**
- * Error codes of the protocol (RFC 6749 §5.2, RFC 8707 §2). Any other text is the provider's own and may
+ * Error codes of the protocol (RFC 6749 §5.2, RFC 8707 §2, RFC 8628 §3.5). Any other text is the provider's own and may
  * contain anything.
  */
 const protocolErrors: ReadonlySet<string> = new Set([
@@ -74,6 +80,9 @@ const protocolErrors: ReadonlySet<string> = new Set([
   'access_denied',
   'server_error',
   'temporarily_unavailable',
+  'authorization_pending',
+  'slow_down',
+  'expired_token',
 ])
 
 export type ExchangeParts = {
@@ -110,7 +119,7 @@ export async function exchangeCode(
   let last: ExchangeError | undefined
   for (const [name, clientAuth] of ways) {
     try {
-      return await exchangeAs(clientAuth, fields, parts)
+      return await exchangeAs(clientAuth, { grant_type: 'authorization_code', ...fields }, parts)
     } catch (error) {
       if (!(error instanceof ExchangeError)) throw error
       attempts.push(`${name}: ${error.message}`)
@@ -118,8 +127,19 @@ export async function exchangeCode(
     }
   }
   if (last === undefined) throw new Error('there is always one way to try')
-  throw new ExchangeError(last.message, { cause: last, told: last.told, attempts })
+  throw new ExchangeError(last.message, { cause: last, told: last.told, code: last.code, attempts })
 }
+
+/**
+ * Asks for the tokens of a device, once: a provider counts each request. Throws `ExchangeError`.
+ * docs/contract/oidc.md#callback-modes, RFC 8628 §3.4
+ */
+export const exchangeDeviceCode = (code: string, parts: ExchangeParts): Promise<Exchanged> =>
+  exchangeAs(
+    parts.config.oidc_public_client ? None() : inBody(parts.config.oidc_client_secret),
+    { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code: code },
+    parts,
+  )
 
 /**
  * Id and secret are form-encoded first (RFC 6749 §2.3.1), but only as far as required: many providers compare
@@ -146,7 +166,7 @@ const inBody =
  */
 async function exchangeAs(
   clientAuth: ClientAuth,
-  fields: Record<string, string>,
+  { grant_type, ...fields }: Record<string, string> & { readonly grant_type: string },
   parts: ExchangeParts,
 ): Promise<Exchanged> {
   const { config, document } = parts
@@ -164,12 +184,17 @@ async function exchangeAs(
     const basicText = headers['authorization']?.split(' ')[1] ?? ''
     exchanged = readTokenAnswer(
       answer,
-      redactSecrets(config.oidc_client_secret, fields['code_verifier'] ?? '', basicText),
+      redactSecrets(
+        config.oidc_client_secret,
+        fields['code_verifier'] ?? '',
+        fields['device_code'] ?? '',
+        basicText,
+      ),
     )
     return Response.json({ access_token: exchanged.accessToken, token_type: 'bearer' })
   }
   try {
-    await genericGrantRequest(client, 'authorization_code', fields)
+    await genericGrantRequest(client, grant_type, fields)
   } catch (error) {
     throw exchangeErrorOf(error)
   }
@@ -186,7 +211,7 @@ function exchangeErrorOf(error: unknown): unknown {
   return error
 }
 
-async function askTokenEndpoint(
+export async function askTokenEndpoint(
   url: string,
   { headers, body }: { headers: Record<string, string>; body: string },
   { outbound, config, signal }: ExchangeParts,
@@ -217,8 +242,10 @@ function readTokenAnswer(answer: OutboundResponse, shown: (text: string) => stri
   }
   if (text('error') !== '') {
     const told = [text('error'), text('error_description'), text('error_uri')].filter((part) => part !== '')
-    const word = protocolErrors.has(text('error')) ? `oauth2: ${quoted(text('error'))}` : fetchFailed
-    throw new ExchangeError(`oauth2: ${told.map((part) => quoted(shown(part))).join(' ')}`, { told: word })
+    const code = protocolErrors.has(text('error')) ? text('error') : ''
+    const word = code === '' ? fetchFailed : `oauth2: ${quoted(code)}`
+    const cause = `oauth2: ${told.map((part) => quoted(shown(part))).join(' ')}`
+    throw new ExchangeError(cause, { told: word, code })
   }
   if (status < 200 || status > 299) {
     throw new ExchangeError(
@@ -234,6 +261,7 @@ function readTokenAnswer(answer: OutboundResponse, shown: (text: string) => stri
     accessToken: text('access_token'),
     tokenType: spelledTypes.get(text('token_type').toLowerCase()) ?? text('token_type'),
     idToken: typeof idToken === 'string' ? idToken : undefined,
+    refreshToken: text('refresh_token'),
     members: [...members.keys()],
   }
 }
@@ -247,7 +275,7 @@ const spelledTypes: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Undefined if it is neither; a form only if the response says so. */
-function readMembers(text: string, contentType: string): ReadonlyMap<string, unknown> | undefined {
+export function readMembers(text: string, contentType: string): ReadonlyMap<string, unknown> | undefined {
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase()
   if (type === 'application/x-www-form-urlencoded' || type === 'text/plain')
     return new Map(new URLSearchParams(text))

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { ServiceError } from '../../../errors.ts'
 import { formatTime } from '../../../lib/text/time.ts'
 import type { ReasonCode } from '../refusals/refusal.ts'
 
@@ -14,6 +15,8 @@ export type Page = {
   readonly headers: Readonly<Record<string, string>>
   /** The reason of an error page, if it has a name. */
   readonly reason?: ReasonCode
+  /** The refusal of the login behind an error page, if its checks were run. */
+  readonly error?: ServiceError
 }
 
 const named: Readonly<Record<string, string>> = {

@@ -1,9 +1,31 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { base62, type Random } from '../../../lib/system/random.ts'
+import { callbackModes } from '../config/role.ts'
+import { isReason } from '../refusals/refusal.ts'
 
 /** Lifetime of a pending login. docs/contract/oidc.md#between */
 export const lifetimeMs = 600_000
+
+/**
+ * How a login ended in the browser: as whom the person signed in, or why not. A poll gets it.
+ * docs/contract/oidc.md#callback-modes
+ */
+const ending = z.union([
+  z.object({
+    name: z.string(),
+    metadata: z.record(z.string(), z.string()),
+    groups: z.array(z.string()),
+    /** Those of `oauth2_metadata`, by the names that the token's metadata has for them. */
+    oauth2: z.record(z.string(), z.string()),
+  }),
+  z.object({
+    reason: z.string().refine(isReason),
+    text: z.string(),
+    /** The request that failed. */
+    request_id: z.string(),
+  }),
+])
 
 /**
  * A login between the authorization URL and the callback. Times are milliseconds since the epoch.
@@ -38,8 +60,18 @@ const pendingLogin = z.object({
   confirmation: z.string().default(''),
   /** Whether the person has confirmed the form. */
   confirmed: z.boolean().default(false),
+  mode: z.enum(callbackModes).default('client'),
+  /** The provider's code for a device; empty in other modes. */
+  device_code: z.string().default(''),
+  /** Least seconds between polls for a device. */
+  interval: z.number().default(0),
+  /** When a device was last polled for; 0 if never. */
+  polled: z.number().default(0),
+  ending: ending.optional(),
 })
 export type PendingLogin = z.output<typeof pendingLogin>
+
+export type Ending = z.output<typeof ending>
 
 /** A provider's error: RFC 6749 §4.1.2.1. */
 export type ProviderError = NonNullable<PendingLogin['provider_error']>
@@ -48,10 +80,10 @@ export type ProviderError = NonNullable<PendingLogin['provider_error']>
 export type PostedForm = Pick<PendingLogin, 'code' | 'id_token' | 'refused' | 'issuer' | 'provider_error'>
 
 /** What a new login begins with. */
-export type LoginStart = Pick<PendingLogin, 'role' | 'redirect_uri' | 'bound_audiences' | 'max_age'> & {
-  readonly clientNonce: string
-  readonly usesCode: boolean
-}
+export type LoginStart = Pick<
+  PendingLogin,
+  'role' | 'redirect_uri' | 'bound_audiences' | 'max_age' | 'mode'
+> & { readonly clientNonce: string; readonly usesCode: boolean }
 
 /** A login that begins at `now`, before it is listed under a client. */
 export function newPendingLogin(
@@ -61,7 +93,8 @@ export function newPendingLogin(
 ): Omit<PendingLogin, 'listed' | 'address'> {
   return {
     ...start,
-    nonce: `n_${base62(random, 20)}`,
+    // nothing takes a nonce to a provider that a device asks
+    nonce: start.mode === 'device' ? '' : `n_${base62(random, 20)}`,
     code_verifier: usesCode ? base62(random, 43) : '',
     client_nonce: clientNonce === '' ? '' : digest(clientNonce),
     created: now,
@@ -71,8 +104,15 @@ export function newPendingLogin(
     issuer: '',
     confirmation: '',
     confirmed: false,
+    device_code: '',
+    interval: 0,
+    polled: 0,
   }
 }
+
+/** Whether a browser may still come back for it; it never does for a device. */
+export const isOpenForBrowser = ({ mode, ending }: PendingLogin): boolean =>
+  mode !== 'device' && ending === undefined
 
 /**
  * The login with a form's content. The same form again changes nothing; another one needs its own

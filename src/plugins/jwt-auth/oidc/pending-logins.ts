@@ -6,6 +6,8 @@ import type { Clock } from '../../../lib/system/clock.ts'
 import type { Random } from '../../../lib/system/random.ts'
 import {
   digest,
+  type Ending,
+  isOpenForBrowser,
   type LoginStart,
   lifetimeMs,
   newPendingLogin,
@@ -88,19 +90,29 @@ export class PendingLogins {
 
   /**
    * Stores a new login. Throws `throttled` if this address has too many pending ones. A full mount makes room
-   * by removing the oldest login of this address, or else of the address with the most.
+   * by removing the oldest login of this address, or else of the address with the most. `prepare` returns what
+   * else is stored; it is called while the login counts already.
    */
-  async begin(start: LoginStart, remoteAddress: string): Promise<BegunLogin> {
+  async begin(
+    start: LoginStart,
+    remoteAddress: string,
+    prepare?: () => Promise<Pick<PendingLogin, 'device_code' | 'interval'>>,
+  ): Promise<BegunLogin> {
     const { random, clock, view } = this.#parts
     const now = clock.now()
     const state = newState(random)
     const prefix = `${listRoot}${await this.#hashedAddress(remoteAddress)}/`
     const listed = listKey(prefix, now, state)
-    const login: PendingLogin = { ...newPendingLogin(start, random, now), listed, address: remoteAddress }
     const writing = this.#writing.get(prefix) ?? new Set<string>()
     this.#writing.set(prefix, writing.add(listed))
     try {
       await this.#checkAddress(prefix, writing, listed)
+      const login: PendingLogin = {
+        ...newPendingLogin(start, random, now),
+        listed,
+        address: remoteAddress,
+        ...(await prepare?.()),
+      }
       const room = await this.#roomInMount(prefix)
       await view.write([{ key: stateKey(state), value: login }, { key: listed, value: 1 }, ...room])
       this.#counted(prefix, 1)
@@ -139,6 +151,15 @@ export class PendingLogins {
     }
   }
 
+  /** The login of a state, which stays. Undefined if there is none or it is too old. */
+  async find(state: string): Promise<PendingLogin | undefined> {
+    const found = await this.#parts.view.read(stateKey(state))
+    const login = found && readPendingLogin(found.value)
+    if (login === undefined || !this.#isOver(login.listed)) return login
+    this.#recordEnd(digest(state), 'expired')
+    return undefined
+  }
+
   /** Why the login of a state ended; undefined if this process does not know. */
   endReason(state: string): EndReason | undefined {
     return this.#ends.get(digest(state))
@@ -152,14 +173,18 @@ export class PendingLogins {
 
   /**
    * Stores a form's content, replacing that of an earlier one, and keeps the login for another ten minutes.
-   * Undefined if there is no such login. docs/contract/oidc.md#the-page-of-a-form
+   * Undefined if no such login waits for a browser. docs/contract/oidc.md#the-page-of-a-form
    */
   keepPosted(state: string, posted: PostedForm): Promise<PendingLogin | undefined> {
     const { clock, random } = this.#parts
-    return this.#rewrite(state, (before) => ({
-      ...withPosted(before, posted, random),
-      listed: listKey(prefixOf(before.listed), clock.now(), state),
-    }))
+    return this.#rewrite(state, (before) =>
+      isOpenForBrowser(before)
+        ? {
+            ...withPosted(before, posted, random),
+            listed: listKey(prefixOf(before.listed), clock.now(), state),
+          }
+        : undefined,
+    )
   }
 
   /**
@@ -173,10 +198,38 @@ export class PendingLogins {
     })
   }
 
-  /** Stores what `change` returns for the login as it is then. Undefined if there is none, or it is too old. */
+  /**
+   * Keeps for a poll how a login ended in the browser. `check` sees the login first; if that throws, nothing
+   * changes. Undefined if no such login waits for a browser.
+   */
+  end(
+    state: string,
+    ending: Ending,
+    check?: (login: PendingLogin) => void,
+  ): Promise<PendingLogin | undefined> {
+    return this.#rewrite(state, (before) => {
+      check?.(before)
+      return isOpenForBrowser(before)
+        ? { ...before, ending, code: '', id_token: '', confirmation: '' }
+        : undefined
+    })
+  }
+
+  /** Notes a poll for a device. Undefined if the last one was too recent, or if there is no such login. */
+  pace(state: string): Promise<PendingLogin | undefined> {
+    const now = this.#parts.clock.now()
+    return this.#rewrite(state, (before) =>
+      before.polled + before.interval * 1000 > now ? undefined : { ...before, polled: now },
+    )
+  }
+
+  /**
+   * Stores what `change` returns for the login as it is then, if it returns one. Undefined otherwise, and if
+   * there is none or it is too old.
+   */
   async #rewrite(
     state: string,
-    change: (before: PendingLogin) => PendingLogin,
+    change: (before: PendingLogin) => PendingLogin | undefined,
   ): Promise<PendingLogin | undefined> {
     const { view } = this.#parts
     for (;;) {
@@ -185,6 +238,7 @@ export class PendingLogins {
       const before = readPendingLogin(found.value)
       if (this.#isOver(before.listed)) return undefined
       const login = change(before)
+      if (login === undefined) return undefined
       const entries: ViewEntry[] = [{ key: stateKey(state), value: login, expect: found.revision }]
       if (login.listed !== before.listed)
         entries.push({ key: before.listed, value: undefined }, { key: login.listed, value: 1 })

@@ -1,31 +1,21 @@
 import { thrown } from '../checks/trace.ts'
-import type { MountState } from '../config/mount-state.ts'
 import { refusal } from '../refusals/refusal.ts'
-import { answerConfirmation, pageOfForm } from './confirmation.ts'
+import { answerConfirmation, pageOfForm, unconfirmed } from './confirmation.ts'
 import { errorPage, loginFailed, type Page, stateUnknown } from './pages.ts'
-import type { PendingLogin, ProviderError } from './pending-login.ts'
-import type { PendingLogins } from './pending-logins.ts'
+import { type BrowserContext, noteLogin } from './sign-in.ts'
 
-export type PostedInput = {
+export type AnswerInput = {
   readonly state: string
   readonly code: string
   readonly id_token: string
   readonly iss: string
+}
+
+export type PostedInput = AnswerInput & {
   /** One-time value of the page that asks for a confirmation; undefined in a form of the provider. */
   readonly confirmation: string | undefined
   /** With a confirmation: the person refused. */
   readonly denied: boolean
-}
-
-export type PostedContext = {
-  readonly state: MountState
-  readonly pending: PendingLogins
-  /** What the provider sent instead of a code, if it refused. */
-  readonly providerError: ProviderError | undefined
-  /** Namespace and mount, as shown to a person. */
-  readonly mountPath: string
-  /** Called with the owner of the login. */
-  onLogin(login: PendingLogin): void
 }
 
 /**
@@ -38,31 +28,39 @@ const maxIssuerSize = 4 * 1024
 const notOffered: Page = { status: 405, contentType: 'application/json', body: '', headers: {} }
 
 /**
- * Handles what a browser posts: the form of a provider, or the person's response on the page for that form.
- * Returns the page to show, never a token.
+ * Handles what a browser posts: the form of a provider, or the person's response on the page that asks. Returns
+ * the page to show, never a token.
  */
-export async function answerPosted(input: PostedInput, context: PostedContext): Promise<Page> {
+export async function answerPosted(input: PostedInput, context: BrowserContext): Promise<Page> {
   const ready = await context.state.findConfig()
   if (ready === undefined)
     throw thrown(refusal('config_missing', `${loginFailed} Could not load configuration.`))
-  if (ready.config.oidc_response_mode !== 'form_post') return notOffered
+  context.attempt.flow.ready = ready
   const { confirmation } = input
-  return confirmation === undefined
-    ? keepPosted(input, context)
-    : answerConfirmation({ ...input, confirmation }, context)
+  const hasForms = ready.config.oidc_response_mode === 'form_post'
+  if (confirmation !== undefined && (hasForms || (await isDirect(input.state, context))))
+    return answerConfirmation({ ...input, confirmation }, context)
+  return hasForms ? keepAnswer(input, context) : notOffered
 }
 
 /**
- * Stores a provider's form; the GET that follows finishes the login. Only the state is checked here.
- * docs/contract/oidc.md#the-page-of-a-form
+ * Whether the page was shown for a URL; of a login that has ended nobody knows, and the person is told that it has.
+ * docs/contract/oidc.md#callback-modes
  */
-async function keepPosted(
-  { state, code, id_token, iss }: PostedInput,
-  context: PostedContext,
+const isDirect = async (state: string, { pending }: BrowserContext): Promise<boolean> =>
+  ((await pending.find(state))?.mode ?? 'direct') === 'direct'
+
+/**
+ * Stores a provider's answer. Who polls, or the person's confirmation, finishes the login. Only the state is
+ * checked here. docs/contract/oidc.md#the-page-of-a-form
+ */
+export async function keepAnswer(
+  { state, code, id_token, iss }: AnswerInput,
+  context: BrowserContext,
 ): Promise<Page> {
   if (code.length > maxCodeSize || id_token.length > maxIdTokenSize || iss.length > maxIssuerSize)
     return errorPage(loginFailed, 'The answer of the provider is too long.')
-  const { providerError } = context
+  const { providerError, attempt } = context
   const login = await context.pending.keepPosted(state, {
     code,
     id_token,
@@ -71,11 +69,11 @@ async function keepPosted(
     provider_error: providerError,
   })
   if (login === undefined) return { ...errorPage(loginFailed, stateUnknown), reason: 'state_unknown' }
-  context.onLogin(login)
-  return pageOfForm({
-    login,
-    role: await context.state.roles.find(login.role),
-    state,
-    mountPath: context.mountPath,
-  })
+  noteLogin(attempt, login)
+  const role = await context.state.roles.find(login.role)
+  const isEmpty = code === '' && id_token === ''
+  const isAsked = !isEmpty && unconfirmed(login, role) !== undefined
+  if (login.mode === 'direct' && !isAsked)
+    return answerConfirmation({ state, confirmation: login.confirmation, denied: false }, context)
+  return pageOfForm({ login, isAsked, state, mountPath: context.mountPath })
 }

@@ -153,3 +153,6 @@ export const formTarget = (redirectUri: string): string => redirectUri.replace('
  */
 export const mountInPath = (redirectUri: string): string | undefined =>
   /v1\/auth\/([^/?#]+)/.exec(redirectUri)?.[1]
+
+/** A browser is sent there, so a provider's metadata must not yield any other kind of URL. */
+export const isWebAddress = (url: string): boolean => /^https?:\/\//i.test(url) && URL.canParse(url)

@@ -36,7 +36,9 @@ const checkOf = {
   redirect_uri_missing: 'redirect_uri',
   redirect_uri_refused: 'redirect_uri',
   provider_unreachable: 'provider',
+  device_endpoint_missing: 'provider',
   state_unknown: 'state',
+  client_nonce_missing: 'client_nonce',
   client_nonce_mismatch: 'client_nonce',
   provider_refused: 'provider',
   code_missing: 'code',
@@ -57,6 +59,8 @@ const checkOf = {
 
 /** For logs, audit and metrics. */
 export type ReasonCode = keyof typeof checkOf
+
+export const isReason = (text: string): text is ReasonCode => Object.hasOwn(checkOf, text)
 
 /** An expected "no" of a check: the text for the caller and the reason for the log. */
 export type Refusal = {

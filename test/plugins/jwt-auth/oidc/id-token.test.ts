@@ -72,6 +72,10 @@ const begun: PendingLogin = {
   address: '',
   confirmation: '',
   confirmed: false,
+  mode: 'client',
+  device_code: '',
+  interval: 0,
+  polled: 0,
 }
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')

@@ -13,6 +13,7 @@ const start: LoginStart = {
   max_age: 0,
   clientNonce: '',
   usesCode: true,
+  mode: 'client',
 }
 
 /** Several servers over one store. */

@@ -1,0 +1,1023 @@
+import { describe, expect, test } from 'vitest'
+import type { Answer, Client } from '../../../support/client.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
+import { startInFolder } from '../../../support/folder-server.ts'
+import { serversInTurn } from '../../../support/of-one-server.ts'
+import type { TestServer, TestServerOptions } from '../../../support/start-server.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import {
+  callback,
+  clientId,
+  clientSecret,
+  formsOf,
+  postForm,
+  type SmallProvider,
+  startSmallProvider,
+  verdict,
+  withFlow,
+  writeRole,
+} from './small-provider.ts'
+
+const page = 'https://gate.example/v1/auth/oidc/oidc/callback'
+const lost = '400 Vault login failed. Expired or missing OAuth state.'
+const pending = '400 authorization_pending'
+const role = { callback_mode: 'direct', allowed_redirect_uris: [page] }
+const device = { callback_mode: 'device', allowed_redirect_uris: [] }
+
+type Begun = {
+  readonly login: URLSearchParams
+  readonly state: string
+  readonly data: Record<string, unknown>
+}
+
+/** `auth_url` as a client of a mode sends it that polls. */
+async function begin(client: Client, given: object = {}): Promise<Begun> {
+  const sent = { redirect_uri: page, client_nonce: 'cn', ...given }
+  const data = (await client.write('auth/oidc/oidc/auth_url', sent)).body.data ?? {}
+  const login = new URLSearchParams(String(data['auth_url']).split('?')[1])
+  return { login, state: String(data['state']), data }
+}
+
+const poll = (client: Client, state: string, nonce = 'cn'): Promise<Answer> =>
+  client.write('auth/oidc/oidc/poll', { state, client_nonce: nonce })
+const polled = async (client: Client, state: string, nonce?: string): Promise<string> =>
+  verdict(await poll(client, state, nonce))
+
+const withDirect = (
+  provider: SmallProvider,
+  given: object = {},
+  options: TestServerOptions & { config?: object } = {},
+): Promise<TestServer> => withFlow(provider, { ...options, role: { ...role, ...given } })
+const withDevice = (
+  provider: SmallProvider,
+  given: object = {},
+  options: TestServerOptions & { config?: object } = {},
+): Promise<TestServer> => withFlow(provider, { ...options, role: { ...device, ...given } })
+
+/** The buttons of a page that asks. */
+function buttonsOf(answer: Answer): { confirm: Record<string, string>; refuse: Record<string, string> } {
+  const [confirm, refuse] = formsOf(answer)
+  if (confirm === undefined || refuse === undefined)
+    throw new Error(`${answer.status} a page without two forms: ${answer.text}`)
+  return { confirm, refuse }
+}
+
+/** The person comes back with a code, and confirms. */
+async function confirmed(client: Client, state: string, code: string): Promise<Answer> {
+  return postForm(client, buttonsOf(await callback(client, { state, code })).confirm)
+}
+
+const title = ({ status, text }: Answer): string => `${status} ${/<h1>(.*?)<\/h1>/.exec(text)?.[1]}`
+
+/** Each server keeps its own. */
+async function failuresOf(server: TestServer): Promise<Record<string, unknown>[]> {
+  const failures: Record<string, unknown>[][] = []
+  for (let asked = 0; asked < serversInTurn; asked++) {
+    const { body } = await server.root.read('auth/oidc/failures')
+    failures.push(body.data?.['failures'] as unknown as Record<string, unknown>[])
+  }
+  return failures.flat()
+}
+
+describe('auth_url', () => {
+  test.each<[string, object, object, string | undefined]>([
+    ['client', { callback_mode: 'client', poll_interval: 7 }, {}, undefined],
+    ['direct', {}, {}, '5'],
+    ['direct with an interval', { poll_interval: 7 }, {}, '7'],
+    ['a jwt role, whose mode has no effect', { role_type: 'jwt', bound_subject: 'bob' }, {}, undefined],
+  ])(
+    'returns state and interval only to a client that has to poll: %s',
+    async (_what, given, sent, interval) => {
+      await using provider = await startSmallProvider()
+      await using server = await withDirect(provider, given)
+
+      const { data, login } = await begin(server.anonymous, sent)
+
+      expect(Object.keys(data).sort()).toEqual(
+        interval === undefined ? ['auth_url'] : ['auth_url', 'poll_interval', 'state'],
+      )
+      expect(data['poll_interval']).toBe(interval)
+      expect([...login.keys()]).toEqual([
+        'client_id',
+        'code_challenge',
+        'code_challenge_method',
+        'nonce',
+        'redirect_uri',
+        'response_type',
+        'scope',
+        'state',
+      ])
+      if (interval !== undefined) expect(data['state']).toBe(login.get('state'))
+    },
+  )
+
+  test.each<[string, object, object, string]>([
+    ['direct without client_nonce', {}, { client_nonce: '' }, '400 missing client_nonce'],
+    ['direct without redirect_uri', {}, { redirect_uri: '' }, '400 missing redirect_uri'],
+    ['device without client_nonce', device, { client_nonce: '' }, '400 missing client_nonce'],
+    ['an unknown role first', {}, { role: 'nope', client_nonce: '' }, '400 role "nope" could not be found'],
+  ])('refuses %s', async (_what, given, sent, text) => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider, given)
+
+    const answer = await server.anonymous.write('auth/oidc/oidc/auth_url', {
+      redirect_uri: page,
+      client_nonce: 'cn',
+      ...sent,
+    })
+
+    expect(verdict(answer)).toBe(text)
+  })
+
+  test('of a redirect URI that is not allowed is empty, without state', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider)
+
+    expect((await begin(server.anonymous, { redirect_uri: 'http://localhost/other' })).data).toEqual({
+      auth_url: '',
+    })
+  })
+})
+
+describe('mode direct', () => {
+  test('asks the person, decides the login on `Confirm`, and gives the token to one poll', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider, { token_policies: 'app', token_ttl: '5m' })
+    const { anonymous, root } = server
+    const { login, state } = await begin(anonymous)
+    const code = provider.codeFor(login)
+    expect(await polled(anonymous, state)).toBe(pending)
+
+    const shown = await callback(anonymous, { state, code })
+
+    expect(shown).toMatchObject({
+      status: 200,
+      headers: { 'content-type': 'text/html', 'x-frame-options': 'DENY', 'cache-control': 'no-store' },
+    })
+    expect(shown.headers['content-security-policy']).toContain("frame-ancestors 'none'")
+    for (const told of ['test', 'auth/oidc/', '127.0.0.1']) expect(shown.text).toContain(told)
+    expect([await polled(anonymous, state), provider.tokenCalls]).toEqual([pending, []])
+    expect(await polled(anonymous, state)).toBe(pending)
+    const done = await postForm(anonymous, buttonsOf(shown).confirm)
+    expect(title(done)).toBe('200 Signed in')
+    expect(done.body).toBeUndefined()
+    expect(provider.tokenCalls).not.toEqual([])
+    expect((await root.call('LIST', 'identity/entity/id')).status).toBe(404)
+    const answer = await poll(anonymous, state)
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { auth: { token_policies: ['app', 'default'], lease_duration: 300, metadata: { role: 'test' } } },
+    })
+    const token = server.as(String(answer.body.auth?.['client_token']))
+    expect((await token.read('auth/token/lookup-self')).body.data).toMatchObject({
+      path: 'auth/oidc/oidc/poll',
+      display_name: 'oidc-bob',
+    })
+    expect(await polled(anonymous, state)).toBe(lost)
+    expect((await root.call('LIST', 'identity/entity/id')).status).toBe(200)
+  })
+
+  test('of several polls at once one gets the token', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider)
+    const { login, state } = await begin(server.anonymous)
+    await confirmed(server.anonymous, state, provider.codeFor(login))
+
+    const polls = await Promise.all(Array.from({ length: 5 }, () => polled(server.anonymous, state)))
+
+    expect(polls.sort()).toEqual([...Array(4).fill(lost), 'ok'])
+  })
+
+  test('does not ask for a role with oidc_disable_confirmation, which is read when the browser comes back', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider)
+    const { anonymous } = server
+    const [one, two] = [await begin(anonymous), await begin(anonymous)]
+
+    await writeRole(server, { ...role, oidc_disable_confirmation: true })
+    const shown = await callback(anonymous, { state: one.state, code: provider.codeFor(one.login) })
+    await writeRole(server, role)
+    const asked = await callback(anonymous, { state: two.state, code: provider.codeFor(two.login) })
+
+    expect(title(shown)).toBe('200 Signed in')
+    expect(await polled(anonymous, one.state)).toBe('ok')
+    expect(title(asked)).toBe('200 Confirm the login')
+    expect(await polled(anonymous, two.state)).toBe(pending)
+  })
+
+  test('asks for a command line too, because it is not the one that gets the token', async () => {
+    await using provider = await startSmallProvider()
+    const local = 'http://127.0.0.1:8250/oidc/callback'
+    await using server = await withDirect(provider, { allowed_redirect_uris: [local] })
+    const { login, state } = await begin(server.anonymous, { redirect_uri: local })
+
+    const shown = await callback(server.anonymous, { state, code: provider.codeFor(login) })
+
+    expect(title(shown)).toBe('200 Confirm the login')
+  })
+
+  test('another code asks again, and nothing comes back after the end', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider)
+    const { anonymous } = server
+    const { login, state } = await begin(anonymous)
+    const bait = buttonsOf(await callback(anonymous, { state, code: 'bait' }))
+    const real = buttonsOf(await callback(anonymous, { state, code: provider.codeFor(login) }))
+
+    expect(title(await postForm(anonymous, bait.confirm))).toBe('400 Vault login failed.')
+    expect(await polled(anonymous, state)).toBe(pending)
+    expect(title(await postForm(anonymous, real.confirm))).toBe('200 Signed in')
+
+    expect(verdict(await callback(anonymous, { state, code: provider.codeFor(login) }))).toBe(lost)
+    expect(verdict(await callback(anonymous, { state, error: 'access_denied' }))).toBe(lost)
+    expect(title(await postForm(anonymous, real.confirm))).toBe('400 Vault login failed.')
+    expect(await polled(anonymous, state)).toBe('ok')
+  })
+
+  test('a form of the provider is asked about in the same way', async () => {
+    await using provider = await startSmallProvider()
+    const config = { oidc_response_mode: 'form_post', oidc_response_types: 'id_token' }
+    await using server = await withDirect(provider, {}, { config })
+    const { anonymous } = server
+    const { login, state } = await begin(anonymous)
+
+    const shown = await postForm(anonymous, { state, id_token: provider.signer.sign(provider.claims(login)) })
+
+    expect(await polled(anonymous, state)).toBe(pending)
+    expect(title(await postForm(anonymous, buttonsOf(shown).confirm))).toBe('200 Signed in')
+    expect(await polled(anonymous, state)).toBe('ok')
+  })
+
+  test('an ID token in the URL counts for nothing', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider, { oidc_disable_confirmation: true })
+    const { login, state } = await begin(server.anonymous)
+    const id_token = provider.signer.sign(provider.claims(login))
+
+    const shown = await callback(server.anonymous, { state, id_token })
+
+    expect(shown.text).toContain('No code or id_token received.')
+    expect(await polled(server.anonymous, state)).toBe(
+      '400 Vault login failed. No code or id_token received.',
+    )
+  })
+
+  test('the address of the client that polls counts, not that of the browser', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(
+      provider,
+      { token_bound_cidrs: '203.0.113.9' },
+      { settings: { TRUSTED_PROXIES: '127.0.0.1' } },
+    )
+    const from = (address: string) => ({ headers: { 'X-Forwarded-For': address } })
+    const { anonymous } = server
+    const done: string[] = []
+    for (const address of ['203.0.113.9', '203.0.113.8']) {
+      const { login, state } = await begin(anonymous)
+      expect(title(await confirmed(anonymous, state, provider.codeFor(login)))).toBe('200 Signed in')
+      const answer = await anonymous.call(
+        'POST',
+        'auth/oidc/oidc/poll',
+        { state, client_nonce: 'cn' },
+        from(address),
+      )
+      done.push(verdict(answer), await polled(anonymous, state))
+    }
+
+    expect(done).toEqual(['ok', lost, '403 permission denied', lost])
+  })
+
+  test('the role counts as it is at the poll, and a role that is gone ends the login', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider, { groups_claim: 'groups' })
+    const { anonymous } = server
+    const [one, two] = [await begin(anonymous), await begin(anonymous)]
+    for (const { login, state } of [one, two])
+      await confirmed(anonymous, state, provider.codeFor(login, { claims: { groups: ['eng'] } }))
+
+    await writeRole(server, { ...role, token_policies: 'later' })
+    expect((await poll(anonymous, one.state)).body.auth?.['token_policies']).toEqual(['default', 'later'])
+    await server.root.delete('auth/oidc/role/test')
+    expect(await polled(anonymous, two.state)).toBe('400 Vault login failed. Role could not be found')
+    expect(await polled(anonymous, two.state)).toBe(lost)
+  })
+
+  test('a result that nobody polls for is kept for ten minutes', async () => {
+    const clock = new FakeClock()
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider, { oidc_disable_confirmation: true }, { clock })
+    provider.claims = aheadBy(provider, () => clock.now())
+    const { anonymous } = server
+    const [one, two] = [await begin(anonymous), await begin(anonymous)]
+    for (const { login, state } of [one, two])
+      await callback(anonymous, { state, code: provider.codeFor(login) })
+
+    clock.advance(599)
+    expect(await polled(anonymous, one.state)).toBe('ok')
+    clock.advance(2)
+    expect(await polled(anonymous, two.state)).toBe(lost)
+    const [failure] = await failuresOf(server)
+    expect(failure).toMatchObject({ path: 'oidc/poll', reason: 'state_unknown' })
+  })
+
+  test('a pending login, a question and a result survive a restart', async () => {
+    await using provider = await startSmallProvider()
+    await using folder = await temporaryFolder()
+    const first = await startInFolder({ folder: folder.path })
+    const root = first.as(first.rootToken)
+    await root.write('sys/auth/oidc', { type: 'oidc' })
+    await root.write('auth/oidc/config', {
+      oidc_discovery_url: provider.url,
+      oidc_client_id: clientId,
+      oidc_client_secret: clientSecret,
+      default_role: 'test',
+    })
+    await root.write('auth/oidc/role/test', { user_claim: 'sub', ...role })
+    await root.write('auth/oidc/role/device', { user_claim: 'sub', callback_mode: 'device' })
+    const [fresh, asked, done] = [
+      await begin(first.anonymous),
+      await begin(first.anonymous),
+      await begin(first.anonymous),
+    ]
+    const onDevice = await begin(first.anonymous, { role: 'device' })
+    const question = buttonsOf(
+      await callback(first.anonymous, { state: asked.state, code: provider.codeFor(asked.login) }),
+    )
+    await confirmed(first.anonymous, done.state, provider.codeFor(done.login))
+    await first.stop()
+
+    await using second = await startInFolder({ folder: folder.path })
+    const { anonymous } = second
+
+    expect(await polled(anonymous, done.state)).toBe('ok')
+    expect(title(await postForm(anonymous, question.confirm))).toBe('200 Signed in')
+    expect(await polled(anonymous, asked.state)).toBe('ok')
+    await confirmed(anonymous, fresh.state, provider.codeFor(fresh.login))
+    expect(await polled(anonymous, fresh.state)).toBe('ok')
+    provider.deviceError = ''
+    expect(await polled(anonymous, onDevice.state)).toBe('ok')
+  })
+})
+
+/** Claims whose times follow another clock. */
+const aheadBy =
+  (provider: SmallProvider, now: () => number): SmallProvider['claims'] =>
+  (login, given = {}) => ({
+    iss: provider.url,
+    aud: clientId,
+    sub: 'bob',
+    iat: now() / 1000 - 5,
+    exp: now() / 1000 + 300,
+    ...(login.get('nonce') === null ? {} : { nonce: login.get('nonce') }),
+    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+  })
+
+describe('a confirmation never finishes a login that the person did not confirm', () => {
+  test.each<
+    [string, (confirm: Record<string, string>, other: Record<string, string>) => Record<string, string>]
+  >([
+    ['an empty one', (confirm) => ({ ...confirm, confirmation: '' })],
+    ['the constant of another product', (confirm) => ({ ...confirm, confirmation: '1' })],
+    ['one made beforehand', (confirm) => ({ ...confirm, confirmation: 'x'.repeat(43) })],
+    ['one of another login', (confirm, other) => ({ ...confirm, confirmation: other['confirmation'] ?? '' })],
+  ])('%s', async (_what, changed) => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider)
+    const { anonymous } = server
+    const [mine, other] = [await begin(anonymous), await begin(anonymous)]
+    const asked = async ({ login, state }: Begun) =>
+      buttonsOf(await callback(anonymous, { state, code: provider.codeFor(login) })).confirm
+    const [confirm, foreign] = [await asked(mine), await asked(other)]
+
+    const refused = await postForm(anonymous, changed(confirm, foreign))
+
+    expect(title(refused)).toBe('400 Vault login failed.')
+    expect([await polled(anonymous, mine.state), await polled(anonymous, other.state)]).toEqual([
+      pending,
+      pending,
+    ])
+    expect(provider.tokenCalls).toEqual([])
+    expect(title(await postForm(anonymous, confirm))).toBe('200 Signed in')
+  })
+
+  test('in a URL it is ignored, alone and beside the form', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider)
+    const { anonymous } = server
+    const { login, state } = await begin(anonymous)
+    const code = provider.codeFor(login)
+    const { confirm } = buttonsOf(await callback(anonymous, { state, code }))
+    const { confirmation = '' } = confirm
+
+    for (const value of ['1', confirmation]) {
+      const shown = await callback(anonymous, { state, code, confirmation: value })
+      expect(title(shown)).toBe('200 Confirm the login')
+    }
+    const query = new URLSearchParams({ state, code, confirmation })
+    const wrong = await postForm(anonymous, { state, confirmation: 'x' }, `auth/oidc/oidc/callback?${query}`)
+    expect(title(wrong)).toBe('400 Vault login failed.')
+    expect(await polled(anonymous, state)).toBe(pending)
+    // where a browser sends the form of the page
+    const built = new URLSearchParams({ state: 'st_other', code: 'x', confirmation: '1', denied: 'true' })
+    const done = await postForm(anonymous, confirm, `auth/oidc/oidc/callback?${built}`)
+    expect(title(done)).toBe('200 Signed in')
+  })
+
+  test('used again, at once or later, it changes nothing', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider)
+    const { anonymous } = server
+    const { login, state } = await begin(anonymous)
+    const { confirm } = buttonsOf(await callback(anonymous, { state, code: provider.codeFor(login) }))
+
+    const all = await Promise.all(Array.from({ length: 4 }, () => postForm(anonymous, confirm)))
+
+    expect(all.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400])
+    expect(provider.tokenCalls.length).toBe(1)
+    expect((await postForm(anonymous, confirm)).status).toBe(400)
+    expect(await polled(anonymous, state)).toBe('ok')
+    expect((await postForm(anonymous, confirm)).status).toBe(400)
+  })
+
+  test('no_code in a URL stands for nothing that was kept', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider)
+    const { anonymous } = server
+    const { login, state } = await begin(anonymous)
+    // the person comes back, and the one who began the login tries to confirm in their place
+    await callback(anonymous, { state, code: provider.codeFor(login) })
+
+    const bait = buttonsOf(await callback(anonymous, { state, code: 'no_code', client_nonce: 'cn' }))
+    await postForm(anonymous, bait.confirm)
+
+    expect(await polled(anonymous, state)).toMatch(/^400 Vault login failed\. Error exchanging oidc code/)
+  })
+
+  test('an error beside the code of the person confirms nothing', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider)
+    const { anonymous } = server
+    for (let round = 0; round < 10; round++) {
+      const { login, state } = await begin(anonymous)
+      await Promise.all([
+        callback(anonymous, { state, error: 'access_denied' }),
+        callback(anonymous, { state, code: provider.codeFor(login) }),
+      ])
+
+      expect(await polled(anonymous, state)).not.toBe('ok')
+    }
+    expect(provider.tokenCalls).toEqual([])
+  })
+
+  test('a form of a provider is accepted only with form_post, and a page only from a login that asked', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider)
+    const { anonymous } = server
+    const { login, state } = await begin(anonymous)
+    await writeRole(server, { ...role, callback_mode: 'client' })
+    const ofClient = await begin(anonymous)
+
+    expect((await postForm(anonymous, { state, code: provider.codeFor(login) })).status).toBe(405)
+    const wrong = { confirmation: 'x' }
+    expect((await postForm(anonymous, { ...wrong, state: ofClient.login.get('state') ?? '' })).status).toBe(
+      405,
+    )
+    expect((await postForm(anonymous, { ...wrong, state: 'st_nonsense' })).text).toContain(
+      'Expired or missing OAuth state.',
+    )
+  })
+})
+
+describe('a login that failed in the browser', () => {
+  const unknown = 'An unknown error occurred during OIDC authentication. Check server logs for details'
+  type Failing = { query?: Record<string, string>; claims?: object; role?: object }
+  test.each<[string, Failing, string]>([
+    ['an error of the provider', { query: { error: 'access_denied' } }, 'access_denied'],
+    ['an error in other letters', { query: { error: ' Server_Error' } }, 'server_error'],
+    ['an unknown error', { query: { error: '<b>zzz' } }, unknown],
+    ['no code', { query: {} }, 'No code or id_token received.'],
+    ['a foreign nonce', { claims: { nonce: 'n_other' } }, 'Error exchanging oidc code: '],
+    [
+      'a claim that is not bound',
+      { claims: { team: 'y' }, role: { bound_claims: { team: 'x' } } },
+      'error validating claims: ',
+    ],
+    ['another subject', { role: { bound_subject: 'eve' } }, 'sub claim does not match bound subject'],
+  ])(
+    'is told to the person and to one poll: %s',
+    async (_what, { query, claims = {}, role: given = {} }, text) => {
+      await using provider = await startSmallProvider()
+      await using server = await withDirect(provider, given)
+      const { anonymous } = server
+      const { login, state } = await begin(anonymous)
+
+      const shown =
+        query === undefined
+          ? await confirmed(anonymous, state, provider.codeFor(login, { claims }))
+          : await callback(anonymous, { state, ...query })
+
+      expect(title(shown)).toBe('400 Vault login failed.')
+      expect(shown.text).toContain(text)
+      expect(shown.text).not.toContain('<b>')
+      expect(await polled(anonymous, state)).toContain(`400 Vault login failed. ${text}`)
+      expect(await polled(anonymous, state)).toBe(lost)
+    },
+  )
+
+  test('is told as a refusal if the person refused', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider)
+    const { anonymous } = server
+    const { login, state } = await begin(anonymous)
+    const { refuse, confirm } = buttonsOf(await callback(anonymous, { state, code: provider.codeFor(login) }))
+
+    expect(title(await postForm(anonymous, refuse))).toBe('200 The login was refused')
+
+    expect((await postForm(anonymous, confirm)).status).toBe(400)
+    expect(await polled(anonymous, state)).toBe(
+      '400 Vault login failed. The login was refused in the browser.',
+    )
+    expect(await polled(anonymous, state)).toBe(lost)
+    expect(provider.tokenCalls).toEqual([])
+    expect((await failuresOf(server)).map(({ path, reason }) => `${path} ${reason}`).sort()).toEqual([
+      'oidc/callback confirmation_denied',
+      'oidc/callback confirmation_invalid',
+      'oidc/poll confirmation_denied',
+      'oidc/poll state_unknown',
+    ])
+  })
+
+  test('is explained, and the poll names the request in which it failed', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider, { oidc_disable_confirmation: true })
+    const { anonymous } = server
+    const { login, state } = await begin(anonymous)
+    const shown = await callback(anonymous, {
+      state,
+      code: provider.codeFor(login, { claims: { nonce: 'n_other' } }),
+    })
+    await poll(anonymous, state)
+
+    const [polled, returned] = (await failuresOf(server)).toSorted((one) =>
+      one['path'] === 'oidc/poll' ? -1 : 1,
+    )
+
+    expect(returned).toMatchObject({
+      path: 'oidc/callback',
+      role: 'test',
+      reason: 'nonce_mismatch',
+      status: 400,
+      request_id: shown.headers['x-gatehouse-request-id'],
+    })
+    expect(polled).toMatchObject({
+      path: 'oidc/poll',
+      role: 'test',
+      reason: 'nonce_mismatch',
+      detail: `it ended in the browser, in request ${shown.headers['x-gatehouse-request-id']}`,
+    })
+  })
+})
+
+describe('oidc/poll', () => {
+  test('refuses an unknown state, no fields at all and other verbs', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider)
+    const { anonymous } = server
+
+    expect(await polled(anonymous, 'st_nonsense')).toBe(lost)
+    expect(verdict(await anonymous.write('auth/oidc/oidc/poll', {}))).toBe(lost)
+    expect(verdict(await anonymous.read('auth/oidc/oidc/poll'))).toBe('405 unsupported operation')
+  })
+
+  test('of another client ends the login, at the callback too', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider)
+    const { anonymous } = server
+    const { login, state } = await begin(anonymous)
+
+    expect(await polled(anonymous, state, 'other')).toBe('400 invalid client_nonce')
+
+    expect(await polled(anonymous, state)).toBe(lost)
+    expect(verdict(await callback(anonymous, { state, code: provider.codeFor(login) }))).toBe(lost)
+  })
+
+  test('for a state of mode client waits, and leaves it to its callback', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider, { callback_mode: 'client' })
+    const { anonymous } = server
+    const { login } = await begin(anonymous)
+    const state = String(login.get('state'))
+
+    expect([await polled(anonymous, state), await polled(anonymous, state)]).toEqual([pending, pending])
+
+    const code = provider.codeFor(login)
+    expect(verdict(await callback(anonymous, { state, code, client_nonce: 'cn' }))).toBe('ok')
+  })
+
+  test('that has to wait is no refused login', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider, {}, { settings: { LOGIN_FAILURES: '3/1m' } })
+    const { anonymous } = server
+    const { login, state } = await begin(anonymous)
+
+    const waits = []
+    for (let asked = 0; asked < 8; asked++) waits.push(await polled(anonymous, state))
+
+    expect(new Set(waits)).toEqual(new Set([pending]))
+    expect(await failuresOf(server)).toEqual([])
+    await confirmed(anonymous, state, provider.codeFor(login))
+    expect(await polled(anonymous, state)).toBe('ok')
+  })
+
+  test('wraps the token if asked to', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider)
+    const { anonymous } = server
+    const { login, state } = await begin(anonymous)
+    await confirmed(anonymous, state, provider.codeFor(login))
+
+    const wrapped = await anonymous.call(
+      'POST',
+      'auth/oidc/oidc/poll',
+      { state, client_nonce: 'cn' },
+      { headers: { 'X-Vault-Wrap-TTL': '60' } },
+    )
+
+    expect(wrapped.body['wrap_info']).toMatchObject({ creation_path: 'auth/oidc/oidc/poll' })
+  })
+})
+
+describe('mode device', () => {
+  /** Polls `device` logins with a clock, in steps of the interval. */
+  async function withClock(given: object = {}) {
+    const clock = new FakeClock()
+    const stack = new AsyncDisposableStack()
+    const provider = stack.use(await startSmallProvider())
+    provider.claims = aheadBy(provider, () => clock.now())
+    const server = stack.use(await withDevice(provider, given, { clock }))
+    return { clock, provider, server, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  }
+
+  test('asks the device endpoint, and tells the client URL, code and interval', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDevice(provider, { oidc_scopes: 'email,groups' })
+
+    const { data } = await begin(server.anonymous, { redirect_uri: '' })
+
+    expect(data).toEqual({
+      auth_url: `${provider.url}/verify`,
+      user_code: 'ABCD-EF',
+      state: expect.stringMatching(/^st_/),
+      poll_interval: '5',
+    })
+    expect(Object.fromEntries(provider.deviceCalls[0] ?? [])).toEqual({
+      client_id: clientId,
+      client_secret: clientSecret,
+      scope: 'openid email groups',
+    })
+  })
+
+  test.each<[string, object, object, object]>([
+    [
+      'a complete URL needs no code',
+      {},
+      { verification_uri_complete: 'https://idp/v?c=1' },
+      { auth_url: 'https://idp/v?c=1', poll_interval: '5' },
+    ],
+    [
+      'the older names',
+      {},
+      { verification_uri: undefined, verification_url: 'https://idp/v' },
+      { auth_url: 'https://idp/v', user_code: 'U', poll_interval: '5' },
+    ],
+    [
+      'the older complete name',
+      {},
+      { verification_url_complete: 'https://idp/v?c=2' },
+      { auth_url: 'https://idp/v?c=2', poll_interval: '5' },
+    ],
+    [
+      "the provider's interval",
+      {},
+      { interval: 9 },
+      { auth_url: 'https://idp/verify', user_code: 'U', poll_interval: '9' },
+    ],
+    [
+      "the role's interval first",
+      { poll_interval: 2 },
+      { interval: 9 },
+      { auth_url: 'https://idp/verify', user_code: 'U', poll_interval: '2' },
+    ],
+    [
+      'an interval that is none',
+      {},
+      { interval: -1 },
+      { auth_url: 'https://idp/verify', user_code: 'U', poll_interval: '5' },
+    ],
+  ])('%s', async (_what, given, body, wanted) => {
+    await using provider = await startSmallProvider()
+    await using server = await withDevice(provider, given)
+    const usual = { device_code: 'd', user_code: 'U', verification_uri: 'https://idp/verify' }
+    provider.device = { body: { ...usual, ...body } }
+
+    const { state: _state, ...data } = (await begin(server.anonymous)).data
+
+    expect(data).toEqual(wanted)
+  })
+
+  test.each<[string, object]>([
+    ['an error', { status: 400, body: { error: 'invalid_client', error_description: 'hush' } }],
+    ['no device_code', { body: { verification_uri: 'https://idp/v' } }],
+    ['a URL that is none', { body: { device_code: 'd', verification_uri: 'javascript:alert(1)' } }],
+    ['a page', { type: 'text/html', body: '<html>hush' }],
+    ['an outage', { status: 502, body: 'hush' }],
+  ])(
+    'an answer of the device endpoint that is of no use is an empty URL and a warning: %s',
+    async (_what, reply) => {
+      await using provider = await startSmallProvider()
+      await using server = await withDevice(provider)
+      provider.device = reply
+
+      const answer = await server.anonymous.write('auth/oidc/oidc/auth_url', { client_nonce: 'cn' })
+
+      expect(answer).toMatchObject({ status: 200, body: { data: { auth_url: '' } } })
+      expect(answer.body.warnings).toEqual([expect.stringContaining('did not begin a login with a device')])
+      expect(answer.text).not.toContain('hush')
+      expect((await failuresOf(server))[0]).toMatchObject({
+        path: 'oidc/auth_url',
+        reason: 'provider_unreachable',
+      })
+      expect((await server.root.read('auth/oidc/status')).body.data?.['pending_logins']).toBe(0)
+    },
+  )
+
+  test('a provider without a device endpoint is refused', async () => {
+    await using provider = await startSmallProvider({
+      metadata: { device_authorization_endpoint: undefined },
+    })
+    await using server = await withDevice(provider)
+
+    const answer = await server.anonymous.write('auth/oidc/oidc/auth_url', { client_nonce: 'cn' })
+
+    expect(verdict(answer)).toBe('400 no device auth endpoint url discovered')
+  })
+
+  test('pending, slow_down, then the login, once', async () => {
+    await using parts = await withClock({ token_ttl: '5m' })
+    const { clock, provider, server } = parts
+    const { anonymous } = server
+    const { state } = await begin(anonymous)
+    const seen: string[] = []
+    for (const error of ['authorization_pending', 'slow_down', 'authorization_pending', '']) {
+      provider.deviceError = error
+      seen.push(await polled(anonymous, state))
+      clock.advance(5)
+    }
+
+    expect(seen).toEqual([pending, '400 slow_down', pending, 'ok'])
+    expect(await polled(anonymous, state)).toBe(lost)
+    expect(
+      provider.tokenCalls.map(({ form, authorization }) => [authorization, Object.fromEntries(form)]),
+    ).toEqual(
+      Array(4).fill([
+        undefined,
+        {
+          client_id: clientId,
+          client_secret: clientSecret,
+          grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+          device_code: 'device-1',
+        },
+      ]),
+    )
+  })
+
+  test('a poll faster than the interval is slow_down, and the provider is not asked', async () => {
+    await using parts = await withClock({ poll_interval: 7 })
+    const { clock, provider, server } = parts
+    const { anonymous } = server
+    const { state } = await begin(anonymous)
+
+    const first = await Promise.all(Array.from({ length: 5 }, () => polled(anonymous, state)))
+    expect(first.sort()).toEqual([pending, ...Array(4).fill('400 slow_down')])
+    clock.advance(6.9)
+    expect(await polled(anonymous, state)).toBe('400 slow_down')
+    expect(provider.tokenCalls.length).toBe(1)
+    clock.advance(0.1)
+    provider.deviceError = ''
+    expect(await polled(anonymous, state)).toBe('ok')
+    expect(provider.tokenCalls.length).toBe(2)
+  })
+
+  test.each<[string, string]>([
+    ['access_denied', '400 authorization failed: access_denied'],
+    ['expired_token', '400 authorization failed: expired_token'],
+    ['invalid_grant', '400 authorization failed: invalid_grant'],
+    ['something of its own', '400 authorization failed: oauth2: cannot fetch token'],
+  ])('%s of the provider ends the login, and is explained', async (error, text) => {
+    await using provider = await startSmallProvider()
+    await using server = await withDevice(provider)
+    const { anonymous } = server
+    const { state } = await begin(anonymous)
+    provider.deviceError = error
+
+    expect(await polled(anonymous, state)).toBe(text)
+    expect(await polled(anonymous, state)).toBe(lost)
+
+    const failure = (await failuresOf(server)).find(({ reason }) => reason === 'provider_refused')
+    expect(failure).toMatchObject({
+      path: 'oidc/poll',
+      role: 'test',
+      check: 'provider',
+      cause: expect.stringContaining(`authorization failed: oauth2: "${error}" "as told"`),
+    })
+    const explained = await server.root.read(`auth/oidc/explain?request_id=${failure?.['request_id']}`)
+    if (serversInTurn === 1) expect(explained.body.data).toMatchObject({ reason: 'provider_refused' })
+  })
+
+  test('a provider that does not answer ends nothing', async () => {
+    await using parts = await withClock()
+    const { clock, provider, server } = parts
+    const { anonymous } = server
+    const { state } = await begin(anonymous)
+    const token = provider.web.routes.get('/token') ?? ''
+    provider.web.routes.set('/token', (answer) => answer.destroy())
+
+    expect(await polled(anonymous, state)).toBe('400 slow_down')
+
+    provider.web.routes.set('/token', token)
+    provider.deviceError = ''
+    clock.advance(5)
+    expect(await polled(anonymous, state)).toBe('ok')
+  })
+
+  test('a login that nobody finished is explained at the first poll after its end', async () => {
+    await using parts = await withClock()
+    const { clock, server } = parts
+    const { state } = await begin(server.anonymous)
+    expect(await polled(server.anonymous, state)).toBe(pending)
+
+    clock.advance(601)
+
+    expect(await polled(server.anonymous, state)).toBe(lost)
+    expect(await failuresOf(server)).toMatchObject([
+      {
+        path: 'oidc/poll',
+        reason: 'state_unknown',
+        check: 'state',
+        detail: 'nobody finished it within 10 minutes: expired',
+      },
+    ])
+  })
+
+  test.each<[string, object, object, string]>([
+    ['another audience', { aud: 'x' }, {}, '400 Token verification failed. id_token failed verification: '],
+    [
+      'another issuer',
+      { iss: 'https://x' },
+      {},
+      '400 Token verification failed. id_token failed verification: ',
+    ],
+    [
+      'a claim that is not bound',
+      { team: 'y' },
+      { bound_claims: { team: 'x' } },
+      '400 error validating claims: ',
+    ],
+    ['another subject', {}, { bound_subject: 'eve' }, '400 sub claim does not match bound subject'],
+    [
+      'no sign-in since, for a role with max_age',
+      {},
+      { max_age: '1m' },
+      '400 Token verification failed. id_token failed verification: ',
+    ],
+  ])('the ID token is checked like any other: %s', async (_what, claims, given, text) => {
+    await using provider = await startSmallProvider()
+    await using server = await withDevice(provider, given)
+    const { state } = await begin(server.anonymous)
+    Object.assign(provider, { deviceError: '', deviceClaims: claims })
+
+    expect(await polled(server.anonymous, state)).toContain(text)
+    expect(await polled(server.anonymous, state)).toBe(lost)
+  })
+
+  test('userinfo counts, and groups become those of the entity', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDevice(provider, { groups_claim: 'groups' })
+    const { state } = await begin(server.anonymous)
+    Object.assign(provider, { deviceError: '' })
+    provider.userInfo = { body: { sub: 'bob', groups: ['eng'] } }
+
+    expect(await polled(server.anonymous, state)).toBe('ok')
+    expect(provider.userInfoCalls).toEqual(['Bearer at-device-1'])
+  })
+
+  test('no browser comes back for it: its state is unknown at the callback, and stays', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDevice(provider, {}, { config: { oidc_response_mode: 'form_post' } })
+    const { anonymous } = server
+    const { state } = await begin(anonymous)
+
+    expect(verdict(await callback(anonymous, { state, code: 'x', client_nonce: 'cn' }))).toBe(lost)
+    expect((await postForm(anonymous, { state, code: 'x' })).text).toContain(
+      'Expired or missing OAuth state.',
+    )
+    expect((await postForm(anonymous, { state, confirmation: '' })).status).toBe(400)
+    provider.deviceError = ''
+    expect(await polled(anonymous, state)).toBe('ok')
+  })
+
+  test('the address of the client counts at each poll', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDevice(provider, { token_bound_cidrs: '203.0.113.9' })
+    const { state } = await begin(server.anonymous)
+
+    expect(await polled(server.anonymous, state)).toBe('403 permission denied')
+    expect(provider.tokenCalls).toEqual([])
+    expect(await polled(server.anonymous, state)).toBe(lost)
+  })
+
+  test('of a public client, the id goes without a secret', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDevice(
+      provider,
+      {},
+      { config: { oidc_client_secret: '', oidc_public_client: true } },
+    )
+    const { state } = await begin(server.anonymous)
+    provider.token = { status: 400, body: { error: 'authorization_pending' } }
+
+    expect(await polled(server.anonymous, state)).toBe(pending)
+    expect(provider.deviceCalls[0]?.get('client_secret')).toBeNull()
+    expect(Object.keys(Object.fromEntries(provider.tokenCalls[0]?.form ?? [])).sort()).toEqual([
+      'client_id',
+      'device_code',
+      'grant_type',
+    ])
+  })
+
+  test('counts among the pending logins of an address before the provider is asked', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDevice(provider)
+    const { anonymous } = server
+    const answers = await Promise.all(Array.from({ length: 60 }, () => begin(anonymous)))
+
+    expect(answers.filter(({ data }) => data['auth_url'] !== '').length).toBe(60)
+    expect((await server.root.read('auth/oidc/status')).body.data?.['pending_logins']).toBe(60)
+  })
+})
+
+describe('oauth2_metadata', () => {
+  const oauth2_metadata = ['access_token', 'id_token', 'refresh_token']
+
+  test('in mode client, what the provider sent is metadata of the token, not of the alias', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider, { callback_mode: 'client', oauth2_metadata })
+    const { login } = await begin(server.anonymous)
+    const code = provider.codeFor(login)
+
+    const answer = await callback(server.anonymous, { state: login.get('state'), code, client_nonce: 'cn' })
+
+    expect(answer.body.auth?.['metadata']).toEqual({
+      role: 'test',
+      oauth2_access_token: `at-${code}`,
+      oauth2_id_token: expect.stringMatching(/^ey/),
+    })
+    const entity = await server.root.read(`identity/entity/id/${answer.body.auth?.['entity_id']}`)
+    expect(JSON.stringify(entity.body.data)).not.toContain('oauth2_')
+  })
+
+  test('in mode direct, it waits for the poll', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider, { oauth2_metadata, claim_mappings: { team: 'team' } })
+    const { anonymous } = server
+    const { login, state } = await begin(anonymous)
+    await confirmed(
+      anonymous,
+      state,
+      provider.codeFor(login, { claims: { team: 'x' }, more: { refresh_token: 'rt' } }),
+    )
+
+    const { auth } = (await poll(anonymous, state)).body
+
+    expect(auth?.['metadata']).toMatchObject({ role: 'test', team: 'x', oauth2_refresh_token: 'rt' })
+    expect(Object.keys(Object(auth?.['metadata'])).sort()).toEqual([
+      'oauth2_access_token',
+      'oauth2_id_token',
+      'oauth2_refresh_token',
+      'role',
+      'team',
+    ])
+  })
+
+  test('in mode device too', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDevice(provider, { oauth2_metadata: 'refresh_token' })
+    const { state } = await begin(server.anonymous)
+    provider.deviceError = ''
+
+    expect((await poll(server.anonymous, state)).body.auth?.['metadata']).toEqual({
+      role: 'test',
+      oauth2_refresh_token: 'rt-device-1',
+    })
+  })
+})
