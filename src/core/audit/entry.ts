@@ -93,7 +93,7 @@ export class Entries {
     const { auth, request, hidden } = await this.#sharedOf(hashing)
     // rare
     const isFirst = reply.issued?.entityCreated === true
-    const shownAuth = isFirst ? JSON.stringify(authOf(this.#request, hidden, true)) : auth
+    const shownAuth = isFirst ? JSON.stringify(authOf(this.#request, hidden, hashing, true)) : auth
     const start = `${head(now, 'response')},"auth":${shownAuth},"request":${request}`
     const response = await this.#response(reply, hashing)
     const ends =
@@ -109,7 +109,7 @@ export class Entries {
 
   async #makeShared(hashing: Hashing): Promise<Shared> {
     const hidden = tokenHashes(this.#request, hashing)
-    const auth = JSON.stringify(authOf(this.#request, hidden, false))
+    const auth = JSON.stringify(authOf(this.#request, hidden, hashing, false))
     return { hidden, auth, request: await this.#requestText(hidden, hashing) }
   }
 
@@ -225,7 +225,12 @@ function accessorText(text: string, hashing: Hashing): string | undefined {
 }
 
 /** The caller; of one who was refused before its policies were looked at, only the type. */
-function authOf({ caller, verdict }: AuditedRequest, hidden: TokenHashes, entityCreated: boolean): object {
+function authOf(
+  { caller, verdict }: AuditedRequest,
+  hidden: TokenHashes,
+  hashing: Hashing,
+  entityCreated: boolean,
+): object {
   if (verdict === undefined) return { token_type: 'default' }
   const policy_results = {
     allowed: verdict.allowed,
@@ -250,13 +255,26 @@ function authOf({ caller, verdict }: AuditedRequest, hidden: TokenHashes, entity
     identity_policies: list(identityPolicies),
     external_namespace_policies: externalPolicies(caller),
     policy_results,
-    metadata: token.meta === null || isEmpty(token.meta) ? undefined : token.meta,
+    metadata: metadataOf(token.meta, hashing),
     remaining_uses: token.num_uses > 0 ? token.num_uses : undefined,
     entity_id: shown(token.entity_id),
     entity_created,
     token_type: token.type,
     token_ttl: token.granted_ttl || undefined,
     token_issue_time: issueTime(token.issue_time),
+  }
+}
+
+/** Tokens of an OpenID provider that a role keeps. docs/contract/oidc.md#callback-modes */
+const secretMetadata = ['oauth2_access_token', 'oauth2_id_token', 'oauth2_refresh_token'] as const
+
+function metadataOf(metadata: AuthBlock['metadata'], hashing: Hashing): AuthBlock['metadata'] | undefined {
+  if (metadata === null || isEmpty(metadata)) return undefined
+  const secrets = secretMetadata.filter((name) => Object.hasOwn(metadata, name))
+  if (secrets.length === 0) return metadata
+  return {
+    ...metadata,
+    ...Object.fromEntries(secrets.map((name) => [name, always(metadata[name] ?? '', hashing)])),
   }
 }
 
@@ -279,7 +297,7 @@ function issuedAuthOf(auth: AuthBlock, issued: IssuedToken | undefined, hashing:
     policies: list(policies),
     token_policies,
     identity_policies,
-    metadata: metadata === null || isEmpty(metadata) ? undefined : metadata,
+    metadata: metadataOf(metadata, hashing),
     num_uses: auth.num_uses || undefined,
     entity_id: shown(auth.entity_id),
     entity_created: issued?.entityCreated === true ? true : undefined,

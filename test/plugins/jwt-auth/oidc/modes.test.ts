@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { enableAuditFile } from '../../../support/audit-file.ts'
 import type { Answer, Client } from '../../../support/client.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { startInFolder } from '../../../support/folder-server.ts'
@@ -1019,5 +1020,35 @@ describe('oauth2_metadata', () => {
       role: 'test',
       oauth2_refresh_token: 'rt-device-1',
     })
+  })
+
+  test('is hashed in the audit log, in the answer and of the caller; the page of a browser is a status there', async () => {
+    await using provider = await startSmallProvider()
+    await using folder = await temporaryFolder()
+    await using server = await withDirect(
+      provider,
+      { oauth2_metadata },
+      { settings: { AUDIT_DIRS: folder.path } },
+    )
+    const { anonymous } = server
+    const audit = await enableAuditFile(server.root, folder.file('audit.log'))
+    const { login, state } = await begin(anonymous)
+    const code = provider.codeFor(login, { more: { refresh_token: 'rt-of-bob' } })
+    const { confirm } = buttonsOf(await callback(anonymous, { state, code }))
+
+    const [, confirmedEntry] = await audit.during(() => postForm(anonymous, confirm))
+    let token = ''
+    const [, polledEntry] = await audit.during(async () => {
+      token = String((await poll(anonymous, state)).body.auth?.['client_token'])
+    })
+    const [asked] = await audit.during(() => server.as(token).read('auth/token/lookup-self'))
+
+    const hashes = { oauth2_id_token: expect.stringMatching(/^hmac-sha256:/), role: 'test' }
+    expect(confirmedEntry).toMatchObject({ response: { data: { http_status_code: 200 } } })
+    expect(JSON.stringify(confirmedEntry?.['response'])).not.toContain('Signed in')
+    expect(polledEntry).toMatchObject({ response: { auth: { metadata: hashes } } })
+    expect(asked).toMatchObject({ auth: { metadata: hashes } })
+    const secrets = [code, `at-${code}`, 'rt-of-bob', confirm['confirmation'] ?? '', state]
+    for (const secret of [...secrets, 'eyJ']) expect(audit.text()).not.toContain(secret)
   })
 })
