@@ -160,6 +160,7 @@ const notHere = [
   'post /auth/jwt/oidc/auth_url',
   'get /auth/jwt/oidc/callback',
   'post /auth/jwt/oidc/callback',
+  'post /auth/jwt/oidc/poll',
   'get /auth/jwt/explain',
 ]
 

@@ -70,9 +70,6 @@ const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', string>> = 
   nonce_mismatch: `${again} The ID token belongs to another login; if \`seen\` is null, it has no nonce, which the provider must include.`,
   authorized_party_mismatch: 'Set `oidc_client_id` to the application that the ID token was issued to.',
   login_too_old: 'Sign in at the provider again; it must send `auth_time` if the role has `max_age`.',
-  client_nonce_missing: 'Send a `client_nonce`, and the same one with each poll.',
-  device_endpoint_missing:
-    'Use the mode `direct`, or a provider whose metadata has a `device_authorization_endpoint`.',
   confirmation_missing: 'Press `Confirm` on the page after the sign-in, then ask again.',
   confirmation_invalid: 'Use the most recent page, or begin a new login.',
   cel_denied: 'Read the program: it refuses these claims. `explain` with `cel=true` shows each variable.',

@@ -52,7 +52,6 @@ const isOurFault: ReadonlySet<string> = new Set<ReasonCode>([
   'oidc_not_configured',
   'keys_unavailable',
   'provider_unreachable',
-  'device_endpoint_missing',
   'provider_failed',
   'groups_unavailable',
 ])

@@ -1,4 +1,5 @@
 import type { OutboundClient } from '../../../core/outbound/outbound.ts'
+import { refuse } from '../../../errors.ts'
 import { isRefusal } from '../checks/trace.ts'
 import { type Config, hasOidcClient } from '../config/jwt-config.ts'
 import type { MountState, ReadyConfig } from '../config/mount-state.ts'
@@ -73,7 +74,7 @@ export async function authorize(input: AuthorizeInput, context: AuthorizeContext
   flow.role = role
   if (mode !== 'client' && input.client_nonce === '')
     throw flow.refused(
-      comparing(refusal('client_nonce_missing', 'missing client_nonce'), {
+      comparing(refusal('client_nonce_mismatch', 'missing client_nonce'), {
         expected: ['client_nonce'],
         seen: '',
         hint: '',
@@ -245,14 +246,17 @@ async function deviceAuthorization(
 ): Promise<Authorization> {
   const { config, role, provider, attempt, pending, waits, remoteAddress } = context
   const { document } = provider
-  if (!isWebAddress(document.device_authorization_endpoint))
-    throw attempt.flow.refused(
-      comparing(refusal('device_endpoint_missing', 'no device auth endpoint url discovered'), {
+  if (!isWebAddress(document.device_authorization_endpoint)) {
+    const { reason, text } = attempt.flow.note(
+      comparing(refusal('provider_unreachable', 'no device auth endpoint url discovered'), {
         expected: ['device_authorization_endpoint'],
         seen: document.device_authorization_endpoint,
         hint: '',
       }),
     )
+    // the provider was reached: another attempt does not help
+    throw refuse('invalid', text, { reason })
+  }
   const { beginDevice } = await import('./device.ts')
   const { ExchangeError } = await import('./exchange.ts')
   try {
