@@ -3,6 +3,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type Provider from 'oidc-provider'
 
+/** What a page of the provider is put into. */
+type Shown = { body: string }
+
+/** The page that a person sees who has signed in with a device. */
+export const deviceDone = 'You have signed in with the device.'
+
 export type OpenIdProvider = AsyncDisposable & { readonly url: string }
 
 /**
@@ -37,12 +43,24 @@ export async function startOpenIdProvider({
       AuthorizationCode: 60,
       AccessToken: 600,
       IdToken: 600,
+      DeviceCode: 600,
     },
     findAccount: (_context: unknown, name: string) => ({
       accountId: name,
       claims: () => ({ sub: name, ...person(name) }),
     }),
-    features: { devInteractions: { enabled: true } },
+    features: {
+      devInteractions: { enabled: true },
+      deviceFlow: {
+        enabled: true,
+        userCodeConfirmSource: (context: Shown, form: string) => {
+          context.body = form
+        },
+        successSource: (context: Shown) => {
+          context.body = deviceDone
+        },
+      },
+    },
   }
   const provider = await makeQuietly(url, configuration)
   server.on('request', provider.callback())

@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest'
 import { Browser } from '../../../../simulators/openid-provider/browser.ts'
 import {
+  deviceDone,
   type OpenIdProvider,
   startOpenIdProvider,
 } from '../../../../simulators/openid-provider/openid-provider.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 import { testOfOneServer } from '../../../support/of-one-server.ts'
-import { startTestServer, type TestServer } from '../../../support/start-server.ts'
+import { startTestServer, type TestServer, type TestServerOptions } from '../../../support/start-server.ts'
 import { checksOf } from '../explain/checks.ts'
 import { callback, formsOf, postForm, verdict } from './small-provider.ts'
 
@@ -29,8 +31,9 @@ async function withProvider(
   provider: OpenIdProvider,
   config: object = {},
   role: object = {},
+  options: TestServerOptions = {},
 ): Promise<TestServer> {
-  const server = await startTestServer()
+  const server = await startTestServer(options)
   await server.root.write('sys/auth/oidc', { type: 'oidc' })
   const configured = await server.root.write('auth/oidc/config', {
     oidc_discovery_url: provider.url,
@@ -93,6 +96,34 @@ test.each(['RS256', 'ES256'] as const)(
     )
   },
 )
+
+test('a person signs in with a device at a certified provider, while the client polls', async () => {
+  const grant_types = ['authorization_code', 'urn:ietf:params:oauth:grant-type:device_code']
+  await using provider = await startOpenIdProvider({
+    clients: [{ ...client, grant_types, token_endpoint_auth_method: 'client_secret_post' }],
+    person,
+  })
+  const role = { callback_mode: 'device', poll_interval: 1, oauth2_metadata: 'id_token' }
+  const clock = new FakeClock(Date.now())
+  await using server = await withProvider(provider, {}, role, { clock })
+  const begun = await server.anonymous.write('auth/oidc/oidc/auth_url', { client_nonce: 'mine' })
+  const { state = null, auth_url } = begun.body.data ?? {}
+  const poll = () => server.anonymous.write('auth/oidc/oidc/poll', { state, client_nonce: 'mine' })
+
+  const early = await poll()
+  // the last page of the provider has no form
+  const signedIn = new Browser().visit(String(auth_url), { login: 'ada', password: 'any' })
+  await expect(signedIn).rejects.toThrow(deviceDone)
+  clock.advance(1)
+  const answer = await poll()
+
+  expect(verdict(early)).toBe('400 authorization_pending')
+  expect(verdict(answer)).toBe('ok')
+  expect(answer.body.auth?.['metadata']).toMatchObject({
+    subject: 'ada',
+    oauth2_id_token: expect.stringMatching(/^ey/),
+  })
+})
 
 test('a code that was used at a certified provider is refused', async () => {
   await using provider = await startOpenIdProvider({ clients: [client], person })

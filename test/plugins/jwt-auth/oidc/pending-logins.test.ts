@@ -44,6 +44,25 @@ describe('a pending login', () => {
     expect((await allKeys(opened.view)).filter((key) => key !== 'oidc/keys')).toEqual([])
   })
 
+  test('what it needs from a provider is asked only while its address has room, and a failure leaves nothing', async () => {
+    await using opened = await openCoreView()
+    const [one] = servers(opened.view, opened.clock, { mount: 10, address: 1 })
+    let asked = 0
+    const prepare = async () => {
+      asked += 1
+      if (asked === 1) throw new Error('refused')
+      return { device_code: 'd', interval: 5 }
+    }
+
+    await expect(one.begin(start, '10.0.0.1', prepare)).rejects.toThrow('refused')
+    expect((await allKeys(opened.view)).filter((key) => key !== 'oidc/keys')).toEqual([])
+    const { login } = await one.begin(start, '10.0.0.1', prepare)
+    await expect(one.begin(start, '10.0.0.1', prepare)).rejects.toThrow(throttled)
+
+    expect(login).toMatchObject({ device_code: 'd', interval: 5 })
+    expect(asked).toBe(2)
+  })
+
   test('a concurrent form does not make the login fail', async () => {
     await using opened = await openCoreView()
     const [one, other] = servers(opened.view, opened.clock)

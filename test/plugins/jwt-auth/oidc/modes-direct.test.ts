@@ -1,86 +1,40 @@
 import { describe, expect, test } from 'vitest'
 import { enableAuditFile } from '../../../support/audit-file.ts'
-import type { Answer, Client } from '../../../support/client.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { startInFolder } from '../../../support/folder-server.ts'
-import { serversInTurn } from '../../../support/of-one-server.ts'
-import type { TestServer, TestServerOptions } from '../../../support/start-server.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import {
+  aheadBy,
+  type Begun,
+  begin,
+  buttonsOf,
+  confirmed,
+  deviceRole,
+  directRole,
+  failuresOf,
+  lost,
+  page,
+  pending,
+  poll,
+  polled,
+  sharedFlow,
+  title,
+  withDevice,
+  withDirect,
+} from './polled-login.ts'
 import {
   callback,
   clientId,
   clientSecret,
-  formsOf,
   postForm,
-  type SmallProvider,
   startSmallProvider,
   verdict,
-  withFlow,
   writeRole,
 } from './small-provider.ts'
 
-const page = 'https://gate.example/v1/auth/oidc/oidc/callback'
-const lost = '400 Vault login failed. Expired or missing OAuth state.'
-const pending = '400 authorization_pending'
-const role = { callback_mode: 'direct', allowed_redirect_uris: [page] }
-const device = { callback_mode: 'device', allowed_redirect_uris: [] }
-
-type Begun = {
-  readonly login: URLSearchParams
-  readonly state: string
-  readonly data: Record<string, unknown>
-}
-
-/** `auth_url` as a client of a mode sends it that polls. */
-async function begin(client: Client, given: object = {}): Promise<Begun> {
-  const sent = { redirect_uri: page, client_nonce: 'cn', ...given }
-  const data = (await client.write('auth/oidc/oidc/auth_url', sent)).body.data ?? {}
-  const login = new URLSearchParams(String(data['auth_url']).split('?')[1])
-  return { login, state: String(data['state']), data }
-}
-
-const poll = (client: Client, state: string, nonce = 'cn'): Promise<Answer> =>
-  client.write('auth/oidc/oidc/poll', { state, client_nonce: nonce })
-const polled = async (client: Client, state: string, nonce?: string): Promise<string> =>
-  verdict(await poll(client, state, nonce))
-
-const withDirect = (
-  provider: SmallProvider,
-  given: object = {},
-  options: TestServerOptions & { config?: object } = {},
-): Promise<TestServer> => withFlow(provider, { ...options, role: { ...role, ...given } })
-const withDevice = (
-  provider: SmallProvider,
-  given: object = {},
-  options: TestServerOptions & { config?: object } = {},
-): Promise<TestServer> => withFlow(provider, { ...options, role: { ...device, ...given } })
-
-/** The buttons of a page that asks. */
-function buttonsOf(answer: Answer): { confirm: Record<string, string>; refuse: Record<string, string> } {
-  const [confirm, refuse] = formsOf(answer)
-  if (confirm === undefined || refuse === undefined)
-    throw new Error(`${answer.status} a page without two forms: ${answer.text}`)
-  return { confirm, refuse }
-}
-
-/** The person comes back with a code, and confirms. */
-async function confirmed(client: Client, state: string, code: string): Promise<Answer> {
-  return postForm(client, buttonsOf(await callback(client, { state, code })).confirm)
-}
-
-const title = ({ status, text }: Answer): string => `${status} ${/<h1>(.*?)<\/h1>/.exec(text)?.[1]}`
-
-/** Each server keeps its own. */
-async function failuresOf(server: TestServer): Promise<Record<string, unknown>[]> {
-  const failures: Record<string, unknown>[][] = []
-  for (let asked = 0; asked < serversInTurn; asked++) {
-    const { body } = await server.root.read('auth/oidc/failures')
-    failures.push(body.data?.['failures'] as unknown as Record<string, unknown>[])
-  }
-  return failures.flat()
-}
-
 describe('auth_url', () => {
+  const flow = sharedFlow()
+
   test.each<[string, object, object, string | undefined]>([
     ['client', { callback_mode: 'client', poll_interval: 7 }, {}, undefined],
     ['direct', {}, {}, '5'],
@@ -89,8 +43,7 @@ describe('auth_url', () => {
   ])(
     'returns state and interval only to a client that has to poll: %s',
     async (_what, given, sent, interval) => {
-      await using provider = await startSmallProvider()
-      await using server = await withDirect(provider, given)
+      const { server } = await flow({ ...directRole, ...given })
 
       const { data, login } = await begin(server.anonymous, sent)
 
@@ -115,11 +68,10 @@ describe('auth_url', () => {
   test.each<[string, object, object, string]>([
     ['direct without client_nonce', {}, { client_nonce: '' }, '400 missing client_nonce'],
     ['direct without redirect_uri', {}, { redirect_uri: '' }, '400 missing redirect_uri'],
-    ['device without client_nonce', device, { client_nonce: '' }, '400 missing client_nonce'],
+    ['device without client_nonce', deviceRole, { client_nonce: '' }, '400 missing client_nonce'],
     ['an unknown role first', {}, { role: 'nope', client_nonce: '' }, '400 role "nope" could not be found'],
   ])('refuses %s', async (_what, given, sent, text) => {
-    await using provider = await startSmallProvider()
-    await using server = await withDirect(provider, given)
+    const { server } = await flow({ ...directRole, ...given })
 
     const answer = await server.anonymous.write('auth/oidc/oidc/auth_url', {
       redirect_uri: page,
@@ -195,9 +147,9 @@ describe('mode direct', () => {
     const { anonymous } = server
     const [one, two] = [await begin(anonymous), await begin(anonymous)]
 
-    await writeRole(server, { ...role, oidc_disable_confirmation: true })
+    await writeRole(server, { ...directRole, oidc_disable_confirmation: true })
     const shown = await callback(anonymous, { state: one.state, code: provider.codeFor(one.login) })
-    await writeRole(server, role)
+    await writeRole(server, directRole)
     const asked = await callback(anonymous, { state: two.state, code: provider.codeFor(two.login) })
 
     expect(title(shown)).toBe('200 Signed in')
@@ -296,7 +248,7 @@ describe('mode direct', () => {
     for (const { login, state } of [one, two])
       await confirmed(anonymous, state, provider.codeFor(login, { claims: { groups: ['eng'] } }))
 
-    await writeRole(server, { ...role, token_policies: 'later' })
+    await writeRole(server, { ...directRole, token_policies: 'later' })
     expect((await poll(anonymous, one.state)).body.auth?.['token_policies']).toEqual(['default', 'later'])
     await server.root.delete('auth/oidc/role/test')
     expect(await polled(anonymous, two.state)).toBe('400 Vault login failed. Role could not be found')
@@ -333,7 +285,7 @@ describe('mode direct', () => {
       oidc_client_secret: clientSecret,
       default_role: 'test',
     })
-    await root.write('auth/oidc/role/test', { user_claim: 'sub', ...role })
+    await root.write('auth/oidc/role/test', { user_claim: 'sub', ...directRole })
     await root.write('auth/oidc/role/device', { user_claim: 'sub', callback_mode: 'device' })
     const [fresh, asked, done] = [
       await begin(first.anonymous),
@@ -360,20 +312,9 @@ describe('mode direct', () => {
   })
 })
 
-/** Claims whose times follow another clock. */
-const aheadBy =
-  (provider: SmallProvider, now: () => number): SmallProvider['claims'] =>
-  (login, given = {}) => ({
-    iss: provider.url,
-    aud: clientId,
-    sub: 'bob',
-    iat: now() / 1000 - 5,
-    exp: now() / 1000 + 300,
-    ...(login.get('nonce') === null ? {} : { nonce: login.get('nonce') }),
-    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
-  })
-
 describe('a confirmation never finishes a login that the person did not confirm', () => {
+  const flow = sharedFlow()
+
   test.each<
     [string, (confirm: Record<string, string>, other: Record<string, string>) => Record<string, string>]
   >([
@@ -382,8 +323,8 @@ describe('a confirmation never finishes a login that the person did not confirm'
     ['one made beforehand', (confirm) => ({ ...confirm, confirmation: 'x'.repeat(43) })],
     ['one of another login', (confirm, other) => ({ ...confirm, confirmation: other['confirmation'] ?? '' })],
   ])('%s', async (_what, changed) => {
-    await using provider = await startSmallProvider()
-    await using server = await withDirect(provider)
+    const { provider, server } = await flow(directRole)
+    provider.tokenCalls.length = 0
     const { anonymous } = server
     const [mine, other] = [await begin(anonymous), await begin(anonymous)]
     const asked = async ({ login, state }: Begun) =>
@@ -475,7 +416,7 @@ describe('a confirmation never finishes a login that the person did not confirm'
     await using server = await withDirect(provider)
     const { anonymous } = server
     const { login, state } = await begin(anonymous)
-    await writeRole(server, { ...role, callback_mode: 'client' })
+    await writeRole(server, { ...directRole, callback_mode: 'client' })
     const ofClient = await begin(anonymous)
 
     expect((await postForm(anonymous, { state, code: provider.codeFor(login) })).status).toBe(405)
@@ -490,6 +431,7 @@ describe('a confirmation never finishes a login that the person did not confirm'
 })
 
 describe('a login that failed in the browser', () => {
+  const flow = sharedFlow()
   const unknown = 'An unknown error occurred during OIDC authentication. Check server logs for details'
   type Failing = { query?: Record<string, string>; claims?: object; role?: object }
   test.each<[string, Failing, string]>([
@@ -507,8 +449,7 @@ describe('a login that failed in the browser', () => {
   ])(
     'is told to the person and to one poll: %s',
     async (_what, { query, claims = {}, role: given = {} }, text) => {
-      await using provider = await startSmallProvider()
-      await using server = await withDirect(provider, given)
+      const { provider, server } = await flow({ ...directRole, ...given })
       const { anonymous } = server
       const { login, state } = await begin(anonymous)
 
@@ -645,325 +586,6 @@ describe('oidc/poll', () => {
     )
 
     expect(wrapped.body['wrap_info']).toMatchObject({ creation_path: 'auth/oidc/oidc/poll' })
-  })
-})
-
-describe('mode device', () => {
-  /** Polls `device` logins with a clock, in steps of the interval. */
-  async function withClock(given: object = {}) {
-    const clock = new FakeClock()
-    const stack = new AsyncDisposableStack()
-    const provider = stack.use(await startSmallProvider())
-    provider.claims = aheadBy(provider, () => clock.now())
-    const server = stack.use(await withDevice(provider, given, { clock }))
-    return { clock, provider, server, [Symbol.asyncDispose]: () => stack.disposeAsync() }
-  }
-
-  test('asks the device endpoint, and tells the client URL, code and interval', async () => {
-    await using provider = await startSmallProvider()
-    await using server = await withDevice(provider, { oidc_scopes: 'email,groups' })
-
-    const { data } = await begin(server.anonymous, { redirect_uri: '' })
-
-    expect(data).toEqual({
-      auth_url: `${provider.url}/verify`,
-      user_code: 'ABCD-EF',
-      state: expect.stringMatching(/^st_/),
-      poll_interval: '5',
-    })
-    expect(Object.fromEntries(provider.deviceCalls[0] ?? [])).toEqual({
-      client_id: clientId,
-      client_secret: clientSecret,
-      scope: 'openid email groups',
-    })
-  })
-
-  test.each<[string, object, object, object]>([
-    [
-      'a complete URL needs no code',
-      {},
-      { verification_uri_complete: 'https://idp/v?c=1' },
-      { auth_url: 'https://idp/v?c=1', poll_interval: '5' },
-    ],
-    [
-      'the older names',
-      {},
-      { verification_uri: undefined, verification_url: 'https://idp/v' },
-      { auth_url: 'https://idp/v', user_code: 'U', poll_interval: '5' },
-    ],
-    [
-      'the older complete name',
-      {},
-      { verification_url_complete: 'https://idp/v?c=2' },
-      { auth_url: 'https://idp/v?c=2', poll_interval: '5' },
-    ],
-    [
-      "the provider's interval",
-      {},
-      { interval: 9 },
-      { auth_url: 'https://idp/verify', user_code: 'U', poll_interval: '9' },
-    ],
-    [
-      "the role's interval first",
-      { poll_interval: 2 },
-      { interval: 9 },
-      { auth_url: 'https://idp/verify', user_code: 'U', poll_interval: '2' },
-    ],
-    [
-      'an interval that is none',
-      {},
-      { interval: -1 },
-      { auth_url: 'https://idp/verify', user_code: 'U', poll_interval: '5' },
-    ],
-  ])('%s', async (_what, given, body, wanted) => {
-    await using provider = await startSmallProvider()
-    await using server = await withDevice(provider, given)
-    const usual = { device_code: 'd', user_code: 'U', verification_uri: 'https://idp/verify' }
-    provider.device = { body: { ...usual, ...body } }
-
-    const { state: _state, ...data } = (await begin(server.anonymous)).data
-
-    expect(data).toEqual(wanted)
-  })
-
-  test.each<[string, object]>([
-    ['an error', { status: 400, body: { error: 'invalid_client', error_description: 'hush' } }],
-    ['no device_code', { body: { verification_uri: 'https://idp/v' } }],
-    ['a URL that is none', { body: { device_code: 'd', verification_uri: 'javascript:alert(1)' } }],
-    ['a page', { type: 'text/html', body: '<html>hush' }],
-    ['an outage', { status: 502, body: 'hush' }],
-  ])(
-    'an answer of the device endpoint that is of no use is an empty URL and a warning: %s',
-    async (_what, reply) => {
-      await using provider = await startSmallProvider()
-      await using server = await withDevice(provider)
-      provider.device = reply
-
-      const answer = await server.anonymous.write('auth/oidc/oidc/auth_url', { client_nonce: 'cn' })
-
-      expect(answer).toMatchObject({ status: 200, body: { data: { auth_url: '' } } })
-      expect(answer.body.warnings).toEqual([expect.stringContaining('did not begin a login with a device')])
-      expect(answer.text).not.toContain('hush')
-      expect((await failuresOf(server))[0]).toMatchObject({
-        path: 'oidc/auth_url',
-        reason: 'provider_unreachable',
-      })
-      expect((await server.root.read('auth/oidc/status')).body.data?.['pending_logins']).toBe(0)
-    },
-  )
-
-  test('a provider without a device endpoint is refused', async () => {
-    await using provider = await startSmallProvider({
-      metadata: { device_authorization_endpoint: undefined },
-    })
-    await using server = await withDevice(provider)
-
-    const answer = await server.anonymous.write('auth/oidc/oidc/auth_url', { client_nonce: 'cn' })
-
-    expect(verdict(answer)).toBe('400 no device auth endpoint url discovered')
-  })
-
-  test('pending, slow_down, then the login, once', async () => {
-    await using parts = await withClock({ token_ttl: '5m' })
-    const { clock, provider, server } = parts
-    const { anonymous } = server
-    const { state } = await begin(anonymous)
-    const seen: string[] = []
-    for (const error of ['authorization_pending', 'slow_down', 'authorization_pending', '']) {
-      provider.deviceError = error
-      seen.push(await polled(anonymous, state))
-      clock.advance(5)
-    }
-
-    expect(seen).toEqual([pending, '400 slow_down', pending, 'ok'])
-    expect(await polled(anonymous, state)).toBe(lost)
-    expect(
-      provider.tokenCalls.map(({ form, authorization }) => [authorization, Object.fromEntries(form)]),
-    ).toEqual(
-      Array(4).fill([
-        undefined,
-        {
-          client_id: clientId,
-          client_secret: clientSecret,
-          grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
-          device_code: 'device-1',
-        },
-      ]),
-    )
-  })
-
-  test('a poll faster than the interval is slow_down, and the provider is not asked', async () => {
-    await using parts = await withClock({ poll_interval: 7 })
-    const { clock, provider, server } = parts
-    const { anonymous } = server
-    const { state } = await begin(anonymous)
-
-    const first = await Promise.all(Array.from({ length: 5 }, () => polled(anonymous, state)))
-    expect(first.sort()).toEqual([pending, ...Array(4).fill('400 slow_down')])
-    clock.advance(6.9)
-    expect(await polled(anonymous, state)).toBe('400 slow_down')
-    expect(provider.tokenCalls.length).toBe(1)
-    clock.advance(0.1)
-    provider.deviceError = ''
-    expect(await polled(anonymous, state)).toBe('ok')
-    expect(provider.tokenCalls.length).toBe(2)
-  })
-
-  test.each<[string, string]>([
-    ['access_denied', '400 authorization failed: access_denied'],
-    ['expired_token', '400 authorization failed: expired_token'],
-    ['invalid_grant', '400 authorization failed: invalid_grant'],
-    ['something of its own', '400 authorization failed: oauth2: cannot fetch token'],
-  ])('%s of the provider ends the login, and is explained', async (error, text) => {
-    await using provider = await startSmallProvider()
-    await using server = await withDevice(provider)
-    const { anonymous } = server
-    const { state } = await begin(anonymous)
-    provider.deviceError = error
-
-    expect(await polled(anonymous, state)).toBe(text)
-    expect(await polled(anonymous, state)).toBe(lost)
-
-    const failure = (await failuresOf(server)).find(({ reason }) => reason === 'provider_refused')
-    expect(failure).toMatchObject({
-      path: 'oidc/poll',
-      role: 'test',
-      check: 'provider',
-      cause: expect.stringContaining(`authorization failed: oauth2: "${error}" "as told"`),
-    })
-    const explained = await server.root.read(`auth/oidc/explain?request_id=${failure?.['request_id']}`)
-    if (serversInTurn === 1) expect(explained.body.data).toMatchObject({ reason: 'provider_refused' })
-  })
-
-  test('a provider that does not answer ends nothing', async () => {
-    await using parts = await withClock()
-    const { clock, provider, server } = parts
-    const { anonymous } = server
-    const { state } = await begin(anonymous)
-    const token = provider.web.routes.get('/token') ?? ''
-    provider.web.routes.set('/token', (answer) => answer.destroy())
-
-    expect(await polled(anonymous, state)).toBe('400 slow_down')
-
-    provider.web.routes.set('/token', token)
-    provider.deviceError = ''
-    clock.advance(5)
-    expect(await polled(anonymous, state)).toBe('ok')
-  })
-
-  test('a login that nobody finished is explained at the first poll after its end', async () => {
-    await using parts = await withClock()
-    const { clock, server } = parts
-    const { state } = await begin(server.anonymous)
-    expect(await polled(server.anonymous, state)).toBe(pending)
-
-    clock.advance(601)
-
-    expect(await polled(server.anonymous, state)).toBe(lost)
-    expect(await failuresOf(server)).toMatchObject([
-      {
-        path: 'oidc/poll',
-        reason: 'state_unknown',
-        check: 'state',
-        detail: 'nobody finished it within 10 minutes: expired',
-      },
-    ])
-  })
-
-  test.each<[string, object, object, string]>([
-    ['another audience', { aud: 'x' }, {}, '400 Token verification failed. id_token failed verification: '],
-    [
-      'another issuer',
-      { iss: 'https://x' },
-      {},
-      '400 Token verification failed. id_token failed verification: ',
-    ],
-    [
-      'a claim that is not bound',
-      { team: 'y' },
-      { bound_claims: { team: 'x' } },
-      '400 error validating claims: ',
-    ],
-    ['another subject', {}, { bound_subject: 'eve' }, '400 sub claim does not match bound subject'],
-    [
-      'no sign-in since, for a role with max_age',
-      {},
-      { max_age: '1m' },
-      '400 Token verification failed. id_token failed verification: ',
-    ],
-  ])('the ID token is checked like any other: %s', async (_what, claims, given, text) => {
-    await using provider = await startSmallProvider()
-    await using server = await withDevice(provider, given)
-    const { state } = await begin(server.anonymous)
-    Object.assign(provider, { deviceError: '', deviceClaims: claims })
-
-    expect(await polled(server.anonymous, state)).toContain(text)
-    expect(await polled(server.anonymous, state)).toBe(lost)
-  })
-
-  test('userinfo counts, and groups become those of the entity', async () => {
-    await using provider = await startSmallProvider()
-    await using server = await withDevice(provider, { groups_claim: 'groups' })
-    const { state } = await begin(server.anonymous)
-    Object.assign(provider, { deviceError: '' })
-    provider.userInfo = { body: { sub: 'bob', groups: ['eng'] } }
-
-    expect(await polled(server.anonymous, state)).toBe('ok')
-    expect(provider.userInfoCalls).toEqual(['Bearer at-device-1'])
-  })
-
-  test('no browser comes back for it: its state is unknown at the callback, and stays', async () => {
-    await using provider = await startSmallProvider()
-    await using server = await withDevice(provider, {}, { config: { oidc_response_mode: 'form_post' } })
-    const { anonymous } = server
-    const { state } = await begin(anonymous)
-
-    expect(verdict(await callback(anonymous, { state, code: 'x', client_nonce: 'cn' }))).toBe(lost)
-    expect((await postForm(anonymous, { state, code: 'x' })).text).toContain(
-      'Expired or missing OAuth state.',
-    )
-    expect((await postForm(anonymous, { state, confirmation: '' })).status).toBe(400)
-    provider.deviceError = ''
-    expect(await polled(anonymous, state)).toBe('ok')
-  })
-
-  test('the address of the client counts at each poll', async () => {
-    await using provider = await startSmallProvider()
-    await using server = await withDevice(provider, { token_bound_cidrs: '203.0.113.9' })
-    const { state } = await begin(server.anonymous)
-
-    expect(await polled(server.anonymous, state)).toBe('403 permission denied')
-    expect(provider.tokenCalls).toEqual([])
-    expect(await polled(server.anonymous, state)).toBe(lost)
-  })
-
-  test('of a public client, the id goes without a secret', async () => {
-    await using provider = await startSmallProvider()
-    await using server = await withDevice(
-      provider,
-      {},
-      { config: { oidc_client_secret: '', oidc_public_client: true } },
-    )
-    const { state } = await begin(server.anonymous)
-    provider.token = { status: 400, body: { error: 'authorization_pending' } }
-
-    expect(await polled(server.anonymous, state)).toBe(pending)
-    expect(provider.deviceCalls[0]?.get('client_secret')).toBeNull()
-    expect(Object.keys(Object.fromEntries(provider.tokenCalls[0]?.form ?? [])).sort()).toEqual([
-      'client_id',
-      'device_code',
-      'grant_type',
-    ])
-  })
-
-  test('counts among the pending logins of an address before the provider is asked', async () => {
-    await using provider = await startSmallProvider()
-    await using server = await withDevice(provider)
-    const { anonymous } = server
-    const answers = await Promise.all(Array.from({ length: 60 }, () => begin(anonymous)))
-
-    expect(answers.filter(({ data }) => data['auth_url'] !== '').length).toBe(60)
-    expect((await server.root.read('auth/oidc/status')).body.data?.['pending_logins']).toBe(60)
   })
 })
 
