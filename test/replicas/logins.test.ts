@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Browser } from '../../simulators/openid-provider/browser.ts'
 import { startOpenIdProvider } from '../../simulators/openid-provider/openid-provider.ts'
-import { callback, verdict } from '../plugins/jwt-auth/oidc/small-provider.ts'
+import {
+  callback,
+  clientId,
+  clientSecret,
+  formsOf,
+  postForm,
+  startSmallProvider,
+  verdict,
+} from '../plugins/jwt-auth/oidc/small-provider.ts'
 import { jwksOf, startProvider } from '../plugins/jwt-auth/provider.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { query } from '../support/postgres.ts'
@@ -70,6 +78,37 @@ test('a login that began at one server finishes at the other, and only one of se
   const verdicts = answers.map(verdict)
   expect(verdicts.filter((one) => one === 'ok')).toHaveLength(1)
   expect(new Set(verdicts.filter((one) => one !== 'ok')).size).toBe(1)
+})
+
+test('a login of mode direct begins at one server, is confirmed at the other, and one of the polls at both gets the token', async () => {
+  await using provider = await startSmallProvider()
+  const own = 'https://gatehouse.example/v1/auth/direct/oidc/callback'
+  await addMount(
+    'direct',
+    { oidc_discovery_url: provider.url, oidc_client_id: clientId, oidc_client_secret: clientSecret },
+    { user_claim: 'sub', callback_mode: 'direct', allowed_redirect_uris: [own] },
+  )
+  const { one, other } = servers
+  const begun = await one.anonymous.write('auth/direct/oidc/auth_url', {
+    role: 'r',
+    redirect_uri: own,
+    client_nonce: 'mine',
+  })
+  const login = new URLSearchParams(String(begun.body.data?.['auth_url']).split('?')[1])
+  const state = login.get('state') ?? ''
+  const path = 'auth/direct/oidc/callback'
+  const poll = ({ anonymous }: TestServer) =>
+    anonymous.write('auth/direct/oidc/poll', { state, client_nonce: 'mine' })
+
+  const query = new URLSearchParams({ state, code: provider.codeFor(login) })
+  const [confirm = {}] = formsOf(await other.anonymous.read(`${path}?${query}`))
+  const early = await poll(other)
+  const clicks = await Promise.all([one, other].map(({ anonymous }) => postForm(anonymous, confirm, path)))
+  const polls = await Promise.all([one, other, one, other].map(poll))
+
+  expect(verdict(early)).toBe('400 authorization_pending')
+  expect(clicks.map(({ status }) => status).sort()).toEqual([200, 400])
+  expect(polls.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400])
 })
 
 test('a one-time JWT that reaches both servers at the same time logs in once', async () => {
