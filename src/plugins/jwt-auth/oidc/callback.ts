@@ -29,7 +29,8 @@ export async function finishLogin(
   const ready = await configured(context)
   const waiting = await pending.find(input.state)
   if (waiting !== undefined && waiting.mode !== 'client') {
-    if (!isOpenForBrowser(waiting)) throw flow.refused(unknownState(input.state, 'used', endTexts))
+    const reason = waiting.ending && 'used'
+    if (!isOpenForBrowser(waiting)) throw flow.refused(unknownState(input.state, reason, endTexts))
     // an ID token in a URL counts for nothing
     return { page: await keepAnswer({ ...input, id_token: '' }, context) }
   }

@@ -12,7 +12,15 @@ import {
   sharedFlow,
   withDevice,
 } from './polled-login.ts'
-import { callback, clientId, clientSecret, postForm, startSmallProvider, verdict } from './small-provider.ts'
+import {
+  callback,
+  clientId,
+  clientSecret,
+  configure,
+  postForm,
+  startSmallProvider,
+  verdict,
+} from './small-provider.ts'
 
 describe('mode device', () => {
   const flow = sharedFlow()
@@ -197,6 +205,24 @@ describe('mode device', () => {
     })
     const explained = await server.root.read(`auth/oidc/explain?request_id=${failure?.['request_id']}`)
     if (serversInTurn === 1) expect(explained.body.data).toMatchObject({ reason: 'provider_refused' })
+  })
+
+  test('a provider that was never reached since the start ends nothing', async () => {
+    await using parts = await withClock()
+    const { clock, provider, server } = parts
+    const { anonymous } = server
+    const { state } = await begin(anonymous)
+    const well = '/.well-known/openid-configuration'
+    const document = provider.web.routes.get(well) ?? ''
+    provider.web.routes.delete(well)
+    await configure(server, provider, { skip_jwks_validation: true })
+
+    expect(await polled(anonymous, state)).toMatch(/^500 error getting provider for login operation: /)
+
+    provider.web.routes.set(well, document)
+    provider.deviceError = ''
+    clock.advance(10)
+    expect(await polled(anonymous, state)).toBe('ok')
   })
 
   test('a provider that does not answer ends nothing', async () => {

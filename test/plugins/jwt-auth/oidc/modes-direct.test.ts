@@ -201,6 +201,18 @@ describe('mode direct', () => {
     expect(await polled(anonymous, state)).toBe('ok')
   })
 
+  test('a code that is too long is refused, and the login stays', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider)
+    const { anonymous } = server
+    const { login, state } = await begin(anonymous)
+
+    const shown = await callback(anonymous, { state, code: 'x'.repeat(16_385) })
+
+    expect([shown.status, shown.text]).toEqual([400, expect.stringContaining('is too long')])
+    expect(title(await confirmed(anonymous, state, provider.codeFor(login)))).toBe('200 Signed in')
+  })
+
   test('an ID token in the URL counts for nothing', async () => {
     await using provider = await startSmallProvider()
     await using server = await withDirect(provider, { oidc_disable_confirmation: true })
