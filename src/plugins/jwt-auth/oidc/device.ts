@@ -1,4 +1,5 @@
 import { excerpt } from '../../../lib/text/go-text.ts'
+import { redactSecrets } from '../refusals/redact.ts'
 import { askTokenEndpoint, ExchangeError, type ExchangeParts, readMembers } from './exchange.ts'
 import { isWebAddress } from './redirect-uri.ts'
 
@@ -34,8 +35,12 @@ export async function beginDevice(scope: string, parts: ExchangeParts): Promise<
     const found = names.map((name) => members?.get(name)).find((value) => typeof value === 'string')
     return typeof found === 'string' && found.length <= maxLength ? found : ''
   }
-  if (answer.status < 200 || answer.status > 299 || text('error') !== '')
-    throw refused(`${answer.status} ${excerpt(`${text('error')} ${text('error_description')}`.trim())}`)
+  if (answer.status < 200 || answer.status > 299 || text('error') !== '') {
+    // it may repeat what it was sent
+    const shown = redactSecrets(config.oidc_client_secret)
+    const said = `${text('error')} ${text('error_description')}`.trim()
+    throw refused(`${answer.status} ${excerpt(shown(said))}`)
+  }
   const complete = text('verification_uri_complete', 'verification_url_complete')
   const auth_url = complete || text('verification_uri', 'verification_url')
   const device_code = text('device_code')

@@ -66,8 +66,8 @@ const unusable = (text: string, options: ErrorOptions = {}) =>
   new ExchangeError(text, { ...options, told: text })
 
 /**
- * Error codes of the protocol (RFC 6749 §5.2, RFC 8707 §2, RFC 8628 §3.5). Any other text is the provider's own and may
- * contain anything.
+ * Error codes of the protocol (RFC 6749 §5.2, RFC 8707 §2, RFC 8628 §3.5). Any other text is the provider's own
+ * and may contain anything.
  */
 const protocolErrors: ReadonlySet<string> = new Set([
   'invalid_request',

@@ -125,6 +125,22 @@ describe('mode device', () => {
     },
   )
 
+  test('the secret of the client, repeated by the device endpoint, is in no record of the refusal', async () => {
+    const { provider, server } = await flow(deviceRole)
+    await configure(server, provider, { oidc_client_secret: 'of-the-client' })
+    provider.device = {
+      status: 401,
+      body: { error: 'invalid_client', error_description: 'not of-the-client' },
+    }
+
+    await server.anonymous.write('auth/oidc/oidc/auth_url', { client_nonce: 'cn' })
+    await configure(server, provider)
+
+    const [failure] = await failuresOf(server)
+    expect(failure?.['cause']).toContain('401 invalid_client not xxxxx')
+    expect(JSON.stringify(failure)).not.toContain('of-the-client')
+  })
+
   test('a provider without a device endpoint is refused', async () => {
     await using provider = await startSmallProvider({
       metadata: { device_authorization_endpoint: undefined },
