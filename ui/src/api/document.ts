@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 3a9085e66d7c7f37ca1b1e62f8d14a88
+// made by `npm run ui:types` from the server's OpenAPI document 7522aa59d1a3278415ffcbc026f99bbe
 
 export interface paths {
     "/health/live": {
@@ -4219,6 +4219,22 @@ export interface paths {
                 200: {
                     content: {
                         "text/html": string;
+                    };
+                };
+            };
+        };
+    };
+    "/auth/{jwt_mount_path}/oidc/poll": {
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["jwt-oidc-poll-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["jwt-oidc-poll-post-answer"];
                     };
                 };
             };
@@ -11414,6 +11430,9 @@ export interface components {
             } | null;
             namespace_in_state?: boolean;
             unsupported_critical_cert_extensions: string[];
+            override_allowed_server_names: string[];
+            /** @enum {string} */
+            status: "valid" | "invalid";
         } & {
             [key: string]: unknown;
         };
@@ -11448,6 +11467,8 @@ export interface components {
             };
             namespace_in_state?: boolean;
             unsupported_critical_cert_extensions?: string[];
+            override_allowed_server_names?: string[];
+            skip_jwks_validation?: boolean;
         };
         "jwt-config-post-answer": {
             request_id: string;
@@ -11494,6 +11515,9 @@ export interface components {
             allowed_redirect_uris: string[] | null;
             verbose_oidc_logging?: boolean;
             max_age?: number;
+            callback_mode?: string;
+            poll_interval?: number;
+            oauth2_metadata: string[] | null;
             expiration_leeway?: number;
             not_before_leeway?: number;
             clock_skew_leeway?: number;
@@ -11557,6 +11581,9 @@ export interface components {
             allowed_redirect_uris?: string[];
             verbose_oidc_logging?: boolean;
             max_age?: string;
+            callback_mode?: string;
+            poll_interval?: number;
+            oauth2_metadata?: string[];
             expiration_leeway?: string;
             not_before_leeway?: string;
             clock_skew_leeway?: string;
@@ -11616,6 +11643,9 @@ export interface components {
         };
         "jwt-oidc-auth_url-post-data": {
             auth_url: string;
+            state?: string;
+            poll_interval?: string;
+            user_code?: string;
         } & {
             [key: string]: unknown;
         };
@@ -11655,6 +11685,21 @@ export interface components {
             iss?: string;
             confirmation?: string;
             denied?: boolean;
+        };
+        "jwt-oidc-poll-post-input": {
+            state?: string;
+            client_nonce?: string;
+        };
+        "jwt-oidc-poll-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            auth: components["schemas"]["Auth"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
         };
         "jwt-cel-role-search-data": {
             keys: string[];
@@ -12005,7 +12050,7 @@ export interface components {
                 request_id: string;
                 time: string;
                 /** @enum {string} */
-                path: "login" | "cel/login" | "oidc/auth_url" | "oidc/callback";
+                path: "login" | "cel/login" | "oidc/auth_url" | "oidc/callback" | "oidc/poll";
                 role: string;
                 reason: string;
                 check: string;
