@@ -30,6 +30,8 @@ export type ServiceErrorOptions = ErrorOptions & {
   isPromised?: boolean
   /** Seconds after which the client should retry, if known. */
   retryAfterSeconds?: number | undefined
+  /** A mistake of the caller that Vault takes for a failure of its own. docs/contract/inline-login.md#refusals */
+  isFailureElsewhere?: boolean
 }
 
 /** An error that is reported to the client. Any other error is a bug and returns 500 without details. */
@@ -41,6 +43,7 @@ export class ServiceError extends Error {
   readonly operatorText: string | undefined
   readonly isPromised: boolean
   readonly retryAfterSeconds: number | undefined
+  readonly isFailureElsewhere: boolean
 
   constructor(kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -50,6 +53,7 @@ export class ServiceError extends Error {
     this.operatorText = options.operatorText
     this.isPromised = options.isPromised ?? false
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.isFailureElsewhere = options.isFailureElsewhere ?? false
   }
 }
 

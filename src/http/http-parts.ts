@@ -4,6 +4,8 @@ import { type LoginFailureLimit, LoginThrottle } from '../core/quotas/login-thro
 import type { PageSettings } from '../core/settings/page-settings.ts'
 import { sentHeaders } from '../core/settings/ui-headers.ts'
 import type { JsonLimits } from '../lib/text/json.ts'
+import { CarriedLogins } from './carried/carried-logins.ts'
+import { LoginRoutes } from './carried/login-routes.ts'
 import type { ApiDocument } from './document/openapi.ts'
 import { genericPlaces } from './document/openapi-places.ts'
 import type { AccessLine } from './exchange/access-log.ts'
@@ -77,6 +79,7 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
   const isSealed = () => core.barrier.isSealed()
   const json = jsonLimits(settings)
   const host = coreHost(core)
+  const audit = auditing(core, host.takeBack)
   const limiter = new RateLimits({
     namespaces,
     resolve,
@@ -105,10 +108,17 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
       jsonLimits: json.withToken,
       openJsonLimits: json.open,
       maxTtlOf: (mount) => effectiveMaxTtl(mount, systemTtl),
+      carried: new CarriedLogins({
+        ...{ access, namespaces, mounts, limiter, audit, host },
+        mountTypes: core.mountTypes,
+        routes: new LoginRoutes(plugins),
+        limits: json.open,
+        log: core.log,
+      }),
     }),
     host,
     ...commonParts(core.log, given),
-    audit: auditing(core, host.takeBack),
+    audit,
     limiter,
     cors: corsReader(() => core.cors.current),
     uiHeaders: () => sentHeaders(core.uiHeaders.current),

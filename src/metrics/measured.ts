@@ -7,7 +7,7 @@ const counters = {
   http_requests_total: ['Completed requests', 'method', 'route', 'code'],
   http_refused_total: ['Requests refused before any work', 'reason'],
   rate_limited_total: ['Requests refused by a rate limit', 'quota'],
-  logins_total: ['Logins, by result and reason', 'mount', 'method', 'result', 'reason'],
+  logins_total: ['Logins, by result and reason', 'mount', 'method', 'kind', 'result', 'reason'],
   lookalike_logins_total: ['Logins with a name that looks like that of another entity', 'mount'],
   key_fetches_total: ['Fetches of keys and discovery documents', 'mount', 'result'],
   kv_operations_total: ['Operations on secrets', 'mount', 'operation', 'result'],

@@ -15,6 +15,7 @@ export type MeasuredRequest = {
 export type MeasuredLogin = {
   readonly mount: string
   readonly method: string
+  readonly kind: string
   readonly result: string
   readonly reason: string
   readonly seconds: number
@@ -90,9 +91,9 @@ export class Metrics {
     this.#measured.counters.rate_limited_total.add({ quota: bounded(this.#quotas, quota) })
   }
 
-  login({ mount: path, method, result, reason, seconds }: MeasuredLogin): void {
+  login({ mount: path, method, kind, result, reason, seconds }: MeasuredLogin): void {
     const mount = this.mountLabel(path)
-    this.#measured.counters.logins_total.add({ mount, method, result, reason })
+    this.#measured.counters.logins_total.add({ mount, method, kind, result, reason })
     this.#measured.histograms.login_duration_seconds.observe({ mount, method }, seconds)
   }
 
@@ -103,7 +104,7 @@ export class Metrics {
   beginLogins(path: string, method: string, reasons: readonly string[] = ['internal']): void {
     const mount = this.mountLabel(path)
     for (const reason of reasons)
-      this.#measured.counters.logins_total.begin({ mount, method, result: 'error', reason })
+      this.#measured.counters.logins_total.begin({ mount, method, kind: 'login', result: 'error', reason })
   }
 
   /** The same for what only mounts with keys of issuers count. */

@@ -14,7 +14,7 @@ export type Answer = {
 }
 
 export type CallOptions = {
-  headers?: Record<string, string>
+  headers?: Record<string, string | readonly string[]>
   raw?: string | Uint8Array
   localAddress?: string
 }

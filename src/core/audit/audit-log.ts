@@ -329,6 +329,7 @@ export class AuditLog implements AsyncDisposable {
         headers: [],
         clientCertificateSerialNumber: undefined,
         tokenId: '',
+        isCarried: false,
         caller: undefined,
         verdict: undefined,
       },

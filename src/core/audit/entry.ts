@@ -38,6 +38,8 @@ export type AuditedRequest = {
   readonly clientCertificateSerialNumber: string | undefined
   /** As sent, valid or not; empty without one. */
   readonly tokenId: string
+  /** A login that another request carries: that one has the same id. */
+  readonly isCarried: boolean
   readonly caller: Caller | undefined
   /** Undefined if the request was refused before its policies were looked at. */
   readonly verdict: Verdict | undefined
@@ -126,6 +128,7 @@ export class Entries {
       path,
     }
     const behind = {
+      inline: rest.isCarried || undefined,
       remote_address: shown(rest.remoteAddress),
       remote_port: rest.remotePort,
       wrap_ttl: Math.floor(rest.wrapTtl) || undefined,

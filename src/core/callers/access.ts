@@ -8,14 +8,17 @@ import { type Acl, rootAcl } from '../policies/acl.ts'
 import type { PolicySet, PolicyStore } from '../policies/policy-store.ts'
 import { AclFromAbove, noRights, RelativeAcl } from '../policies/relative-acl.ts'
 import type { TemplateContext } from '../policies/templates.ts'
+import type { CarriedLogin, IssuedToken } from '../tokens/acts/auth-block.ts'
 import type { Token } from '../tokens/store/token.ts'
 import type { TokenStore } from '../tokens/store/token-store.ts'
 
 /** A caller: a valid token and its rights. */
 export type Caller = {
   readonly token: Token
-  /** The id as presented; held only during the request. */
+  /** The id as presented; held only during the request. Empty for a login in the headers of the request. */
   readonly tokenId: string
+  /** Of a caller whose login its request carries: the token is not stored. */
+  readonly carried?: CarriedLogin
   readonly identityPolicies: readonly string[]
   /** Of its entity, if it has one. */
   readonly identity?: Identity
@@ -35,6 +38,10 @@ const groupsOf = ({ policiesByNamespace }: Identity, namespace: string) =>
   policiesByNamespace.find((set) => set.namespace === namespace)?.groups
 
 const denied = () => refuse('denied', 'permission denied')
+
+/** Whether the token may be used at this address. */
+const isBoundTo = ({ bound_cidrs, expire_time }: Token, remoteAddress: string): boolean =>
+  bound_cidrs.length === 0 || expire_time === null || addressMatches(bound_cidrs, remoteAddress)
 
 /** Resolves token ids to callers with rights. docs/contract/http.md#the-order-of-refusals */
 export class Access {
@@ -72,13 +79,16 @@ export class Access {
     remoteAddress: string,
     namespace: Namespace = rootNamespace,
   ): Promise<Caller | undefined> {
-    if (tokenId === '') return undefined
-    try {
-      return await this.recognize(tokenId, remoteAddress, namespace)
-    } catch (error) {
-      if (error instanceof ServiceError && error.kind === 'denied') return undefined
-      throw error
-    }
+    return tokenId === '' ? undefined : unlessDenied(this.recognize(tokenId, remoteAddress, namespace))
+  }
+
+  /** Like `recognizeAgain`, but undefined for a caller that is no longer valid, and for none. */
+  async findAgain(
+    caller: Caller | undefined,
+    remoteAddress: string,
+    namespace: Namespace = rootNamespace,
+  ): Promise<Caller | undefined> {
+    return caller && unlessDenied(this.recognizeAgain(caller, remoteAddress, namespace))
   }
 
   async #callerOf(
@@ -91,23 +101,45 @@ export class Access {
     const { tokens } = this.#parts
     let token = await tokens.lookup(tokenId)
     if (token === undefined) throw invalidToken()
-    if (
-      token.bound_cidrs.length > 0 &&
-      token.expire_time !== null &&
-      !addressMatches(token.bound_cidrs, remoteAddress)
-    )
-      throw denied()
+    if (!isBoundTo(token, remoteAddress)) throw denied()
     if (costs && token.num_uses !== 0) {
       token = await tokens.spendUse(token)
       if (token === undefined) throw invalidToken()
     }
+    return this.#withRights({ token, tokenId }, namespace)
+  }
+
+  /** The caller whose login the request carries. Throws like `authenticate`, but not for a missing token. */
+  async ofLogin(
+    { token, carried }: IssuedToken,
+    { tokenId, remoteAddress, namespace }: { tokenId: string; remoteAddress: string; namespace: Namespace },
+  ): Promise<Caller> {
+    if (!isBoundTo(token, remoteAddress)) throw denied()
+    return this.#withRights({ token, tokenId, ...(carried && { carried }) }, namespace)
+  }
+
+  /** Like `recognize`, for the caller of a request that has waited. */
+  async recognizeAgain(
+    { token, tokenId, carried }: Caller,
+    remoteAddress: string,
+    namespace: Namespace = rootNamespace,
+  ): Promise<Caller> {
+    if (carried === undefined) return this.recognize(tokenId, remoteAddress, namespace)
+    if (!(await this.#parts.tokens.isValid(token))) throw invalidToken()
+    return this.#withRights({ token, tokenId, carried }, namespace)
+  }
+
+  async #withRights(
+    known: Pick<Caller, 'token' | 'tokenId' | 'carried'>,
+    namespace: Namespace,
+  ): Promise<Caller> {
+    const { token } = known
     const rights = await this.#rightsOf(token)
     if (rights === 'disabled') throw denied()
     if (rights === 'deleted') throw invalidToken()
     const { acl, ...held } = rights
     return {
-      token,
-      tokenId,
+      ...known,
       ...held,
       acl: token.namespace === namespace.id ? acl : this.#seenFrom(namespace, token, acl),
     }
@@ -223,5 +255,15 @@ export class Access {
         ? []
         : [{ namespace: set.namespace, names: set.names, prefix }]
     })
+  }
+}
+
+/** Undefined for a caller who is denied. */
+export async function unlessDenied(found: Promise<Caller>): Promise<Caller | undefined> {
+  try {
+    return await found
+  } catch (error) {
+    if (error instanceof ServiceError && error.kind === 'denied') return undefined
+    throw error
   }
 }

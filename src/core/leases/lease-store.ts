@@ -4,6 +4,7 @@ import type { Clock } from '../../lib/system/clock.ts'
 import type { LogLine } from '../../lib/system/log-fields.ts'
 import type { Random } from '../../lib/system/random.ts'
 import type { View } from '../barrier/view.ts'
+import type { Caller } from '../callers/access.ts'
 import type { BackgroundJob, Held } from '../jobs/jobs.ts'
 import { type ListClient, whileThere } from '../lists.ts'
 import type { Mount } from '../mounts/mount.ts'
@@ -56,7 +57,7 @@ export type LeaseStoreParts = {
 }
 
 export type LeaseRequest = {
-  readonly caller: { readonly token: Token }
+  readonly caller: Pick<Caller, 'token' | 'carried'>
   readonly mount: Mount
   /** Request path relative to the namespace. */
   readonly path: string
@@ -202,15 +203,16 @@ export class LeaseStore implements AsyncDisposable {
    * this request, revokes the secret and throws. docs/contract/tokens-and-policies.md#creating-a-token,
    * docs/contract/leases.md#lifetime-and-renewal
    */
-  async issue({ caller: { token }, mount, path, secret }: LeaseRequest): Promise<IssuedLease> {
+  async issue({ caller, mount, path, secret }: LeaseRequest): Promise<IssuedLease> {
     const { clock, tokens, random, systemTtl } = this.#parts
+    const { token, carried } = caller
     const now = clock.now()
     const life = lifetime(mountTtl(mount.config, systemTtl), { ttl: secret.ttl, maxTtl: secret.maxTtl }, now)
     if (!life.ok) throw new Error('a new lease is past its end')
     const accessor = ownerOf(token)
     const owner = accessor === '' ? '' : tokens.keys.hashOf(accessor)
     const lease = newLease({ mount, path, secret, token, owner, life, now, random })
-    const ends = token.num_uses < 0
+    const ends = token.num_uses < 0 || carried?.uses === 1
     try {
       await this.#limit.within(countedLease(lease), async () => {
         await this.#records.add(

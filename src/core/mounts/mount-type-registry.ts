@@ -4,7 +4,15 @@ import type { Token } from '../tokens/store/token.ts'
 import type { RenewalTerms } from '../tokens/store/token-fields.ts'
 import { fixedPlugin } from './fixed-types.ts'
 import type { Mount, MountOptions, MountTable } from './mount.ts'
-import type { IdentityTokenUse, MountType, MountTypeNames, MountVersions, Removal } from './mount-type.ts'
+import type {
+  IdentityTokenUse,
+  LoginBelow,
+  MountType,
+  MountTypeNames,
+  MountVersions,
+  PresentedJwt,
+  Removal,
+} from './mount-type.ts'
 
 /**
  * The mount types of one server. Types are declared before the stores open, and implementations are added
@@ -114,6 +122,18 @@ export class MountTypeRegistry implements AsyncDisposable {
     for (const type of this.#of(mount.plugin))
       if (type.loginRole !== undefined) return type.loginRole(mount, fields)
     return ''
+  }
+
+  /** The login that this JWT means at a mount that takes it as a token. */
+  async tokenLogin(mount: Mount, presented: PresentedJwt): Promise<LoginBelow | undefined> {
+    for (const type of this.#of(mount.plugin))
+      if (type.tokenLogin !== undefined) return type.tokenLogin(mount, presented)
+    return undefined
+  }
+
+  /** Whether mounts of a plugin may take JWTs as tokens. */
+  takesTokens(plugin: string): boolean {
+    return this.#of(plugin).some(({ tokenLogin }) => tokenLogin !== undefined)
   }
 
   async clear(mount: Mount, how: Removal): Promise<void> {

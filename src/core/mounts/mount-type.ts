@@ -4,6 +4,18 @@ import type { Token } from '../tokens/store/token.ts'
 import type { RenewalTerms } from '../tokens/store/token-fields.ts'
 import type { Mount, MountOptions, MountTable } from './mount.ts'
 
+/** A JWT that is the token of a request. */
+export type PresentedJwt = {
+  readonly jwt: string
+  /** Its `iss`, not verified. */
+  readonly issuer: string
+  /** The role that the request names; empty for none. */
+  readonly role: string
+}
+
+/** A login at a path below a mount. */
+export type LoginBelow = { readonly below: string; readonly fields: Readonly<Record<string, JsonValue>> }
+
 /** An audience of the identity tokens of a mount, and how long they are valid, in seconds. */
 export type IdentityTokenUse = { readonly audience: string; readonly ttl: number }
 
@@ -59,6 +71,8 @@ export type MountType = MountTypeNames & {
    * mounts cannot name a role.
    */
   loginRole?(mount: Mount, fields: Readonly<Record<string, JsonValue>>): Promise<string>
+  /** The login that this JWT means at a mount that takes the JWTs of its issuer as tokens; undefined at any other. */
+  tokenLogin?(mount: Mount, presented: PresentedJwt): Promise<LoginBelow | undefined>
   /**
    * For a path below a mount whose name has several spellings: what makes them one. Undefined for any other path.
    */

@@ -60,10 +60,14 @@ export class QuotaStore {
     return this.rules.index.hasRoles(mount)
   }
 
-  /** Counts a request under the most specific rule, if any. */
-  take(target: QuotaTarget, address: string): { name: string; verdict: Verdict } | undefined {
+  /** Counts a request under the most specific rule, if any, unless that is the one that has counted it already. */
+  take(
+    target: QuotaTarget,
+    address: string,
+    countedUnder?: string,
+  ): { name: string; verdict: Verdict } | undefined {
     const rule = this.rules.index.find(target)
-    if (rule === undefined) return undefined
+    if (rule === undefined || rule.quota.name === countedUnder) return undefined
     const client = rule.quota.groupBy === 'none' ? everyone : countedAddress(address)
     const verdict = rule.windows.take(client, this.#clock.now())
     return { name: rule.quota.name, verdict }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Caller } from '../../core/callers/access.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
+import type { LoginKind } from '../../core/tokens/acts/login-reports.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
 import type { ConvertedFields } from '../steps/convert-fields.ts'
 import type { AuditTrail, MadeByCall } from './audit-trail.ts'
@@ -76,6 +77,12 @@ export type Call = {
   wraps: MadeByCall | undefined
   /** The reason for the refusal, a stable code; empty for most requests. docs/explain.md#reasons */
   reason: string
+  /** How the login comes, if it is one. A login that another request carries has a call of its own. */
+  readonly loginKind: LoginKind
+  /** The login in its headers was refused. */
+  hasRefusedLogin: boolean
+  /** The rate limit that has counted it: a login that it carries does not count under the same one. */
+  countedUnder: string | undefined
   /** A login that was refused for what its caller sent, not because a provider or a setting is at fault. */
   isRefusedLogin: boolean
   /** What its audit entries need; undefined while auditing is off. */

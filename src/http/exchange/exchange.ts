@@ -45,10 +45,13 @@ export type Exchange<Input, Params> = {
 /** Fields as sent; numbers keep their text (lib/text/json.ts). */
 export type Sent = Readonly<Record<string, JsonValue>>
 
-/** `presented` is the token id the request came with, valid or not; empty for none. */
+/**
+ * `presented` is the token id the request came with, valid or not; empty for none. `hasLogin`: its headers carry a login
+ * instead.
+ */
 export type Precheck = (
   sent: Sent,
-  request: { readonly call: Call; readonly presented: string },
+  request: { readonly call: Call; readonly presented: string; readonly hasLogin: boolean },
 ) => Promise<void> | void
 
 /** The result of a handler. */
@@ -57,6 +60,8 @@ export type Outcome = Promise<Reply | undefined> | Reply | undefined
 /** What `admit` needs to know about the route of a request. */
 export type RouteRules = {
   readonly open: boolean
+  /** Answers with a token to callers without one. docs/contract/inline-login.md#paths */
+  readonly isLogin: boolean
   readonly caller: 'none' | 'optional' | 'if-good' | 'required-inside'
   readonly sudo: boolean
   readonly precheck: Precheck | undefined
@@ -82,7 +87,7 @@ export type RouteRules = {
   checkUndeclared(call: Call): void
   /** About fields that were sent, but do not count. docs/contract/http.md#answers */
   warnings(call: Call): string[]
-  exchange(request: RoutedRequest): Exchange<unknown, unknown>
+  exchange(request: RoutedRequest, call: Call): Exchange<unknown, unknown>
 }
 
 /** The response to a request. Header names are in lower case. */

@@ -101,9 +101,10 @@ export class RateLimits {
   #take(call: Call, { mount, below }: Place, role: string | undefined): void {
     const { quotas } = this.#parts
     const target = { lineage: this.#lineageOf(call), mount: mount?.uuid, below, role }
-    const taken = quotas.take(target, call.remoteAddress)
+    const taken = quotas.take(target, call.remoteAddress, call.countedUnder)
     if (taken === undefined) return
     const { name, verdict } = taken
+    call.countedUnder = name
     if (quotas.config.showsHeaders) call.limitHeaders = headersOf(verdict)
     if (!verdict.isAllowed) this.#refuse(call, name)
   }

@@ -8,9 +8,23 @@ const usedFields = [
   ...(['accept', 'accept-encoding', 'authorization', 'content-length', 'content-type'] as const),
   ...(['if-match', 'if-none-match', 'transfer-encoding', 'x-vault-mfa'] as const),
   ...(['x-vault-namespace', 'x-vault-token', 'x-vault-wrap-format', 'x-vault-wrap-ttl'] as const),
+  'x-gatehouse-role',
 ] as const
 export type UsedField = (typeof usedFields)[number]
 const used = new Set<string>(usedFields)
+
+/** Headers of a login that another request carries, in lower case; the names of parameters begin with the last one. */
+export const inlineHeader = {
+  path: 'x-vault-inline-auth-path',
+  namespace: 'x-vault-inline-auth-namespace',
+  operation: 'x-vault-inline-auth-operation',
+  parameter: 'x-vault-inline-auth-parameter-',
+} as const
+
+/** Whether a header, in lower case, belongs to a login that the request carries. */
+export const isOfInlineLogin = (name: string): boolean => name.startsWith('x-vault-inline-auth-')
+
+const isUsed = (name: string): boolean => used.has(name) || isOfInlineLogin(name)
 
 /**
  * Drops all other fields of a request that waits, but those that `isKept` names, in lower case. Returns the bytes that
@@ -23,10 +37,10 @@ export function dropUnusedFields(request: IncomingMessage, isKept: (name: string
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const [name = '', value = ''] = rawHeaders.slice(index, index + 2)
     const lower = name.toLowerCase()
-    if (used.has(lower) || isKept(lower)) kept.push(name, value)
+    if (isUsed(lower) || isKept(lower)) kept.push(name, value)
   }
   rawHeaders.splice(0, rawHeaders.length, ...kept)
-  for (const name of Object.keys(headers)) if (!isPseudo(name) && !used.has(name)) delete headers[name]
+  for (const name of Object.keys(headers)) if (!isPseudo(name) && !isUsed(name)) delete headers[name]
   return before - headBytes(request)
 }
 
@@ -55,7 +69,7 @@ export function textBytes(rawHeaders: readonly string[]): number {
 }
 
 /** Values of every header of that name as sent; `name` in lower case. Node joins or drops repeated ones. */
-function valuesOf(request: IncomingMessage, name: string): string[] {
+export function valuesOf(request: IncomingMessage, name: string): string[] {
   const values: string[] = []
   for (let index = 0; index < request.rawHeaders.length; index += 2) {
     if (request.rawHeaders[index]?.toLowerCase() === name) values.push(request.rawHeaders[index + 1] ?? '')

@@ -37,7 +37,7 @@ export const handlerOf =
     const call = callOf(request.raw)
     call.converted = convertedOf(request)
     rules.checkUndeclared(call)
-    const result = await insideMount(host, call, () => handle(rules.exchange(request)))
+    const result = await insideMount(host, call, () => handle(rules.exchange(request, call)))
     if (result?.raw !== undefined) return rawAnswer(reply, call, result.raw)
     reply.header('content-type', 'application/json')
     if (result?.wrapInfo !== undefined) return wrappedText(request, result.wrapInfo, {})
@@ -67,7 +67,7 @@ function convertedOf({ body, query }: FastifyRequest): ConvertedFields | undefin
 }
 
 /** A secret is sent with its lease, or not at all. docs/contract/leases.md#lifetime-and-renewal */
-async function insideMount(host: Host, call: Call, work: () => Outcome): Promise<Reply | undefined> {
+export async function insideMount(host: Host, call: Call, work: () => Outcome): Promise<Reply | undefined> {
   const leave = host.enter(call)
   try {
     const result = await work()

@@ -104,6 +104,7 @@ const nowhere = (admit: Admit): Endpoint => ({
 
 const rulesOfNowhere: RouteRules = {
   open: false,
+  isLogin: false,
   caller: 'none',
   sudo: false,
   dropsSlash: false,

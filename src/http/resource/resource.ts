@@ -50,15 +50,21 @@ export function namespaceOf({ namespace }: Call): Namespace {
   return namespace
 }
 
-/** Where a login is, and from where. */
+/** Where a login is, and from where; a login that another request carries serves that one only. */
 export const loginPlace = (mount: Mount, call: Call) => ({
   mount,
+  isCarried: call.loginKind !== 'login',
   namespacePath: namespaceOf(call).path,
   path: call.path,
   remoteAddress: call.remoteAddress,
 })
 
-const namePattern = '^\\w(?:[\\w.\\-]*\\w)?$'
+const nameText = '\\w(?:[\\w.\\-]*\\w)?'
+const namePattern = `^${nameText}$`
+
+/** The pattern of a template without a rest, with a group for each name. */
+export const capturesIn = (template: string): RegExp =>
+  new RegExp(`^${template.replace(/:(\w+)/g, `(?<$1>${nameText})`)}$`)
 
 /** Of paths below a mount that match the pattern, with a slash in front: what makes their spellings one. */
 export type Spelling = { readonly pattern: RegExp; canonical(below: string): string }

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { Secrets } from '../../core/audit/hashing.ts'
 import { readingOf } from '../../lib/text/fields.ts'
-import { callOf } from '../exchange/call.ts'
 import type { RouteRules, Sent, VerbName } from '../exchange/exchange.ts'
 import { tokenOf } from '../exchange/request-headers.ts'
 import { onHangUp, onLastByte } from '../wire/hang-up.ts'
@@ -20,7 +19,8 @@ export function rulesOf(
     spec.dropsSlash === true && verb !== undefined && operation !== 'list' && operation !== 'scan'
   const schema = inputOf(operation, verb)
   return {
-    open: spec.open === true || spec.caller !== undefined,
+    open: isOpen(spec),
+    isLogin: isOpen(spec) && verb?.form === 'auth',
     caller: spec.caller ?? 'none',
     sudo: spec.sudo === true,
     precheck: spec.precheck,
@@ -50,8 +50,7 @@ export function rulesOf(
         replaced: captures.filter((name) => isReplaced(sent, name) && sent[name] !== null),
       })
     },
-    exchange(request) {
-      const call = callOf(request.raw)
+    exchange(request, call) {
       if (call.mount === undefined) throw new Error('a plugin was reached without a mount')
       return {
         call,
@@ -71,6 +70,8 @@ export function rulesOf(
     },
   }
 }
+
+const isOpen = ({ open, caller }: AnySpec): boolean => open === true || caller !== undefined
 
 function capturesOf(
   params: unknown,

@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
-import type { Access, Caller } from '../../core/callers/access.ts'
+import { type Access, type Caller, unlessDenied } from '../../core/callers/access.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import { belowMount } from '../../core/mounts/spellings.ts'
-import type { Namespace } from '../../core/namespaces/namespace.ts'
+import { type Namespace, rootNamespace } from '../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import type { AclRequest } from '../../core/policies/acl.ts'
+import type { IssuedToken } from '../../core/tokens/acts/auth-block.ts'
 import { isWrapping } from '../../core/wrapping/wrapper.ts'
 import { fail, refuse, ServiceError } from '../../errors.ts'
 import { FieldError } from '../../lib/text/fields.ts'
@@ -33,6 +34,18 @@ export type AdmissionParts = {
   limitLogin(call: Call): Promise<void> | undefined
   /** Maximum TTL of tokens and leases of the mount, in seconds. */
   maxTtlOf(mount: Mount): number
+  readonly carried: Carried
+}
+
+/** The logins that requests carry. docs/contract/inline-login.md */
+export type Carried = {
+  /** Undefined for a request without a login in its headers. Throws what refuses the login. */
+  ofHeaders(raw: IncomingMessage, call: Call): Promise<IssuedToken | undefined>
+  /**
+   * Undefined for a token that is no JWT. Throws if the JWT is refused, which ends the request if it is `decisive`: then
+   * the audit entries of the login stand for those of the request.
+   */
+  ofToken(raw: IncomingMessage, call: Call, isDecisive: boolean): Promise<Caller | undefined>
 }
 
 const rootOnly =
@@ -50,16 +63,14 @@ export type Admit = (request: UnreadRequest, rules: RouteRules) => Promise<void>
  * its caller.
  */
 export function admission(parts: AdmissionParts): Admit {
-  const { access, namespaces, resolve, isSealed, maxTtlOf } = parts
+  const { access, namespaces, resolve, isSealed, maxTtlOf, carried } = parts
   return async (request, rules) => {
     const call = callOf(request.raw)
     const body = bytesOf(request)
     const isOfStranger = !rules.open && isLarge(body) && !(await isKnown(request.raw, call))
+    const limits = rules.open ? parts.openJsonLimits : parts.jsonLimits
     try {
-      readRequest(request, call, {
-        limits: rules.open ? parts.openJsonLimits : parts.jsonLimits,
-        body: isOfStranger ? undefined : body,
-      })
+      readRequest(request, call, { limits, body: isOfStranger ? undefined : body })
     } finally {
       // a login that cannot be read counts too
       const limited = parts.limitLogin(call)
@@ -69,9 +80,10 @@ export function admission(parts: AdmissionParts): Admit {
     if (isSealed()) throw sealedRefusal()
     if (call.namespace === undefined) throw refuse('missing', unknownNamespace(request.raw, call, parts))
     if (call.namespace.id !== 'root') {
-      checkServed(call, call.namespace)
+      checkServed(namespaces, call, call.namespace)
       if (rootOnly.test(call.path)) throw refuse('invalid', 'operation only available in root namespace')
     }
+    const login = await carried.ofHeaders(request.raw, call)
     if (rules.dropsSlash && call.path.endsWith('/')) {
       call.path = call.path.slice(0, -1)
       call.below = call.below.slice(0, -1)
@@ -83,20 +95,29 @@ export function admission(parts: AdmissionParts): Admit {
       throw refuse('invalid', 'cannot handle internal-only request operation')
     if (rules.follows !== undefined && !namespaces.isRootOnly)
       follow(call, rules.follows(call.sent, tokenOf(request.raw)))
-    const checked = rules.precheck?.(call.sent, { call, presented: tokenOf(request.raw) })
-    if (checked !== undefined) await checked
-    request[partOf(call.operation)] = rules.fieldsOf(call)
+    const hasLogin = login !== undefined
+    await precheck(request, call, { rules, hasLogin })
     if (call.trail !== undefined) {
       call.trail.isReached = true
       call.trail.isCeremony = rules.isCeremony
       call.trail.secrets = rules.secrets()
     }
-    if (rules.open) await admitOpen(call, rules, request, access)
-    else await admitCaller(call, rules, request, access)
-    // the token became valid since; its fields were not read, so nothing may act on them
-    if (isOfStranger) throw refuse('denied', 'permission denied')
+    // in the namespace that the call has by now
+    const inline = login && (await access.ofLogin(login, { ...placeOf(call), tokenId: '' }))
+    if (rules.open) await admitOpen(call, rules, request, { access, carried, inline })
+    else {
+      call.caller = inline ?? (await authenticated(call, rules, request.raw, parts))
+      if (isOfStranger) {
+        // a token became valid since
+        if (call.caller.carried === undefined) throw refuse('denied', 'permission denied')
+        call.sent = fieldsOf(call, body, limits)
+        await precheck(request, call, { rules, hasLogin })
+      }
+      await authorize(call, rules, request, call.caller)
+    }
     if (call.trail !== undefined) call.trail.isAllowed = true
-    if (call.wrapTtl > 0 && call.operation !== 'help') await admitWrapping(call, rules, request)
+    if (call.wrapTtl > 0 && call.operation !== 'help')
+      await admitWrapping(call, rules, { raw: request.raw, inline })
     if (call.mount?.tainted === true && !rules.whileRemoved) throw taintedRefusal(call)
   }
 
@@ -105,10 +126,15 @@ export function admission(parts: AdmissionParts): Admit {
    * wrapping token alone, only a login or a lookup of a wrapping token is wrapped, for no longer than a token
    * of the mount may live. docs/contract/wrapping.md#wrapping
    */
-  async function admitWrapping(call: Call, rules: RouteRules, request: RoutedRequest): Promise<void> {
-    const token = tokenOf(request.raw)
+  async function admitWrapping(
+    call: Call,
+    rules: RouteRules,
+    { raw, inline }: { raw: IncomingMessage; inline: Caller | undefined },
+  ): Promise<void> {
+    const token = tokenOf(raw)
     const caller =
       call.caller ??
+      inline ??
       (token === '' ? undefined : await access.findCaller(token, call.remoteAddress, call.namespace))
     if (caller !== undefined && !isWrapping(caller.token)) return
     if (caller === undefined && !rules.wrapsWithoutToken) throw refuse('invalid', 'wrapping needs a token')
@@ -124,14 +150,6 @@ export function admission(parts: AdmissionParts): Admit {
     return !isSealed() && (await access.findCaller(tokenOf(raw), remoteAddress, namespace)) !== undefined
   }
 
-  /** Unlock requests are served in a locked namespace. docs/contract/namespaces.md#locked-namespaces */
-  function checkServed(call: Call, namespace: Namespace): void {
-    if (!namespaces.isLive(namespace.id)) throw taintedRefusal(call)
-    const isUnlocking = call.operation === 'write' && unlockPath.test(call.path)
-    const refusal = isUnlocking ? undefined : namespaces.lockRefusal(namespace)
-    if (refusal !== undefined) throw refusal
-  }
-
   /**
    * Moves the call to the namespace of this id, if it exists; the path has the same fixed mount there.
    * docs/contract/namespaces.md#calls-that-follow-an-id
@@ -142,8 +160,31 @@ export function admission(parts: AdmissionParts): Admit {
     if (namespace === undefined || mount === undefined) return
     call.namespace = namespace
     call.mount = mount
-    if (namespace.id !== 'root') checkServed(call, namespace)
+    if (namespace.id !== 'root') checkServed(namespaces, call, namespace)
   }
+}
+
+/** Unlock requests are served in a locked namespace. docs/contract/namespaces.md#locked-namespaces */
+export function checkServed(
+  namespaces: Pick<NamespaceStore, 'isLive' | 'lockRefusal'>,
+  call: Call,
+  namespace: Namespace,
+): void {
+  if (!namespaces.isLive(namespace.id)) throw taintedRefusal(call)
+  const isUnlocking = call.operation === 'write' && unlockPath.test(call.path)
+  const refusal = isUnlocking ? undefined : namespaces.lockRefusal(namespace)
+  if (refusal !== undefined) throw refusal
+}
+
+/** Checks the fields that were read, and gives them to the route. */
+async function precheck(
+  request: UnreadRequest,
+  call: Call,
+  { rules, hasLogin }: { rules: RouteRules; hasLogin: boolean },
+): Promise<void> {
+  const checked = rules.precheck?.(call.sent, { call, presented: tokenOf(request.raw), hasLogin })
+  if (checked !== undefined) await checked
+  request[partOf(call.operation)] = rules.fieldsOf(call)
 }
 
 /** The namespace in the header does not exist. docs/contract/namespaces.md#the-namespace-of-a-request */
@@ -165,6 +206,9 @@ export const closedAdmission =
     readRequest(request, callOf(request.raw), { limits, body: isLarge(body) ? undefined : body })
     throw sealedRefusal()
   }
+
+/** From where a request comes, and to which namespace. */
+export const placeOf = ({ remoteAddress, namespace = rootNamespace }: Call) => ({ remoteAddress, namespace })
 
 const sealedRefusal = () => refuse('sealed', 'Vault is sealed')
 
@@ -216,26 +260,26 @@ function fieldsOf(call: Call, body: Uint8Array | undefined, limits: JsonLimits):
 async function admitOpen(
   call: Call,
   rules: RouteRules,
-  request: RoutedRequest,
-  access: Access,
+  { raw }: RoutedRequest,
+  { access, carried, inline }: Pick<AdmissionParts, 'access' | 'carried'> & { inline: Caller | undefined },
 ): Promise<void> {
   if (rules.caller === 'none') return
-  const token = tokenOf(request.raw)
-  if (token === '' && rules.caller !== 'required-inside') return
-  call.caller =
-    rules.caller === 'if-good'
-      ? await access.findCaller(token, call.remoteAddress, call.namespace)
-      : await access.recognize(token, call.remoteAddress, call.namespace)
+  const isDecisive = rules.caller !== 'if-good'
+  const recognized = async () =>
+    (await carried.ofToken(raw, call, isDecisive)) ??
+    (await access.recognize(tokenOf(raw), call.remoteAddress, call.namespace))
+  if (inline !== undefined) call.caller = inline
+  else if (tokenOf(raw) !== '' || rules.caller === 'required-inside')
+    call.caller = await (isDecisive ? recognized() : unlessDenied(recognized()))
 }
 
-async function admitCaller(
+/** Whether the policies of the caller allow the call. Throws unless they do. */
+async function authorize(
   call: Call,
   rules: RouteRules,
   request: UnreadRequest,
-  access: Access,
+  caller: Caller,
 ): Promise<void> {
-  const caller = await authenticated(call, rules, tokenOf(request.raw), access)
-  call.caller = caller
   if (rules.exists !== undefined) await lookForTarget(call, rules, rules.exists, request, caller)
   if (call.operation === 'help') return
   const verdict = caller.acl.decide({
@@ -252,11 +296,15 @@ async function admitCaller(
 async function authenticated(
   call: Call,
   { refusedCaller }: RouteRules,
-  presented: string,
-  access: Access,
+  raw: IncomingMessage,
+  { access, carried }: Pick<AdmissionParts, 'access' | 'carried'>,
 ): Promise<Caller> {
+  const presented = tokenOf(raw)
   try {
-    return await access.authenticate(presented, call.remoteAddress, call.namespace)
+    return (
+      (await carried.ofToken(raw, call, true)) ??
+      (await access.authenticate(presented, call.remoteAddress, call.namespace))
+    )
   } catch (error) {
     if (error instanceof ServiceError && error.kind === 'denied')
       throw refusedCaller?.(call.sent, presented) ?? error
@@ -293,5 +341,5 @@ async function lookForTarget(
     throw error instanceof FieldError ? refuse('invalid', error.text) : error
   }
   request.body = call.converted
-  call.creates = !(await exists(rules.exchange(request)))
+  call.creates = !(await exists(rules.exchange(request, call)))
 }

@@ -7,7 +7,7 @@ import { causeList, type ErrorKind, fail, ServiceError } from '../../errors.ts'
 import { freshTrail, type MadeByCall } from '../exchange/audit-trail.ts'
 import type { Call } from '../exchange/call.ts'
 import { aclOperationOf } from '../exchange/operation.ts'
-import { tokenOf } from '../exchange/request-headers.ts'
+import { inlineHeader, isOfInlineLogin, tokenOf } from '../exchange/request-headers.ts'
 
 export type AuditingParts = {
   readonly log: Pick<AuditLog, 'isOn' | 'version' | 'write'>
@@ -149,7 +149,8 @@ export class Auditing {
         alwaysHashed: call.trail?.isCeremony === true,
         secrets: call.trail?.secrets ?? noSecrets,
         remotePort: raw.socket.remotePort,
-        headers: headers.of(raw.rawHeaders),
+        isCarried: call.loginKind !== 'login',
+        headers: shownHeaders(headers.of(raw.rawHeaders), call),
         clientCertificateSerialNumber: raw.socket.clientCertificateSerialNumber,
         tokenId: tokenOf(raw),
         verdict: this.#verdictOf(call, isDenied),
@@ -175,6 +176,12 @@ export class Auditing {
     }
   }
 }
+
+/** The headers of a login belong to its own entries. Its parameters may be secret, so they are always hashed. */
+const shownHeaders = (headers: ReturnType<AuditedHeaders['of']>, { loginKind }: Call) =>
+  headers
+    .filter(({ name }) => loginKind === 'inline' || !isOfInlineLogin(name))
+    .map((header) => (header.name.startsWith(inlineHeader.parameter) ? { ...header, hmac: true } : header))
 
 const isKind = (error: unknown, kind: ErrorKind): boolean =>
   error instanceof ServiceError && error.kind === kind

@@ -30,17 +30,19 @@ export const refuse =
     count(parts, call, error)
     const { status, body, retryAfter } = replyFor(parts, error, {
       call,
-      open: endpoint.showsBareCauses(call),
+      open: call.hasRefusedLogin || endpoint.showsBareCauses(call),
     })
     removeOwnHeaders(reply)
+    if (call.hasRefusedLogin) reply.header('x-vault-inline-auth-failed', 'true')
     reply.code(status).header('content-type', 'application/json')
     if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
     // only for requests that reached a handler, not for a wrong verb or a sealed server
-    return endpoint.namesRequest(call) && call.converted !== undefined ? naming(body, call.requestId) : body
+    const isNamed = endpoint.namesRequest(call) && call.converted !== undefined
+    return isNamed || call.hasRefusedLogin ? naming(body, call.requestId) : body
   }
 
 /** The refusal of a field that the validator compiler reports. */
-const refusalOf = (thrown: unknown): unknown =>
+export const refusalOf = (thrown: unknown): unknown =>
   thrown instanceof FieldError ? refused('invalid', `Field validation failed: ${thrown.text}`) : thrown
 
 /** Writes the audit entries of a failure. Returns it, or what prevents its entries. */
@@ -52,7 +54,8 @@ async function recorded(
   if (audit === undefined) return error
   try {
     if (isOverQuota(error)) {
-      if (audit.isOn && limiter?.isAudited === true) await audit.limited(request.raw, call, error)
+      if (!call.hasRefusedLogin && audit.isOn && limiter?.isAudited === true)
+        await audit.limited(request.raw, call, error)
     } else if (call.trail !== undefined)
       await audit.recordFailure(request.raw, call, {
         error,

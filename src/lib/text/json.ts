@@ -63,15 +63,16 @@ export function jsonNumber(text: string): JsonNumber {
 
 /**
  * Parses the first JSON value of an untrusted document. Anything after it must be well-formed JSON too, and
- * is ignored. One pass without recursion: the time is linear in the length. Throws only `JsonSyntaxError`.
+ * is ignored; if the value must be alone, it is refused. One pass without recursion: the time is linear in the length. Throws only `JsonSyntaxError`.
  * docs/contract/http.md#bodies
  */
-export function parseJson(bytes: Uint8Array, limits: JsonLimits): JsonValue {
+export function parseJson(bytes: Uint8Array, limits: JsonLimits, { isAlone = false } = {}): JsonValue {
   // a limit on values stops the parser early enough
   const isCounted = limits.maxMemory > 0 && !limits.maxValues && bytes.length > countedFrom
   if (isCounted && minimumSize(bytes) > limits.maxMemory) throw estimateExceeded()
   const reader = new JsonReader(bytes, limits, true)
   const value = reader.value()
+  if (isAlone && !reader.atEnd()) throw reader.unexpected('after top-level value')
   while (!reader.atEnd()) reader.value()
   return value
 }

@@ -138,7 +138,8 @@ export class ApproleMethod {
     const { mount } = place
     const roleId = input.roleId.trim()
     const secret = input.secretId.trim()
-    if (roleId === '') throw refuse('invalid', 'missing role_id', { reason: 'role_missing' })
+    if (roleId === '')
+      throw refuse('invalid', 'missing role_id', { reason: 'role_missing', isFailureElsewhere: true })
     const { lockouts } = this.#parts
     const named: LoginName = { mount, name: roleId }
     lockouts.check(named)

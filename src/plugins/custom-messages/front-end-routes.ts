@@ -15,7 +15,7 @@ export type FrontEndParts = PollParts & {
   edition: 'enterprise' | 'community'
   messages: MessageStore
   shownMessages: ShownMessages
-  access: Pick<Access, 'findCaller'>
+  access: Pick<Access, 'findAgain'>
   identities: Pick<IdentityStore, 'identityOf'>
 }
 
@@ -55,7 +55,7 @@ export function frontEndResources(parts: FrontEndParts): Resource[] {
               : retrieved(() => shownMessages.afterLogin(namespace, () => viewerBehind(caller)))
           // the token may have expired or been revoked while its request was held
           const reload = async () =>
-            shownTo(await access.findCaller(exchange.presented(), exchange.call.remoteAddress, namespace))
+            shownTo(await access.findAgain(exchange.caller, exchange.call.remoteAddress, namespace))
           return answerPoll(parts, { exchange, namespace, load: () => shownTo(exchange.caller), reload })
         },
       },

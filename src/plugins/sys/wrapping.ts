@@ -26,8 +26,10 @@ const tokenInput = z.object({
 
 /** `sys/wrapping/*`. docs/contract/wrapping.md#calls */
 export function wrappingResources({ wrapper, log }: Pick<Core, 'wrapper' | 'log'>): Resource[] {
-  const precheck: Precheck = async (sent, { call, presented }) => {
+  const precheck: Precheck = async (sent, { call, presented, hasLogin }) => {
     if (call.operation === 'help') return
+    // a login in the headers has no token that could be meant
+    if (hasLogin && (sent['token'] ?? null) === null) throw notAWrappingToken()
     if ((await wrapper.find(meantToken(sent, presented))) !== undefined) return
     const { path, remoteAddress: remote_address, requestId: request_id } = call
     // someone else may have used it already

@@ -1,6 +1,8 @@
+import type { Caller } from '../../core/callers/access.ts'
 import { createInput } from '../../core/tokens/acts/create-input.ts'
 import { type CreateParts, createToken, unknownTokenRole } from '../../core/tokens/acts/create-token.ts'
 import type { TokenRoleStore } from '../../core/tokens/store/token-role-store.ts'
+import { refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import { answers } from './answers.ts'
 import { signedIn } from './found-token.ts'
@@ -22,7 +24,7 @@ export const createResources = (parts: Parts): Resource[] => [
         ...answers.auth,
         input: createInput.meta({ examples: [example] }),
         handle: ({ mount, call, caller, input }) => {
-          const { token: own, acl } = signedIn(caller)
+          const { token: own, acl } = parentOf(caller)
           const { sudo } = acl.decide({ operation: 'update', path: call.path })
           return createToken(parts, { mount, caller: own, sudo, form, input })
         },
@@ -38,10 +40,20 @@ export const createResources = (parts: Parts): Resource[] => [
       handle: async ({ mount, call, caller, params, input }) => {
         const role = await parts.roles.find(mount.namespace, params.role_name)
         if (role === undefined) throw unknownTokenRole(params.role_name)
-        const { token: own, acl } = signedIn(caller)
+        const { token: own, acl } = parentOf(caller)
         const { sudo } = acl.decide({ operation: 'update', path: call.path })
         return createToken(parts, { mount, caller: own, sudo, form: 'create', role, input })
       },
     },
   }),
 ]
+
+/** The caller, whose token will be the parent. Terraform's provider begins with a child of its token, unless it is told not to. */
+function parentOf(caller: Caller | undefined): Caller {
+  const self = signedIn(caller)
+  if (self.carried?.jwt === undefined) return self
+  throw refuse(
+    'invalid',
+    'batch tokens cannot create more tokens; a JWT used as a token cannot have child tokens: set skip_child_token = true in the Terraform provider',
+  )
+}

@@ -1,3 +1,4 @@
+import type { Caller } from '../../core/callers/access.ts'
 import { identityIn } from '../../core/identity/entities/identity-store.ts'
 import type { Core } from '../../core/open/core.ts'
 import { lookupData } from '../../core/tokens/acts/lookup-data.ts'
@@ -43,15 +44,16 @@ export function lookupResources({
     input,
   }: Exchange<{ token: string }, unknown>): Promise<Reply> => {
     const self = signedIn(caller)
-    if (input.token === '' || input.token === self.tokenId)
-      return described(self.token, self.tokenId, call, true)
+    // a JWT that is named in a body is no token, so that nobody learns whether it could be one
+    if (input.token === '' || (input.token === self.tokenId && self.carried === undefined))
+      return described(shownToken(self), self.tokenId, call, true)
     const found = await tokenOf(tokens, input.token, mount)
     if (found === undefined) throw refuse('denied', 'bad token')
     return described(found, input.token, call)
   }
   const lookupSelf = ({ call, caller }: Exchange<unknown, unknown>): Promise<Reply> => {
     const self = signedIn(caller)
-    return described(self.token, self.tokenId, call, true)
+    return described(shownToken(self), self.tokenId, call, true)
   }
   return [
     resource('/lookup', {
@@ -84,4 +86,12 @@ export function lookupResources({
       },
     }),
   ]
+}
+
+/** A JWT that is the caller's token shows its own times. docs/contract/inline-login.md#a-jwt-as-the-token */
+function shownToken({ token, carried }: Caller): Token {
+  if (carried?.jwt === undefined) return token
+  const { issuedAt, endsAt } = carried.jwt
+  const ttl = Math.max(0, Math.trunc((endsAt - issuedAt) / 1000))
+  return { ...token, creation_time: issuedAt, issue_time: issuedAt, expire_time: endsAt, ttl }
 }

@@ -36,8 +36,11 @@ export function renewResources(parts: RenewParts): Resource[] {
         required: ['token'],
         ...answers.auth,
         input: tokenInput.extend({ increment }),
-        handle: async ({ mount, input }) => {
+        handle: async ({ mount, caller, input }) => {
           if (input.token === '') throw refuse('invalid', 'missing token ID')
+          const self = signedIn(caller)
+          if (self.carried !== undefined && input.token === self.tokenId)
+            return renew(self.token, self.tokenId, input.increment)
           return renew(await tokenOf(tokens, input.token, mount), input.token, input.increment)
         },
       },

@@ -29,7 +29,10 @@ export const revokeResources = ({ tokens, revoker }: Pick<Core, 'tokens' | 'revo
       summary: 'Revoke the calling token',
       input: tokenInput,
       handle: async ({ caller }) => {
-        await revoker.revoke(revocable(signedIn(caller).token).accessor)
+        const { token, carried } = signedIn(caller)
+        // nothing is left to revoke of a login in the headers, and a JWT cannot be revoked
+        if (carried?.tokenType === 'service' && carried.jwt === undefined) return
+        await revoker.revoke(revocable(token).accessor)
       },
     },
   }),

@@ -192,7 +192,10 @@ export class IdentityStore {
       return this.#change(identityWith(identity.entity, groups.memberships), cacheKey, [], groups)
     }
     if (canonicalName(alias.name) === '')
-      throw refuse('invalid', 'missing name in alias', { reason: 'user_claim_invalid' })
+      throw refuse('invalid', 'missing name in alias', {
+        reason: 'user_claim_invalid',
+        isFailureElsewhere: true,
+      })
     return this.#readForLogin(alias, cacheKey, known === undefined)
   }
 

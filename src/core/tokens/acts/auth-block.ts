@@ -18,8 +18,28 @@ export type AuthBlock = {
   num_uses: number
 }
 
-/** What the audit log says about an issued or renewed token beyond its auth block. */
-export type IssuedToken = { readonly token: Token; readonly entityCreated: boolean }
+/**
+ * What became of a login that a request carries, in its headers or as its token: its own token serves that request only,
+ * like a batch token. docs/contract/inline-login.md#the-caller
+ */
+export type CarriedLogin = {
+  /** The type that the login's token would have had. */
+  readonly tokenType: TokenType
+  /** The uses that it would have had, this request included; 0 is no limit. */
+  readonly uses: number
+  /** Of a JWT that is the token of the request. */
+  readonly jwt?: JwtTimes
+}
+
+/** When a JWT was issued and when it ends, in milliseconds since the epoch. */
+export type JwtTimes = { readonly issuedAt: number; readonly endsAt: number }
+
+/** What is known of an issued or renewed token beyond its auth block. `carried`: of a login that its request carried. */
+export type IssuedToken = {
+  readonly token: Token
+  readonly entityCreated: boolean
+  readonly carried?: CarriedLogin
+}
 
 /** An auth block and the warnings of its response. */
 export type Issued = { readonly auth: AuthBlock; readonly issued: IssuedToken; readonly warnings: string[] }

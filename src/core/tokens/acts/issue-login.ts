@@ -8,9 +8,9 @@ import { lifetime, mountTtl, type TtlBounds } from '../store/lifetime.ts'
 import { checkAssignable, sanitize } from '../store/policy-names.ts'
 import type { OneTimeProof, ReplayStore } from '../store/replay-store.ts'
 import { boundCidrs } from '../store/token-fields.ts'
-import type { TokenDraft, TokenStore } from '../store/token-store.ts'
+import type { Minted, TokenDraft, TokenStore } from '../store/token-store.ts'
 import { loginTokenType, useLimitWarnings } from '../store/token-type.ts'
-import { authBlock, type Issued } from './auth-block.ts'
+import { authBlock, type CarriedLogin, type Issued, type JwtTimes } from './auth-block.ts'
 import { issuedOnly, withLoginIdentity, writeWithIdentity } from './with-identity.ts'
 
 export type LoginParts = {
@@ -63,6 +63,8 @@ export type LoginAuth = {
   readonly proof?: OneTimeProof
   /** What this login uses up. */
   readonly use?: LoginUse
+  /** Of a JWT that is the token of the request. */
+  readonly jwt?: JwtTimes
 }
 
 /** Entries that are written with the token of a login, or not at all. */
@@ -82,6 +84,8 @@ export type LoginRequest = {
   /** Request path relative to the namespace: `auth/jwt/login`. */
   readonly path: string
   readonly remoteAddress: string
+  /** The login serves the request that carries it: its token is not stored. */
+  readonly isCarried?: boolean
   readonly auth: LoginAuth
 }
 
@@ -136,7 +140,8 @@ async function issue(
   login: LoginIdentity | undefined,
 ): Promise<Issued | undefined> {
   const { draft, warnings } = loginDraft(parts, request, login)
-  const minted = draft.type === 'batch' ? await parts.tokens.mintBatch(draft) : parts.tokens.mint(draft)
+  const { isCarried = false } = request
+  const minted = await mintedFor(parts, draft, isCarried)
   const { proof, use } = request.auth
   if (proof !== undefined && parts.spent.hadExpired(proof)) throw alreadyUsed()
   const spending = proof === undefined ? [] : parts.spent.entriesOf(request.mount.uuid, proof)
@@ -145,11 +150,15 @@ async function issue(
     await use?.checkRefused()
     return undefined
   }
-  parts.tokens.remember(minted)
+  if (!isCarried) parts.tokens.remember(minted)
   reportLookalike(parts, request, login)
   return {
     auth: authBlock(minted.token, minted.id, login?.identity.policies ?? []),
-    issued: { token: minted.token, entityCreated: login?.isNew ?? false },
+    issued: {
+      token: minted.token,
+      entityCreated: login?.isNew ?? false,
+      ...(isCarried && { carried: carriedLogin(draft, request.auth) }),
+    },
     warnings,
   }
 }
@@ -164,6 +173,18 @@ function reportLookalike(
   const resembles = aliasOf(entity, mount.accessor, alias.name)?.resembles
   if (resembles !== undefined) onLookalike?.({ mount, entityId: entity.id, resembles })
 }
+
+async function mintedFor({ tokens }: LoginParts, draft: TokenDraft, isCarried: boolean): Promise<Minted> {
+  if (isCarried) return tokens.mintCarried(draft)
+  return draft.type === 'batch' ? await tokens.mintBatch(draft) : tokens.mint(draft)
+}
+
+/** The uses of a batch token have no limit. */
+const carriedLogin = ({ type, num_uses }: TokenDraft, { jwt }: LoginAuth): CarriedLogin => ({
+  tokenType: type,
+  uses: type === 'service' ? num_uses : 0,
+  ...(jwt && { jwt }),
+})
 
 const isSpent = async ({ spent }: LoginParts, { mount, auth: { proof } }: LoginRequest): Promise<boolean> =>
   proof !== undefined && (await spent.isSpent(mount.uuid, proof))

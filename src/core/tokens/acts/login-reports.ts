@@ -19,14 +19,19 @@ type LoginEvent = {
   readonly mount: string
   readonly method: string
   readonly result: 'ok' | 'refused' | 'error'
+  readonly kind: LoginKind
   readonly reason: string
   readonly seconds: number
 }
+
+/** How a login comes: as a request of its own, in the headers of another one, or as the token of another one. */
+export type LoginKind = 'login' | 'inline' | 'token'
 
 /** Where a login is. */
 type Where = {
   readonly mount: Mount
   readonly call: {
+    readonly loginKind: LoginKind
     readonly requestId: string
     readonly remoteAddress: string
     reason: string
@@ -103,6 +108,8 @@ export class LoginReports {
         namespace: mount.namespace,
         mount: mount.path,
         remote_address: call.remoteAddress,
+        ...(call.loginKind !== 'login' && { inline: true }),
+        ...(call.loginKind === 'token' && { as_token: true }),
         ...shown,
       },
       'login refused',
@@ -110,14 +117,9 @@ export class LoginReports {
   }
 
   /** Counts a login. */
-  ended(
-    { mount }: Pick<Where, 'mount'>,
-    started: number,
-    result: LoginEvent['result'],
-    reason: string,
-  ): void {
+  ended({ mount, call }: Where, started: number, result: LoginEvent['result'], reason: string): void {
     const { counter, method, fullPathOf } = this.#parts
     const seconds = (performance.now() - started) / 1000
-    counter.login({ mount: fullPathOf(mount), method, result, reason, seconds })
+    counter.login({ mount: fullPathOf(mount), method, kind: call.loginKind, result, reason, seconds })
   }
 }

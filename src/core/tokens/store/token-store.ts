@@ -375,16 +375,28 @@ export class TokenStore {
    * docs/contract/tokens-and-policies.md#batch-tokens
    */
   async mintBatch(draft: TokenDraft): Promise<Minted> {
-    const record = batchRecord({
+    const record = this.#batchRecordOf(draft)
+    return this.#unstored(record, await this.#batch.seal(record))
+  }
+
+  /** Makes a batch token that nobody gets: it serves the request that carries its login. */
+  mintCarried(draft: TokenDraft): Minted {
+    return this.#unstored(this.#batchRecordOf(draft), '')
+  }
+
+  #unstored(record: ReturnType<typeof batchRecord>, id: string): Minted {
+    const within: Minted['within'] = (write) => write()
+    return { id, token: batchToken(record), entries: [], reports: this.#reports, within }
+  }
+
+  #batchRecordOf(draft: TokenDraft): ReturnType<typeof batchRecord> {
+    return batchRecord({
       ...draft,
       ...this.#cutOffOf(draft),
       ...this.#mountMovesOf(draft),
       ...this.#clockStepsNow(),
       creation_time: this.#clock.now(),
     })
-    const id = await this.#batch.seal(record)
-    const within: Minted['within'] = (write) => write()
-    return { id, token: batchToken(record), entries: [], reports: this.#reports, within }
   }
 
   #mountMovesOf({ mount_accessor }: TokenDraft): Pick<Token, 'mount_moves'> {

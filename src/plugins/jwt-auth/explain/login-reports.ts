@@ -132,10 +132,10 @@ export class LoginReports {
     }
   }
 
-  #ended({ mount, path }: Where, { reason, status }: Refused, started: number): void {
+  #ended({ call, mount, path }: Where, { reason, status }: Refused, started: number): void {
     const result = status >= 500 ? 'error' : reason === '' && status === 200 ? 'ok' : 'refused'
     this.#parts.reportedMount(mount).noteEnd(result === 'ok')
-    this.#basic(path).ended({ mount }, started, result, reason)
+    this.#basic(path).ended({ call, mount }, started, result, reason)
   }
 
   #basic(path: LoginPath): BasicReports {

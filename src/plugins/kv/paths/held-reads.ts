@@ -50,14 +50,15 @@ export function nextState<T>(
 /** Repeats the checks of the request, because the state may have changed while it was held. */
 async function checkServed(
   { isSealed, mounts, namespaces, access }: HeldParts,
-  { call, mount, presented }: HeldKey<unknown>['exchange'],
+  { call, mount, caller: before }: HeldKey<unknown>['exchange'],
 ): Promise<void> {
   if (isSealed()) throw refuse('sealed', 'Vault is sealed')
   const now = mounts.table.byUuid(mount.uuid)
   const isThere =
     now?.path === mount.path && !now.tainted && now.moving === undefined && namespaces.isLive(mount.namespace)
   if (!isThere) throw fail('missing', 'the mount no longer exists')
-  const caller = await access.recognize(presented(), call.remoteAddress, call.namespace)
+  if (before === undefined) throw new Error('a read was held without a caller')
+  const caller = await access.recognizeAgain(before, call.remoteAddress, call.namespace)
   const { allowed } = caller.acl.decide({
     operation: 'read',
     path: call.path,
