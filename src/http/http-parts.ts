@@ -109,7 +109,7 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
       openJsonLimits: json.open,
       maxTtlOf: (mount) => effectiveMaxTtl(mount, systemTtl),
       carried: new CarriedLogins({
-        ...{ access, namespaces, mounts, limiter, audit, host },
+        ...{ namespaces, mounts, limiter, audit, host },
         mountTypes: core.mountTypes,
         routes: new LoginRoutes(plugins),
         limits: json.open,

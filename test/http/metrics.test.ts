@@ -140,7 +140,7 @@ describe('what is counted', () => {
       Timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000 UTC$/),
       Points: [],
     })
-    const logins = { mount: 'auth/jwt/', method: 'jwt', result: 'ok', reason: '' }
+    const logins = { mount: 'auth/jwt/', method: 'jwt', kind: 'login', result: 'ok', reason: '' }
     expect(json.body['Counters']).toContainEqual(
       expect.objectContaining({ Name: 'gatehouse_logins_total', Count: 2, Labels: logins }),
     )

@@ -39,7 +39,12 @@ export function newLease({ mount, path, secret, token, owner, life, now, random 
     owner,
     ...(ownerEnd === null ? {} : { owner_end: ownerEnd }),
     ...(token.type === 'batch' && token.entity_id !== ''
-      ? { entity: token.entity_id, cut_off: token.cut_off ?? 0 }
+      ? {
+          entity: token.entity_id,
+          cut_off: token.cut_off ?? 0,
+          login_mount: token.mount_accessor,
+          login_moves: token.mount_moves ?? 0,
+        }
       : {}),
     issue_time: now,
     expire_time: cutToOwner(now + life.ttl * 1000, ownerEnd),

@@ -27,6 +27,12 @@ const markKey = 'lease-sweep'
 /** How often the holder of the job looks for requests of other servers. */
 const lookMs = 1_000
 
+/** Whether the mount that issued the batch token of a lease is still there; earlier versions did not note it. */
+export const isOfLiveMount = (
+  tokens: Pick<TokenStore, 'isLiveMount'>,
+  { login_mount, login_moves = 0 }: Pick<Lease, 'login_mount' | 'login_moves'>,
+): boolean => login_mount === undefined || tokens.isLiveMount(login_mount, login_moves)
+
 /** Ends leases with their owners. docs/contract/leases.md#cascades */
 export class LeaseOwners implements AsyncDisposable {
   readonly #parts: LeaseOwnersParts
@@ -153,7 +159,8 @@ export class LeaseOwners implements AsyncDisposable {
       // the reason for the sweep, such as a moved mount
       await tokens.confirmCopies()
       const done = await this.#eachOwner(async (owner) => {
-        if (!isEntityOwner(owner) && (await this.#isInvalid(owner))) await this.end(owner)
+        if (isEntityOwner(owner)) await this.end(owner, (lease) => !isOfLiveMount(tokens, lease))
+        else if (await this.#isInvalid(owner)) await this.end(owner)
       })
       if (!done || (await view.write([{ key: markKey, value: undefined, expect: mark.revision }]))) return
     }

@@ -21,7 +21,7 @@ import { LeaseExpiry } from './lease-expiry.ts'
 import { entityOwner, leaseKey, leasePrefix } from './lease-keys.ts'
 import { leaseLagMs } from './lease-lane.ts'
 import { type LeaseLimit, noLeaseLimit } from './lease-limit.ts'
-import { LeaseOwners } from './lease-owners.ts'
+import { isOfLiveMount, LeaseOwners } from './lease-owners.ts'
 import { LeaseRecords } from './lease-records.ts'
 import { renewalRefusal, renewed, shownDuration } from './lease-renewal.ts'
 import { LeaseRevoker, type LeaseRevokerParts, RevocationFailure } from './lease-revoker.ts'
@@ -378,7 +378,9 @@ export class LeaseStore implements AsyncDisposable {
   }
 
   /** Whether the owner of a batch token's lease is still valid. True for leases of service tokens. */
-  async #hasBatchOwner({ owner, owner_end, entity, cut_off = 0 }: Lease): Promise<boolean> {
+  async #hasBatchOwner(lease: Lease): Promise<boolean> {
+    const { owner, owner_end, entity, cut_off = 0 } = lease
+    if (!isOfLiveMount(this.#parts.tokens, lease)) return false
     if (entity !== undefined && cut_off < this.#parts.tokens.cutOffs.of(entity)) return false
     if (owner_end === undefined || owner === '') return true
     const stored = await this.#parts.tokens.tokenByHash(owner)

@@ -45,6 +45,9 @@ export type Lease = {
    */
   readonly entity?: string
   readonly cut_off?: number
+  /** Accessor and number of moves of the mount that issued that batch token: its end is the token's. */
+  readonly login_mount?: string
+  readonly login_moves?: number
   readonly issue_time: number
   readonly expire_time: number
   /**

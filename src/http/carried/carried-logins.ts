@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import type { Access, Caller } from '../../core/callers/access.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
 import type { PresentedJwt } from '../../core/mounts/mount-type.ts'
 import type { MountTypeRegistry } from '../../core/mounts/mount-type-registry.ts'
@@ -27,7 +26,6 @@ import { presentedJwt } from './jwt-token.ts'
 import type { LoginRoutes } from './login-routes.ts'
 
 export type CarriedLoginParts = {
-  readonly access: Pick<Access, 'ofLogin'>
   readonly namespaces: Pick<NamespaceStore, 'resolve' | 'lineageOf' | 'isLive' | 'lockRefusal'>
   readonly mounts: Pick<MountStore, 'table'>
   readonly mountTypes: Pick<MountTypeRegistry, 'tokenLogin' | 'takesTokens'>
@@ -81,17 +79,15 @@ export class CarriedLogins implements Carried {
     return { ...login, kind: 'inline', namespace: found.namespace, path: path.slice(found.taken) }
   }
 
-  async ofToken(raw: IncomingMessage, call: Call, isDecisive: boolean): Promise<Caller | undefined> {
-    const tokenId = tokenOf(raw)
-    const presented = presentedJwt(tokenId, valuesOf(raw, 'x-gatehouse-role'))
+  async ofToken(raw: IncomingMessage, call: Call, isDecisive: boolean): Promise<IssuedToken | undefined> {
+    const presented = presentedJwt(tokenOf(raw), valuesOf(raw, 'x-gatehouse-role'))
     if (presented === undefined) return undefined
     const login = presented === 'unusable' ? undefined : await this.#asToken(call, presented)
     if (login === undefined) throw refuse('denied', 'permission denied')
-    const issued = await this.#run(raw, call, () => login).catch((error: unknown) => {
+    return this.#run(raw, call, () => login).catch((error: unknown) => {
       if (isDecisive) call.trail = undefined
       throw untold(error)
     })
-    return this.#parts.access.ofLogin(issued, { ...placeOf(call), tokenId })
   }
 
   /** The login at the mount that takes the JWT, in the nearest namespace, from that of the request upwards. */

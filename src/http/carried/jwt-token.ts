@@ -3,7 +3,7 @@ import type { PresentedJwt } from '../../core/mounts/mount-type.ts'
 
 /** Most characters of a token that may be a JWT. */
 const maxLength = 65_536
-const threeParts = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)\.[A-Za-z0-9_-]*$/
+const threeParts = /^([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*$/
 
 /**
  * A token that has the shape of a JWT, and its issuer; `unusable` for one without an issuer, or with several roles.
@@ -13,13 +13,17 @@ export function presentedJwt(
   token: string,
   [role = '', ...moreRoles]: readonly string[],
 ): PresentedJwt | 'unusable' | undefined {
-  if (token.length > maxLength) return undefined
-  const [, header = '', payload = ''] = threeParts.exec(token) ?? []
-  if (header === '' || objectIn(header) === undefined) return undefined
-  const claims = objectIn(payload)
+  if (!isJwt(token)) return undefined
+  const claims = objectIn(token.split('.')[1] ?? '')
   const issuer = claims !== undefined && 'iss' in claims ? claims.iss : undefined
   if (typeof issuer !== 'string' || moreRoles.length > 0) return 'unusable'
   return { jwt: token, issuer, role }
+}
+
+/** Whether a token has the shape of a JWT, which no token of ours has. */
+export function isJwt(token: string): boolean {
+  const [, header = ''] = token.length > maxLength ? [] : (threeParts.exec(token) ?? [])
+  return header !== '' && objectIn(header) !== undefined
 }
 
 /** The JSON object in the base64url text of a part. */

@@ -5,15 +5,17 @@ import type { Mount } from '../../core/mounts/mount.ts'
 import { belowMount } from '../../core/mounts/spellings.ts'
 import { type Namespace, rootNamespace } from '../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
+import { suffixOf } from '../../core/namespaces/suffix.ts'
 import type { AclRequest } from '../../core/policies/acl.ts'
 import type { IssuedToken } from '../../core/tokens/acts/auth-block.ts'
 import { isWrapping } from '../../core/wrapping/wrapper.ts'
 import { fail, refuse, ServiceError } from '../../errors.ts'
 import { FieldError } from '../../lib/text/fields.ts'
 import type { JsonLimits, JsonValue } from '../../lib/text/json.ts'
+import { isJwt } from '../carried/jwt-token.ts'
 import { queryFields, readFields, readPatchFields } from '../exchange/body.ts'
 import { type Call, callOf } from '../exchange/call.ts'
-import type { RoutedRequest, RouteRules } from '../exchange/exchange.ts'
+import type { RouteRules } from '../exchange/exchange.ts'
 import { aclOperationOf, partOf } from '../exchange/operation.ts'
 import { checkMfaHeader, tokenOf, wrapTtlOf } from '../exchange/request-headers.ts'
 import { isRelative } from '../exchange/target.ts'
@@ -45,7 +47,7 @@ export type Carried = {
    * Undefined for a token that is no JWT. Throws if the JWT is refused, which ends the request if it is `decisive`: then
    * the audit entries of the login stand for those of the request.
    */
-  ofToken(raw: IncomingMessage, call: Call, isDecisive: boolean): Promise<Caller | undefined>
+  ofToken(raw: IncomingMessage, call: Call, isDecisive: boolean): Promise<IssuedToken | undefined>
 }
 
 const rootOnly =
@@ -93,8 +95,10 @@ export function admission(parts: AdmissionParts): Admit {
     }
     if (call.operation === 'preflight')
       throw refuse('invalid', 'cannot handle internal-only request operation')
-    if (rules.follows !== undefined && !namespaces.isRootOnly)
-      follow(call, rules.follows(call.sent, tokenOf(request.raw)))
+    // a JWT as the token is looked at where the request was sent
+    if (login !== undefined) follow(call, rules, suffixOf(login.token.namespace))
+    else if (rules.follows !== undefined && !isJwt(tokenOf(request.raw)))
+      follow(call, rules, tokenOf(request.raw))
     const hasLogin = login !== undefined
     await precheck(request, call, { rules, hasLogin })
     if (call.trail !== undefined) {
@@ -102,11 +106,10 @@ export function admission(parts: AdmissionParts): Admit {
       call.trail.isCeremony = rules.isCeremony
       call.trail.secrets = rules.secrets()
     }
-    // in the namespace that the call has by now
-    const inline = login && (await access.ofLogin(login, { ...placeOf(call), tokenId: '' }))
-    if (rules.open) await admitOpen(call, rules, request, { access, carried, inline })
+    const inline = login && (await callerOf(login, request.raw, call))
+    if (rules.open) await admitOpen(call, rules, request.raw, inline)
     else {
-      call.caller = inline ?? (await authenticated(call, rules, request.raw, parts))
+      call.caller = inline ?? (await authenticated(call, rules, request.raw))
       if (isOfStranger) {
         // a token became valid since
         if (call.caller.carried === undefined) throw refuse('denied', 'permission denied')
@@ -150,11 +153,51 @@ export function admission(parts: AdmissionParts): Admit {
     return !isSealed() && (await access.findCaller(tokenOf(raw), remoteAddress, namespace)) !== undefined
   }
 
+  /** The caller whose login the request carries, in the namespace that the call has by now. */
+  function callerOf(login: IssuedToken, raw: IncomingMessage, call: Call): Promise<Caller> {
+    return access.ofLogin(login, { ...placeOf(call), tokenId: tokenOf(raw) })
+  }
+
+  async function admitOpen(
+    call: Call,
+    rules: RouteRules,
+    raw: IncomingMessage,
+    inline: Caller | undefined,
+  ): Promise<void> {
+    if (rules.caller === 'none') return
+    const isDecisive = rules.caller !== 'if-good'
+    const recognized = async () => {
+      const login = await carried.ofToken(raw, call, isDecisive)
+      return login === undefined
+        ? access.recognize(tokenOf(raw), call.remoteAddress, call.namespace)
+        : callerOf(login, raw, call)
+    }
+    if (inline !== undefined) call.caller = inline
+    else if (tokenOf(raw) !== '' || rules.caller === 'required-inside')
+      call.caller = await (isDecisive ? recognized() : unlessDenied(recognized()))
+  }
+
+  async function authenticated(call: Call, rules: RouteRules, raw: IncomingMessage): Promise<Caller> {
+    const presented = tokenOf(raw)
+    try {
+      const login = await carried.ofToken(raw, call, true)
+      if (login === undefined) return await access.authenticate(presented, call.remoteAddress, call.namespace)
+      follow(call, rules, suffixOf(login.token.namespace))
+      return await callerOf(login, raw, call)
+    } catch (error) {
+      if (error instanceof ServiceError && error.kind === 'denied')
+        throw rules.refusedCaller?.(call.sent, presented) ?? error
+      throw error
+    }
+  }
+
   /**
-   * Moves the call to the namespace of this id, if it exists; the path has the same fixed mount there.
+   * Moves the call to the namespace of an id that it carries, if that exists; the path has the same fixed mount there.
    * docs/contract/namespaces.md#calls-that-follow-an-id
    */
-  function follow(call: Call, id: string | undefined): void {
+  function follow(call: Call, { follows }: RouteRules, presented: string): void {
+    if (follows === undefined || namespaces.isRootOnly) return
+    const id = follows(call.sent, presented)
     const namespace = id === undefined || id === call.namespace?.id ? undefined : namespaces.byId(id)
     const mount = namespace && resolve(namespace.id, call.path)?.mount
     if (namespace === undefined || mount === undefined) return
@@ -257,22 +300,6 @@ function fieldsOf(call: Call, body: Uint8Array | undefined, limits: JsonLimits):
   return fields
 }
 
-async function admitOpen(
-  call: Call,
-  rules: RouteRules,
-  { raw }: RoutedRequest,
-  { access, carried, inline }: Pick<AdmissionParts, 'access' | 'carried'> & { inline: Caller | undefined },
-): Promise<void> {
-  if (rules.caller === 'none') return
-  const isDecisive = rules.caller !== 'if-good'
-  const recognized = async () =>
-    (await carried.ofToken(raw, call, isDecisive)) ??
-    (await access.recognize(tokenOf(raw), call.remoteAddress, call.namespace))
-  if (inline !== undefined) call.caller = inline
-  else if (tokenOf(raw) !== '' || rules.caller === 'required-inside')
-    call.caller = await (isDecisive ? recognized() : unlessDenied(recognized()))
-}
-
 /** Whether the policies of the caller allow the call. Throws unless they do. */
 async function authorize(
   call: Call,
@@ -291,25 +318,6 @@ async function authorize(
     wrapTtlSeconds: call.wrapTtl,
   })
   if (!verdict.allowed || (rules.sudo && !verdict.sudo)) throw fail('denied', 'permission denied')
-}
-
-async function authenticated(
-  call: Call,
-  { refusedCaller }: RouteRules,
-  raw: IncomingMessage,
-  { access, carried }: Pick<AdmissionParts, 'access' | 'carried'>,
-): Promise<Caller> {
-  const presented = tokenOf(raw)
-  try {
-    return (
-      (await carried.ofToken(raw, call, true)) ??
-      (await access.authenticate(presented, call.remoteAddress, call.namespace))
-    )
-  } catch (error) {
-    if (error instanceof ServiceError && error.kind === 'denied')
-      throw refusedCaller?.(call.sent, presented) ?? error
-    throw error
-  }
 }
 
 /**

@@ -431,7 +431,7 @@ testOfOneServer('a refused login is logged with its reason, without any id, and 
   expect(JSON.stringify(lines)).not.toMatch(/no-such|r-id/)
   const metrics = (await own.server.root.read('/metrics')).text
   expect(metrics).toMatch(
-    /gatehouse_logins_total\{mount="auth\/machines1\/",method="approle",result="refused",reason="role_unknown"\} 1/,
+    /gatehouse_logins_total\{mount="auth\/machines1\/",method="approle",kind="login",result="refused",reason="role_unknown"\} 1/,
   )
 })
 

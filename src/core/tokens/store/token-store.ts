@@ -259,8 +259,13 @@ export class TokenStore {
   isUsable(token: Token): boolean {
     if (token.num_uses < 0 || this.isExpired(token)) return false
     if (token.entity_id !== '' && (token.cut_off ?? 0) < this.cutOffs.of(token.entity_id)) return false
-    const mount = this.#mountOf(token.mount_accessor)
-    return mount !== undefined && !mount.tainted && (token.mount_moves ?? 0) === mount.moves
+    return this.isLiveMount(token.mount_accessor, token.mount_moves ?? 0)
+  }
+
+  /** Whether a mount, which had moved this often when it issued a token, is neither disabled nor has moved since. */
+  isLiveMount(accessor: string, moves: number): boolean {
+    const mount = this.#mountOf(accessor)
+    return mount !== undefined && !mount.tainted && moves === mount.moves
   }
 
   async #generation(token: Token): Promise<number> {
