@@ -298,7 +298,14 @@ test('a limited number of mounts have their own label, and the others share one'
   const { Metrics } = await import('../../src/metrics/metrics.ts')
   const metrics = new Metrics()
   for (let index = 0; index < 250; index++)
-    metrics.login({ mount: `auth/m${index}/`, method: 'jwt', result: 'ok', reason: '', seconds: 0.001 })
+    metrics.login({
+      mount: `auth/m${index}/`,
+      method: 'jwt',
+      kind: 'login',
+      result: 'ok',
+      reason: '',
+      seconds: 0.001,
+    })
 
   const { body } = await metrics.text()
 

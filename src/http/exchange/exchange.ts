@@ -31,6 +31,8 @@ export type Exchange<Input, Params> = {
   readonly caller: Caller | undefined
   /** The token id of the request, valid or not; empty for none. */
   presented(): string
+  /** SHA-256 of the client's verified certificate, in base64url; undefined without one. */
+  clientCertificate(): string | undefined
   /** The value of a request header; the first of several. */
   header(name: UsedField): string | undefined
   /**

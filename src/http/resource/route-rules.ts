@@ -60,6 +60,7 @@ export function rulesOf(
         sent: call.sent,
         caller: call.caller,
         presented: () => tokenOf(request.raw),
+        clientCertificate: () => request.raw.socket.clientCertificateSha256,
         header: (name) => {
           const value = request.raw.headers[name]
           return Array.isArray(value) ? value[0] : value

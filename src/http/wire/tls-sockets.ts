@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { Server, TLSSocket } from 'node:tls'
 import { canonicalAddress } from '../../lib/net/address.ts'
@@ -148,12 +149,15 @@ declare module 'node:net' {
   interface Socket {
     /** In decimal, as in Vault's audit logs; undefined unless the client has a certificate, which was verified. */
     clientCertificateSerialNumber?: string
+    /** In base64url; undefined likewise. RFC 8705 §3.1 */
+    clientCertificateSha256?: string
   }
 }
 
-/** Notes the serial number of the client's certificate, if it has one, for the requests of its connection. */
+/** Notes serial number and digest of the client's certificate, if it has one, for the requests of its connection. */
 function noteClientCertificate(socket: TLSSocket): void {
   const certificate = socket.getPeerX509Certificate()
   if (certificate === undefined) return
   socket.clientCertificateSerialNumber = BigInt(`0x${certificate.serialNumber}`).toString()
+  socket.clientCertificateSha256 = hash('sha256', certificate.raw, 'base64url')
 }

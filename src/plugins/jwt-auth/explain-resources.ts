@@ -43,6 +43,7 @@ const explainInput = failureInput.extend({
   }),
   claims: mapField.describe('Claims to test instead of a token'),
   remote_address: stringField.describe('Client address of the login; the caller’s if empty'),
+  as_token: boolField.describe('Explain the JWT as the token of a request'),
   distributed_claim_access_token: stringField.meta({
     description: 'Access token for a provider that keeps the groups elsewhere',
     writeOnly: true,
@@ -138,9 +139,13 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
           }
           const explanation = await method.explain(mount, given, {
             remoteAddress,
+            asToken: input.as_token ? { certificate: undefined } : undefined,
             plan: (auth) => plan({ ...place, auth }),
           })
-          return answerOf(exchange, shownExplanation(explanation, mount))
+          const explained = shownExplanation(explanation, mount)
+          // the bearer of a refused JWT is told nothing but 403
+          const status = input.as_token && explained.status === 400 ? 403 : explained.status
+          return answerOf(exchange, { ...explained, status })
         },
       },
     }),

@@ -70,14 +70,14 @@ export const loginResources = ({ method, issue, reports }: Parts): Resource[] =>
       required: ['jwt'],
       form: 'auth',
       input: loginInput,
-      handle: ({ call, mount, input }) =>
-        reports.watch(
-          { call, mount, path: 'login', attempt: newAttempt({ role: input.role, token: input.jwt }) },
-          async () => {
-            const auth = await method.login(mount, call.remoteAddress, input)
-            return { reply: await issue({ ...loginPlace(mount, call), auth }) }
-          },
-        ),
+      handle: ({ call, mount, input, clientCertificate }) => {
+        const asToken = call.loginKind === 'token' ? { certificate: clientCertificate() } : undefined
+        const attempt = newAttempt({ role: input.role, token: input.jwt, asToken })
+        return reports.watch({ call, mount, path: 'login', attempt }, async () => {
+          const auth = await method.login(mount, input, { remoteAddress: call.remoteAddress, asToken })
+          return { reply: await issue({ ...loginPlace(mount, call), auth }) }
+        })
+      },
     },
   }),
   resource('/oidc/auth_url', {

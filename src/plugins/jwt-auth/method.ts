@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os'
+import type { View, ViewEntry } from '../../core/barrier/view.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
+import type { LoginBelow, PresentedJwt } from '../../core/mounts/mount-type.ts'
 import { PerMount } from '../../core/mounts/per-mount.ts'
 import type { OutboundClient } from '../../core/outbound/outbound.ts'
 import type { CacheUses } from '../../core/records/cache-use.ts'
@@ -29,8 +31,10 @@ import {
   checkConfig,
   replaced,
 } from './config/jwt-config.ts'
+import type { SharedStorage } from '../../storage/shared-storage.ts'
 import { MountState, type MountStateParts } from './config/mount-state.ts'
 import { changedRole, type Role, type RoleRecord, roleWarnings } from './config/role.ts'
+import { TokenIssuers } from './config/token-issuers.ts'
 import { type ExplainContext, type ExplainInput, type Explanation, explainLogin } from './explain/explain.ts'
 import { type Finding, type LintContext, lintRole, lintWrite } from './explain/lint.ts'
 import { lintCelRole } from './explain/lint-cel.ts'
@@ -39,9 +43,10 @@ import type { ReportedMount } from './explain/login-reports.ts'
 import { bareTrace, bringsToken, traceOf } from './explain/login-trace.ts'
 import { type RefusedConfig, shownStatus } from './explain/status.ts'
 import { CheckQueue } from './jws/check-queue.ts'
+import { KnownSignatures } from './jws/known-signatures.ts'
 import { queueWeights } from './jws/signature.ts'
 import { SharedSources } from './keys/shared-sources.ts'
-import { jwtLogin, type LoginInput } from './login/login.ts'
+import { jwtLogin, type LoginContext, type LoginInput } from './login/login.ts'
 import { longestTolerance } from './login/one-time.ts'
 import {
   type Authorization,
@@ -66,6 +71,8 @@ const dayMs = 86_400_000
 
 export type JwtMethodParts = {
   readonly mounts: Pick<MountStore, 'viewOf' | 'table'>
+  /** The core's. */
+  readonly view: View
   readonly outbound: OutboundClient
   readonly clock: Clock
   readonly random: Random
@@ -73,7 +80,7 @@ export type JwtMethodParts = {
   readonly systemTtl: TtlBounds
   readonly spent: ReplayStore
   /** Undefined if no other server writes the storage. */
-  readonly shared: object | undefined
+  readonly shared: SharedStorage | undefined
   readonly caches?: CacheUses
   /** Most characters of a JWT; 0 is no limit. */
   readonly maxJwtSize: number
@@ -114,15 +121,21 @@ export class JwtMethod {
   /** Refused JWT logins whose checks are recorded, per mount. */
   readonly #traces: Buckets
   readonly #evaluator: CelEvaluator
+  readonly #issuers: TokenIssuers
 
   constructor(parts: JwtMethodParts) {
     this.#parts = parts
     this.#places = new PerMount(parts.mounts, (mount) => this.#open(mount))
+    this.#issuers = new TokenIssuers({
+      ...parts,
+      storedConfig: (mount) => this.stateOf(mount).storedConfig(),
+    })
     this.#traces = new Buckets(parts.clock, { capacity: 200, refillMs: 50 })
     this.#evaluator = new CelEvaluator(parts.clock)
     this.#keysetParts = {
       sources: new SharedSources(parts),
       queue: new CheckQueue(checksAtOnce),
+      known: new KnownSignatures(parts.clock),
       limits: { maxTokenSize: parts.maxJwtSize },
       clock: parts.clock,
       ...(parts.caches && { caches: parts.caches }),
@@ -169,7 +182,11 @@ export class JwtMethod {
     const place = this.#places.of(mount)
     const { warnings, unfetched } = await this.#checkedConfig(input, place)
     const { state } = place
-    await state.changeConfig((before) => replaced(input, before), unfetched[0] ?? '')
+    const put = (entryOf: () => Promise<ViewEntry>) => this.#issuers.put(mount, input.bound_issuer, entryOf)
+    await state.changeConfig((before) => replaced(input, before), {
+      unchecked: unfetched[0],
+      put: input.accept_as_token ? put : undefined,
+    })
     // fetch now, so that the first login knows which set has which key
     if (input.jwks_pairs.length > 0) await (await state.findConfig())?.keyset.refresh()
     return [...unfetched, ...warnings]
@@ -244,7 +261,7 @@ export class JwtMethod {
   explain(
     mount: Mount,
     input: ExplainInput,
-    preview: Pick<ExplainContext, 'remoteAddress' | 'plan'>,
+    preview: Pick<ExplainContext, 'remoteAddress' | 'asToken' | 'plan'>,
   ): Promise<Explanation> {
     const evaluate: ExplainContext['evaluate'] = (program, given) => this.#evaluator.trace(program, given)
     return explainLogin(input, { ...this.#contextOf(mount), evaluate, ...preview })
@@ -327,8 +344,19 @@ export class JwtMethod {
   }
 
   /** docs/contract/jwt.md#login-in-this-order */
-  login(mount: Mount, remoteAddress: string, input: LoginInput): Promise<LoginAuth> {
-    return jwtLogin(input, { ...this.#contextOf(mount), remoteAddress })
+  login(
+    mount: Mount,
+    input: LoginInput,
+    from: Pick<LoginContext, 'remoteAddress' | 'asToken'>,
+  ): Promise<LoginAuth> {
+    return jwtLogin(input, { ...this.#contextOf(mount), ...from })
+  }
+
+  /** The login that a JWT means as the token of a request. docs/contract/inline-login.md#a-jwt-as-the-token */
+  async tokenLogin(mount: Mount, { jwt, issuer, role }: PresentedJwt): Promise<LoginBelow | undefined> {
+    const config = (await this.stateOf(mount).findConfig())?.config
+    const isAccepted = config?.accept_as_token === true && config.bound_issuer === issuer
+    return isAccepted ? { below: 'login', fields: { role, jwt } } : undefined
   }
 
   /** docs/contract/cel.md#login */

@@ -39,6 +39,7 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
     const { metrics, maxJwtSize, failuresKept } = options
     const method = new JwtMethod({
       mounts,
+      view,
       outbound,
       clock,
       random,
@@ -86,6 +87,7 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
         metrics.beginKeyLogins(fullPathOf(mount))
       },
       loginRole: (mount, { role = '' }) => method.loginRole(mount, role),
+      tokenLogin: method.tokenLogin.bind(method),
       renewalTerms: method.renewalTerms.bind(method),
       start: () => sweeper.start(),
       settle: () => method.sweep(),

@@ -22,6 +22,8 @@ export type Trace = {
 export type ReadToken = {
   readonly claims: StrictObject
   readonly algorithm: string
+  /** The header's `typ`; undefined for claims without a token. */
+  readonly type?: unknown
   readonly signingInput?: Buffer
 }
 

@@ -33,6 +33,9 @@ export const answers = {
       unsupported_critical_cert_extensions: [],
       override_allowed_server_names: [],
       status: 'valid',
+      accept_as_token: false,
+      token_max_lifetime: 86400,
+      require_authorization_details: false,
     },
   },
   role: {

@@ -6,6 +6,7 @@ import {
   boolField,
   commaListField,
   convertFields,
+  durationField,
   lowerStringField,
   mapField,
   sliceField,
@@ -57,6 +58,13 @@ export const configFields = z.object({
   ),
   override_allowed_server_names: commaListField.describe(
     'Names of which the certificate of provider or key server must have one, instead of the host of the URL',
+  ),
+  accept_as_token: boolField.describe('Accept the JWTs of `bound_issuer` as tokens of requests'),
+  token_max_lifetime: durationField
+    .default(86_400)
+    .describe('Longest lifetime of a JWT that is the token of a request; 0: any'),
+  require_authorization_details: boolField.describe(
+    'Refuse a JWT as token that has no `authorization_details`',
   ),
 })
 
@@ -335,6 +343,8 @@ function checkOptions(config: ConfigInput): void {
     throw refuse('invalid', `invalid response_mode: ${quoted(oidc_response_mode)}`)
   const problem = providerConfigProblem(provider_config, config.oidc_discovery_url)
   if (problem !== undefined) throw refuse('invalid', `invalid provider_config: ${problem}`)
+  if (config.accept_as_token && config.bound_issuer === '')
+    throw refuse('invalid', "'bound_issuer' must be set when 'accept_as_token' is set")
 }
 
 /** The algorithms of ID tokens; JWT logins have their own list. docs/contract/oidc.md#configuration */

@@ -1,4 +1,4 @@
-import type { View, ViewRecord } from '../../../core/barrier/view.ts'
+import type { View, ViewEntry, ViewRecord } from '../../../core/barrier/view.ts'
 import type { CacheUses } from '../../../core/records/cache-use.ts'
 import { isJsonNumber, numberText } from '../../../lib/text/json.ts'
 import { type CelRole, readCelRole } from '../cel/cel-role.ts'
@@ -96,21 +96,42 @@ export class MountState implements Disposable {
     this.celRoles[Symbol.dispose]()
   }
 
-  /** `change` returns the new configuration for the stored one; `unchecked` is that of `ReadyConfig`. */
-  async changeConfig(change: (before: Config | undefined) => Config, unchecked = ''): Promise<void> {
+  /**
+   * `change` returns the new configuration for the stored one; `unchecked` is that of `ReadyConfig`. `put` writes its
+   * entry together with others.
+   */
+  async changeConfig(
+    change: (before: Config | undefined) => Config,
+    {
+      unchecked = '',
+      put,
+    }: { unchecked?: string | undefined; put?: ((entryOf: () => Promise<ViewEntry>) => Promise<void>) | undefined } = {},
+  ): Promise<void> {
+    const written = this.#parts.clock.now()
+    const changedFrom = (current: unknown) =>
+      changed(current, {
+        ...change(current === undefined ? undefined : readConfig(current)),
+        written,
+        unchecked,
+      })
     try {
-      const written = this.#parts.clock.now()
-      await this.#view.update(configKey, (current) =>
-        changed(current, {
-          ...change(current === undefined ? undefined : readConfig(current)),
-          written,
-          unchecked,
-        }),
-      )
+      if (put === undefined) await this.#view.update(configKey, changedFrom)
+      else
+        await put(async () => {
+          const stored = await this.#view.read(configKey)
+          const value = changedFrom(stored?.value)
+          return this.#view.fromRoot({ key: configKey, value, expect: stored?.revision ?? 'absent' })
+        })
     } finally {
       this.#ready = undefined
       this.#isKnown = true
     }
+  }
+
+  /** The configuration as it is stored now, whatever copies say. */
+  async storedConfig(): Promise<Config | undefined> {
+    const stored = await this.#view.get(configKey)
+    return stored === undefined ? undefined : readConfig(stored)
   }
 }
 

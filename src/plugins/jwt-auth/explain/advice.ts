@@ -51,6 +51,13 @@ const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', string>> = 
   bound_claim_mismatch: 'Set the bound claim to what was seen, or correct it at the issuer.',
   bound_claim_invalid:
     'Write the role again: a bound claim is a text, number, bool or list; with `glob`, a text.',
+  lifetime_too_long:
+    'Let the issuer make tokens that end sooner, and send `exp`; or raise `token_max_lifetime` of the mount.',
+  type_unexpected: 'Send an access token or an ID token: `seen` is the `typ` of what was sent.',
+  proof_missing:
+    'The token belongs to whoever has the key in `cnf`: connect with that client certificate, or get a token without `cnf`.',
+  authorization_details_invalid:
+    'Get a token without `authorization_details`, and leave `require_authorization_details` unset: the claim cannot be used yet.',
   policy_forbidden: 'Remove this policy from role, entity and groups.',
   entity_disabled: 'Enable the entity: `identity/entity`, `disabled=false`.',
   token_replayed: 'Get a new token for each login; a retry with the same one is refused.',

@@ -40,6 +40,10 @@ export const loginFailure = z.object({
   request_id: text,
   time: text,
   path: z.enum(['login', 'cel/login', 'oidc/auth_url', 'oidc/callback', 'oidc/poll']),
+  /** Another request carried the login. docs/contract/inline-login.md */
+  inline: z.boolean(),
+  /** The JWT was the token of that request. */
+  as_token: z.boolean(),
   /** In clear only if the role exists. */
   role: text,
   reason: text,
@@ -140,6 +144,8 @@ export const explainAnswers = {
           request_id: '6f7b9d4e-7b0a-4a51-8a54-0f6a3f0c9f11',
           time,
           path: 'login',
+          inline: false,
+          as_token: false,
           role: 'ci',
           reason: 'expired',
           check: 'times',

@@ -99,7 +99,7 @@ export async function explainLogin(input: ExplainInput, context: ExplainContext)
     role: facts.roleName,
     clock: clockOf(facts.ready?.keyset.sources() ?? []),
     checks: [
-      ...slotsOf(facts, counted).map((slot) => explained(slot, { counted, unasked }, facts)),
+      ...slotsOf(facts, counted, context.asToken !== undefined).map((slot) => explained(slot, { counted, unasked }, facts)),
       ...coreChecks(core, facts, auth?.proof !== undefined),
     ],
     login:
@@ -122,7 +122,9 @@ const timesOf = ({ isCel, claims = {} }: ExplainInput): CheckName[] =>
 function unverified({ claims }: ExplainInput, jws: Jws | undefined): ReadToken | undefined {
   const read =
     claims === undefined ? jws && parseClaims(jws.payload) : parseStrictObject(stringifyJson(claims))
-  return read === undefined || read === null ? undefined : { claims: read, algorithm: jws?.algorithm ?? '' }
+  return read === undefined || read === null
+    ? undefined
+    : { claims: read, algorithm: jws?.algorithm ?? '', type: jws?.type }
 }
 
 async function factsOf(
@@ -173,8 +175,9 @@ type Slot = { readonly name: CheckName; readonly index: number }
  * All checks in the order of the login. An `aud` is checked if the role names audiences, or else after the
  * times. docs/contract/jwt.md#login-in-this-order
  */
-function slotsOf({ role }: Facts, made: readonly RecordedCheck[]): Slot[] {
-  if (role?.isCel === true) return celSlots(role, made)
+function slotsOf({ role }: Facts, made: readonly RecordedCheck[], isToken: boolean): Slot[] {
+  const more = isToken ? checksOfTokens : []
+  if (role?.isCel === true) return celSlots(role, made, more)
   const isAudienceFirst = (role?.record.bound_audiences ?? []).length > 0
   const names: CheckName[] = [
     'config',
@@ -194,10 +197,12 @@ function slotsOf({ role }: Facts, made: readonly RecordedCheck[]): Slot[] {
     'groups',
   ]
   const bound = (role?.boundClaims ?? []).map((_, index): Slot => ({ name: 'bound_claims', index }))
-  return [...names.map((name) => ({ name, index: 0 })), ...bound]
+  return [...names.map((name) => ({ name, index: 0 })), ...bound, ...more.map((name) => ({ name, index: 0 }))]
 }
 
-function celSlots({ record }: Role, made: readonly RecordedCheck[]): Slot[] {
+const checksOfTokens: readonly CheckName[] = ['lifetime', 'type', 'proof', 'authorization_details']
+
+function celSlots({ record }: Role, made: readonly RecordedCheck[], more: readonly CheckName[]): Slot[] {
   const variables = made.map(({ name }) => name).filter((name) => name.startsWith('variable:'))
   const names: CheckName[] = [
     'config',
@@ -212,6 +217,7 @@ function celSlots({ record }: Role, made: readonly RecordedCheck[]): Slot[] {
     ...new Set(variables),
     'program',
     'auth',
+    ...more,
   ]
   return names.map((name) => ({ name, index: 0 }))
 }

@@ -10,6 +10,8 @@ import { beginsWithOwner, leavesOwnerOpen, namesOwner } from './owner-claims.ts'
 /** Stable words; each is explained in docs/explain.md#what-the-linter-says */
 export const lintCodes = [
   'no_audience',
+  'token_without_audience',
+  'token_used_once',
   'no_issuer',
   'wildcard_owner',
   'mutable_user_claim',
@@ -156,6 +158,18 @@ const rules: readonly Rule[] = [
       code: 'no_audience',
       field: 'bound_audiences',
       text: 'any token of the issuer without `aud` is accepted; set bound_audiences',
+    }),
+  (record, config) =>
+    when(config?.accept_as_token === true && isJwt(record) && (record.bound_audiences ?? []).length === 0, {
+      code: 'token_without_audience',
+      field: 'bound_audiences',
+      text: 'the mount accepts JWTs as tokens, but refuses them for this role: set bound_audiences',
+    }),
+  (record, config) =>
+    when(config?.accept_as_token === true && record.token_replay_protection === true, {
+      code: 'token_used_once',
+      field: 'token_replay_protection',
+      text: 'the mount accepts JWTs as tokens, but refuses them for this role: one request would use them up',
     }),
   (record, config) =>
     when(isJwt(record) && config?.bound_issuer === '' && !boundNames(record).has('iss'), {

@@ -25,7 +25,17 @@ export type TracedFailure = {
 
 export type NewFailure = Pick<
   LoginFailure,
-  'request_id' | 'path' | 'role' | 'reason' | 'check' | 'status' | 'cause' | 'remote_address' | 'verified'
+  | 'request_id'
+  | 'path'
+  | 'inline'
+  | 'as_token'
+  | 'role'
+  | 'reason'
+  | 'check'
+  | 'status'
+  | 'cause'
+  | 'remote_address'
+  | 'verified'
 > & {
   readonly roleExists: boolean
   /** "" if there was none. */

@@ -1,5 +1,5 @@
 import type { Mount } from '../../../core/mounts/mount.ts'
-import type { LoginReports as BasicReports } from '../../../core/tokens/acts/login-reports.ts'
+import type { LoginReports as BasicReports, LoginKind } from '../../../core/tokens/acts/login-reports.ts'
 import { ServiceError } from '../../../errors.ts'
 import { type Call, errorReply, type Reply } from '../../../http/resource/resource.ts'
 import type { LogLine } from '../../../lib/system/log-fields.ts'
@@ -80,7 +80,7 @@ export class LoginReports {
         this.#ended(where, refused ?? { reason: '', status: 200 }, started)
       return reply
     } catch (error) {
-      const refused = judged(error)
+      const refused = told(judged(error), where.call.loginKind)
       await this.#refused(where, refused)
       this.#ended(where, refused, started)
       throw error
@@ -109,11 +109,13 @@ export class LoginReports {
       },
     )
     if (!reported.failures.isKept) return
-    const { requestId, remoteAddress } = call
+    const { requestId, remoteAddress, loginKind } = call
     try {
       await reported.failures.add({
         request_id: requestId,
         path,
+        inline: loginKind !== 'login',
+        as_token: loginKind === 'token',
         role: role.name,
         roleExists: role.exists,
         reason,
@@ -162,6 +164,10 @@ async function requestedRole(
     return { name: named, exists: false }
   }
 }
+
+/** The bearer of a refused JWT is told nothing but 403. */
+const told = (refused: Refused, kind: LoginKind): Refused =>
+  kind === 'token' && refused.status === 400 ? { ...refused, status: 403 } : refused
 
 /** Our own failures are `internal`; an unreachable provider is not. */
 function judged(error: unknown): Refused {

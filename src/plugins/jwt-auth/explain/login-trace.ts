@@ -85,6 +85,7 @@ async function walkAgain(
   return explainLogin(input, {
     ...context,
     remoteAddress,
+    asToken: attempt.asToken,
     signature: { isChecked, refused },
     evaluate: () => Promise.resolve({ variables: [], outcome: withoutText(attempt.outcome) }),
     plan: () => Promise.reject(error ?? new Error('a login by JWT is refused with an error')),

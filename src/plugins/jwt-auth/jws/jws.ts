@@ -12,6 +12,8 @@ export type Jws = {
   readonly algorithm: string
   /** The header's `kid`; "" if absent. */
   readonly keyId: string
+  /** The header's `typ`, whatever it is. */
+  readonly type: unknown
   readonly signingInput: Buffer
   readonly payload: Buffer
   readonly signature: Buffer
@@ -79,7 +81,7 @@ function decodeBase64Url(text: string): Buffer | number {
   return Buffer.from(text, 'base64url')
 }
 
-type Header = { readonly algorithm: string; readonly keyId: string }
+type Header = Pick<Jws, 'algorithm' | 'keyId' | 'type'>
 
 /**
  * jose parses the header. What jose would accept is refused before: non-canonical encodings, duplicate
@@ -98,7 +100,7 @@ function readHeader(text: string): Header | MalformedJws {
   if (algorithm === undefined) return { malformed: 'failed to unmarshal algorithm' }
   if (keyId === undefined) return { malformed: 'failed to unmarshal kid' }
   if (Buffer.byteLength(keyId) > maxKeyIdSize) return { malformed: 'kid is too long' }
-  return { algorithm, keyId }
+  return { algorithm, keyId, type: ownMember(header, 'typ') }
 }
 
 function headerMembers(text: string): StrictObject | undefined {

@@ -2,6 +2,7 @@ import { constants, type KeyObject, verify } from 'node:crypto'
 import { type Algorithm, supportedAlgorithms } from './algorithms.ts'
 import type { CheckQueue } from './check-queue.ts'
 import type { Jws } from './jws.ts'
+import type { KnownSignatures } from './known-signatures.ts'
 
 /** The parameters of each algorithm for node:crypto. RFC 7518 §3.3–3.5, RFC 8037 §3.1. */
 type Scheme = { digest: string | null; keyType: 'rsa' | 'ec' | 'ed25519'; curve?: string; pss?: true }
@@ -103,6 +104,13 @@ export const queueWeights = { cheap: 1, heavy: 2, ofCore: 2 }
  */
 const maxWeightPerToken = 1024
 
+/** How signatures are checked, and for which client address. */
+export type SignatureChecks = {
+  readonly queue: CheckQueue
+  readonly known?: KnownSignatures | undefined
+  readonly client: string
+}
+
 /**
  * Whether one of the keys signed the token that this client sent.
  * docs/decisions/0004-signature-checks.md
@@ -111,7 +119,7 @@ export async function verifyWithAny(
   { signingInput, signature }: Jws,
   algorithm: Algorithm,
   keys: Iterable<KeyObject>,
-  { queue, client }: { readonly queue: CheckQueue; readonly client: string },
+  { queue, known, client }: SignatureChecks,
 ): Promise<boolean> {
   const candidates = [...keys].filter((key) => fits(algorithm, key))
   let left = maxWeightPerToken
@@ -120,11 +128,11 @@ export async function verifyWithAny(
     left -= heavy ? heavyWeight : 1
     if (left < 0) break
     const check = { algorithm, key, signingInput, signature }
-    const verified =
+    const verify = () =>
       candidates.length <= maxCheapKeys && !heavy
-        ? await queue.cheap(client, () => verifyHere(check))
-        : await queue.inPool(client, queueWeights[heavy ? 'heavy' : 'cheap'], () => verifyInPool(check))
-    if (verified) return true
+        ? queue.cheap(client, () => verifyHere(check))
+        : queue.inPool(client, queueWeights[heavy ? 'heavy' : 'cheap'], () => verifyInPool(check))
+    if (await (known === undefined ? verify() : known.isSignedBy(key, check, verify))) return true
   }
   return false
 }

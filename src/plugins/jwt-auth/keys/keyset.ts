@@ -4,7 +4,8 @@ import { excerpt, quoted } from '../../../lib/text/go-text.ts'
 import { type Algorithm, isSupportedAlgorithm, supportedAlgorithms } from '../jws/algorithms.ts'
 import type { CheckQueue } from '../jws/check-queue.ts'
 import { type Jws, type JwsLimits, malformedPayload, parseClaims, parseJws } from '../jws/jws.ts'
-import { verifyWithAny } from '../jws/signature.ts'
+import type { KnownSignatures } from '../jws/known-signatures.ts'
+import { type SignatureChecks, verifyWithAny } from '../jws/signature.ts'
 import { ownMember, type StrictObject } from '../jws/strict-json.ts'
 import { malformedToken } from '../jws/token-shape.ts'
 import { discreetRefusal, type Refusal, refusal, reworded } from '../refusals/refusal.ts'
@@ -18,6 +19,8 @@ import { SourceHistory } from './source-history.ts'
 export type KeysetParts = RemoteKeysParts & {
   readonly clock: Clock
   readonly queue: CheckQueue
+  /** Undefined: each signature is checked each time. */
+  readonly known?: KnownSignatures | undefined
   readonly limits: JwsLimits
 }
 
@@ -25,6 +28,8 @@ export type KeysetParts = RemoteKeysParts & {
 export type VerifiedToken = {
   readonly claims: StrictObject
   readonly algorithm: Algorithm
+  /** The header's `typ`. */
+  readonly type: unknown
   readonly signingInput: Buffer
 }
 
@@ -81,8 +86,8 @@ export class StaticKeyset implements Keyset {
     const jws = parseJws(token, this.#parts.limits)
     if ('malformed' in jws) return prefixed(signing, malformedToken(jws.malformed, token))
     if (!isSupportedAlgorithm(jws.algorithm)) return refusal('algorithm_unsupported', signing + noStaticKey)
-    const { queue } = this.#parts
-    if (!(await verifyWithAny(jws, jws.algorithm, this.#keys, { queue, client })))
+    const { queue, known } = this.#parts
+    if (!(await verifyWithAny(jws, jws.algorithm, this.#keys, { queue, known, client })))
       return refusal('signature_invalid', signing + noStaticKey)
     return prefixed(
       signing,
@@ -125,7 +130,7 @@ export class JwksKeyset implements Keyset {
 
   /** The claims of a token with a valid signature; the refusal's text lacks its prefix. */
   verifySignature(jws: ReadableJws, client: string): Promise<VerifiedToken | Refusal> {
-    return verifyWithRemote(jws, this.#keys, { queue: this.#parts.queue, client })
+    return verifyWithRemote(jws, this.#keys, { ...this.#parts, client })
   }
 
   sources(): readonly KeysetSource[] {
@@ -173,7 +178,7 @@ export class MultiJwksKeyset implements Keyset {
     if (jws.keyId === '') return this.#verifyWithEach(jws, client)
     const known = this.#pairWith(jws.keyId) ?? (await this.#refreshedPairWith(jws.keyId))
     if ('reason' in known) return known
-    return signatureChecked(await verifyWithRemote(jws, known, { queue: this.#parts.queue, client }))
+    return signatureChecked(await verifyWithRemote(jws, known, { ...this.#parts, client }))
   }
 
   sources(): readonly KeysetSource[] {
@@ -188,7 +193,7 @@ export class MultiJwksKeyset implements Keyset {
     let last = refusal('signature_invalid', signing + noRemoteKey)
     const failures: string[] = []
     for (const pair of this.#pairs) {
-      const result = signatureChecked(await verifyWithRemote(jws, pair, { queue: this.#parts.queue, client }))
+      const result = signatureChecked(await verifyWithRemote(jws, pair, { ...this.#parts, client }))
       if (!('reason' in result)) return result
       if (last.cause !== undefined) failures.push(last.cause)
       last = result
@@ -260,7 +265,7 @@ export const unavailableKeys = (cause: string): Refusal =>
 async function verifyWithRemote(
   jws: ReadableJws,
   keys: RemoteKeys,
-  checks: { readonly queue: CheckQueue; readonly client: string },
+  checks: SignatureChecks,
 ): Promise<VerifiedToken | Refusal> {
   const signedBy = (set: JwkSet) => verifyWithAny(jws, jws.algorithm, set.candidates(jws.keyId), checks)
   const read = {
@@ -296,5 +301,5 @@ function verified(jws: Jws, { algorithm, otherwise, history }: Reading): Verifie
   const claims = parseClaims(jws.payload)
   if (claims === undefined) return malformedPayload(jws.payload, otherwise)
   history.noteIssued(ownMember(claims, 'iat'))
-  return { claims, algorithm, signingInput: jws.signingInput }
+  return { claims, algorithm, type: jws.type, signingInput: jws.signingInput }
 }

@@ -1,5 +1,6 @@
 import type { ServiceError } from '../../../errors.ts'
 import type { Outcome } from '../cel/outcome.ts'
+import type { TokenRequest } from '../checks/as-token.ts'
 import { isRefusal, thrown } from '../checks/trace.ts'
 import type { ReadyConfig } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
@@ -66,6 +67,8 @@ export type Attempt = {
   isVerified: boolean
   /** How the program of a CEL role ended, if it ran. */
   outcome: Outcome | undefined
+  /** The JWT is the token of a request. */
+  asToken: TokenRequest | undefined
   /** The checks of a browser login. */
   readonly flow: FlowTrace
 }
@@ -75,6 +78,7 @@ export const newAttempt = (known: Partial<Attempt> = {}): Attempt => ({
   token: '',
   isVerified: false,
   outcome: undefined,
+  asToken: undefined,
   flow: new FlowTrace(),
   ...known,
 })

@@ -2,6 +2,7 @@ import type { OutboundClient } from '../../../core/outbound/outbound.ts'
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
 import { addressMatches } from '../../../lib/net/cidr.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
+import { checkAsToken, type TokenRequest, timesOfJwt } from '../checks/as-token.ts'
 import { checkToken, checkUnboundAudience, type TokenRules } from '../checks/claims.ts'
 import { type ReadToken, strictTrace, type Trace } from '../checks/trace.ts'
 import type { Config } from '../config/jwt-config.ts'
@@ -24,6 +25,8 @@ export type LoginContext = {
   readonly state: MountState
   readonly remoteAddress: string
   readonly outbound: OutboundClient
+  /** The JWT is the token of a request, of which more is asked than of a login. */
+  readonly asToken?: TokenRequest | undefined
   /** Milliseconds since the epoch, read after the signature check. */
   now(): number
 }
@@ -75,13 +78,14 @@ export async function examineJwt(
     signal: undefined,
     now: context.now,
   })
+  if (context.asToken !== undefined) return usedAsToken(auth, token, { ready, role, context, trace })
   return role.record.token_replay_protection === true ? usableOnce(auth, token) : auth
 }
 
 export type Verification = {
   readonly ready: ReadyConfig
   readonly role: Role
-  readonly context: Pick<LoginContext, 'remoteAddress' | 'now'>
+  readonly context: Pick<LoginContext, 'remoteAddress' | 'asToken' | 'now'>
   readonly trace: Trace
 }
 
@@ -94,6 +98,20 @@ export async function verifiedToken(
   if (token === undefined) return undefined
   checkVerified(token, { role, config: ready.config, nowMs: context.now() }, trace)
   return token
+}
+
+/** A login by a JWT that is the token of a request, of which more is asked than of other logins. */
+export function usedAsToken(
+  auth: LoginAuth | undefined,
+  token: ReadToken,
+  { ready: { config }, role, context, trace }: Verification,
+): LoginAuth | undefined {
+  if (context.asToken === undefined) return auth
+  const nowMs = context.now()
+  checkAsToken(token, { ...context.asToken, role, config, nowMs }, (name, refused) =>
+    trace.check(name, refused),
+  )
+  return auth && { ...auth, jwt: timesOfJwt(token.claims, nowMs) }
 }
 
 /** docs/contract/jwt.md#once-only */

@@ -53,6 +53,10 @@ const checkOf = {
   cel_type: 'program',
   cel_limit: 'program',
   cel_auth_invalid: 'auth',
+  lifetime_too_long: 'lifetime',
+  type_unexpected: 'type',
+  proof_missing: 'proof',
+  authorization_details_invalid: 'authorization_details',
 } as const
 
 /** For logs, audit and metrics. */

@@ -1,0 +1,60 @@
+import type { View, ViewEntry } from '../../../core/barrier/view.ts'
+import type { Mount } from '../../../core/mounts/mount.ts'
+import type { MountStore } from '../../../core/mounts/mount-store.ts'
+import { Changes } from '../../../core/records/change.ts'
+import { refuse } from '../../../errors.ts'
+import { quoted } from '../../../lib/text/go-text.ts'
+import type { SharedStorage } from '../../../storage/shared-storage.ts'
+import type { Config } from './jwt-config.ts'
+
+export type TokenIssuersParts = {
+  /** The core's view. */
+  readonly view: View
+  readonly mounts: Pick<MountStore, 'table'>
+  readonly shared: SharedStorage | undefined
+  /** The stored configuration of a mount. */
+  storedConfig(mount: Mount): Promise<Config | undefined>
+}
+
+/** In a namespace, at most one mount takes the JWTs of an issuer as tokens. docs/contract/inline-login.md#settings */
+export class TokenIssuers {
+  readonly #parts: TokenIssuersParts
+  readonly #changes: Changes
+
+  constructor(parts: TokenIssuersParts) {
+    this.#parts = parts
+    this.#changes = new Changes({ view: parts.view, tooMany: 'too many changes at a time' })
+  }
+
+  /**
+   * Writes the entry of a configuration that takes the JWTs of this issuer, unless another mount does already: of two
+   * writes at once, one is refused. `entryOf` may be called again. Throws `invalid`.
+   */
+  put(mount: Mount, issuer: string, entryOf: () => Promise<ViewEntry>): Promise<void> {
+    const { view, shared } = this.#parts
+    const key = `jwt-token-issuers/${mount.namespace}`
+    return this.#changes.run(key, async (write) => {
+      const guard = await view.read(key)
+      // the mounts that other servers have made by now
+      await shared?.copies.confirm()
+      await this.#checkIsOnly(mount, issuer)
+      await write([
+        await entryOf(),
+        { key, value: true, expect: guard?.revision ?? 'absent', isUncopied: true },
+      ])
+    })
+  }
+
+  async #checkIsOnly(mount: Mount, issuer: string): Promise<void> {
+    const { mounts, storedConfig } = this.#parts
+    for (const other of mounts.table.of(mount.namespace)) {
+      if (other.plugin !== mount.plugin || other.uuid === mount.uuid || other.tainted) continue
+      const config = await storedConfig(other)
+      if (config?.accept_as_token === true && config.bound_issuer === issuer)
+        throw refuse(
+          'invalid',
+          `tokens of issuer ${quoted(issuer)} are accepted by mount ${quoted(other.path)} already`,
+        )
+    }
+  }
+}
