@@ -32,7 +32,7 @@ export const limitSettings = {
     positive(size).refine((bytes) => bytes <= 1024 ** 2, 'must be at most 1MiB'),
     'MAX_HEAD_SIZE',
     '32KiB',
-    'largest head of a request: its first line and its header fields; a larger one gets 431',
+    'largest head of a request beside tokens and logins in it, which may have 96KiB more; a larger one gets 431',
   ),
   maxHeadFields: setting(
     positive(count).refine((fields) => fields <= 10_000, 'must be at most 10000'),

@@ -286,3 +286,19 @@ function typesIn(bytes: Buffer): number[] {
     types.push(bytes.readUInt8(at + 3))
   return types
 }
+
+test('tokens and logins may have 96 KiB more, over each transport, and nothing else', async () => {
+  // a field of HTTP/2 has at most 64 KiB
+  const login = (count: number, kib: number): Fields =>
+    fields(count, 'y'.repeat(kib * 1024)).map(([name, value]) => [
+      `x-vault-inline-auth-parameter-${name}`,
+      value,
+    ])
+
+  for (const ask of [overPlain, overTls, overHttp2]) {
+    expect([await ask([['x-vault-token', 'y'.repeat(60 * 1024)]]), await ask(login(2, 45))]).toEqual([
+      200, 200,
+    ])
+    expect([await ask(login(3, 45)), await ask([['x-other', 'y'.repeat(60 * 1024)]])]).toEqual([431, 431])
+  }
+})

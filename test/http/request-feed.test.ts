@@ -2,6 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { CommonHeaders } from '../../src/http/exchange/common-headers.ts'
+import { LargeHeads } from '../../src/http/wire/large-heads.ts'
 import { checkParser } from '../../src/http/wire/parser-check.ts'
 import { RequestFeed } from '../../src/http/wire/request-feed.ts'
 
@@ -16,6 +17,7 @@ function feedWith(
   const verdicts: boolean[] = []
   const feed: RequestFeed = new RequestFeed(socket, (bytes) => parse(report, bytes.toString()), {
     headerTimeoutMs: 1000,
+    large: new LargeHeads(32 * 1024),
     common: new CommonHeaders(),
     onRefused: () => {},
   })

@@ -24,6 +24,10 @@ export const inlineHeader = {
 /** Whether a header, in lower case, belongs to a login that the request carries. */
 export const isOfInlineLogin = (name: string): boolean => name.startsWith('x-vault-inline-auth-')
 
+/** Whether a header, in lower case, is a token or belongs to a login that the request carries. */
+export const isCredential = (name: string): boolean =>
+  name === 'x-vault-token' || name === 'authorization' || isOfInlineLogin(name)
+
 const isUsed = (name: string): boolean => used.has(name) || isOfInlineLogin(name)
 
 /**

@@ -12,9 +12,15 @@ import {
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { forgetHead, textBytes } from '../exchange/request-headers.ts'
+import { forgetHead } from '../exchange/request-headers.ts'
 import type { Connection } from './connections.ts'
-import { type ConnectionOptions, type HeadLimits, maxTargetBytes } from './list-verb.ts'
+import {
+  type ConnectionOptions,
+  type HeadLimits,
+  isTooLarge,
+  maxTargetBytes,
+  mostCredentialBytes,
+} from './list-verb.ts'
 import { emptyErrors, type RawStatus, refusalHeaders } from './raw-errors.ts'
 
 declare module 'node:http' {
@@ -83,7 +89,10 @@ export class Http2Sessions {
       streamResetBurst: mostResets,
       streamResetRate: resetsPerSecond,
       // beyond our own limit too
-      settings: { maxConcurrentStreams: mostStreamsOfStrangers, maxHeaderListSize: 2 * maxBytes },
+      settings: {
+        maxConcurrentStreams: mostStreamsOfStrangers,
+        maxHeaderListSize: 2 * maxBytes + mostCredentialBytes,
+      },
     } as Parameters<typeof createServer>[0])
     this.#server.on('stream', (stream, headers, _flags, rawHeaders) =>
       this.#receive(stream as ServerHttp2Stream, headers, rawHeaders),
@@ -250,12 +259,10 @@ function cutOffIfIdle({ http2, socket, streams }: Session): void {
 }
 
 /** What is wrong with a head that the protocol allows. */
-function headRefusal(
-  { rawHeaders, url = '', method, headers }: IncomingMessage,
-  { maxBytes, maxFields }: HeadLimits,
-): RawStatus | undefined {
+function headRefusal(request: IncomingMessage, limits: HeadLimits): RawStatus | undefined {
+  const { url = '', method, headers } = request
   if (method === 'CONNECT') return 405
   if (headers.expect !== undefined && headers.expect !== '100-continue') return 417
-  if (rawHeaders.length > 2 * maxFields || textBytes(rawHeaders) > maxBytes) return 431
+  if (isTooLarge(request, limits)) return 431
   return url.length > maxTargetBytes ? 414 : undefined
 }

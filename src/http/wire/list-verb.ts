@@ -8,7 +8,9 @@ import {
 } from 'node:http'
 import type { Socket } from 'node:net'
 import { CommonHeaders } from '../exchange/common-headers.ts'
+import { isCredential, textBytes } from '../exchange/request-headers.ts'
 import { type Connection, Connections, noLimits } from './connections.ts'
+import { LargeHeads } from './large-heads.ts'
 import { checkParser } from './parser-check.ts'
 import { type RawStatus, statusOfParserError } from './raw-errors.ts'
 import { type FeedRules, RequestFeed } from './request-feed.ts'
@@ -55,6 +57,9 @@ export type HeadLimits = {
   readonly maxFields: number
 }
 
+/** What credentials may have in addition: tokens, and logins that the head carries. docs/limits.md#heads */
+export const mostCredentialBytes = 96 * 1024
+
 /** The request target; more is 414. */
 export const maxTargetBytes = 64 * 1024
 
@@ -74,7 +79,7 @@ export function createListServer(options: ConnectionOptions, handler: RequestLis
     requestTimeout: bodyTimeoutMs,
     keepAliveTimeout: options.idleTimeoutMs,
     connectionsCheckingInterval: options.timeoutCheckMs,
-    maxHeaderSize: maxBytes,
+    maxHeaderSize: maxBytes + mostCredentialBytes,
     requireHostHeader: false,
     // most requests have no body: they need no stream
     optimizeEmptyRequests: true,
@@ -86,6 +91,7 @@ export function createListServer(options: ConnectionOptions, handler: RequestLis
 
   const lineBySocket = new WeakMap<Socket, Line>()
   const feeds = new Set<RequestFeed>()
+  const large = new LargeHeads(maxBytes)
   // Node's own also closes connections whose clients have not taken the last response yet
   server.closeIdleConnections = () => {
     for (const feed of feeds) feed.closeIfIdle()
@@ -95,7 +101,7 @@ export function createListServer(options: ConnectionOptions, handler: RequestLis
     const line = lineBySocket.get(request.socket)
     if (line?.feed.accept(request, response) !== true) return
     connections.begin(line.connection, request, response)
-    const refusal = headRefusal(request, maxFields)
+    const refusal = headRefusal(request, { maxBytes, maxFields })
     if (refusal === undefined) handler(request, response)
     else line.feed.refuse(refusal)
   }
@@ -105,6 +111,7 @@ export function createListServer(options: ConnectionOptions, handler: RequestLis
     if (connection === undefined) return
     const feed = feedOf(socket, {
       headerTimeoutMs: serverOptions.headersTimeout,
+      large,
       onRefused,
       common,
       onBytes: () => connections.heard(connection),
@@ -146,8 +153,8 @@ function feedOf(socket: Socket, { onBytes, ...rules }: FeedOptions): RequestFeed
 }
 
 /** What is wrong with a head that the parser accepted. */
-function headRefusal(request: IncomingMessage, maxFields: number): RawStatus | undefined {
-  if (request.rawHeaders.length > 2 * maxFields) return 431
+function headRefusal(request: IncomingMessage, limits: HeadLimits): RawStatus | undefined {
+  if (isTooLarge(request, limits)) return 431
   if ((request.url ?? '').length > maxTargetBytes) return 414
   const current = request.httpVersion === '1.1'
   if (!current && request.httpVersion !== '1.0') return 400
@@ -156,6 +163,17 @@ function headRefusal(request: IncomingMessage, maxFields: number): RawStatus | u
   const coding = request.headers['transfer-encoding']
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || !current)) return 400
   return undefined
+}
+
+/** Whether a head has too many fields, or too many bytes beside credentials. */
+export function isTooLarge({ rawHeaders, url = '' }: IncomingMessage, limits: HeadLimits): boolean {
+  if (rawHeaders.length > 2 * limits.maxFields) return true
+  let credentials = 0
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (isCredential(rawHeaders[at]?.toLowerCase() ?? ''))
+      credentials += (rawHeaders[at]?.length ?? 0) + (rawHeaders[at + 1]?.length ?? 0)
+  const others = url.length + textBytes(rawHeaders) - credentials
+  return others > limits.maxBytes || credentials > mostCredentialBytes
 }
 
 function countHosts(rawHeaders: readonly string[]): number {

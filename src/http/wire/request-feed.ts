@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { CommonHeaders } from '../exchange/common-headers.ts'
 import { ChunkWalk } from './chunk-walk.ts'
+import type { LargeHeads } from './large-heads.ts'
 import { answerAndClose, type RawStatus } from './raw-errors.ts'
 
 /** The HTTP server's `data` listener on a socket, which passes bytes to Node's parser. */
@@ -10,6 +11,7 @@ type Parse = (bytes: NonSharedBuffer) => void
 
 export type FeedRules = {
   readonly headerTimeoutMs: number
+  readonly large: LargeHeads
   /** The headers of refusals. */
   readonly common: CommonHeaders
   onRefused(status: RawStatus): void
@@ -75,6 +77,9 @@ export class RequestFeed {
   /** The response whose end lets the connection be read again. */
   #awaited: ServerResponse | undefined
   #bytesLeft = 0
+  /** Of the head that arrives. */
+  #headBytes = 0
+  #isLargeHead = false
   #chunks: ChunkWalk | undefined
 
   constructor(socket: Socket, parse: Parse, rules: FeedRules) {
@@ -126,6 +131,7 @@ export class RequestFeed {
   stop(): void {
     this.#phase = 'closed'
     this.#release()
+    this.#leaveLarge()
   }
 
   /**
@@ -181,6 +187,7 @@ export class RequestFeed {
     if (this.#mustWait(verb)) return at
     this.#phase = 'head'
     this.#request = undefined
+    this.#headBytes = 0
     if (nativeVerbs.has(verb)) return this.#feed(chunk, at, this.#pieceEnd(chunk, at))
     this.#verb = verb
     this.#parse(carrier)
@@ -249,10 +256,31 @@ export class RequestFeed {
   }
 
   #feed(chunk: NonSharedBuffer, from: number, to: number): number {
+    if (!this.#hasRoom(to - from)) {
+      this.refuse(431)
+      return chunk.length
+    }
     this.#parse(from === 0 && to === chunk.length ? chunk : chunk.subarray(from, to))
+    if (this.#request !== undefined) this.#leaveLarge()
     if (this.#phase === 'counted') this.#bytesLeft -= to - from
     if (this.#phase !== 'closed' && this.#request !== undefined) this.#advance(this.#request)
     return to
+  }
+
+  /** Whether so many more bytes may come now. A large head needs a place until it has arrived; trailers have none. */
+  #hasRoom(bytes: number): boolean {
+    const { large } = this.#rules
+    const isTrailer = this.#phase === 'trailer'
+    if (!isTrailer && (this.#phase !== 'head' || this.#request !== undefined)) return true
+    this.#headBytes += bytes
+    if (this.#isLargeHead || !large.isLarge(this.#headBytes)) return true
+    if (!isTrailer) this.#isLargeHead = large.enter()
+    return this.#isLargeHead
+  }
+
+  #leaveLarge(): void {
+    if (this.#isLargeHead) this.#rules.large.leave()
+    this.#isLargeHead = false
   }
 
   #advance(request: IncomingMessage): void {
@@ -264,7 +292,10 @@ export class RequestFeed {
 
   #followChunks(request: IncomingMessage): void {
     if (request.complete) this.abort()
-    else if (this.#chunks?.last === true) this.#phase = 'trailer'
+    else if (this.#chunks?.last === true) {
+      this.#phase = 'trailer'
+      this.#headBytes = 0
+    }
   }
 
   #endMessage(): void {

@@ -74,7 +74,7 @@ export const loginResources = ({ method, issue, reports }: Parts): Resource[] =>
         const asToken = call.loginKind === 'token' ? { certificate: clientCertificate() } : undefined
         const attempt = newAttempt({ role: input.role, token: input.jwt, asToken })
         return reports.watch({ call, mount, path: 'login', attempt }, async () => {
-          const auth = await method.login(mount, input, { remoteAddress: call.remoteAddress, asToken })
+          const auth = await method.login(mount, call.remoteAddress, { ...input, asToken })
           return { reply: await issue({ ...loginPlace(mount, call), auth }) }
         })
       },

@@ -346,10 +346,10 @@ export class JwtMethod {
   /** docs/contract/jwt.md#login-in-this-order */
   login(
     mount: Mount,
-    input: LoginInput,
-    from: Pick<LoginContext, 'remoteAddress' | 'asToken'>,
+    remoteAddress: string,
+    { asToken, ...input }: LoginInput & Pick<LoginContext, 'asToken'>,
   ): Promise<LoginAuth> {
-    return jwtLogin(input, { ...this.#contextOf(mount), ...from })
+    return jwtLogin(input, { ...this.#contextOf(mount), remoteAddress, asToken })
   }
 
   /** The login that a JWT means as the token of a request. docs/contract/inline-login.md#a-jwt-as-the-token */

@@ -31,6 +31,9 @@ const never = {
   unsupported_critical_cert_extensions: [],
   override_allowed_server_names: [],
   status: 'valid',
+  accept_as_token: false,
+  token_max_lifetime: 86_400,
+  require_authorization_details: false,
 }
 
 async function aProvider(tls?: typeof providerTls) {

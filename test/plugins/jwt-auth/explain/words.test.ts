@@ -72,6 +72,7 @@ const contract = [
     'confirmation_denied',
   ],
   ...['cel_denied', 'cel_message', 'cel_error', 'cel_type', 'cel_limit', 'cel_auth_invalid'],
+  ...['lifetime_too_long', 'type_unexpected', 'proof_missing', 'authorization_details_invalid'],
 ]
 
 const reasonCodes = [...checkByReason.keys(), 'internal']
