@@ -104,7 +104,7 @@ export type Answer = {
 }
 
 /** A request and the captures of its route. */
-export type RoutedRequest = { readonly raw: IncomingMessage; readonly params: unknown }
+type RoutedRequest = { readonly raw: IncomingMessage; readonly params: unknown }
 
 /** One verb of a route. */
 export type Served = {

@@ -31,7 +31,6 @@ import {
   checkConfig,
   replaced,
 } from './config/jwt-config.ts'
-import type { SharedStorage } from '../../storage/shared-storage.ts'
 import { MountState, type MountStateParts } from './config/mount-state.ts'
 import { changedRole, type Role, type RoleRecord, roleWarnings } from './config/role.ts'
 import { TokenIssuers } from './config/token-issuers.ts'
@@ -80,7 +79,9 @@ export type JwtMethodParts = {
   readonly systemTtl: TtlBounds
   readonly spent: ReplayStore
   /** Undefined if no other server writes the storage. */
-  readonly shared: SharedStorage | undefined
+  readonly shared: object | undefined
+  /** Resolves when this server knows of all that any server has done until now. */
+  confirmCopies(): Promise<void>
   readonly caches?: CacheUses
   /** Most characters of a JWT; 0 is no limit. */
   readonly maxJwtSize: number

@@ -47,6 +47,7 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       systemTtl,
       spent,
       shared,
+      confirmCopies: core.confirmCopies,
       caches,
       maxJwtSize,
       failuresKept,

@@ -4,14 +4,14 @@ import type { MountStore } from '../../../core/mounts/mount-store.ts'
 import { Changes } from '../../../core/records/change.ts'
 import { refuse } from '../../../errors.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
-import type { SharedStorage } from '../../../storage/shared-storage.ts'
 import type { Config } from './jwt-config.ts'
 
 export type TokenIssuersParts = {
   /** The core's view. */
   readonly view: View
   readonly mounts: Pick<MountStore, 'table'>
-  readonly shared: SharedStorage | undefined
+  /** Resolves when this server knows of all that any server has done until now. */
+  confirmCopies(): Promise<void>
   /** The stored configuration of a mount. */
   storedConfig(mount: Mount): Promise<Config | undefined>
 }
@@ -31,12 +31,12 @@ export class TokenIssuers {
    * writes at once, one is refused. `entryOf` may be called again. Throws `invalid`.
    */
   put(mount: Mount, issuer: string, entryOf: () => Promise<ViewEntry>): Promise<void> {
-    const { view, shared } = this.#parts
+    const { view, confirmCopies } = this.#parts
     const key = `jwt-token-issuers/${mount.namespace}`
     return this.#changes.run(key, async (write) => {
       const guard = await view.read(key)
       // the mounts that other servers have made by now
-      await shared?.copies.confirm()
+      await confirmCopies()
       await this.#checkIsOnly(mount, issuer)
       await write([
         await entryOf(),

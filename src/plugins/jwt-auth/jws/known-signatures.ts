@@ -16,8 +16,8 @@ export class KnownSignatures {
   readonly #known: Cache<true>
   #lastNumber = 0
 
-  constructor(clock: Clock, most = 10_000) {
-    this.#known = new Cache({ name: 'verified signatures', most, ttl: { ms: hourMs, clock } })
+  constructor(clock: Clock) {
+    this.#known = new Cache<true>({ name: 'verified signatures', most: 10_000, ttl: { ms: hourMs, clock } })
   }
 
   /** Whether the key is known to have signed the text. Otherwise `verify` decides; a refusal is not kept. */
@@ -34,13 +34,19 @@ export class KnownSignatures {
     return isSigned
   }
 
+  #numberOf(key: KeyObject): number {
+    const known = this.#numbers.get(key)
+    if (known !== undefined) return known
+    this.#lastNumber += 1
+    this.#numbers.set(key, this.#lastNumber)
+    return this.#lastNumber
+  }
+
   #digestOf(
     key: KeyObject,
     { signingInput, signature }: { readonly signingInput: Uint8Array; readonly signature: Uint8Array },
   ): string {
-    const number = this.#numbers.get(key) ?? (this.#lastNumber += 1)
-    this.#numbers.set(key, number)
-    const lengths = `${number}.${signingInput.length}.`
+    const lengths = `${this.#numberOf(key)}.${signingInput.length}.`
     return createHmac('sha256', this.#secret)
       .update(lengths)
       .update(signingInput)

@@ -12,6 +12,18 @@ const cases: readonly { name: string; config?: Fields; role?: Fields; found: Rec
     found: { no_audience: 'any token of the issuer without `aud` is accepted; set bound_audiences' },
   },
   {
+    name: 'roles that no JWT is a token with',
+    config: { accept_as_token: true },
+    role: { bound_audiences: [], token_replay_protection: true },
+    found: {
+      no_audience: 'any token of the issuer without `aud` is accepted; set bound_audiences',
+      token_without_audience:
+        'the mount accepts JWTs as tokens, but refuses them for this role: set bound_audiences',
+      token_used_once:
+        'the mount accepts JWTs as tokens, but refuses them for this role: one request would use them up',
+    },
+  },
+  {
     name: 'no issuer',
     config: { bound_issuer: '' },
     found: { no_issuer: 'neither bound_issuer nor a bound `iss` ties tokens to one issuer' },

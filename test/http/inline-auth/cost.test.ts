@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { issuer, openJwtDesk } from '../../support/jwt-desk.ts'
+import { testOfOneServer } from '../../support/of-one-server.ts'
+
+testOfOneServer('a request of an unchanged identity writes nothing', async () => {
+  await using desk = await openJwtDesk()
+  await desk.configure({ accept_as_token: true, bound_issuer: issuer })
+  const head = desk.head()
+  const token = { 'X-Vault-Token': desk.jwt() }
+  const commits = async () => {
+    const { text } = await desk.root.read('/metrics')
+    return /^gatehouse_storage_commit_steps_count (\d+)$/m.exec(text)?.[1]
+  }
+  for (const headers of [head, token]) expect((await desk.ask('kv/x', headers)).status).toBe(200)
+  const before = await commits()
+  expect(before).toMatch(/^\d+$/)
+
+  for (let count = 0; count < 50; count += 1)
+    for (const headers of [head, token]) expect((await desk.ask('kv/x', headers)).status).toBe(200)
+
+  expect(await commits()).toBe(before)
+})
+
+test('metrics count logins by what carried them', async () => {
+  await using desk = await openJwtDesk()
+  await desk.configure({ accept_as_token: true, bound_issuer: issuer })
+  await desk.ask('kv/x')
+  await desk.ask('kv/x', { 'X-Vault-Token': desk.jwt() })
+  await desk.anonymous.write('auth/jwt/login', { role: 'dev', jwt: desk.jwt() })
+
+  const { text } = await desk.root.read('/metrics')
+
+  for (const kind of ['login', 'inline', 'token'])
+    expect(text).toContain(
+      `gatehouse_logins_total{mount="auth/jwt/",method="jwt",kind="${kind}",result="ok",reason=""} 1`,
+    )
+})
