@@ -108,3 +108,13 @@ test('a chunked body reaches the parser as one piece per packet, however many bl
 
   expect(pieces).toHaveLength(2)
 })
+
+test('64 large heads may arrive at once: a further one waits for none of them', () => {
+  const large = new LargeHeads(10)
+
+  for (let count = 0; count < 64; count += 1) expect(large.enter()).toBe(true)
+  expect(large.enter()).toBe(false)
+  large.leave()
+
+  expect(large.enter()).toBe(true)
+})

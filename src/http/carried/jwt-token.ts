@@ -20,8 +20,11 @@ export function presentedJwt(
   return { jwt: token, issuer, role }
 }
 
+const ownToken = /^hv[sb]\./
+
 /** Whether a token has the shape of a JWT, which no token of ours has. */
 export function isJwt(token: string): boolean {
+  if (ownToken.test(token)) return false
   const [, header = ''] = token.length > maxLength ? [] : (threeParts.exec(token) ?? [])
   return header !== '' && objectIn(header) !== undefined
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { errors } from '../../support/error-bodies.ts'
-import { type JwtDesk, openJwtDesk, outcomeOf, written } from '../../support/jwt-desk.ts'
+import { inlineLogin, type JwtDesk, openJwtDesk, outcomeOf, written } from '../../support/jwt-desk.ts'
 
 let desk: JwtDesk
 beforeAll(async () => {
@@ -246,4 +246,39 @@ test('neither token nor accessor nor lease remains', async () => {
   await desk.ask('kv/x')
 
   expect(await accessors()).toEqual(before)
+})
+
+test('the end of a browser login may be carried with `read` only', async () => {
+  await written(desk.root, 'sys/auth/browser', { type: 'oidc' })
+  const callback = (operation: string) =>
+    desk.ask(
+      'kv/x',
+      inlineLogin(
+        'auth/browser/oidc/callback',
+        { state: 'x' },
+        { 'X-Vault-Inline-Auth-Operation': operation },
+      ),
+    )
+
+  const [status, text, failed] = outcomeOf(await callback('read'))
+  expect([status, failed]).toEqual([400, true])
+  expect(text).not.toContain('failed to perform inline authentication')
+  expect(outcomeOf(await callback('update'))).toEqual([
+    405,
+    'failed to perform inline authentication: unsupported operation',
+    true,
+  ])
+})
+
+test('a held read is served with the same login', async () => {
+  await written(desk.root, 'sys/mounts/held', { type: 'kv', options: { version: '2' } })
+  await written(desk.root, 'held/data/a', { data: { a: '1' } })
+  const head = as('service')
+  const { etag = '' } = (await desk.ask('held/data/a', head)).headers
+
+  const read = desk.ask('held/data/a?wait=60s', { ...head, 'If-None-Match': String(etag) })
+  await expect.poll(async () => (await desk.root.read('sys/in-flight-req')).text).toContain('held/data/a')
+  await written(desk.root, 'held/data/a', { data: { a: '2' } })
+
+  expect((await read).body.data).toMatchObject({ data: { a: '2' } })
 })
