@@ -23,7 +23,7 @@ export async function startMessageFixture(
 export async function made(
   { root }: TestServer,
   fields: object = {},
-  headers: Record<string, string> = {},
+  headers: CallOptions['headers'] = {},
 ): Promise<string> {
   const { body, text } = await root.write(messagesPath, { ...plain, ...fields }, { headers })
   if (body.data === undefined) throw new Error(text)
@@ -34,7 +34,7 @@ export async function made(
 export async function fill(
   fixture: TestServer,
   count: number,
-  headers: Record<string, string> = {},
+  headers: CallOptions['headers'] = {},
 ): Promise<string[]> {
   return Promise.all(Array.from({ length: count }, () => made(fixture, {}, headers)))
 }

@@ -99,7 +99,9 @@ export async function explainLogin(input: ExplainInput, context: ExplainContext)
     role: facts.roleName,
     clock: clockOf(facts.ready?.keyset.sources() ?? []),
     checks: [
-      ...slotsOf(facts, counted, context.asToken !== undefined).map((slot) => explained(slot, { counted, unasked }, facts)),
+      ...slotsOf(facts, counted, context.asToken !== undefined).map((slot) =>
+        explained(slot, { counted, unasked }, facts),
+      ),
       ...coreChecks(core, facts, auth?.proof !== undefined),
     ],
     login:
