@@ -1,3 +1,4 @@
+import type { CallOptions } from '../../support/client.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../../support/start-server.ts'
 

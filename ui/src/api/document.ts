@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 7522aa59d1a3278415ffcbc026f99bbe
+// made by `npm run ui:types` from the server's OpenAPI document 322760b78e64912297bce9ffce94dceb
 
 export interface paths {
     "/health/live": {
@@ -11431,6 +11431,9 @@ export interface components {
             namespace_in_state?: boolean;
             unsupported_critical_cert_extensions: string[];
             override_allowed_server_names: string[];
+            accept_as_token: boolean;
+            token_max_lifetime: number;
+            require_authorization_details: boolean;
             /** @enum {string} */
             status: "valid" | "invalid";
         } & {
@@ -11468,6 +11471,9 @@ export interface components {
             namespace_in_state?: boolean;
             unsupported_critical_cert_extensions?: string[];
             override_allowed_server_names?: string[];
+            accept_as_token?: boolean;
+            token_max_lifetime?: string;
+            require_authorization_details?: boolean;
             skip_jwks_validation?: boolean;
         };
         "jwt-config-post-answer": {
@@ -12029,6 +12035,7 @@ export interface components {
                 [key: string]: unknown;
             };
             remote_address?: string;
+            as_token?: boolean;
             distributed_claim_access_token?: string;
         };
         "jwt-explain-post-answer": {
@@ -12051,6 +12058,8 @@ export interface components {
                 time: string;
                 /** @enum {string} */
                 path: "login" | "cel/login" | "oidc/auth_url" | "oidc/callback" | "oidc/poll";
+                inline: boolean;
+                as_token: boolean;
                 role: string;
                 reason: string;
                 check: string;

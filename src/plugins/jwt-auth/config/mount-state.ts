@@ -105,7 +105,10 @@ export class MountState implements Disposable {
     {
       unchecked = '',
       put,
-    }: { unchecked?: string | undefined; put?: ((entryOf: () => Promise<ViewEntry>) => Promise<void>) | undefined } = {},
+    }: {
+      unchecked?: string | undefined
+      put?: ((entryOf: () => Promise<ViewEntry>) => Promise<void>) | undefined
+    } = {},
   ): Promise<void> {
     const written = this.#parts.clock.now()
     const changedFrom = (current: unknown) =>
