@@ -98,11 +98,13 @@ export const celResources = ({ method, reports, issue, now }: Parts): Resource[]
       required: ['jwt'],
       form: 'auth',
       input: loginInput,
-      handle: ({ call, mount, input, whenSilent }) => {
-        const attempt = newAttempt({ role: input.role, token: input.jwt })
+      handle: ({ call, mount, input, whenSilent, clientCertificate }) => {
+        const asToken = call.loginKind === 'token' ? { certificate: clientCertificate() } : undefined
+        const attempt = newAttempt({ role: input.role, token: input.jwt, asToken })
         return reports.watch({ call, mount, path: 'cel/login', attempt }, async () => {
           const login = {
             address: call.remoteAddress,
+            asToken,
             whenSilent,
             onOutcome: (outcome: Outcome) => {
               attempt.outcome = outcome

@@ -355,22 +355,26 @@ export class JwtMethod {
 
   /** The login that a JWT means as the token of a request. docs/contract/inline-login.md#a-jwt-as-the-token */
   async tokenLogin(mount: Mount, { jwt, issuer, role }: PresentedJwt): Promise<LoginBelow | undefined> {
-    const config = (await this.stateOf(mount).findConfig())?.config
-    const isAccepted = config?.accept_as_token === true && config.bound_issuer === issuer
-    return isAccepted ? { below: 'login', fields: { role, jwt } } : undefined
+    const state = this.stateOf(mount)
+    const config = (await state.findConfig())?.config
+    if (config?.accept_as_token !== true || config.bound_issuer !== issuer) return undefined
+    const isCel = role === '' ? await isOfCel(state, config.default_role) : celRoleName.test(role)
+    return { below: isCel ? 'cel/login' : 'login', fields: { role: role.replace(celRoleName, ''), jwt } }
   }
 
   /** docs/contract/cel.md#login */
   celLogin(
     mount: Mount,
     input: CelLoginInput,
-    login: Pick<Client, 'address' | 'whenSilent'> & { onOutcome(outcome: Outcome): void },
+    login: Pick<Client, 'address' | 'whenSilent'> &
+      Pick<LoginContext, 'asToken'> & { onOutcome(outcome: Outcome): void },
   ): Promise<LoginAuth> {
-    const { address, onOutcome, whenSilent } = login
+    const { address, asToken, onOutcome, whenSilent } = login
     const client = { address, whenSilent, name: `${mount.uuid}/${input.role}` }
     return celLogin(input, {
       ...this.#contextOf(mount),
       remoteAddress: address,
+      asToken,
       evaluate: (program, given) => this.#evaluator.evaluate(client, program, given),
       onOutcome,
     })
@@ -471,3 +475,10 @@ export class JwtMethod {
     }
   }
 }
+
+/** How a caller names a CEL role where an ordinary role could be meant. */
+const celRoleName = /^cel\//i
+
+/** A name may belong to an ordinary role and to a CEL role; the ordinary one counts. */
+const isOfCel = async ({ roles, celRoles }: MountState, name: string): Promise<boolean> =>
+  (await roles.find(name)) === undefined && (await celRoles.find(name)) !== undefined

@@ -1,9 +1,10 @@
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'
+import type { TokenRequest } from '../checks/as-token.ts'
 import { strictTrace, type Trace } from '../checks/trace.ts'
 import type { MountState } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
-import { namedRole, verifiedToken } from '../login/login.ts'
+import { namedRole, usedAsToken, verifiedToken } from '../login/login.ts'
 import { type Refusal, refusal } from '../refusals/refusal.ts'
 import { authOf } from './cel-auth.ts'
 import type { CelRole } from './cel-role.ts'
@@ -22,6 +23,8 @@ export type CelLoginContext = {
   readonly remoteAddress: string
   /** Milliseconds since the epoch, read after the signature check. */
   now(): number
+  /** The JWT is the token of a request, of which more is asked than of a login. */
+  readonly asToken?: TokenRequest | undefined
   evaluate(program: Program, input: Input): Promise<Evaluated>
   /** Called with how the program ended. */
   onOutcome?(outcome: Outcome): void
@@ -52,7 +55,8 @@ export async function examineCel(
   const role = trace.value('role', await namedRole(name, context.state.celRoles))
   if (role === undefined) return undefined
   trace.check('token', input.jwt === '' ? refusal('token_missing', 'missing token') : undefined)
-  const token = await verifiedToken(input.jwt, { ready, role: askedOf(role), context, trace })
+  const verification = { ready, role: askedOf(role), context, trace }
+  const token = await verifiedToken(input.jwt, verification)
   if (token === undefined) return undefined
   const now = Math.floor(context.now())
   const { operation } = input
@@ -66,8 +70,8 @@ export async function examineCel(
   if (isOfVariable(outcome)) return undefined
   trace.check('program', refusedBy(outcome, role), { expected: ['pb.Auth'], seen: shownOutcome(outcome) })
   if (outcome.kind !== 'auth') return undefined
-  const auth = authOf(outcome.auth, role.name)
-  return trace.value('auth', auth)
+  const auth = trace.value('auth', authOf(outcome.auth, role.name))
+  return usedAsToken(auth, token, verification)
 }
 
 /** What a role asks of the token itself, as an ordinary role says it. */

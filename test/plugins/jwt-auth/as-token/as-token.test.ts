@@ -48,6 +48,31 @@ describe('a JWT as the token', () => {
     expect(await asked(desk.jwt(), { 'X-Gatehouse-Role': ['dev', 'dev'] })).toEqual(denied)
   })
 
+  test('may name a CEL role, which is also the default if no ordinary role has that name', async () => {
+    const program =
+      "claims.sub == 'joe' ? pb.Auth{policies: ['desk'], alias: logical.Alias{name: 'x'}} : 'no'"
+    const celRole = (name: string, bound_audiences: string[]) =>
+      written(desk.root, `auth/jwt/cel/role/${name}`, {
+        bound_audiences,
+        cel_program: { expression: program },
+      })
+    await celRole('prog', ['gate'])
+    await celRole('unbound', [])
+    const accepted = { accept_as_token: true, bound_issuer: issuer }
+
+    expect(await asked(desk.jwt(), { 'X-Gatehouse-Role': 'CEL/Prog' })).toEqual(served)
+    expect(await asked(desk.jwt({ sub: 'eve' }), { 'X-Gatehouse-Role': 'cel/prog' })).toEqual(denied)
+    expect(await asked(desk.jwt(), { 'X-Gatehouse-Role': 'cel/dev' })).toEqual(denied)
+    expect(await asked(desk.jwt(), { 'X-Gatehouse-Role': 'prog' })).toEqual(denied)
+    expect(await asked(desk.jwt(), { 'X-Gatehouse-Role': 'cel/unbound' })).toEqual(denied)
+    expect(await asked(desk.jwt({ cnf: {} }), { 'X-Gatehouse-Role': 'cel/prog' })).toEqual(denied)
+    await desk.configure({ ...accepted, default_role: 'prog' })
+    expect(await asked()).toEqual(served)
+    const lookup = await desk.ask('auth/token/lookup-self', withToken(desk.jwt()))
+    expect(lookup.body.data).toMatchObject({ path: 'auth/jwt/cel/login', id: expect.stringMatching(/^ey/) })
+    await desk.configure(accepted)
+  })
+
   test('is refused like an unknown token, whatever is wrong with it', async () => {
     const good = desk.jwt()
     const changed = `${good.slice(0, -2)}${good.endsWith('A') ? 'B' : 'A'}${good.slice(-1)}`
