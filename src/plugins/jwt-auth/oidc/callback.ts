@@ -3,7 +3,6 @@ import { checkAddress } from '../login/login.ts'
 import { unconfirmed } from './confirmation.ts'
 import type { Page } from './pages.ts'
 import { isClientNonce, isOpenForBrowser, type PendingLogin } from './pending-login.ts'
-import type { EndReason } from './pending-logins.ts'
 import { keepAnswer } from './posted.ts'
 import { type BrowserContext, codeOfForm, noteLogin, signIn } from './sign-in.ts'
 import { configured, roleGone, unknownState, wrongClientNonce } from './state-checks.ts'
@@ -29,14 +28,13 @@ export async function finishLogin(
   const ready = await configured(context)
   const waiting = await pending.find(input.state)
   if (waiting !== undefined && waiting.mode !== 'client') {
-    const reason = waiting.ending && 'used'
-    if (!isOpenForBrowser(waiting)) throw flow.refused(unknownState(input.state, reason, endTexts))
+    const ended = waiting.ending && { why: 'used' as const, role: waiting.role }
+    if (!isOpenForBrowser(waiting)) throw unknownState(input.state, ended, { attempt, texts })
     // an ID token in a URL counts for nothing
     return { page: await keepAnswer({ ...input, id_token: '' }, context) }
   }
   const login = await pending.take(input.state, (found) => checkConfirmed(found, input, context))
-  if (login === undefined)
-    throw flow.refused(unknownState(input.state, pending.endReason(input.state), endTexts))
+  if (login === undefined) throw unknownState(input.state, pending.ended(input.state), { attempt, texts })
   noteLogin(attempt, login)
   flow.passed('state')
   flow.check(
@@ -52,10 +50,7 @@ export async function finishLogin(
   return signIn({ ...input, providerError }, { login, role, ready }, context)
 }
 
-const endTexts: Readonly<Record<EndReason, string>> = {
-  used: 'it came back before: used already',
-  expired: 'it came back too late: expired',
-}
+const texts = { used: 'it came back before: used already', expired: 'it came back too late: expired' }
 
 /**
  * Before the form is confirmed, a poll leaves the login unchanged and may be repeated. A poll by another

@@ -32,9 +32,9 @@ export type PendingLoginParts = {
 export type PendingLimits = { readonly mount: number; readonly address: number }
 const contractLimits: PendingLimits = { mount: 100_000, address: 1_000 }
 
-/** Why a state has no login, if this process saw it end. */
-export type EndReason = 'used' | 'expired'
-const maxEndReasons = 2_000
+/** Why a state has no login, if this process saw it end. `role` is empty if only the sweep saw it. */
+export type Ended = { readonly why: 'used' | 'expired'; readonly role: string }
+const maxEndsKept = 2_000
 
 /** A new login, and the state that the provider will return. */
 export type BegunLogin = { readonly state: string; readonly login: PendingLogin }
@@ -78,7 +78,7 @@ export class PendingLogins {
   /** When to count again for addresses that were at their limit, by list prefix. */
   readonly #fullUntil = new Map<string, number>()
   /** Why recent logins ended, by the digest of their state, oldest first: explains an unknown state. */
-  readonly #ends = new Map<string, EndReason>()
+  readonly #ends = new Map<string, Ended>()
   #count: Count | undefined
   #counting: Promise<void> | undefined
   #addressHash: KeyedHash | undefined
@@ -146,7 +146,7 @@ export class PendingLogins {
       if (!taken) continue
       this.#counted(prefixOf(login.listed), -1)
       const isOver = this.#isOver(login.listed)
-      this.#recordEnd(digest(state), isOver ? 'expired' : 'used')
+      this.#recordEnd(digest(state), { why: isOver ? 'expired' : 'used', role: login.role })
       return isOver ? undefined : login
     }
   }
@@ -156,19 +156,19 @@ export class PendingLogins {
     const found = await this.#parts.view.read(stateKey(state))
     const login = found && readPendingLogin(found.value)
     if (login === undefined || !this.#isOver(login.listed)) return login
-    this.#recordEnd(digest(state), 'expired')
+    this.#recordEnd(digest(state), { why: 'expired', role: login.role })
     return undefined
   }
 
   /** Why the login of a state ended; undefined if this process does not know. */
-  endReason(state: string): EndReason | undefined {
+  ended(state: string): Ended | undefined {
     return this.#ends.get(digest(state))
   }
 
-  #recordEnd(id: string, why: EndReason): void {
-    this.#ends.set(id, why)
+  #recordEnd(id: string, ended: Ended): void {
+    this.#ends.set(id, ended)
     const [oldest] = this.#ends.keys()
-    if (this.#ends.size > maxEndReasons && oldest !== undefined) this.#ends.delete(oldest)
+    if (this.#ends.size > maxEndsKept && oldest !== undefined) this.#ends.delete(oldest)
   }
 
   /**
@@ -326,7 +326,7 @@ export class PendingLogins {
     const count: Count = { byPrefix: new Map(), total: 0, at: clock.now(), victims: [] }
     for await (const keys of view.keyPages(listRoot)) {
       const over = keys.filter((key) => this.#isOver(key))
-      for (const key of over) this.#recordEnd(idOf(key), 'expired')
+      for (const key of over) this.#recordEnd(idOf(key), { why: 'expired', role: '' })
       if (over.length > 0) await view.write(over.flatMap(removalOf))
       for (const key of keys) if (!this.#isOver(key)) add(count, prefixOf(key), 1)
     }

@@ -10,7 +10,6 @@ import { comparing, discreetRefusal, refusal, reworded } from '../refusals/refus
 import type { Exchanged, ExchangeError } from './exchange.ts'
 import { loginFailed } from './pages.ts'
 import { type Ending, isClientNonce, type PendingLogin } from './pending-login.ts'
-import type { EndReason } from './pending-logins.ts'
 import { claimsOfTokens, type FlowContext, grantReturned, noteLogin, providerOf } from './sign-in.ts'
 import { configured, roleGone, unknownState, wrongClientNonce } from './state-checks.ts'
 
@@ -63,9 +62,9 @@ const isAnswer = (error: unknown): boolean =>
   error instanceof ServiceError && error.reason !== undefined && error.kind !== 'internal'
 
 const unknown = (state: string, { pending, attempt }: FlowContext): ServiceError =>
-  attempt.flow.refused(unknownState(state, pending.endReason(state), endTexts))
+  unknownState(state, pending.ended(state), { attempt, texts })
 
-const endTexts: Readonly<Record<EndReason, string>> = {
+const texts = {
   used: 'it has ended before: used already',
   expired: 'nobody finished it within 10 minutes: expired',
 }

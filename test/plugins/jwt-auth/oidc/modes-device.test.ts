@@ -269,6 +269,7 @@ describe('mode device', () => {
     expect(await failuresOf(server)).toMatchObject([
       {
         path: 'oidc/poll',
+        role: 'test',
         reason: 'state_unknown',
         check: 'state',
         detail: 'nobody finished it within 10 minutes: expired',
