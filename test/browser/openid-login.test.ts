@@ -189,3 +189,41 @@ test('no other page can frame the question, and its button is disabled for a mom
   })
   expect(await page.title()).toBe('Complete sign-in process')
 })
+
+test('in mode `direct`, only a click on the page that is no frame of another signs in, and the client gets the token', async () => {
+  const browser = await openedBrowser()
+  await using server = await startTestServer()
+  await using provider = await startOpenIdProvider({
+    clients: [{ ...client, application_type: 'native', redirect_uris: [redirectUri(server)] }],
+  })
+  await configure(server, provider.url, {})
+  await server.root.write('auth/oidc/role/people', { callback_mode: 'direct' })
+  const begun = await server.anonymous.write('auth/oidc/oidc/auth_url', {
+    redirect_uri: redirectUri(server),
+    client_nonce: 'of the client',
+  })
+  const { auth_url, state } = begun.body.data ?? {}
+  const poll = () =>
+    server.anonymous.write('auth/oidc/oidc/poll', { state: String(state), client_nonce: 'of the client' })
+  await using page = await browser.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => complaints.push(message.text()))
+
+  await page.goto(String(auth_url))
+  await signIn(page, 'ada')
+  await page.waitForSelector('#confirm:enabled')
+  await using other = await browser.newPage()
+  await other.setContent(`<iframe src="${page.url().replaceAll('&', '&amp;')}"></iframe>`)
+  const framed = await other.frameLocator('iframe').locator('#confirm').count()
+  await page.reload()
+  await page.goto(`${page.url()}&confirmation=1`)
+  const whileOpen = await poll()
+  await page.click('#confirm')
+  await page.waitForSelector('h1:has-text("Signed in")')
+
+  expect(framed).toBe(0)
+  expect(whileOpen.body.errors).toEqual(['authorization_pending'])
+  expect((await poll()).body.auth).toMatchObject({ metadata: { role: 'people' } })
+  expect((await poll()).body.errors).toEqual(['Vault login failed. Expired or missing OAuth state.'])
+  expect(complaints.filter((text) => text.includes('Content Security Policy'))).toEqual([])
+})

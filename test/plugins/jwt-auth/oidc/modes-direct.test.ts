@@ -187,6 +187,19 @@ describe('mode direct', () => {
     expect(await polled(anonymous, state)).toBe('ok')
   })
 
+  test('with `,ns=` at its end the state is unknown, like that of any pending login', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider)
+    const { anonymous } = server
+    const { login, state } = await begin(anonymous)
+
+    expect(
+      verdict(await callback(anonymous, { state: `${state},ns=x`, code: provider.codeFor(login) })),
+    ).toBe(lost)
+    expect(await polled(anonymous, `${state},ns=x`)).toBe(lost)
+    expect(await polled(anonymous, state)).toBe(pending)
+  })
+
   test('a form of the provider is asked about in the same way', async () => {
     await using provider = await startSmallProvider()
     const config = { oidc_response_mode: 'form_post', oidc_response_types: 'id_token' }
