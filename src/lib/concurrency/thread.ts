@@ -14,6 +14,8 @@ export type ThreadOptions = {
   readonly niceness?: number
   /** The most threads that answer at the same time; 1 by default. */
   readonly most?: number
+  /** What its values may take. A thread that needs more is ended. */
+  readonly memoryMb?: number
   /** Limits of the questions that have no answer yet; none by default. */
   readonly limits?: {
     readonly most: number
@@ -93,10 +95,11 @@ export class Thread<Theirs extends Answers> {
   }
 
   #start(): Running<Theirs> {
-    const { program, name, niceness = 0, data, answers = {}, ...options } = this.#options
+    const { program, name, niceness = 0, data, answers = {}, memoryMb, ...options } = this.#options
     const worker = new Worker(program, {
       name,
       workerData: { niceness, data: data?.() } satisfies ThreadData,
+      ...(memoryMb !== undefined && { resourceLimits: { maxOldGenerationSizeMb: memoryMb } }),
     })
     const channel = new Channel<Theirs>(portOf(worker), answers)
     const thread = { worker, channel, pending: 0 }

@@ -15,6 +15,7 @@ const threads = new Thread<CelAnswers>({
   name: 'cel',
   niceness: 10,
   most: 2,
+  memoryMb: 256,
   limits: { most: 1_000, ms: 5_000, refusal: () => new LimitError('the program took too long') },
 })
 

@@ -8,6 +8,7 @@ import {
   Uint,
   type Value,
 } from './language/values.ts'
+import type { Work } from './language/work.ts'
 
 /** A field of a message as plain data: pairs for a map. */
 export type Field = string | boolean | bigint | readonly Field[] | Fields
@@ -40,25 +41,38 @@ const typesOfResults: ReadonlyMap<string, string> = new Map([
   ['google.protobuf.Duration', 'types.Duration'],
 ])
 
-export function outcomeOf(value: Value): Outcome {
+/** `work`: what may be told of the result. */
+export function outcomeOf(value: Value, work: Work): Outcome {
   if (value === false) return { kind: 'denied' }
   if (typeof value === 'string') return { kind: 'message', text: value }
-  if (value instanceof Optional && value.value instanceof Message) return outcomeOf(value.value)
-  if (value instanceof Message && value.name === 'pb.Auth') return { kind: 'auth', auth: fieldsOf(value) }
+  if (value instanceof Optional && value.value instanceof Message) return outcomeOf(value.value, work)
+  if (value instanceof Message && value.name === 'pb.Auth')
+    return { kind: 'auth', auth: fieldsOf(value, work) }
   return { kind: 'type', type: typesOfResults.get(typeName(value)) ?? '*types.protoObj' }
 }
 
-const fieldsOf = ({ fields }: Message): Fields =>
-  new Map([...fields].map(([name, value]) => [name, plain(value)]))
+const fieldsOf = ({ fields }: Message, work: Work): Fields =>
+  new Map([...fields].map(([name, value]) => [name, plain(value, work)]))
 
 /** Only types that fields have. */
-function plain(value: Value): Field {
-  if (typeof value === 'string' || typeof value === 'boolean' || typeof value === 'bigint') return value
+function plain(value: Value, work: Work): Field {
+  if (typeof value === 'boolean' || typeof value === 'bigint') return value
+  if (typeof value === 'string') {
+    work.text(value.length)
+    return value
+  }
   if (value instanceof Uint) return value.value
   if (value instanceof Timestamp) return value.nanos
-  if (value instanceof Message) return fieldsOf(value)
-  if (isList(value)) return value.map(plain)
-  if (value instanceof CelMap)
-    return new Map(value.entries().map(([key, item]) => [String(key), plain(item)]))
+  if (value instanceof Message) return fieldsOf(value, work)
+  if (isList(value)) {
+    work.list(value.length)
+    return value.map((item) => plain(item, work))
+  }
+  if (value instanceof CelMap) {
+    work.list(value.size)
+    return new Map(
+      value.entries().map(([key, item]) => [String(plain(key, work)), plain(item, work)] as const),
+    )
+  }
   throw new Error('a message has a field of an unknown type')
 }

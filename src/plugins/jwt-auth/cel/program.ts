@@ -6,7 +6,7 @@ import * as kind from './language/kinds.ts'
 import type { Names } from './language/library.ts'
 import { type Parsed, parse } from './language/parser.ts'
 import { SizeError, SourceError } from './language/source-error.ts'
-import { CelError, LimitError, Timestamp, type Value } from './language/values.ts'
+import { CelError, LimitError, Timestamp, typeName, type Value } from './language/values.ts'
 import { Work } from './language/work.ts'
 import { type Outcome, outcomeOf } from './outcome.ts'
 
@@ -24,6 +24,8 @@ export type ParsedProgram = {
 const mostText = 64 * 1024
 const mostVariables = 100
 const mostNodes = 10_000
+/** Of what a program gives, and of what is shown of its variables, each. */
+const mostResult = 1024 * 1024
 
 const claimsKind = kind.mapOf(kind.string, kind.dyn)
 const given: Names = new Map<string, kind.Kind>([
@@ -112,7 +114,8 @@ type Run = { readonly isTraced: boolean; spentMs(): number }
 export function run(program: ParsedProgram, input: Input, { isTraced, spentMs }: Run): Evaluated {
   const work = new Work(spentMs)
   const values = new Map<string, Value>()
-  const variables: ShownVariable[] = []
+  const results: Named[] = []
+  const variables = () => (isTraced ? shownAll(results, spentMs) : [])
   let failed: Outcome | undefined
   try {
     values.set('claims', fromJson(input.claims, work))
@@ -128,25 +131,30 @@ export function run(program: ParsedProgram, input: Input, { isTraced, spentMs }:
           variable: name,
           text: `failed to evaluate variables: variable[${at}].${name}: ${result.error}`,
         }
-      if (failed !== undefined && !isTraced) return { variables, outcome: failed }
-      if (isTraced) variables.push({ name, ...shown(result, work) })
+      if (failed !== undefined && !isTraced) return { variables: [], outcome: failed }
+      results.push({ name, result })
     }
     const result = attempt(() => evaluate(program.main.expression, scope, work))
     const outcome: Outcome =
       'value' in result
-        ? outcomeOf(result.value)
+        ? outcomeOf(result.value, new Work(spentMs, mostResult))
         : { kind: 'error', variable: '', text: `failed to evaluate expression: ${result.error}` }
-    return { variables, outcome: failed ?? outcome }
+    return { variables: variables(), outcome: failed ?? outcome }
   } catch (error) {
-    if (error instanceof LimitError) return { variables, outcome: { kind: 'limit', text: error.message } }
-    // a value that is nested too deep
-    if (error instanceof RangeError)
-      return { variables, outcome: { kind: 'limit', text: 'the program made too large a value' } }
-    throw error
+    return { variables: variables(), outcome: { kind: 'limit', text: limitReached(error) } }
   }
 }
 
+/** Which limit an error means. Throws any other error. */
+function limitReached(error: unknown): string {
+  if (error instanceof LimitError) return error.message
+  // a value that is nested too deep
+  if (error instanceof RangeError) return 'the program made too large a value'
+  throw error
+}
+
 type Result = { readonly value: Value } | { readonly error: string }
+type Named = { readonly name: string; readonly result: Result }
 
 function attempt(work: () => Value): Result {
   try {
@@ -159,11 +167,23 @@ function attempt(work: () => Value): Result {
 
 const longestShown = 256
 
-function shown(result: Result, work: Work): Pick<ShownVariable, 'value' | 'error'> {
-  if ('error' in result) return { value: '', error: result.error }
-  const text = attempt(() => jsonText(result.value, work))
-  return {
-    value: String('value' in text ? text.value : outcomeOf(result.value).kind).slice(0, longestShown),
-    error: '',
+/** To show them is no part of the evaluation, so it has limits of its own. */
+function shownAll(results: readonly Named[], spentMs: () => number): ShownVariable[] {
+  const began = spentMs()
+  const work = new Work(() => spentMs() - began, mostResult)
+  return results.map(({ name, result }) =>
+    'error' in result
+      ? { name, value: '', error: result.error }
+      : { name, value: shown(result.value, work), error: '' },
+  )
+}
+
+/** As JSON; what has no JSON, or too much, by its type. */
+function shown(value: Value, work: Work): string {
+  try {
+    return jsonText(value, work).slice(0, longestShown)
+  } catch (error) {
+    if (!(error instanceof CelError)) limitReached(error)
+    return typeName(value)
   }
 }

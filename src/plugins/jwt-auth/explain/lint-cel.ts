@@ -1,7 +1,7 @@
 import { sanitize } from '../../../core/tokens/store/policy-names.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'
 import type { CelRole } from '../cel/cel-role.ts'
-import { unknownFunctions } from '../cel/language/check.ts'
+import { isUnknownCall } from '../cel/language/check.ts'
 import {
   type Expression,
   type MessageField,
@@ -83,7 +83,8 @@ function findings({ record }: CelRole, inspected: Inspected, { config }: LintCon
   const isAudienceOpen = record.bound_audiences.length === 0 && !claims.has('aud')
   const isIssuerOpen = config?.bound_issuer === '' && !claims.has('iss')
   const isAliasMissing = auths.some(({ fields }) => !fields.some(({ name }) => name === 'alias'))
-  const unknown = program.variables.flatMap(({ parsed }) => unknownFunctions(parsed.expression))
+  // in the expression itself, a write refuses them
+  const unknown = inspected.all.filter(isUnknownCall).map(({ name }) => name)
   const names = program.variables.map(({ name }) => name)
   const unused = names.filter((name) => !isUsed(name, inspected))
   const repeated = names.filter((name, at) => names.indexOf(name) !== at)
@@ -136,16 +137,17 @@ const isUsed = (name: string, { all }: Inspected): boolean =>
 
 /** Every result is a login. */
 function alwaysAllows({ variables, main }: ParsedProgram): boolean {
-  const byName = new Map(variables.map(({ name, parsed }) => [name, parsed.expression]))
-  const allows = (expression: Expression, depth: number): boolean => {
-    if (expression.kind === 'if') return allows(expression.yes, depth) && allows(expression.no, depth)
-    const name = qualifiedName(expression)
-    const variable = name === undefined ? undefined : byName.get(name)
-    // a variable may only use earlier ones, but names may be repeated
-    if (variable !== undefined) return depth > 0 && allows(variable, depth - 1)
-    return expression.kind === 'message' && expression.name === 'pb.Auth'
+  const allowing = new Set<string>()
+  const allows = (expression: Expression): boolean => {
+    if (expression.kind === 'if') return allows(expression.yes) && allows(expression.no)
+    return expression.kind === 'message'
+      ? expression.name === 'pb.Auth'
+      : allowing.has(qualifiedName(expression) ?? '')
   }
-  return allows(main.expression, variables.length)
+  for (const { name, parsed } of variables)
+    if (allows(parsed.expression)) allowing.add(name)
+    else allowing.delete(name)
+  return allows(main.expression)
 }
 
 const times: ReadonlySet<string> = new Set(['TTL', 'MaxTTL', 'period', 'explicit_max_ttl'])

@@ -259,6 +259,27 @@ test('the linter names repeated variables, and looks at CEL roles with all other
   expect((await root.read('auth/jwt/lint?role=cel/nope')).status).toBe(404)
 })
 
+test('programs that branch or nest as much as they may are looked at in little time', async () => {
+  await using desk = await openDesk()
+  const sum = (first: string) => `${first}${'+1'.repeat(990)}`
+  const branches = Array.from({ length: 99 }, (_, at) => [`a${at + 1}`, `claims.x ? a${at} : a${at}`])
+  await desk.write('branches', {
+    expression: 'claims.iss + claims.aud == "x" ? a99 : a98',
+    variables: { a0: `pb.Auth{${alias}}`, ...Object.fromEntries(branches) },
+  })
+  const nested = await desk.write('nested', {
+    expression: 'd == 1 ? false : false',
+    variables: { d: [1, 2, 3].reduce((inner) => sum(`(${inner})`), sum('1')) },
+  })
+  expect(nested.status).toBe(200)
+
+  const findings = async (role: string) =>
+    (await desk.root.read(`auth/jwt/lint?role=cel/${role}`)).body.data?.findings
+
+  expect(await findings('branches')).toMatchObject([{ code: 'cel_always_allows' }])
+  expect(await findings('nested')).toMatchObject([{ code: 'cel_no_audience' }, { code: 'cel_no_issuer' }])
+})
+
 test('claims of a token are not in explain of a stranger', async () => {
   const { server, signer } = await sharedDesk()
   const jwt = signer.sign(someClaims())

@@ -4,7 +4,6 @@ import {
   type Expression,
   type Item,
   type MessageLiteral,
-  partsOf,
   qualifiedName,
   type Select,
 } from './expression.ts'
@@ -25,13 +24,9 @@ export function check(expression: Expression, source: string, names: Names): voi
   new Checker(source).kindOf(expression, names)
 }
 
-/** The functions that an expression calls and nobody knows. */
-export function unknownFunctions(expression: Expression): string[] {
-  const inside = partsOf(expression).flatMap(unknownFunctions)
-  return expression.kind === 'call' && overloadsOf(expression) === undefined
-    ? [expression.name, ...inside]
-    : inside
-}
+/** Whether an expression, without its parts, calls a function that nobody knows. */
+export const isUnknownCall = (expression: Expression): expression is Call =>
+  expression.kind === 'call' && overloadsOf(expression) === undefined
 
 /** The overloads that a call may mean, and whether the target is a part of their name. */
 function overloadsOf({ name, target }: Call) {

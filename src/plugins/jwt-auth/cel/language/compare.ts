@@ -26,13 +26,17 @@ export function areEqual(one: Value, other: Value, work: Work): boolean {
   // biome-ignore lint/suspicious/noDoubleEquals: 1n == 1 is what CEL means
   if (isNumeric(one) && isNumeric(other)) return plainNumber(one) == plainNumber(other)
   if (typeof one === 'string' && typeof other === 'string') {
-    work.text(Math.min(one.length, other.length))
+    work.step(one.length / 256)
     return one === other
   }
-  if (one instanceof Uint8Array && other instanceof Uint8Array) return Buffer.compare(one, other) === 0
+  if (one instanceof Uint8Array && other instanceof Uint8Array) {
+    work.step(one.length / 256)
+    return Buffer.compare(one, other) === 0
+  }
   if (isList(one) && isList(other))
     return one.length === other.length && one.every((item, at) => areEqual(item, other[at] ?? null, work))
-  if (one instanceof CelMap && other instanceof CelMap)
+  if (one instanceof CelMap && other instanceof CelMap) {
+    work.step(one.size / 16)
     return (
       one.size === other.size &&
       one.entries().every(([key, value]) => {
@@ -40,6 +44,7 @@ export function areEqual(one: Value, other: Value, work: Work): boolean {
         return found !== undefined && areEqual(value, found, work)
       })
     )
+  }
   if (one instanceof Timestamp && other instanceof Timestamp) return one.nanos === other.nanos
   if (one instanceof Duration && other instanceof Duration) return one.nanos === other.nanos
   if (one instanceof TypeValue && other instanceof TypeValue) return one.name === other.name
@@ -60,7 +65,8 @@ export function areEqual(one: Value, other: Value, work: Work): boolean {
 }
 
 /** Negative if the first value is less. NaN, which is neither, is undefined. Beside a double, an int is rounded. */
-export function compare(one: Value, other: Value): number | undefined {
+export function compare(one: Value, other: Value, work: Work): number | undefined {
+  work.step()
   if (isNumeric(one) && isNumeric(other)) {
     const isRounded = typeof one === 'number' || typeof other === 'number'
     const [left, right] = [plainNumber(one), plainNumber(other)].map((value) =>
@@ -69,8 +75,10 @@ export function compare(one: Value, other: Value): number | undefined {
     if (left === undefined || right === undefined) return undefined
     return left < right ? -1 : left > right ? 1 : left === right ? 0 : undefined
   }
-  if (typeof one === 'string' && typeof other === 'string')
+  if (typeof one === 'string' && typeof other === 'string') {
+    work.step((one.length + other.length) / 256)
     return Buffer.compare(Buffer.from(one), Buffer.from(other))
+  }
   if (typeof one === 'boolean' && typeof other === 'boolean') return Number(one) - Number(other)
   if (one instanceof Uint8Array && other instanceof Uint8Array) return Buffer.compare(one, other)
   const isTime =

@@ -72,8 +72,7 @@ const arithmetic: readonly Definition[] = [
 /** Which of two is first, as far as an order is known. */
 const order = (name: string, isWanted: (order: number) => boolean): Definition =>
   define(name, [dyn, dyn], bool, (one, other, work) => {
-    work.step()
-    const result = compare(one, other)
+    const result = compare(one, other, work)
     return result !== undefined && isWanted(result)
   })
 
@@ -127,7 +126,8 @@ function parsedBool(text: string): boolean {
   return value
 }
 
-function decoded(value: Uint8Array): string {
+function decoded(value: Uint8Array, work: Work): string {
+  work.text(value.length)
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(value)
   } catch {
@@ -159,7 +159,7 @@ const conversions: readonly Definition[] = [
   define('string', [bytes], string, decoded),
   define('bytes', [bytes], bytes, (value) => value),
   define('bytes', [string], bytes, (text, work) => {
-    work.text(text.length)
+    work.text(Buffer.byteLength(text))
     return Buffer.from(text)
   }),
   define('bool', [bool], bool, (value) => value),

@@ -206,7 +206,7 @@ function comprehended(expression: Comprehension, scope: Scope, work: Work): Valu
     return value
   }
   if (range instanceof Optional) return mapped(macro, range, (item) => run(first, item))
-  const items = range instanceof CelMap && macro !== 'sortBy' ? range.keys() : range
+  const items = range instanceof CelMap && macro !== 'sortBy' ? keysOf(range, work) : range
   if (!isList(items)) throw noOverload()
   switch (macro) {
     case 'all':
@@ -230,6 +230,11 @@ function comprehended(expression: Comprehension, scope: Scope, work: Work): Valu
     default:
       throw noOverload()
   }
+}
+
+function keysOf(map: CelMap, work: Work): Value[] {
+  work.list(map.size)
+  return map.keys()
 }
 
 function mapped(macro: string, { value }: Optional, run: (value: Value) => Value): Value {

@@ -1,5 +1,5 @@
 import { dyn, type Kind, mayBe, shownKind } from './kinds.ts'
-import { noOverload, type Value } from './values.ts'
+import { CelMap, isList, noOverload, type Value } from './values.ts'
 import type { Work } from './work.ts'
 
 /** One signature of a function, a method or an operator. */
@@ -41,12 +41,20 @@ export function functionsOf(definitions: readonly Definition[]): Functions {
   return Map.groupBy(definitions, ({ name }) => name)
 }
 
+/** Most functions look at all of their arguments. */
+function stepsOf(value: Value): number {
+  if (typeof value === 'string' || value instanceof Uint8Array) return value.length / 256
+  if (isList(value)) return value.length / 16
+  return value instanceof CelMap ? value.size / 16 : 0
+}
+
 /** Runs the overload that takes these values. */
 export function call(overloads: readonly Overload[] | undefined, args: readonly Value[], work: Work): Value {
   const overload = overloads?.find(
     ({ params }) => params.length === args.length && params.every((kind, at) => kind.is(args[at] ?? null)),
   )
   if (overload === undefined) throw noOverload()
+  work.step(args.reduce<number>((steps, value) => steps + stepsOf(value), 1))
   return overload.run(work, args)
 }
 

@@ -7,23 +7,35 @@ import type { Work } from './work.ts'
 /** The value of decoded JSON. Every number is a double. */
 export function fromJson(json: unknown, work: Work): Value {
   work.step()
-  if (json === null || typeof json === 'string' || typeof json === 'boolean' || typeof json === 'number')
-    return json
+  // half of a pair of surrogates could not be stored
+  if (typeof json === 'string') return json.toWellFormed()
+  if (json === null || typeof json === 'boolean' || typeof json === 'number') return json
   if (typeof json === 'bigint') return Number(json)
-  if (Array.isArray(json)) return json.map((item) => fromJson(item, work))
-  return new CelMap(Object.entries(json ?? {}).map(([key, value]) => [key, fromJson(value, work)]))
+  if (Array.isArray(json)) {
+    work.list(json.length)
+    return json.map((item) => fromJson(item, work))
+  }
+  const members = Object.entries(json ?? {})
+  work.list(members.length)
+  return new CelMap(members.map(([key, value]) => [key.toWellFormed(), fromJson(value, work)]))
 }
 
 /** A value as JSON text, with sorted keys. Throws for what JSON has no form of. */
 export function jsonText(value: Value, work: Work): string {
   work.step()
   if (value === null || typeof value === 'boolean') return String(value)
-  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'string') {
+    work.text(value.length)
+    return JSON.stringify(value)
+  }
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw noOverload()
     return JSON.stringify(value)
   }
-  if (value instanceof Uint8Array) return JSON.stringify(Buffer.from(value).toString('base64'))
+  if (value instanceof Uint8Array) {
+    work.text(value.length * 2)
+    return JSON.stringify(Buffer.from(value).toString('base64'))
+  }
   if (isList(value))
     return bracketed(
       '[]',
@@ -58,7 +70,6 @@ function decoded(text: string, work: Work): Value {
   } catch {
     return false
   }
-  work.text(text.length)
   return fromJson(json, work)
 }
 

@@ -13,6 +13,7 @@ import {
 /** A type, as far as it is known before a program runs. */
 export type Kind<Of extends Value = Value> = {
   readonly base: string
+  /** Types of what is inside it: never of more than one level, so that they do not grow with the program. */
   readonly inner: readonly Kind[]
   /** Looks at the value itself, not at what it contains. */
   is(value: Value): value is Of
@@ -39,19 +40,21 @@ export const timestamp: Kind<Timestamp> = plain('timestamp', instanceOf(Timestam
 export const duration: Kind<Duration> = plain('duration', instanceOf(Duration))
 export const type: Kind<TypeValue> = plain('type', instanceOf(TypeValue))
 
+const outermost = (kind: Kind): Kind => (kind.inner.length === 0 ? kind : dyn)
+
 export const listOf = (element: Kind): Kind<readonly Value[]> => ({
   base: 'list',
-  inner: [element],
+  inner: [outermost(element)],
   is: (value): value is readonly Value[] => isList(value),
 })
 export const mapOf = (key: Kind, value: Kind): Kind<CelMap> => ({
   base: 'map',
-  inner: [key, value],
+  inner: [outermost(key), outermost(value)],
   is: instanceOf(CelMap),
 })
 export const optionalOf = (value: Kind): Kind<Optional> => ({
   base: 'optional_type',
-  inner: [value],
+  inner: [outermost(value)],
   is: instanceOf(Optional),
 })
 export const list = listOf(dyn)

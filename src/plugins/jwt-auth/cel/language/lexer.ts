@@ -117,24 +117,15 @@ const letters: Readonly<Record<string, string>> = {
 function literalOf(inner: string, prefix: string, place: Place): Value {
   const isBytes = /b/i.test(prefix)
   if (/r/i.test(prefix)) return isBytes ? Buffer.from(inner) : inner
-  // a byte is kept as a private character until the text is bytes
-  const text = inner.replace(escapes, (_all, letter, hex, short, long, octal) => {
+  // each byte of UTF-8 as a character, until escapes, which are ASCII, have become bytes too
+  const written = isBytes ? Buffer.from(inner).toString('latin1') : inner
+  const text = written.replace(escapes, (_all, letter, hex, short, long, octal) => {
     if (letter !== undefined) return letters[letter] ?? letter
     const code = Number.parseInt(hex ?? short ?? long ?? octal ?? 'x', octal === undefined ? 16 : 8)
     const isCharacter = hex === undefined && octal === undefined
     if (isBytes ? isCharacter : !(code <= 0x10ffff) || (code >= 0xd800 && code < 0xe000))
       throw new SourceError(place.source, place.at, 'Syntax error: invalid escape sequence')
-    return isBytes ? String.fromCodePoint(bytesFrom + code) : String.fromCodePoint(code)
+    return String.fromCodePoint(code)
   })
-  return isBytes ? bytesOf(text) : text
+  return isBytes ? Buffer.from(text, 'latin1') : text
 }
-
-const bytesFrom = 0x10_ff00
-
-const bytesOf = (text: string): Uint8Array =>
-  Buffer.concat(
-    [...text].map((char) => {
-      const code = (char.codePointAt(0) ?? 0) - bytesFrom
-      return code >= 0 ? Buffer.from([code]) : Buffer.from(char)
-    }),
-  )

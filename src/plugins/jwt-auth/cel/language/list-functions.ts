@@ -19,9 +19,9 @@ function flatten(items: List, depth: bigint, work: Work): List {
   if (depth < 0n) throw new CelError('level must be non-negative')
   const flat: Value[] = []
   const add = (item: Value, left: bigint): void => {
+    work.step()
     if (!isList(item) || left < 0n) {
       flat.push(item)
-      work.step()
       if (flat.length % 1_000 === 0) work.list(flat.length)
     } else for (const inner of item) add(inner, left - 1n)
   }
@@ -34,15 +34,12 @@ function flatten(items: List, depth: bigint, work: Work): List {
 export function sortedBy(items: List, keys: List, work: Work): List {
   const [first] = keys
   if (first === undefined) return items
-  compare(first, first)
+  compare(first, first, work)
   if (keys.some((key) => typeName(key) !== typeName(first)))
     throw new CelError('list elements must have the same type')
-  work.list(items.length * 8)
+  work.list(items.length)
   const order = keys.map((_key, at) => at)
-  order.sort((one, other) => {
-    work.step()
-    return compare(keys[one] ?? null, keys[other] ?? null) ?? 0
-  })
+  order.sort((one, other) => compare(keys[one] ?? null, keys[other] ?? null, work) ?? 0)
   return order.map((at) => items[at] ?? null)
 }
 
@@ -53,8 +50,9 @@ function distinct(items: List, work: Work): List {
 }
 
 function range(length: bigint, work: Work): List {
-  work.list(Number(length))
-  return Array.from({ length: Math.max(0, Number(length)) }, (_item, at) => BigInt(at))
+  const count = Math.max(0, Number(length))
+  work.list(count)
+  return Array.from({ length: count }, (_item, at) => BigInt(at))
 }
 
 const reversed = (items: List, work: Work): List => {
@@ -89,13 +87,13 @@ export const listFunctions: readonly Definition[] = [
 ]
 
 /** The greatest or the least of values. They must be numbers. */
-export function extreme(values: List, isGreatest: boolean): Value {
+export function extreme(values: List, isGreatest: boolean, work: Work): Value {
   const [first, ...others] =
     values.length === 1 && values[0] !== undefined && isList(values[0]) ? values[0] : values
   if (first === undefined) throw new CelError('math.@max(list) argument must not be empty')
   return [first, ...others].reduce((best, value) => {
     if (!['int', 'uint', 'double'].includes(typeName(value))) throw noOverload()
-    const order = compare(value, best) ?? 0
+    const order = compare(value, best, work) ?? 0
     return (isGreatest ? order > 0 : order < 0) ? value : best
   })
 }

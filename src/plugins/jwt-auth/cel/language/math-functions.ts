@@ -37,14 +37,14 @@ const isDouble = (name: string, test: (value: number) => boolean): Definition =>
 const mostArguments = 32
 
 const ofMany = (name: string, isGreatest: boolean): readonly Definition[] => [
-  define(name, [list], dyn, (values) => extreme(values, isGreatest)),
+  define(name, [list], dyn, (values, work) => extreme(values, isGreatest, work)),
   ...Array.from(
     { length: mostArguments },
     (_, at): Definition => ({
       name,
       params: Array.from({ length: at + 1 }, () => dyn),
       result: dyn,
-      run: (_work, values: readonly Value[]) => extreme(values, isGreatest),
+      run: (work, values: readonly Value[]) => extreme(values, isGreatest, work),
     }),
   ),
 ]

@@ -6,15 +6,25 @@ import { CelError, LimitError, Optional, type Value } from './values.ts'
 import type { Work } from './work.ts'
 
 const longestPattern = 4_096
-const compiled = new Cache<RE2JS>({ name: 'patterns of cel programs', most: 1_000 })
+const compiled = new Cache<Compiled>({
+  name: 'patterns of cel programs',
+  most: 1_000,
+  mostWeight: 100_000,
+  weigh: ({ size }) => size,
+})
+
+/** `size` is about the number of instructions. */
+type Compiled = { readonly pattern: RE2JS; readonly size: number }
 
 /** Patterns match in linear time. Throws a `CelError` for one that is not valid. */
-function patternOf(text: string): RE2JS {
+function patternOf(text: string): Compiled {
   const known = compiled.get(text)
   if (known !== undefined) return known
-  if (text.length > longestPattern) throw new LimitError('the program made too large a value')
+  const size = expandedSize(text)
+  if (text.length > longestPattern || size > mostInstructions)
+    throw new LimitError('the program made too large a value')
   try {
-    const pattern = RE2JS.compile(text)
+    const pattern = { pattern: RE2JS.compile(text), size }
     compiled.set(text, pattern)
     return pattern
   } catch (error) {
@@ -23,37 +33,59 @@ function patternOf(text: string): RE2JS {
   }
 }
 
-/** A match cannot be interrupted, so its cost is limited before. */
+const mostInstructions = 10_000
+
+/** At least what a pattern becomes when its repetitions, such as `a{3}`, are written out. */
+function expandedSize(pattern: string): number {
+  const repeated = [...pattern.matchAll(/(\)?)\{(\d{1,4})(?:,(\d{0,4}))?\}/g)].map(
+    ([, group = '', least = '', most = '']) => ({
+      isGroup: group !== '',
+      times: Math.max(1, Number(least), Number(most)),
+    }),
+  )
+  const once = repeated.filter(({ isGroup }) => !isGroup).reduce((sum, { times }) => sum + times, 0)
+  // groups may be inside each other; beyond 1,000 in all, RE2 refuses
+  const groups = repeated.filter(({ isGroup }) => isGroup).reduce((all, { times }) => all * times, 1)
+  return (pattern.length + once) * Math.min(1_000, groups)
+}
+
+/** A search cannot be interrupted, so its cost is limited before. */
 const mostCost = 4 * 1024 * 1024
 
-function limitCost(text: string, pattern: string, work: Work): void {
-  if (text.length * pattern.length > mostCost) throw new LimitError('the program took too long')
-  work.step((text.length * pattern.length) / 64)
+function limitCost(length: number, size: number, work: Work): void {
+  if (length * size > mostCost) throw new LimitError('the program took too long')
+  work.step((length * size) / 64)
 }
 
 type Match = { readonly start: number; readonly end: number; group(number: number): string | undefined }
 
 /** The matches in a text, in order. */
 function* matchesOf(pattern: string, text: string, work: Work): Generator<Match> {
-  limitCost(text, pattern, work)
-  const matcher = patternOf(pattern).matcher(text)
-  while (matcher.find()) {
-    work.step()
+  const { pattern: compiled, size } = patternOf(pattern)
+  const matcher = compiled.matcher(text)
+  let end = 0
+  const isFound = (): boolean => {
+    // each may look at all that is left
+    limitCost(text.length - end, size, work)
+    return matcher.find()
+  }
+  while (isFound()) {
     const start = matcher.start()
-    const end = matcher.end()
+    end = matcher.end()
     // a group that did not take part is null
     yield { start, end, group: (number) => matcher.group(number) ?? undefined }
   }
 }
 
 function isMatch(text: string, pattern: string, work: Work): boolean {
-  limitCost(text, pattern, work)
-  return patternOf(pattern).matcher(text).find()
+  const { pattern: compiled, size } = patternOf(pattern)
+  limitCost(text.length, size, work)
+  return compiled.matcher(text).find()
 }
 
 /** The only group, or else the whole match. */
 function extracted(pattern: string, match: Match): string | undefined {
-  const groups = patternOf(pattern).groupCount()
+  const groups = patternOf(pattern).pattern.groupCount()
   if (groups > 1)
     throw new CelError(`regular expression has more than one capturing group: ${JSON.stringify(pattern)}`)
   return match.group(groups)
@@ -96,11 +128,13 @@ function rewritten(rewrite: string, match: Match, groups: number): string {
 }
 
 function replace(text: string, pattern: string, rewrite: string, most: bigint, work: Work): string {
-  const groups = patternOf(pattern).groupCount()
+  const groups = patternOf(pattern).pattern.groupCount()
+  const references = rewrite.split('\\').length - 1
   let result = ''
   let copied = 0
   let left = most
   for (const match of left === 0n ? [] : matchesOf(pattern, text, work)) {
+    work.text(rewrite.length + references * (match.end - match.start))
     result += text.slice(copied, match.start) + rewritten(rewrite, match, groups)
     work.text(result.length)
     copied = match.end

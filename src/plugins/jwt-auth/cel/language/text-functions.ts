@@ -26,12 +26,14 @@ function offsetsOf(text: string, work: Work): number[] {
 }
 
 function indexFrom(text: string, part: string, from: bigint, work: Work): bigint {
+  work.search(text, part)
   const offsets = offsetsOf(text, work)
   const begin = offsets[within(from, offsets.length - 1)]
   return BigInt(offsets.indexOf(text.indexOf(part, begin)))
 }
 
 function lastIndexFrom(text: string, part: string, from: bigint | undefined, work: Work): bigint {
+  work.search(text, part)
   const offsets = offsetsOf(text, work)
   const begin = from === undefined ? undefined : offsets[within(from, offsets.length - 1)]
   return BigInt(offsets.indexOf(text.lastIndexOf(part, begin)))
@@ -47,7 +49,7 @@ function substring(text: string, from: bigint, to: bigint | undefined, work: Wor
 
 /** The parts between separators, at most so many; the last one is the rest. Negative: all of them. */
 function split(text: string, separator: string, most: bigint, work: Work): readonly Value[] {
-  work.step(text.length / 16)
+  work.search(text, separator)
   const parts = separator === '' ? [...text] : text.split(separator)
   work.list(parts.length)
   if (most < 0n || BigInt(parts.length) <= most) return parts
@@ -56,7 +58,7 @@ function split(text: string, separator: string, most: bigint, work: Work): reado
 }
 
 function replace(text: string, old: string, by: string, most: bigint, work: Work): string {
-  work.step(text.length / 16)
+  work.search(text, old)
   const pieces = old === '' ? ['', ...text, ''] : text.split(old)
   const count = most < 0n || most > BigInt(pieces.length - 1) ? pieces.length - 1 : Number(most)
   work.text(text.length + count * by.length)
@@ -103,7 +105,10 @@ function isEmail(text: string): boolean {
 
 /** docs/contract/cel.md#functions */
 export const textFunctions: readonly Definition[] = [
-  method('contains', [string, string], bool, (text, part) => text.includes(part)),
+  method('contains', [string, string], bool, (text, part, work) => {
+    work.search(text, part)
+    return text.includes(part)
+  }),
   method('startsWith', [string, string], bool, (text, part) => text.startsWith(part)),
   method('endsWith', [string, string], bool, (text, part) => text.endsWith(part)),
   method('charAt', [string, int], string, charAt),

@@ -39,7 +39,10 @@ export function scalarText(value: Value): string {
 export function formattedText(value: Value, work: Work): string {
   work.step()
   if (value === null) return 'null'
-  if (value instanceof Uint8Array) return Buffer.from(value).toString()
+  if (value instanceof Uint8Array) {
+    work.text(value.length)
+    return Buffer.from(value).toString()
+  }
   if (value instanceof TypeValue) return value.name
   if (typeof value === 'number' && !Number.isFinite(value))
     return Number.isNaN(value) ? 'NaN' : value > 0 ? 'Infinity' : '-Infinity'

@@ -4,16 +4,22 @@ const mostMs = 100
 /** Bytes of one text, and of one list with its elements counted as 16. */
 const mostSize = 1024 * 1024
 const bytesOfElement = 16
+/** Bytes of all texts and lists together, whether something still uses them or not. */
+const mostMade = 64 * 1024 * 1024
+/** A search may look at a whole part for each character of a text, four in a nanosecond. */
+const mostSearched = 256 * 1024 * 1024
 const stepsBetweenLooks = 2_000
 
 /** What an evaluation has done so far. Throws as soon as that is too much. docs/limits.md#cel-programs */
 export class Work {
   readonly #spentMs: () => number
   #untilLook = stepsBetweenLooks
+  #left: number
 
-  /** `spentMs`: the time that the evaluation has computed. */
-  constructor(spentMs: () => number) {
+  /** `spentMs`: the time that the evaluation has computed. `most`: the bytes that it may make. */
+  constructor(spentMs: () => number, most = mostMade) {
     this.#spentMs = spentMs
+    this.#left = most
   }
 
   step(count = 1): void {
@@ -25,13 +31,19 @@ export class Work {
 
   /** Before a text or bytes of this length are made. */
   text(length: number): void {
-    if (length > mostSize) throw new LimitError('the program made too large a value')
+    this.#left -= length
+    if (length > mostSize || this.#left < 0) throw new LimitError('the program made too large a value')
     this.step(1 + length / 256)
   }
 
   /** Before a list or map of this many elements is made. */
   list(length: number): void {
-    if (length * bytesOfElement > mostSize) throw new LimitError('the program made too large a value')
-    this.step(1 + length / 16)
+    this.text(length * bytesOfElement)
+  }
+
+  /** Before a part is searched in a text. */
+  search(text: string, part: string): void {
+    if (text.length * part.length > mostSearched) throw new LimitError('the program took too long')
+    this.step((text.length * part.length) / 1024)
   }
 }
