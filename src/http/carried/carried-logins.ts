@@ -186,7 +186,8 @@ export class CarriedLogins implements Carried {
     const { served, params } = this.#routeOf(login)
     await audit.recordRequest(raw, login, (error) => failureText(error, true))
     const reply = await handled({ host, served, params, raw }, login)
-    if (reply?.issued === undefined) throw new Error('a login has answered without a token')
+    // the page of a browser: docs/contract/oidc.md#callback-modes
+    if (reply?.issued === undefined) throw refuse('denied', 'permission denied')
     if (login.trail !== undefined) note(login.trail, reply, reply.warnings ?? [])
     await audit.recordResponse(login)
     return reply.issued
