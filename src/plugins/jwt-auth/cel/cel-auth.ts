@@ -13,13 +13,20 @@ export function authOf(fields: Fields, roleName: string): LoginAuth | Refusal {
     return converted(new Reader(fields), roleName)
   } catch (error) {
     if (error instanceof AuthProblem || (error instanceof ServiceError && error.kind === 'invalid'))
-      return refusal('cel_auth_invalid', error.message)
+      return {
+        ...refusal('cel_auth_invalid', error.message),
+        isFailureElsewhere: error instanceof NameMissing,
+      }
     throw error
   }
 }
 
 class AuthProblem extends Error {
-  override readonly name = 'AuthProblem'
+  override readonly name: string = 'AuthProblem'
+}
+
+class NameMissing extends AuthProblem {
+  override readonly name = 'NameMissing'
 }
 
 function converted(auth: Reader, roleName: string): LoginAuth {
@@ -59,13 +66,13 @@ function aliasOf(auth: Reader): LoginAuth['alias'] {
   if (!auth.has('alias')) return undefined
   const alias = auth.inner('alias')
   const name = alias.text('name')
-  if (name === '') throw new AuthProblem('missing name in alias')
+  if (name === '') throw new NameMissing('missing name in alias')
   return { name, metadata: alias.pairs('metadata') ?? null }
 }
 
 function groupName(group: Reader): string {
   const name = group.text('name')
-  if (name === '') throw new AuthProblem('missing alias name')
+  if (name === '') throw new NameMissing('missing alias name')
   return name
 }
 

@@ -35,11 +35,12 @@ export const isRefusal = (result: object | string): result is Refusal =>
  * A refusal as sent to the caller: 400 with the bare text, 403 for an unbound address, 500 if the provider
  * cannot be reached.
  */
-export function thrown({ reason, text, cause }: Refusal): ServiceError {
+export function thrown({ reason, text, cause, isFailureElsewhere = false }: Refusal): ServiceError {
   if (reason === 'address_not_bound') return refuse('denied', 'permission denied', { reason })
   return refuse(reason === 'provider_unreachable' ? 'internal' : 'invalid', text, {
     reason,
     operatorText: cause,
+    isFailureElsewhere,
   })
 }
 

@@ -78,6 +78,8 @@ export type Refusal = {
    * caller.
    */
   readonly compared?: Compared
+  /** Vault takes it for a failure: docs/contract/inline-login.md#refusals, row 12. */
+  readonly isFailureElsewhere?: boolean
 }
 
 /** The two sides of a failed comparison. `isLiteral`: `*` in an expected text is an ordinary character. */

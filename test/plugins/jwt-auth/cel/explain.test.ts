@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Json } from '../../../support/client.ts'
+import { inlineLogin } from '../../../support/jwt-desk.ts'
 import { shared } from '../../../support/shared.ts'
 import { aProgram, now, openDesk, someClaims, type Written } from './desk.ts'
 
@@ -257,6 +258,22 @@ test('the linter names repeated variables, and looks at CEL roles with all other
     { role: 'cel/x', code: 'cel_duplicate_variable' },
   ])
   expect((await root.read('auth/jwt/lint?role=cel/nope')).status).toBe(404)
+})
+
+test('a refused login in the headers of a request is explained by the id of the request', async () => {
+  const { server, root, write, jwt } = await sharedDesk()
+  await write('readers', { expression: '"not today"' })
+  const headers = inlineLogin('auth/jwt/cel/login', { role: 'readers', jwt: jwt() })
+  const { request_id } = (await server.anonymous.read('sys/mounts', { headers })).body
+
+  expect((await root.write('auth/jwt/explain', { request_id })).body.data).toMatchObject({
+    allowed: false,
+    reason: 'cel_message',
+    role: 'readers',
+  })
+  expect((await root.read('auth/jwt/failures?role=readers')).body.data?.failures).toMatchObject([
+    { request_id, path: 'cel/login', reason: 'cel_message' },
+  ])
 })
 
 test('programs that branch or nest as much as they may are looked at in little time', async () => {
