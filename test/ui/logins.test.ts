@@ -99,3 +99,92 @@ test('a reader without a permission sees neither the view nor its link', async (
 
   expect(await page.getByRole('link', { name: 'Logins' }).count()).toBe(0)
 })
+
+test('the page of a role says what a JWT as the token means, and the switch changes that setting alone', async () => {
+  const own = await fixture.mount({ config: { default_role: 'other', token_max_lifetime: '1h' } })
+  const config = async () => (await fixture.root.read(`auth/${own}/config`)).body.data
+  const before = await config()
+  const jwt = await fixture.sign()
+  const used = async () =>
+    (
+      await fixture.server
+        .as(jwt)
+        .call('GET', 'auth/token/lookup-self', undefined, { headers: { 'X-Gatehouse-Role': 'ci' } })
+    ).status
+  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${own}/roles/ci`, 'root')
+  const { page, complaints } = opened
+  const panel = page.getByRole('region', { name: 'A JWT as the token' })
+  await panel.getByText('Off for this mount.').waitFor()
+  await panel.getByText('one that is made for longer than 1 h is refused').waitFor()
+  await panel.getByText('-H "X-Gatehouse-Role: ci"').waitFor()
+  await expectAccessible(page)
+  const atFirst = await used()
+
+  await panel.getByRole('button', { name: 'Accept JWTs as tokens' }).click()
+  const dialog = page.getByRole('alertdialog', { name: `Accept JWTs of ${fixture.issuer.url} as tokens?` })
+  await expectAccessible(page)
+  await dialog.getByRole('button', { name: 'Accept JWTs as tokens' }).click()
+  await panel.getByText('On for this mount.').waitFor()
+  const [whenOn, changed] = [await used(), await config()]
+  await panel.getByRole('button', { name: 'Stop accepting JWTs as tokens' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Stop accepting JWTs as tokens' }).click()
+  await panel.getByText('Off for this mount.').waitFor()
+
+  expect([atFirst, whenOn, await used()]).toEqual([403, 200, 403])
+  expect(changed).toEqual({ ...before, accept_as_token: true })
+  expect(await config()).toEqual(before)
+  expect(complaints).toEqual([])
+})
+
+test('the switch asks for a client secret, which nobody can read, and shows why the server refuses', async () => {
+  const client = { oidc_client_id: 'gatehouse', oidc_client_secret: 'hush' }
+  const own = await fixture.mount({ config: { ...client, oidc_discovery_url: fixture.issuer.url } })
+  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${own}/roles/ci`, 'root')
+  const { page } = opened
+  const panel = page.getByRole('region', { name: 'A JWT as the token' })
+
+  await panel.getByRole('button', { name: 'Accept JWTs as tokens' }).click()
+  const dialog = page.getByRole('alertdialog')
+  const accept = dialog.getByRole('button', { name: 'Accept JWTs as tokens' })
+  await accept.click()
+  await dialog.getByText("both 'oidc_client_id' and 'oidc_client_secret' must be set for OIDC").waitFor()
+  await dialog.getByLabel('Client secret').fill('hush')
+  await accept.click()
+  await panel.getByText('On for this mount.').waitFor()
+
+  const { body } = await fixture.root.read(`auth/${own}/config`)
+  expect(body.data).toMatchObject({ accept_as_token: true, oidc_client_id: 'gatehouse' })
+})
+
+test.each([
+  ['the mount has no bound_issuer', { bound_issuer: '' }, 'the configuration needs bound_issuer'],
+  [
+    'the settings of a provider may be secret',
+    { provider_config: { provider: 'azure' } },
+    'write all of it anew with accept_as_token',
+  ],
+])('there is no switch where %s', async (_why, config, said) => {
+  const own = await fixture.mount({ config })
+  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${own}/roles/ci`, 'root')
+  const { page } = opened
+
+  await page.getByRole('region', { name: 'A JWT as the token' }).getByText(said).waitFor()
+
+  expect(await page.getByRole('button', { name: 'Accept JWTs as tokens' }).count()).toBe(0)
+})
+
+test('somebody who may not write the configuration sees the setting without a switch', async () => {
+  await fixture.root.write('sys/policies/acl/role-readers', {
+    policy: `path "auth/${mount}/*" { capabilities = ["read", "list"] }`,
+  })
+  const made = await fixture.root.write('auth/token/create', { policies: ['role-readers'] })
+  await using opened = await openAs(
+    `${fixture.server.url}/ui/#/logins/${mount}/roles/ci`,
+    String(made.body.auth?.client_token),
+  )
+  const { page } = opened
+
+  await page.getByText('Off for this mount.').waitFor()
+
+  expect(await page.getByRole('button', { name: 'Accept JWTs as tokens' }).count()).toBe(0)
+})

@@ -516,6 +516,27 @@ export const strings = {
     fetched: 'Fetched',
     noKids: 'No key ids',
     config: 'Configuration',
+    asToken: {
+      title: 'A JWT as the token',
+      on: 'On for this mount.',
+      off: 'Off for this mount.',
+      meaning:
+        'When it is on, a program sends its JWT as the token of each request: it does not log in, nothing is stored, and nothing has to be revoked. It gets what this role grants.',
+      risk: (longest: string) =>
+        `Whoever has the JWT has these rights until it ends${longest === '' ? '' : `; one that is made for longer than ${longest} is refused`}. It cannot be revoked: disable the entity to stop it.`,
+      needsIssuer: 'To turn it on, the configuration needs bound_issuer.',
+      needsCommand:
+        'The configuration has settings for its provider, which may hold secrets that nobody can read: write all of it anew with accept_as_token.',
+      turnOn: 'Accept JWTs as tokens',
+      turnOff: 'Stop accepting JWTs as tokens',
+      onQuestion: (issuer: string) => `Accept JWTs of ${issuer} as tokens?`,
+      onHint: (mount: string) =>
+        `This holds for every role of ${mount}/ that has bound_audiences, in this namespace and those below it.`,
+      offQuestion: (mount: string) => `Stop accepting JWTs as tokens at ${mount}/?`,
+      offHint: 'Programs that send a JWT as their token are refused at once. Logins stay as they are.',
+      secret: 'Client secret',
+      secretHint: 'That of the OpenID client. Nobody can read it, and the configuration is written anew.',
+    },
     create: 'Create',
     change: 'Change',
     delete: 'Delete',

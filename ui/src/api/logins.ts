@@ -107,6 +107,12 @@ export const loginConfig = defineCall(
   v.object({ data: v.record(v.string(), v.unknown()) }),
 )
 
+export const writeLoginConfig = defineCall(
+  'post',
+  '/auth/{jwt_mount_path}/config',
+  v.union([v.undefined(), v.object({ warnings: v.nullable(texts) })]),
+)
+
 export const loginRoles = defineCall(
   'list',
   '/auth/{jwt_mount_path}/role',

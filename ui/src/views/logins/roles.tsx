@@ -8,6 +8,7 @@ import { type Column, Table } from '../../components/table.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
+import { AsToken } from './as-token.tsx'
 
 const text = strings.logins
 
@@ -85,6 +86,7 @@ function Role({
       <h2>{name}</h2>
       <Failure error={error} />
       {data !== undefined && <Fields values={data.data} findings={findings} />}
+      {data?.data['role_type'] === 'jwt' && <AsToken mount={mount} role={name} />}
       <PlaceLink view="logins" parts={[mount, 'explain']} search={{ role: name }}>
         {text.tryRole}
       </PlaceLink>
