@@ -122,15 +122,13 @@ export class JwtMethod {
   /** Refused JWT logins whose checks are recorded, per mount. */
   readonly #traces: Buckets
   readonly #evaluator: CelEvaluator
-  readonly #issuers: TokenIssuers
+  /** The mounts that take JWTs as tokens. */
+  readonly issuers: TokenIssuers
 
   constructor(parts: JwtMethodParts) {
     this.#parts = parts
     this.#places = new PerMount(parts.mounts, (mount) => this.#open(mount))
-    this.#issuers = new TokenIssuers({
-      ...parts,
-      storedConfig: (mount) => this.stateOf(mount).storedConfig(),
-    })
+    this.issuers = new TokenIssuers({ ...parts, storedConfig: (mount) => this.stateOf(mount).storedConfig() })
     this.#traces = new Buckets(parts.clock, { capacity: 200, refillMs: 50 })
     this.#evaluator = new CelEvaluator(parts.clock)
     this.#keysetParts = {
@@ -183,7 +181,7 @@ export class JwtMethod {
     const place = this.#places.of(mount)
     const { warnings, unfetched } = await this.#checkedConfig(input, place)
     const { state } = place
-    const put = (entryOf: () => Promise<ViewEntry>) => this.#issuers.put(mount, input.bound_issuer, entryOf)
+    const put = (entryOf: () => Promise<ViewEntry>) => this.issuers.put(mount, input.bound_issuer, entryOf)
     await state.changeConfig((before) => replaced(input, before), {
       unchecked: unfetched[0],
       put: input.accept_as_token ? put : undefined,

@@ -53,6 +53,14 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       failuresKept,
       onFetch: (mount, succeeded) => metrics.keysFetched(fullPathOf(mount), succeeded),
     })
+    mounts.beforeChange(async (mount) => {
+      if (mount.plugin === 'jwt') await method.issuers.checkMove(mount)
+    })
+    core.namespaceLife.addRemovalStep({
+      name: 'token issuers',
+      phase: 'data',
+      remove: (id) => method.issuers.removeNamespace(id),
+    })
     const sweeper = new Periodic({
       job: core.jobs.job('login-sweep'),
       run: () => method.sweep(),

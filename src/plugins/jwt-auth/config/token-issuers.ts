@@ -32,7 +32,7 @@ export class TokenIssuers {
    */
   put(mount: Mount, issuer: string, entryOf: () => Promise<ViewEntry>): Promise<void> {
     const { view, confirmCopies } = this.#parts
-    const key = `jwt-token-issuers/${mount.namespace}`
+    const key = guardOf(mount.namespace)
     return this.#changes.run(key, async (write) => {
       const guard = await view.read(key)
       // the mounts that other servers have made by now
@@ -43,6 +43,19 @@ export class TokenIssuers {
         { key, value: true, expect: guard?.revision ?? 'absent', isUncopied: true },
       ])
     })
+  }
+
+  /** Throws `invalid` if a mount that moves to another namespace takes the JWTs of an issuer that another one takes there. */
+  async checkMove(mount: Mount): Promise<void> {
+    const { mounts, storedConfig } = this.#parts
+    const before = mounts.table.byUuid(mount.uuid)
+    if (before === undefined || before.namespace === mount.namespace) return
+    const config = await storedConfig(before)
+    if (config?.accept_as_token === true) await this.#checkIsOnly(mount, config.bound_issuer)
+  }
+
+  async removeNamespace(namespace: string): Promise<void> {
+    await this.#parts.view.write([{ key: guardOf(namespace), value: undefined }])
   }
 
   async #checkIsOnly(mount: Mount, issuer: string): Promise<void> {
@@ -58,3 +71,5 @@ export class TokenIssuers {
     }
   }
 }
+
+const guardOf = (namespace: string): string => `jwt-token-issuers/${namespace}`

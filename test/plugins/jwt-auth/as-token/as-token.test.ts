@@ -240,6 +240,29 @@ describe('the settings', () => {
     await desk.root.delete('team/sys/auth/jwt')
   })
 
+  test('keep a mount out of a namespace in which another one takes the issuer', async () => {
+    const { jwt_validation_pubkeys } = (await desk.root.read('auth/jwt/config')).body.data ?? {}
+    const at = async (mount: string, bound_issuer: string) => {
+      await written(desk.root, mount.replace('auth/', 'sys/auth/'), { type: 'jwt' })
+      const config = { jwt_validation_pubkeys, accept_as_token: true, bound_issuer }
+      await written(desk.root, `${mount}/config`, config)
+    }
+    await at('team/auth/same', issuer)
+    await at('team/auth/another', 'https://another')
+    const move = (name: string) =>
+      desk.root.write('sys/remount', { from: `team/auth/${name}`, to: `auth/${name}` })
+
+    expect(outcomeOf(await move('same'))).toEqual([
+      400,
+      `tokens of issuer "${issuer}" are accepted by mount "auth/jwt/" already`,
+      false,
+    ])
+    expect((await move('another')).status).toBe(200)
+    await expect.poll(async () => (await desk.root.read('sys/auth/another')).status).toBe(200)
+    await desk.root.delete('sys/auth/another')
+    await desk.root.delete('team/sys/auth/same')
+  })
+
   test('a change counts with the next request', async () => {
     expect(await asked()).toEqual(served)
     await desk.role('dev', { token_policies: ['none'] })
