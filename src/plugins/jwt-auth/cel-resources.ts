@@ -110,9 +110,7 @@ export const celResources = ({ method, reports, issue, now }: Parts): Resource[]
               attempt.outcome = outcome
             },
           }
-          // only a login in the headers of a request says that it is a creation
-          const operation = call.loginKind === 'inline' && call.creates ? 'create' : 'update'
-          const auth = await method.celLogin(mount, { ...input, operation }, login)
+          const auth = await method.celLogin(mount, { ...input, operation: 'update' }, login)
           return { reply: await issue({ ...loginPlace(mount, call), auth }) }
         })
       },

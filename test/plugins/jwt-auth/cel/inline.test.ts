@@ -67,12 +67,12 @@ test.each<[string, Record<string, unknown>, string]>([
   expect(error).toContain(text)
 })
 
-test('a program sees the operation of the headers', async () => {
+test('a program sees an update, whatever the headers say', async () => {
   const { ask, login } = await readers()
   const seen = async (operation: string) =>
     outcomeOf(await ask('operation', {}, { 'X-Vault-Inline-Auth-Operation': operation }))[1]
 
-  expect(await seen('create')).toBe(blocked('operation', 'create'))
+  expect(await seen('create')).toBe(blocked('operation', 'update'))
   expect(await seen('update')).toBe(blocked('operation', 'update'))
   expect(await seen('read')).toBe(`${prefix}unsupported operation`)
   expect((await login('operation')).body.errors?.[0]).toBe(blocked('operation', 'update'))
