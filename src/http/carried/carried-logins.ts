@@ -83,7 +83,13 @@ export class CarriedLogins implements Carried {
     const presented = presentedJwt(tokenOf(raw), valuesOf(raw, 'x-gatehouse-role'))
     if (presented === undefined) return undefined
     const login = presented === 'unusable' ? undefined : await this.#asToken(call, presented)
-    if (login === undefined) throw refuse('denied', 'permission denied')
+    if (login === undefined) {
+      const error = refuse('denied', 'permission denied', {
+        operatorText: 'no mount takes the JWTs of its issuer as tokens, or the request names several roles',
+      })
+      if (isDecisive) this.#logUnread(call, error)
+      throw error
+    }
     return this.#run(raw, call, () => login).catch((error: unknown) => {
       if (isDecisive) call.trail = undefined
       throw untold(error)
@@ -163,10 +169,10 @@ export class CarriedLogins implements Carried {
   /** What was refused before the login has no audit entry. A path may be anything, so the line does not show it. */
   #logUnread({ requestId: request_id, remoteAddress: remote_address }: Call, error: unknown): void {
     if (!(error instanceof ServiceError)) return
-    const why = error.kind === 'limited' ? 'rate limit quota exceeded' : error.message
+    const why = error.kind === 'limited' ? 'rate limit quota exceeded' : (error.operatorText ?? error.message)
     this.#parts.log.warn(
       { event: 'inline_auth_refused', request_id, remote_address, error: why },
-      'a login in the headers of a request was refused',
+      'a login that a request carries was refused',
     )
   }
 

@@ -426,3 +426,17 @@ test('what describes no login is logged without what was sent', async () => {
   })
   expect(written.join()).not.toContain('c2VjcmV0')
 })
+
+test('a JWT whose issuer no mount knows is logged without what was sent', async () => {
+  const written: string[] = []
+  await using logged = await openJwtDesk({
+    log: pino({}, { write: (line: string) => void written.push(line) }),
+  })
+
+  const refused = await logged.ask('kv/x', { 'X-Vault-Token': logged.jwt({ iss: 'https://c2VjcmV0' }) })
+
+  expect(outcomeOf(refused)).toEqual([403, 'permission denied', false])
+  const line = written.find((one) => one.includes('inline_auth_refused')) ?? ''
+  expect(JSON.parse(line)).toMatchObject({ error: expect.stringContaining('no mount takes the JWTs') })
+  expect(written.join()).not.toContain('c2VjcmV0')
+})

@@ -10,7 +10,7 @@ import {
   qualifiedName,
 } from '../cel/language/expression.ts'
 import { checkedProgram, type ParsedProgram, ProgramError } from '../cel/program.ts'
-import { claimsOfOneRun, type Finding, type LintContext } from './lint.ts'
+import { claimsOfOneRun, type Finding, type LintContext, withoutAudience } from './lint.ts'
 
 type Found = Pick<Finding, 'code' | 'field' | 'text'>
 
@@ -94,6 +94,12 @@ function findings({ record }: CelRole, inspected: Inspected, { config }: LintCon
       isAudienceOpen,
       'cel_no_audience',
       'tokens for any audience are accepted; set bound_audiences',
+      'bound_audiences',
+    ),
+    ...when(
+      config?.accept_as_token === true && record.bound_audiences.length === 0,
+      'token_without_audience',
+      withoutAudience,
       'bound_audiences',
     ),
     ...when(

@@ -7,6 +7,9 @@ import { type Role, type RoleRecord, roleFields } from '../config/role.ts'
 import { type KnownIssuer, knownIssuer } from './issuers.ts'
 import { beginsWithOwner, leavesOwnerOpen, namesOwner } from './owner-claims.ts'
 
+export const withoutAudience =
+  'the mount accepts JWTs as tokens, but refuses them for this role: set bound_audiences'
+
 /** Stable words; each is explained in docs/explain.md#what-the-linter-says */
 export const lintCodes = [
   'no_audience',
@@ -163,7 +166,7 @@ const rules: readonly Rule[] = [
     when(config?.accept_as_token === true && isJwt(record) && (record.bound_audiences ?? []).length === 0, {
       code: 'token_without_audience',
       field: 'bound_audiences',
-      text: 'the mount accepts JWTs as tokens, but refuses them for this role: set bound_audiences',
+      text: withoutAudience,
     }),
   (record, config) =>
     when(config?.accept_as_token === true && record.token_replay_protection === true, {

@@ -297,6 +297,19 @@ test('programs that branch or nest as much as they may are looked at in little t
   expect(await findings('nested')).toMatchObject([{ code: 'cel_no_audience' }, { code: 'cel_no_issuer' }])
 })
 
+test('a role that names no audiences is found where JWTs are tokens, which it refuses', async () => {
+  await using desk = await openDesk({
+    config: { accept_as_token: true, bound_issuer: 'https://ci.example.com' },
+  })
+  await desk.write('ci', { expression: sound })
+  await desk.write('bound', { expression: sound }, { bound_audiences: ['gate'] })
+  const findings = async (role: string) =>
+    (await desk.root.read(`auth/jwt/lint?role=cel/${role}`)).body.data?.findings
+
+  expect(await findings('ci')).toMatchObject([{ code: 'token_without_audience', field: 'bound_audiences' }])
+  expect(await findings('bound')).toEqual([])
+})
+
 test('claims of a token are not in explain of a stranger', async () => {
   const { server, signer } = await sharedDesk()
   const jwt = signer.sign(someClaims())
