@@ -7,9 +7,11 @@ import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { PluginDefinition } from '../../src/http/resource/plugin.ts'
 import { resource } from '../../src/http/resource/resource.ts'
+import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { enableAuditFile } from '../support/audit-file.ts'
 import type { Json } from '../support/client.ts'
 import { type CredentialProvider, startCredentialProvider } from '../support/credential-provider.ts'
+import { type Headers, inlineLogin, written } from '../support/jwt-desk.ts'
 import { testOfOneServer } from '../support/of-one-server.ts'
 import { practiceType } from '../support/practice-type.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
@@ -130,6 +132,32 @@ describe('while no device can write', () => {
       { event: 'audit_failed', device: 'http/', code: expect.any(String) },
       { event: 'audit_back', device: 'http/', code: undefined },
     ])
+  })
+
+  test('neither a login that a request carries runs, nor that request', async () => {
+    const signer = aSigner('ES256')
+    const iat = Math.floor(Date.now() / 1000)
+    const jwt = signer.sign({ iss: 'https://ci', sub: 'nobody yet', aud: 'gate', iat, exp: iat + 600 })
+    const config = { bound_issuer: 'https://ci', accept_as_token: true, default_role: 'carried' }
+    await written(server.root, 'auth/jwt/config', { ...config, jwt_validation_pubkeys: [signer.pem] })
+    await written(server.root, 'auth/jwt/role/carried', {
+      role_type: 'jwt',
+      user_claim: 'sub',
+      bound_audiences: 'gate',
+    })
+    const asked = async (headers: Headers) =>
+      (await server.anonymous.read('auth/token/lookup-self', { headers })).status
+    const entities = async () => (await server.root.list('identity/entity/id')).body.data?.keys
+    const before = await entities()
+
+    for (const headers of [inlineLogin('auth/jwt/login', { jwt }), { 'X-Vault-Token': jwt }]) {
+      collector.refuses = () => true
+      expect(await asked(headers)).toBe(500)
+      collector.refuses = () => false
+      expect(await entities()).toEqual(before)
+    }
+    expect(await asked({ 'X-Vault-Token': jwt })).toBe(200)
+    expect(await entities()).not.toEqual(before)
   })
 
   test('no handler runs', async () => {
