@@ -49,7 +49,8 @@ const keptAtOnce = isShort ? 100 : 500
 const heldAtOnce = isShort ? 300 : 2400
 const atOnce = 2
 const turns = 10
-const maxGrowthBytes = 50 * MiB
+/** What memory may be afterwards, as a multiple of that before. */
+const maxAfterRatio = 1.6
 const floodSeconds = Math.max(1, repeats / 100)
 /** After its start, a server settles down. */
 const idleMs = 3_000
@@ -349,14 +350,14 @@ function showFigures(
 /** An idle server keeps little: its garbage is collected at a signal, so that what is left is in use. */
 async function showRelease(server: ServerProcess, memoryBefore: number): Promise<boolean> {
   const end = performance.now() + 60_000
-  let growth = Number.POSITIVE_INFINITY
-  while (growth > maxGrowthBytes && performance.now() < end) {
+  let ratio = Number.POSITIVE_INFINITY
+  while (ratio > maxAfterRatio && performance.now() < end) {
     await wait(5_000)
-    growth = (await collected(server)) - memoryBefore
+    ratio = (await collected(server)) / memoryBefore
   }
-  const isFlat = growth <= maxGrowthBytes
+  const isFlat = ratio <= maxAfterRatio
   console.log(
-    `memory after: ${shown(memoryBefore + growth)} (${isFlat ? 'at most' : 'MORE than'} 50 MiB above before)`,
+    `memory after: ${shown(ratio * memoryBefore)}, ${ratio.toFixed(1)} × before${isFlat ? '' : '   TOO MUCH'}`,
   )
   return isFlat
 }
