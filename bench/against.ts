@@ -2,6 +2,7 @@ import { startIssuer } from '../simulators/ci-issuer/issuer.ts'
 import { startServerProcess } from '../simulators/server-process.ts'
 import { type BenchCase, type BenchOptions, type BenchSetup, usualConnections } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
+import { directCases } from './direct.ts'
 import type { Generator } from './generator.ts'
 import { healthCases } from './health.ts'
 import { listRolesCases } from './list-roles.ts'
@@ -20,7 +21,7 @@ export type AgainstInput = {
   readonly options: BenchOptions
 }
 
-const workloads = [loginCases, lookupSelfCases, roleReadCases, listRolesCases, healthCases]
+const workloads = [loginCases, lookupSelfCases, roleReadCases, listRolesCases, healthCases, directCases]
 
 /**
  * Measures Gatehouse against another server that speaks the API, in turns: logins, `lookup-self`, a role, a list,

@@ -43,7 +43,7 @@ const isForWrk = ({ once, method, perSecond, from, variants }: LoadJob) =>
   method !== 'LIST' &&
   perSecond === undefined &&
   from === undefined &&
-  variants.every(({ path }) => path === undefined)
+  variants.every(({ path, headers, namespace }) => (path ?? headers ?? namespace) === undefined)
 
 async function runInChild(child: ChildProcess, job: LoadJob): Promise<LoadResult> {
   const settled = new AbortController()

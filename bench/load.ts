@@ -22,13 +22,15 @@ export type LoadJob = {
   from?: string
 }
 
-/** `namespace` is sent as a header; wrk ignores it. `path` replaces that of the job. */
+/** `namespace` is sent as a header. `method` and `path` replace those of the job. wrk does not do these, nor `headers`. */
 export type Variant = {
   token?: string
   body?: string
   ifNoneMatch?: string
   namespace?: string
+  method?: string
   path?: string
+  headers?: Record<string, string>
 }
 
 export type LoadResult = {
@@ -65,8 +67,9 @@ export async function runLoad(job: LoadJob): Promise<LoadResult> {
 }
 
 function buildRequests({ method, path, port, variants }: LoadJob): Buffer[] {
-  return variants.map(({ token, body, ifNoneMatch, namespace, path: own = path }) => {
-    const head = [`${method} ${own} HTTP/1.1`, `host: 127.0.0.1:${port}`]
+  return variants.map(({ token, body, ifNoneMatch, namespace, headers = {}, ...own }) => {
+    const head = [`${own.method ?? method} ${own.path ?? path} HTTP/1.1`, `host: 127.0.0.1:${port}`]
+    for (const [name, value] of Object.entries(headers)) head.push(`${name}: ${value}`)
     if (token !== undefined) head.push(`x-vault-token: ${token}`)
     if (namespace !== undefined) head.push(`x-vault-namespace: ${namespace}`)
     if (ifNoneMatch !== undefined) head.push(`if-none-match: ${ifNoneMatch}`)

@@ -11,6 +11,7 @@ import type { BenchCase, BenchOptions, BenchSetup } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import { measureBesideSecrets } from './beside-secrets.ts'
 import { measureCloud } from './cloud.ts'
+import { measureDirect } from './direct.ts'
 import { checkRatios, recordRatios } from './expected.ts'
 import { measureFederated } from './federated.ts'
 import { measureFilledStore } from './filled-store.ts'
@@ -61,7 +62,7 @@ import { writeCases } from './writes.ts'
  * are served at a time, `--only silent-names` logins while others wait for a name server that never answers,
  * `--only unread-log` logins while nobody reads the log, `--only scrapes` logins while metrics are scraped, `--only passwords` JWT logins and reads beside
  * logins with passwords, `--only password-times` whether times tell who exists, `--only secrets` reads, writes and lists
- * of secrets, `--only writes` each kind of write of configuration (`BENCH_KINDS='mount;tune'` some of them), `--only beside-secrets` reads while secrets are listed, upgraded or waited for. `--only web-ui` measures the web UI in
+ * of secrets, `--only direct` reads that carry their login, `--only writes` each kind of write of configuration (`BENCH_KINDS='mount;tune'` some of them), `--only beside-secrets` reads while secrets are listed, upgraded or waited for. `--only web-ui` measures the web UI in
  * Chromium.
  *
  * Separate modes: `--commit-delay 5` (milliseconds) for a slow disk; `--fill 1000000` tokens, `--leases
@@ -226,6 +227,7 @@ async function runAll(): Promise<number> {
   if (isWanted('passwords')) print(await measurePasswords({ generator, options }))
   if (isWanted('password-times')) print(await measurePasswordTimes({ options }))
   if (isWanted('secrets')) print(await measureSecrets({ generator, options }))
+  if (isWanted('direct')) print(await measureDirect({ generator, options }))
   if (isWanted('beside-secrets')) print(await measureBesideSecrets({ generator, options }))
   if (isWanted('overload')) print(await measureOverload({ generator, options }))
   if (isWanted('silent-names')) print(await measureSilentNames({ generator, options }))
