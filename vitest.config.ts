@@ -39,6 +39,7 @@ const moreReplicated = [
   'test/http/{audit,audit-failures,audit-sealing,audit-walk,client-address,conformance,cors}.test.ts',
   'test/http/{closed-server,custom-headers,empty-numbers,explorer,fuzz,help,openapi-fuzz}.test.ts',
   'test/http/{refusal-order,requests,rights,spellings,wrapping-wish}.test.ts',
+  'test/http/inline-auth/{caller,leases,refusals}.test.ts',
   'test/plugins/mount-type.test.ts',
   'test/plugins/token/{chosen-ids,token}.test.ts',
   'test/plugins/cubbyhole/cubbyhole.test.ts',
@@ -78,7 +79,15 @@ process.env['NODE_COMPILE_CACHE'] = fileURLToPath(new URL('node_modules/.cache/g
 /** What only `npm run test:all` runs. */
 const beyond: TestProjectInlineConfiguration[] = [
   { extends: true, test: { name: 'carriers', include: carriers, isolate: false } },
-  { extends: true, test: { name: 'more replicas', include: moreReplicated, isolate: false, env: replicas } },
+  {
+    extends: true,
+    test: {
+      name: 'more replicas',
+      include: moreReplicated,
+      isolate: false,
+      env: { ...replicas, TEST_SIGNATURES: 'unkept' },
+    },
+  },
 ]
 
 export default defineConfig({

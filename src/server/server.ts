@@ -74,6 +74,8 @@ export type ServerParts = {
   cloudTimes?: CloudTimes
   /** Tests and benchmarks only. */
   passwordCost?: Argon2Cost
+  /** False: each signature of a JWT is checked each time. Tests only. */
+  keepsSignatures?: boolean
   /** Additional mount types. Tests and benchmarks only. */
   plugins?: readonly PluginDefinition[]
 }
@@ -163,6 +165,7 @@ function mountTypesOf(config: Config, given: Built) {
     jwtAuth: jwtPlugin({
       maxJwtSize: config.maxJwtSize,
       failuresKept: config.loginFailuresKept,
+      keepsSignatures: given.keepsSignatures !== false,
       metrics: given.logins,
     }),
     userpass: userpassPlugin({

@@ -20,6 +20,9 @@ export type TestServerOptions = Partial<ServerParts> & {
   dev?: boolean
 }
 
+/** Set for the tests that run once more without this cache, which nobody may notice. */
+const keepsSignatures = process.env['TEST_SIGNATURES'] !== 'unkept'
+
 export const quietLog = pino({ level: 'silent' })
 
 /** No test asks the machine it runs on for an identity. */
@@ -41,6 +44,7 @@ export async function startOneServer({
   const server = await startServer(config, {
     log: quietLog,
     rootToken: { keep: () => {}, tell: () => {} },
+    keepsSignatures,
     ...parts,
   })
   return reachedAt(server.url, server)

@@ -87,6 +87,7 @@ export type JwtMethodParts = {
   readonly maxJwtSize: number
   /** Most refused logins remembered per mount. */
   readonly failuresKept: number
+  readonly keepsSignatures: boolean
   /** Called for each fetch of keys or of a discovery document. */
   onFetch(mount: Mount, succeeded: boolean): void
 }
@@ -134,7 +135,7 @@ export class JwtMethod {
     this.#keysetParts = {
       sources: new SharedSources(parts),
       queue: new CheckQueue(checksAtOnce),
-      known: new KnownSignatures(parts.clock),
+      known: parts.keepsSignatures ? new KnownSignatures(parts.clock) : undefined,
       limits: { maxTokenSize: parts.maxJwtSize },
       clock: parts.clock,
       ...(parts.caches && { caches: parts.caches }),

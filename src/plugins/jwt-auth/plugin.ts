@@ -17,6 +17,8 @@ export type JwtOptions = {
   readonly maxJwtSize: number
   /** Most refused logins remembered per mount. */
   readonly failuresKept: number
+  /** Whether the server remembers which signatures it has checked. */
+  readonly keepsSignatures: boolean
   /** Mounts are given by their full paths. */
   readonly metrics: LoginReportParts['counter'] & {
     lookalike(mount: string): void
@@ -36,7 +38,7 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
   open: (core) => {
     const { mounts, outbound, clock, random, log, systemTtl, spent, shared, caches } = core
     const { tokens, identities: identity, view, policyExists, fullPathOf } = core
-    const { metrics, maxJwtSize, failuresKept } = options
+    const { metrics, maxJwtSize, failuresKept, keepsSignatures } = options
     const method = new JwtMethod({
       mounts,
       view,
@@ -51,6 +53,7 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       caches,
       maxJwtSize,
       failuresKept,
+      keepsSignatures,
       onFetch: (mount, succeeded) => metrics.keysFetched(fullPathOf(mount), succeeded),
     })
     mounts.beforeChange(async (mount) => {

@@ -16,7 +16,14 @@ async function openMethod() {
     defaultMounts: [{ table: 'auth', path: 'jwt', type: 'jwt' }],
   })
   const { mounts, clock, spent } = core
-  const method = new JwtMethod({ ...core, maxJwtSize: 0, failuresKept: 0, log: quietLog, onFetch: () => {} })
+  const method = new JwtMethod({
+    ...core,
+    maxJwtSize: 0,
+    failuresKept: 0,
+    keepsSignatures: true,
+    log: quietLog,
+    onFetch: () => {},
+  })
   const mount = mounts.table.all().find(({ plugin }) => plugin === 'jwt')
   if (mount === undefined) throw new Error('there is no mount')
   await mounts.viewOf(mount).write([{ key: 'config', value: { jwt_validation_pubkeys: [signer.pem] } }])
