@@ -263,26 +263,27 @@ const programs: readonly Program[] = [
   },
 ]
 
-let issuer: Issuer
+/** One stand-in for each platform, because one mount takes the JWTs of an issuer as tokens. */
+let issuers: Record<Program['issuer'], Issuer>
 let server: TestServer
 
 beforeAll(async () => {
-  issuer = await startIssuer()
+  issuers = { GITHUB: await startIssuer(), GITLAB: await startIssuer(), CLUSTER: await startIssuer() }
   server = await startTestServer()
   await workThrough(below('## The secret'), server, { given: {} })
   for (const { name, issuer: variable } of programs)
-    await workThrough(below(`## ${name}`), server, { given: { [variable]: issuer.url } })
+    await workThrough(below(`## ${name}`), server, { given: { [variable]: issuers[variable].url } })
 })
 afterAll(async () => {
   await server[Symbol.asyncDispose]()
-  await issuer[Symbol.asyncDispose]()
+  for (const issuer of Object.values(issuers)) await issuer[Symbol.asyncDispose]()
 })
 
 describe.each(programs)('docs/pipelines.md: $name', ({ name, settings, ...program }) => {
   const logIn = async (claims: Record<string, unknown>): Promise<Answer> => {
     const { mount, role, audience } = settings()
     const aud = program.provider === 'kubernetes' ? [audience] : audience
-    const jwt = await issuer.signPipeline(program.provider, { aud, ...claims })
+    const jwt = await issuers[program.issuer].signPipeline(program.provider, { aud, ...claims })
     return server.anonymous.call(program.method, `auth/${mount}/login`, { role, jwt })
   }
 
