@@ -1,0 +1,99 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { aPipeline } from './pipeline.ts'
+
+const run = promisify(execFile)
+const programs = join(import.meta.dirname, 'seal')
+/** With the clients that test/clients/suites/generated/install.sh installs. */
+const python = join(import.meta.dirname, '../../node_modules/.cache/openapi-generators/python/bin')
+/** Go compiles both clients, which takes minutes on a busy machine that has not done so before. */
+const patience = { timeout: 900_000 }
+/** With CI=true, nothing may be missing. */
+const isSkipped = (isThere: boolean): boolean => !isThere && process.env['CI'] !== 'true'
+const install = 'run test/clients/suites/generated/install.sh'
+
+const policy = `
+path "shop/data/db" { capabilities = ["read"] }
+path "auth/token/create" { capabilities = ["update"] }`
+
+/** A pipeline whose JWT is accepted as a token, and may read one secret. */
+async function aDirectPipeline() {
+  const pipeline = await aPipeline()
+  const { root } = pipeline
+  const { data } = (await root.read('auth/jwt/config')).body
+  const written = [
+    await root.write('auth/jwt/config', { ...data, accept_as_token: true, default_role: 'ci' }),
+    await root.write('sys/mounts/shop', { type: 'kv', options: { version: '2' } }),
+    await root.write('shop/data/db', { data: { password: 'p' } }),
+    await root.write('sys/policies/acl/ci', { policy }),
+    await root.write('sys/namespaces/team', {}),
+  ]
+  expect(written.map(({ status }) => status < 300)).not.toContain(false)
+  return pipeline
+}
+
+const offline = { ...process.env, GOFLAGS: '-mod=readonly', GOPROXY: 'off', GOWORK: 'off' }
+const goIsReady = (): Promise<boolean> =>
+  run('go', ['list', '-deps', './direct'], { cwd: programs, env: offline }).then(
+    () => true,
+    () => false,
+  )
+
+test('the Go clients of OpenBao and Vault read a secret without a login', patience, async ({ skip }) => {
+  skip(isSkipped(await goIsReady()), install)
+  await using server = await aDirectPipeline()
+  await using folder = await temporaryFolder()
+  const direct = folder.file('direct')
+  await run('go', ['build', '-o', direct, './direct'], { cwd: programs, env: offline })
+
+  const { stdout } = await run(direct, [server.url, await server.jwt(), 'team'])
+
+  expect(stdout).toBe('done\n')
+})
+
+test('hvac reads a secret without a login', async ({ skip }) => {
+  skip(isSkipped(existsSync(join(python, 'python'))), install)
+  await using server = await aDirectPipeline()
+
+  const { stdout } = await run(join(python, 'python'), [
+    join(programs, 'direct/direct.py'),
+    server.url,
+    await server.jwt(),
+  ])
+
+  expect(stdout).toBe('done\n')
+})
+
+test('`bao login` takes a JWT for a token and keeps it, and BAO_TOKEN needs no login at all', async ({
+  skip,
+}) => {
+  skip(isSkipped(existsSync(join(python, 'bao'))), install)
+  await using server = await aDirectPipeline()
+  await using folder = await temporaryFolder()
+  const jwt = await server.jwt()
+  const bao = async (args: string[], settings: Record<string, string> = {}) => {
+    const PATH = [python, process.env['PATH']].join(delimiter)
+    const env = { PATH, HOME: folder.path, BAO_ADDR: server.url, ...settings }
+    const ended = await run(join(python, 'bao'), args, { env }).catch((error: unknown) => error)
+    return Object(ended)
+  }
+  const get = ['kv', 'get', '-mount=shop', '-field=password', 'db']
+
+  const withVariable = await bao(get, { BAO_TOKEN: jwt })
+  const before = await bao(get)
+  const login = await bao(['login', '-format=json', jwt])
+  const afterwards = await bao(get)
+  const refused = await bao(['login', `${jwt.slice(0, -2)}xx`])
+
+  expect(withVariable.stdout).toBe('p')
+  expect(before).toMatchObject({ code: 2, stderr: expect.stringContaining('permission denied') })
+  expect(JSON.parse(login.stdout)).toMatchObject({
+    auth: { client_token: jwt, policies: ['ci', 'default'], renewable: false },
+  })
+  expect(afterwards.stdout).toBe('p')
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('permission denied') })
+})
