@@ -7,7 +7,7 @@ import { Client, type Json } from '../support/client.ts'
 import { type ProcessOptions, runCommand, type ServerProcess, startProcess } from '../support/process.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { filesOf, prepare, Scene, sendSecrets, signInEachWay } from './scene.ts'
+import { carryLogins, filesOf, prepare, Scene, sendSecrets, signInEachWay } from './scene.ts'
 import { canariesIn, type Place, placeOf, sightings } from './search.ts'
 import { type Callers, CanaryBook, nodeLevel, type Operation, operationsOf, walk } from './walk.ts'
 
@@ -133,6 +133,7 @@ test('nothing that is sent to any endpoint, and no secret, is in a log, a metric
   await signInEachWay(scene, directory)
   await scene.playDocumentedCalls()
   await sendSecrets(scene)
+  await carryLogins(scene, server.anonymous)
 
   // everything a caller can do wrong, at every endpoint
   const operations = operationsOf((await scene.root.read('sys/internal/specs/openapi')).body)

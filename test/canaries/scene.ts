@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { exportPKCS8, exportSPKI, generateKeyPair, SignJWT } from 'jose'
+import { expect } from 'vitest'
 import type { Directory } from '../../simulators/directory/directory.ts'
 import { systemRandom } from '../../src/lib/system/random.ts'
 import { makeCertificate } from '../../src/plugins/cloud/certificates/make-certificate.ts'
 import { calls, type DocumentedCall } from '../http/documented-calls.ts'
+import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import type { Answer, Client, Json } from '../support/client.ts'
+import { type Headers, inlineLogin, issuer, parameterOf } from '../support/jwt-desk.ts'
 import type { ServerProcess } from '../support/process.ts'
 import { type Place, placeOf } from './search.ts'
 
@@ -242,6 +245,44 @@ export async function sendSecrets(scene: Scene): Promise<void> {
     start_time: '2026-01-01T00:00:00Z',
   })
   await send('sys/config/ui/custom-messages', { title: 't', message: text, start_time: 'never' })
+}
+
+/** Logins that requests carry, in their headers and as their tokens, accepted and refused. */
+export async function carryLogins(scene: Scene, anonymous: Client): Promise<void> {
+  const { root } = scene
+  const signer = aSigner('ES256')
+  const jwtOf = (name: string, claims: object) => {
+    const iat = Math.floor(Date.now() / 1000)
+    const jwt = signer.sign({ iss: issuer, sub: 'carried', aud: 'gate', iat, exp: iat + 600, ...claims })
+    for (const [at, part] of jwt.split('.').slice(1).entries()) scene.secret(`part ${at} of ${name}`, part)
+    return scene.secret(name, jwt)
+  }
+  await root.write('sys/auth/carried', { type: 'jwt' })
+  const config = { bound_issuer: issuer, accept_as_token: true, default_role: 'ci' }
+  await root.write('auth/carried/config', { ...config, jwt_validation_pubkeys: [signer.pem] })
+  const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate' }
+  await root.write('auth/carried/role/ci', role)
+  for (const header of ['X-Vault-Token', 'Authorization', 'X-Vault-Inline-Auth-Parameter-jwt'])
+    await root.write(`sys/config/auditing/request-headers/${header}`, { hmac: false })
+  const ask = async (headers: Headers) =>
+    scene.note('a carried login', await anonymous.read('auth/token/lookup-self', { headers }))
+  const answers: Answer[] = []
+  for (const [what, claims] of [
+    ['good', {}],
+    ['bad', { aud: 'x' }],
+    ['foreign', { iss: 'https://foreign' }],
+  ] as const) {
+    const jwt = jwtOf(`${what} carried JWT`, claims)
+    answers.push(await ask(inlineLogin('auth/carried/login', { jwt })))
+    answers.push(await ask({ 'X-Vault-Token': jwt }))
+    answers.push(await ask({ Authorization: `Bearer ${jwt}` }))
+  }
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 400, 403, 403, 400, 403, 403])
+  const password = scene.secret('password of a carried login')
+  await ask(inlineLogin('auth/userpass/login/nobody', { password }))
+  const broken = parameterOf(scene.secret('broken parameter'))
+  await ask({ ...inlineLogin('auth/carried/login', {}), 'X-Vault-Inline-Auth-Parameter-jwt': broken })
+  scene.note('failures', await root.read('auth/carried/failures'))
 }
 
 /** Values of secrets, of both versions, in calls that succeed and in such that are refused. */
