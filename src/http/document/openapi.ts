@@ -157,7 +157,8 @@ const tokenScheme = {
   type: 'apiKey',
   in: 'header',
   name: 'X-Vault-Token',
-  description: 'The token of a login; Authorization: Bearer works too',
+  description:
+    'The token of a login, or a JWT where a mount takes it as a token; Authorization: Bearer works too. Without one, a request may carry a login in X-Vault-Inline-Auth-Path and X-Vault-Inline-Auth-Parameter-… headers',
 }
 
 const tagDescriptions: Readonly<Record<string, string>> = {
