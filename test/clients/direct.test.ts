@@ -1,20 +1,16 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { bao, baoIsSkipped, install, isSkipped, pythonPrograms } from './bao.ts'
 import { aPipeline } from './pipeline.ts'
 
 const run = promisify(execFile)
 const programs = join(import.meta.dirname, 'seal')
-/** With the clients that test/clients/suites/generated/install.sh installs. */
-const python = join(import.meta.dirname, '../../node_modules/.cache/openapi-generators/python/bin')
 /** Go compiles both clients, which takes minutes on a busy machine that has not done so before. */
 const patience = { timeout: 900_000 }
-/** With CI=true, nothing may be missing. */
-const isSkipped = (isThere: boolean): boolean => !isThere && process.env['CI'] !== 'true'
-const install = 'run test/clients/suites/generated/install.sh'
 
 const policy = `
 path "shop/data/db" { capabilities = ["read"] }
@@ -56,10 +52,10 @@ test('the Go clients of OpenBao and Vault read a secret without a login', patien
 })
 
 test('hvac reads a secret without a login', async ({ skip }) => {
-  skip(isSkipped(existsSync(join(python, 'python'))), install)
+  skip(isSkipped(existsSync(join(pythonPrograms, 'python'))), install)
   await using server = await aDirectPipeline()
 
-  const { stdout } = await run(join(python, 'python'), [
+  const { stdout } = await run(join(pythonPrograms, 'python'), [
     join(programs, 'direct/direct.py'),
     server.url,
     await server.jwt(),
@@ -71,29 +67,21 @@ test('hvac reads a secret without a login', async ({ skip }) => {
 test('`bao login` takes a JWT for a token and keeps it, and BAO_TOKEN needs no login at all', async ({
   skip,
 }) => {
-  skip(isSkipped(existsSync(join(python, 'bao'))), install)
+  skip(baoIsSkipped, install)
   await using server = await aDirectPipeline()
   await using folder = await temporaryFolder()
   const jwt = await server.jwt()
-  const bao = async (args: string[], settings: Record<string, string> = {}) => {
-    const PATH = [python, process.env['PATH']].join(delimiter)
-    const env = { PATH, HOME: folder.path, BAO_ADDR: server.url, ...settings }
-    const ended = await run(join(python, 'bao'), args, { env }).catch((error: unknown) => error)
-    return Object(ended)
-  }
+  const command = (args: string[], settings = {}) =>
+    bao(args, { server: server.url, home: folder.path, settings })
   const get = ['kv', 'get', '-mount=shop', '-field=password', 'db']
+  const refused = { code: 2, stderr: expect.stringContaining('permission denied') }
 
-  const withVariable = await bao(get, { BAO_TOKEN: jwt })
-  const before = await bao(get)
-  const login = await bao(['login', '-format=json', jwt])
-  const afterwards = await bao(get)
-  const refused = await bao(['login', `${jwt.slice(0, -2)}xx`])
-
-  expect(withVariable.stdout).toBe('p')
-  expect(before).toMatchObject({ code: 2, stderr: expect.stringContaining('permission denied') })
+  expect((await command(get, { BAO_TOKEN: jwt })).stdout).toBe('p')
+  expect(await command(get)).toMatchObject(refused)
+  const login = await command(['login', '-format=json', jwt])
   expect(JSON.parse(login.stdout)).toMatchObject({
     auth: { client_token: jwt, policies: ['ci', 'default'], renewable: false },
   })
-  expect(afterwards.stdout).toBe('p')
-  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('permission denied') })
+  expect((await command(get)).stdout).toBe('p')
+  expect(await command(['login', `${jwt.slice(0, -2)}xx`])).toMatchObject(refused)
 })
