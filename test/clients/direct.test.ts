@@ -85,3 +85,29 @@ test('`bao login` takes a JWT for a token and keeps it, and BAO_TOKEN needs no l
   expect((await command(get)).stdout).toBe('p')
   expect(await command(['login', `${jwt.slice(0, -2)}xx`])).toMatchObject(refused)
 })
+
+test("Terraform's provider reads a secret with skip_child_token, and is told to set it without", async () => {
+  await using server = await aDirectPipeline()
+  const provider = server.as(await server.jwt())
+  const asProvider = (verb: string, path: string, body?: object) =>
+    provider.call(verb, path, body, { headers: { 'X-Vault-Request': 'true' } })
+
+  const child = await asProvider('POST', 'auth/token/create', {
+    display_name: 'terraform',
+    ttl: '1200s',
+    explicit_max_ttl: '1200s',
+    renewable: false,
+  })
+  // with the setting, the provider only asks for the namespace of the token and for the version of the server
+  const self = await asProvider('GET', 'auth/token/lookup-self')
+  const health = await asProvider('GET', 'sys/health')
+  const secret = await asProvider('GET', 'shop/data/db')
+
+  expect(child).toMatchObject({
+    status: 400,
+    body: { errors: [expect.stringContaining('set skip_child_token = true in the Terraform provider')] },
+  })
+  expect(self.body.data).toMatchObject({ policies: ['ci', 'default'] })
+  expect(health.status).toBe(200)
+  expect(secret.body.data).toMatchObject({ data: { password: 'p' } })
+})

@@ -43,7 +43,7 @@ function application({ admin }: Directory) {
 
 async function pipelineJwt(): Promise<{ JWT: string; JWT_KEY: string }> {
   const { publicKey, privateKey } = await generateKeyPair('RS256')
-  const jwt = new SignJWT({ sub: 'build-7', aud: 'ci' })
+  const jwt = new SignJWT({ iss: 'https://ci.example.com', sub: 'build-7', aud: 'ci' })
     .setProtectedHeader({ alg: 'RS256' })
     .setIssuedAt()
     .setExpirationTime('1h')

@@ -26,7 +26,11 @@ const variables = {
   client_secret: secretText,
 }
 
-async function terraform(at: string, ...args: string[]): Promise<{ code: number; printed: string }> {
+async function terraform(
+  at: string,
+  settingsOfRun: Readonly<Record<string, string>>,
+  ...args: string[]
+): Promise<{ code: number; printed: string }> {
   const environment = Object.entries(variables).map(([name, value]) => [`TF_VAR_${name}`, value])
   const child = spawn('terraform', [`-chdir=${at}`, ...withoutColours(args)], {
     env: {
@@ -34,6 +38,7 @@ async function terraform(at: string, ...args: string[]): Promise<{ code: number;
       ...Object.fromEntries(environment),
       TF_CLI_CONFIG_FILE: settings,
       CHECKPOINT_DISABLE: '1',
+      ...settingsOfRun,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -68,12 +73,13 @@ function configuration(
     await copyFile('variables.tf', join(at, 'variables.tf'))
     await copyFile(`configurations/${file}.tf`, join(at, 'main.tf'))
     const succeed = async (command: string, ...args: string[]) => {
-      const { code, printed } = await terraform(at, command, ...args)
+      const { code, printed } = await terraform(at, {}, command, ...args)
       if (code !== 0) throw new Error(`terraform ${command}: ${errorIn(printed)}`)
     }
     const expectNoChange = async (round: string) => {
       const { code, printed } = await terraform(
         at,
+        {},
         'plan',
         '-input=false',
         '-detailed-exitcode',
@@ -157,3 +163,45 @@ await configuration(
 )
 
 await configuration('encrypt with the transit engine (vault_mount)', 'transit')
+
+/** Before it reads anything, this version of the provider asks for a child token, and cannot be told not to. */
+await operation('a JWT as the token of the provider: it is told to set skip_child_token', async () => {
+  const write = async (path: string, body: object) => {
+    const { ok, status } = await fetch(`${given('VAULT_ADDR')}/v1/${path}`, {
+      method: 'POST',
+      headers: { 'X-Vault-Token': given('VAULT_TOKEN') },
+      body: JSON.stringify(body),
+    })
+    if (!ok) throw new Error(`${path}: ${status}`)
+  }
+  await write('sys/auth/direct', { type: 'jwt' })
+  await write('auth/direct/config', {
+    jwt_validation_pubkeys: [given('JWT_KEY')],
+    bound_issuer: 'https://ci.example.com',
+    accept_as_token: true,
+    default_role: 'build',
+  })
+  await write('auth/direct/role/build', {
+    role_type: 'jwt',
+    user_claim: 'sub',
+    bound_audiences: ['ci'],
+    token_policies: ['parents'],
+  })
+  await write('sys/policies/acl/parents', {
+    policy: 'path "auth/token/create" { capabilities = ["update"] }',
+  })
+  const at = join(folder, 'direct')
+  await rm(at, { recursive: true, force: true })
+  await mkdir(at)
+  await copyFile('variables.tf', join(at, 'variables.tf'))
+  await copyFile('configurations/policy.tf', join(at, 'main.tf'))
+  const { code, printed } = await terraform(
+    at,
+    { VAULT_TOKEN: given('JWT') },
+    'plan',
+    '-input=false',
+    '-var=round=1',
+  )
+  if (code !== 1 || !printed.includes('set skip_child_token = true in the Terraform provider'))
+    throw new Error(`terraform plan: ${code} ${errorIn(printed)}`)
+})
