@@ -214,7 +214,7 @@ function celSlots({ record }: Role, made: readonly RecordedCheck[], more: readon
     'algorithm',
     'claims',
     'issuer',
-    ...((record.bound_audiences ?? []).length > 0 ? (['audience'] as const) : []),
+    ...((record.bound_audiences ?? []).length > 0 || more.length > 0 ? (['audience'] as const) : []),
     'times',
     ...new Set(variables),
     'program',

@@ -458,7 +458,15 @@ describe('the operator finds a refusal by the id of its request', () => {
         })
       ).body.data
 
+    await desk.root.write('auth/jwt/cel/role/open', { cel_program: { expression: 'pb.Auth{}' } })
+
     expect(await explain({})).toMatchObject({ allowed: true })
+    expect(await explain({ role: 'cel/open', jwt: desk.jwt() })).toMatchObject({ allowed: true })
+    expect(await explain({ role: 'cel/open', jwt: desk.jwt(), as_token: true })).toMatchObject({
+      allowed: false,
+      reason: 'audience_unbound',
+      checks: expect.arrayContaining([expect.objectContaining({ name: 'audience', verdict: 'fail' })]),
+    })
     expect(await explain({ as_token: true })).toMatchObject({
       allowed: false,
       reason: 'proof_missing',
