@@ -52,6 +52,7 @@ const moreReplicated = [
   'test/plugins/jwt-auth/{azure-groups,bad-input,config,google-directory,graph-groups}.test.ts',
   'test/plugins/jwt-auth/{hidden-causes,hostile-directory,independent-signer,login,okta-groups}.test.ts',
   'test/plugins/jwt-auth/{one-time,optional-groups,role,unsound-keys}.test.ts',
+  'test/plugins/jwt-auth/as-token/as-token.test.ts',
   'test/plugins/jwt-auth/cel/{gitlab,inline,login,roles}.test.ts',
   'test/plugins/jwt-auth/explain/{explain,lint,misconfigurations}.test.ts',
   'test/plugins/jwt-auth/oidc/{attacks,auth-url,callback,certified-provider,confirmation}.test.ts',

@@ -6,12 +6,12 @@ import { fixedPlugin } from './fixed-types.ts'
 import type { Mount, MountOptions, MountTable } from './mount.ts'
 import type {
   IdentityTokenUse,
-  LoginBelow,
   MountType,
   MountTypeNames,
   MountVersions,
   PresentedJwt,
   Removal,
+  TokenLogin,
 } from './mount-type.ts'
 
 /**
@@ -124,16 +124,13 @@ export class MountTypeRegistry implements AsyncDisposable {
     return ''
   }
 
-  /** The login that this JWT means at a mount that takes it as a token. */
-  async tokenLogin(mount: Mount, presented: PresentedJwt): Promise<LoginBelow | undefined> {
-    for (const type of this.#of(mount.plugin))
-      if (type.tokenLogin !== undefined) return type.tokenLogin(mount, presented)
+  /** The login that this JWT means at the mount of a namespace that takes it as a token. */
+  async tokenLogin(namespace: string, presented: PresentedJwt): Promise<TokenLogin | undefined> {
+    for (const type of this.#types) {
+      const login = await type.tokenLogin?.(namespace, presented)
+      if (login !== undefined) return login
+    }
     return undefined
-  }
-
-  /** Whether mounts of a plugin may take JWTs as tokens. */
-  takesTokens(plugin: string): boolean {
-    return this.#of(plugin).some(({ tokenLogin }) => tokenLogin !== undefined)
   }
 
   async clear(mount: Mount, how: Removal): Promise<void> {

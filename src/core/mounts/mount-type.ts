@@ -13,8 +13,8 @@ export type PresentedJwt = {
   readonly role: string
 }
 
-/** A login at a path below a mount. */
-export type LoginBelow = { readonly below: string; readonly fields: Readonly<Record<string, JsonValue>> }
+/** A login at a path of a namespace. */
+export type TokenLogin = { readonly path: string; readonly fields: Readonly<Record<string, JsonValue>> }
 
 /** An audience of the identity tokens of a mount, and how long they are valid, in seconds. */
 export type IdentityTokenUse = { readonly audience: string; readonly ttl: number }
@@ -71,8 +71,8 @@ export type MountType = MountTypeNames & {
    * mounts cannot name a role.
    */
   loginRole?(mount: Mount, fields: Readonly<Record<string, JsonValue>>): Promise<string>
-  /** The login that this JWT means at a mount that takes the JWTs of its issuer as tokens; undefined at any other. */
-  tokenLogin?(mount: Mount, presented: PresentedJwt): Promise<LoginBelow | undefined>
+  /** The login that this JWT means at the mount of a namespace that takes the JWTs of its issuer as tokens; undefined without one. */
+  tokenLogin?(namespace: string, presented: PresentedJwt): Promise<TokenLogin | undefined>
   /**
    * For a path below a mount whose name has several spellings: what makes them one. Undefined for any other path.
    */

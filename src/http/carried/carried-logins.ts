@@ -28,7 +28,7 @@ import type { LoginRoutes } from './login-routes.ts'
 export type CarriedLoginParts = {
   readonly namespaces: Pick<NamespaceStore, 'resolve' | 'lineageOf' | 'isLive' | 'lockRefusal'>
   readonly mounts: Pick<MountStore, 'table'>
-  readonly mountTypes: Pick<MountTypeRegistry, 'tokenLogin' | 'takesTokens'>
+  readonly mountTypes: Pick<MountTypeRegistry, 'tokenLogin'>
   readonly routes: LoginRoutes
   readonly limiter: RateLimits
   readonly audit: Auditing
@@ -98,15 +98,11 @@ export class CarriedLogins implements Carried {
 
   /** The login at the mount that takes the JWT, in the nearest namespace, from that of the request upwards. */
   async #asToken(call: Call, presented: PresentedJwt): Promise<Login | undefined> {
-    const { namespaces, mounts, mountTypes } = this.#parts
-    for (const namespace of namespaces.lineageOf(placeOf(call).namespace).toReversed())
-      for (const mount of mounts.table.of(namespace.id)) {
-        if (mount.tainted || !mountTypes.takesTokens(mount.plugin)) continue
-        const login = await mountTypes.tokenLogin(mount, presented)
-        if (login === undefined) continue
-        const path = mount.path + login.below
-        return { kind: 'token', namespace, path, operation: 'update', fields: login.fields }
-      }
+    const { namespaces, mountTypes } = this.#parts
+    for (const namespace of namespaces.lineageOf(placeOf(call).namespace).toReversed()) {
+      const login = await mountTypes.tokenLogin(namespace.id, presented)
+      if (login !== undefined) return { ...login, kind: 'token', namespace, operation: 'update' }
+    }
     return undefined
   }
 

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import type { View, ViewEntry } from '../../core/barrier/view.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
-import type { LoginBelow, PresentedJwt } from '../../core/mounts/mount-type.ts'
+import type { PresentedJwt, TokenLogin } from '../../core/mounts/mount-type.ts'
 import { PerMount } from '../../core/mounts/per-mount.ts'
 import type { OutboundClient } from '../../core/outbound/outbound.ts'
 import type { CacheUses } from '../../core/records/cache-use.ts'
@@ -69,7 +69,7 @@ const checksAtOnce = queueWeights.ofCore * Math.min(8, availableParallelism())
 const dayMs = 86_400_000
 
 export type JwtMethodParts = {
-  readonly mounts: Pick<MountStore, 'viewOf' | 'table'>
+  readonly mounts: Pick<MountStore, 'viewOf' | 'table' | 'onChange'>
   /** The core's. */
   readonly view: View
   readonly outbound: OutboundClient
@@ -129,7 +129,11 @@ export class JwtMethod {
   constructor(parts: JwtMethodParts) {
     this.#parts = parts
     this.#places = new PerMount(parts.mounts, (mount) => this.#open(mount))
-    this.issuers = new TokenIssuers({ ...parts, storedConfig: (mount) => this.stateOf(mount).storedConfig() })
+    this.issuers = new TokenIssuers({
+      ...parts,
+      knownConfig: async (mount) => (await this.stateOf(mount).findConfig())?.config,
+      storedConfig: (mount) => this.stateOf(mount).storedConfig(),
+    })
     this.#traces = new Buckets(parts.clock, { capacity: 200, refillMs: 50 })
     this.#evaluator = new CelEvaluator(parts.clock)
     this.#keysetParts = {
@@ -152,7 +156,11 @@ export class JwtMethod {
     const view = mounts.viewOf(mount)
     const onFetch = (succeeded: boolean) =>
       this.#parts.onFetch(mounts.table.byUuid(mount.uuid) ?? mount, succeeded)
-    const state = new MountState(view, { ...this.#keysetParts, onFetch })
+    const state = new MountState(view, {
+      ...this.#keysetParts,
+      onFetch,
+      onConfig: () => this.issuers.outdate(),
+    })
     return {
       state,
       pending: new PendingLogins({
@@ -353,12 +361,15 @@ export class JwtMethod {
   }
 
   /** The login that a JWT means as the token of a request. docs/contract/inline-login.md#a-jwt-as-the-token */
-  async tokenLogin(mount: Mount, { jwt, issuer, role }: PresentedJwt): Promise<LoginBelow | undefined> {
+  async tokenLogin(namespace: string, { jwt, issuer, role }: PresentedJwt): Promise<TokenLogin | undefined> {
+    const mount = await this.issuers.find(namespace, issuer)
+    if (mount === undefined) return undefined
     const state = this.stateOf(mount)
     const config = (await state.findConfig())?.config
     if (config?.accept_as_token !== true || config.bound_issuer !== issuer) return undefined
     const isCel = role === '' ? await isOfCel(state, config.default_role) : celRoleName.test(role)
-    return { below: isCel ? 'cel/login' : 'login', fields: { role: role.replace(celRoleName, ''), jwt } }
+    const fields = { role: role.replace(celRoleName, ''), jwt }
+    return { path: mount.path + (isCel ? 'cel/login' : 'login'), fields }
   }
 
   /** docs/contract/cel.md#login */

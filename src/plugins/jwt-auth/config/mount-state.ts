@@ -23,7 +23,11 @@ export type ReadyConfig = {
 /** With the revision of its record. */
 type LoadedConfig = ReadyConfig & { readonly revision: number }
 
-export type MountStateParts = Omit<KeysetParts, 'fetchedAfter'> & { readonly caches?: CacheUses }
+export type MountStateParts = Omit<KeysetParts, 'fetchedAfter'> & {
+  readonly caches?: CacheUses
+  /** Called after each write of a configuration, by any server. */
+  onConfig?(): void
+}
 
 const configKey = 'config'
 
@@ -52,9 +56,12 @@ export class MountState implements Disposable {
     const stored = { view, caches: parts.caches }
     this.roles = new StoredRoles({ ...stored, prefix: 'role/', read: readRole })
     this.celRoles = new StoredRoles({ ...stored, prefix: 'cel/role/', read: readCelRole })
-    this.#unwatch = view.watch(configKey, () => {
-      this.#ready = undefined
-    })
+    this.#unwatch = view.watch(configKey, () => this.#outdate())
+  }
+
+  #outdate(): void {
+    this.#ready = undefined
+    this.#parts.onConfig?.()
   }
 
   /**
@@ -126,7 +133,7 @@ export class MountState implements Disposable {
           return this.#view.fromRoot({ key: configKey, value, expect: stored?.revision ?? 'absent' })
         })
     } finally {
-      this.#ready = undefined
+      this.#outdate()
       this.#isKnown = true
     }
   }

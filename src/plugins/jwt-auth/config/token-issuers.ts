@@ -3,16 +3,19 @@ import type { Mount } from '../../../core/mounts/mount.ts'
 import type { MountStore } from '../../../core/mounts/mount-store.ts'
 import { Changes } from '../../../core/records/change.ts'
 import { refuse } from '../../../errors.ts'
+import { Cache } from '../../../lib/data/cache.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
 import type { Config } from './jwt-config.ts'
 
 export type TokenIssuersParts = {
   /** The core's view. */
   readonly view: View
-  readonly mounts: Pick<MountStore, 'table'>
+  readonly mounts: Pick<MountStore, 'table' | 'onChange'>
   /** Resolves when this server knows of all that any server has done until now. */
   confirmCopies(): Promise<void>
-  /** The stored configuration of a mount. */
+  /** The configuration of a mount, as this server knows it. */
+  knownConfig(mount: Mount): Promise<Config | undefined>
+  /** The configuration of a mount as it is stored now. */
   storedConfig(mount: Mount): Promise<Config | undefined>
 }
 
@@ -20,10 +23,36 @@ export type TokenIssuersParts = {
 export class TokenIssuers {
   readonly #parts: TokenIssuersParts
   readonly #changes: Changes
+  /** For each namespace: by issuer the UUID of the mount. */
+  readonly #accepting = new Cache<ReadonlyMap<string, string>>({ name: 'issuers of tokens', most: 1_000 })
 
   constructor(parts: TokenIssuersParts) {
     this.#parts = parts
     this.#changes = new Changes({ view: parts.view, tooMany: 'too many changes at a time' })
+    parts.mounts.onChange(() => this.outdate())
+  }
+
+  /** Call it after each write of a configuration. */
+  outdate(): void {
+    this.#accepting.dropAll()
+  }
+
+  /** The mount of a namespace that takes the JWTs of an issuer; without a look at each mount for each request. */
+  async find(namespace: string, issuer: string): Promise<Mount | undefined> {
+    const { mounts } = this.#parts
+    const known = await this.#accepting.readShared(namespace, () => this.#load(namespace))
+    const mount = mounts.table.byUuid(known.get(issuer) ?? '')
+    return mount?.namespace === namespace && !mount.tainted ? mount : undefined
+  }
+
+  async #load(namespace: string): Promise<ReadonlyMap<string, string>> {
+    const { mounts, knownConfig } = this.#parts
+    const uuids = new Map<string, string>()
+    for (const mount of mounts.table.of(namespace)) {
+      const config = isOurs(mount) ? await knownConfig(mount) : undefined
+      if (config?.accept_as_token === true) uuids.set(config.bound_issuer, mount.uuid)
+    }
+    return uuids
   }
 
   /**
@@ -61,7 +90,7 @@ export class TokenIssuers {
   async #checkIsOnly(mount: Mount, issuer: string): Promise<void> {
     const { mounts, storedConfig } = this.#parts
     for (const other of mounts.table.of(mount.namespace)) {
-      if (other.plugin !== mount.plugin || other.uuid === mount.uuid || other.tainted) continue
+      if (!isOurs(other) || other.uuid === mount.uuid) continue
       const config = await storedConfig(other)
       if (config?.accept_as_token === true && config.bound_issuer === issuer)
         throw refuse(
@@ -71,5 +100,7 @@ export class TokenIssuers {
     }
   }
 }
+
+const isOurs = ({ plugin, tainted }: Mount): boolean => plugin === 'jwt' && !tainted
 
 const guardOf = (namespace: string): string => `jwt-token-issuers/${namespace}`

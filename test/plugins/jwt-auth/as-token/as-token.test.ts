@@ -9,6 +9,7 @@ import {
   outcomeOf,
   written,
 } from '../../../support/jwt-desk.ts'
+import { testOfOneServer } from '../../../support/of-one-server.ts'
 import { jwksOf, startProvider } from '../provider.ts'
 import { aSigner } from '../signer.ts'
 
@@ -397,7 +398,7 @@ describe('what clients see', () => {
     expect(await asked(jwt)).toEqual(denied)
   })
 
-  test('429 stays what it is', async () => {
+  testOfOneServer('429 stays what it is', async () => {
     await written(desk.root, 'sys/quotas/rate-limit/rule', { path: 'auth/jwt', rate: 1, interval: '10m' })
     const first = await asked()
     const second = await asked()
@@ -430,7 +431,7 @@ describe('what clients see', () => {
 })
 
 describe('the operator finds a refusal by the id of its request', () => {
-  test('in failures and in explain', async () => {
+  testOfOneServer('in failures and in explain', async () => {
     const before = (await desk.root.read('auth/jwt/failures')).body.data?.failures?.length ?? 0
     await desk.ask('kv/x', withToken(desk.jwt({}, { typ: 'logout+jwt' })))
     const { failures } = (await desk.root.read('auth/jwt/failures')).body.data ?? {}
