@@ -133,6 +133,19 @@ test.each([
   expect(given({ variables, expression }).outcome).toEqual(is)
 })
 
+test.each([
+  ['regex.extractAll(claims.text, "a").size() == 20000', 'true'],
+  ['regex.replace(claims.text, "a", "bc").size() == 40000', 'true'],
+  ['claims.text.replace("a", "bc").size() == 40000', 'true'],
+  ['claims.text.split("").join("").size() == 20000', 'true'],
+  ['lists.range(20000).map(i, [i, i]).flatten().size() == 40000', 'true'],
+  ['claims.text.replace("a", "%d").substring(0, 4000).format(lists.range(2000)).size() == 6890', 'true'],
+])('%s, as many small pieces are not much', (expression, text) => {
+  const claims = { text: 'a'.repeat(20_000) }
+
+  expect(given(one(`string(${expression})`), claims).outcome).toEqual({ kind: 'message', text })
+})
+
 test('a list of less than nothing is empty, and buys no time', () => {
   const expression = 'lists.range(-9223372036854775807).size() == 0 && lists.range(3000).all(i, i >= 0)'
 

@@ -9,7 +9,7 @@ import {
 } from './expression.ts'
 import { resultOf } from './functions.ts'
 import * as kind from './kinds.ts'
-import { lazyMethods, library, type Names, typeNamed } from './library.ts'
+import { library, type Names, typeNamed } from './library.ts'
 import { messages } from './messages.ts'
 import { SourceError } from './source-error.ts'
 import { typeName, type Value } from './values.ts'
@@ -34,8 +34,7 @@ function overloadsOf({ name, target }: Call) {
   const qualified = namespace === undefined ? undefined : library.get(`${namespace}.${name}`)
   if (qualified !== undefined) return { overloads: qualified, isQualified: true }
   const overloads = library.get(target === undefined ? name : `.${name}`)
-  if (overloads !== undefined) return { overloads, isQualified: false }
-  return target !== undefined && lazyMethods.has(name) ? { overloads: [], isQualified: false } : undefined
+  return overloads && { overloads, isQualified: false }
 }
 
 const literalKinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
@@ -50,9 +49,7 @@ const literalKinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
 
 const kindOfValue = (value: Value): Kind => literalKinds.get(typeName(value)) ?? kind.dyn
 
-const ordered: ReadonlySet<string> = new Set(['_<_', '_<=_', '_>_', '_>=_'])
-const compared: ReadonlySet<string> = new Set(['_==_', '_!=_', ...ordered])
-const withoutOrder: ReadonlySet<string> = new Set(['list', 'map', 'null', 'type', 'optional_type'])
+const compared: ReadonlySet<string> = new Set(['_==_', '_!=_', '_<_', '_<=_', '_>_', '_>=_'])
 
 class Checker {
   readonly #source: string
@@ -69,8 +66,11 @@ class Checker {
         return named(expression.name, names) ?? this.#undeclared(expression.name, expression.at)
       case 'select':
         return this.#select(expression, names)
-      case 'index':
-        return this.#index(expression, names)
+      case 'index': {
+        this.kindOf(expression.operand, names)
+        this.kindOf(expression.index, names)
+        return expression.isOptional ? kind.optional : kind.dyn
+      }
       case 'has':
         this.#field(this.kindOf(expression.operand, names), expression.field, expression.at)
         return kind.bool
@@ -124,34 +124,16 @@ class Checker {
     return expression.isOptional ? kind.optionalOf(field) : field
   }
 
-  #field(operand: Kind, field: string, at: number): Kind {
-    if (operand.base === 'dyn' || operand.base === 'optional_type')
-      return operand.base === 'dyn' ? kind.dyn : kind.optional
-    if (operand.base === 'map') return operand.inner[1] ?? kind.dyn
-    const fields = messages.get(operand.base)
-    if (fields === undefined)
-      return this.#problem(at, `type '${kind.shownKind(operand)}' does not support field selection`)
+  /** Of a message; what other values have inside is not known. */
+  #field({ base }: Kind, field: string, at: number): Kind {
+    const fields = messages.get(base)
+    if (fields === undefined) return kind.dyn
     return fields.get(field) ?? this.#problem(at, `undefined field '${field}'`)
-  }
-
-  #index(expression: Extract<Expression, { kind: 'index' }>, names: Names): Kind {
-    const operand = this.kindOf(expression.operand, names)
-    const index = this.kindOf(expression.index, names)
-    const [first = kind.dyn, second = kind.dyn] = operand.inner
-    const isList = operand.base === 'list' && kind.mayBe(kind.int, index)
-    const isMap = operand.base === 'map' && kind.mayBe(first, index)
-    if (!isList && !isMap && operand.base !== 'dyn' && operand.base !== 'optional_type')
-      return this.#noOverload('_[_]', [operand, index], expression.at)
-    const element = isList ? first : isMap ? second : kind.dyn
-    return expression.isOptional || operand.base === 'optional_type' ? kind.optional : element
   }
 
   #item({ value, isOptional }: Item, names: Names): Kind {
     const of = this.kindOf(value, names)
-    if (!isOptional) return of
-    if (!kind.mayBe(kind.optional, of))
-      return this.#problem(value.at, `expected type 'optional_type(dyn)' but found '${kind.shownKind(of)}'`)
-    return of.inner[0] ?? kind.dyn
+    return isOptional ? (of.inner[0] ?? kind.dyn) : of
   }
 
   #message({ name, fields, at }: MessageLiteral, names: Names): Kind {
@@ -181,7 +163,6 @@ class Checker {
         : []
     if (found === undefined) return this.#undeclared(name, at)
     const kinds = [...receiver, ...args.map((each) => this.kindOf(each, names))]
-    if (isMethod && lazyMethods.has(name) && kinds.length === 2) return kind.dyn
     const result = isComparable(name, kinds) ? resultOf(found.overloads, kinds) : undefined
     if (result !== undefined) return result
     if (!isMethod) return this.#noOverload(name, kinds, at)
@@ -192,30 +173,21 @@ class Checker {
     )
   }
 
-  #comprehension({ macro, target, variable, steps, at }: Comprehension, names: Names): Kind {
-    const range = this.kindOf(target, names)
-    const isOptional = macro === 'optMap' || macro === 'optFlatMap'
-    const bases = isOptional ? ['optional_type', 'dyn'] : ['list', 'map', 'dyn']
-    if (!bases.includes(range.base))
-      return this.#problem(
-        at,
-        `expression of type '${kind.shownKind(range)}' cannot be range of a comprehension (must be list, map, or dynamic)`,
-      )
-    const element = range.inner[0] ?? kind.dyn
-    const inside = new Map([...names, [variable, element]])
-    const results = steps.map((step) => this.kindOf(step, inside))
-    const [test = kind.dyn] = results
-    const tests = macro === 'map' ? results.length === 2 : !isOptional && macro !== 'sortBy'
-    if (tests && !kind.mayBe(kind.bool, test))
-      return this.#problem(
-        at,
-        `found no matching overload for '_&&_' applied to '(bool, ${kind.shownKind(test)})'`,
-      )
-    if (isOptional) return macro === 'optMap' ? kind.optionalOf(test) : kind.optional
-    if (macro === 'map') return kind.listOf(results.at(-1) ?? kind.dyn)
-    return macro === 'filter' || macro === 'sortBy' ? kind.listOf(element) : kind.bool
+  #comprehension({ macro, target, variable, steps }: Comprehension, names: Names): Kind {
+    this.kindOf(target, names)
+    const inside = new Map([...names, [variable, kind.dyn]])
+    for (const step of steps) this.kindOf(step, inside)
+    return resultsOfMacros.get(macro) ?? kind.bool
   }
 }
+
+const resultsOfMacros: ReadonlyMap<string, Kind> = new Map<string, Kind>([
+  ['map', kind.list],
+  ['filter', kind.list],
+  ['sortBy', kind.list],
+  ['optMap', kind.optional],
+  ['optFlatMap', kind.optional],
+])
 
 function named(name: string, names: Names): Kind | undefined {
   return names.get(name) ?? (typeNamed(name) === undefined ? undefined : kind.type)
@@ -225,12 +197,5 @@ const joinedAll = (kinds: readonly Kind[]): Kind =>
   kinds.length === 0 ? kind.dyn : kinds.reduce(kind.joined)
 
 /** Whether values of these kinds can be compared, if the operator compares. */
-function isComparable(name: string, [one = kind.dyn, other = kind.dyn]: readonly Kind[]): boolean {
-  if (!compared.has(name)) return true
-  if (ordered.has(name) && (withoutOrder.has(one.base) || withoutOrder.has(other.base))) return false
-  const isNothing = one.base === 'null' || other.base === 'null'
-  return kind.mayBe(one, other) || (isNothing && !ordered.has(name) && isNullable(one) && isNullable(other))
-}
-
-const isNullable = ({ base }: Kind): boolean =>
-  base === 'null' || base === 'timestamp' || base === 'duration' || messages.has(base)
+const isComparable = (name: string, [one = kind.dyn, other = kind.dyn]: readonly Kind[]): boolean =>
+  !compared.has(name) || kind.mayBe(one, other) || one.base === 'null' || other.base === 'null'

@@ -4,12 +4,11 @@ import {
   type Comprehension,
   type Expression,
   type Item,
-  type Logic,
   type MessageLiteral,
   qualifiedName,
 } from './expression.ts'
 import { call } from './functions.ts'
-import { lazyMethods, library, typeNamed } from './library.ts'
+import { library, typeNamed } from './library.ts'
 import { sortedBy } from './list-functions.ts'
 import { made, messages, unset } from './messages.ts'
 import { CelError, CelMap, isList, Message, noOverload, Optional, shortText, type Value } from './values.ts'
@@ -63,7 +62,9 @@ export function evaluate(expression: Expression, scope: Scope, work: Work): Valu
       return evaluate(condition ? expression.yes : expression.no, scope, work)
     }
     case 'logic':
-      return decide(expression, (operand) => evaluate(operand, scope, work))
+      return anyDecides(expression.operands, expression.operator === '_||_', (operand) =>
+        evaluate(operand, scope, work),
+      )
     case 'list':
       return itemsOf(expression.items, scope, work)
     case 'map': {
@@ -131,13 +132,10 @@ function isSet(value: Value, field: string): boolean {
   return fieldOf(inside, field) !== undefined && inside instanceof Message && inside.fields.has(field)
 }
 
-/** One operand may decide, and then errors of the others do not count. */
-function decide({ operator, operands }: Logic, evaluated: (operand: Expression) => Value): boolean {
-  const decisive = operator === '_||_'
-  return anyDecides(operands, decisive, evaluated)
-}
-
-/** Whether one of them decides, or else the opposite. Throws the first error if none decides. */
+/**
+ * Whether one of them decides, or else the opposite. Then errors of the others do not count; if none decides, the first
+ * one is thrown.
+ */
 function anyDecides<Of>(items: readonly Of[], decisive: boolean, evaluated: (item: Of) => Value): boolean {
   let failure: CelError | undefined
   for (const item of items) {
@@ -176,22 +174,17 @@ function called({ name, target, args }: Call, scope: Scope, work: Work): Value {
   const overloads = qualified ?? library.get(target === undefined ? name : `.${name}`)
   const receiver = qualified !== undefined || target === undefined ? [] : [evaluate(target, scope, work)]
   const [optional] = receiver
-  if (lazyMethods.has(name) && optional instanceof Optional && args.length === 1)
-    return alternative(name, optional, () => evaluate(args[0] ?? unreachable(), scope, work))
+  // an alternative that is not needed is not evaluated
+  if (optional instanceof Optional && optional.value !== undefined && args.length === 1) {
+    if (name === 'or') return optional
+    if (name === 'orValue') return optional.value
+  }
   if (overloads === undefined) throw new CelError(`no such overload: ${name}`)
   return call(overloads, [...receiver, ...args.map((each) => evaluate(each, scope, work))], work)
 }
 
 function unreachable(): never {
   throw new Error('an argument that was counted is missing')
-}
-
-function alternative(name: string, { value }: Optional, other: () => Value): Value {
-  if (name === 'orValue') return value ?? (value === null ? null : other())
-  if (value !== undefined) return new Optional(value)
-  const alternative = other()
-  if (!(alternative instanceof Optional)) throw noOverload()
-  return alternative
 }
 
 function comprehended(expression: Comprehension, scope: Scope, work: Work): Value {

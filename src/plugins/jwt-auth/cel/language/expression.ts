@@ -33,7 +33,7 @@ export type MessageLiteral = At & {
   readonly name: string
   readonly fields: readonly MessageField[]
 }
-export type Logic = At & {
+type Logic = At & {
   readonly kind: 'logic'
   readonly operator: '_&&_' | '_||_'
   readonly operands: readonly Expression[]

@@ -1,4 +1,4 @@
-import { formattedText } from './texts.ts'
+import { formattedText, specialText } from './texts.ts'
 import { CelError, noOverload, Uint, type Value } from './values.ts'
 import type { Work } from './work.ts'
 
@@ -17,7 +17,7 @@ export function formatted(text: string, args: readonly Value[], work: Work): str
   return text.replace(clause, (_all, precision: string | undefined, verb: string) => {
     const shown = verb === '%' && precision === undefined ? '%' : shownAs(verb, take(), { precision, work })
     length += shown.length
-    work.text(text.length + length)
+    work.text(text.length + length, shown.length)
     return shown
   })
 }
@@ -29,7 +29,7 @@ function shownAs(verb: string, value: Value, { precision, work }: Clause): strin
     case 's':
       return formattedText(value, work)
     case 'd':
-      return special(value) ?? String(wholeNumber(value))
+      return specialText(value) ?? String(wholeNumber(value))
     case 'b':
       return based(typeof value === 'boolean' ? BigInt(value) : wholeNumber(value), 2)
     case 'o':
@@ -39,17 +39,12 @@ function shownAs(verb: string, value: Value, { precision, work }: Clause): strin
     case 'X':
       return hexadecimal(value).toUpperCase()
     case 'f':
-      return special(value) ?? fixed(number(value), Number(precision ?? 6))
+      return specialText(value) ?? fixed(number(value), Number(precision ?? 6))
     case 'e':
-      return special(value) ?? scientific(number(value), Number(precision ?? 6))
+      return specialText(value) ?? scientific(number(value), Number(precision ?? 6))
     default:
       throw new CelError(`could not parse formatting clause: unrecognized formatting clause "${verb}"`)
   }
-}
-
-function special(value: Value): string | undefined {
-  if (typeof value !== 'number' || Number.isFinite(value)) return undefined
-  return Number.isNaN(value) ? 'NaN' : value > 0 ? 'Infinity' : '-Infinity'
 }
 
 function wholeNumber(value: Value): bigint {
@@ -66,8 +61,7 @@ function number(value: Value): number {
 const based = (value: bigint, base: number): string => value.toString(base)
 
 function hexadecimal(value: Value): string {
-  if (typeof value === 'string') return Buffer.from(value).toString('hex')
-  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex')
+  if (typeof value === 'string' || value instanceof Uint8Array) return Buffer.from(value).toString('hex')
   return based(wholeNumber(value), 16)
 }
 

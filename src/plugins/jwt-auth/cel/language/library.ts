@@ -23,9 +23,6 @@ export const library = functionsOf([
   ...jsonFunctions,
 ])
 
-/** Methods that take an expression and evaluate it only if they need it. */
-export const lazyMethods: ReadonlySet<string> = new Set(['or', 'orValue'])
-
 /** A type by its name in a program. */
 export function typeNamed(name: string): TypeValue | undefined {
   return typeNames.get(name) ?? (messages.has(name) ? new TypeValue(name) : undefined)

@@ -22,11 +22,10 @@ function flatten(items: List, depth: bigint, work: Work): List {
     work.step()
     if (!isList(item) || left < 0n) {
       flat.push(item)
-      if (flat.length % 1_000 === 0) work.list(flat.length)
+      work.list(flat.length, 1)
     } else for (const inner of item) add(inner, left - 1n)
   }
   for (const item of items) add(item, depth - 1n)
-  work.list(flat.length)
   return flat
 }
 

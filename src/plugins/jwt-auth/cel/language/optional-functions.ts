@@ -25,6 +25,8 @@ export const optionalFunctions: readonly Definition[] = [
   define('optional.ofNonZeroValue', [dyn], optional, (value) =>
     isZero(value) ? new Optional() : new Optional(value),
   ),
+  method('or', [optional, optional], optional, (one, other) => (one.value === undefined ? other : one)),
+  method('orValue', [optional, dyn], dyn, ({ value }, other) => (value === undefined ? other : value)),
   method('hasValue', [optional], bool, ({ value }) => value !== undefined),
   method('value', [optional], dyn, valueIn),
 ]

@@ -83,32 +83,24 @@ function isMatch(text: string, pattern: string, work: Work): boolean {
   return compiled.matcher(text).find()
 }
 
-/** The only group, or else the whole match. */
-function extracted(pattern: string, match: Match): string | undefined {
+/** The only group of each match, or else the whole match; undefined for a group that did not take part. */
+function* partsOf(text: string, pattern: string, work: Work): Generator<string | undefined> {
   const groups = patternOf(pattern).pattern.groupCount()
   if (groups > 1)
     throw new CelError(`regular expression has more than one capturing group: ${JSON.stringify(pattern)}`)
-  return match.group(groups)
+  for (const match of matchesOf(pattern, text, work)) yield match.group(groups)
 }
 
 function extract(text: string, pattern: string, work: Work): Value {
-  for (const match of matchesOf(pattern, text, work)) return new Optional(extracted(pattern, match))
-  extractedGroups(pattern)
+  for (const part of partsOf(text, pattern, work)) return new Optional(part)
   return new Optional()
 }
 
-/** Throws for a pattern with more than one group, even if nothing matches. */
-const extractedGroups = (pattern: string): void => {
-  extracted(pattern, { start: 0, end: 0, group: () => undefined })
-}
-
 function extractAll(text: string, pattern: string, work: Work): readonly Value[] {
-  extractedGroups(pattern)
   const found: string[] = []
-  for (const match of matchesOf(pattern, text, work)) {
-    const part = extracted(pattern, match)
+  for (const part of partsOf(text, pattern, work)) {
     if (part !== undefined) found.push(part)
-    work.list(found.length)
+    work.list(found.length, 1)
   }
   return found
 }
@@ -135,8 +127,9 @@ function replace(text: string, pattern: string, rewrite: string, most: bigint, w
   let left = most
   for (const match of left === 0n ? [] : matchesOf(pattern, text, work)) {
     work.text(rewrite.length + references * (match.end - match.start))
-    result += text.slice(copied, match.start) + rewritten(rewrite, match, groups)
-    work.text(result.length)
+    const piece = text.slice(copied, match.start) + rewritten(rewrite, match, groups)
+    result += piece
+    work.text(result.length, piece.length)
     copied = match.end
     if (--left === 0n) break
   }

@@ -35,6 +35,10 @@ export function scalarText(value: Value): string {
   throw noOverload()
 }
 
+/** What a format prints of a number that has no digits; undefined for any other value. */
+export const specialText = (value: Value): string | undefined =>
+  typeof value === 'number' && !Number.isFinite(value) ? String(value) : undefined
+
 /** Any value, as `%s` prints it. */
 export function formattedText(value: Value, work: Work): string {
   work.step()
@@ -44,8 +48,8 @@ export function formattedText(value: Value, work: Work): string {
     return Buffer.from(value).toString()
   }
   if (value instanceof TypeValue) return value.name
-  if (typeof value === 'number' && !Number.isFinite(value))
-    return Number.isNaN(value) ? 'NaN' : value > 0 ? 'Infinity' : '-Infinity'
+  const special = specialText(value)
+  if (special !== undefined) return special
   if (isList(value))
     return inBrackets(
       '[]',

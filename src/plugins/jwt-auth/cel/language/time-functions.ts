@@ -50,37 +50,14 @@ function parsedDuration(text: string): Duration {
   return durationOf(text.startsWith('-') ? -nanos : nanos)
 }
 
-/** The parts of a time in its zone. */
-type Clock = {
-  readonly year: number
-  readonly month: number
-  readonly day: number
-  readonly hour: number
-  readonly minute: number
-  readonly second: number
-}
-
-/** `UTC`, `Europe/Berlin` or `+01:00` */
-function clockOf({ nanos }: Timestamp, zone: string): Clock {
-  const seconds = floored(nanos, nanosOfSecond)
+/** The time whose UTC is what clocks of the zone show: `UTC`, `Europe/Berlin` or `+01:00`. */
+function clockOf({ nanos }: Timestamp, zone: string): Date {
+  const seconds = Number(floored(nanos, nanosOfSecond))
+  if (zone === 'UTC' || zone === '') return new Date(seconds * 1000)
   const offset = /^([-+]?)(\d{1,2}):(\d{2})$/.exec(zone)
-  if (offset !== null) {
-    const minutes = Number(offset[2]) * 60 + Number(offset[3])
-    return utcClock(Number(seconds) + (offset[1] === '-' ? -60 : 60) * minutes)
-  }
-  return zone === '' || zone === 'UTC' ? utcClock(Number(seconds)) : zoneClock(Number(seconds), zone)
-}
-
-function utcClock(seconds: number): Clock {
-  const date = new Date(seconds * 1000)
-  return {
-    year: date.getUTCFullYear(),
-    month: date.getUTCMonth() + 1,
-    day: date.getUTCDate(),
-    hour: date.getUTCHours(),
-    minute: date.getUTCMinutes(),
-    second: date.getUTCSeconds(),
-  }
+  if (offset === null) return zoneClock(seconds, zone)
+  const minutes = Number(offset[2]) * 60 + Number(offset[3])
+  return new Date((seconds + (offset[1] === '-' ? -60 : 60) * minutes) * 1000)
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>()
@@ -108,26 +85,21 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   }
 }
 
-function zoneClock(seconds: number, zone: string): Clock {
+function zoneClock(seconds: number, zone: string): Date {
   const parts = formatOf(zone).formatToParts(new Date(seconds * 1000))
   const part = (type: Intl.DateTimeFormatPartTypes) =>
     Number(parts.find((each) => each.type === type)?.value ?? 0)
-  return {
-    year: part('year'),
-    month: part('month'),
-    day: part('day'),
-    hour: part('hour'),
-    minute: part('minute'),
-    second: part('second'),
-  }
+  const clock = new Date(0)
+  clock.setUTCFullYear(part('year'), part('month') - 1, part('day'))
+  clock.setUTCHours(part('hour'), part('minute'), part('second'))
+  return clock
 }
 
 const dayMs = 86_400_000
-const dateOf = ({ year, month, day }: Clock): number => new Date(0).setUTCFullYear(year, month - 1, day)
-const dayOfWeek = (clock: Clock): number => new Date(dateOf(clock)).getUTCDay()
-const dayOfYear = (clock: Clock): number => (dateOf(clock) - dateOf({ ...clock, month: 1, day: 1 })) / dayMs
+const dayOfYear = (clock: Date): number =>
+  Math.floor((clock.getTime() - new Date(clock).setUTCMonth(0, 1)) / dayMs)
 
-const getter = (name: string, read: (clock: Clock) => number): readonly Definition[] => [
+const getter = (name: string, read: (clock: Date) => number): readonly Definition[] => [
   method(name, [timestamp], int, (time) => BigInt(read(clockOf(time, 'UTC')))),
   method(name, [timestamp, string], int, (time, zone) => BigInt(read(clockOf(time, zone)))),
 ]
@@ -151,15 +123,15 @@ export const timeFunctions: readonly Definition[] = [
   define('_-_', [timestamp, duration], timestamp, (time, span) => timestampOf(time.nanos - span.nanos)),
   define('_-_', [timestamp, timestamp], duration, (one, other) => durationOf(one.nanos - other.nanos)),
   define('_-_', [duration, duration], duration, (one, other) => durationOf(one.nanos - other.nanos)),
-  ...getter('getFullYear', ({ year }) => year),
-  ...getter('getMonth', ({ month }) => month - 1),
-  ...getter('getDate', ({ day }) => day),
-  ...getter('getDayOfMonth', ({ day }) => day - 1),
-  ...getter('getDayOfWeek', dayOfWeek),
+  ...getter('getFullYear', (clock) => clock.getUTCFullYear()),
+  ...getter('getMonth', (clock) => clock.getUTCMonth()),
+  ...getter('getDate', (clock) => clock.getUTCDate()),
+  ...getter('getDayOfMonth', (clock) => clock.getUTCDate() - 1),
+  ...getter('getDayOfWeek', (clock) => clock.getUTCDay()),
   ...getter('getDayOfYear', dayOfYear),
-  ...getter('getHours', ({ hour }) => hour),
-  ...getter('getMinutes', ({ minute }) => minute),
-  ...getter('getSeconds', ({ second }) => second),
+  ...getter('getHours', (clock) => clock.getUTCHours()),
+  ...getter('getMinutes', (clock) => clock.getUTCMinutes()),
+  ...getter('getSeconds', (clock) => clock.getUTCSeconds()),
   method('getMilliseconds', [timestamp], int, ({ nanos }) => milliseconds(nanos)),
   method('getMilliseconds', [timestamp, string], int, ({ nanos }) => milliseconds(nanos)),
   spans('getHours', 3_600n * nanosOfSecond),

@@ -29,16 +29,16 @@ export class Work {
     if (this.#spentMs() > mostMs) throw new LimitError('the program took too long')
   }
 
-  /** Before a text or bytes of this length are made. */
-  text(length: number): void {
-    this.#left -= length
+  /** Before a text or bytes of this length are made, of which so many are new. */
+  text(length: number, made = length): void {
+    this.#left -= made
     if (length > mostSize || this.#left < 0) throw new LimitError('the program made too large a value')
-    this.step(1 + length / 256)
+    this.step(1 + made / 256)
   }
 
-  /** Before a list or map of this many elements is made. */
-  list(length: number): void {
-    this.text(length * bytesOfElement)
+  /** Before a list or map of this many elements is made, of which so many are new. */
+  list(length: number, made = length): void {
+    this.text(length * bytesOfElement, made * bytesOfElement)
   }
 
   /** Before a part is searched in a text. */
