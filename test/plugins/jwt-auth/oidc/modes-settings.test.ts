@@ -6,7 +6,17 @@ import { startTestServer, type TestServer } from '../../../support/start-server.
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { providerTls } from '../certificates.ts'
 import { startProvider } from '../provider.ts'
-import { clientId, clientSecret, configure, startSmallProvider, withFlow } from './small-provider.ts'
+import {
+  begin,
+  callback,
+  clientId,
+  clientSecret,
+  configure,
+  startSmallProvider,
+  verdict,
+  withFlow,
+  writeRole,
+} from './small-provider.ts'
 
 const config = 'auth/oidc/config'
 const role = 'auth/oidc/role/r'
@@ -234,6 +244,16 @@ describe('override_allowed_server_names', () => {
     expect((await server.root.read(config)).body.data?.['override_allowed_server_names']).toEqual([
       'idp.example.com',
       '127.0.0.1',
+    ])
+    provider.userInfo = { body: { sub: 'bob' } }
+    await writeRole(server)
+    const login = await begin(server.anonymous, { role: 'test' })
+    const code = provider.codeFor(login)
+    expect(verdict(await callback(server.anonymous, { state: login.get('state'), code }))).toBe('ok')
+    await writeRole(server, { callback_mode: 'device' })
+    await begin(server.anonymous, { role: 'test', client_nonce: 'cn' })
+    expect([provider.tokenCalls.length, provider.userInfoCalls.length, provider.deviceCalls.length]).toEqual([
+      1, 1, 1,
     ])
   })
 

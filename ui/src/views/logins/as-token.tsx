@@ -45,7 +45,7 @@ export function AsToken({ mount, role }: Props) {
         <strong>{isOn ? text.on : text.off}</strong> {text.meaning}
       </p>
       <p className="hint">{text.risk(longest === 0 ? '' : shortDuration(longest))}</p>
-      <Command name={text.title} text={`curl -H "X-Vault-Token: $JWT" -H "X-Gatehouse-Role: ${role}" …`} />
+      <Command name="curl" text={`curl -H "X-Vault-Token: $JWT" -H "X-Gatehouse-Role: ${role}" …`} />
       {can(path, 'update') && <Switch mount={mount} config={config} />}
     </section>
   )
