@@ -39,7 +39,7 @@ const moreReplicated = [
   'test/http/{audit,audit-failures,audit-sealing,audit-walk,client-address,conformance,cors}.test.ts',
   'test/http/{closed-server,custom-headers,empty-numbers,explorer,fuzz,help,openapi-fuzz}.test.ts',
   'test/http/{refusal-order,requests,rights,spellings,wrapping-wish}.test.ts',
-  'test/http/inline-auth/{caller,leases,refusals}.test.ts',
+  'test/http/inline-auth/{caller,effects,leases,refusals,surroundings}.test.ts',
   'test/plugins/mount-type.test.ts',
   'test/plugins/token/{chosen-ids,token}.test.ts',
   'test/plugins/cubbyhole/cubbyhole.test.ts',

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { FakeClock } from '../../support/fake-clock.ts'
-import { inlineLogin, type JwtDesk, openJwtDesk, outcomeOf, written } from '../../support/jwt-desk.ts'
+import { inlineLogin, issuer, type JwtDesk, openJwtDesk, outcomeOf, written } from '../../support/jwt-desk.ts'
+import { testOfOneServer } from '../../support/of-one-server.ts'
 
 const denied = 'failed to perform inline authentication: permission denied'
 const clock = new FakeClock()
@@ -89,14 +90,14 @@ describe('rate limits', () => {
     return found
   }
 
-  test('the login counts under the rule of its own path', async () => {
+  testOfOneServer('the login counts under the rule of its own path', async () => {
     await rule('auth/jwt', 2)
 
     expect(await statuses(2)).toEqual([200, 200])
     expect(outcomeOf(await desk.ask('kv/x'))).toEqual([429, limited('auth/jwt/login'), true])
   })
 
-  test('rules for roles count too', async () => {
+  testOfOneServer('rules for roles count too', async () => {
     await rule('auth/jwt', 1, { role: 'dev' })
     await desk.role('free')
 
@@ -104,14 +105,14 @@ describe('rate limits', () => {
     expect(await statuses(2, () => of({}, 'free'))).toEqual([200, 200])
   })
 
-  test('the request counts first, under the rule of its path', async () => {
+  testOfOneServer('the request counts first, under the rule of its path', async () => {
     await rule('kv', 2)
 
     expect(await statuses(2, () => of({}, 'nope'))).toEqual([400, 400])
     expect(outcomeOf(await desk.ask('kv/x'))).toEqual([429, limited('kv/x'), false])
   })
 
-  test('a rule that covers both counts once', async () => {
+  testOfOneServer('a rule that covers both counts once', async () => {
     await rule('', 3)
     try {
       expect(await statuses(4)).toEqual([200, 200, 200, 429])
@@ -121,7 +122,7 @@ describe('rate limits', () => {
   })
 })
 
-test('refused logins of an address count at the mount of the login', async () => {
+testOfOneServer('refused logins of an address count at the mount of the login', async () => {
   await using strict = await openJwtDesk({
     clock,
     now: () => clock.now(),
@@ -136,4 +137,16 @@ test('refused logins of an address count at the mount of the login', async () =>
   expect(answer.headers['retry-after']).toBe('60')
   const own = await strict.anonymous.write('auth/jwt/login', { role: 'dev', jwt: strict.jwt() })
   expect(own.status).toBe(429)
+})
+
+testOfOneServer('refused JWTs as tokens count there too', async () => {
+  await using strict = await openJwtDesk({ settings: { LOGIN_FAILURES: '3/1m' } })
+  await strict.configure({ accept_as_token: true, bound_issuer: issuer })
+  const asked = async (claims: Record<string, unknown>) =>
+    (await strict.ask('kv/x', { 'X-Vault-Token': strict.jwt(claims) })).status
+
+  for (let count = 0; count < 3; count += 1) expect(await asked({ aud: 'x' })).toBe(403)
+
+  expect(await asked({})).toBe(429)
+  expect((await strict.root.read('kv/x')).status).toBe(200)
 })
