@@ -62,7 +62,19 @@ async function startFilled(): Promise<TestServer> {
   expect(await root.write('sys/auth/ci', { type: 'jwt', description: 'pipelines' })).toMatchObject(ok)
   await root.write('auth/ci/config', { jwt_validation_pubkeys: [signer.pem], bound_issuer: 'https://ci' })
   const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: ['a'], token_policies: ['reader'] }
-  await root.write('auth/ci/role/build', { ...role, token_ttl: '15m' })
+  await root.write('auth/ci/role/build', {
+    ...role,
+    token_ttl: '15m',
+    callback_mode: 'device',
+    poll_interval: 7,
+  })
+  await root.write('auth/ci/cel/role/rule', {
+    bound_audiences: ['a'],
+    cel_program: {
+      variables: [{ name: 'isMain', expression: 'claims.ref == "main"' }],
+      expression: 'isMain ? pb.Auth{policies: ["reader"]} : "not main"',
+    },
+  })
   await root.write('auth/token/roles/nightly', { allowed_policies: ['reader'], orphan: true })
   const accessor = String((await root.read('sys/auth')).body['data']?.['ci/']?.['accessor'])
   const alice = await root.write('identity/entity', { name: 'alice', metadata: { team: 'web' } })
@@ -106,7 +118,11 @@ test('all that another server holds is imported, and a second run changes nothin
 
   expect(first.failed).toEqual([])
   expect(pathsOf(first.imported, 'auth_mount')).toEqual(['auth/ci/'])
-  expect(pathsOf(first.imported, 'auth_role')).toEqual(['auth/ci/role/build', 'auth/token/roles/nightly'])
+  expect(pathsOf(first.imported, 'auth_role')).toEqual([
+    'auth/ci/role/build',
+    'auth/ci/cel/role/rule',
+    'auth/token/roles/nightly',
+  ])
   expect(pathsOf(first.imported, 'password_policy')).toEqual(['sys/policies/password/database'])
   expect(pathsOf(first.imported, 'namespace')).toEqual(['sys/namespaces/team', 'team/sys/namespaces/child'])
   expect(pathsOf(first.imported, 'policy')).toEqual([
@@ -119,6 +135,7 @@ test('all that another server holds is imported, and a second run changes nothin
   for (const path of [
     'auth/ci/config',
     'auth/ci/role/build',
+    'auth/ci/cel/role/rule',
     'auth/token/roles/nightly',
     'sys/policies/password/database',
   ])
@@ -481,8 +498,11 @@ test('what the target would not restrict as the source does is not imported', as
   const terms = { expiration: '2100-01-01T00:00:00Z', cas_required: true }
   await using richer = await startLying(from, {
     'auth/ci/config': (data) => ({ ...data, ...secretFields }),
-    'auth/ci/role/build': (data) => ({ ...data, token_strictly_bind_ip: true, callback_mode: 'device' }),
-    'auth/ci/cel/role?list=true': () => ({ keys: ['rule'] }),
+    'auth/ci/role/build': (data) => ({
+      ...data,
+      token_strictly_bind_ip: true,
+      token_policies_template_claims: true,
+    }),
     'auth/token/roles/nightly': (data) => ({ ...data, token_strictly_bind_ip: false }),
     'sys/policies/acl/reader': (data) => ({ ...data, ...terms }),
   })
@@ -492,8 +512,7 @@ test('what the target would not restrict as the source does is not imported', as
 
   expect(failed.map(({ path, reason }) => `${path}: ${reason}`)).toEqual([
     'auth/ci/config: a server never shows its oidc_client_secret: write it to the target',
-    'auth/ci/role/build: callback_mode device is not supported',
-    'auth/ci/cel/role/rule: roles in CEL are not supported',
+    'auth/ci/role/build: token_policies_template_claims true is not supported',
   ])
   expect(dry.failed).toEqual(failed)
   expect(imported.find(({ path }) => path === 'auth/token/roles/nightly')).toEqual({
@@ -861,7 +880,7 @@ describe('an object that differs', () => {
     const notes = {
       'auth/ci/': 'it differs in default_lease_ttl, description',
       'auth/ci/config': 'it differs in bound_issuer, jwt_validation_pubkeys',
-      'auth/ci/role/build': 'it differs in bound_audiences, token_ttl',
+      'auth/ci/role/build': 'it differs in bound_audiences, callback_mode, token_ttl',
       'auth/people/users/bob': 'it differs in token_policies',
       'identity/entity/name/alice': 'it differs in metadata',
       'identity/group/name/inner': 'it differs in member_entity_ids',
@@ -1011,7 +1030,7 @@ describe('the command', () => {
     })
 
     expect(run).toMatchObject({ code: 0, stdout: '' })
-    expect(run.stderr).toContain('auth: 4 imported, 1 existed, 0 failed\n')
+    expect(run.stderr).toContain('auth: 5 imported, 1 existed, 0 failed\n')
     const report = JSON.parse(await readFile(folder.file('report.json'), 'utf8'))
     expect(report).toMatchObject({ dry_run: false, complete: true, summary: { failed: 0 } })
     await from.root.write('sys/auth/people', { type: 'jwt' })

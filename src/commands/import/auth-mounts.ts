@@ -96,9 +96,9 @@ const isConfigured = (config: Body | undefined) =>
   config !== undefined && keySources.some((source) => source in givenFields(config))
 
 async function importJwt(scope: Scope, at: string): Promise<void> {
-  const { from, to, report, namespace } = scope
+  const { from, to } = scope
   const path = `${at}/config`
-  const config = await from.read(path)
+  const config = configOf(await from.read(path))
   if (config !== undefined && isConfigured(config)) {
     const check = async () => {
       if (hasSecret(config))
@@ -109,7 +109,7 @@ async function importJwt(scope: Scope, at: string): Promise<void> {
       path,
       check,
       exists: async () => {
-        const ours = (await to.read(path)) ?? {}
+        const ours = configOf(await to.read(path)) ?? {}
         return isConfigured(ours) ? likeness(config, ours) : false
       },
       write: async () => {
@@ -119,11 +119,14 @@ async function importJwt(scope: Scope, at: string): Promise<void> {
     })
   }
   await importRoles(scope, `${at}/role`, jwtRole)
-  for (const name of await listIfThere(from, `${at}/cel/role`))
-    report.failed(
-      { kind: 'auth_role', namespace, path: `${at}/cel/role/${name}` },
-      'roles in CEL are not supported',
-    )
+  await importRoles(scope, `${at}/cel/role`, celRole)
+}
+
+/** Without what a server says of its keys. */
+const configOf = (shown: Body | undefined): Body | undefined => {
+  if (shown === undefined) return undefined
+  const { status: _, ...config } = shown
+  return config
 }
 
 /** A client without one is a public client. */
@@ -135,6 +138,8 @@ type RoleKind = {
   written(role: Body): Body
   shown?(server: RemoteServer, path: string): Promise<Body>
   first?(): Body
+  /** Not every server has such roles. */
+  readonly isExtra?: boolean
   /** What the operator should know about a new role. */
   readonly note?: string
 }
@@ -142,7 +147,8 @@ type RoleKind = {
 async function importRoles(scope: Scope, at: string, roles: RoleKind): Promise<void> {
   const { from, to, report, namespace } = scope
   const kind = 'auth_role'
-  await eachOf(await from.list(at), atOnce, async (name) => {
+  const names = await (roles.isExtra === true ? listIfThere(from, at) : from.list(at))
+  await eachOf(names, atOnce, async (name) => {
     const path = `${at}/${name}`
     if (!isName(name)) return report.failed({ kind, namespace, path }, notAName)
     const roleOn = async (server: RemoteServer): Promise<Body | undefined> => {
@@ -176,7 +182,6 @@ async function importRoles(scope: Scope, at: string, roles: RoleKind): Promise<v
 /** Fields of OpenBao's roles that the target does not have, with the values that change nothing. */
 const withoutEffect: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['token_policies_template_claims', false],
-  ['callback_mode', 'client'],
 ])
 
 /** Without such fields. A role that they restrict or change must not be another on the target. */
@@ -191,6 +196,7 @@ const withoutNull = (body: Body): Body =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
 
 const jwtRole: RoleKind = { written: ({ name: _, ...role }) => role }
+const celRole: RoleKind = { ...jwtRole, isExtra: true }
 
 /** A server shows two fields by their old names too. */
 const tokenRole: RoleKind = {
