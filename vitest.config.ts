@@ -56,7 +56,7 @@ const moreReplicated = [
   'test/plugins/jwt-auth/cel/{gitlab,inline,login,roles}.test.ts',
   'test/plugins/jwt-auth/explain/{explain,lint,misconfigurations}.test.ts',
   'test/plugins/jwt-auth/oidc/{attacks,auth-url,callback,certified-provider,confirmation}.test.ts',
-  'test/plugins/jwt-auth/oidc/{form-post,hostile-id-token}.test.ts',
+  'test/plugins/jwt-auth/oidc/{carried,form-post,hostile-id-token,modes-device,modes-direct,modes-settings}.test.ts',
   'test/plugins/approle/{fields,login,roles,secret-ids}.test.ts',
   'test/plugins/kv/{additions,data,first-version,lists,metadata,mounts,paths,versions}.test.ts',
   'test/plugins/userpass/{imported-hashes,lockout,login,users}.test.ts',
