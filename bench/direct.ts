@@ -78,7 +78,6 @@ async function requestsOf({ url, rootToken, issuer }: BenchSetup) {
   const send = (method: string, path: string, body?: object) =>
     sendSuccessfully(url, { method, path, token: rootToken, body })
   await send('POST', 'sys/mounts/secret', { type: 'kv-v2' })
-  await send('POST', 'secret/data/one', { data: secretOf(0) })
   await send('POST', 'sys/policies/acl/direct', { policy: 'path "secret/*" { capabilities = ["read"] }' })
   const keys = { jwks_url: issuer.jwksUrl, bound_issuer: issuer.url, default_role: roleName }
   await send('POST', 'auth/jwt/config', { ...keys, accept_as_token: true, token_max_lifetime: '24h' })
@@ -86,6 +85,8 @@ async function requestsOf({ url, rootToken, issuer }: BenchSetup) {
   const role = { user_claim: 'sub', role_type: 'jwt', bound_audiences: ['gatehouse'] }
   const rights = { token_policies: ['direct'], token_ttl: '15m' }
   await send('POST', `auth/jwt/role/${roleName}`, { ...role, ...rights, token_type: 'batch' })
+  // by now another server has prepared its new mount
+  await send('POST', 'secret/data/one', { data: secretOf(0) })
   const bodies = await signLogins(issuer, {
     algorithm: 'RS256',
     count: jwts,

@@ -515,6 +515,8 @@ describe('operations', () => {
       'approle-role-role_name-secret-id-lookup-post-input': ['secret_id'],
       'identity-entity-batch-delete-post-input': ['entity_ids'],
       'identity-entity-merge-post-input': ['to_entity_id', 'from_entity_ids'],
+      'jwt-cel-login-post-input': ['jwt'],
+      'jwt-cel-role-name-post-input': ['cel_program'],
       'jwt-login-post-input': ['jwt'],
       'kv-v2-copy-path-post-input': ['from'],
       'kv-v2-data-path-patch-input': ['data'],

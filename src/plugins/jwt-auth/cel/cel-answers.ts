@@ -9,7 +9,10 @@ export const celAnswers = {
   names: { output: z.object({ keys: z.array(text) }) },
   role: {
     statuses: [200],
-    output: celRoleFields.extend({ name: text }),
+    output: celRoleFields.extend({
+      name: text,
+      bound_audiences: z.array(text).describe('Accepted `aud` values'),
+    }),
     example: {
       name: 'people',
       cel_program: { expression: "claims.team == 'shop' ? pb.Auth{policies: ['shop']} : false" },
