@@ -160,9 +160,16 @@ const isDigit = (byte: number | undefined): boolean => byte !== undefined && byt
 const isHexDigit = (byte: number | undefined): boolean =>
   isDigit(byte) || (byte !== undefined && ((byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66)))
 
+/** A slice of fewer characters is a copy, so it does not keep the text that it is from. */
+const copiedBelow = 13
+/** Numbers of longer documents are decoded one by one, so that no second copy of all of it is needed. */
+const decodedBelow = 1024 * 1024
+
 /** Works on bytes and copies each text, so a short value never keeps a long document in memory. */
 class JsonReader {
   readonly #bytes: Buffer
+  /** The document as Latin-1, unless it is long: a slice costs a fraction of decoding a few bytes. */
+  readonly #latin1: string
   readonly #limits: JsonLimits
   #at = 0
   readonly #maxValues: number
@@ -176,6 +183,7 @@ class JsonReader {
     this.#bytes = Buffer.isBuffer(bytes)
       ? bytes
       : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.#latin1 = this.#bytes.length < decodedBelow ? this.#bytes.toString('latin1') : ''
     this.#limits = limits
     this.#isBounded = isBounded
     this.#maxValues = limits.maxValues || Number.POSITIVE_INFINITY
@@ -320,7 +328,10 @@ class JsonReader {
       this.#digits('in exponent of numeric literal')
     }
     this.#count(this.#at - start)
-    const text = this.#bytes.toString('latin1', start, this.#at)
+    const isShort = this.#latin1 !== '' && this.#at - start < copiedBelow
+    const text = isShort
+      ? this.#latin1.slice(start, this.#at)
+      : this.#bytes.toString('latin1', start, this.#at)
     if (this.#isBounded && !Number.isFinite(Number(text)))
       throw new JsonSyntaxError(
         `json: cannot unmarshal number ${text.slice(0, 32)} into Go value of type float64`,
