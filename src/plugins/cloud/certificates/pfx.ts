@@ -111,8 +111,14 @@ async function decryptedKey(
     encryptedContent: encrypted.encryptedData,
   })
   const content = new pki.EncryptedData({ encryptedContentInfo })
-  return keyOf(await orWrongPassword(content.decrypt({ password: bytesOf(password) })))
+  const der = await orWrongPassword(content.decrypt({ password: bytesOf(password) }))
+  // one wrong password in 256 decrypts to something, which is no sequence then
+  if (new Uint8Array(der)[0] !== sequenceTag) throw new UnusableCertificate('wrong password')
+  return keyOf(der)
 }
+
+/** Each key in DER begins with it (X.690 §8.9). */
+const sequenceTag = 0x30
 
 /** Reads an encrypted PKCS#8 key (RFC 5958). */
 export async function readEncryptedKey(der: Buffer, password: string): Promise<KeyObject> {

@@ -57,6 +57,10 @@ beforeAll(() => {
     ...['pkcs8', '-topk8', '-in', file('key.pem'), '-out', file('slow-key.pem')],
     ...['-passout', 'pass:word', '-v2', 'aes256', '-iter', '1000001'],
   )
+  openssl(
+    ...['pkcs8', '-topk8', '-in', file('curve-key.pem'), '-out', file('quick-key.pem')],
+    ...['-passout', 'pass:word', '-v2', 'aes256', '-iter', '1'],
+  )
 })
 
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -162,6 +166,15 @@ describe('a certificate is refused that', () => {
   ])('$name', async ({ text, password = '', at = now, what }) => {
     await expect(readCertificate(text(), password, at)).rejects.toThrow(what)
   })
+})
+
+test('a wrong password is called wrong, also if something can be decrypted with it', async () => {
+  const text = read('quick-key.pem') + read('curve-cert.pem')
+  const told = new Set<unknown>()
+  for (let index = 0; index < 700; index++)
+    told.add(await readCertificate(text, `not ${index}`, now).catch((error: Error) => error.message))
+
+  expect([...told]).toEqual(['wrong password'])
 })
 
 test.each([
