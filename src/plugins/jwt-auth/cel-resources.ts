@@ -154,7 +154,8 @@ async function tried(
   try {
     const program = readProgram(cel_program)
     checkProgram(program)
-    const given = parseStrictObject(stringifyJson(claims ?? {})) ?? {}
+    const given = parseStrictObject(stringifyJson(claims ?? {}))
+    if (given === undefined || given === null) throw refuse('invalid', 'these claims would be no JWT')
     const { variables, outcome } = await method.tryProgram(program, {
       claims: given,
       now,

@@ -8,7 +8,7 @@ import {
   stringField,
 } from '../../../lib/text/fields.ts'
 import { goTypeName } from '../../../lib/text/go-type-names.ts'
-import { isJsonNumber, type JsonObject, type JsonValue, numberText } from '../../../lib/text/json.ts'
+import { isJsonNumber, isJsonObject, type JsonObject, type JsonValue, numberText } from '../../../lib/text/json.ts'
 import { mergePatched } from '../../../lib/text/merge-patch.ts'
 import { checkedProgram, type Program, ProgramError, type Variable } from './program.ts'
 
@@ -80,7 +80,15 @@ export function checkProgram(program: Program): void {
 export function patchedCelRole({ name, record }: CelRole, patch: JsonObject): CelRole {
   const { cel_program, ...fields } = record
   const before = { ...fields, cel_program: { ...cel_program } } as unknown as JsonObject
-  return newCelRole(name, convertFields(celRoleFields, mergePatched(before, patch)).values)
+  return newCelRole(name, convertFields(celRoleFields, mergePatched(before, lowered(patch))).values)
+}
+
+/** The patch with the names of the program's members as they are stored: whatever their case, they replace those. */
+function lowered({ cel_program, ...patch }: JsonObject): JsonObject {
+  if (cel_program === undefined) return patch
+  if (!isJsonObject(cel_program)) return { ...patch, cel_program }
+  const members = Object.entries(cel_program).map(([name, value]) => [name.toLowerCase(), value])
+  return { ...patch, cel_program: Object.fromEntries(members) }
 }
 
 /** The warnings of a write. */
@@ -111,7 +119,7 @@ export function readProgram(field: CelRoleInput['cel_program']): Program {
 }
 
 function readVariable(variable: JsonValue, at: number): Variable {
-  if (!isObject(variable))
+  if (!isJsonObject(variable))
     throw undecodable(`'Variables[${at}]' expected a map or struct, got "${kindOf(variable)}"`)
   return {
     name: textOf(variable, 'name', `Variables[${at}].Name`),
@@ -119,10 +127,7 @@ function readVariable(variable: JsonValue, at: number): Variable {
   }
 }
 
-const isObject = (value: JsonValue): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value)
-
-const kindOf = (value: JsonValue): string => (isObject(value) ? 'map' : goTypeName(value))
+const kindOf = (value: JsonValue): string => (isJsonObject(value) ? 'map' : goTypeName(value))
 
 function textOf(object: JsonObject, name: string, shown: string): string {
   const value = member(object, name) ?? ''

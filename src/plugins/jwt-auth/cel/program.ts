@@ -43,7 +43,8 @@ export class ProgramError extends Error {
 
 /** Parses a program and checks it as a write does. Throws a `ProgramError`. docs/contract/cel.md#programs */
 export function checkedProgram(program: Program): ParsedProgram {
-  const size = [program, ...program.variables].reduce((sum, { expression }) => sum + expression.length, 0)
+  const texts = [program.expression, ...program.variables.flatMap(({ name, expression }) => [name, expression])]
+  const size = texts.reduce((sum, { length }) => sum + length, 0)
   if (size > mostText) throw tooLarge(`more than ${mostText} characters`)
   if (program.variables.length > mostVariables) throw tooLarge(`more than ${mostVariables} variables`)
   for (const [at, { name }] of program.variables.entries())
@@ -118,7 +119,12 @@ export function run(program: ParsedProgram, input: Input, { isTraced, spentMs }:
   const variables = () => (isTraced ? shownAll(results, spentMs) : [])
   let failed: Outcome | undefined
   try {
-    values.set('claims', fromJson(input.claims, work))
+    const claims = attempt(() => fromJson(input.claims, work))
+    if ('error' in claims) {
+      const text = `failed to read the claims: ${claims.error}`
+      return { variables: [], outcome: { kind: 'error', variable: '', text } }
+    }
+    values.set('claims', claims.value)
     values.set('now', new Timestamp(BigInt(input.now) * 1_000_000n))
     values.set('operation', input.operation)
     const scope = new Scope(values)

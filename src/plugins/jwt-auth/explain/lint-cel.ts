@@ -86,7 +86,8 @@ function findings({ record }: CelRole, inspected: Inspected, { config }: LintCon
   // in the expression itself, a write refuses them
   const unknown = inspected.all.filter(isUnknownCall).map(({ name }) => name)
   const names = program.variables.map(({ name }) => name)
-  const unused = names.filter((name) => !isUsed(name, inspected))
+  const used = new Set(inspected.all.flatMap((each) => (isName(each) ? [qualifiedName(each)] : [])))
+  const unused = names.filter((name) => !used.has(name))
   const repeated = names.filter((name, at) => names.indexOf(name) !== at)
   const listed = (found: readonly string[]) => `[${excerpt([...new Set(found)].sort().join(' '))}]`
   return [
@@ -138,8 +139,7 @@ function findings({ record }: CelRole, inspected: Inspected, { config }: LintCon
   ]
 }
 
-const isUsed = (name: string, { all }: Inspected): boolean =>
-  all.some((each) => (each.kind === 'name' || each.kind === 'select') && qualifiedName(each) === name)
+const isName = ({ kind }: Expression): boolean => kind === 'name' || kind === 'select'
 
 /** Every result is a login. */
 function alwaysAllows({ variables, main }: ParsedProgram): boolean {

@@ -198,6 +198,17 @@ test.each([
   expect(answer.body.data).toMatchObject(data)
 })
 
+test('a try of claims that no JWT may have is not one of none', async () => {
+  const { root } = await sharedDesk()
+  const claims = { deep: JSON.parse(`${'['.repeat(200)}${']'.repeat(200)}`) }
+  const body = { cel_program: { expression: 'pb.Auth{policies: ["app"]}' }, claims }
+
+  expect((await root.write('auth/jwt/cel/try', body)).body.data).toMatchObject({
+    valid: false,
+    error: 'these claims would be no JWT',
+  })
+})
+
 test('a try needs a right of its own, and stores nothing', async () => {
   await using desk = await openDesk()
   const body = { cel_program: { expression: 'false' }, claims: {} }

@@ -86,6 +86,10 @@ test('a PATCH keeps what it does not name, null sets back, and the program is me
     name: 'p',
     cel_program: { expression: '"one"', variables },
   })
+  expect((await patch({ cel_program: { Expression: '"two"' } })).body.data?.cel_program).toEqual({
+    expression: '"two"',
+    variables,
+  })
   expect(verdict(await patch({ cel_program: { expression: '1 +' } }))).toMatch(/^400 invalid CEL syntax/)
   expect(verdict(await patch({ message: 'x' }, 'nope'))).toBe('400 Unable to fetch cel role entry to patch')
   const plain = { headers: { 'Content-Type': 'application/json' } }
