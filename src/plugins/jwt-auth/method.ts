@@ -487,7 +487,7 @@ export class JwtMethod {
 }
 
 /** How a caller names a CEL role where an ordinary role could be meant. */
-const celRoleName = /^cel\//i
+const celRoleName = /^cel\/(?=.)/i
 
 /** A name may belong to an ordinary role and to a CEL role; the ordinary one counts. */
 const isOfCel = async ({ roles, celRoles }: MountState, name: string): Promise<boolean> =>

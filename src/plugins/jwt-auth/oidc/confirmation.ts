@@ -93,7 +93,8 @@ export async function answerConfirmation(
     if (denied) return await answerRefusal(state, check, context)
     const login = await pending.confirm(state, check)
     if (login === undefined) return { ...errorPage(loginFailed, stateUnknown), reason: 'state_unknown' }
-    if (login.mode === 'direct') return await endInBrowser(login, state, context)
+    // the result belongs to whoever polls: a browser that leaves does not end the login
+    if (login.mode === 'direct') return await endInBrowser(login, state, { ...context, signal: undefined })
     return mountInPath(login.redirect_uri) === undefined
       ? plainPage('The login was confirmed', 'It continues where it began. You can close this window.')
       : wayOn(login, state)
