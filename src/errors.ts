@@ -30,7 +30,7 @@ export type ServiceErrorOptions = ErrorOptions & {
   isPromised?: boolean
   /** Seconds after which the client should retry, if known. */
   retryAfterSeconds?: number | undefined
-  /** A mistake of the caller that Vault takes for a failure of its own. docs/contract/inline-login.md#refusals */
+  /** A caller's mistake that Vault reports as its own failure. docs/contract/inline-login.md#refusals */
   isFailureElsewhere?: boolean
 }
 

@@ -237,7 +237,7 @@ async function handled({ host, served, params, raw }: Handling, login: Call): Pr
   }
 }
 
-/** What Vault takes for more than a refusal of the login says where it happened. */
+/** Adds the prefix that Vault gives to whatever it regards as more than a refusal of the login. */
 function worded(error: unknown): unknown {
   if (!(error instanceof ServiceError)) return error
   const { kind, message, reason, operatorText, isPromised, isFailureElsewhere, cause } = error

@@ -62,9 +62,9 @@ export function jsonNumber(text: string): JsonNumber {
 }
 
 /**
- * Parses the first JSON value of an untrusted document. Anything after it must be well-formed JSON too, and
- * is ignored; if the value must be alone, it is refused. One pass without recursion: the time is linear in the length. Throws only `JsonSyntaxError`.
- * docs/contract/http.md#bodies
+ * Parses the first JSON value of an untrusted document. Anything after it must be well-formed JSON too and is ignored;
+ * with `isAlone`, it is refused. One pass without recursion takes time that is linear in the length. Throws only
+ * `JsonSyntaxError`. docs/contract/http.md#bodies
  */
 export function parseJson(bytes: Uint8Array, limits: JsonLimits, { isAlone = false } = {}): JsonValue {
   // a limit on values stops the parser early enough
@@ -160,16 +160,16 @@ const isDigit = (byte: number | undefined): boolean => byte !== undefined && byt
 const isHexDigit = (byte: number | undefined): boolean =>
   isDigit(byte) || (byte !== undefined && ((byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66)))
 
-/** A slice of fewer characters is a copy, so it does not keep the text that it is from. */
+/** V8 copies a slice of fewer characters, so the slice does not keep the whole text in memory. */
 const copiedBelow = 13
-/** Numbers of longer documents are decoded one by one, so that no second copy of all of it is needed. */
+/** A longer document is not copied: its numbers are decoded one by one. */
 const decodedBelow = 1024 * 1024
 
 /** Works on bytes and copies each text, so a short value never keeps a long document in memory. */
 class JsonReader {
   readonly #bytes: Buffer
-  /** The document as Latin-1, unless it is long: a slice costs a fraction of decoding a few bytes. */
-  readonly #latin1: string
+  /** The document as Latin-1, made for its first number: a slice costs a fraction of decoding a few bytes. */
+  #latin1: string | undefined
   readonly #limits: JsonLimits
   #at = 0
   readonly #maxValues: number
@@ -183,7 +183,6 @@ class JsonReader {
     this.#bytes = Buffer.isBuffer(bytes)
       ? bytes
       : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    this.#latin1 = this.#bytes.length < decodedBelow ? this.#bytes.toString('latin1') : ''
     this.#limits = limits
     this.#isBounded = isBounded
     this.#maxValues = limits.maxValues || Number.POSITIVE_INFINITY
@@ -328,15 +327,19 @@ class JsonReader {
       this.#digits('in exponent of numeric literal')
     }
     this.#count(this.#at - start)
-    const isShort = this.#latin1 !== '' && this.#at - start < copiedBelow
-    const text = isShort
-      ? this.#latin1.slice(start, this.#at)
-      : this.#bytes.toString('latin1', start, this.#at)
+    const text = this.#ascii(start, this.#at)
     if (this.#isBounded && !Number.isFinite(Number(text)))
       throw new JsonSyntaxError(
         `json: cannot unmarshal number ${text.slice(0, 32)} into Go value of type float64`,
       )
     return JSON.rawJSON(text)
+  }
+
+  #ascii(start: number, end: number): string {
+    if (end - start >= copiedBelow || this.#bytes.length >= decodedBelow)
+      return this.#bytes.toString('latin1', start, end)
+    this.#latin1 ??= this.#bytes.toString('latin1')
+    return this.#latin1.slice(start, end)
   }
 
   #digits(where: string): void {

@@ -33,10 +33,10 @@ type Waiting = Place & { begin(): void; refuse(): void }
 const recentMs = 86_400_000
 
 /**
- * The expensive work of logins, such as hashes of passwords, so much of it at once that other work has processors left.
- * Logins that wait are limited, and client addresses take turns. A few addresses cannot take all places: a client with nothing waiting displaces the
- * last login of the one with most, and some places are for names and addresses with a recent success. A client
- * that disconnects leaves. docs/limits.md#passwords, docs/limits.md#cel-programs
+ * Runs the expensive work of logins, such as password hashing. It limits how many run at once, so that other work has
+ * processors left, and how many wait. Client addresses take turns. A few addresses cannot take all places: a client with
+ * nothing waiting displaces the last login of the client with most, and some places are kept for names and addresses with
+ * a recent success. A client that disconnects leaves the queue. docs/limits.md#passwords, docs/limits.md#cel-programs
  */
 export class LoginQueue {
   readonly #parts: LoginQueueParts
