@@ -8,7 +8,13 @@ import {
   stringField,
 } from '../../../lib/text/fields.ts'
 import { goTypeName } from '../../../lib/text/go-type-names.ts'
-import { isJsonNumber, isJsonObject, type JsonObject, type JsonValue, numberText } from '../../../lib/text/json.ts'
+import {
+  isJsonNumber,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  numberText,
+} from '../../../lib/text/json.ts'
 import { mergePatched } from '../../../lib/text/merge-patch.ts'
 import { checkedProgram, type Program, ProgramError, type Variable } from './program.ts'
 

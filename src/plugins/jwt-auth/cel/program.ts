@@ -43,7 +43,10 @@ export class ProgramError extends Error {
 
 /** Parses a program and checks it as a write does. Throws a `ProgramError`. docs/contract/cel.md#programs */
 export function checkedProgram(program: Program): ParsedProgram {
-  const texts = [program.expression, ...program.variables.flatMap(({ name, expression }) => [name, expression])]
+  const texts = [
+    program.expression,
+    ...program.variables.flatMap(({ name, expression }) => [name, expression]),
+  ]
   const size = texts.reduce((sum, { length }) => sum + length, 0)
   if (size > mostText) throw tooLarge(`more than ${mostText} characters`)
   if (program.variables.length > mostVariables) throw tooLarge(`more than ${mostVariables} variables`)

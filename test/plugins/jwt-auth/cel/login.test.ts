@@ -46,7 +46,9 @@ test('a login is refused in this order', async () => {
 test('claims whose names become the same text are no error of the server', async () => {
   const { judge } = await sharedDesk()
 
-  expect(verdict(await judge(ok, { '\ud800': 1, '\ud801': 2 }))).toMatch(`${failed}failed to read the claims: `)
+  expect(verdict(await judge(ok, { '\ud800': 1, '\ud801': 2 }))).toMatch(
+    `${failed}failed to read the claims: `,
+  )
 })
 
 test('audiences are looked at only if the role names some', async () => {
