@@ -1,25 +1,24 @@
 import { z } from 'zod'
-import type { Mount } from '../../core/mounts/mount.ts'
-import type { LoginAuth, LoginPlan, LoginRequest } from '../../core/tokens/acts/issue-login.ts'
-import { joined } from '../../core/tokens/store/policy-names.ts'
+import type { LoginPlan, LoginRequest } from '../../core/tokens/acts/issue-login.ts'
 import { fail, refuse } from '../../errors.ts'
 import {
   checkMayReach,
   type Exchange,
-  errorReply,
   loginPlace,
   mayReach,
-  namespaceOf,
-  type Reply,
   type Resource,
   resource,
 } from '../../http/resource/resource.ts'
-import { boolField, intField, lowerStringField, mapField, stringField } from '../../lib/text/fields.ts'
-import { formatTime } from '../../lib/text/time.ts'
-import type { Explanation, MeasuredClock } from './explain/explain.ts'
-import { explainAnswers } from './explain/explain-answers.ts'
-import type { LoginFailures } from './explain/login-failures.ts'
-import { type ReportedLogin, reportOf, wantsText } from './explain/report.ts'
+import { explainAnswers } from '../../jwt/explain/explain-answers.ts'
+import {
+  answerOf,
+  type Explained,
+  explainedFailure,
+  failureResources,
+  type SeenFailure,
+  shownExplanation,
+} from '../../jwt/explain/explain-replies.ts'
+import { boolField, lowerStringField, mapField, stringField } from '../../lib/text/fields.ts'
 import type { JwtMethod } from './method.ts'
 
 export type ExplainRouteParts = {
@@ -49,20 +48,10 @@ const explainInput = failureInput.extend({
     writeOnly: true,
   }),
 })
-const failuresInput = z.object({
-  limit: intField.default(50).describe('Most failures to return'),
-  reason: stringField.describe('Only failures with this reason'),
-  role: lowerStringField.describe('Only failures of this role'),
-  request_id: stringField.describe('Only the failure of this request'),
-})
-const hashInput = z.object({
-  input: stringField.meta({ description: 'Value to look for among the claims of failures', writeOnly: true }),
-})
 const statusInput = z.object({ refresh: boolField.describe('Fetch discovery document and keys now') })
 const lintInput = z.object({ role: lowerStringField.describe('Only this role') })
 
 type Asking = Exchange<unknown, unknown>
-type SeenFailure = { readonly role: string; readonly path: string }
 
 const roleOfFailure = ({ role, path }: SeenFailure): string =>
   role !== '' && path === 'cel/login' ? `cel/${role}` : role
@@ -149,35 +138,9 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
         },
       },
     }),
-    resource('/failures', {
-      help: 'The most recent refused logins, with claims as keyed hashes.',
-      read: {
-        summary: 'List refused logins',
-        ...explainAnswers.failures,
-        input: failuresInput,
-        handle: (exchange) => {
-          const { mount, input } = exchange
-          checkMayReach(exchange, { operation: 'read', path: 'config' })
-          const isSeen = (failure: SeenFailure) => maySeeRole(exchange, roleOfFailure(failure))
-          const filter = { ...input, limit: Math.max(0, input.limit), isSeen }
-          return { data: method.failuresOf(mount).list(filter) }
-        },
-      },
-      delete: {
-        summary: 'Forget refused logins',
-        handle: async ({ mount }) => method.failuresOf(mount).clear(),
-      },
-    }),
-    resource('/failures/hash', {
-      help: 'The hash of a value, as in the claims of refused logins.',
-      write: {
-        summary: 'Hash a value',
-        ...explainAnswers.hash,
-        input: hashInput,
-        handle: async ({ mount, input }) => ({
-          data: { hash: await method.failuresOf(mount).hashOf(input.input) },
-        }),
-      },
+    ...failureResources({
+      failuresOf: (mount) => method.failuresOf(mount),
+      isSeen: (exchange, failure) => maySeeRole(exchange, roleOfFailure(failure)),
     }),
     resource('/status', {
       help: 'Where keys come from, whether they could be fetched, and recent logins.',
@@ -207,112 +170,4 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
       },
     }),
   ]
-}
-
-/** What a report needs to know of the result of `explain`. */
-type Explained = ReportedLogin & { readonly login: object | null }
-
-/**
- * The explanation with a report for people, or the report alone for callers that accept plain text. A wrapped
- * response stays JSON.
- */
-function answerOf(
-  exchange: Pick<Exchange<unknown, unknown>, 'call' | 'header' | 'mount'>,
-  explained: Explained,
-): Reply {
-  const { call, mount } = exchange
-  const report = reportOf(explained, `${namespaceOf(call).path}${mount.path}`)
-  if (call.wrapTtl > 0 || !wantsText(exchange.header('accept')))
-    return { data: { ...explained, report }, headers: { vary: 'Accept' } }
-  return {
-    raw: { status: 200, contentType: 'text/plain; charset=utf-8', body: report, headers: { vary: 'Accept' } },
-  }
-}
-
-/** The record of a refused login, as `explain` returns it. docs/explain.md#in-three-steps */
-function explainedFailure(failures: LoginFailures, requestId: string): Explained {
-  const found = requestId === '' ? undefined : failures.find(requestId)
-  if (found === undefined) {
-    throw refuse(
-      'missing',
-      'no failure of this request is kept here: they are kept in memory, by the server that refused, and the oldest go',
-    )
-  }
-  const { failure, error, trace } = found
-  const { request_id, time, path, remote_address, status, cause, reason, role } = failure
-  const clock = trace.clock === undefined ? null : shownClock(trace.clock)
-  return {
-    allowed: false,
-    status,
-    error,
-    cause,
-    reason,
-    role,
-    clock,
-    checks: trace.checks,
-    login: null,
-    request_id,
-    time,
-    path,
-    remote_address,
-  }
-}
-
-/** docs/explain.md */
-function shownExplanation({ refused, role, clock, checks, login }: Explanation, mount: Mount): Explained {
-  return {
-    allowed: refused === undefined,
-    status: refused === undefined ? 200 : errorReply(refused, true).status,
-    error: refused?.message ?? '',
-    cause: refused?.operatorText ?? '',
-    reason: refused?.reason ?? '',
-    role,
-    clock: clock === undefined ? null : shownClock(clock),
-    checks,
-    login: login === undefined ? null : shownLogin(login, mount),
-  }
-}
-
-const shownClock = ({ seconds, isEstimate, source, measuredAt }: MeasuredClock) => ({
-  offset_seconds: seconds,
-  estimated: isEstimate,
-  source,
-  measured_at: formatTime(measuredAt),
-})
-
-function shownLogin(
-  { auth, plan: { login, draft, warnings } }: { auth: LoginAuth; plan: LoginPlan },
-  mount: Mount,
-): object {
-  const { identity, groupIds = [], isNew } = login ?? {}
-  const isService = draft.type === 'service'
-  return {
-    display_name: draft.display_name,
-    alias:
-      auth.alias === undefined
-        ? null
-        : {
-            name: auth.alias.name,
-            mount_accessor: mount.accessor,
-            metadata: auth.alias.metadata,
-            entity_id: isNew === true ? '' : (identity?.entity.id ?? ''),
-          },
-    groups: {
-      claimed: auth.groupNames,
-      matched: (identity?.groups ?? [])
-        .filter(({ id }) => groupIds.includes(id))
-        .map(({ id, name }) => ({ id, name })),
-    },
-    token_policies: draft.policies,
-    identity_policies: identity?.policies ?? [],
-    policies: joined(draft.policies, identity?.policies ?? []),
-    token_type: draft.type,
-    lease_duration: draft.ttl,
-    renewable: draft.renewable,
-    num_uses: isService ? draft.num_uses : 0,
-    period: isService ? draft.period : 0,
-    explicit_max_ttl: isService ? draft.explicit_max_ttl : 0,
-    bound_cidrs: draft.bound_cidrs,
-    warnings,
-  }
 }

@@ -9,6 +9,7 @@ import {
   type Resource,
   resource,
 } from '../../http/resource/resource.ts'
+import { refusal } from '../../jwt/refusals/refusal.ts'
 import { boolField, lowerStringField, stringField } from '../../lib/text/fields.ts'
 import { answers } from './config/answers.ts'
 import type { LoginOutcome, LoginReports } from './explain/login-reports.ts'
@@ -16,7 +17,6 @@ import { type Attempt, newAttempt } from './login/flow-trace.ts'
 import type { JwtMethod } from './method.ts'
 import type { Page } from './oidc/pages.ts'
 import type { ProviderError } from './oidc/pending-login.ts'
-import { refusal } from './refusals/refusal.ts'
 
 const loginInput = z.object({
   role: lowerStringField.describe('Role to log in with; the configured default if empty'),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { parseStrictObject } from '../../../src/jwt/jws/strict-json.ts'
 import type { JsonObject } from '../../../src/lib/text/json.ts'
 import { parseLossless } from '../../../src/lib/text/json.ts'
 import {
@@ -6,7 +7,6 @@ import {
   checkBoundClaim,
   readyBoundClaims,
 } from '../../../src/plugins/jwt-auth/checks/bound-claims.ts'
-import { parseStrictObject } from '../../../src/plugins/jwt-auth/jws/strict-json.ts'
 
 /** Both sides as JSON text: what a role stores and what a token has. */
 function verdict(bound: string, claims: string, type: BoundClaimsType = 'string'): string {

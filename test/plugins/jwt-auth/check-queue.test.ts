@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { CheckQueue } from '../../../src/plugins/jwt-auth/jws/check-queue.ts'
+import { CheckQueue } from '../../../src/jwt/jws/check-queue.ts'
 
 const [forger, caller] = ['192.0.2.1', '192.0.2.2']
 

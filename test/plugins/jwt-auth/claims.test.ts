@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { lookupClaim } from '../../../src/lib/text/json-pointer.ts'
 import {
   asList,
   checkAudience,
@@ -9,7 +8,8 @@ import {
   readUserClaim,
   type TokenRules,
   checkToken as walkToken,
-} from '../../../src/plugins/jwt-auth/checks/claims.ts'
+} from '../../../src/jwt/checks/claims.ts'
+import { lookupClaim } from '../../../src/lib/text/json-pointer.ts'
 
 const now = 1_800_000_000
 const nowMs = now * 1000

@@ -1,6 +1,6 @@
 import { createSigner } from 'fast-jwt'
 import { describe, expect, test } from 'vitest'
-import { supportedAlgorithms } from '../../../src/plugins/jwt-auth/jws/algorithms.ts'
+import { supportedAlgorithms } from '../../../src/jwt/jws/algorithms.ts'
 import { borrowServer } from '../../support/borrowed-server.ts'
 import { begin, callback, startSmallProvider, verdict, withFlow } from './oidc/small-provider.ts'
 import { jwksOf, startProvider } from './provider.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { parseClaims, parseJws } from '../../../src/plugins/jwt-auth/jws/jws.ts'
-import { parseStrictObject } from '../../../src/plugins/jwt-auth/jws/strict-json.ts'
+import { parseClaims, parseJws } from '../../../src/jwt/jws/jws.ts'
+import { parseStrictObject } from '../../../src/jwt/jws/strict-json.ts'
 import { aSigner } from './signer.ts'
 
 const limits = { maxTokenSize: 512 * 1024 }

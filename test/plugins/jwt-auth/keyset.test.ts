@@ -1,18 +1,18 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { OutboundClient } from '../../../src/core/outbound/outbound.ts'
-import { CheckQueue } from '../../../src/plugins/jwt-auth/jws/check-queue.ts'
-import { DiscoveredProvider } from '../../../src/plugins/jwt-auth/keys/discovered-provider.ts'
-import { JwkSet } from '../../../src/plugins/jwt-auth/keys/jwk-set.ts'
+import { CheckQueue } from '../../../src/jwt/jws/check-queue.ts'
+import { DiscoveredProvider } from '../../../src/jwt/keys/discovered-provider.ts'
+import { JwkSet } from '../../../src/jwt/keys/jwk-set.ts'
 import {
   JwksKeyset,
   type Keyset,
   type KeysetParts,
   MultiJwksKeyset,
   StaticKeyset,
-} from '../../../src/plugins/jwt-auth/keys/keyset.ts'
-import { parsePublicKeyPem } from '../../../src/plugins/jwt-auth/keys/public-key-pem.ts'
-import { SharedSources } from '../../../src/plugins/jwt-auth/keys/shared-sources.ts'
+} from '../../../src/jwt/keys/keyset.ts'
+import { parsePublicKeyPem } from '../../../src/jwt/keys/public-key-pem.ts'
+import { SharedSources } from '../../../src/jwt/keys/shared-sources.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { expiredCertificate, providerTls, strangerCertificate } from './certificates.ts'
 import { jwksOf, startProvider } from './provider.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { KnownSignatures } from '../../../src/plugins/jwt-auth/jws/known-signatures.ts'
+import { KnownSignatures } from '../../../src/jwt/jws/known-signatures.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { newKeys } from './signer.ts'
 

@@ -1,8 +1,8 @@
 import { createPublicKey } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { CheckQueue } from '../../../src/plugins/jwt-auth/jws/check-queue.ts'
-import { parseJws } from '../../../src/plugins/jwt-auth/jws/jws.ts'
-import { verifyWithAny } from '../../../src/plugins/jwt-auth/jws/signature.ts'
+import { CheckQueue } from '../../../src/jwt/jws/check-queue.ts'
+import { parseJws } from '../../../src/jwt/jws/jws.ts'
+import { verifyWithAny } from '../../../src/jwt/jws/signature.ts'
 import { aSigner } from './signer.ts'
 
 const other = createPublicKey(aSigner('ES512').pem)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { shapeOf } from '../../../src/plugins/jwt-auth/jws/token-shape.ts'
+import { shapeOf } from '../../../src/jwt/jws/token-shape.ts'
 import { shared } from '../../support/shared.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { jwksOf, startProvider } from './provider.ts'

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { parsePublicKeyPem } from '../../../src/plugins/jwt-auth/keys/public-key-pem.ts'
+import { parsePublicKeyPem } from '../../../src/jwt/keys/public-key-pem.ts'
 import { testOfOneServer } from '../../support/of-one-server.ts'
 import { shared } from '../../support/shared.ts'
 import { startTestServer } from '../../support/start-server.ts'

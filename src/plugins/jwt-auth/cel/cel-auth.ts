@@ -1,7 +1,7 @@
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
 import { boundCidrs, checkTokenFields } from '../../../core/tokens/store/token-fields.ts'
 import { ServiceError } from '../../../errors.ts'
-import { type Refusal, refusal } from '../refusals/refusal.ts'
+import { type Refusal, refusal } from '../../../jwt/refusals/refusal.ts'
 import type { Field, Fields } from './outcome.ts'
 
 /** More would be a mistake: each request of the token looks at all of them. */

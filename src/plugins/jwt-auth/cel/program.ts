@@ -1,4 +1,4 @@
-import type { StrictObject } from '../jws/strict-json.ts'
+import type { StrictObject } from '../../../jwt/jws/strict-json.ts'
 import { check } from './language/check.ts'
 import { evaluate, Scope } from './language/evaluate.ts'
 import { fromJson, jsonText } from './language/json-functions.ts'

@@ -1,7 +1,5 @@
 import type { JwtTimes } from '../../../core/tokens/acts/auth-block.ts'
-import type { Config } from '../config/jwt-config.ts'
-import type { Role } from '../config/role.ts'
-import { isPlainObject, ownMember, type StrictObject } from '../jws/strict-json.ts'
+import { isPlainObject, ownMember, type StrictObject } from '../../../jwt/jws/strict-json.ts'
 import {
   type CheckName,
   type Compared,
@@ -9,7 +7,9 @@ import {
   type ReasonCode,
   type Refusal,
   refusal,
-} from '../refusals/refusal.ts'
+} from '../../../jwt/refusals/refusal.ts'
+import type { Config } from '../config/jwt-config.ts'
+import type { Role } from '../config/role.ts'
 import type { ReadToken } from './trace.ts'
 
 /** What is known of the request whose token is a JWT. */

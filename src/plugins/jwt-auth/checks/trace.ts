@@ -1,6 +1,6 @@
 import { refuse, type ServiceError } from '../../../errors.ts'
-import type { StrictObject } from '../jws/strict-json.ts'
-import type { CheckName, Compared, Refusal } from '../refusals/refusal.ts'
+import type { StrictObject } from '../../../jwt/jws/strict-json.ts'
+import type { CheckName, Compared, Refusal } from '../../../jwt/refusals/refusal.ts'
 
 /**
  * Receives every check of a login, in order. The login's own trace ends it at the first refusal by throwing;

@@ -1,6 +1,12 @@
 import { z } from 'zod'
 import { caCertificates, type OutboundClient } from '../../../core/outbound/outbound.ts'
 import { fail, refuse } from '../../../errors.ts'
+import { isSupportedAlgorithm } from '../../../jwt/jws/algorithms.ts'
+import { DiscoveryError, discover } from '../../../jwt/keys/discovery.ts'
+import { fetchJwkSet, KeyFetchError, type KeySource } from '../../../jwt/keys/fetch-jwk-set.ts'
+import type { JwkSet } from '../../../jwt/keys/jwk-set.ts'
+import { parsePublicKeyPem } from '../../../jwt/keys/public-key-pem.ts'
+import { redactUrl } from '../../../jwt/refusals/redact.ts'
 import type { LogLine } from '../../../lib/system/log-fields.ts'
 import {
   boolField,
@@ -14,12 +20,6 @@ import {
 } from '../../../lib/text/fields.ts'
 import { excerpt, goText, quoted } from '../../../lib/text/go-text.ts'
 import { isJsonNumber, type JsonValue } from '../../../lib/text/json.ts'
-import { isSupportedAlgorithm } from '../jws/algorithms.ts'
-import { DiscoveryError, discover } from '../keys/discovery.ts'
-import { fetchJwkSet, KeyFetchError, type KeySource } from '../keys/fetch-jwk-set.ts'
-import type { JwkSet } from '../keys/jwk-set.ts'
-import { parsePublicKeyPem } from '../keys/public-key-pem.ts'
-import { redactUrl } from '../refusals/redact.ts'
 import { withAdvice } from './config-advice.ts'
 import { providerConfigProblem, withoutProviderSecrets } from './provider-config.ts'
 

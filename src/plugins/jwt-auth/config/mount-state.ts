@@ -1,13 +1,19 @@
 import type { View, ViewEntry, ViewRecord } from '../../../core/barrier/view.ts'
 import type { CacheUses } from '../../../core/records/cache-use.ts'
+import { StoredRoles } from '../../../core/records/stored-roles.ts'
+import { DiscoveredProvider } from '../../../jwt/keys/discovered-provider.ts'
+import {
+  JwksKeyset,
+  type Keyset,
+  type KeysetParts,
+  MultiJwksKeyset,
+  StaticKeyset,
+} from '../../../jwt/keys/keyset.ts'
+import { parsePublicKeyPem } from '../../../jwt/keys/public-key-pem.ts'
 import { isJsonNumber, numberText } from '../../../lib/text/json.ts'
 import { type CelRole, readCelRole } from '../cel/cel-role.ts'
-import { DiscoveredProvider } from '../keys/discovered-provider.ts'
-import { JwksKeyset, type Keyset, type KeysetParts, MultiJwksKeyset, StaticKeyset } from '../keys/keyset.ts'
-import { parsePublicKeyPem } from '../keys/public-key-pem.ts'
 import { type Config, discoverySource, jwksPairs, jwksSource, readConfig } from './jwt-config.ts'
 import { type Role, readRole } from './role.ts'
-import { StoredRoles } from './stored-roles.ts'
 
 /** A mount's configuration with its keys and, if found by discovery, the provider for browser logins. */
 export type ReadyConfig = {

@@ -1,7 +1,7 @@
 import type { OutboundClient } from '../../../core/outbound/outbound.ts'
+import type { StrictObject } from '../../../jwt/jws/strict-json.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
 import { lookupClaim } from '../../../lib/text/json-pointer.ts'
-import type { StrictObject } from '../jws/strict-json.ts'
 import { type GoogleSignIn, type GoogleToken, okJson, signInToGoogle } from './google-credentials.ts'
 import {
   addPage,

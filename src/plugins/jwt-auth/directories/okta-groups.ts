@@ -1,7 +1,7 @@
 import { RE2JS, RE2JSException } from 're2js'
+import type { StrictObject } from '../../../jwt/jws/strict-json.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
 import { lookupClaim } from '../../../lib/text/json-pointer.ts'
-import type { StrictObject } from '../jws/strict-json.ts'
 import {
   addPage,
   DirectoryError,

@@ -1,8 +1,8 @@
+import { ownMember, type StrictObject } from '../../../jwt/jws/strict-json.ts'
+import { redactUrl } from '../../../jwt/refusals/redact.ts'
+import type { CheckName, Compared, Refusal } from '../../../jwt/refusals/refusal.ts'
 import { flowAlgorithms } from '../config/jwt-config.ts'
-import { ownMember, type StrictObject } from '../jws/strict-json.ts'
 import { claimNames, type Facts } from '../login/facts.ts'
-import { redactUrl } from '../refusals/redact.ts'
-import type { CheckName, Compared, Refusal } from '../refusals/refusal.ts'
 
 /**
  * What a check of a browser login compares, if that differs from a login by JWT; undefined if it does not.

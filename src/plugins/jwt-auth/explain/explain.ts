@@ -1,15 +1,17 @@
 import type { LoginAuth, LoginPlan } from '../../../core/tokens/acts/issue-login.ts'
 import { ServiceError } from '../../../errors.ts'
-import { type JsonObject, type JsonValue, stringifyJson } from '../../../lib/text/json.ts'
+import type { ExplainedCheck, Explanation, MeasuredClock } from '../../../jwt/explain/explained.ts'
+import { type Jws, parseClaims, parseJws } from '../../../jwt/jws/jws.ts'
+import { parseStrictObject } from '../../../jwt/jws/strict-json.ts'
+import { bestOffset } from '../../../jwt/keys/clock-offset.ts'
+import type { KeysetSource } from '../../../jwt/keys/keyset.ts'
+import { type CheckName, checkNamed } from '../../../jwt/refusals/refusal.ts'
+import { type JsonObject, stringifyJson } from '../../../lib/text/json.ts'
 import { askedOf, examineCel } from '../cel/cel-login.ts'
 import type { Evaluated, Input, Program } from '../cel/program.ts'
 import { type ReadToken, thrown } from '../checks/trace.ts'
 import type { MountState } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
-import { type Jws, parseClaims, parseJws } from '../jws/jws.ts'
-import { parseStrictObject } from '../jws/strict-json.ts'
-import { bestOffset, type ClockOffset } from '../keys/clock-offset.ts'
-import type { KeysetSource } from '../keys/keyset.ts'
 import type { Facts } from '../login/facts.ts'
 import { GatedClient } from '../login/gated-client.ts'
 import { examineJwt, type LoginContext } from '../login/login.ts'
@@ -20,8 +22,6 @@ import {
   RecordingTrace,
   unaskedChecks,
 } from '../login/recording-trace.ts'
-import type { Hint } from '../refusals/hints.ts'
-import { type CheckName, checkNamed } from '../refusals/refusal.ts'
 import { type Description, describe } from './describe.ts'
 
 export type ExplainInput = {
@@ -45,31 +45,6 @@ export type ExplainContext = LoginContext & {
   /** The rest of the login, without writing anything. Throws what the login would. */
   plan(auth: LoginAuth): Promise<LoginPlan>
 }
-
-export type ExplainedCheck = {
-  readonly name: string
-  readonly verdict: 'pass' | 'fail' | 'skipped'
-  readonly expected: readonly JsonValue[]
-  readonly seen: JsonValue
-  /** A stable word; "" unless the check failed. */
-  readonly reason: string
-  readonly hint: Hint
-  readonly detail: string
-}
-
-/** The outcome of a login, and the reason. */
-export type Explanation = {
-  /** What the login would return; undefined if it is allowed. */
-  readonly refused: ServiceError | undefined
-  readonly role: string
-  readonly clock: MeasuredClock | undefined
-  readonly checks: readonly ExplainedCheck[]
-  /** Undefined unless the login is allowed. */
-  readonly login: { readonly auth: LoginAuth; readonly plan: LoginPlan } | undefined
-}
-
-/** Another clock, and whose. */
-export type MeasuredClock = ClockOffset & { readonly source: string }
 
 /** Runs a login with the login's own checks. Writes nothing. docs/explain.md */
 export async function explainLogin(input: ExplainInput, context: ExplainContext): Promise<Explanation> {

@@ -2,11 +2,12 @@ import type { Mount } from '../../../core/mounts/mount.ts'
 import type { LoginReports as BasicReports, LoginKind } from '../../../core/tokens/acts/login-reports.ts'
 import { ServiceError } from '../../../errors.ts'
 import { type Call, errorReply, type Reply } from '../../../http/resource/resource.ts'
+import { bringsToken, type LoginTrace } from '../../../jwt/explain/explained.ts'
+import type { LoginFailures } from '../../../jwt/explain/login-failures.ts'
+import { checkNamed, type ReasonCode } from '../../../jwt/refusals/refusal.ts'
 import type { LogLine } from '../../../lib/system/log-fields.ts'
 import type { Attempt } from '../login/flow-trace.ts'
-import { checkNamed, type ReasonCode } from '../refusals/refusal.ts'
-import type { LoginFailures } from './login-failures.ts'
-import { bringsToken, type LoginPath, type LoginTrace, type RefusedLogin } from './login-trace.ts'
+import type { LoginPath, RefusedLogin } from './login-trace.ts'
 
 /** What reports need to know about a mount. */
 export type ReportedMount = {

@@ -1,32 +1,24 @@
 import type { ServiceError } from '../../../errors.ts'
+import {
+  bounded,
+  bringsToken,
+  type ExplainedCheck,
+  type FailurePath,
+  type LoginTrace,
+  nothing,
+} from '../../../jwt/explain/explained.ts'
+import { type JwsLimits, malformedPayload, parseJws } from '../../../jwt/jws/jws.ts'
+import { malformedToken } from '../../../jwt/jws/token-shape.ts'
+import { type Compared, checkNamed, type ReasonCode } from '../../../jwt/refusals/refusal.ts'
 import type { Outcome } from '../cel/outcome.ts'
-import { type JwsLimits, malformedPayload, parseJws } from '../jws/jws.ts'
-import { malformedToken } from '../jws/token-shape.ts'
 import type { Facts } from '../login/facts.ts'
 import type { Attempt } from '../login/flow-trace.ts'
 import type { LoginContext } from '../login/login.ts'
-import { type Compared, checkNamed, type ReasonCode } from '../refusals/refusal.ts'
 import { describe } from './describe.ts'
-import {
-  clockOf,
-  completeFacts,
-  type ExplainedCheck,
-  explainLogin,
-  type MeasuredClock,
-  readJws,
-} from './explain.ts'
+import { clockOf, completeFacts, explainLogin, readJws } from './explain.ts'
 
 /** The path, below the mount, that refused the login. */
-export type LoginPath = 'login' | 'cel/login' | 'oidc/auth_url' | 'oidc/callback' | 'oidc/poll'
-
-/** Whether a caller brings the token, so that no provider takes part. */
-export const bringsToken = (path: LoginPath): boolean => path === 'login' || path === 'cel/login'
-
-/** The checks of a refused login, as they ran at the time. */
-export type LoginTrace = {
-  readonly checks: readonly ExplainedCheck[]
-  readonly clock: MeasuredClock | undefined
-}
+export type LoginPath = Exclude<FailurePath, 'renew'>
 
 /** A refused login and its refusal. */
 export type RefusedLogin = {
@@ -49,12 +41,6 @@ export async function traceOf(login: RefusedLogin, context: TraceContext): Promi
     : await walked(login, context)
   return { checks: bounded(checks), clock }
 }
-
-/** Only which check refused. */
-export const bareTrace = (reason: string): LoginTrace => ({
-  checks: [{ ...nothing, name: checkNamed(reason), verdict: 'fail', reason }],
-  clock: undefined,
-})
 
 /**
  * A login by JWT is not traced while it runs, so its checks run again with the known outcome of its signature
@@ -190,27 +176,4 @@ function refusedByCore(reason: string, facts: Facts): ExplainedCheck {
   const expected =
     name === 'policies' ? ['neither root nor a policy of the server itself'] : described.expected
   return { ...described, expected, name, verdict: 'fail', reason }
-}
-
-const nothing = { expected: [], seen: null, reason: '', hint: '', detail: '' } as const
-
-/** Most characters of one failure, because many are kept. */
-const maxSize = 8 * 1024
-const sizeOf = (checks: readonly ExplainedCheck[]): number => JSON.stringify(checks).length
-
-/** If there are too many large values, those of passed checks are dropped first. */
-function bounded(checks: readonly ExplainedCheck[]): readonly ExplainedCheck[] {
-  if (sizeOf(checks) <= maxSize) return checks
-  const essential = checks.map((check) =>
-    check.verdict === 'fail' ? check : { ...check, expected: [], seen: null },
-  )
-  if (sizeOf(essential) <= maxSize) return essential
-  const first = essential.findIndex(({ verdict }) => verdict === 'fail')
-  return essential
-    .slice(0, 64)
-    .map((check, at) =>
-      at === first
-        ? { ...check, expected: check.expected.slice(0, 8) }
-        : { ...check, expected: [], seen: null },
-    )
 }

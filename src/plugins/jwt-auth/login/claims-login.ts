@@ -1,14 +1,14 @@
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
 import { loginTerms } from '../../../core/tokens/store/token-fields.ts'
+import { readMetadata, readUserClaim } from '../../../jwt/checks/claims.ts'
+import type { StrictObject } from '../../../jwt/jws/strict-json.ts'
+import { type Refusal, refusal, reworded } from '../../../jwt/refusals/refusal.ts'
 import { checkBoundClaim } from '../checks/bound-claims.ts'
-import { readMetadata, readUserClaim } from '../checks/claims.ts'
 import type { Trace } from '../checks/trace.ts'
 import type { Config } from '../config/jwt-config.ts'
 import { providerConfigProblem } from '../config/provider-config.ts'
 import type { Role } from '../config/role.ts'
 import type { ProviderAccess } from '../directories/provider-calls.ts'
-import type { StrictObject } from '../jws/strict-json.ts'
-import { type Refusal, refusal, reworded } from '../refusals/refusal.ts'
 import { addUserInfo, groupsThroughProvider } from './provider-hooks.ts'
 
 /** What a login depends on besides claims and role, and how to reach the provider. */

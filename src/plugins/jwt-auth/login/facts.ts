@@ -1,7 +1,7 @@
+import type { StrictObject } from '../../../jwt/jws/strict-json.ts'
+import type { ClockOffset } from '../../../jwt/keys/clock-offset.ts'
 import type { ReadyConfig } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
-import type { StrictObject } from '../jws/strict-json.ts'
-import type { ClockOffset } from '../keys/clock-offset.ts'
 
 /** What was fixed when a browser login began. */
 export type BegunFlow = {

@@ -1,11 +1,11 @@
 import type { ServiceError } from '../../../errors.ts'
+import type { StrictObject } from '../../../jwt/jws/strict-json.ts'
+import { type CheckName, type Compared, checkOfReason, type Refusal } from '../../../jwt/refusals/refusal.ts'
 import type { Outcome } from '../cel/outcome.ts'
 import type { TokenRequest } from '../checks/as-token.ts'
 import { isRefusal, thrown } from '../checks/trace.ts'
 import type { ReadyConfig } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
-import type { StrictObject } from '../jws/strict-json.ts'
-import { type CheckName, type Compared, checkOfReason, type Refusal } from '../refusals/refusal.ts'
 import type { BegunFlow } from './facts.ts'
 import type { RecordedCheck } from './recording-trace.ts'
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { OneTimeProof } from '../../../core/tokens/store/replay-store.ts'
-import { claimedEnd, lastingLeeway } from '../checks/claims.ts'
+import { claimedEnd, lastingLeeway } from '../../../jwt/checks/claims.ts'
+import { ownMember } from '../../../jwt/jws/strict-json.ts'
 import type { ReadToken } from '../checks/trace.ts'
 import type { RoleRecord } from '../config/role.ts'
-import { ownMember } from '../jws/strict-json.ts'
 
 /**
  * Identifies a token across its uses: issuer and id or, without an id, the signed text. Never the signature,

@@ -1,6 +1,8 @@
+import { asList, readGroups } from '../../../jwt/checks/claims.ts'
+import type { StrictObject } from '../../../jwt/jws/strict-json.ts'
+import { discreetRefusal, type Refusal, refusal, reworded } from '../../../jwt/refusals/refusal.ts'
 import type { JsonValue } from '../../../lib/text/json.ts'
 import { lookupClaim, setClaim } from '../../../lib/text/json-pointer.ts'
-import { asList, readGroups } from '../checks/claims.ts'
 import { type Options, optionsOf, type ProviderConfig, providerName } from '../config/provider-config.ts'
 import { fetchGroupsElsewhere, fetchOwnGroups } from '../directories/azure-groups.ts'
 import {
@@ -15,8 +17,6 @@ import {
   type ProviderAccess,
   UnknownPersonError,
 } from '../directories/provider-calls.ts'
-import type { StrictObject } from '../jws/strict-json.ts'
-import { discreetRefusal, type Refusal, refusal, reworded } from '../refusals/refusal.ts'
 
 /** What a mount's configuration says about its provider. */
 export type ProviderSettings = {

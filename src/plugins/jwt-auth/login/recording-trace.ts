@@ -1,6 +1,6 @@
+import type { CheckName, Compared, Refusal } from '../../../jwt/refusals/refusal.ts'
 import { isRefusal, type ReadToken, type Trace } from '../checks/trace.ts'
 import type { Role } from '../config/role.ts'
-import type { CheckName, Compared, Refusal } from '../refusals/refusal.ts'
 
 /** The outcome of one check; `compared` has the values if only the check itself knows them. */
 export type RecordedCheck = {

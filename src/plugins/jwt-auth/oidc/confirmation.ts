@@ -1,5 +1,5 @@
+import { type Refusal, refusal } from '../../../jwt/refusals/refusal.ts'
 import type { Role } from '../config/role.ts'
-import { type Refusal, refusal } from '../refusals/refusal.ts'
 import { endInBrowser } from './direct.ts'
 import {
   completedPage,

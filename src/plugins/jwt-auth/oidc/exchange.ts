@@ -9,12 +9,12 @@ import {
   None,
 } from 'openid-client'
 import { type OutboundClient, OutboundError, type OutboundResponse } from '../../../core/outbound/outbound.ts'
+import { isPlainObject } from '../../../jwt/jws/strict-json.ts'
+import type { DiscoveryDocument } from '../../../jwt/keys/discovery.ts'
+import { answerKind } from '../../../jwt/keys/source-error.ts'
+import { formEncoded, redactSecrets } from '../../../jwt/refusals/redact.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
 import { type Config, providerTrust } from '../config/jwt-config.ts'
-import { isPlainObject } from '../jws/strict-json.ts'
-import type { DiscoveryDocument } from '../keys/discovery.ts'
-import { answerKind } from '../keys/source-error.ts'
-import { formEncoded, redactSecrets } from '../refusals/redact.ts'
 import type { PendingLogin } from './pending-login.ts'
 
 /** What a provider returns for a code. */

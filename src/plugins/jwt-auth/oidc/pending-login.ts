@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { isReason } from '../../../jwt/refusals/refusal.ts'
 import { base62, type Random } from '../../../lib/system/random.ts'
 import { callbackModes } from '../config/role.ts'
-import { isReason } from '../refusals/refusal.ts'
 
 /** Lifetime of a pending login. docs/contract/oidc.md#between */
 export const lifetimeMs = 600_000

@@ -1,5 +1,5 @@
+import { refusal } from '../../../jwt/refusals/refusal.ts'
 import { thrown } from '../checks/trace.ts'
-import { refusal } from '../refusals/refusal.ts'
 import { answerConfirmation, pageOfForm, unconfirmed } from './confirmation.ts'
 import { errorPage, loginFailed, type Page, stateUnknown } from './pages.ts'
 import { type BrowserContext, noteLogin } from './sign-in.ts'

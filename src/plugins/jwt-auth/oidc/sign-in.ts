@@ -1,18 +1,9 @@
 import type { OutboundClient } from '../../../core/outbound/outbound.ts'
-import type { LogLine } from '../../../lib/system/log-fields.ts'
-import { quoted } from '../../../lib/text/go-text.ts'
-import { isRefusal, thrown } from '../checks/trace.ts'
-import type { MountState, ReadyConfig } from '../config/mount-state.ts'
-import type { Role } from '../config/role.ts'
-import { type JwsLimits, parseClaims, parseJws } from '../jws/jws.ts'
-import { ownMember, type StrictObject } from '../jws/strict-json.ts'
-import type { ReadyProvider } from '../keys/discovered-provider.ts'
-import type { VerifiedToken } from '../keys/keyset.ts'
-import { loginByClaims, type NamedLogin } from '../login/claims-login.ts'
-import type { Attempt } from '../login/flow-trace.ts'
-import { GatedClient } from '../login/gated-client.ts'
-import { noChecks, RecordingTrace, unaskedChecks } from '../login/recording-trace.ts'
-import { redactUrl } from '../refusals/redact.ts'
+import { type JwsLimits, parseClaims, parseJws } from '../../../jwt/jws/jws.ts'
+import { ownMember, type StrictObject } from '../../../jwt/jws/strict-json.ts'
+import type { ReadyProvider } from '../../../jwt/keys/discovered-provider.ts'
+import type { VerifiedToken } from '../../../jwt/keys/keyset.ts'
+import { redactUrl } from '../../../jwt/refusals/redact.ts'
 import {
   type Compared,
   comparing,
@@ -20,7 +11,16 @@ import {
   type Refusal,
   refusal,
   reworded,
-} from '../refusals/refusal.ts'
+} from '../../../jwt/refusals/refusal.ts'
+import type { LogLine } from '../../../lib/system/log-fields.ts'
+import { quoted } from '../../../lib/text/go-text.ts'
+import { isRefusal, thrown } from '../checks/trace.ts'
+import type { MountState, ReadyConfig } from '../config/mount-state.ts'
+import type { Role } from '../config/role.ts'
+import { loginByClaims, type NamedLogin } from '../login/claims-login.ts'
+import type { Attempt } from '../login/flow-trace.ts'
+import { GatedClient } from '../login/gated-client.ts'
+import { noChecks, RecordingTrace, unaskedChecks } from '../login/recording-trace.ts'
 import { reachedProvider } from './authorize.ts'
 import type { Exchanged, exchangeCode } from './exchange.ts'
 import { verifyIdToken } from './id-token.ts'

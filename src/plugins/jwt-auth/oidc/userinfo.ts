@@ -1,9 +1,9 @@
 import { type OutboundClient, OutboundError } from '../../../core/outbound/outbound.ts'
+import { isSupportedAlgorithm } from '../../../jwt/jws/algorithms.ts'
+import { type JwsLimits, parseJws } from '../../../jwt/jws/jws.ts'
+import { parseStrictObject, type StrictObject } from '../../../jwt/jws/strict-json.ts'
+import type { ReadyProvider } from '../../../jwt/keys/discovered-provider.ts'
 import { type Config, flowAlgorithms, providerTrust } from '../config/jwt-config.ts'
-import { isSupportedAlgorithm } from '../jws/algorithms.ts'
-import { type JwsLimits, parseJws } from '../jws/jws.ts'
-import { parseStrictObject, type StrictObject } from '../jws/strict-json.ts'
-import type { ReadyProvider } from '../keys/discovered-provider.ts'
 import type { Exchanged } from './exchange.ts'
 
 export type UserInfoParts = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { IssuedTimes } from '../../../../src/plugins/jwt-auth/keys/clock-offset.ts'
+import { IssuedTimes } from '../../../../src/jwt/keys/clock-offset.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { startTestServer } from '../../../support/start-server.ts'
 import { jwksOf, startProvider } from '../provider.ts'

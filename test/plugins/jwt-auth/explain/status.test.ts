@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { OutboundClient } from '../../../../src/core/outbound/outbound.ts'
-import { discover } from '../../../../src/plugins/jwt-auth/keys/discovery.ts'
+import { discover } from '../../../../src/jwt/keys/discovery.ts'
 import { startTestServer } from '../../../support/start-server.ts'
 import { jwksOf, startProvider } from '../provider.ts'
 import { aSigner } from '../signer.ts'

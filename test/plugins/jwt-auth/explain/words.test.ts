@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import { checkByReason } from '../../../../src/jwt/refusals/refusal.ts'
 import { lintCodes } from '../../../../src/plugins/jwt-auth/explain/lint.ts'
-import { checkByReason } from '../../../../src/plugins/jwt-auth/refusals/refusal.ts'
 
 /** The list of docs/explain.md#reasons. A reason is never renamed. */
 const contract = [

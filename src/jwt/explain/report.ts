@@ -1,9 +1,9 @@
 import type { z } from 'zod'
-import { quoted } from '../../../lib/text/go-text.ts'
-import { isJsonNumber, type JsonValue, numberText } from '../../../lib/text/json.ts'
+import { quoted } from '../../lib/text/go-text.ts'
+import { isJsonNumber, type JsonValue, numberText } from '../../lib/text/json.ts'
 import { adviceFor, hintText } from './advice.ts'
-import type { ExplainedCheck } from './explain.ts'
 import type { explanation } from './explain-answers.ts'
+import type { ExplainedCheck } from './explained.ts'
 
 /** The parts of an explanation that a report shows. */
 export type ReportedLogin = Readonly<Omit<z.output<typeof explanation>, 'checks' | 'login' | 'report'>> & {

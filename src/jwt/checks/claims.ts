@@ -1,5 +1,5 @@
-import { excerpt, goText, quoted } from '../../../lib/text/go-text.ts'
-import { lookupClaim } from '../../../lib/text/json-pointer.ts'
+import { excerpt, goText, quoted } from '../../lib/text/go-text.ts'
+import { lookupClaim } from '../../lib/text/json-pointer.ts'
 import { ownMember, type StrictObject } from '../jws/strict-json.ts'
 import { type Refusal, refusal } from '../refusals/refusal.ts'
 

@@ -1,5 +1,5 @@
-import type { OutboundClient, OutboundResponse } from '../../../core/outbound/outbound.ts'
-import { quoted } from '../../../lib/text/go-text.ts'
+import type { OutboundClient, OutboundResponse } from '../../core/outbound/outbound.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import { redactUrl } from '../refusals/redact.ts'
 import type { KeySource } from './fetch-jwk-set.ts'
 import { answerKind, bodyStart, requestProblem, SourceError } from './source-error.ts'

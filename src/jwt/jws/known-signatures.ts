@@ -1,6 +1,6 @@
 import { createHmac, type KeyObject, randomBytes } from 'node:crypto'
-import { Cache } from '../../../lib/data/cache.ts'
-import type { Clock } from '../../../lib/system/clock.ts'
+import { Cache } from '../../lib/data/cache.ts'
+import type { Clock } from '../../lib/system/clock.ts'
 
 /** Longer signed texts are checked each time. */
 const longest = 16 * 1024

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
-import type { Clock } from '../../../lib/system/clock.ts'
-import { excerpt, quoted } from '../../../lib/text/go-text.ts'
+import type { Clock } from '../../lib/system/clock.ts'
+import { excerpt, quoted } from '../../lib/text/go-text.ts'
 import { type Algorithm, isSupportedAlgorithm, supportedAlgorithms } from '../jws/algorithms.ts'
 import type { CheckQueue } from '../jws/check-queue.ts'
 import { type Jws, type JwsLimits, malformedPayload, parseClaims, parseJws } from '../jws/jws.ts'

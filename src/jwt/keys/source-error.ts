@@ -1,5 +1,5 @@
-import { named, OutboundError, type OutboundResponse } from '../../../core/outbound/outbound.ts'
-import { excerpt } from '../../../lib/text/go-text.ts'
+import { named, OutboundError, type OutboundResponse } from '../../core/outbound/outbound.ts'
+import { excerpt } from '../../lib/text/go-text.ts'
 
 type SourceErrorOptions = {
   readonly withoutBody?: string

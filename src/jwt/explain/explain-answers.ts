@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { DocumentedAnswer } from '../../../http/resource/resource.ts'
-import type { JsonValue } from '../../../lib/text/json.ts'
+import type { DocumentedAnswer } from '../../http/resource/resource.ts'
+import type { JsonValue } from '../../lib/text/json.ts'
 
 const text = z.string()
 const texts = z.array(text)
@@ -39,7 +39,7 @@ const login = z.object({
 export const loginFailure = z.object({
   request_id: text,
   time: text,
-  path: z.enum(['login', 'cel/login', 'oidc/auth_url', 'oidc/callback', 'oidc/poll']),
+  path: z.enum(['login', 'cel/login', 'oidc/auth_url', 'oidc/callback', 'oidc/poll', 'renew']),
   /** Another request carried the login. docs/contract/inline-login.md */
   inline: z.boolean(),
   /** The JWT was the token of that request. */

@@ -1,5 +1,5 @@
-import { FairQueue } from '../../../lib/concurrency/fair-queue.ts'
-import { countedAddress } from '../../../lib/net/address.ts'
+import { FairQueue } from '../../lib/concurrency/fair-queue.ts'
+import { countedAddress } from '../../lib/net/address.ts'
 
 /** How long checks may keep the main thread, until others have their turn of the event loop. */
 const mostMsAtOnce = 0.25

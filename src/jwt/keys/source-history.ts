@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Clock } from '../../../lib/system/clock.ts'
-import { excerpt } from '../../../lib/text/go-text.ts'
+import type { Clock } from '../../lib/system/clock.ts'
+import { excerpt } from '../../lib/text/go-text.ts'
 import { type ClockOffset, IssuedTimes } from './clock-offset.ts'
 
 /** The `Date` header of a response, filled in while the response is processed. */

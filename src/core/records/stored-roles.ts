@@ -1,6 +1,6 @@
-import type { View } from '../../../core/barrier/view.ts'
-import type { CacheUses } from '../../../core/records/cache-use.ts'
-import { Cache } from '../../../lib/data/cache.ts'
+import { Cache } from '../../lib/data/cache.ts'
+import type { View } from '../barrier/view.ts'
+import type { CacheUses } from './cache-use.ts'
 
 export type StoredRolesParts<Role> = {
   /** The mount's own; it keeps the text of numbers. */
@@ -19,10 +19,10 @@ export type StoredRolesParts<Role> = {
 export class StoredRoles<Role> implements Disposable {
   readonly #parts: StoredRolesParts<Role>
   readonly #unwatch: () => void
-  readonly #roles = new Cache<Role>({ name: 'jwt roles', most: 10_000, mostWeight: 16 * 1024 * 1024 })
+  readonly #roles = new Cache<Role>({ name: 'login roles', most: 10_000, mostWeight: 16 * 1024 * 1024 })
   /** The names of all roles, under the key `''`. */
   readonly #names = new Cache<readonly string[]>({
-    name: 'names of jwt roles',
+    name: 'names of login roles',
     most: 1,
     mostWeight: 2_000_000,
   })

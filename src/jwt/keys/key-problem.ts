@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { Point } from '@noble/ed25519'
-import { excerpt } from '../../../lib/text/go-text.ts'
+import { excerpt } from '../../lib/text/go-text.ts'
 
 const leastRsaBits = 2048
 /** OpenSSL refuses to verify with a longer modulus. */

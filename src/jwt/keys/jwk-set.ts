@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
-import { quoted } from '../../../lib/text/go-text.ts'
+import { quoted } from '../../lib/text/go-text.ts'
 import { isPlainObject, type StrictObject } from '../jws/strict-json.ts'
 import { keyProblem } from './key-problem.ts'
 

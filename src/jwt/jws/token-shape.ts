@@ -1,4 +1,4 @@
-import { parsedJson } from '../../../lib/text/json.ts'
+import { parsedJson } from '../../lib/text/json.ts'
 import { comparing, discreetRefusal, type Refusal, refusal } from '../refusals/refusal.ts'
 import { isPlainObject, type StrictObject } from './strict-json.ts'
 

@@ -1,5 +1,5 @@
-import type { OutboundClient } from '../../../core/outbound/outbound.ts'
-import { excerpt } from '../../../lib/text/go-text.ts'
+import type { OutboundClient } from '../../core/outbound/outbound.ts'
+import { excerpt } from '../../lib/text/go-text.ts'
 import { JwkSet } from './jwk-set.ts'
 import { answerKind, bodyStart, requestProblem, SourceError } from './source-error.ts'
 import { dateOf, type ResponseDate } from './source-history.ts'

@@ -1,5 +1,5 @@
-import { globMatches } from '../../../lib/text/glob.ts'
-import { isJsonNumber, numberText } from '../../../lib/text/json.ts'
+import { globMatches } from '../../lib/text/glob.ts'
+import { isJsonNumber, numberText } from '../../lib/text/json.ts'
 
 /** Why two values that should be equal differ, as one stable word. docs/explain.md */
 export type Hint =
