@@ -24,6 +24,7 @@ import { cubbyholePlugin } from '../plugins/cubbyhole/plugin.ts'
 import { customMessages } from '../plugins/custom-messages/plugin.ts'
 import { identityPlugin } from '../plugins/identity/plugin.ts'
 import { jwtPlugin } from '../plugins/jwt-auth/plugin.ts'
+import { kubernetesPlugin } from '../plugins/kubernetes/plugin.ts'
 import { kvPlugins } from '../plugins/kv/plugin.ts'
 import { nodeResources, sysPlugin } from '../plugins/sys/plugin.ts'
 import { tokenPlugin } from '../plugins/token/plugin.ts'
@@ -174,6 +175,12 @@ function mountTypesOf(config: Config, given: Built) {
       passwordCost: given.passwordCost,
     }),
     approle: approlePlugin({ metrics: given.logins }),
+    kubernetes: kubernetesPlugin({
+      maxJwtSize: config.maxJwtSize,
+      failuresKept: config.loginFailuresKept,
+      serviceAccountDir: config.serviceAccountDir,
+      metrics: given.logins,
+    }),
     additional: given.plugins ?? [],
   }
 }
@@ -197,6 +204,7 @@ const registerMountTypes =
     app.register(routesOf(types.kvVersion2), { prefix: '/kv-v2' })
     app.register(routesOf(types.userpass), { prefix: '/userpass' })
     app.register(routesOf(types.approle), { prefix: '/approle' })
+    app.register(routesOf(types.kubernetes), { prefix: '/kubernetes' })
     app.register(routesOf(types.system), { prefix: '/system' })
     app.register(routesOf(types.token), { prefix: '/token' })
     app.register(routesOf(types.identity), { prefix: '/identity' })

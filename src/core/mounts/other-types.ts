@@ -4,7 +4,6 @@ import type { MountTable } from './mount.ts'
 /** Types of Vault and OpenBao that this server lacks, by what serves the same clients here. */
 const others: Record<MountTable, readonly (readonly [types: readonly string[], instead: string])[]> = {
   auth: [
-    [['kubernetes'], '"jwt" accepts the tokens of service accounts'],
     [
       ['aws', 'azure', 'gcp', 'alicloud', 'oci', 'cf', 'pcf', 'spiffe'],
       '"jwt" accepts the identity tokens of workloads',

@@ -1,8 +1,10 @@
 import { X509Certificate } from 'node:crypto'
 import { lookup as resolve } from 'node:dns'
 import {
+  type Agent,
   type IncomingHttpHeaders,
   type IncomingMessage,
+  Agent as PlainAgent,
   type RequestOptions,
   request as requestPlain,
 } from 'node:http'
@@ -42,6 +44,7 @@ type OutboundService =
   | 'directory'
   | 'resource-manager'
   | 'metadata'
+  | 'kubernetes'
 
 /** A request that has ended. `refused`: a status from 400 to 499. */
 type OutboundEvent = {
@@ -57,8 +60,8 @@ export type OutboundExchange = {
   url: string
   headers: Readonly<Record<string, string>>
   body?: string | undefined
-  /** From `connections`. */
-  agent: TlsAgent
+  /** From `connections`, or `connectionsTo`. */
+  agent: Agent
   timeoutMs: number
   maxBytes: number
   signal?: AbortSignal | undefined
@@ -171,18 +174,31 @@ export class OutboundClient {
     return agent
   }
 
-  #persistentAgent(trusted: { secureContext?: SecureContext }): TlsAgent {
-    return new TlsAgent({
-      ...trusted,
+  /** Like `connections`, to a URL of either scheme; the certificates replace the system's. */
+  connectionsTo(url: string, caPem: string): Agent {
+    if (!url.startsWith('https:')) return new PlainAgent(this.#lasting())
+    const [agent, ...others] = trustChoices(caCertificates(caPem)).map((ca) =>
+      this.#persistentAgent(caPem === '' ? {} : { ca }),
+    )
+    if (agent === undefined) throw new Error('there is always one choice')
+    this.#alternatives.set(agent, others)
+    return agent
+  }
+
+  #persistentAgent(trusted: { secureContext?: SecureContext; ca?: string[] }): TlsAgent {
+    return new TlsAgent({ ...trusted, ...this.#lasting(), proxyEnv: this.#proxyAgent?.env })
+  }
+
+  #lasting() {
+    return {
       keepAlive: true,
       timeout: idleConnectionMs,
       maxSockets: connectionsPerHost,
       lookup: this.#lookup(this.#proxyAgent?.host),
-      proxyEnv: this.#proxyAgent?.env,
-    })
+    }
   }
 
-  /** Sends an https request and returns any response; follows no redirects. Throws `OutboundError`. */
+  /** Sends a request and returns any response; follows no redirects. Throws `OutboundError`. */
   async exchange({
     service,
     method,
@@ -195,7 +211,8 @@ export class OutboundClient {
     signal,
   }: OutboundExchange): Promise<OutboundResponse> {
     const target = parseUrl(url)
-    if (target.protocol !== 'https:') throw new OutboundError('unsupported protocol scheme or invalid URL')
+    if (target.protocol !== (agent instanceof TlsAgent ? 'https:' : 'http:'))
+      throw new OutboundError('unsupported protocol scheme or invalid URL')
     // clear the timer: with thousands of requests per minute, those of AbortSignal.timeout would accumulate
     const ending = new AbortController()
     const end = () => ending.abort()
@@ -422,7 +439,7 @@ function outcomeOf(status: number): OutboundEvent['outcome'] {
 }
 
 type Trust = {
-  readonly agent?: TlsAgent
+  readonly agent?: Agent
   readonly ca?: string[] | undefined
   readonly checkServerIdentity?: typeof checkServerIdentity
 }

@@ -10,6 +10,8 @@ export type Leeways = {
   readonly clock_skew_leeway: number
   /** The other leeways do not count for an `exp` or `nbf` that is present. docs/contract/cel.md#login */
   readonly onlySkew?: boolean
+  /** A token may have none of the times. docs/contract/kubernetes.md#login-in-this-order */
+  readonly areOptional?: boolean
 }
 
 /** What a role and its mount require of the registered claims. */
@@ -148,6 +150,7 @@ function checkTimes(
   nowMs: number,
 ): Refusal | undefined {
   if (expiresAt === 0 && notBefore === 0 && issuedAt === 0) {
+    if (leeways.areOptional === true) return undefined
     return refusal(
       'times_missing',
       'no issued at (iat), not before (nbf), or expiration time (exp) claims in token',

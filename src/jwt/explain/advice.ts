@@ -85,6 +85,26 @@ const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', string>> = 
     'Make the program safe for claims that are missing or of another type: `has(claims.x)`, `claims.?x.orValue("")`.',
   cel_type: 'Let the program end in `pb.Auth{…}`, `false` or a text.',
   cel_limit: 'Let the program do less: loops in loops multiply their steps.',
+  service_account_name_refused: 'Add the name to `bound_service_account_names`; `*` stands for any text.',
+  namespace_refused: 'Add the namespace to `bound_service_account_namespaces`, or label it for the selector.',
+  uid_missing: 'Use a token that the cluster issued for a service account.',
+  review_refused:
+    'The cluster does not know this token: pod, secret or account were deleted, or it is of another cluster. `cause` has its words.',
+  review_unauthorized:
+    'The cluster does not accept the token that asks: renew `token_reviewer_jwt`, without `Bearer` in front.',
+  review_forbidden: 'Bind the account that asks to the cluster role `system:auth-delegator`.',
+  review_failed: 'The cluster answered something else than a review; `cause` says what.',
+  review_unreachable:
+    'Check `kubernetes_host`, `kubernetes_ca_cert`, network and `GATEHOUSE_OUTBOUND_DENY`; `status` has `last_review`.',
+  review_audience:
+    'The cluster did not confirm the audience: it is too old, or a proxy drops it. Ask the API server itself.',
+  review_mismatch: 'The cluster says that the token is of another account: it was made anew since.',
+  namespace_labels_refused: 'Label the namespace as the selector says, or list it in the role.',
+  namespace_labels_unavailable:
+    'Set `token_reviewer_jwt` of an account that may get namespaces; a selector needs one.',
+  annotations_unavailable: 'Let the reviewer get service accounts.',
+  annotations_invalid: 'Remove the annotation, whose name is one of the server’s own keys.',
+  lives_too_long: 'Request a token of a shorter life, or raise `token_max_lifetime`.',
   cel_auth_invalid: 'Correct the `pb.Auth` of the program as the text says; times are nanoseconds.',
   confirmation_denied:
     'Ask the person: perhaps somebody sent them a link. `remote_address` is the browser that refused, `detail` says where the login began.',

@@ -69,6 +69,26 @@ export const failureResources = ({ failuresOf, isSeen }: FailureParts): Resource
   }),
 ]
 
+/** Throws for a secret in a URL, which would appear in the log of every proxy on the way. */
+export function checkNoSecret(sent: Exchange<unknown, unknown>['sent']): void {
+  const secret = ['jwt', 'claims'].find((name) => Object.hasOwn(sent, name))
+  if (secret !== undefined)
+    throw refuse('invalid', `'${secret}' does not belong in a URL: send it in the body of a POST`)
+}
+
+/** Which of the three ways to explain a login was sent. Throws unless it is one. */
+export function explainedBy(sent: Exchange<unknown, unknown>['sent']): 'request_id' | 'jwt' | 'claims' {
+  const isSent = (name: string) => Object.hasOwn(sent, name) && sent[name] !== null
+  if (isSent('request_id')) {
+    if (isSent('jwt') || isSent('claims'))
+      throw refuse('invalid', "'request_id' stands in place of 'jwt' and 'claims': set only one of them")
+    return 'request_id'
+  }
+  if (isSent('jwt') === isSent('claims'))
+    throw refuse('invalid', "exactly one of 'jwt' and 'claims' must be set")
+  return isSent('jwt') ? 'jwt' : 'claims'
+}
+
 /** What a report needs to know of the result of `explain`. */
 export type Explained = ReportedLogin & { readonly login: object | null }
 

@@ -1,4 +1,5 @@
 import { constants, type KeyObject, verify } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import { type Algorithm, supportedAlgorithms } from './algorithms.ts'
 import type { CheckQueue } from './check-queue.ts'
 import type { Jws } from './jws.ts'
@@ -97,7 +98,12 @@ const verifyInPool = (check: SignatureCheck): Promise<boolean> =>
 const maxCheapKeys = 4
 const heavyWeight = 8
 /** Weights in the queue for the pool: two cheap checks at a time, or a heavy one, for each core. */
-export const queueWeights = { cheap: 1, heavy: 2, ofCore: 2 }
+const queueWeights = { cheap: 1, heavy: 2, ofCore: 2 }
+/**
+ * A check counts until the main thread has its result. So few are enough to keep the main thread busy, and those
+ * of other clients wait in the queue, where they take turns, instead of in the event loop, where they do not.
+ */
+export const checksAtOnce = queueWeights.ofCore * Math.min(8, availableParallelism())
 /**
  * A token without a key id is tried with every key of a set, up to this total weight: 1,024 cheap checks or
  * 128 heavy ones.

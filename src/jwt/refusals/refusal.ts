@@ -57,6 +57,21 @@ const checkOf = {
   type_unexpected: 'type',
   proof_missing: 'proof',
   authorization_details_invalid: 'authorization_details',
+  service_account_name_refused: 'service_account_name',
+  namespace_refused: 'namespace',
+  uid_missing: 'uid',
+  review_refused: 'review',
+  review_unauthorized: 'review',
+  review_forbidden: 'review',
+  review_failed: 'review',
+  review_unreachable: 'review',
+  review_audience: 'review_audience',
+  review_mismatch: 'review_identity',
+  namespace_labels_refused: 'namespace_labels',
+  namespace_labels_unavailable: 'namespace_labels',
+  annotations_unavailable: 'annotations',
+  annotations_invalid: 'annotations',
+  lives_too_long: 'times',
 } as const
 
 /** For logs, audit and metrics. */

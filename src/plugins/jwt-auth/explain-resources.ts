@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { LoginPlan, LoginRequest } from '../../core/tokens/acts/issue-login.ts'
-import { fail, refuse } from '../../errors.ts'
+import { fail } from '../../errors.ts'
 import {
   checkMayReach,
   type Exchange,
@@ -12,7 +12,9 @@ import {
 import { explainAnswers } from '../../jwt/explain/explain-answers.ts'
 import {
   answerOf,
+  checkNoSecret,
   type Explained,
+  explainedBy,
   explainedFailure,
   failureResources,
   type SeenFailure,
@@ -87,12 +89,8 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
         ...explainAnswers.explanation,
         input: failureInput,
         handle: (exchange) => {
-          const { input, sent } = exchange
-          const secret = ['jwt', 'claims'].find((name) => Object.hasOwn(sent, name))
-          // it would appear in the log of every proxy on the way
-          if (secret !== undefined)
-            throw refuse('invalid', `'${secret}' does not belong in a URL: send it in the body of a POST`)
-          return answerOf(exchange, seenFailure(exchange, input.request_id))
+          checkNoSecret(exchange.sent)
+          return answerOf(exchange, seenFailure(exchange, exchange.input.request_id))
         },
       },
       write: {
@@ -101,19 +99,9 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
         input: explainInput.meta({ examples: [{ role: 'ci', claims: { sub: 'build-7', aud: 'ci' } }] }),
         handle: async (exchange) => {
           const { call, mount, input, sent } = exchange
-          const isSent = (name: 'jwt' | 'claims' | 'request_id') =>
-            Object.hasOwn(sent, name) && sent[name] !== null
-          if (isSent('request_id')) {
-            if (isSent('jwt') || isSent('claims'))
-              throw refuse(
-                'invalid',
-                "'request_id' stands in place of 'jwt' and 'claims': set only one of them",
-              )
-            return answerOf(exchange, seenFailure(exchange, input.request_id))
-          }
-          if (isSent('jwt') === isSent('claims'))
-            throw refuse('invalid', "exactly one of 'jwt' and 'claims' must be set")
-          const jwt = isSent('jwt') ? input.jwt : undefined
+          const by = explainedBy(sent)
+          if (by === 'request_id') return answerOf(exchange, seenFailure(exchange, input.request_id))
+          const jwt = by === 'jwt' ? input.jwt : undefined
           const role = input.role.replace(/^cel\//, '')
           const isCel = input.cel || role !== input.role
           const given = { ...input, role, isCel, jwt, claims: input.claims ?? undefined }

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import type { View, ViewEntry } from '../../core/barrier/view.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
@@ -20,7 +19,7 @@ import { bareTrace, bringsToken } from '../../jwt/explain/explained.ts'
 import { LoginFailures, maxRecordedToken } from '../../jwt/explain/login-failures.ts'
 import { CheckQueue } from '../../jwt/jws/check-queue.ts'
 import { KnownSignatures } from '../../jwt/jws/known-signatures.ts'
-import { queueWeights } from '../../jwt/jws/signature.ts'
+import { checksAtOnce } from '../../jwt/jws/signature.ts'
 import { SharedSources } from '../../jwt/keys/shared-sources.ts'
 import { Buckets } from '../../lib/concurrency/buckets.ts'
 import type { Clock } from '../../lib/system/clock.ts'
@@ -63,11 +62,6 @@ import { answerPosted, type PostedInput } from './oidc/posted.ts'
 import { ProviderWaits } from './oidc/provider-waits.ts'
 import type { BrowserContext, FlowContext, FlowLog } from './oidc/sign-in.ts'
 
-/**
- * A check counts until the main thread has its result. So few are enough to keep the main thread busy, and those
- * of other clients wait in the queue, where they take turns, instead of in the event loop, where they do not.
- */
-const checksAtOnce = queueWeights.ofCore * Math.min(8, availableParallelism())
 const dayMs = 86_400_000
 
 export type JwtMethodParts = {

@@ -49,7 +49,10 @@ export async function renewToken(
   const current =
     mount.plugin === 'token' ? await roleTerms(parts.roles, token) : await parts.renewalTerms(token, mount)
   if (current === 'gone') return undefined
-  if (current?.ok === false) throw refuse('invalid', `failed to renew entry: ${current.reason}`)
+  if (current?.ok === false) {
+    const text = `failed to renew entry: ${current.reason}`
+    throw 'isDenied' in current ? fail('denied', text) : refuse('invalid', text)
+  }
 
   let warnings: string[] = []
   const renewed = await parts.tokens.change(parts.tokens.keys.hashOf(token.accessor), (stored) => {

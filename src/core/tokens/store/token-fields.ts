@@ -193,11 +193,11 @@ export const loginTerms = (settings: TokenSettings) => ({
 
 /**
  * The auth method's answer to a renewal: the current terms of the role, or the reason for a refusal. `gone`: the
- * one who logged in exists no more; the token stays as it is, and the response is empty.
+ * one who logged in exists no more; the token stays as it is, and the response is empty. `isDenied`: the response is 403.
  */
 export type RenewalTerms =
   | { readonly ok: true; readonly ttl: number; readonly maxTtl: number; readonly period: number }
-  | { readonly ok: false; readonly reason: string }
+  | { readonly ok: false; readonly reason: string; readonly isDenied?: true }
   | 'gone'
 
 /** The terms on which a token of a login with these settings is renewed. */

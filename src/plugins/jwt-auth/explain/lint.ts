@@ -1,4 +1,4 @@
-import { sanitize } from '../../../core/tokens/store/policy-names.ts'
+import { policiesMissing } from '../../../jwt/explain/policies-missing.ts'
 import { isNear } from '../../../lib/text/edit-distance.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../../lib/text/json.ts'
@@ -406,16 +406,7 @@ function withoutEffect(record: RoleRecord, config: Config | undefined): Found[] 
   return when(idle.length > 0, { code: 'no_effect', field: idle[0] ?? '', text })
 }
 
-async function missingPolicies(
-  { token_policies = [] }: RoleRecord,
-  exists: LintContext['policyExists'],
-): Promise<Found[]> {
-  const missing: string[] = []
-  for (const name of sanitize(token_policies, false))
-    if (name !== 'root' && name !== 'default' && !(await exists(name))) missing.push(name)
-  return when(missing.length > 0, {
-    code: 'policy_missing',
-    field: 'token_policies',
-    text: `token policies [${excerpt(missing.join(' '))}] do not exist`,
-  })
+async function missingPolicies(record: RoleRecord, exists: LintContext['policyExists']): Promise<Found[]> {
+  const text = await policiesMissing(record, exists)
+  return when(text !== '', { code: 'policy_missing', field: 'token_policies', text })
 }

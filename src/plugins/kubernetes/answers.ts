@@ -1,0 +1,61 @@
+import { z } from 'zod'
+import { exampleTokenFields } from '../../core/tokens/store/token-fields.ts'
+import type { DocumentedAnswer } from '../../http/resource/resource.ts'
+import { explainAnswers } from '../../jwt/explain/explain-answers.ts'
+import { configFields } from './config/config.ts'
+import { roleFields } from './config/role.ts'
+
+const text = z.string()
+const time = '2026-03-01T09:30:00Z'
+
+/** The responses of `auth/kubernetes/…`, for the API document. docs/contract/kubernetes.md */
+export const answers = {
+  ...explainAnswers,
+  config: {
+    output: configFields.omit({ token_reviewer_jwt: true }).extend({ token_reviewer_jwt_set: z.boolean() }),
+    example: {
+      kubernetes_host: 'https://10.0.0.1:6443',
+      kubernetes_ca_cert: '',
+      pem_keys: [],
+      issuer: '',
+      disable_iss_validation: true,
+      disable_local_ca_jwt: false,
+      use_annotations_as_alias_metadata: false,
+      verification: 'review',
+      token_max_lifetime: 86_400,
+      token_reviewer_jwt_set: true,
+    },
+  },
+  role: {
+    output: roleFields.extend({ bound_service_account_namespaces: z.array(text).nullable() }),
+    example: {
+      bound_service_account_names: ['web'],
+      bound_service_account_namespaces: ['dev'],
+      bound_service_account_namespace_selector: '',
+      alias_name_source: 'serviceaccount_uid',
+      audience: 'gatehouse',
+      renewal_review: true,
+      ...exampleTokenFields,
+    },
+  },
+  status: {
+    output: z.object({
+      ok: z.boolean(),
+      type: text,
+      verification: text,
+      host: text,
+      reviewer: text,
+      ca: text,
+      last_review: z.object({ time: text, ok: z.boolean(), reason: text, text }).nullable(),
+    }),
+    example: {
+      ok: true,
+      type: 'kubernetes',
+      verification: 'review',
+      host: 'https://10.0.0.1:6443',
+      reviewer: 'configured',
+      ca: 'configured',
+      last_review: { time, ok: true, reason: '', text: '' },
+    },
+  },
+} as const satisfies Record<string, DocumentedAnswer>

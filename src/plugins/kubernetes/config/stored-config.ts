@@ -1,0 +1,48 @@
+import type { View } from '../../../core/barrier/view.ts'
+import { type Config, type ReadyConfig, readConfig } from './config.ts'
+
+const key = 'config'
+
+/** The configuration of one mount, with a copy in memory, which follows the writes of other servers. */
+export class StoredConfig implements Disposable {
+  readonly #view: View
+  readonly #unwatch: () => void
+  #ready: Promise<ReadyConfig | undefined> | undefined
+
+  constructor(view: View) {
+    this.#view = view
+    this.#unwatch = view.watch(key, () => {
+      this.#ready = undefined
+    })
+  }
+
+  [Symbol.dispose](): void {
+    this.#unwatch()
+  }
+
+  /** Undefined if the mount was never configured. */
+  find(): Promise<ReadyConfig | undefined> {
+    this.#ready ??= this.#load()
+    return this.#ready
+  }
+
+  /** Keeps neither an absence nor a failure. */
+  async #load(): Promise<ReadyConfig | undefined> {
+    let ready: ReadyConfig | undefined
+    try {
+      const stored = await this.#view.get(key)
+      ready = stored === undefined ? undefined : readConfig(stored)
+      return ready
+    } finally {
+      if (ready === undefined) this.#ready = undefined
+    }
+  }
+
+  async write(config: Config): Promise<void> {
+    try {
+      await this.#view.write([{ key, value: config }])
+    } finally {
+      this.#ready = undefined
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import type { LoginPlan, LoginRequest } from '../../../core/tokens/acts/issue-login.ts'
+import { fail } from '../../../errors.ts'
+import {
+  checkMayReach,
+  type Exchange,
+  loginPlace,
+  mayReach,
+  type Resource,
+  resource,
+} from '../../../http/resource/resource.ts'
+import {
+  answerOf,
+  checkNoSecret,
+  type Explained,
+  explainedBy,
+  explainedFailure,
+  failureResources,
+  shownExplanation,
+} from '../../../jwt/explain/explain-replies.ts'
+import { boolField, lowerStringField, mapField, stringField } from '../../../lib/text/fields.ts'
+import { answers } from '../answers.ts'
+import type { KubernetesMethod } from '../method.ts'
+import { explainLogin } from './explain.ts'
+import { lintMount } from './lint.ts'
+import { statusOf } from './status.ts'
+
+type Parts = {
+  readonly method: KubernetesMethod
+  /** The outcome of a login, without writing anything. */
+  plan(request: LoginRequest): Promise<LoginPlan>
+  policyExists(name: string, namespace: string): Promise<boolean>
+}
+
+const failureInput = z.object({
+  request_id: stringField.describe('Request whose refusal to explain, instead of a token'),
+})
+const explainInput = failureInput.extend({
+  role: lowerStringField.describe('Role to explain'),
+  jwt: stringField.meta({
+    description: 'Token of a service account; either this, `claims` or `request_id`',
+    writeOnly: true,
+  }),
+  claims: mapField.describe('Claims to test instead of a token'),
+  remote_address: stringField.describe('Client address of the login; the caller’s if empty'),
+})
+const statusInput = z.object({ refresh: boolField.describe('Ask the cluster now') })
+const lintInput = z.object({ role: lowerStringField.describe('Only this role') })
+
+type Asking = Exchange<unknown, unknown>
+
+/** Whether the caller may learn what this role expects. */
+const maySeeRole = (exchange: Asking, role: string): boolean =>
+  role === '' || mayReach(exchange, { operation: 'read', path: `role/${role}`, canonical: toLower })
+
+const toLower = (below: string): string => below.toLowerCase()
+
+/** What is explained quotes the role and the configuration. */
+function checkMaySee(exchange: Asking, role: string): void {
+  if (!maySeeRole(exchange, role) || !mayReach(exchange, { operation: 'read', path: 'config' }))
+    throw fail('denied', 'permission denied')
+}
+
+/** How the logins of a mount explain themselves. docs/contract/kubernetes.md#explain */
+export function explainResources({ method, plan, policyExists }: Parts): Resource[] {
+  const seenFailure = (exchange: Asking, requestId: string): Explained => {
+    const explained = explainedFailure(method.failuresOf(exchange.mount), requestId)
+    checkMaySee(exchange, explained.role)
+    return explained
+  }
+  return [
+    resource('/explain', {
+      help: 'The outcome of a login, check by check, with reasons.',
+      read: {
+        summary: 'Explain a refused login',
+        ...answers.explanation,
+        input: failureInput,
+        handle: (exchange) => {
+          checkNoSecret(exchange.sent)
+          return answerOf(exchange, seenFailure(exchange, exchange.input.request_id))
+        },
+      },
+      write: {
+        summary: 'Explain a login; asks the cluster',
+        ...answers.explanation,
+        input: explainInput.meta({ examples: [{ role: 'web', claims: { aud: ['gatehouse'] } }] }),
+        handle: async (exchange) => {
+          const { call, mount, input, sent } = exchange
+          const by = explainedBy(sent)
+          if (by === 'request_id') return answerOf(exchange, seenFailure(exchange, input.request_id))
+          checkMaySee(exchange, input.role)
+          const remoteAddress = input.remote_address || call.remoteAddress
+          const place = { ...loginPlace(mount, call), path: `${mount.path}login`, remoteAddress }
+          const given = {
+            role: input.role,
+            ...(by === 'jwt' ? { jwt: input.jwt } : { claims: input.claims ?? {} }),
+          }
+          const explanation = await explainLogin(given, {
+            context: method.contextOf(mount, remoteAddress),
+            grant: (admitted) => method.grant(mount, admitted),
+            plan: (auth) => plan({ ...place, auth }),
+          })
+          return answerOf(exchange, shownExplanation(explanation, mount))
+        },
+      },
+    }),
+    ...failureResources({
+      failuresOf: (mount) => method.failuresOf(mount),
+      isSeen: (exchange, { role }) => maySeeRole(exchange, role),
+    }),
+    resource('/status', {
+      help: 'The cluster, whose token asks it, and how its last review ended.',
+      read: {
+        summary: 'Read the state of the method',
+        ...answers.status,
+        input: statusInput,
+        handle: async (exchange) => {
+          checkMayReach(exchange, { operation: 'read', path: 'config' })
+          return { data: await statusOf(method, exchange.mount, exchange.input) }
+        },
+      },
+    }),
+    resource('/lint', {
+      help: 'Settings that are valid but probably not intended.',
+      read: {
+        summary: 'Look for mistakes in roles and configuration',
+        ...answers.findings,
+        input: lintInput,
+        handle: async (exchange) => {
+          const { mount, input } = exchange
+          if (input.role !== '') checkMaySee(exchange, input.role)
+          const exists = (name: string) => policyExists(name, mount.namespace)
+          const findings = await lintMount(method, mount, { role: input.role, exists })
+          return findings && { data: { findings: findings.filter(({ role }) => maySeeRole(exchange, role)) } }
+        },
+      },
+    }),
+  ]
+}

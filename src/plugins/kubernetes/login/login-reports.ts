@@ -1,0 +1,100 @@
+import type { Mount } from '../../../core/mounts/mount.ts'
+import type { LoginReports as BasicReports } from '../../../core/tokens/acts/login-reports.ts'
+import { ServiceError } from '../../../errors.ts'
+import { type Call, errorReply } from '../../../http/resource/resource.ts'
+import { bounded } from '../../../jwt/explain/explained.ts'
+import type { LoginFailures } from '../../../jwt/explain/login-failures.ts'
+import { checkNamed, type Refusal } from '../../../jwt/refusals/refusal.ts'
+import type { LogLine } from '../../../lib/system/log-fields.ts'
+import { LoginChecks } from './checks.ts'
+
+type Where = { readonly call: Call; readonly mount: Mount; readonly role: string; readonly jwt: string }
+
+export type KubernetesReportParts = {
+  readonly basic: BasicReports
+  readonly log: { readonly error: LogLine }
+  failuresOf(mount: Mount): LoginFailures
+  hasRole(mount: Mount, name: string): Promise<boolean>
+}
+
+/** Reasons that the caller can do nothing about: they do not count as its refused logins. docs/limits.md#refused-logins */
+const ourFaults: ReadonlySet<string> = new Set<Refusal['reason']>([
+  'config_missing',
+  'review_unauthorized',
+  'review_forbidden',
+  'review_failed',
+  'review_unreachable',
+  'namespace_labels_unavailable',
+  'annotations_unavailable',
+])
+
+/** Records the reason of each refused login: in the log, in the list of failures and in the counters. docs/explain.md#reasons */
+export class KubernetesReports {
+  readonly #parts: KubernetesReportParts
+
+  constructor(parts: KubernetesReportParts) {
+    this.#parts = parts
+  }
+
+  /** Runs a login and reports how it ended. Rethrows its errors. */
+  async watch<T>(where: Where, login: (checks: LoginChecks) => Promise<T>): Promise<T> {
+    const started = performance.now()
+    const checks = new LoginChecks({ continues: false })
+    const { basic } = this.#parts
+    try {
+      const result = await login(checks)
+      basic.ended(where, started, 'ok', '')
+      return result
+    } catch (error) {
+      const status = error instanceof ServiceError ? errorReply(error, true).status : 500
+      const reason = status >= 500 || !(error instanceof ServiceError) ? 'internal' : (error.reason ?? '')
+      if (reason !== '' && error instanceof ServiceError)
+        await this.#refused(where, { error, reason, status, checks })
+      basic.ended(where, started, status >= 500 ? 'error' : 'refused', reason)
+      throw error
+    }
+  }
+
+  async #refused(
+    { call, mount, role, jwt }: Where,
+    {
+      error: { message, operatorText: cause = '', kind },
+      reason,
+      status,
+      checks,
+    }: { error: ServiceError; reason: string; status: number; checks: LoginChecks },
+  ): Promise<void> {
+    const { basic, failuresOf, hasRole, log } = this.#parts
+    const failures = failuresOf(mount)
+    const trace = bounded(checks.explained())
+    const check = trace.find(({ verdict }) => verdict === 'fail')?.name ?? checkNamed(reason)
+    // an unknown name is not shown: people type passwords into wrong fields
+    const roleExists = await hasRole(mount, role).catch(() => false)
+    basic.refused(
+      { call, mount },
+      {
+        isCallersFault: kind !== 'throttled' && status < 500 && !ourFaults.has(reason),
+        shown: { role: roleExists ? role : '', reason, check, status, cause },
+      },
+    )
+    try {
+      await failures.add({
+        request_id: call.requestId,
+        path: 'login',
+        role,
+        roleExists,
+        reason,
+        check,
+        status,
+        cause,
+        verified: false,
+        remote_address: call.remoteAddress,
+        token: jwt,
+        error: message,
+        trace: { checks: trace, clock: undefined },
+      })
+    } catch (err) {
+      log.error({ event: 'work_failed', err, mount: mount.path }, 'a refused login could not be recorded')
+    }
+  }
+}

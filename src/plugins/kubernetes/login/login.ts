@@ -1,0 +1,317 @@
+import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
+import { loginTerms } from '../../../core/tokens/store/token-fields.ts'
+import { checkToken } from '../../../jwt/checks/claims.ts'
+import type { CheckQueue } from '../../../jwt/jws/check-queue.ts'
+import { ownMember, type StrictObject } from '../../../jwt/jws/strict-json.ts'
+import { type Refusal, refusal } from '../../../jwt/refusals/refusal.ts'
+import { addressMatches } from '../../../lib/net/cidr.ts'
+import { quoted } from '../../../lib/text/go-text.ts'
+import type { ClusterQuestions } from '../cluster/questions.ts'
+import type { Config, ReadyConfig } from '../config/config.ts'
+import { isBound, type Role } from '../config/role.ts'
+import { selects } from '../config/selector.ts'
+import { type Account, isAccountName, isNamespace, readAccount } from './account.ts'
+import type { CheckName, LoginChecks } from './checks.ts'
+import { algorithmRefusal, type ReadToken, readToken, signatureRefusal, trimmedJwt } from './token.ts'
+
+export type LoginInput = { readonly role: string; readonly jwt: string }
+
+export type LoginContext = {
+  readonly maxTokenSize: number
+  readonly queue: CheckQueue
+  readonly remoteAddress: string
+  findRole(name: string): Promise<Role | undefined>
+  findConfig(): Promise<ReadyConfig | undefined>
+  /** What is asked of the cluster about this token. */
+  questions(ready: ReadyConfig, jwt: string): ClusterQuestions
+  /** Milliseconds since the epoch. */
+  now(): number
+}
+
+/** Who logs in with which role. */
+export type Admitted = {
+  readonly role: Role
+  readonly account: Account
+  readonly jwt: string
+  /** Metadata of the alias that the account's annotations add. */
+  readonly annotations: Readonly<Record<string, string>>
+}
+
+/**
+ * Runs the checks of docs/contract/kubernetes.md#login-in-this-order in that order. Undefined if one refused, and
+ * the checks continue.
+ */
+export async function examineLogin(
+  input: LoginInput,
+  context: LoginContext,
+  checks: LoginChecks,
+): Promise<Admitted | undefined> {
+  const role = await roleOf(input, context, checks)
+  if (role === undefined) return undefined
+  checkAddress(role, context, checks)
+  return examineToken(trimmedJwt(input.jwt), role, context, checks)
+}
+
+async function roleOf(
+  { role: sent, jwt }: LoginInput,
+  { findRole }: LoginContext,
+  checks: LoginChecks,
+): Promise<Role | undefined> {
+  if (sent === '') checks.check('role', refusal('role_missing', 'missing role'))
+  if (sent === '') return undefined
+  if (jwt === '') checks.check('token', refusal('token_missing', 'missing jwt'))
+  const unknown = () => refusal('role_unknown', `invalid role name ${quoted(sent)}`)
+  return checks.value('role', (await findRole(sent.toLowerCase())) ?? unknown())
+}
+
+/** The same checks for claims without a token: the cluster is not asked. */
+export async function examineGivenClaims(
+  { role: sent, claims }: { readonly role: string; readonly claims: StrictObject },
+  context: LoginContext,
+  checks: LoginChecks,
+): Promise<undefined> {
+  const role = await roleOf({ role: sent, jwt: 'claims' }, context, checks)
+  if (role === undefined) return
+  checkAddress(role, context, checks)
+  const ready = checks.value('configuration', await configOf(context))
+  for (const name of ['token', 'algorithm', 'signature'] as const) checks.skip(name, 'claims were given')
+  if (ready === undefined) return
+  examineClaims(claims, { role, ready, nowMs: context.now() }, checks)
+  for (const name of ['review', 'review_audience', 'review_identity'] as const)
+    checks.skip(name, 'claims were given')
+}
+
+const configOf = async ({ findConfig }: LoginContext): Promise<ReadyConfig | Refusal> =>
+  (await findConfig()) ?? refusal('config_missing', 'could not load backend configuration')
+
+const checkAddress = (role: Role, { remoteAddress }: LoginContext, checks: LoginChecks): boolean =>
+  checks.check('address', addressRefusal(role, remoteAddress), {
+    expected: role.record.token_bound_cidrs ?? [],
+    seen: remoteAddress,
+  })
+
+const addressRefusal = ({ record }: Role, address: string): Refusal | undefined =>
+  addressMatches(record.token_bound_cidrs, address)
+    ? undefined
+    : refusal('address_not_bound', 'permission denied')
+
+/** The checks that a renewal repeats. docs/contract/kubernetes.md#renewal */
+export async function examineToken(
+  jwt: string,
+  role: Role,
+  context: LoginContext,
+  checks: LoginChecks,
+): Promise<Admitted | undefined> {
+  const ready = checks.value('configuration', await configOf(context))
+  if (ready === undefined) return undefined
+  const token = checks.value('token', readToken(jwt, context.maxTokenSize))
+  if (token === undefined) return undefined
+  const isSigned = await checkSignature(token, ready, context, checks)
+  const account = examineClaims(token.claims, { role, ready, nowMs: context.now() }, checks)
+  // nothing unverified reaches the cluster but a token whose claims fit the role
+  if (!isSigned || account === undefined || checks.refused !== undefined) return undefined
+  const questions = context.questions(ready, jwt)
+  if (!(await checkReview({ questions, role, account, claims: token.claims }, checks))) return undefined
+  const isSelected = await checkLabels({ questions, role, account }, checks)
+  const annotations = await readAnnotations({ questions, config: ready.config, account }, checks)
+  return isSelected && annotations !== undefined ? { role, account, jwt, annotations } : undefined
+}
+
+async function checkSignature(
+  token: ReadToken,
+  { keys }: ReadyConfig,
+  { queue, remoteAddress }: LoginContext,
+  checks: LoginChecks,
+): Promise<boolean> {
+  const isFit = checks.check('algorithm', algorithmRefusal(token.algorithm, keys.length > 0), {
+    expected: ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512'],
+    seen: token.algorithm,
+  })
+  if (keys.length === 0) {
+    checks.skip('signature', 'checked by the cluster')
+    return isFit
+  }
+  return checks.check('signature', await signatureRefusal(token, keys, { queue, client: remoteAddress }))
+}
+
+/** The account that the claims name. */
+function examineClaims(
+  claims: StrictObject,
+  { role, ready: { config }, nowMs }: { role: Role; ready: ReadyConfig; nowMs: number },
+  checks: LoginChecks,
+): Account | undefined {
+  checkRegistered(claims, { role, config, nowMs }, checks)
+  const account = checks.value('claims', readAccount(claims))
+  if (account === undefined) return undefined
+  checkNames(account, role, checks)
+  // the review would refuse it
+  checks.check('uid', account.uid === '' ? refusal('uid_missing', 'permission denied') : undefined)
+  return account
+}
+
+const timeChecks: ReadonlyMap<string, CheckName> = new Map([
+  ['expired', 'expiry'],
+  ['not_yet_valid', 'not_before'],
+  ['issued_in_future', 'issued_at'],
+])
+
+function checkRegistered(
+  claims: StrictObject,
+  { role, config, nowMs }: { role: Role; config: Config; nowMs: number },
+  checks: LoginChecks,
+): void {
+  const rules = {
+    bound_issuer: config.disable_iss_validation ? '' : config.issuer,
+    bound_subject: '',
+    bound_audiences: audiencesOf(role),
+    expiration_leeway: 0,
+    not_before_leeway: 0,
+    clock_skew_leeway: 0,
+    onlySkew: true,
+    areOptional: true,
+  }
+  const at = (name: string) => ({ seen: ownMember(claims, name) ?? null })
+  const compared = {
+    issuer: { expected: [rules.bound_issuer], ...at('iss') },
+    audience: { expected: rules.bound_audiences, ...at('aud') },
+  }
+  checkToken(claims, rules, nowMs, (name, refused) => {
+    if (name === 'issuer' || name === 'audience') checks.check(name, refused, compared[name])
+    else if (name === 'times') checkTime(refused, at, checks)
+    else if (refused !== undefined) checks.check('claims', undecodable(refused))
+  })
+}
+
+function checkTime(
+  refused: Refusal | undefined,
+  at: (name: string) => { seen: unknown },
+  checks: LoginChecks,
+) {
+  const claimOf = { expiry: 'exp', not_before: 'nbf', issued_at: 'iat' } as const
+  const failed = refused && timeChecks.get(refused.reason)
+  for (const name of ['expiry', 'not_before', 'issued_at'] as const)
+    if (failed === undefined || failed === name)
+      checks.check(name, refused, { expected: [], ...at(claimOf[name]), detail: claimOf[name] })
+}
+
+const undecodable = ({ text, ...refused }: Refusal): Refusal => ({
+  ...refused,
+  text: `decoding failed due to the following error(s):\n\n${text}`,
+})
+
+/** The audience of the role; empty if it has none. */
+const audiencesOf = ({ record: { audience = '' } }: Role): string[] => (audience === '' ? [] : [audience])
+
+/** Names that no cluster has are refused too: they would lead a request elsewhere. */
+function checkNames({ name, namespace }: Account, { record, selector }: Role, checks: LoginChecks): void {
+  const names = record.bound_service_account_names ?? []
+  const isName = isBound(names, name) && isAccountName(name)
+  checks.check(
+    'service_account_name',
+    isName ? undefined : refusal('service_account_name_refused', 'service account name not authorized'),
+    { expected: names, seen: name },
+  )
+  const namespaces = record.bound_service_account_namespaces ?? []
+  const mayBe = selector !== undefined || isBound(namespaces, namespace)
+  checks.check('namespace', mayBe && isNamespace(namespace) ? undefined : namespaceRefusal, {
+    expected: namespaces,
+    seen: namespace,
+  })
+}
+
+const namespaceRefusal = refusal('namespace_refused', 'namespace not authorized')
+
+type Asked = { readonly questions: ClusterQuestions; readonly role: Role; readonly account: Account }
+
+/** Whether the cluster accepts the token. Without an audience of the role, those of the token are asked for. */
+async function checkReview(
+  { questions, role, account, claims }: Asked & { readonly claims: StrictObject },
+  checks: LoginChecks,
+): Promise<boolean> {
+  const own = [ownMember(claims, 'aud') ?? []].flat().filter((one) => typeof one === 'string')
+  const wanted = audiencesOf(role)
+  const audiences = wanted.length > 0 ? wanted : own
+  const refused = await questions.review({ account, audiences })
+  if (refused?.reason !== 'review_audience' && refused?.reason !== 'review_mismatch') {
+    if (!checks.check('review', refused)) return false
+  } else checks.check('review', undefined)
+  if (refused?.reason === 'review_mismatch') checks.check('review_audience', undefined)
+  const name = refused?.reason === 'review_audience' ? 'review_audience' : 'review_identity'
+  if (refused === undefined) checks.check('review_audience', undefined)
+  return checks.check(name, refused)
+}
+
+/** A namespace that is not listed must have the labels of the selector. */
+async function checkLabels({ questions, role, account }: Asked, checks: LoginChecks): Promise<boolean> {
+  const { selector, record } = role
+  if (selector === undefined || isBound(record.bound_service_account_namespaces, account.namespace))
+    return true
+  const answer = await questions.labels(account.namespace)
+  if ('refused' in answer) return checks.check('namespace_labels', answer.refused)
+  const { found: labels } = answer
+  const seen = Object.keys(selector).map((name) => `${name}=${labels[name] ?? ''}`)
+  return checks.check(
+    'namespace_labels',
+    selects(selector, labels) ? undefined : refusal('namespace_labels_refused', 'namespace not authorized'),
+    { expected: Object.entries(selector).map((pair) => pair.join('=')), seen },
+  )
+}
+
+/** Keys of the alias metadata that annotations cannot set. */
+const own = [
+  'service_account_name',
+  'service_account_namespace',
+  'service_account_secret_name',
+  'service_account_uid',
+]
+const annotation = 'vault.hashicorp.com/alias-metadata-'
+
+async function readAnnotations(
+  { questions, config, account }: { questions: ClusterQuestions; config: Config; account: Account },
+  checks: LoginChecks,
+): Promise<Readonly<Record<string, string>> | undefined> {
+  if (!config.use_annotations_as_alias_metadata) return {}
+  const answer = await questions.annotations(account)
+  if ('refused' in answer) {
+    checks.check('annotations', answer.refused)
+    return undefined
+  }
+  const pairs = Object.entries(answer.found)
+    .filter(([name]) => name.startsWith(annotation))
+    .map(([name, value]) => [name.slice(annotation.length), value] as const)
+  const reserved = pairs.find(([name]) => own.includes(name))?.[0]
+  const refused =
+    reserved === undefined
+      ? undefined
+      : refusal(
+          'annotations_invalid',
+          `entity alias metadata keys for only internal use found from the client token's associated service account annotations: ${quoted(reserved)}`,
+        )
+  return checks.check('annotations', refused) ? Object.fromEntries(pairs) : undefined
+}
+
+/** What the role grants. The token keeps the JWT if its renewals ask the cluster about it. */
+export function grantOf(
+  { role, account, jwt, annotations }: Admitted,
+  { keepsToken }: { readonly keepsToken: boolean },
+): LoginAuth {
+  const { name, record } = role
+  const metadata = {
+    service_account_name: account.name,
+    service_account_namespace: account.namespace,
+    service_account_secret_name: account.secretName,
+    service_account_uid: account.uid,
+  }
+  const place = `${account.namespace}/${account.name}`
+  return {
+    alias: {
+      name: record.alias_name_source === 'serviceaccount_name' ? place : account.uid,
+      metadata: { ...annotations, ...metadata },
+    },
+    metadata: { role: name, ...metadata },
+    displayName: `${account.namespace}-${account.name}`,
+    groupNames: [],
+    ...loginTerms(record),
+    internal: { role: name, ...(keepsToken && { jwt }) },
+  }
+}

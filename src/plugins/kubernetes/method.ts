@@ -1,0 +1,280 @@
+import { stat } from 'node:fs/promises'
+import type { Mount } from '../../core/mounts/mount.ts'
+import type { MountStore } from '../../core/mounts/mount-store.ts'
+import { PerMount } from '../../core/mounts/per-mount.ts'
+import type { OutboundClient } from '../../core/outbound/outbound.ts'
+import type { CacheUses } from '../../core/records/cache-use.ts'
+import { StoredRoles } from '../../core/records/stored-roles.ts'
+import type { LoginAuth } from '../../core/tokens/acts/issue-login.ts'
+import { mountTtl, type TtlBounds } from '../../core/tokens/store/lifetime.ts'
+import type { Token } from '../../core/tokens/store/token.ts'
+import type { RenewalTerms } from '../../core/tokens/store/token-fields.ts'
+import { renewalTermsOf } from '../../core/tokens/store/token-fields.ts'
+import { loginTokenType, useLimitWarnings } from '../../core/tokens/store/token-type.ts'
+import { refuse, ServiceError } from '../../errors.ts'
+import { LoginFailures } from '../../jwt/explain/login-failures.ts'
+import { CheckQueue } from '../../jwt/jws/check-queue.ts'
+import { checksAtOnce } from '../../jwt/jws/signature.ts'
+import type { Refusal } from '../../jwt/refusals/refusal.ts'
+import type { Clock } from '../../lib/system/clock.ts'
+import type { Random } from '../../lib/system/random.ts'
+import { quoted } from '../../lib/text/go-text.ts'
+import { ClusterClient, loginTimeMs } from './cluster/cluster-client.ts'
+import { LocalFiles } from './cluster/local-files.ts'
+import { ClusterQuestions, type LastReview } from './cluster/questions.ts'
+import { Turns } from './cluster/turns.ts'
+import { type Config, checkConfig, type ReadyConfig, storedConfig } from './config/config.ts'
+import { changedRole, type Role, type RoleRecord, readRole, roleWarnings } from './config/role.ts'
+import { StoredConfig } from './config/stored-config.ts'
+import { LoginChecks } from './login/checks.ts'
+import {
+  type Admitted,
+  examineLogin,
+  examineToken,
+  grantOf,
+  type LoginContext,
+  type LoginInput,
+} from './login/login.ts'
+
+export type KubernetesParts = {
+  readonly mounts: Pick<MountStore, 'viewOf' | 'table'>
+  readonly outbound: OutboundClient
+  readonly clock: Clock
+  readonly random: Random
+  readonly systemTtl: TtlBounds
+  readonly caches?: CacheUses
+  /** Most characters of a JWT; 0 is no limit. */
+  readonly maxJwtSize: number
+  /** Most refused logins remembered per mount. */
+  readonly failuresKept: number
+  /** The folder of the own service account's token and authority. */
+  readonly serviceAccountDir: string
+}
+
+type Place = Disposable & {
+  readonly config: StoredConfig
+  readonly roles: StoredRoles<Role>
+  readonly client: ClusterClient
+  readonly failures: LoginFailures
+  lastReview: LastReview | undefined
+  /** Until then, renewals fail at once; as `performance.now()` counts. */
+  unreachableUntil: number
+}
+
+/** Renewals do not wait for a cluster that was out of reach so recently. */
+const unreachableMs = 5_000
+
+/** The Kubernetes method for all of its mounts. docs/contract/kubernetes.md */
+export class KubernetesMethod {
+  readonly #parts: KubernetesParts
+  readonly #places: PerMount<Place>
+  readonly #local: LocalFiles
+  readonly #queue = new CheckQueue(checksAtOnce)
+  readonly #turns = new Turns()
+
+  constructor(parts: KubernetesParts) {
+    this.#parts = parts
+    this.#local = new LocalFiles(parts.serviceAccountDir, parts.clock)
+    this.#places = new PerMount(parts.mounts, (mount) => this.#open(mount))
+  }
+
+  #open(mount: Mount): Place {
+    const { mounts, caches, outbound, clock, random, failuresKept: kept } = this.#parts
+    const view = mounts.viewOf(mount).view('', { numbers: 'plain' })
+    const config = new StoredConfig(view)
+    const roles = new StoredRoles({ view, prefix: 'role/', read: readRole, caches })
+    return {
+      config,
+      roles,
+      client: new ClusterClient({ outbound, local: this.#local }),
+      failures: new LoginFailures({ view, clock, random, kept }),
+      lastReview: undefined,
+      unreachableUntil: 0,
+      [Symbol.dispose]: () => {
+        config[Symbol.dispose]()
+        roles[Symbol.dispose]()
+      },
+    }
+  }
+
+  rolesOf(mount: Mount): StoredRoles<Role> {
+    return this.#places.of(mount).roles
+  }
+
+  configOf(mount: Mount): Promise<ReadyConfig | undefined> {
+    return this.#places.of(mount).config.find()
+  }
+
+  /** Replaces the configuration after its checks; returns the warnings. Asks nobody. */
+  async putConfig(mount: Mount, sent: Config): Promise<string[]> {
+    const path = this.#local.pathOf('ca.crt')
+    const isThere = await stat(path).then(
+      () => true,
+      () => false,
+    )
+    checkConfig(sent, { localCa: { path, isThere } })
+    await this.#places.of(mount).config.write(storedConfig(sent))
+    return sent.verification === 'keys'
+      ? ['deleted pods and accounts are accepted until their token ends']
+      : []
+  }
+
+  /** Creates or changes a role; returns the warnings. */
+  async putRole(mount: Mount, name: string, sent: RoleRecord): Promise<string[]> {
+    const bounds = { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
+    const { record } = await this.rolesOf(mount).change(name, (stored) =>
+      changedRole(stored?.record, sent, bounds),
+    )
+    return [...roleWarnings(record, bounds), ...useLimitWarnings(mount.config.token_type, record)]
+  }
+
+  /** The refused logins of a mount. docs/explain.md */
+  failuresOf(mount: Mount): LoginFailures {
+    return this.#places.of(mount).failures
+  }
+
+  lastReviewOf(mount: Mount): LastReview | undefined {
+    return this.#places.of(mount).lastReview
+  }
+
+  /** Whose token asks the cluster of a mount, and whether its authority is in a file. */
+  async askerOf(mount: Mount, ready: ReadyConfig): Promise<'configured' | 'file' | 'caller'> {
+    return (await this.#places.of(mount).client.reviewer({ ready, jwt: '' })).kind
+  }
+
+  /** Asks for a review of the reviewer's own token, which shows what it may not do. */
+  async reviewReviewer(mount: Mount, ready: ReadyConfig): Promise<void> {
+    const jwt = (await this.#places.of(mount).client.reviewer({ ready, jwt: '' })).bearer
+    if (jwt === '') return
+    const nobody = { namespace: '', name: '', uid: '', secretName: '' }
+    await this.contextOf(mount, `status ${mount.uuid}`)
+      .questions(ready, jwt)
+      .review({ account: nobody, audiences: [] })
+  }
+
+  contextOf(mount: Mount, remoteAddress: string): LoginContext {
+    const { clock, maxJwtSize: maxTokenSize } = this.#parts
+    const place = this.#places.of(mount)
+    const endsAt = performance.now() + loginTimeMs
+    return {
+      maxTokenSize,
+      queue: this.#queue,
+      remoteAddress,
+      findRole: (name) => place.roles.find(name),
+      findConfig: () => place.config.find(),
+      questions: (ready, jwt) =>
+        new ClusterQuestions({
+          client: place.client,
+          asking: { ready, jwt, endsAt },
+          inTurn: (work) => this.#turns.run(remoteAddress, work),
+          noteReview: (refused) => this.#noteReview(place, refused),
+        }),
+      now: () => clock.now(),
+    }
+  }
+
+  #noteReview(place: Place, refused: Refusal | undefined): void {
+    const { reason = '', cause: text = '' } = refused ?? {}
+    place.lastReview = { time: this.#parts.clock.now(), reason, text }
+    place.unreachableUntil = reason === 'review_unreachable' ? performance.now() + unreachableMs : 0
+  }
+
+  /** What a login grants. Throws the first refusal. docs/contract/kubernetes.md#login-in-this-order */
+  async login(
+    mount: Mount,
+    input: LoginInput,
+    remoteAddress: string,
+    checks: LoginChecks,
+  ): Promise<LoginAuth> {
+    const admitted = await examineLogin(input, this.contextOf(mount, remoteAddress), checks)
+    if (admitted === undefined) throw new Error('a login was refused without being ended')
+    return this.grant(mount, admitted)
+  }
+
+  grant(mount: Mount, admitted: Admitted): LoginAuth {
+    const { record } = admitted.role
+    const isService = loginTokenType(mount.config.token_type, record.token_type ?? '') === 'service'
+    return grantOf(admitted, { keepsToken: isService && record.renewal_review !== false })
+  }
+
+  /**
+   * The terms of the role as it is now, once the cluster has accepted the token of the login again.
+   * docs/contract/kubernetes.md#renewal
+   */
+  async renewalTerms({ internal, meta }: Token, mount: Mount): Promise<RenewalTerms> {
+    const name = internal['role'] ?? ''
+    const role = await this.rolesOf(mount).find(name)
+    if (role === undefined) return { ok: false, reason: `role ${name} does not exist during renewal` }
+    if (role.record.renewal_review === false) return renewalTermsOf(role.record)
+    const refused = await this.#renewalRefusal(mount, role, internal['jwt'])
+    if (refused === undefined) return renewalTermsOf(role.record)
+    return { ok: false, isDenied: true, reason: renewalText(refused, meta?.['service_account_name'] ?? '') }
+  }
+
+  async #renewalRefusal(
+    mount: Mount,
+    role: Role,
+    jwt: string | undefined,
+  ): Promise<ServiceError | undefined> {
+    const place = this.#places.of(mount)
+    const checks = new LoginChecks({ continues: false })
+    try {
+      if (jwt === undefined) return unasked('review_refused')
+      if (performance.now() < place.unreachableUntil) return unasked('review_unreachable')
+      // its own client address is not known here; a mount takes turns with others
+      await examineToken(jwt, role, this.contextOf(mount, `renewal ${mount.uuid}`), checks)
+      return undefined
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.kind === 'throttled') throw error
+      await this.#noteRenewal(place, { role, jwt: jwt ?? '', refused: error, checks })
+      return error
+    }
+  }
+
+  async #noteRenewal(
+    { failures }: Place,
+    {
+      role,
+      jwt,
+      refused: { reason = '', message, operatorText = '' },
+      checks,
+    }: { role: Role; jwt: string; refused: ServiceError; checks: LoginChecks },
+  ): Promise<void> {
+    const trace = checks.explained()
+    await failures.add({
+      request_id: '',
+      path: 'renew',
+      role: role.name,
+      roleExists: true,
+      reason,
+      check: trace.find(({ verdict }) => verdict === 'fail')?.name ?? '',
+      status: 403,
+      cause: operatorText,
+      verified: false,
+      remote_address: '',
+      token: jwt,
+      error: message,
+      trace: { checks: trace, clock: undefined },
+    })
+  }
+}
+
+/** Refusals by the role and the configuration as they are now: their texts are told. */
+const told: ReadonlySet<string> = new Set<Refusal['reason']>([
+  'service_account_name_refused',
+  'namespace_refused',
+  'namespace_labels_refused',
+  'namespace_labels_unavailable',
+  'audience_mismatch',
+  'issuer_mismatch',
+])
+
+/** docs/contract/kubernetes.md#renewal */
+function renewalText({ reason = '', message, operatorText = '' }: ServiceError, name: string): string {
+  if (told.has(reason)) return message
+  return reason === 'signature_invalid'
+    ? operatorText
+    : `failed to validate token and secret still exist for ${quoted(name)} during renewal: permission denied`
+}
+
+const unasked = (reason: Refusal['reason']): ServiceError => refuse('denied', 'permission denied', { reason })

@@ -1,0 +1,52 @@
+import { issueLogin, type LoginRequest, planLogin } from '../../core/tokens/acts/issue-login.ts'
+import { type LoginReportParts, LoginReports } from '../../core/tokens/acts/login-reports.ts'
+import { type LookalikeReportParts, lookalikeReports } from '../../core/tokens/acts/lookalike-reports.ts'
+import type { PluginDefinition } from '../../http/resource/plugin.ts'
+import { toLowerText } from '../../lib/text/coercion.ts'
+import { explainResources } from './explain/explain-resources.ts'
+import { KubernetesReports } from './login/login-reports.ts'
+import { KubernetesMethod, type KubernetesParts } from './method.ts'
+import { configResources, loginResource } from './resources.ts'
+
+export type KubernetesOptions = Pick<KubernetesParts, 'maxJwtSize' | 'failuresKept' | 'serviceAccountDir'> & {
+  readonly metrics: LoginReportParts['counter'] & LookalikeReportParts['counter']
+}
+
+/** The type `kubernetes`. docs/contract/kubernetes.md */
+export const kubernetesPlugin = ({ metrics, ...options }: KubernetesOptions): PluginDefinition => ({
+  table: 'auth',
+  names: ['kubernetes'],
+  help: 'Logins of pods, with the token of their service account.',
+  open: (core) => {
+    const { mounts, outbound, clock, random, log, systemTtl, caches, spent } = core
+    const { tokens, identities: identity, view, policyExists, fullPathOf } = core
+    const method = new KubernetesMethod({ mounts, outbound, clock, random, systemTtl, caches, ...options })
+    const basic = new LoginReports({ method: 'kubernetes', log, counter: metrics, fullPathOf })
+    const reports = new KubernetesReports({
+      basic,
+      log,
+      failuresOf: (mount) => method.failuresOf(mount),
+      hasRole: async (mount, name) => (await method.rolesOf(mount).find(name)) !== undefined,
+    })
+    const onLookalike = lookalikeReports({ log, counter: metrics, fullPathOf })
+    const loginParts = { tokens, identity, spent, view, clock, systemTtl, onLookalike }
+    const plan = async (login: LoginRequest) => {
+      const planned = await planLogin(loginParts, login)
+      const warnings = planned.login && (await core.access.warningsOf(planned.draft, planned.login.identity))
+      return { ...planned, warnings: [...planned.warnings, ...(warnings ?? [])] }
+    }
+    return {
+      resources: [
+        ...configResources(method),
+        loginResource({ method, reports, issue: (login) => issueLogin(loginParts, login) }),
+        ...explainResources({ method, plan, policyExists }),
+      ],
+      beginCounters: (mount) => basic.beginCounters(mount, ['internal', 'review_unreachable']),
+      loginRole: async (_mount, { role = '' }) => {
+        const named = toLowerText(role)
+        return 'error' in named ? '' : named.value
+      },
+      renewalTerms: method.renewalTerms.bind(method),
+    }
+  },
+})

@@ -1,0 +1,101 @@
+import { z } from 'zod'
+import type { LoginRequest } from '../../core/tokens/acts/issue-login.ts'
+import { loginPlace, nameList, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
+import { stringField } from '../../lib/text/fields.ts'
+import { answers } from './answers.ts'
+import { configFields, shownConfig } from './config/config.ts'
+import { roleFields, shownRole } from './config/role.ts'
+import type { KubernetesReports } from './login/login-reports.ts'
+import type { KubernetesMethod } from './method.ts'
+
+const roleName = ({ name }: { name: string }): string => name.toLowerCase()
+
+/** A path below the mount with its role in lower case. */
+const canonicalRolePath = (below: string): string =>
+  below.replace(/^role\/[^/]+/, (start) => start.toLowerCase())
+
+/** `config`, `role` and `role/<name>`. docs/contract/kubernetes.md */
+export const configResources = (method: KubernetesMethod): Resource[] => [
+  resource('/config', {
+    help: 'The cluster whose service accounts log in at this mount.',
+    read: {
+      summary: 'Read the configuration',
+      ...answers.config,
+      handle: async ({ mount }) => {
+        const ready = await method.configOf(mount)
+        return ready && { data: shownConfig(ready) }
+      },
+    },
+    write: {
+      summary: 'Replace the configuration',
+      statuses: [204, 200],
+      input: configFields,
+      handle: async ({ mount, input }) => warned(await method.putConfig(mount, input)),
+    },
+  }),
+  nameList('/role', {
+    help: 'The roles of this mount.',
+    summary: 'List the roles',
+    example: ['deploy', 'web'],
+    names: (mount) => method.rolesOf(mount).names(),
+  }),
+  resource('/role/:name', {
+    help: 'A role: which service accounts may log in with it, and what its token may do.',
+    canonical: canonicalRolePath,
+    exists: async ({ mount, params }) => (await method.rolesOf(mount).find(roleName(params))) !== undefined,
+    read: {
+      summary: 'Read a role',
+      ...answers.role,
+      handle: async ({ mount, params }) => {
+        const role = await method.rolesOf(mount).find(roleName(params))
+        return role && { data: shownRole(role) }
+      },
+    },
+    write: {
+      summary: 'Create or update a role',
+      statuses: [204, 200],
+      input: roleFields,
+      handle: async ({ mount, params, input }) =>
+        warned(await method.putRole(mount, roleName(params), input)),
+    },
+    delete: {
+      summary: 'Delete a role',
+      input: z.object({}),
+      handle: ({ mount, params }) => method.rolesOf(mount).delete(roleName(params)),
+    },
+  }),
+]
+
+const warned = (warnings: string[]): Reply | undefined => (warnings.length === 0 ? undefined : { warnings })
+
+const loginInput = z.object({
+  role: stringField.describe('Role to log in with'),
+  jwt: stringField.meta({ description: 'Token of the service account', writeOnly: true }),
+})
+
+type LoginParts = {
+  readonly method: KubernetesMethod
+  readonly reports: KubernetesReports
+  /** Creates entity, alias and token of a login. */
+  issue(request: LoginRequest): Promise<Pick<Reply, 'auth' | 'warnings'>>
+}
+
+/** `login`. docs/contract/kubernetes.md#login-in-this-order */
+export const loginResource = ({ method, reports, issue }: LoginParts): Resource =>
+  resource('/login', {
+    help: 'Log in with the token of a service account.',
+    open: true,
+    wrapsWithoutToken: true,
+    namesRequest: true,
+    write: {
+      summary: 'Log in with the token of a service account',
+      required: ['role', 'jwt'],
+      form: 'auth',
+      input: loginInput,
+      handle: ({ call, mount, input }) =>
+        reports.watch({ call, mount, role: input.role.toLowerCase(), jwt: input.jwt }, async (checks) => {
+          const auth = await method.login(mount, input, call.remoteAddress, checks)
+          return issue({ ...loginPlace(mount, call), auth })
+        }),
+    },
+  })
