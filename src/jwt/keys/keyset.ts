@@ -12,7 +12,7 @@ import { discreetRefusal, type Refusal, refusal, reworded } from '../refusals/re
 import { KeyFetchError, type KeySource } from './fetch-jwk-set.ts'
 import type { JwkSet, SkippedKey, UsableKey } from './jwk-set.ts'
 import type { ParsedPublicKey } from './public-key-pem.ts'
-import { RemoteKeys, type RemoteKeysParts } from './shared-sources.ts'
+import { type KeySetParts, RemoteKeys, type RemoteKeysParts } from './shared-sources.ts'
 import { SourceHistory } from './source-history.ts'
 
 /** What all key sets depend on. */
@@ -115,9 +115,9 @@ export class StaticKeyset implements Keyset {
 /** The keys of one JWKS URL. */
 export class JwksKeyset implements Keyset {
   readonly #keys: RemoteKeys
-  readonly #parts: KeysetParts
+  readonly #parts: KeySetParts<KeysetParts>
 
-  constructor(source: KeySource, parts: KeysetParts) {
+  constructor(source: KeySource, parts: KeySetParts<KeysetParts>) {
     this.#keys = new RemoteKeys(source, parts)
     this.#parts = parts
   }

@@ -17,12 +17,12 @@ const keyOf = ({ url, caPem, serverNames = [] }: KeySource): string =>
 export type OnFetch = (succeeded: boolean) => void
 
 /** A burst of ten fetches for tokens that no known key verifies, then one every six seconds. */
-const missLimit = { capacity: 10, refillMs: 6000 }
+export const missLimit = { capacity: 10, refillMs: 6000 }
 /**
  * Ten failures in a row, then one attempt a second, so that logins do not wait long after a provider
  * recovers.
  */
-const failureLimit = { capacity: 10, refillMs: 1000 }
+export const failureLimit = { capacity: 10, refillMs: 1000 }
 const pruneAbove = 1000
 
 /**
@@ -193,15 +193,20 @@ export type RemoteKeysParts = {
   readonly onFetch: OnFetch
 }
 
+/** What depends on key sets alone. */
+export type KeySetParts<Parts extends RemoteKeysParts> = Omit<Parts, 'sources'> & {
+  readonly sources: Pick<SharedSources, 'keySet'>
+}
+
 /**
  * The keys of one URL for one mount: only fetches that began after the mount was configured count. Keys have
  * no maximum age, so fetched keys serve while the provider is down. docs/contract/jwt.md#keys
  */
 export class RemoteKeys {
   readonly #shared: SharedSource<JwkSet>
-  readonly #parts: RemoteKeysParts
+  readonly #parts: KeySetParts<RemoteKeysParts>
 
-  constructor(source: KeySource, parts: RemoteKeysParts) {
+  constructor(source: KeySource, parts: KeySetParts<RemoteKeysParts>) {
     this.#shared = parts.sources.keySet(source)
     this.#parts = parts
   }

@@ -15,11 +15,13 @@ import { refuse, ServiceError } from '../../errors.ts'
 import { LoginFailures } from '../../jwt/explain/login-failures.ts'
 import { CheckQueue } from '../../jwt/jws/check-queue.ts'
 import { checksAtOnce } from '../../jwt/jws/signature.ts'
+import type { JwksKeyset } from '../../jwt/keys/keyset.ts'
 import type { Refusal } from '../../jwt/refusals/refusal.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 import { ClusterClient, loginTimeMs } from './cluster/cluster-client.ts'
+import { clusterKeys } from './cluster/cluster-keys.ts'
 import { LocalFiles } from './cluster/local-files.ts'
 import { ClusterQuestions, type LastReview } from './cluster/questions.ts'
 import { Turns } from './cluster/turns.ts'
@@ -56,6 +58,8 @@ type Place = Disposable & {
   readonly roles: StoredRoles<Role>
   readonly client: ClusterClient
   readonly failures: LoginFailures
+  /** The published keys of the cluster, for the configuration that they were fetched with. */
+  keys: { readonly of: ReadyConfig; readonly keyset: JwksKeyset } | undefined
   lastReview: LastReview | undefined
   /** Until then, renewals fail at once; as `performance.now()` counts. */
   unreachableUntil: number
@@ -88,6 +92,7 @@ export class KubernetesMethod {
       roles,
       client: new ClusterClient({ outbound, local: this.#local }),
       failures: new LoginFailures({ view, clock, random, kept }),
+      keys: undefined,
       lastReview: undefined,
       unreachableUntil: 0,
       [Symbol.dispose]: () => {
@@ -162,6 +167,7 @@ export class KubernetesMethod {
       remoteAddress,
       findRole: (name) => place.roles.find(name),
       findConfig: () => place.config.find(),
+      keysOf: (ready) => this.#keysOf(place, ready),
       questions: (ready, jwt) =>
         new ClusterQuestions({
           client: place.client,
@@ -171,6 +177,15 @@ export class KubernetesMethod {
         }),
       now: () => clock.now(),
     }
+  }
+
+  #keysOf(place: Place, ready: ReadyConfig): JwksKeyset {
+    if (place.keys?.of !== ready) {
+      const { clock, maxJwtSize: maxTokenSize } = this.#parts
+      const parts = { client: place.client, clock, queue: this.#queue, maxTokenSize }
+      place.keys = { of: ready, keyset: clusterKeys(ready, parts) }
+    }
+    return place.keys.keyset
   }
 
   #noteReview(place: Place, refused: Refusal | undefined): void {

@@ -130,8 +130,7 @@ describe('a login', () => {
     seen.push(told(await at.login({ role: 'outside' })))
 
     const algorithm = '403 invalid algorithm (alg) header parameter: token signed with unexpected algorithm'
-    const audience =
-      '403 invalid audience (aud) claim: audience claim does not match any expected audience'
+    const audience = '403 invalid audience (aud) claim: audience claim does not match any expected audience'
     expect(seen.slice(0, -2)).toEqual([
       denied,
       denied,
@@ -157,7 +156,15 @@ describe('a login', () => {
     const { requests, token } = await cluster()
     requests.length = 0
 
-    for (const namespace of ['../../x', 'dev/serviceaccounts/web', 'dev?x=1', 'dev#x', 'DEV', '', 'x'.repeat(64)])
+    for (const namespace of [
+      '../../x',
+      'dev/serviceaccounts/web',
+      'dev?x=1',
+      'dev#x',
+      'DEV',
+      '',
+      'x'.repeat(64),
+    ])
       expect(told(await at.login({ role: 'all', jwt: await token(namespace, 'web', { uid: 'u' }) }))).toBe(
         '403 namespace not authorized',
       )

@@ -10,7 +10,9 @@ export type Pods = AsyncDisposable & {
   mount(config?: object): Promise<PodMount>
 }
 
-export async function startPods(options: TestServerOptions & { cluster?: ClusterOptions } = {}): Promise<Pods> {
+export async function startPods(
+  options: TestServerOptions & { cluster?: ClusterOptions } = {},
+): Promise<Pods> {
   const { cluster: ofCluster, ...ofServer } = options
   const [server, cluster] = await Promise.all([startTestServer(ofServer), startCluster(ofCluster)])
   let mounts = 0

@@ -21,7 +21,8 @@ export type Asking = {
 /** Whose token asks the cluster. */
 export type Reviewer = { readonly kind: 'configured' | 'file' | 'caller'; readonly bearer: string }
 
-type Request = { readonly path: string; readonly body?: object }
+/** `elsewhere`: the origin of another server, which gets no token. */
+export type Request = { readonly path: string; readonly body?: object; readonly elsewhere?: string }
 
 /** Requests to the API server of one mount, over connections that it keeps. */
 export class ClusterClient {
@@ -69,7 +70,7 @@ export class ClusterClient {
 
   async #send(
     { ready: { url }, endsAt }: Asking,
-    { path, body }: Request,
+    { path, body, elsewhere }: Request,
     { bearer, ca }: { readonly bearer: string; readonly ca: string },
   ): Promise<ClusterAnswer> {
     const timeoutMs = endsAt - performance.now()
@@ -77,9 +78,9 @@ export class ClusterClient {
     const { status, body: answer } = await this.#outbound.exchange({
       service: 'kubernetes',
       method: body === undefined ? 'Get' : 'Post',
-      url: url + path,
+      url: (elsewhere ?? url) + path,
       headers: {
-        authorization: `Bearer ${bearer}`,
+        ...(bearer !== '' && elsewhere === undefined && { authorization: `Bearer ${bearer}` }),
         accept: 'application/json',
         ...(body && { 'content-type': 'application/json' }),
       },

@@ -3,6 +3,7 @@ import { loginTerms } from '../../../core/tokens/store/token-fields.ts'
 import { checkToken } from '../../../jwt/checks/claims.ts'
 import type { CheckQueue } from '../../../jwt/jws/check-queue.ts'
 import { ownMember, type StrictObject } from '../../../jwt/jws/strict-json.ts'
+import type { JwksKeyset, VerifiedToken } from '../../../jwt/keys/keyset.ts'
 import { type Refusal, refusal } from '../../../jwt/refusals/refusal.ts'
 import { addressMatches } from '../../../lib/net/cidr.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
@@ -22,6 +23,8 @@ export type LoginContext = {
   readonly remoteAddress: string
   findRole(name: string): Promise<Role | undefined>
   findConfig(): Promise<ReadyConfig | undefined>
+  /** The keys that the cluster publishes. */
+  keysOf(ready: ReadyConfig): JwksKeyset
   /** What is asked of the cluster about this token. */
   questions(ready: ReadyConfig, jwt: string): ClusterQuestions
   /** Milliseconds since the epoch. */
@@ -77,9 +80,15 @@ export async function examineGivenClaims(
   for (const name of ['token', 'algorithm', 'signature'] as const) checks.skip(name, 'claims were given')
   if (ready === undefined) return
   examineClaims(claims, { role, ready, nowMs: context.now() }, checks)
-  for (const name of ['review', 'review_audience', 'review_identity'] as const)
-    checks.skip(name, 'claims were given')
+  skipReview('claims were given', checks)
 }
+
+function skipReview(why: string, checks: LoginChecks): void {
+  for (const name of ['review', 'review_audience', 'review_identity'] as const) checks.skip(name, why)
+}
+
+/** The keys of the cluster judge a token, and not the cluster. docs/contract/kubernetes.md#keys */
+const byKeys = ({ config }: Pick<ReadyConfig, 'config'>): boolean => config.verification === 'keys'
 
 const configOf = async ({ findConfig }: LoginContext): Promise<ReadyConfig | Refusal> =>
   (await findConfig()) ?? refusal('config_missing', 'could not load backend configuration')
@@ -111,7 +120,8 @@ export async function examineToken(
   // nothing unverified reaches the cluster but a token whose claims fit the role
   if (!isSigned || account === undefined || checks.refused !== undefined) return undefined
   const questions = context.questions(ready, jwt)
-  if (!(await checkReview({ questions, role, account, claims: token.claims }, checks))) return undefined
+  if (byKeys(ready)) skipReview('checked by key', checks)
+  else if (!(await checkReview({ questions, role, account, claims: token.claims }, checks))) return undefined
   const isSelected = await checkLabels({ questions, role, account }, checks)
   const annotations = await readAnnotations({ questions, config: ready.config, account }, checks)
   return isSelected && annotations !== undefined ? { role, account, jwt, annotations } : undefined
@@ -119,20 +129,35 @@ export async function examineToken(
 
 async function checkSignature(
   token: ReadToken,
-  { keys }: ReadyConfig,
-  { queue, remoteAddress }: LoginContext,
+  ready: ReadyConfig,
+  { queue, remoteAddress: client, keysOf }: LoginContext,
   checks: LoginChecks,
 ): Promise<boolean> {
-  const isFit = checks.check('algorithm', algorithmRefusal(token.algorithm, keys.length > 0), {
-    expected: ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512'],
-    seen: token.algorithm,
-  })
+  const { keys } = ready
+  const isFit = checks.check(
+    'algorithm',
+    algorithmRefusal(token.algorithm, keys.length > 0 || byKeys(ready)),
+    { expected: ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512'], seen: token.algorithm },
+  )
+  if (keys.length === 0 && byKeys(ready)) {
+    const { jws, algorithm } = token
+    return checks.check(
+      'signature',
+      unsigned(await keysOf(ready).verifySignature({ ...jws, algorithm }, client)),
+    )
+  }
   if (keys.length === 0) {
     checks.skip('signature', 'checked by the cluster')
     return isFit
   }
-  return checks.check('signature', await signatureRefusal(token, keys, { queue, client: remoteAddress }))
+  return checks.check('signature', await signatureRefusal(token, keys, { queue, client }))
 }
+
+/** The refusal of a token that no published key verifies. */
+const unsigned = (result: VerifiedToken | Refusal): Refusal | undefined =>
+  'reason' in result
+    ? { ...result, text: 'permission denied', cause: result.cause ?? result.text }
+    : undefined
 
 /** The account that the claims name. */
 function examineClaims(
@@ -161,7 +186,7 @@ function checkRegistered(
   checks: LoginChecks,
 ): void {
   const rules = {
-    bound_issuer: config.disable_iss_validation ? '' : config.issuer,
+    bound_issuer: config.disable_iss_validation && !byKeys({ config }) ? '' : config.issuer,
     bound_subject: '',
     bound_audiences: audiencesOf(role),
     expiration_leeway: 0,
@@ -176,10 +201,25 @@ function checkRegistered(
     audience: { expected: rules.bound_audiences, ...at('aud') },
   }
   checkToken(claims, rules, nowMs, (name, refused) => {
-    if (name === 'issuer' || name === 'audience') checks.check(name, refused, compared[name])
+    if (name === 'issuer' || name === 'audience')
+      checks.check(name, refused ?? unboundAudience(name, role, config), compared[name])
     else if (name === 'times') checkTime(refused, at, checks)
     else if (refused !== undefined) checks.check('claims', undecodable(refused))
   })
+  if (byKeys({ config })) checks.check('expiry', lifetimeRefusal(claims, config))
+}
+
+/** Nobody else sees to it that a token for another service opens nothing here. */
+const unboundAudience = (name: 'issuer' | 'audience', role: Role, config: Config): Refusal | undefined =>
+  name === 'audience' && byKeys({ config }) && audiencesOf(role).length === 0
+    ? refusal('audience_unbound', 'permission denied')
+    : undefined
+
+/** Nobody else ends a token before its time. */
+function lifetimeRefusal(claims: StrictObject, { token_max_lifetime: most }: Config): Refusal | undefined {
+  const [expiresAt, issuedAt] = ['exp', 'iat'].map((name) => Number(ownMember(claims, name) ?? 0))
+  if (!expiresAt || !issuedAt) return refusal('times_missing', 'permission denied')
+  return most > 0 && expiresAt - issuedAt > most ? refusal('lives_too_long', 'permission denied') : undefined
 }
 
 function checkTime(
