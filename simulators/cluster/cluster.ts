@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { EventEmitter, once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { TLSSocket } from 'node:tls'
@@ -35,6 +36,8 @@ export interface Cluster extends AsyncDisposable {
   readonly keys: SigningKeys
   /** Every request so far. */
   readonly requests: Asked[]
+  /** Resolves once there were so many requests. */
+  asked(count: number): Promise<void>
   /** The connections that are open. */
   readonly connections: number
   /** A token as a pod of this account has it; `uid` names another account. */
@@ -70,6 +73,7 @@ export async function startCluster({
     for (const name of ['web', 'job']) objects.createAccount(namespace, name)
   }
   const requests: Asked[] = []
+  const arrivals = new EventEmitter()
   const troubles = new Map<string, ClusterTrouble>()
   const closing = new AbortController()
   let ignoresAudiences = false
@@ -88,6 +92,7 @@ export async function startCluster({
     const bearer = (request.headers.authorization ?? '').replace(/^Bearer /, '')
     const asked = { method: request.method ?? '', path, bearer, body: await jsonOf(request) }
     requests.push(asked)
+    arrivals.emit('request')
     // a base path is not looked at
     const below = { ...asked, path: path.replace(/^\/base(?=\/)/, '') }
     const trouble = [...troubles].find(([start]) => below.path.startsWith(start))?.[1]
@@ -132,6 +137,9 @@ export async function startCluster({
     objects,
     keys,
     requests,
+    asked: async (count) => {
+      while (requests.length < count) await once(arrivals, 'request')
+    },
     get connections() {
       return sockets.size
     },

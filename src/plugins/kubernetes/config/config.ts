@@ -58,8 +58,8 @@ const scheme = /^([a-z][a-z0-9+.-]*):\/\//i
 
 /** Names without a scheme are reached by https. */
 export function urlOf(host: string): string {
-  const trimmed = host.trim().replace(/\/+$/, '')
-  return scheme.test(trimmed) ? trimmed : `https://${trimmed}`
+  const trimmed = host.trim()
+  return (scheme.test(trimmed) ? trimmed : `https://${trimmed}`).replace(/([^:/])\/+$/, '$1')
 }
 
 /** Why no API server can be at this address. */

@@ -43,7 +43,9 @@ function isPlain(document: Document.Parsed): boolean {
       return visit.BREAK
     },
     Node: (_key, node) => {
-      if (node.tag === undefined && !('anchor' in node && node.anchor !== undefined)) return undefined
+      const isMerge = 'source' in node && node.source === '<<'
+      const hasAnchor = 'anchor' in node && node.anchor !== undefined
+      if (node.tag === undefined && !hasAnchor && !isMerge) return undefined
       isPlainNode = false
       return visit.BREAK
     },

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import { startPods, told } from './pods.ts'
+
+test('an address has sixteen reviews at a time, and another address does not wait for them', async () => {
+  await using own = await startPods({ settings: { TRUSTED_PROXIES: '127.0.0.1' } })
+  const at = await own.mount()
+  const jwt = await own.cluster.token()
+  const from = (address: string) =>
+    own.server.anonymous.write(
+      `${at.path}/login`,
+      { role: 'r', jwt },
+      { headers: { 'X-Forwarded-For': address } },
+    )
+  own.cluster.misbehave({ kind: 'silent' })
+  own.cluster.requests.length = 0
+
+  const flood = Array.from({ length: 40 }, () => from('10.0.0.1'))
+  await own.cluster.asked(16)
+  own.cluster.behave()
+  const other = await from('10.0.0.2')
+  const seen = own.cluster.requests.length
+  await own.cluster.goDown()
+  const flooded = await Promise.all(flood)
+
+  expect(told(other)).toBe('200 ok')
+  expect(seen).toBe(17)
+  expect(new Set(flooded.map(told))).toEqual(new Set(['403 permission denied']))
+})
+
+test('a login whose cluster hangs ends within its time, and no other mount waits for it', async () => {
+  await using own = await startPods()
+  const at = await own.mount()
+  own.cluster.misbehave({ kind: 'silent' })
+  const hanging = at.login()
+  await own.cluster.asked(1)
+
+  expect((await own.server.root.read('sys/auth')).status).toBe(200)
+  own.cluster.behave()
+  expect(told(await at.login())).toBe('200 ok')
+  await own.cluster.goDown()
+  expect(told(await hanging)).toBe('403 permission denied')
+})
+
+test('logins share the connections to a cluster', async () => {
+  await using own = await startPods()
+  const at = await own.mount()
+
+  for (let login = 0; login < 8; login++) expect(told(await at.login())).toBe('200 ok')
+
+  expect(own.cluster.connections).toBe(1)
+})
+
+test('no token is in an answer, in the log or in what is kept of refusals', async () => {
+  await using own = await startPods()
+  const at = await own.mount()
+  const jwt = await own.cluster.token()
+  own.cluster.misbehave({
+    kind: 'answer',
+    answer: { status: 500, body: { kind: 'Status', message: `no: ${jwt} ${'x'.repeat(1000)}` } },
+  })
+
+  const answer = await at.login({ jwt })
+  const failures = await at.root.read(`${at.path}/failures`)
+  const status = await at.root.read(`${at.path}/status`)
+  const explained = await at.root.write(`${at.path}/explain`, { role: 'r', jwt })
+
+  for (const { text } of [answer, failures, status, explained])
+    expect(text).not.toContain(jwt.split('.')[2])
+  expect(String((await at.lastFailure())['cause']).length).toBeLessThan(300)
+})
