@@ -29,8 +29,8 @@ export type ApiParts = {
 }
 
 export const reviewsPath = '/apis/authentication.k8s.io/v1/tokenreviews'
-export const discoveryPath = '/.well-known/openid-configuration'
-export const keysPath = '/openid/v1/jwks'
+const discoveryPath = '/.well-known/openid-configuration'
+const keysPath = '/openid/v1/jwks'
 const namespacePath = /^\/api\/v1\/namespaces\/([^/]+)$/
 const accountPath = /^\/api\/v1\/namespaces\/([^/]+)\/serviceaccounts\/([^/]+)(\/token)?$/
 

@@ -19,7 +19,7 @@ export type ClusterOptions = {
 }
 
 /** A fault of an answer: of a review or, with `path`, of the requests whose path begins with it. */
-export type ClusterTrouble =
+type ClusterTrouble =
   | Trouble
   | { readonly kind: 'answer'; readonly answer: Answer | ((asked: Asked) => Answer) }
 

@@ -113,15 +113,19 @@ export class KubernetesMethod {
   /** Replaces the configuration after its checks; returns the warnings. Asks nobody. */
   async putConfig(mount: Mount, sent: Config): Promise<string[]> {
     const path = this.#local.pathOf('ca.crt')
-    const isThere = await stat(path).then(
-      () => true,
-      () => false,
-    )
-    checkConfig(sent, { localCa: { path, isThere } })
+    checkConfig(sent, { localCa: { path, isThere: await this.hasLocalCa() } })
     await this.#places.of(mount).config.write(storedConfig(sent))
     return sent.verification === 'keys'
       ? ['deleted pods and accounts are accepted until their token ends']
       : []
+  }
+
+  /** Whether this server runs in a cluster, whose authority is in a file. */
+  hasLocalCa(): Promise<boolean> {
+    return stat(this.#local.pathOf('ca.crt')).then(
+      () => true,
+      () => false,
+    )
   }
 
   /** Creates or changes a role; returns the warnings. */

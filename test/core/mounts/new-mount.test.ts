@@ -55,8 +55,8 @@ test.each<{ name: string; request: Partial<MountRequest>; text: string; kind?: '
   { name: 'unknown type', request: { type: 'nope' }, text: 'plugin not found in the catalog: nope' },
   {
     name: 'a type of Vault that another one serves',
-    request: { type: 'kubernetes' },
-    text: 'plugin not found in the catalog: kubernetes; "jwt" accepts the tokens of service accounts',
+    request: { type: 'aws' },
+    text: 'plugin not found in the catalog: aws; "jwt" accepts the identity tokens of workloads',
   },
   {
     name: 'a type of Vault for people',

@@ -95,7 +95,11 @@ describe('the configuration', () => {
       '400 open /nowhere/ca.crt: no such file or directory',
     ],
     ['another verification', { verification: 'x' }, '400 invalid verification, must be one of: review, keys'],
-    ['keys without an issuer', { verification: 'keys' }, `400 'issuer' must be set when verification is "keys"`],
+    [
+      'keys without an issuer',
+      { verification: 'keys' },
+      `400 'issuer' must be set when verification is "keys"`,
+    ],
     ['the authorities of the system', { kubernetes_ca_cert: '', ...elsewhere }, '204 ok'],
   ])('with %s: %s', async (_, fields, expected) => {
     const at = await mount()
@@ -114,9 +118,9 @@ describe('the configuration', () => {
   test('has no lockout', async () => {
     const at = await mount()
 
-    expect(told(await at.root.write(`sys/${at.path}/tune`, { user_lockout_config: { lockout_disable: true } }))).toBe(
-      '400 tuning of user lockout configuration for auth type "kubernetes" not allowed',
-    )
+    expect(
+      told(await at.root.write(`sys/${at.path}/tune`, { user_lockout_config: { lockout_disable: true } })),
+    ).toBe('400 tuning of user lockout configuration for auth type "kubernetes" not allowed')
   })
 })
 

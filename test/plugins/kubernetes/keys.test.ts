@@ -78,7 +78,9 @@ describe('verification by keys', () => {
     await at403('times_missing', { jwt: await cluster.token('dev', 'web', { claims: { exp: undefined } }) })
     await at403('times_missing', { jwt: await cluster.token('dev', 'web', { claims: { iat: undefined } }) })
     await at403('lives_too_long', { jwt: await cluster.token('dev', 'web', { lifetime: 7201 }) })
-    expect(told(await at.login({ jwt: await cluster.token('dev', 'web', { lifetime: 7200 }) }))).toBe('200 ok')
+    expect(told(await at.login({ jwt: await cluster.token('dev', 'web', { lifetime: 7200 }) }))).toBe(
+      '200 ok',
+    )
   })
 
   test('compares the issuer whatever else is set', async () => {

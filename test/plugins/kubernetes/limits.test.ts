@@ -64,7 +64,6 @@ test('no token is in an answer, in the log or in what is kept of refusals', asyn
   const status = await at.root.read(`${at.path}/status`)
   const explained = await at.root.write(`${at.path}/explain`, { role: 'r', jwt })
 
-  for (const { text } of [answer, failures, status, explained])
-    expect(text).not.toContain(jwt.split('.')[2])
+  for (const { text } of [answer, failures, status, explained]) expect(text).not.toContain(jwt.split('.')[2])
   expect(String((await at.lastFailure())['cause']).length).toBeLessThan(300)
 })

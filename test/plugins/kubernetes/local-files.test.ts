@@ -66,9 +66,8 @@ test('without the file of the token the caller asks; without that of the authori
   expect(told(await inside.at.login({ jwt }))).toBe('200 ok')
 
   await inside.remove('ca.crt')
-  await inside.at.config({ kubernetes_ca_cert: '', token_reviewer_jwt: '' })
-  await inside.write('ca.crt', '')
-  await inside.at.config({ kubernetes_ca_cert: '', token_reviewer_jwt: '', disable_local_ca_jwt: false })
+  inside.cluster.useOtherAuthority(true)
+  expect(told(await inside.at.login({ jwt }))).toBe('403 permission denied')
   expect(told(await inside.at.login({ jwt }))).toBe('403 permission denied')
   expect(await inside.at.lastFailure()).toMatchObject({ reason: 'review_unreachable' })
 })

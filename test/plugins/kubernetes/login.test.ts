@@ -37,9 +37,10 @@ describe('a login', () => {
       path: `${at.path}/login`,
     })
     const entity = await server.root.read(`identity/entity/id/${String(body.auth?.['entity_id'])}`)
-    const [alias] = entity.body.data?.['aliases'] as unknown as Record<string, unknown>[]
-    expect(alias).toMatchObject({ name: uid, mount_type: 'kubernetes' })
-    expect(Object.keys(Object(alias?.['metadata']))).not.toContain('role')
+    const { role: _, ...metadata } = Object(body.auth?.['metadata'])
+    expect(entity.body.data?.['aliases']).toEqual([
+      expect.objectContaining({ name: uid, mount_type: 'kubernetes', metadata }),
+    ])
   })
 
   test('asks with the token of the reviewer for the audience of the role, once for each login', async () => {

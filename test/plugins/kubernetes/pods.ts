@@ -86,7 +86,8 @@ export class PodMount {
   /** The cause that the newest refusal of a mount has for the operator. */
   async lastFailure(): Promise<Json> {
     const { body } = await this.root.read(`${this.path}/failures`)
-    return (body.data?.['failures'] as unknown as Json[])[0] ?? {}
+    const failures = (body.data?.['failures'] ?? []) as unknown as Json[]
+    return failures[0] ?? {}
   }
 }
 

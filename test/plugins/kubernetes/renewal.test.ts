@@ -58,7 +58,10 @@ describe('a renewal', () => {
     await renewWith({ [namespaces]: 'prod' })
     await renewWith({ audience: 'zzz' })
     await renewWith({}, { issuer: 'zzz', disable_iss_validation: false })
-    await renewWith({}, { pem_keys: [cluster.keys.current('ES256').publicKey.export({ type: 'spki', format: 'pem' })] })
+    await renewWith(
+      {},
+      { pem_keys: [cluster.keys.current('ES256').publicKey.export({ type: 'spki', format: 'pem' })] },
+    )
     await renewWith({ token_bound_cidrs: '10.0.0.0/8' })
     await at.root.delete(`${at.path}/role/r`)
     seen.push(told(await renew()))

@@ -20,17 +20,25 @@ const saying =
       ...Object(status).user,
     }
     const yes = { authenticated: true, audiences: claims.aud, ...status, user }
-    return { status: code, body: { kind: 'TokenReview', apiVersion: 'authentication.k8s.io/v1', status: yes } }
+    return {
+      status: code,
+      body: { kind: 'TokenReview', apiVersion: 'authentication.k8s.io/v1', status: yes },
+    }
   }
 
-const plain = (status: number, body: object = {}) => (): Answer => ({ status, body })
+const plain =
+  (status: number, body: object = {}) =>
+  (): Answer => ({ status, body })
 
 describe('a review that says', () => {
   test.each([
     ['yes', saying({})],
     ['yes with 200', saying({}, { code: 200 })],
     ['yes with 206', saying({}, { code: 206 })],
-    ['yes for further audiences', saying({ audiences: ['x', 'https://kubernetes.default.svc.cluster.local'] })],
+    [
+      'yes for further audiences',
+      saying({ audiences: ['x', 'https://kubernetes.default.svc.cluster.local'] }),
+    ],
   ])('%s lets in', async (_, answer) => {
     const { cluster, mount } = await pods()
     const at = await mount()
@@ -48,7 +56,11 @@ describe('a review that says', () => {
     ['an empty list of audiences', saying({ audiences: [] }), 'review_audience'],
     ['other audiences', saying({ audiences: ['x'] }), 'review_audience'],
     ['another name', saying({ user: { username: 'system:serviceaccount:dev:job' } }), 'review_mismatch'],
-    ['another namespace', saying({ user: { username: 'system:serviceaccount:prod:web' } }), 'review_mismatch'],
+    [
+      'another namespace',
+      saying({ user: { username: 'system:serviceaccount:prod:web' } }),
+      'review_mismatch',
+    ],
     ['a name of three parts', saying({ user: { username: 'system:serviceaccount:web' } }), 'review_mismatch'],
     ['a node', saying({ user: { username: 'system:node:a:b' } }), 'review_mismatch'],
     ['another uid', saying({ user: { uid: 'x' } }), 'review_mismatch'],
@@ -98,9 +110,14 @@ describe('a cluster', () => {
     cluster.ignoreAudiences(true)
 
     expect(told(await at.login())).toBe(denied)
-    expect(told(await at.login({ role: 'any', jwt: await cluster.token('dev', 'web', { claims: { aud: undefined } }) }))).toBe(
-      '200 ok',
-    )
+    expect(
+      told(
+        await at.login({
+          role: 'any',
+          jwt: await cluster.token('dev', 'web', { claims: { aud: undefined } }),
+        }),
+      ),
+    ).toBe('200 ok')
     cluster.ignoreAudiences(false)
   })
 
@@ -152,7 +169,10 @@ describe('a cluster', () => {
       bound_service_account_namespaces: 'dev',
     })
 
-    const answer = await server.anonymous.write('auth/plain/login', { role: 'r', jwt: await plainCluster.token() })
+    const answer = await server.anonymous.write('auth/plain/login', {
+      role: 'r',
+      jwt: await plainCluster.token(),
+    })
 
     expect(told(answer)).toBe('200 ok')
   })

@@ -15,19 +15,35 @@ describe('a selector', () => {
     expect(parseSelector(text)).toEqual(labels)
   })
 
-  test.each([
-    ['', ' ', '{}', 'null', '[]', 'x', '5', '{"matchLabels":{}}', '{"matchLabels":null}', 'matchLabels:'],
-    ['{"matchLabel":{"env":"dev"}}', '{"matchLabels":{"env":"dev"},"zzz":1}'],
-    ['{"matchLabels":{"env":"dev"},"matchExpressions":[]}', '{"matchExpressions":[]}'],
-    ['{"matchLabels":{"env":"dev"}} x', '{"matchLabels":{"env":"dev"}}{}', 'matchLabels: {env: dev}\n---\n{}'],
-    ['{"matchLabels":{"env":"dev","env":"prod"}}', '{"matchLabels":["env"]}', '{"matchLabels":"env"}'],
-    ['matchLabels: {env: 1}', 'matchLabels: {env: true}', 'matchLabels: {env: yes}', 'matchLabels: {env: null}'],
-    ['matchLabels: {env: [dev]}', 'matchLabels: {env: }', 'matchLabels: {-a: dev}', 'matchLabels: {a/b/c: dev}'],
-    ['matchLabels: {env: "a b"}', `matchLabels: {env: ${'x'.repeat(64)}}`, 'matchLabels: {"": dev}'],
-    ['matchLabels: &a {env: dev}', 'matchLabels: {env: !!str dev}', 'a: &a {env: dev}\nmatchLabels: *a'],
-    ['matchLabels: {<<: {env: dev}}', '!x {matchLabels: {env: dev}}', 'matchLabels: {env: dev'],
-    [`matchLabels: {env: dev} #${'x'.repeat(16 * 1024)}`],
-  ].flat())('%s is none', (text) => {
+  test.each(
+    [
+      ['', ' ', '{}', 'null', '[]', 'x', '5', '{"matchLabels":{}}', '{"matchLabels":null}', 'matchLabels:'],
+      ['{"matchLabel":{"env":"dev"}}', '{"matchLabels":{"env":"dev"},"zzz":1}'],
+      ['{"matchLabels":{"env":"dev"},"matchExpressions":[]}', '{"matchExpressions":[]}'],
+      [
+        '{"matchLabels":{"env":"dev"}} x',
+        '{"matchLabels":{"env":"dev"}}{}',
+        'matchLabels: {env: dev}\n---\n{}',
+      ],
+      ['{"matchLabels":{"env":"dev","env":"prod"}}', '{"matchLabels":["env"]}', '{"matchLabels":"env"}'],
+      [
+        'matchLabels: {env: 1}',
+        'matchLabels: {env: true}',
+        'matchLabels: {env: yes}',
+        'matchLabels: {env: null}',
+      ],
+      [
+        'matchLabels: {env: [dev]}',
+        'matchLabels: {env: }',
+        'matchLabels: {-a: dev}',
+        'matchLabels: {a/b/c: dev}',
+      ],
+      ['matchLabels: {env: "a b"}', `matchLabels: {env: ${'x'.repeat(64)}}`, 'matchLabels: {"": dev}'],
+      ['matchLabels: &a {env: dev}', 'matchLabels: {env: !!str dev}', 'a: &a {env: dev}\nmatchLabels: *a'],
+      ['matchLabels: {<<: {env: dev}}', '!x {matchLabels: {env: dev}}', 'matchLabels: {env: dev'],
+      [`matchLabels: {env: dev} #${'x'.repeat(16 * 1024)}`],
+    ].flat(),
+  )('%s is none', (text) => {
     expect(parseSelector(text)).toBeUndefined()
   })
 
@@ -48,7 +64,9 @@ describe('a role with a selector', () => {
     async (text) => {
       const at = await (await pods()).mount()
 
-      expect(told(await at.role('new', { ...ofTeam, [selector]: text }))).toBe(`400 invalid "${selector}" configured`)
+      expect(told(await at.role('new', { ...ofTeam, [selector]: text }))).toBe(
+        `400 invalid "${selector}" configured`,
+      )
     },
   )
 

@@ -57,7 +57,7 @@ export type ReadyConfig = {
 const scheme = /^([a-z][a-z0-9+.-]*):\/\//i
 
 /** Names without a scheme are reached by https. */
-export function urlOf(host: string): string {
+function urlOf(host: string): string {
   const trimmed = host.trim()
   return (scheme.test(trimmed) ? trimmed : `https://${trimmed}`).replace(/([^:/])\/+$/, '$1')
 }

@@ -50,8 +50,9 @@ export async function lintMount(
     findings.push(...lintRole(role), ...(await missingPolicies(role, exists)))
   const ready = wanted === '' ? await method.configOf(mount) : undefined
   if (ready === undefined) return findings
+  const hasLocalCa = await method.hasLocalCa()
   return [
-    ...lintConfig(ready, { usesSelectors: named.some(({ selector }) => selector !== undefined) }),
+    ...lintConfig(ready, { usesSelectors: named.some(({ selector }) => selector !== undefined), hasLocalCa }),
     ...findings,
   ]
 }
@@ -126,7 +127,8 @@ const roleRules: readonly Rule<Role>[] = [
   ],
 ]
 
-type Config = ReadyConfig & { readonly usesSelectors: boolean }
+type More = { readonly usesSelectors: boolean; readonly hasLocalCa: boolean }
+type Config = ReadyConfig & More
 
 const configRules: readonly Rule<Config>[] = [
   [
@@ -155,6 +157,13 @@ const configRules: readonly Rule<Config>[] = [
     'a role has a selector, and nobody can ask for the labels of a namespace',
   ],
   [
+    'ca_and_local',
+    'kubernetes_ca_cert',
+    ({ config, hasLocalCa }) =>
+      hasLocalCa && config.kubernetes_ca_cert !== '' && !config.disable_local_ca_jwt,
+    'the authority is not followed when the cluster changes its own; leave it to the file',
+  ],
+  [
     'annotations_decide',
     'use_annotations_as_alias_metadata',
     ({ config }) => config.use_annotations_as_alias_metadata,
@@ -167,5 +176,5 @@ const found = <Of>(role: string, of: Of, rules: readonly Rule<Of>[]): Finding[] 
 
 const lintRole = (role: Role): Finding[] => found(role.name, role, roleRules)
 
-const lintConfig = (ready: ReadyConfig, more: { readonly usesSelectors: boolean }): Finding[] =>
+const lintConfig = (ready: ReadyConfig, more: More): Finding[] =>
   found('', { ...ready, ...more }, configRules)

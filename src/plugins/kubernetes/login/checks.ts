@@ -6,7 +6,7 @@ import { excerpt } from '../../../lib/text/go-text.ts'
 import type { JsonValue } from '../../../lib/text/json.ts'
 
 /** The checks of a login, in order. docs/contract/kubernetes.md#explain */
-export const checkNames = [
+const checkNames = [
   'role',
   'address',
   'configuration',
@@ -48,7 +48,7 @@ const mistakes: ReadonlySet<string> = new Set<Refusal['reason']>([
 ])
 
 /** A refusal as the caller sees it. docs/contract/kubernetes.md#login-in-this-order */
-export const thrown = ({ reason, text, cause }: Refusal): ServiceError =>
+const thrown = ({ reason, text, cause }: Refusal): ServiceError =>
   refuse(mistakes.has(reason) ? 'invalid' : 'denied', text, { reason, operatorText: cause })
 
 /**
