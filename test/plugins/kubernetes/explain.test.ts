@@ -164,7 +164,8 @@ describe('lint', () => {
     const at = await (await pods()).mount(config)
     await at.role('r', role)
     const { body } = await at.root.read(`${at.path}/lint`)
-    return (body.data?.['findings'] as unknown as { code: string }[]).map(({ code }) => code)
+    const found = (body.data?.['findings'] ?? []) as unknown as { code: string }[]
+    return found.map(({ code }) => code)
   }
 
   test.each([
