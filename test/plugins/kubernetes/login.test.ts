@@ -125,6 +125,7 @@ describe('a login', () => {
       await token('dev', 'job'),
       await token('other', 'web'),
       await token('dev', 'web', { uid: '' }),
+      await token('dev', 'web', { claims: { iss: 5 } }),
       await token('dev', 'web', { claims: { 'kubernetes.io': 5 } }),
     ])
       seen.push(told(await at.login({ jwt })))
@@ -145,6 +146,7 @@ describe('a login', () => {
       '403 service account name not authorized',
       '403 namespace not authorized',
       denied,
+      '403 json: cannot unmarshal iss into a string',
     ])
     expect(seen.at(-2)).toMatch(/^400 decoding failed due to the following error\(s\):/)
     expect(seen.at(-1)).toBe(denied)

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import type { Answer, Asked } from '../../../simulators/cluster/api.ts'
 import { startCluster } from '../../../simulators/cluster/cluster.ts'
 import { shared } from '../../support/shared.ts'
@@ -6,6 +6,12 @@ import { startPods, told } from './pods.ts'
 
 const pods = shared(() => startPods())
 const denied = '403 permission denied'
+
+afterEach(async () => {
+  const { cluster } = await pods()
+  cluster.behave()
+  cluster.ignoreAudiences(false)
+})
 
 /** A review that says yes to the token that it is asked about, with a part changed. */
 const saying =
@@ -45,7 +51,6 @@ describe('a review that says', () => {
     cluster.misbehave({ kind: 'answer', answer })
 
     expect(told(await at.login())).toBe('200 ok')
-    cluster.behave()
   })
 
   test.each([
@@ -83,7 +88,6 @@ describe('a review that says', () => {
 
     expect(told(await at.login())).toBe(denied)
     expect(await at.lastFailure()).toMatchObject({ reason, status: 403, role: 'r', path: 'login' })
-    cluster.behave()
   })
 
   test.each([
@@ -98,7 +102,6 @@ describe('a review that says', () => {
 
     expect(told(await at.login())).toBe(denied)
     expect(await at.lastFailure()).toMatchObject({ reason })
-    cluster.behave()
   })
 })
 
@@ -118,7 +121,6 @@ describe('a cluster', () => {
         }),
       ),
     ).toBe('200 ok')
-    cluster.ignoreAudiences(false)
   })
 
   test('out of reach, of another name or of another authority keeps out', async () => {

@@ -34,10 +34,13 @@ export function readAccount(claims: StrictObject): Account | Refusal {
   return texts
 }
 
+/** Begins the text about a claim of a service account that has another type. */
+export const undecodablePrefix = 'decoding failed due to the following error(s):'
+
 const undecodable = (claim: string): Refusal =>
   refusal(
     'claim_type_invalid',
-    `decoding failed due to the following error(s):\n\n'${claim}' has another type than that of a service account token`,
+    `${undecodablePrefix}\n\n'${claim}' has another type than that of a service account token`,
   )
 
 const dnsLabel = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/

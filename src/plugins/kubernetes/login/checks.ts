@@ -5,6 +5,8 @@ import type { Compared, Refusal } from '../../../jwt/refusals/refusal.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'
 import type { JsonValue } from '../../../lib/text/json.ts'
 
+import { undecodablePrefix } from './account.ts'
+
 /** The checks of a login, in order. docs/contract/kubernetes.md#explain */
 const checkNames = [
   'role',
@@ -43,13 +45,14 @@ const mistakes: ReadonlySet<string> = new Set<Refusal['reason']>([
   'token_missing',
   'role_unknown',
   'config_missing',
-  'claim_type_invalid',
   'annotations_invalid',
 ])
 
 /** A refusal as the caller sees it. docs/contract/kubernetes.md#login-in-this-order */
-const thrown = ({ reason, text, cause }: Refusal): ServiceError =>
-  refuse(mistakes.has(reason) ? 'invalid' : 'denied', text, { reason, operatorText: cause })
+function thrown({ reason, text, cause }: Refusal): ServiceError {
+  const isMistake = mistakes.has(reason) || text.startsWith(undecodablePrefix)
+  return refuse(isMistake ? 'invalid' : 'denied', text, { reason, operatorText: cause })
+}
 
 /**
  * Receives every check of a login. A login ends at the first refusal, by throwing it; an explanation continues, and

@@ -204,7 +204,7 @@ function checkRegistered(
     if (name === 'issuer' || name === 'audience')
       checks.check(name, refused ?? unboundAudience(name, role, config), compared[name])
     else if (name === 'times') checkTime(refused, at, checks)
-    else if (refused !== undefined) checks.check('claims', undecodable(refused))
+    else if (refused !== undefined) checks.check('claims', refused)
   })
   if (byKeys({ config })) checks.check('expiry', lifetimeRefusal(claims, config))
 }
@@ -233,11 +233,6 @@ function checkTime(
     if (failed === undefined || failed === name)
       checks.check(name, refused, { expected: [], ...at(claimOf[name]), detail: claimOf[name] })
 }
-
-const undecodable = ({ text, ...refused }: Refusal): Refusal => ({
-  ...refused,
-  text: `decoding failed due to the following error(s):\n\n${text}`,
-})
 
 /** The audience of the role; empty if it has none. */
 const audiencesOf = ({ record: { audience = '' } }: Role): string[] => (audience === '' ? [] : [audience])
