@@ -263,6 +263,8 @@ export class KubernetesMethod {
     await failures.add({
       request_id: '',
       path: 'renew',
+      inline: false,
+      as_token: false,
       role: role.name,
       roleExists: true,
       reason,

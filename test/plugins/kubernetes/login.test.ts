@@ -240,3 +240,31 @@ describe('the issuer', () => {
     expect(told(await at.login())).toBe('200 ok')
   })
 })
+
+test('a request may carry a login', async () => {
+  const { server, cluster: here } = await pods()
+  const at = await mount()
+  await server.root.write('sys/policies/acl/own', {
+    policy: 'path "auth/token/lookup-self" { capabilities = ["read"] }',
+  })
+  await at.role('r', { token_policies: 'own', token_type: 'batch' })
+  const parameter = (key: string, value: string) => ({
+    [`X-Vault-Inline-Auth-Parameter-${key}`]: Buffer.from(JSON.stringify({ key, value })).toString(
+      'base64url',
+    ),
+  })
+  const ask = async (jwt: string) =>
+    server.anonymous.read('auth/token/lookup-self', {
+      headers: {
+        'X-Vault-Inline-Auth-Path': `${at.path}/login`,
+        ...parameter('role', 'r'),
+        ...parameter('jwt', jwt),
+      },
+    })
+
+  expect((await ask(await here.token())).body.data).toMatchObject({ path: `${at.path}/login` })
+  const refused = await ask(await here.token('dev', 'job'))
+
+  expect(told(refused)).toMatch(/^403 /)
+  expect(await at.lastFailure()).toMatchObject({ inline: true, reason: 'service_account_name_refused' })
+})

@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 322760b78e64912297bce9ffce94dceb
+// made by `npm run ui:types` from the server's OpenAPI document ffa22a57c6cb5bb44680e61e115ee26c
 
 export interface paths {
     "/health/live": {
@@ -5014,6 +5014,173 @@ export interface paths {
                     };
                 };
                 202: {
+                };
+            };
+        };
+    };
+    "/auth/{kubernetes_mount_path}/config": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["kubernetes-config-get-answer"];
+                    };
+                };
+            };
+        };
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["kubernetes-config-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["kubernetes-config-post-answer"];
+                    };
+                };
+                204: {
+                };
+            };
+        };
+    };
+    "/auth/{kubernetes_mount_path}/role": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["kubernetes-role-search-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/auth/{kubernetes_mount_path}/role/{name}": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["kubernetes-role-name-get-answer"];
+                    };
+                };
+            };
+        };
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["kubernetes-role-name-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["kubernetes-role-name-post-answer"];
+                    };
+                };
+                204: {
+                };
+            };
+        };
+        delete: {
+            responses: {
+                204: {
+                };
+            };
+        };
+    };
+    "/auth/{kubernetes_mount_path}/login": {
+        post: {
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["kubernetes-login-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["kubernetes-login-post-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/auth/{kubernetes_mount_path}/explain": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["kubernetes-explain-get-answer"];
+                    };
+                };
+            };
+        };
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["kubernetes-explain-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["kubernetes-explain-post-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/auth/{kubernetes_mount_path}/failures": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["kubernetes-failures-get-answer"];
+                    };
+                };
+            };
+        };
+        delete: {
+            responses: {
+                204: {
+                };
+            };
+        };
+    };
+    "/auth/{kubernetes_mount_path}/failures/hash": {
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["kubernetes-failures-hash-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["kubernetes-failures-hash-post-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/auth/{kubernetes_mount_path}/status": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["kubernetes-status-get-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/auth/{kubernetes_mount_path}/lint": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["kubernetes-lint-get-answer"];
+                    };
                 };
             };
         };
@@ -12057,7 +12224,7 @@ export interface components {
                 request_id: string;
                 time: string;
                 /** @enum {string} */
-                path: "login" | "cel/login" | "oidc/auth_url" | "oidc/callback" | "oidc/poll";
+                path: "login" | "cel/login" | "oidc/auth_url" | "oidc/callback" | "oidc/poll" | "renew";
                 inline: boolean;
                 as_token: boolean;
                 role: string;
@@ -12802,6 +12969,464 @@ export interface components {
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-config-get-data": {
+            kubernetes_host: string;
+            kubernetes_ca_cert: string;
+            pem_keys: string[];
+            issuer: string;
+            disable_iss_validation: boolean;
+            disable_local_ca_jwt: boolean;
+            use_annotations_as_alias_metadata: boolean;
+            verification: string;
+            token_max_lifetime: number;
+            token_reviewer_jwt_set: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-config-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["kubernetes-config-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-config-post-input": {
+            kubernetes_host?: string;
+            kubernetes_ca_cert?: string;
+            token_reviewer_jwt?: string;
+            pem_keys?: string[];
+            issuer?: string;
+            disable_iss_validation?: boolean;
+            disable_local_ca_jwt?: boolean;
+            use_annotations_as_alias_metadata?: boolean;
+            verification?: string;
+            token_max_lifetime?: string;
+        };
+        "kubernetes-config-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-role-search-data": {
+            keys: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-role-search-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["kubernetes-role-search-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-role-name-get-data": {
+            bound_service_account_names?: string[];
+            bound_service_account_namespaces: string[] | null;
+            bound_service_account_namespace_selector?: string;
+            audience?: string;
+            alias_name_source?: string;
+            renewal_review?: boolean;
+            token_ttl?: number;
+            token_max_ttl?: number;
+            token_explicit_max_ttl?: number;
+            token_period?: number;
+            token_policies?: string[];
+            token_bound_cidrs?: string[];
+            token_strictly_bind_ip?: boolean;
+            token_no_default_policy?: boolean;
+            token_num_uses?: number;
+            token_type?: string;
+            alias_metadata?: {
+                [key: string]: string;
+            } | null;
+            /** @deprecated */
+            policies?: string[];
+            /** @deprecated */
+            bound_cidrs?: string[];
+            /** @deprecated */
+            num_uses?: number;
+            /** @deprecated */
+            ttl?: number;
+            /** @deprecated */
+            max_ttl?: number;
+            /** @deprecated */
+            period?: number;
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-role-name-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["kubernetes-role-name-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-role-name-post-input": {
+            bound_service_account_names?: string[];
+            bound_service_account_namespaces?: string[];
+            bound_service_account_namespace_selector?: string;
+            audience?: string;
+            alias_name_source?: string;
+            renewal_review?: boolean;
+            token_ttl?: string;
+            token_max_ttl?: string;
+            token_explicit_max_ttl?: string;
+            token_period?: string;
+            token_policies?: string[];
+            token_bound_cidrs?: string[];
+            token_strictly_bind_ip?: boolean;
+            token_no_default_policy?: boolean;
+            token_num_uses?: number;
+            token_type?: string;
+            alias_metadata?: {
+                [key: string]: string;
+            };
+            /** @deprecated */
+            policies?: string[];
+            /** @deprecated */
+            bound_cidrs?: string[];
+            /** @deprecated */
+            num_uses?: number;
+            /** @deprecated */
+            ttl?: string;
+            /** @deprecated */
+            max_ttl?: string;
+            /** @deprecated */
+            period?: string;
+        };
+        "kubernetes-role-name-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-login-post-input": {
+            role: string;
+            jwt: string;
+        };
+        "kubernetes-login-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            auth: components["schemas"]["Auth"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-explain-get-data": {
+            allowed: boolean;
+            status: number;
+            error: string;
+            cause: string;
+            reason: string;
+            role: string;
+            clock?: ({
+                offset_seconds: number;
+                estimated: boolean;
+                source: string;
+                measured_at: string;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            checks: ({
+                name: string;
+                /** @enum {string} */
+                verdict: "pass" | "fail" | "skipped";
+                expected: unknown[];
+                seen: unknown;
+                reason: string;
+                hint: string;
+                detail: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            login?: ({
+                display_name: string;
+                alias?: ({
+                    name: string;
+                    mount_accessor: string;
+                    metadata: {
+                        [key: string]: string;
+                    };
+                    entity_id: string;
+                } & {
+                    [key: string]: unknown;
+                }) | null;
+                groups: {
+                    claimed: string[];
+                    matched: ({
+                        id: string;
+                        name: string;
+                    } & {
+                        [key: string]: unknown;
+                    })[];
+                } & {
+                    [key: string]: unknown;
+                };
+                token_policies: string[];
+                identity_policies: string[];
+                policies: string[];
+                token_type: string;
+                lease_duration: number;
+                renewable: boolean;
+                num_uses: number;
+                period: number;
+                explicit_max_ttl: number;
+                bound_cidrs: string[];
+                warnings: string[];
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            request_id?: string;
+            time?: string;
+            path?: string;
+            remote_address?: string;
+            report: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-explain-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["kubernetes-explain-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-explain-post-data": {
+            allowed: boolean;
+            status: number;
+            error: string;
+            cause: string;
+            reason: string;
+            role: string;
+            clock?: ({
+                offset_seconds: number;
+                estimated: boolean;
+                source: string;
+                measured_at: string;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            checks: ({
+                name: string;
+                /** @enum {string} */
+                verdict: "pass" | "fail" | "skipped";
+                expected: unknown[];
+                seen: unknown;
+                reason: string;
+                hint: string;
+                detail: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            login?: ({
+                display_name: string;
+                alias?: ({
+                    name: string;
+                    mount_accessor: string;
+                    metadata: {
+                        [key: string]: string;
+                    };
+                    entity_id: string;
+                } & {
+                    [key: string]: unknown;
+                }) | null;
+                groups: {
+                    claimed: string[];
+                    matched: ({
+                        id: string;
+                        name: string;
+                    } & {
+                        [key: string]: unknown;
+                    })[];
+                } & {
+                    [key: string]: unknown;
+                };
+                token_policies: string[];
+                identity_policies: string[];
+                policies: string[];
+                token_type: string;
+                lease_duration: number;
+                renewable: boolean;
+                num_uses: number;
+                period: number;
+                explicit_max_ttl: number;
+                bound_cidrs: string[];
+                warnings: string[];
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            request_id?: string;
+            time?: string;
+            path?: string;
+            remote_address?: string;
+            report: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-explain-post-input": {
+            request_id?: string;
+            role?: string;
+            jwt?: string;
+            claims?: {
+                [key: string]: unknown;
+            };
+            remote_address?: string;
+        };
+        "kubernetes-explain-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["kubernetes-explain-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-failures-get-data": {
+            kept: number;
+            dropped: number;
+            since: string;
+            failures: ({
+                request_id: string;
+                time: string;
+                /** @enum {string} */
+                path: "login" | "cel/login" | "oidc/auth_url" | "oidc/callback" | "oidc/poll" | "renew";
+                inline: boolean;
+                as_token: boolean;
+                role: string;
+                reason: string;
+                check: string;
+                status: number;
+                cause: string;
+                remote_address: string;
+                alg: string;
+                kid: string;
+                verified: boolean;
+                claims: {
+                    [key: string]: string;
+                };
+                error: string;
+                expected: unknown[];
+                seen: unknown;
+                hint: string;
+                detail: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-failures-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["kubernetes-failures-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-failures-hash-post-data": {
+            hash: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-failures-hash-post-input": {
+            input?: string;
+        };
+        "kubernetes-failures-hash-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["kubernetes-failures-hash-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-status-get-data": {
+            ok: boolean;
+            type: string;
+            verification: string;
+            host: string;
+            reviewer: string;
+            ca: string;
+            last_review?: ({
+                time: string;
+                ok: boolean;
+                reason: string;
+                text: string;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-status-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["kubernetes-status-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-lint-get-data": {
+            findings: ({
+                role: string;
+                code: string;
+                field: string;
+                text: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-lint-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["kubernetes-lint-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {

@@ -81,6 +81,8 @@ export class KubernetesReports {
       await failures.add({
         request_id: call.requestId,
         path: 'login',
+        inline: call.loginKind !== 'login',
+        as_token: call.loginKind === 'token',
         role,
         roleExists,
         reason,
