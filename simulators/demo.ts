@@ -11,6 +11,7 @@ import { cloudCredential, cloudEnvironment, cloudRevocation, slowToAgree } from 
 import { bannerForFrontEnds } from './tour/messages.ts'
 import { personLogin } from './tour/people.ts'
 import { explainedLogin, pipelineLogins } from './tour/pipelines.ts'
+import { podLogins } from './tour/pods.ts'
 import { rotatedPassword, tokenWithoutSecret } from './tour/without-secrets.ts'
 
 /**
@@ -54,6 +55,7 @@ async function runTour(): Promise<void> {
 
   const job = await pipelineLogins(scene, issuer)
   await explainedLogin(scene, issuer)
+  await podLogins(scene)
   await personLogin(scene)
   await bannerForFrontEnds(scene)
   const credential = await cloudCredential(scene, job, directory)

@@ -100,7 +100,7 @@ function readable(body: unknown): string {
 
 function shortenText(name: string, value: unknown): unknown {
   if (typeof value !== 'string') return value
-  return name.endsWith('client_secret')
+  return name.endsWith('client_secret') || name === 'token_reviewer_jwt'
     ? `${value.slice(0, 4)}… (${value.length} characters)`
     : shorten(value)
 }

@@ -2,6 +2,7 @@ import { type Issuer, startIssuer } from '../ci-issuer/issuer.ts'
 import type { Sender } from '../narration.ts'
 import { type Answer, clientTokenOf } from '../operator.ts'
 import { deployments, type Scene } from './scene.ts'
+import { failedChecksOf } from './shown.ts'
 
 type Logins = {
   jobJwt(claims?: object): Promise<string>
@@ -88,14 +89,4 @@ export async function explainedLogin(scene: Scene, issuer: Issuer): Promise<void
   })
   await step(root, 'POST', 'auth/jwt/role/preview', { expect: 204, body: deployments })
   await logIn(jwt, 200, 'preview')
-}
-
-/** The explanation with only its failed checks, and a count of those that passed. */
-function failedChecksOf(data: unknown): unknown {
-  if (typeof data !== 'object' || data === null || !('checks' in data) || !Array.isArray(data.checks))
-    throw new Error('an explanation has checks')
-  // every check has a verdict
-  const checks: { verdict: string }[] = data.checks
-  const passed = checks.filter(({ verdict }) => verdict === 'pass').length
-  return { ...data, checks: checks.filter(({ verdict }) => verdict === 'fail'), 'checks that passed': passed }
 }

@@ -15,7 +15,7 @@ test('npm run demo runs to its end, shows no token and no secret, and leaves not
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   const chapters = [...stdout.matchAll(/^(\d+)\. .+\.$/gm)].map(([, number]) => Number(number))
-  expect(chapters).toEqual(Array.from({ length: 28 }, (_, index) => index + 1))
+  expect(chapters).toEqual(Array.from({ length: 31 }, (_, index) => index + 1))
   expect(stdout).toContain('"client_secret": "')
   expect(/hv[sb]\.\w{7}|eyJ[\w-]{8}|"client_secret": "(?!.{4}… )/.exec(stdout)).toBeNull()
   expect(await readdir(folder.path)).toEqual([])
