@@ -38,6 +38,8 @@ export interface Cluster extends AsyncDisposable {
   readonly requests: Asked[]
   /** Resolves once there were so many requests. */
   asked(count: number): Promise<void>
+  /** The most requests that it had at once. */
+  readonly most: number
   /** The connections that are open. */
   readonly connections: number
   /** A token as a pod of this account has it; `uid` names another account. */
@@ -77,6 +79,8 @@ export async function startCluster({
   const troubles = new Map<string, ClusterTrouble>()
   const closing = new AbortController()
   let ignoresAudiences = false
+  let running = 0
+  let most = 0
   const tlsServer = isPlain ? undefined : createTlsServer(tls, (...both) => void answer(...both))
   const server = tlsServer ?? createServer((...both) => void answer(...both))
   const sockets = new Set<TLSSocket | object>()
@@ -88,6 +92,11 @@ export async function startCluster({
   const url = `${isPlain ? 'http' : 'https'}://${host}:${port}`
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    running += 1
+    most = Math.max(most, running)
+    response.on('close', () => {
+      running -= 1
+    })
     const path = request.url ?? '/'
     const bearer = (request.headers.authorization ?? '').replace(/^Bearer /, '')
     const asked = { method: request.method ?? '', path, bearer, body: await jsonOf(request) }
@@ -139,6 +148,9 @@ export async function startCluster({
     requests,
     asked: async (count) => {
       while (requests.length < count) await once(arrivals, 'request')
+    },
+    get most() {
+      return most
     },
     get connections() {
       return sockets.size
