@@ -141,6 +141,9 @@ const hintTexts: Readonly<Record<Exclude<Hint, ''>, string>> = {
   glob_in_string_mode: 'would match if `*` were a wildcard: set bound_claims_type to glob',
   write_as_json_pointer:
     'a claim exists at that path: write it as a JSON pointer, with a slash before each step',
+  expired_in_file: 'the client reads an old copy of the file: read it at each login',
+  default_audience: 'it is for the API server: mount a projected token with the audience of the role',
+  legacy_token: 'the token of a secret has neither an audience nor an end: mount a projected token',
   clock_offset: 'in time by the provider’s clock: correct the clock that is wrong',
 }
 

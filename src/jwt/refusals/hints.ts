@@ -11,6 +11,9 @@ export type Hint =
   | 'glob_in_string_mode'
   | 'clock_offset'
   | 'write_as_json_pointer'
+  | 'expired_in_file'
+  | 'default_audience'
+  | 'legacy_token'
 
 export type Compared = {
   readonly expected: readonly unknown[]

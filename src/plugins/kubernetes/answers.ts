@@ -47,6 +47,8 @@ export const answers = {
       reviewer: text,
       ca: text,
       last_review: z.object({ time: text, ok: z.boolean(), reason: text, text }).nullable(),
+      keys: z.array(text),
+      clock_offset_seconds: z.int().nullable(),
     }),
     example: {
       ok: true,
@@ -56,6 +58,8 @@ export const answers = {
       reviewer: 'configured',
       ca: 'configured',
       last_review: { time, ok: true, reason: '', text: '' },
+      keys: [],
+      clock_offset_seconds: null,
     },
   },
 } as const satisfies Record<string, DocumentedAnswer>

@@ -15,8 +15,8 @@ import { refuse, ServiceError } from '../../errors.ts'
 import { LoginFailures } from '../../jwt/explain/login-failures.ts'
 import { CheckQueue } from '../../jwt/jws/check-queue.ts'
 import { checksAtOnce } from '../../jwt/jws/signature.ts'
-import type { JwksKeyset } from '../../jwt/keys/keyset.ts'
-import type { Refusal } from '../../jwt/refusals/refusal.ts'
+import type { JwksKeyset, KeysetSource } from '../../jwt/keys/keyset.ts'
+import { checkNamed, type Refusal } from '../../jwt/refusals/refusal.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { quoted } from '../../lib/text/go-text.ts'
@@ -28,6 +28,7 @@ import { Turns } from './cluster/turns.ts'
 import { type Config, checkConfig, type ReadyConfig, storedConfig } from './config/config.ts'
 import { changedRole, type Role, type RoleRecord, readRole, roleWarnings } from './config/role.ts'
 import { StoredConfig } from './config/stored-config.ts'
+import { type Finding, type LintAsked, lintMount, lintRole } from './explain/lint.ts'
 import { LoginChecks } from './login/checks.ts'
 import {
   type Admitted,
@@ -114,7 +115,12 @@ export class KubernetesMethod {
   async putConfig(mount: Mount, sent: Config): Promise<string[]> {
     const path = this.#local.pathOf('ca.crt')
     checkConfig(sent, { localCa: { path, isThere: await this.hasLocalCa() } })
-    await this.#places.of(mount).config.write(storedConfig(sent))
+    const place = this.#places.of(mount)
+    await place.config.write(storedConfig(sent))
+    // what was said of another cluster does not count
+    place.keys = undefined
+    place.lastReview = undefined
+    place.unreachableUntil = 0
     return sent.verification === 'keys'
       ? ['deleted pods and accounts are accepted until their token ends']
       : []
@@ -129,12 +135,26 @@ export class KubernetesMethod {
   }
 
   /** Creates or changes a role; returns the warnings. */
-  async putRole(mount: Mount, name: string, sent: RoleRecord): Promise<string[]> {
+  async putRole(
+    mount: Mount,
+    name: string,
+    { sent, exists }: Pick<LintAsked, 'exists'> & { readonly sent: RoleRecord },
+  ): Promise<string[]> {
     const bounds = { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
-    const { record } = await this.rolesOf(mount).change(name, (stored) =>
+    const role = await this.rolesOf(mount).change(name, (stored) =>
       changedRole(stored?.record, sent, bounds),
     )
-    return [...roleWarnings(record, bounds), ...useLimitWarnings(mount.config.token_type, record)]
+    const { record } = role
+    const warnings = [...roleWarnings(record, bounds), ...useLimitWarnings(mount.config.token_type, record)]
+    if (mount.options?.['role_lint'] !== 'write') return warnings
+    return [...warnings, ...(await lintRole(role, exists)).map(({ code, text }) => `${code}: ${text}`)]
+  }
+
+  /** All findings, or those about one role; undefined if that does not exist. docs/contract/kubernetes.md#lint */
+  lint(mount: Mount, asked: LintAsked): Promise<Finding[] | undefined> {
+    const { roles, config } = this.#places.of(mount)
+    const linted = { roles, findConfig: () => config.find(), hasLocalCa: () => this.hasLocalCa() }
+    return lintMount(linted, asked)
   }
 
   /** The refused logins of a mount. docs/explain.md */
@@ -151,24 +171,28 @@ export class KubernetesMethod {
     return (await this.#places.of(mount).client.reviewer({ ready, jwt: '' })).kind
   }
 
-  /** Asks for a review of the reviewer's own token, which shows what it may not do. */
-  async reviewReviewer(mount: Mount, ready: ReadyConfig): Promise<void> {
-    const jwt = (await this.#places.of(mount).client.reviewer({ ready, jwt: '' })).bearer
-    if (jwt === '') return
-    const nobody = { namespace: '', name: '', uid: '', secretName: '' }
-    await this.contextOf(mount, `status ${mount.uuid}`)
-      .questions(ready, jwt)
-      .review({ account: nobody, audiences: [] })
+  /** Where the published keys come from, if they were needed already. */
+  keySourcesOf(mount: Mount): readonly KeysetSource[] {
+    return this.#places.of(mount).keys?.keyset.sources() ?? []
   }
 
-  contextOf(mount: Mount, remoteAddress: string): LoginContext {
+  /** Fetches the keys, or asks for a review of the reviewer's own token, which shows what it may not do. */
+  async askNow(mount: Mount, ready: ReadyConfig): Promise<void> {
+    if (ready.config.verification === 'keys') return this.#keysOf(this.#places.of(mount), ready).refresh()
+    const jwt = (await this.#places.of(mount).client.reviewer({ ready, jwt: '' })).bearer
+    if (jwt === '') return
+    await this.contextOf(mount).questions(ready, jwt).review({ account: undefined, audiences: [] })
+  }
+
+  /** Whoever has no `remoteAddress` has a token, and takes no turns with strangers. */
+  contextOf(mount: Mount, remoteAddress?: string): LoginContext {
     const { clock, maxJwtSize: maxTokenSize } = this.#parts
     const place = this.#places.of(mount)
     const endsAt = performance.now() + loginTimeMs
     return {
       maxTokenSize,
       queue: this.#queue,
-      remoteAddress,
+      remoteAddress: remoteAddress ?? mount.uuid,
       findRole: (name) => place.roles.find(name),
       findConfig: () => place.config.find(),
       keysOf: (ready) => this.#keysOf(place, ready),
@@ -176,7 +200,7 @@ export class KubernetesMethod {
         new ClusterQuestions({
           client: place.client,
           asking: { ready, jwt, endsAt },
-          inTurn: (work) => this.#turns.run(remoteAddress, work),
+          inTurn: (work) => (remoteAddress === undefined ? work() : this.#turns.run(remoteAddress, work)),
           noteReview: (refused) => this.#noteReview(place, refused),
         }),
       now: () => clock.now(),
@@ -238,13 +262,12 @@ export class KubernetesMethod {
     const place = this.#places.of(mount)
     const checks = new LoginChecks({ continues: false })
     try {
-      if (jwt === undefined) return unasked('review_refused')
-      if (performance.now() < place.unreachableUntil) return unasked('review_unreachable')
-      // its own client address is not known here; a mount takes turns with others
-      await examineToken(jwt, role, this.contextOf(mount, `renewal ${mount.uuid}`), checks)
+      if (jwt === undefined) throw unasked('review_refused')
+      if (performance.now() < place.unreachableUntil) throw unasked('review_unreachable')
+      await examineToken(jwt, role, this.contextOf(mount), checks)
       return undefined
     } catch (error) {
-      if (!(error instanceof ServiceError) || error.kind === 'throttled') throw error
+      if (!(error instanceof ServiceError)) throw error
       await this.#noteRenewal(place, { role, jwt: jwt ?? '', refused: error, checks })
       return error
     }
@@ -268,7 +291,7 @@ export class KubernetesMethod {
       role: role.name,
       roleExists: true,
       reason,
-      check: trace.find(({ verdict }) => verdict === 'fail')?.name ?? '',
+      check: trace.find(({ verdict }) => verdict === 'fail')?.name ?? checkNamed(reason),
       status: 403,
       cause: operatorText,
       verified: false,

@@ -37,7 +37,7 @@ export const kubernetesPlugin = ({ metrics, ...options }: KubernetesOptions): Pl
     }
     return {
       resources: [
-        ...configResources(method),
+        ...configResources({ method, policyExists }),
         loginResource({ method, reports, issue: (login) => issueLogin(loginParts, login) }),
         ...explainResources({ method, plan, policyExists }),
       ],

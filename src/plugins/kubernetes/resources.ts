@@ -14,8 +14,13 @@ const roleName = ({ name }: { name: string }): string => name.toLowerCase()
 const canonicalRolePath = (below: string): string =>
   below.replace(/^role\/[^/]+/, (start) => start.toLowerCase())
 
+type ConfigParts = {
+  readonly method: KubernetesMethod
+  policyExists(name: string, namespace: string): Promise<boolean>
+}
+
 /** `config`, `role` and `role/<name>`. docs/contract/kubernetes.md */
-export const configResources = (method: KubernetesMethod): Resource[] => [
+export const configResources = ({ method, policyExists }: ConfigParts): Resource[] => [
   resource('/config', {
     help: 'The cluster whose service accounts log in at this mount.',
     read: {
@@ -55,8 +60,10 @@ export const configResources = (method: KubernetesMethod): Resource[] => [
       summary: 'Create or update a role',
       statuses: [204, 200],
       input: roleFields,
-      handle: async ({ mount, params, input }) =>
-        warned(await method.putRole(mount, roleName(params), input)),
+      handle: async ({ mount, params, input }) => {
+        const exists = (policy: string) => policyExists(policy, mount.namespace)
+        return warned(await method.putRole(mount, roleName(params), { sent: input, exists }))
+      },
     },
     delete: {
       summary: 'Delete a role',

@@ -74,6 +74,37 @@ describe('explain', () => {
     expect(named(answer, 'review')).toMatchObject({ verdict: 'fail', detail: '401: Unauthorized' })
   })
 
+  test.each([
+    [{}, 'default_audience'],
+    [{ aud: ['GateHouse'] }, 'differs_in_case'],
+    [{ aud: undefined, exp: undefined }, 'legacy_token'],
+    [{ aud: ['x'] }, ''],
+  ])('of a token with %j for another audience has the hint %s', async (claims, hint) => {
+    const { cluster, mount } = await pods()
+    const at = await mount()
+    await at.role('r', { audience: 'gatehouse' })
+
+    const jwt = await cluster.token('dev', 'web', { claims })
+
+    expect(named(await at.root.write(`${at.path}/explain`, { role: 'r', jwt }), 'audience')).toMatchObject({
+      verdict: 'fail',
+      hint,
+    })
+  })
+
+  test('of a token that has ended says that its file is old', async () => {
+    const { cluster, mount } = await pods()
+    const at = await mount()
+
+    const jwt = await cluster.token('dev', 'web', { lifetime: -100 })
+
+    expect(named(await at.root.write(`${at.path}/explain`, { role: 'r', jwt }), 'expiry')).toMatchObject({
+      reason: 'expired',
+      hint: 'expired_in_file',
+      detail: 'exp',
+    })
+  })
+
   test('takes claims instead of a token', async () => {
     const { cluster, mount } = await pods()
     const at = await mount()
@@ -156,7 +187,23 @@ describe('status', () => {
     })
     await at.config({ token_reviewer_jwt: cluster.reviewer })
     expect(await status('?refresh=true')).toMatchObject({ ok: true })
+    await at.config({ verification: 'keys', issuer: cluster.issuer })
+    expect(await status('?refresh=true')).toMatchObject({
+      ok: true,
+      keys: cluster.keys.published().map(({ kid }) => kid),
+    })
   })
+})
+
+test('with role_lint, a write of a role warns of what is probably not intended', async () => {
+  const { mount } = await pods()
+  const at = await mount()
+  await at.root.write(`sys/${at.path}/tune`, { options: { role_lint: 'write' } })
+
+  const { status, body } = await at.role('r', { audience: '' })
+
+  expect(status).toBe(200)
+  expect(body['warnings']).toEqual([expect.stringMatching(/^no_audience: /)])
 })
 
 describe('lint', () => {

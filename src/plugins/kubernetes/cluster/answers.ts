@@ -55,9 +55,9 @@ const no = (reason: Refusal['reason'], cause: string): Refusal =>
 
 const isOk = (status: number): boolean => status >= 200 && status <= 206
 
-/** What a review was asked. */
+/** What a review was asked; without an account, it may be of anybody. */
 export type AskedReview = {
-  readonly account: Account
+  readonly account: Account | undefined
   readonly audiences: readonly string[]
   readonly jwt: string
 }
@@ -79,6 +79,7 @@ export function reviewRefusal(answer: ClusterAnswer, asked: AskedReview): Refusa
       expected: asked.audiences,
       seen: audiences ?? null,
     })
+  if (asked.account === undefined) return undefined
   const { namespace, name, uid } = asked.account
   const username = `system:serviceaccount:${namespace}:${name}`
   if (user?.username === username && user.uid === uid && uid !== '') return undefined

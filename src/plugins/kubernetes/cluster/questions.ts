@@ -31,7 +31,7 @@ export class ClusterQuestions {
 
   /** Why the cluster does not accept the token; undefined if it does. */
   async review(about: {
-    readonly account: Account
+    readonly account: Account | undefined
     readonly audiences: readonly string[]
   }): Promise<Refusal | undefined> {
     const { asking, inTurn, noteReview } = this.#parts

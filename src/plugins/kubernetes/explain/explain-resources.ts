@@ -22,7 +22,6 @@ import { boolField, lowerStringField, mapField, stringField } from '../../../lib
 import { answers } from '../answers.ts'
 import type { KubernetesMethod } from '../method.ts'
 import { explainLogin } from './explain.ts'
-import { lintMount } from './lint.ts'
 import { statusOf } from './status.ts'
 
 type Parts = {
@@ -130,7 +129,7 @@ export function explainResources({ method, plan, policyExists }: Parts): Resourc
           const { mount, input } = exchange
           if (input.role !== '') checkMaySee(exchange, input.role)
           const exists = (name: string) => policyExists(name, mount.namespace)
-          const findings = await lintMount(method, mount, { role: input.role, exists })
+          const findings = await method.lint(mount, { role: input.role, exists })
           return findings && { data: { findings: findings.filter(({ role }) => maySeeRole(exchange, role)) } }
         },
       },

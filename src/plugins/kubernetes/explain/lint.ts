@@ -1,8 +1,7 @@
-import type { Mount } from '../../../core/mounts/mount.ts'
+import type { StoredRoles } from '../../../core/records/stored-roles.ts'
 import { policiesMissing } from '../../../jwt/explain/policies-missing.ts'
 import type { ReadyConfig } from '../config/config.ts'
 import type { Role } from '../config/role.ts'
-import type { KubernetesMethod } from '../method.ts'
 
 /** Stable words; each is explained in docs/contract/kubernetes.md#lint */
 export const lintCodes = [
@@ -33,31 +32,37 @@ export type Finding = {
   readonly text: string
 }
 
-type Asked = { readonly role: string; exists(policy: string): Promise<boolean> }
+type Exists = (policy: string) => Promise<boolean>
+export type LintAsked = { readonly role: string; readonly exists: Exists }
+
+/** What is looked at. */
+type Linted = {
+  readonly roles: Pick<StoredRoles<Role>, 'all' | 'find'>
+  findConfig(): Promise<ReadyConfig | undefined>
+  hasLocalCa(): Promise<boolean>
+}
 
 /** All findings, or those about one role; undefined if that does not exist. */
 export async function lintMount(
-  method: KubernetesMethod,
-  mount: Mount,
-  { role: wanted, exists }: Asked,
+  { roles, findConfig, hasLocalCa: isInCluster }: Linted,
+  { role: wanted, exists }: LintAsked,
 ): Promise<Finding[] | undefined> {
-  const roles = method.rolesOf(mount)
   const named =
     wanted === '' ? await roles.all() : [await roles.find(wanted)].filter((role) => role !== undefined)
   if (wanted !== '' && named.length === 0) return undefined
   const findings: Finding[] = []
   for (const role of named.toSorted((one, other) => (one.name < other.name ? -1 : 1)))
-    findings.push(...lintRole(role), ...(await missingPolicies(role, exists)))
-  const ready = wanted === '' ? await method.configOf(mount) : undefined
+    findings.push(...(await lintRole(role, exists)))
+  const ready = wanted === '' ? await findConfig() : undefined
   if (ready === undefined) return findings
-  const hasLocalCa = await method.hasLocalCa()
+  const hasLocalCa = await isInCluster()
   return [
     ...lintConfig(ready, { usesSelectors: named.some(({ selector }) => selector !== undefined), hasLocalCa }),
     ...findings,
   ]
 }
 
-async function missingPolicies({ name, record }: Role, exists: Asked['exists']): Promise<Finding[]> {
+async function missingPolicies({ name, record }: Role, exists: Exists): Promise<Finding[]> {
   const text = await policiesMissing(record, exists)
   return text === '' ? [] : [{ role: name, code: 'policy_missing', field: 'token_policies', text }]
 }
@@ -174,7 +179,11 @@ const configRules: readonly Rule<Config>[] = [
 const found = <Of>(role: string, of: Of, rules: readonly Rule<Of>[]): Finding[] =>
   rules.flatMap(([code, field, applies, text]) => (applies(of) ? [{ role, code, field, text }] : []))
 
-const lintRole = (role: Role): Finding[] => found(role.name, role, roleRules)
+/** The findings about a role as it is stored. */
+export const lintRole = async (role: Role, exists: Exists): Promise<Finding[]> => [
+  ...found(role.name, role, roleRules),
+  ...(await missingPolicies(role, exists)),
+]
 
 const lintConfig = (ready: ReadyConfig, more: More): Finding[] =>
   found('', { ...ready, ...more }, configRules)

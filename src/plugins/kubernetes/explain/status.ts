@@ -1,7 +1,21 @@
 import type { Mount } from '../../../core/mounts/mount.ts'
+import { bestOffset } from '../../../jwt/keys/clock-offset.ts'
 import { formatTime } from '../../../lib/text/time.ts'
+import type { LastReview } from '../cluster/questions.ts'
 import type { Config } from '../config/config.ts'
 import type { KubernetesMethod } from '../method.ts'
+
+const unconfigured = {
+  ok: false,
+  type: 'kubernetes',
+  verification: '',
+  host: '',
+  reviewer: '',
+  ca: '',
+  last_review: null,
+  keys: [],
+  clock_offset_seconds: null,
+}
 
 /** docs/contract/kubernetes.md#status */
 export async function statusOf(
@@ -10,34 +24,33 @@ export async function statusOf(
   { refresh }: { readonly refresh: boolean },
 ): Promise<object> {
   const ready = await method.configOf(mount)
-  if (ready === undefined)
-    return {
-      ok: false,
-      type: 'kubernetes',
-      verification: '',
-      host: '',
-      reviewer: '',
-      ca: '',
-      last_review: null,
-    }
-  if (refresh) await method.reviewReviewer(mount, ready)
-  const last = method.lastReviewOf(mount)
+  if (ready === undefined) return unconfigured
+  if (refresh) await method.askNow(mount, ready)
   const { config } = ready
+  const last = method.lastReviewOf(mount)
+  const sources = method.keySourcesOf(mount)
+  const histories = sources.flatMap((source) => source.histories)
   return {
-    // a token that the cluster refuses says nothing about the mount
-    ok: last === undefined || last.reason === '' || theirs.has(last.reason),
+    ok: !isTrouble(last) && histories.every(({ isReachable }) => isReachable !== false),
     type: 'kubernetes',
     verification: config.verification,
     host: config.kubernetes_host,
     reviewer: await method.askerOf(mount, ready),
     ca: authorityOf(config),
-    last_review: last
-      ? { time: formatTime(last.time), ok: last.reason === '', reason: last.reason, text: last.text }
-      : null,
+    last_review: shownReview(last),
+    keys: sources.flatMap(({ keys }) => keys.map(({ id }) => id)),
+    clock_offset_seconds: bestOffset(histories.flatMap(({ offset }) => offset ?? []))?.seconds ?? null,
   }
 }
 
-const theirs: ReadonlySet<string> = new Set(['review_refused', 'review_mismatch'])
+/** A token that the cluster refuses says nothing about the mount. */
+const isTrouble = (last: LastReview | undefined): boolean =>
+  last !== undefined && !['', 'review_refused', 'review_mismatch'].includes(last.reason)
+
+const shownReview = (last: LastReview | undefined): object | null =>
+  last === undefined
+    ? null
+    : { time: formatTime(last.time), ok: last.reason === '', reason: last.reason, text: last.text }
 
 function authorityOf({ kubernetes_ca_cert, disable_local_ca_jwt }: Config): 'configured' | 'file' | 'system' {
   if (kubernetes_ca_cert !== '') return 'configured'

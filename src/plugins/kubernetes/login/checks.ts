@@ -4,7 +4,6 @@ import { nearMiss } from '../../../jwt/refusals/hints.ts'
 import type { Compared, Refusal } from '../../../jwt/refusals/refusal.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'
 import type { JsonValue } from '../../../lib/text/json.ts'
-
 import { undecodablePrefix } from './account.ts'
 
 /** The checks of a login, in order. docs/contract/kubernetes.md#explain */

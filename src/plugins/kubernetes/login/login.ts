@@ -4,7 +4,8 @@ import { checkToken } from '../../../jwt/checks/claims.ts'
 import type { CheckQueue } from '../../../jwt/jws/check-queue.ts'
 import { ownMember, type StrictObject } from '../../../jwt/jws/strict-json.ts'
 import type { JwksKeyset, VerifiedToken } from '../../../jwt/keys/keyset.ts'
-import { type Refusal, refusal } from '../../../jwt/refusals/refusal.ts'
+import type { Hint } from '../../../jwt/refusals/hints.ts'
+import { checkOfReason, type Refusal, refusal } from '../../../jwt/refusals/refusal.ts'
 import { addressMatches } from '../../../lib/net/cidr.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
 import type { ClusterQuestions } from '../cluster/questions.ts'
@@ -83,8 +84,10 @@ export async function examineGivenClaims(
   skipReview('claims were given', checks)
 }
 
+const reviewChecks = ['review', 'review_audience', 'review_identity'] as const
+
 function skipReview(why: string, checks: LoginChecks): void {
-  for (const name of ['review', 'review_audience', 'review_identity'] as const) checks.skip(name, why)
+  for (const name of reviewChecks) checks.skip(name, why)
 }
 
 /** The keys of the cluster judge a token, and not the cluster. docs/contract/kubernetes.md#keys */
@@ -198,7 +201,7 @@ function checkRegistered(
   const at = (name: string) => ({ seen: ownMember(claims, name) ?? null })
   const compared = {
     issuer: { expected: [rules.bound_issuer], ...at('iss') },
-    audience: { expected: rules.bound_audiences, ...at('aud') },
+    audience: { expected: rules.bound_audiences, ...at('aud'), hint: audienceHint(claims) },
   }
   checkToken(claims, rules, nowMs, (name, refused) => {
     if (name === 'issuer' || name === 'audience')
@@ -207,6 +210,13 @@ function checkRegistered(
     else if (refused !== undefined) checks.check('claims', refused)
   })
   if (byKeys({ config })) checks.check('expiry', lifetimeRefusal(claims, config))
+}
+
+/** Tokens that pods have without asking for one. */
+function audienceHint(claims: StrictObject): Hint | undefined {
+  if (!Object.hasOwn(claims, 'aud') && !Object.hasOwn(claims, 'exp')) return 'legacy_token'
+  const audiences: unknown[] = [ownMember(claims, 'aud') ?? []].flat()
+  return audiences.includes(ownMember(claims, 'iss')) ? 'default_audience' : undefined
 }
 
 /** Nobody else sees to it that a token for another service opens nothing here. */
@@ -231,7 +241,12 @@ function checkTime(
   const failed = refused && timeChecks.get(refused.reason)
   for (const name of ['expiry', 'not_before', 'issued_at'] as const)
     if (failed === undefined || failed === name)
-      checks.check(name, refused, { expected: [], ...at(claimOf[name]), detail: claimOf[name] })
+      checks.check(name, refused, {
+        expected: [],
+        ...at(claimOf[name]),
+        detail: claimOf[name],
+        hint: failed === 'expiry' ? 'expired_in_file' : undefined,
+      })
 }
 
 /** The audience of the role; empty if it has none. */
@@ -267,13 +282,10 @@ async function checkReview(
   const wanted = audiencesOf(role)
   const audiences = wanted.length > 0 ? wanted : own
   const refused = await questions.review({ account, audiences })
-  if (refused?.reason !== 'review_audience' && refused?.reason !== 'review_mismatch') {
-    if (!checks.check('review', refused)) return false
-  } else checks.check('review', undefined)
-  if (refused?.reason === 'review_mismatch') checks.check('review_audience', undefined)
-  const name = refused?.reason === 'review_audience' ? 'review_audience' : 'review_identity'
-  if (refused === undefined) checks.check('review_audience', undefined)
-  return checks.check(name, refused)
+  const failed = refused && checkOfReason(refused.reason)
+  for (const name of reviewChecks)
+    if (!checks.check(name, name === failed ? refused : undefined)) return false
+  return true
 }
 
 /** A namespace that is not listed must have the labels of the selector. */
@@ -284,7 +296,7 @@ async function checkLabels({ questions, role, account }: Asked, checks: LoginChe
   const answer = await questions.labels(account.namespace)
   if ('refused' in answer) return checks.check('namespace_labels', answer.refused)
   const { found: labels } = answer
-  const seen = Object.keys(selector).map((name) => `${name}=${labels[name] ?? ''}`)
+  const seen = Object.keys(selector).map((name) => `${name}=${Object.hasOwn(labels, name) ? labels[name] : ''}`)
   return checks.check(
     'namespace_labels',
     selects(selector, labels) ? undefined : refusal('namespace_labels_refused', 'namespace not authorized'),
