@@ -4,7 +4,11 @@ import { describe, expect, test } from 'vitest'
 import { runProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-describe.each(['simulators/ci-issuer/main.ts', 'simulators/directory/main.ts'])('%s', (program) => {
+describe.each([
+  'simulators/ci-issuer/main.ts',
+  'simulators/directory/main.ts',
+  'simulators/cluster/main.ts',
+])('%s', (program) => {
   const told = async (...args: string[]) => {
     await using folder = await temporaryFolder()
     return await runProcess(program, { folder: folder.path, args })
