@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { redactSecrets } from '../../../jwt/refusals/redact.ts'
 import { comparing, discreetRefusal, type Refusal } from '../../../jwt/refusals/refusal.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'
 import type { Account } from '../login/account.ts'
@@ -20,18 +21,18 @@ const annotated = z.object({
 })
 
 /** An answer of the cluster. */
-export type ClusterAnswer = { readonly status: number; readonly body: string }
+export type ClusterAnswer = {
+  readonly status: number
+  readonly body: string
+  /** The tokens that the request brought. */
+  readonly secrets: readonly string[]
+}
 
 const shownLength = 256
 
-/** What an operator may see of an answer: the server's words never have a token, which is cut out all the same. */
-export const shownAnswer = ({ status, body }: ClusterAnswer, secrets: readonly string[] = []): string => {
-  const words = messageOf(body) ?? body
-  const hidden = secrets
-    .filter((secret) => secret !== '')
-    .reduce((text, secret) => text.replaceAll(secret, 'xxxxx'), words)
-  return excerpt(`${status}: ${hidden}`, shownLength)
-}
+/** What an operator may see of an answer, which may repeat what it was sent. */
+export const shownAnswer = ({ status, body, secrets }: ClusterAnswer): string =>
+  excerpt(`${status}: ${redactSecrets(...secrets)(messageOf(body) ?? body)}`, shownLength)
 
 /** The words of a `Status` object, or of a review that says no. */
 function messageOf(body: string): string | undefined {
@@ -59,7 +60,6 @@ const isOk = (status: number): boolean => status >= 200 && status <= 206
 export type AskedReview = {
   readonly account: Account | undefined
   readonly audiences: readonly string[]
-  readonly jwt: string
 }
 
 /**
@@ -67,7 +67,7 @@ export type AskedReview = {
  * docs/contract/kubernetes.md#what-a-review-must-answer
  */
 export function reviewRefusal(answer: ClusterAnswer, asked: AskedReview): Refusal | undefined {
-  const shown = shownAnswer(answer, [asked.jwt])
+  const shown = shownAnswer(answer)
   if (answer.status === 401) return no('review_unauthorized', shown)
   if (answer.status === 403) return no('review_forbidden', shown)
   const review = isOk(answer.status) ? tokenReview.safeParse(jsonOf(answer.body)) : undefined

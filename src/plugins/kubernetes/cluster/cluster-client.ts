@@ -69,7 +69,7 @@ export class ClusterClient {
   }
 
   async #send(
-    { ready: { url }, endsAt }: Asking,
+    { ready: { url }, jwt, endsAt }: Asking,
     { path, body, elsewhere }: Request,
     { bearer, ca }: { readonly bearer: string; readonly ca: string },
   ): Promise<ClusterAnswer> {
@@ -89,7 +89,7 @@ export class ClusterClient {
       timeoutMs,
       maxBytes,
     })
-    return { status, body: answer.toString('utf8') }
+    return { status, body: answer.toString('utf8'), secrets: [bearer, jwt] }
   }
 
   /** Connections to another address, or that trust others, end once they are idle. */

@@ -6,9 +6,9 @@ import { JwksKeyset } from '../../../jwt/keys/keyset.ts'
 import { failureLimit, missLimit, SharedSource } from '../../../jwt/keys/shared-sources.ts'
 import { Buckets } from '../../../lib/concurrency/buckets.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
-import { excerpt, quoted } from '../../../lib/text/go-text.ts'
+import { quoted } from '../../../lib/text/go-text.ts'
 import type { ReadyConfig } from '../config/config.ts'
-import { type ClusterAnswer, jsonOf } from './answers.ts'
+import { type ClusterAnswer, jsonOf, shownAnswer } from './answers.ts'
 import { type ClusterClient, loginTimeMs, type Request } from './cluster-client.ts'
 
 type Parts = {
@@ -47,7 +47,7 @@ async function fetchKeys(ready: ReadyConfig, client: ClusterClient): Promise<Jwk
       throw cause instanceof OutboundError ? new KeyFetchError(cause.message, { cause }) : cause
     })
     if (answer.status === 200) return answer
-    throw new KeyFetchError(`${request.path}: ${answer.status} ${excerpt(answer.body)}`)
+    throw new KeyFetchError(`${request.path}: ${shownAnswer(answer)}`)
   }
   const document: { issuer?: unknown; jwks_uri?: unknown } = Object(
     jsonOf((await read({ path: discoveryPath })).body),

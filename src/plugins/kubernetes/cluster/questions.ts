@@ -50,7 +50,7 @@ export class ClusterQuestions {
       })
       return typeof answer === 'string'
         ? discreetRefusal('review_unreachable', { text: 'permission denied', cause: answer })
-        : reviewRefusal(answer, { ...about, jwt })
+        : reviewRefusal(answer, about)
     })
     noteReview(refused)
     return refused
