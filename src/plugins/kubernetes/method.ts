@@ -141,9 +141,7 @@ export class KubernetesMethod {
     { sent, exists }: Pick<LintAsked, 'exists'> & { readonly sent: RoleRecord },
   ): Promise<string[]> {
     const bounds = { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
-    const role = await this.rolesOf(mount).change(name, (stored) =>
-      changedRole(stored?.record, sent, bounds),
-    )
+    const role = await this.rolesOf(mount).change(name, (stored) => changedRole(stored?.record, sent, bounds))
     const { record } = role
     const warnings = [...roleWarnings(record, bounds), ...useLimitWarnings(mount.config.token_type, record)]
     if (mount.options?.['role_lint'] !== 'write') return warnings

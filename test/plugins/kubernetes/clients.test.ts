@@ -26,7 +26,10 @@ describe('Terraform', () => {
     })
 
     expect(status).toBe(204)
-    expect((await at.root.read(`${at.path}/config`)).body.data).toMatchObject({ ...sent, pem_keys: [key, key] })
+    expect((await at.root.read(`${at.path}/config`)).body.data).toMatchObject({
+      ...sent,
+      pem_keys: [key, key],
+    })
   })
 
   test('reads back what it wrote as a role, whose selector it always sends', async () => {
@@ -77,6 +80,8 @@ test('hvac reads the configuration and the roles that it wrote', async () => {
   const at = await mount()
   await at.root.write(`${at.path}/role/test`, { [names]: ['*'], [namespaces]: ['vault_test'] })
 
-  expect((await at.root.read(`${at.path}/role/test`)).body.data).toMatchObject({ [namespaces]: ['vault_test'] })
+  expect((await at.root.read(`${at.path}/role/test`)).body.data).toMatchObject({
+    [namespaces]: ['vault_test'],
+  })
   expect((await at.root.list(`${at.path}/role`)).body.data).toEqual({ keys: ['r', 'test'] })
 })

@@ -56,7 +56,10 @@ test('no token is in an answer, in the log or in what is kept of refusals', asyn
   const jwt = await own.cluster.token()
   own.cluster.misbehave({
     kind: 'answer',
-    answer: { status: 500, body: { kind: 'Status', message: `${own.cluster.reviewer} ${jwt} ${'x'.repeat(1000)}` } },
+    answer: {
+      status: 500,
+      body: { kind: 'Status', message: `${own.cluster.reviewer} ${jwt} ${'x'.repeat(1000)}` },
+    },
   })
 
   const answer = await at.login({ jwt })

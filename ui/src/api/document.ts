@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document ffa22a57c6cb5bb44680e61e115ee26c
+// made by `npm run ui:types` from the server's OpenAPI document 50edf43c6900dd277f1c481e50395990
 
 export interface paths {
     "/health/live": {
@@ -13395,6 +13395,8 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
+            keys: string[];
+            clock_offset_seconds: number | null;
         } & {
             [key: string]: unknown;
         };

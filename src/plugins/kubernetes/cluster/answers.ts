@@ -57,10 +57,7 @@ const no = (reason: Refusal['reason'], cause: string): Refusal =>
 const isOk = (status: number): boolean => status >= 200 && status <= 206
 
 /** What a review was asked; without an account, it may be of anybody. */
-export type AskedReview = {
-  readonly account: Account | undefined
-  readonly audiences: readonly string[]
-}
+export type AskedReview = { readonly account: Account | undefined; readonly audiences: readonly string[] }
 
 /**
  * Why a TokenReview does not accept a token; undefined if it does.

@@ -296,7 +296,9 @@ async function checkLabels({ questions, role, account }: Asked, checks: LoginChe
   const answer = await questions.labels(account.namespace)
   if ('refused' in answer) return checks.check('namespace_labels', answer.refused)
   const { found: labels } = answer
-  const seen = Object.keys(selector).map((name) => `${name}=${Object.hasOwn(labels, name) ? labels[name] : ''}`)
+  const seen = Object.keys(selector).map(
+    (name) => `${name}=${Object.hasOwn(labels, name) ? labels[name] : ''}`,
+  )
   return checks.check(
     'namespace_labels',
     selects(selector, labels) ? undefined : refusal('namespace_labels_refused', 'namespace not authorized'),
