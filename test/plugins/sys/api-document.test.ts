@@ -518,6 +518,7 @@ describe('operations', () => {
       'jwt-cel-login-post-input': ['jwt'],
       'jwt-cel-role-name-post-input': ['cel_program'],
       'jwt-login-post-input': ['jwt'],
+      'kubernetes-login-post-input': ['role', 'jwt'],
       'kv-v2-copy-path-post-input': ['from'],
       'kv-v2-data-path-patch-input': ['data'],
       'kv-v2-data-path-post-input': ['data'],

@@ -16,24 +16,22 @@ const day = 86_400
 /** docs/contract/kubernetes.md#configuration. A write replaces everything. Durations are whole seconds. */
 export const configFields = z.object({
   kubernetes_host: stringField
-    .default('')
     .describe('Address of the API server')
     .meta({ examples: ['https://10.0.0.1:6443'] }),
-  kubernetes_ca_cert: stringField
-    .default('')
-    .describe('PEM certificates of its authorities; they replace those of the system'),
-  token_reviewer_jwt: stringField
-    .default('')
-    .meta({ description: 'Token with which this server asks the API server', writeOnly: true }),
-  pem_keys: commaListField.default([]).describe('PEM keys or certificates, one of which must verify a token'),
-  issuer: stringField.default('').describe('Issuer of the tokens'),
+  kubernetes_ca_cert: stringField.describe(
+    'PEM certificates of its authorities; they replace those of the system',
+  ),
+  token_reviewer_jwt: stringField.meta({
+    description: 'Token with which this server asks the API server',
+    writeOnly: true,
+  }),
+  pem_keys: commaListField.describe('PEM keys or certificates, one of which must verify a token'),
+  issuer: stringField.describe('Issuer of the tokens'),
   disable_iss_validation: boolField.default(true).describe('Do not compare the issuer'),
-  disable_local_ca_jwt: boolField
-    .default(false)
-    .describe('Use neither token nor certificate of the own service account'),
-  use_annotations_as_alias_metadata: boolField
-    .default(false)
-    .describe('Annotations of the service account become metadata of the entity alias'),
+  disable_local_ca_jwt: boolField.describe('Use neither token nor certificate of the own service account'),
+  use_annotations_as_alias_metadata: boolField.describe(
+    'Annotations of the service account become metadata of the entity alias',
+  ),
   verification: stringField
     .default('review')
     .describe('`review`: the API server judges each token; `keys`: its public keys do')
