@@ -20,6 +20,8 @@ export class StoredRoles<Role> implements Disposable {
   readonly #parts: StoredRolesParts<Role>
   readonly #unwatch: () => void
   readonly #roles = new Cache<Role>({ name: 'login roles', most: 10_000, mostWeight: 16 * 1024 * 1024 })
+  /** Names without a role: a caller who names one again costs no read. They must not push out roles. */
+  readonly #absent = new Cache<true>({ name: 'names without a login role', most: 1_000, mostWeight: 100_000 })
   /** The names of all roles, under the key `''`. */
   readonly #names = new Cache<readonly string[]>({
     name: 'names of login roles',
@@ -32,16 +34,20 @@ export class StoredRoles<Role> implements Disposable {
     this.#parts = parts
     if (caches !== undefined) this.#roles.countIn(caches.of('login_roles'))
     this.#unwatch = view.watch(prefix, (keys) => {
-      this.#roles.follow(keys, (key) => key.slice(prefix.length))
+      for (const cache of [this.#roles, this.#absent]) cache.follow(keys, (key) => key.slice(prefix.length))
       this.#names.dropAll()
     })
   }
 
-  find(name: string): Promise<Role | undefined> {
+  async find(name: string): Promise<Role | undefined> {
+    if (this.#absent.get(name)) return undefined
     const { view, read } = this.#parts
-    return this.#roles.read(name, async () => {
+    return await this.#roles.read(name, async () => {
+      const { drops } = this.#absent
       const stored = await view.get(this.#key(name))
-      return stored === undefined ? undefined : read(name, stored)
+      if (stored !== undefined) return read(name, stored)
+      this.#absent.set(name, true, drops)
+      return undefined
     })
   }
 
@@ -92,6 +98,7 @@ export class StoredRoles<Role> implements Disposable {
 
   #drop(name: string): void {
     this.#roles.drop(name)
+    this.#absent.drop(name)
     this.#names.dropAll()
   }
 

@@ -74,6 +74,32 @@ describe('a JWT as the token', () => {
     await desk.configure(accepted)
   })
 
+  testOfOneServer('reads nothing from the storage to find which kind its default role is', async () => {
+    await using cel = await openJwtDesk({ clock, now })
+    const accepted = { accept_as_token: true, bound_issuer: issuer }
+    await cel.configure({ ...accepted, default_role: 'prog' })
+    await written(cel.root, 'auth/jwt/cel/role/prog', {
+      bound_audiences: ['gate'],
+      cel_program: { expression: "pb.Auth{policies: ['desk'], alias: logical.Alias{name: 'x'}}" },
+    })
+    const ask = async () => (await cel.ask('kv/x', withToken(cel.jwt()))).status
+    const misses = async () => {
+      const { text } = await cel.root.read('/metrics')
+      return /^gatehouse_cache_requests_total\{cache="login_roles",outcome="miss"\} (\d+)$/m.exec(text)?.[1]
+    }
+    expect(await ask()).toBe(200)
+    const before = await misses()
+    expect(before).toMatch(/^\d+$/)
+
+    for (let count = 0; count < 5; count += 1) expect(await ask()).toBe(200)
+
+    expect(await misses()).toBe(before)
+    await cel.role('prog', { token_policies: ['none'] })
+    expect(await ask()).toBe(403)
+    await cel.root.delete('auth/jwt/role/prog')
+    expect(await ask()).toBe(200)
+  })
+
   test('is refused like an unknown token, whatever is wrong with it', async () => {
     const good = desk.jwt()
     const changed = `${good.slice(0, -2)}${good.endsWith('A') ? 'B' : 'A'}${good.slice(-1)}`
