@@ -1,4 +1,4 @@
-import type { View, ViewEntry } from '../../core/barrier/view.ts'
+import type { ViewEntry } from '../../core/barrier/view.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
 import type { PresentedJwt, TokenLogin } from '../../core/mounts/mount-type.ts'
@@ -65,9 +65,7 @@ import type { BrowserContext, FlowContext, FlowLog } from './oidc/sign-in.ts'
 const dayMs = 86_400_000
 
 export type JwtMethodParts = {
-  readonly mounts: Pick<MountStore, 'viewOf' | 'table' | 'onChange'>
-  /** The core's. */
-  readonly view: View
+  readonly mounts: Pick<MountStore, 'viewOf' | 'table' | 'onChange' | 'beforeChange' | 'whileUnchanged'>
   readonly outbound: OutboundClient
   readonly clock: Clock
   readonly random: Random
@@ -76,8 +74,6 @@ export type JwtMethodParts = {
   readonly spent: ReplayStore
   /** Undefined if no other server writes the storage. */
   readonly shared: object | undefined
-  /** Resolves when this server knows of all that any server has done until now. */
-  confirmCopies(): Promise<void>
   readonly caches?: CacheUses
   /** Most characters of a JWT; 0 is no limit. */
   readonly maxJwtSize: number
@@ -155,7 +151,7 @@ export class JwtMethod {
     const state = new MountState(view, {
       ...this.#keysetParts,
       onFetch,
-      onConfig: () => this.issuers.outdate(),
+      onConfig: () => this.issuers.outdate(mount),
     })
     return {
       state,

@@ -41,7 +41,6 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
     const { metrics, maxJwtSize, failuresKept, keepsSignatures } = options
     const method = new JwtMethod({
       mounts,
-      view,
       outbound,
       clock,
       random,
@@ -49,20 +48,11 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       systemTtl,
       spent,
       shared,
-      confirmCopies: core.confirmCopies,
       caches,
       maxJwtSize,
       failuresKept,
       keepsSignatures,
       onFetch: (mount, succeeded) => metrics.keysFetched(fullPathOf(mount), succeeded),
-    })
-    mounts.beforeChange(async (mount) => {
-      if (mount.plugin === 'jwt') await method.issuers.checkMove(mount)
-    })
-    core.namespaceLife.addRemovalStep({
-      name: 'token issuers',
-      phase: 'data',
-      remove: (id) => method.issuers.removeNamespace(id),
     })
     const sweeper = new Periodic({
       job: core.jobs.job('login-sweep'),

@@ -1,18 +1,14 @@
-import type { View, ViewEntry } from '../../../core/barrier/view.ts'
+import type { ViewEntry } from '../../../core/barrier/view.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import type { MountStore } from '../../../core/mounts/mount-store.ts'
-import { Changes } from '../../../core/records/change.ts'
+import { ifReadable } from '../../../core/records/stored-record.ts'
 import { refuse } from '../../../errors.ts'
 import { Cache } from '../../../lib/data/cache.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
 import type { Config } from './jwt-config.ts'
 
 export type TokenIssuersParts = {
-  /** The core's view. */
-  readonly view: View
-  readonly mounts: Pick<MountStore, 'table' | 'onChange'>
-  /** Resolves when this server knows of all that any server has done until now. */
-  confirmCopies(): Promise<void>
+  readonly mounts: Pick<MountStore, 'table' | 'onChange' | 'beforeChange' | 'whileUnchanged'>
   /** The configuration of a mount, as this server knows it. */
   knownConfig(mount: Mount): Promise<Config | undefined>
   /** The configuration of a mount as it is stored now. */
@@ -22,19 +18,20 @@ export type TokenIssuersParts = {
 /** In a namespace, at most one mount takes the JWTs of an issuer as tokens. docs/contract/inline-login.md#settings */
 export class TokenIssuers {
   readonly #parts: TokenIssuersParts
-  readonly #changes: Changes
   /** For each namespace: by issuer the UUID of the mount. */
   readonly #accepting = new Cache<ReadonlyMap<string, string>>({ name: 'issuers of tokens', most: 1_000 })
 
   constructor(parts: TokenIssuersParts) {
     this.#parts = parts
-    this.#changes = new Changes({ view: parts.view, tooMany: 'too many changes at a time' })
-    parts.mounts.onChange(() => this.outdate())
+    parts.mounts.beforeChange((mount) => this.#checkMove(mount))
+    parts.mounts.onChange(({ changed, removed }) => {
+      for (const { namespace } of [...changed, ...removed]) this.#accepting.drop(namespace)
+    })
   }
 
-  /** Call it after each write of a configuration. */
-  outdate(): void {
-    this.#accepting.dropAll()
+  /** Call it after each write of the mount's configuration. */
+  outdate({ uuid, namespace }: Mount): void {
+    this.#accepting.drop(this.#parts.mounts.table.byUuid(uuid)?.namespace ?? namespace)
   }
 
   /** The mount of a namespace that takes the JWTs of an issuer; without a look at each mount for each request. */
@@ -49,42 +46,32 @@ export class TokenIssuers {
     const { mounts, knownConfig } = this.#parts
     const uuids = new Map<string, string>()
     for (const mount of mounts.table.of(namespace)) {
-      const config = isOurs(mount) ? await knownConfig(mount) : undefined
+      // one that cannot be read must not keep the other mounts from taking JWTs
+      const config = isOurs(mount) ? await ifReadable(knownConfig(mount)) : undefined
       if (config?.accept_as_token === true) uuids.set(config.bound_issuer, mount.uuid)
     }
     return uuids
   }
 
   /**
-   * Writes the entry of a configuration that takes the JWTs of this issuer, unless another mount does already: of two
-   * writes at once, one is refused. `entryOf` may be called again. Throws `invalid`.
+   * Writes the entry of a configuration that takes the JWTs of this issuer, unless another mount does already: no
+   * server makes or moves a mount, or writes another such configuration, meanwhile. `entryOf` may be called again.
+   * Throws `invalid`.
    */
   put(mount: Mount, issuer: string, entryOf: () => Promise<ViewEntry>): Promise<void> {
-    const { view, confirmCopies } = this.#parts
-    const key = guardOf(mount.namespace)
-    return this.#changes.run(key, async (write) => {
-      const guard = await view.read(key)
-      // the mounts that other servers have made by now
-      await confirmCopies()
+    return this.#parts.mounts.whileUnchanged(async (write) => {
       await this.#checkIsOnly(mount, issuer)
-      await write([
-        await entryOf(),
-        { key, value: true, expect: guard?.revision ?? 'absent', isUncopied: true },
-      ])
+      await write([await entryOf()])
     })
   }
 
   /** Throws `invalid` if a mount that moves to another namespace takes the JWTs of an issuer that another one takes there. */
-  async checkMove(mount: Mount): Promise<void> {
+  async #checkMove(mount: Mount): Promise<void> {
     const { mounts, storedConfig } = this.#parts
     const before = mounts.table.byUuid(mount.uuid)
-    if (before === undefined || before.namespace === mount.namespace) return
+    if (!isOurs(mount) || before === undefined || before.namespace === mount.namespace) return
     const config = await storedConfig(before)
     if (config?.accept_as_token === true) await this.#checkIsOnly(mount, config.bound_issuer)
-  }
-
-  async removeNamespace(namespace: string): Promise<void> {
-    await this.#parts.view.write([{ key: guardOf(namespace), value: undefined }])
   }
 
   async #checkIsOnly(mount: Mount, issuer: string): Promise<void> {
@@ -102,5 +89,3 @@ export class TokenIssuers {
 }
 
 const isOurs = ({ plugin, tainted }: Mount): boolean => plugin === 'jwt' && !tainted
-
-const guardOf = (namespace: string): string => `jwt-token-issuers/${namespace}`
