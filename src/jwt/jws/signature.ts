@@ -3,7 +3,6 @@ import { availableParallelism } from 'node:os'
 import { type Algorithm, supportedAlgorithms } from './algorithms.ts'
 import type { CheckQueue } from './check-queue.ts'
 import type { Jws } from './jws.ts'
-import type { KnownSignatures } from './known-signatures.ts'
 
 /** The parameters of each algorithm for node:crypto. RFC 7518 §3.3–3.5, RFC 8037 §3.1. */
 type Scheme = { digest: string | null; keyType: 'rsa' | 'ec' | 'ed25519'; curve?: string; pss?: true }
@@ -111,22 +110,18 @@ export const checksAtOnce = queueWeights.ofCore * Math.min(8, availableParalleli
 const maxWeightPerToken = 1024
 
 /** How signatures are checked, and for which client address. */
-export type SignatureChecks = {
-  readonly queue: CheckQueue
-  readonly known?: KnownSignatures | undefined
-  readonly client: string
-}
+export type SignatureChecks = { readonly queue: CheckQueue; readonly client: string }
 
 /**
- * Whether one of the keys signed the token that this client sent.
+ * The first of the keys that signed the token which this client sent; undefined if none did.
  * docs/decisions/0004-signature-checks.md
  */
 export async function verifyWithAny(
   { signingInput, signature }: Jws,
   algorithm: Algorithm,
   keys: Iterable<KeyObject>,
-  { queue, known, client }: SignatureChecks,
-): Promise<boolean> {
+  { queue, client }: SignatureChecks,
+): Promise<KeyObject | undefined> {
   const candidates = [...keys].filter((key) => fits(algorithm, key))
   let left = maxWeightPerToken
   for (const key of candidates) {
@@ -134,11 +129,11 @@ export async function verifyWithAny(
     left -= heavy ? heavyWeight : 1
     if (left < 0) break
     const check = { algorithm, key, signingInput, signature }
-    const verify = () =>
+    const isSigned =
       candidates.length <= maxCheapKeys && !heavy
         ? queue.cheap(client, () => verifyHere(check))
         : queue.inPool(client, queueWeights[heavy ? 'heavy' : 'cheap'], () => verifyInPool(check))
-    if (await (known === undefined ? verify() : known.isSignedBy(key, check, verify))) return true
+    if (await isSigned) return key
   }
-  return false
+  return undefined
 }

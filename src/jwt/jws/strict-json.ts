@@ -34,7 +34,7 @@ export function parseStrictObject(text: string): StrictObject | null | undefined
   const colons = countColons(text)
   if (colons === undefined) return undefined
   try {
-    const value: unknown = needsCare.test(text) ? JSON.parse(text, carefully) : JSON.parse(text)
+    const value = parsed(text)
     if (value === null) return null
     // each member has one colon, so a duplicate name leaves fewer members than colons
     return isPlainObject(value) && countMembers(value) === colons ? value : undefined
@@ -42,6 +42,15 @@ export function parseStrictObject(text: string): StrictObject | null | undefined
     return undefined
   }
 }
+
+/** The same object for a text that `parseStrictObject` has accepted, without its checks. */
+export function parseAgain(text: string): StrictObject {
+  const value = parsed(text)
+  return isPlainObject(value) ? value : {}
+}
+
+const parsed = (text: string): unknown =>
+  needsCare.test(text) ? JSON.parse(text, carefully) : JSON.parse(text)
 
 export const isPlainObject = (value: unknown): value is StrictObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { Refusal } from '../refusals/refusal.ts'
 import { type DiscoveryDocument, DiscoveryError } from './discovery.ts'
 import type { KeySource } from './fetch-jwk-set.ts'
@@ -41,6 +42,10 @@ export class DiscoveredProvider implements Keyset {
         `error configuring token validator: keyset configuration error: ${error.message}`,
       )
     }
+  }
+
+  has(keyId: string, key: KeyObject): boolean {
+    return this.#ready?.keys.has(keyId, key) === true
   }
 
   sources(): readonly KeysetSource[] {

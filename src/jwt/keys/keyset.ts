@@ -4,7 +4,6 @@ import { excerpt, quoted } from '../../lib/text/go-text.ts'
 import { type Algorithm, isSupportedAlgorithm, supportedAlgorithms } from '../jws/algorithms.ts'
 import type { CheckQueue } from '../jws/check-queue.ts'
 import { type Jws, type JwsLimits, malformedPayload, parseClaims, parseJws } from '../jws/jws.ts'
-import type { KnownSignatures } from '../jws/known-signatures.ts'
 import { type SignatureChecks, verifyWithAny } from '../jws/signature.ts'
 import { ownMember, type StrictObject } from '../jws/strict-json.ts'
 import { malformedToken } from '../jws/token-shape.ts'
@@ -19,8 +18,6 @@ import { SourceHistory } from './source-history.ts'
 export type KeysetParts = RemoteKeysParts & {
   readonly clock: Clock
   readonly queue: CheckQueue
-  /** Undefined: each signature is checked each time. */
-  readonly known?: KnownSignatures | undefined
   readonly limits: JwsLimits
 }
 
@@ -28,9 +25,12 @@ export type KeysetParts = RemoteKeysParts & {
 export type VerifiedToken = {
   readonly claims: StrictObject
   readonly algorithm: Algorithm
+  /** The header's `kid`; "" if absent. */
+  readonly keyId: string
   /** The header's `typ`. */
   readonly type: unknown
   readonly signingInput: Buffer
+  readonly signer: KeyObject
 }
 
 /**
@@ -40,6 +40,8 @@ export type VerifiedToken = {
 export type Keyset = {
   /** `client`: the address that sent the token. */
   verify(token: string, client: string): Promise<VerifiedToken | Refusal>
+  /** Whether a token with this key id may still be signed by this key. Fetches nothing. */
+  has(keyId: string, key: KeyObject): boolean
   /** Where the keys come from, with the keys known now. */
   sources(): readonly KeysetSource[]
   /** Fetches all sources now, unless that happened too often recently. The sources report failures. */
@@ -86,13 +88,15 @@ export class StaticKeyset implements Keyset {
     const jws = parseJws(token, this.#parts.limits)
     if ('malformed' in jws) return prefixed(signing, malformedToken(jws.malformed, token))
     if (!isSupportedAlgorithm(jws.algorithm)) return refusal('algorithm_unsupported', signing + noStaticKey)
-    const { queue, known } = this.#parts
-    if (!(await verifyWithAny(jws, jws.algorithm, this.#keys, { queue, known, client })))
-      return refusal('signature_invalid', signing + noStaticKey)
-    return prefixed(
-      signing,
-      verified(jws, { algorithm: jws.algorithm, otherwise: noStaticKey, history: this.#history }),
-    )
+    const { algorithm } = jws
+    const signer = await verifyWithAny(jws, algorithm, this.#keys, { queue: this.#parts.queue, client })
+    if (signer === undefined) return refusal('signature_invalid', signing + noStaticKey)
+    const read = { algorithm, otherwise: noStaticKey, history: this.#history }
+    return prefixed(signing, verified(jws, signer, read))
+  }
+
+  has(_keyId: string, key: KeyObject): boolean {
+    return this.#keys.includes(key)
   }
 
   sources(): readonly KeysetSource[] {
@@ -133,6 +137,10 @@ export class JwksKeyset implements Keyset {
     return verifyWithRemote(jws, this.#keys, { ...this.#parts, client })
   }
 
+  has(keyId: string, key: KeyObject): boolean {
+    return hasKey(this.#keys, keyId, key)
+  }
+
   sources(): readonly KeysetSource[] {
     return [sourceOf(this.#keys)]
   }
@@ -141,6 +149,9 @@ export class JwksKeyset implements Keyset {
     return refreshed(this.#keys)
   }
 }
+
+const hasKey = ({ current }: RemoteKeys, keyId: string, key: KeyObject): boolean =>
+  current?.candidates(keyId).includes(key) === true
 
 const sourceOf = ({ source, current, history }: RemoteKeys): KeysetSource => ({
   kind: 'jwks',
@@ -179,6 +190,11 @@ export class MultiJwksKeyset implements Keyset {
     const known = this.#pairWith(jws.keyId) ?? (await this.#refreshedPairWith(jws.keyId))
     if ('reason' in known) return known
     return signatureChecked(await verifyWithRemote(jws, known, { ...this.#parts, client }))
+  }
+
+  has(keyId: string, key: KeyObject): boolean {
+    const named = keyId === '' ? this.#pairs : [this.#pairWith(keyId) ?? []].flat()
+    return named.some((pair) => hasKey(pair, keyId, key))
   }
 
   sources(): readonly KeysetSource[] {
@@ -274,10 +290,12 @@ async function verifyWithRemote(
     history: keys.history,
   }
   const cached = keys.current
-  if (cached !== undefined && (await signedBy(cached))) return verified(jws, read)
+  const signer = cached && (await signedBy(cached))
+  if (signer !== undefined) return verified(jws, signer, read)
   try {
     const fresh = await keys.newerThan(cached)
-    if (fresh !== undefined && (await signedBy(fresh))) return verified(jws, read)
+    const freshSigner = fresh && (await signedBy(fresh))
+    if (freshSigner !== undefined) return verified(jws, freshSigner, read)
   } catch (error) {
     if (!(error instanceof KeyFetchError)) throw error
     return discreetRefusal('keys_unavailable', {
@@ -297,9 +315,14 @@ type Reading = {
 }
 
 /** The claims of a token with a valid signature. */
-function verified(jws: Jws, { algorithm, otherwise, history }: Reading): VerifiedToken | Refusal {
+function verified(
+  jws: Jws,
+  signer: KeyObject,
+  { algorithm, otherwise, history }: Reading,
+): VerifiedToken | Refusal {
   const claims = parseClaims(jws.payload)
   if (claims === undefined) return malformedPayload(jws.payload, otherwise)
   history.noteIssued(ownMember(claims, 'iat'))
-  return { claims, algorithm, type: jws.type, signingInput: jws.signingInput }
+  const { keyId, type, signingInput } = jws
+  return { claims, algorithm, keyId, type, signingInput, signer }
 }

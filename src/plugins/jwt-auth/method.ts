@@ -18,8 +18,8 @@ import type { Explanation } from '../../jwt/explain/explained.ts'
 import { bareTrace, bringsToken } from '../../jwt/explain/explained.ts'
 import { LoginFailures, maxRecordedToken } from '../../jwt/explain/login-failures.ts'
 import { CheckQueue } from '../../jwt/jws/check-queue.ts'
-import { KnownSignatures } from '../../jwt/jws/known-signatures.ts'
 import { checksAtOnce } from '../../jwt/jws/signature.ts'
+import { KnownTokens } from '../../jwt/keys/known-tokens.ts'
 import { SharedSources } from '../../jwt/keys/shared-sources.ts'
 import { Buckets } from '../../lib/concurrency/buckets.ts'
 import type { Clock } from '../../lib/system/clock.ts'
@@ -115,6 +115,7 @@ export class JwtMethod {
   /** Refused JWT logins whose checks are recorded, per mount. */
   readonly #traces: Buckets
   readonly #evaluator: CelEvaluator
+  readonly #known: KnownTokens | undefined
   /** The mounts that take JWTs as tokens. */
   readonly issuers: TokenIssuers
 
@@ -128,10 +129,10 @@ export class JwtMethod {
     })
     this.#traces = new Buckets(parts.clock, { capacity: 200, refillMs: 50 })
     this.#evaluator = new CelEvaluator(parts.clock)
+    this.#known = parts.keepsSignatures ? new KnownTokens(parts.clock) : undefined
     this.#keysetParts = {
       sources: new SharedSources(parts),
       queue: new CheckQueue(checksAtOnce),
-      known: parts.keepsSignatures ? new KnownSignatures(parts.clock) : undefined,
       limits: { maxTokenSize: parts.maxJwtSize },
       clock: parts.clock,
       ...(parts.caches && { caches: parts.caches }),
@@ -349,7 +350,7 @@ export class JwtMethod {
     remoteAddress: string,
     { asToken, ...input }: LoginInput & Pick<LoginContext, 'asToken'>,
   ): Promise<LoginAuth> {
-    return jwtLogin(input, { ...this.#contextOf(mount), remoteAddress, asToken })
+    return jwtLogin(input, { ...this.#contextOf(mount), known: this.#known, remoteAddress, asToken })
   }
 
   /** The login that a JWT means as the token of a request. docs/contract/inline-login.md#a-jwt-as-the-token */
@@ -375,6 +376,7 @@ export class JwtMethod {
     const client = { address, whenSilent, name: `${mount.uuid}/${input.role}` }
     return celLogin(input, {
       ...this.#contextOf(mount),
+      known: this.#known,
       remoteAddress: address,
       asToken,
       evaluate: (program, given) => this.#evaluator.evaluate(client, program, given),

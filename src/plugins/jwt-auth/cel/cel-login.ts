@@ -1,4 +1,5 @@
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
+import type { KnownTokens } from '../../../jwt/keys/known-tokens.ts'
 import { type Refusal, refusal } from '../../../jwt/refusals/refusal.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'
 import type { TokenRequest } from '../checks/as-token.ts'
@@ -21,6 +22,7 @@ export type CelLoginInput = {
 export type CelLoginContext = {
   readonly state: MountState
   readonly remoteAddress: string
+  readonly known?: KnownTokens | undefined
   /** Milliseconds since the epoch, read after the signature check. */
   now(): number
   /** The JWT is the token of a request, of which more is asked than of a login. */

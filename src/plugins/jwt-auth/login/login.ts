@@ -3,6 +3,7 @@ import type { StoredRoles } from '../../../core/records/stored-roles.ts'
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
 import { checkToken, checkUnboundAudience, type TokenRules } from '../../../jwt/checks/claims.ts'
 import { supportedAlgorithms } from '../../../jwt/jws/algorithms.ts'
+import type { KnownTokens } from '../../../jwt/keys/known-tokens.ts'
 import { type Refusal, refusal, reworded } from '../../../jwt/refusals/refusal.ts'
 import { addressMatches } from '../../../lib/net/cidr.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
@@ -25,6 +26,8 @@ export type LoginContext = {
   readonly state: MountState
   readonly remoteAddress: string
   readonly outbound: OutboundClient
+  /** Undefined: each token is verified each time it is sent. */
+  readonly known?: KnownTokens | undefined
   /** The JWT is the token of a request, of which more is asked than of a login. */
   readonly asToken?: TokenRequest | undefined
   /** Milliseconds since the epoch, read after the signature check. */
@@ -85,7 +88,7 @@ export async function examineJwt(
 export type Verification = {
   readonly ready: ReadyConfig
   readonly role: Role
-  readonly context: Pick<LoginContext, 'remoteAddress' | 'asToken' | 'now'>
+  readonly context: Pick<LoginContext, 'remoteAddress' | 'known' | 'asToken' | 'now'>
   readonly trace: Trace
 }
 
@@ -94,7 +97,12 @@ export async function verifiedToken(
   jwt: string,
   { ready, role, context, trace }: Verification,
 ): Promise<ReadToken | undefined> {
-  const token = await trace.claims(() => ready.keyset.verify(jwt, context.remoteAddress))
+  const { known, remoteAddress } = context
+  const token = await trace.claims(() =>
+    known === undefined
+      ? ready.keyset.verify(jwt, remoteAddress)
+      : known.verify(jwt, remoteAddress, ready.keyset),
+  )
   if (token === undefined) return undefined
   checkVerified(token, { role, config: ready.config, nowMs: context.now() }, trace)
   return token

@@ -27,11 +27,7 @@ async function twoServers() {
       enable: (path: string, namespace = 'root') =>
         core.mounts.enable(mountPointOf(namespace, 'auth', path), { type: 'jwt' }),
       take: (mount: Mount) => {
-        const config = {
-          jwt_validation_pubkeys: [signer.pem],
-          accept_as_token: true,
-          bound_issuer: issuer,
-        }
+        const config = { jwt_validation_pubkeys: [signer.pem], accept_as_token: true, bound_issuer: issuer }
         return method.putConfig(mount, convertFields(configInput, config).values)
       },
     }
@@ -96,11 +92,7 @@ test('a configuration that cannot be read does not keep other mounts of the name
       await root.write(`sys/auth/${name}`, { type: 'jwt' })
       await root.write(`auth/${name}/config`, { ...config, accept_as_token: name === 'whole' })
     }
-    await root.write('auth/whole/role/dev', {
-      role_type: 'jwt',
-      user_claim: 'sub',
-      bound_audiences: 'gate',
-    })
+    await root.write('auth/whole/role/dev', { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate' })
     broken = (await root.read('sys/auth/broken')).body.data?.['uuid']
   }
   damage(`${folder.path}/data/gatehouse.db`, `%${String(broken)}/config`)
