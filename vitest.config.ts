@@ -58,6 +58,7 @@ const moreReplicated = [
   'test/plugins/jwt-auth/oidc/{attacks,auth-url,callback,certified-provider,confirmation}.test.ts',
   'test/plugins/jwt-auth/oidc/{carried,form-post,hostile-id-token,modes-device,modes-direct,modes-settings}.test.ts',
   'test/plugins/approle/{fields,login,roles,secret-ids}.test.ts',
+  'test/plugins/kubernetes/{clients,config,explain,keys,limits,login,renewal,review,selector}.test.ts',
   'test/plugins/kv/{additions,data,first-version,lists,metadata,mounts,paths,versions}.test.ts',
   'test/plugins/userpass/{imported-hashes,lockout,login,users}.test.ts',
   'test/plugins/cloud/{bad-input,mount-end,rights}.test.ts',

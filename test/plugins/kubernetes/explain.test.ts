@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { lintCodes } from '../../../src/plugins/kubernetes/explain/lint.ts'
 import type { Answer } from '../../support/client.ts'
+import { testOfOneServer } from '../../support/of-one-server.ts'
 import { shared } from '../../support/shared.ts'
 import { names, namespaces, selector, startPods, told } from './pods.ts'
 
@@ -120,7 +121,7 @@ describe('explain', () => {
     expect(named(answer, 'service_account_name')).toMatchObject({ expected: ['web'], seen: 'job' })
   })
 
-  test('explains a refused login by its request id, and is a report for people', async () => {
+  testOfOneServer('explains a refused login by its request id, and is a report for people', async () => {
     const { cluster, mount } = await pods()
     const at = await mount()
     const refused = await at.login({ jwt: await cluster.token('dev', 'job') })
@@ -167,32 +168,35 @@ describe('failures', () => {
 })
 
 describe('status', () => {
-  test('shows how the last review ended, and asks for one of the reviewer if told to', async () => {
-    const { cluster, mount } = await pods()
-    const at = await mount()
-    const status = async (query = '') => (await at.root.read(`${at.path}/status${query}`)).body.data
+  testOfOneServer(
+    'shows how the last review ended, and asks for one of the reviewer if told to',
+    async () => {
+      const { cluster, mount } = await pods()
+      const at = await mount()
+      const status = async (query = '') => (await at.root.read(`${at.path}/status${query}`)).body.data
 
-    expect(await status()).toMatchObject({
-      ok: true,
-      reviewer: 'configured',
-      ca: 'configured',
-      last_review: null,
-    })
-    await at.login()
-    expect(await status()).toMatchObject({ last_review: { ok: true, reason: '' } })
-    await at.config({ token_reviewer_jwt: 'nobody' })
-    expect(await status('?refresh=true')).toMatchObject({
-      ok: false,
-      last_review: { ok: false, reason: 'review_unauthorized' },
-    })
-    await at.config({ token_reviewer_jwt: cluster.reviewer })
-    expect(await status('?refresh=true')).toMatchObject({ ok: true })
-    await at.config({ verification: 'keys', issuer: cluster.issuer })
-    expect(await status('?refresh=true')).toMatchObject({
-      ok: true,
-      keys: cluster.keys.published().map(({ kid }) => kid),
-    })
-  })
+      expect(await status()).toMatchObject({
+        ok: true,
+        reviewer: 'configured',
+        ca: 'configured',
+        last_review: null,
+      })
+      await at.login()
+      expect(await status()).toMatchObject({ last_review: { ok: true, reason: '' } })
+      await at.config({ token_reviewer_jwt: 'nobody' })
+      expect(await status('?refresh=true')).toMatchObject({
+        ok: false,
+        last_review: { ok: false, reason: 'review_unauthorized' },
+      })
+      await at.config({ token_reviewer_jwt: cluster.reviewer })
+      expect(await status('?refresh=true')).toMatchObject({ ok: true })
+      await at.config({ verification: 'keys', issuer: cluster.issuer })
+      expect(await status('?refresh=true')).toMatchObject({
+        ok: true,
+        keys: cluster.keys.published().map(({ kid }) => kid),
+      })
+    },
+  )
 })
 
 test('with role_lint, a write of a role warns of what is probably not intended', async () => {

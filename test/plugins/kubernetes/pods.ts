@@ -1,5 +1,6 @@
 import { type Cluster, type ClusterOptions, startCluster } from '../../../simulators/cluster/cluster.ts'
 import type { Answer, Client, Json } from '../../support/client.ts'
+import { serversInTurn } from '../../support/of-one-server.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../../support/start-server.ts'
 
 /** A server and a cluster; each test has a mount of its own. */
@@ -83,11 +84,16 @@ export class PodMount {
     })
   }
 
-  /** The cause that the newest refusal of a mount has for the operator. */
+  /** What the operator learns of the newest refusal, which is then forgotten. Each server knows of its own. */
   async lastFailure(): Promise<Json> {
-    const { body } = await this.root.read(`${this.path}/failures`)
-    const failures = (body.data?.['failures'] ?? []) as unknown as Json[]
-    return failures[0] ?? {}
+    const path = `${this.path}/failures`
+    const found: Json[] = []
+    for (let asked = 0; asked < serversInTurn; asked++) {
+      const { body } = await this.root.read(path)
+      found.push(...((body.data?.['failures'] ?? []) as unknown as Json[]))
+    }
+    for (let asked = 0; asked < serversInTurn; asked++) await this.root.delete(path)
+    return found[0] ?? {}
   }
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { testOfOneServer } from '../../support/of-one-server.ts'
 import { shared } from '../../support/shared.ts'
 import { names, namespaces, type PodMount, startPods, told } from './pods.ts'
 
@@ -91,7 +92,7 @@ describe('a renewal', () => {
     expect(told(await first.renew())).toBe(gone.replace('web', 'brief'))
   })
 
-  test('does not wait for a cluster that was out of reach a moment ago', async () => {
+  testOfOneServer('does not wait for a cluster that was out of reach a moment ago', async () => {
     await using own = await startPods()
     const at = await own.mount()
     const { body } = await at.login()
