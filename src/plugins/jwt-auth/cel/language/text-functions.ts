@@ -1,4 +1,5 @@
 import { characters } from './core-functions.ts'
+import { isEmail } from './email.ts'
 import { formatted } from './format.ts'
 import { type Definition, define, method } from './functions.ts'
 import { bool, bytes, int, list, listOf, string } from './kinds.ts'
@@ -95,14 +96,6 @@ function trim(text: string, work: Work): string {
   return text.slice(0, end).replace(blanksBefore, '')
 }
 
-const emailAddress = /^(?:[^<>]*<)?[^\s@<>,;:"()[\]\\]{1,64}@[^\s@<>,;:"()[\]\\]{1,255}>?$/
-
-/** `a@b.c`, or `A B <a@b.c>` */
-function isEmail(text: string): boolean {
-  if (text.length > 1_000) return false
-  return emailAddress.test(text.trim()) && text.includes('<') === text.trimEnd().endsWith('>')
-}
-
 /** docs/contract/cel.md#functions */
 export const textFunctions: readonly Definition[] = [
   method('contains', [string, string], bool, (text, part, work) => {
@@ -152,7 +145,7 @@ export const textFunctions: readonly Definition[] = [
     return Buffer.from(value).toString('base64')
   }),
   define('base64.decode', [string], bytes, decodeBase64),
-  define('check_valid_email', [string], bool, isEmail),
+  define('check_valid_email', [string], bool, (text) => isEmail(text)),
 ]
 
 function decodeBase64(text: string): Uint8Array {
