@@ -1,4 +1,4 @@
-import { sanitize } from '../../../core/tokens/store/policy-names.ts'
+import { policiesMissing } from '../../../jwt/explain/policies-missing.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'
 import type { CelRole } from '../cel/cel-role.ts'
 import { isUnknownCall } from '../cel/language/check.ts'
@@ -9,6 +9,7 @@ import {
   partsOf,
   qualifiedName,
 } from '../cel/language/expression.ts'
+import { nanosOfSecond } from '../cel/language/values.ts'
 import { checkedProgram, type ParsedProgram, ProgramError } from '../cel/program.ts'
 import { claimsOfOneRun, type Finding, type LintContext, withoutAudience } from './lint.ts'
 
@@ -17,20 +18,29 @@ type Found = Pick<Finding, 'code' | 'field' | 'text'>
 /** The findings about a CEL role. Names of CEL roles begin with `cel/`. docs/explain.md#what-the-linter-says */
 export async function lintCelRole(role: CelRole, context: LintContext): Promise<Finding[]> {
   const program = parsedOf(role)
-  if (program === undefined) return []
-  const inspected = inspect(program)
-  const found = [
-    ...findings(role, inspected, context),
-    ...(await missingPolicies(inspected, context.policyExists)),
-  ]
+  const found =
+    program instanceof ProgramError ? refusedToday(program) : await lintProgram(role, program, context)
   return found.map((one) => ({ role: `cel/${role.name}`, ...one }))
 }
 
-function parsedOf({ program }: CelRole): ParsedProgram | undefined {
+async function lintProgram(role: CelRole, program: ParsedProgram, context: LintContext): Promise<Found[]> {
+  const inspected = inspect(program)
+  return [...findings(role, inspected, context), ...(await missingPolicies(inspected, context.policyExists))]
+}
+
+const refusedToday = ({ message }: ProgramError): Found[] =>
+  when(
+    true,
+    'cel_invalid_program',
+    `every login is refused, because the program is not accepted: ${excerpt(message)}`,
+  )
+
+/** An earlier version may have stored what this one refuses. */
+function parsedOf({ program }: CelRole): ParsedProgram | ProgramError {
   try {
     return checkedProgram(program)
   } catch (error) {
-    if (error instanceof ProgramError) return undefined
+    if (error instanceof ProgramError) return error
     throw error
   }
 }
@@ -55,13 +65,24 @@ function inspect(program: ParsedProgram): Inspected {
   }
 }
 
-/** An expression and all that it contains. */
-function within(expression: Expression): Expression[] {
+/** An expression, what `next` finds of it, what `next` finds of that, and so on. */
+function reached(expression: Expression, next: (from: Expression) => readonly Expression[]): Expression[] {
   const found = [expression]
   // grows while it is walked, because programs may nest too deep for recursion
-  for (const each of found) found.push(...partsOf(each))
+  for (const each of found) found.push(...next(each))
   return found
 }
+
+/** An expression and all that it contains. */
+const within = (expression: Expression): Expression[] => reached(expression, partsOf)
+
+/** The values that an expression may have. */
+const branchesOf = (expression: Expression): readonly Expression[] =>
+  expression.kind === 'if' ? [expression.yes, expression.no] : []
+
+/** The lists of which a list is made. */
+const listsIn = (expression: Expression): readonly Expression[] =>
+  expression.kind === 'call' && expression.name === '_+_' ? expression.args : branchesOf(expression)
 
 const isClaims = (expression: Expression): boolean =>
   expression.kind === 'name' && expression.name === 'claims'
@@ -160,7 +181,7 @@ const times: ReadonlySet<string> = new Set(['TTL', 'MaxTTL', 'period', 'explicit
 
 function smallTime({ name, value }: MessageField): Found[] {
   const nanos = value.kind === 'literal' && typeof value.value === 'bigint' ? value.value : 0n
-  const isSmall = times.has(name) && nanos > 0n && nanos < 1_000_000_000n
+  const isSmall = times.has(name) && nanos > 0n && nanos < nanosOfSecond
   return when(isSmall, 'cel_small_ttl', `${name} ${nanos} is less than a second: times are nanoseconds`)
 }
 
@@ -199,13 +220,11 @@ async function missingPolicies(
   const lists = messages
     .flatMap(({ fields }) => fields)
     .filter(({ name }) => name === 'policies')
-    .flatMap(({ value }) => within(value))
-  const named = lists.flatMap((each) => (each.kind === 'list' ? each.items : [])).map(({ value }) => value)
-  const names = named.flatMap((each) =>
-    each.kind === 'literal' && typeof each.value === 'string' ? [each.value] : [],
-  )
-  const missing: string[] = []
-  for (const name of sanitize(names, false))
-    if (name !== 'root' && name !== 'default' && !(await exists(name))) missing.push(name)
-  return when(missing.length > 0, 'policy_missing', `policies [${excerpt(missing.join(' '))}] do not exist`)
+    .flatMap(({ value }) => reached(value, listsIn))
+  const items = lists.flatMap((each) => (each.kind === 'list' ? each.items : []))
+  const names = items
+    .flatMap(({ value }) => reached(value, branchesOf))
+    .flatMap((each) => (each.kind === 'literal' && typeof each.value === 'string' ? [each.value] : []))
+  const text = await policiesMissing({ token_policies: names }, exists)
+  return when(text !== '', 'policy_missing', text)
 }

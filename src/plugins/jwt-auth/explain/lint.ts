@@ -28,6 +28,7 @@ export const lintCodes = [
   'policy_missing',
   'no_effect',
   'unknown_field',
+  'cel_invalid_program',
   'cel_no_audience',
   'cel_no_issuer',
   'cel_no_alias',

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { readCelRole } from '../../../../src/plugins/jwt-auth/cel/cel-role.ts'
+import { lintCelRole } from '../../../../src/plugins/jwt-auth/explain/lint-cel.ts'
 import type { Json } from '../../../support/client.ts'
 import { inlineLogin } from '../../../support/jwt-desk.ts'
 import { shared } from '../../../support/shared.ts'
@@ -252,6 +254,48 @@ test.each<{ code: string; given: Written }>([
   expect(await lint()).toMatchObject([{ role: 'cel/lint', code }])
   await write('lint', { expression: sound })
   expect(await lint()).toEqual([])
+})
+
+test('the linter finds a stored program that is not accepted any more', async () => {
+  const role = readCelRole('old', { cel_program: { expression: '1 +' }, bound_audiences: ['gate'] })
+  const context = { config: undefined, policyExists: () => Promise.resolve(true) }
+
+  expect(await lintCelRole(role, context)).toEqual([
+    {
+      role: 'cel/old',
+      code: 'cel_invalid_program',
+      field: 'cel_program',
+      text: expect.stringContaining('invalid CEL syntax for main expression: ERROR: <input>:1:4: '),
+    },
+  ])
+})
+
+test.each([
+  { policies: '["gone"]', missing: ['gone'] },
+  {
+    policies: 'claims.a ? ["one"] : claims.b ? ["two"] + claims.c : ["default", "three"]',
+    missing: ['one', 'three', 'two'],
+  },
+  { policies: '[claims.a ? "one" : "two"]', missing: ['one', 'two'] },
+  { policies: 'claims.sub in ["joe"] ? ["default"] : []', missing: [] },
+  { policies: '["default"].filter(p, p in ["joe"])', missing: [] },
+  { policies: '["team-" + claims.team, claims.x == "a" ? "default" : "b" + claims.y]', missing: [] },
+  { policies: 'claims.l.map(p, ["a", p].join("-"))', missing: [] },
+])('of the policies $policies, $missing are missing', async ({ policies, missing }) => {
+  const { root, write } = await sharedDesk()
+  await write('lint', { expression: sound.replace(alias, `${alias}, policies: ${policies}`) })
+  const { findings } = (await root.read('auth/jwt/lint?role=cel/lint')).body.data ?? {}
+
+  expect(findings).toEqual(
+    missing.length === 0
+      ? []
+      : [
+          expect.objectContaining({
+            code: 'policy_missing',
+            text: expect.stringContaining(`[${missing.join(' ')}]`),
+          }),
+        ],
+  )
 })
 
 test('the linter names repeated variables, and looks at CEL roles with all others', async () => {
