@@ -118,13 +118,26 @@ test.each([
   },
   {
     result: '"x".matches("(?=x)") ? "" : ""',
-    is: `${failed}failed to evaluate expression: error parsing regexp: invalid or unsupported Perl syntax: \`(?=\``,
+    is: `${failed}failed to evaluate expression: error parsing regexp: invalid or unsupported Perl syntax`,
   },
+  {
+    result: 'regex.extract("x", "(s)(t)").value()',
+    is: `${failed}failed to evaluate expression: regular expression has more than one capturing group`,
+  },
+  {
+    result: 'regex.replace("x", "x", "s\\\\q")',
+    is: `${failed}failed to evaluate expression: invalid replacement string: \\ must be followed by a digit`,
+  },
+  {
+    result: 'string(size({"s": 1, claims.s: 2}))',
+    is: `${failed}failed to evaluate expression: Failed with repeated key`,
+  },
+  { result: 'string(now.getHours("s"))', is: `${failed}failed to evaluate expression: unknown time zone` },
   { result: '(claims.nope == 1) || true ? "absorbed" : "no"', is: says('absorbed') },
 ])('the result of $result decides', async ({ result, is }) => {
   const { judge } = await sharedDesk()
 
-  expect(verdict(await judge(result))).toBe(is)
+  expect(verdict(await judge(result, { s: 's' }))).toBe(is)
 })
 
 test.each<Written & { is: string }>([

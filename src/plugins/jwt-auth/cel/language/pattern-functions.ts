@@ -1,4 +1,4 @@
-import { RE2JS, RE2JSException } from 're2js'
+import { RE2JS, RE2JSSyntaxException } from 're2js'
 import { Cache } from '../../../../lib/data/cache.ts'
 import { type Definition, define, method } from './functions.ts'
 import { bool, int, listOf, optionalOf, string } from './kinds.ts'
@@ -28,7 +28,9 @@ function patternOf(text: string): Compiled {
     compiled.set(text, pattern)
     return pattern
   } catch (error) {
-    if (error instanceof RE2JSException) throw new CelError(error.message)
+    // its message repeats a part of the pattern
+    if (error instanceof RE2JSSyntaxException)
+      throw new CelError(`error parsing regexp: ${error.getDescription()}`)
     throw error
   }
 }
@@ -86,8 +88,7 @@ function isMatch(text: string, pattern: string, work: Work): boolean {
 /** The only group of each match, or else the whole match; undefined for a group that did not take part. */
 function* partsOf(text: string, pattern: string, work: Work): Generator<string | undefined> {
   const groups = patternOf(pattern).pattern.groupCount()
-  if (groups > 1)
-    throw new CelError(`regular expression has more than one capturing group: ${JSON.stringify(pattern)}`)
+  if (groups > 1) throw new CelError('regular expression has more than one capturing group')
   for (const match of matchesOf(pattern, text, work)) yield match.group(groups)
 }
 
@@ -109,10 +110,7 @@ function extractAll(text: string, pattern: string, work: Work): readonly Value[]
 function rewritten(rewrite: string, match: Match, groups: number): string {
   return rewrite.replace(/\\(.?)/gs, (_all, char: string) => {
     if (char === '\\') return char
-    if (!/^\d$/.test(char))
-      throw new CelError(
-        `invalid replacement string: '${rewrite.slice(0, 64)}' \\ must be followed by a digit`,
-      )
+    if (!/^\d$/.test(char)) throw new CelError('invalid replacement string: \\ must be followed by a digit')
     if (Number(char) > groups)
       throw new CelError(`replacement string references group ${char} but regex has only ${groups} group(s)`)
     return match.group(Number(char)) ?? ''
