@@ -96,12 +96,25 @@ function wholeNumber(text: string): number | 'too large' | undefined {
   return (isNegative ? -Number(digits) : Number(digits)) || 0
 }
 
-/** Parses an optional sign and one or more of `<digits>[.<digits>]<unit>`. */
 function parseUnits(text: string, exact: boolean): ParsedDuration {
+  const parsed = parseGoDuration(text)
+  if ('error' in parsed) return parsed
+  const { nanoseconds } = parsed
+  // `|| 0`: never -0
+  return {
+    seconds: (exact ? Number(nanoseconds / 1_000_000n) / 1000 : Number(nanoseconds / 1_000_000_000n)) || 0,
+  }
+}
+
+/**
+ * Parses what Go's `time.ParseDuration` does: an optional sign and one or more of `<digits>[.<digits>]<unit>`, or `0`.
+ */
+export function parseGoDuration(text: string): { nanoseconds: bigint } | { error: string } {
   const invalid = { error: `time: invalid duration ${byteQuoted(text)}` }
   const isNegative = text.startsWith('-')
   const rest = isNegative || text.startsWith('+') ? text.slice(1) : text
   if (rest === '') return invalid
+  if (rest === '0') return { nanoseconds: 0n }
   let total = 0n
   const piece = /(\d*)(?:\.(\d*))?([^.\d]*)/y
   for (piece.lastIndex = 0; piece.lastIndex < rest.length; ) {
@@ -117,6 +130,5 @@ function parseUnits(text: string, exact: boolean): ParsedDuration {
     total += BigInt(whole) * nanoseconds + (BigInt(parts) * nanoseconds) / 10n ** BigInt(parts.length)
     if (total > maxNanoseconds) return invalid
   }
-  const seconds = exact ? Number(total / 1_000_000n) / 1000 : Number(total / 1_000_000_000n)
-  return { seconds: isNegative && seconds > 0 ? -seconds : seconds }
+  return { nanoseconds: isNegative ? -total : total }
 }

@@ -18,7 +18,8 @@ export const quoted = (text: string, length = maxLength): string =>
 /** Characters to escape. Letters, marks, numbers, punctuation, symbols and U+0020 are printable. */
 const unquotable = /["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu
 
-const shortEscapes: ReadonlyMap<string, string> = new Map([
+/** Characters that Go and CEL escape by one letter, or by themselves. */
+export const shortEscapes: ReadonlyMap<string, string> = new Map([
   ['"', '\\"'],
   ['\\', '\\\\'],
   ['\u0007', '\\a'],

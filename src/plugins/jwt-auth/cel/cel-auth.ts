@@ -2,6 +2,7 @@ import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
 import { boundCidrs, checkTokenFields } from '../../../core/tokens/store/token-fields.ts'
 import { ServiceError } from '../../../errors.ts'
 import { type Refusal, refusal } from '../../../jwt/refusals/refusal.ts'
+import { nanosOfSecond } from './language/values.ts'
 import type { Field, Fields } from './outcome.ts'
 
 /** More would be a mistake: each request of the token looks at all of them. */
@@ -92,8 +93,6 @@ function typeNamed(number: bigint): string {
   if (name === undefined) throw new AuthProblem(`error converting auth: unknown token_type ${number}`)
   return name
 }
-
-const nanosOfSecond = 1_000_000_000n
 
 /** The fields of a message. A program has checked their types; absent ones have the zero value. */
 class Reader {

@@ -4,7 +4,7 @@ import { evaluate, Scope } from './language/evaluate.ts'
 import { fromJson, jsonText } from './language/json-functions.ts'
 import * as kind from './language/kinds.ts'
 import type { Names } from './language/library.ts'
-import { type Parsed, parse } from './language/parser.ts'
+import { mostNodes, type Parsed, parse } from './language/parser.ts'
 import { SizeError, SourceError } from './language/source-error.ts'
 import { CelError, LimitError, Timestamp, typeName, type Value } from './language/values.ts'
 import { Work } from './language/work.ts'
@@ -23,7 +23,6 @@ export type ParsedProgram = {
 
 const mostText = 64 * 1024
 const mostVariables = 100
-const mostNodes = 10_000
 /** Of what a program gives, and of what is shown of its variables, each. */
 const mostResult = 1024 * 1024
 

@@ -14,6 +14,10 @@ test.each([
   ['string(b"é")', 'é'],
   ['r"\\d"', '\\d'],
   ['string(duration("1h"))', '3600s'],
+  [
+    'string(duration("3\u00b5s") == duration("3us")) + string(duration("3\u03bcs") == duration("3us"))',
+    'truetrue',
+  ],
   ['string(now.getFullYear("UTC") > 2000)', 'true'],
   ['string(timestamp("2024-01-02T03:04:05Z").getHours("Europe/Berlin"))', '4'],
   ['string(timestamp("2024-01-02T03:04:05Z").getHours("-02:30"))', '0'],

@@ -9,7 +9,7 @@ import {
 } from './expression.ts'
 import { resultOf } from './functions.ts'
 import * as kind from './kinds.ts'
-import { library, type Names, typeNamed } from './library.ts'
+import { type Names, overloadsOf, typeNamed } from './library.ts'
 import { messages } from './messages.ts'
 import { SourceError } from './source-error.ts'
 import { typeName, type Value } from './values.ts'
@@ -27,15 +27,6 @@ export function check(expression: Expression, source: string, names: Names): voi
 /** Whether an expression, without its parts, calls a function that nobody knows. */
 export const isUnknownCall = (expression: Expression): expression is Call =>
   expression.kind === 'call' && overloadsOf(expression) === undefined
-
-/** The overloads that a call may mean, and whether the target is a part of their name. */
-function overloadsOf({ name, target }: Call) {
-  const namespace = target === undefined ? undefined : qualifiedName(target)
-  const qualified = namespace === undefined ? undefined : library.get(`${namespace}.${name}`)
-  if (qualified !== undefined) return { overloads: qualified, isQualified: true }
-  const overloads = library.get(target === undefined ? name : `.${name}`)
-  return overloads && { overloads, isQualified: false }
-}
 
 const literalKinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['null_type', kind.nothing],

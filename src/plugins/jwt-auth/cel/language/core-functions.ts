@@ -2,13 +2,22 @@ import { areEqual, compare, contains } from './compare.ts'
 import { type Definition, define, method } from './functions.ts'
 import * as kind from './kinds.ts'
 import { doubleText, scalarText } from './texts.ts'
-import { CelError, type CelMap, noOverload, TypeValue, typeName, Uint, type Value } from './values.ts'
+import {
+  CelError,
+  type CelMap,
+  endOfInt,
+  nanosOfSecond,
+  noOverload,
+  TypeValue,
+  typeName,
+  Uint,
+  type Value,
+} from './values.ts'
 import type { Work } from './work.ts'
 
 const { bool, bytes, double, dyn, int, list, map, string, uint } = kind
 
-const leastInt = -(2n ** 63n)
-const endOfInt = 2n ** 63n
+const leastInt = -endOfInt
 const endOfUint = 2n ** 64n
 
 /** An int, or the error that it does not fit into 64 bits. */
@@ -140,7 +149,7 @@ const conversions: readonly Definition[] = [
   define('int', [uint], int, ({ value }) => intOf(value)),
   define('int', [double], int, intOfDouble),
   define('int', [string], int, (text) => intOf(parsed(text, /^[-+]?\d+$/, 'int'))),
-  define('int', [kind.timestamp], int, ({ nanos }) => floored(nanos, 1_000_000_000n)),
+  define('int', [kind.timestamp], int, ({ nanos }) => floored(nanos, nanosOfSecond)),
   define('uint', [uint], uint, (value) => value),
   define('uint', [int], uint, uintOf),
   define('uint', [double], uint, (value) => {

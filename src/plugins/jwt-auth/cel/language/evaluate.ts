@@ -8,7 +8,7 @@ import {
   qualifiedName,
 } from './expression.ts'
 import { call } from './functions.ts'
-import { library, typeNamed } from './library.ts'
+import { overloadsOf, typeNamed } from './library.ts'
 import { sortedBy } from './list-functions.ts'
 import { made, messages, unset } from './messages.ts'
 import { CelError, CelMap, isList, Message, noOverload, Optional, shortText, type Value } from './values.ts'
@@ -168,19 +168,18 @@ function messageOf({ name, fields }: MessageLiteral, scope: Scope, work: Work): 
   return made(name, new Map(values))
 }
 
-function called({ name, target, args }: Call, scope: Scope, work: Work): Value {
-  const namespace = target === undefined ? undefined : qualifiedName(target)
-  const qualified = namespace === undefined ? undefined : library.get(`${namespace}.${name}`)
-  const overloads = qualified ?? library.get(target === undefined ? name : `.${name}`)
-  const receiver = qualified !== undefined || target === undefined ? [] : [evaluate(target, scope, work)]
+function called(expression: Call, scope: Scope, work: Work): Value {
+  const { name, target, args } = expression
+  const found = overloadsOf(expression)
+  const receiver = found?.isQualified === true || target === undefined ? [] : [evaluate(target, scope, work)]
   const [optional] = receiver
   // an alternative that is not needed is not evaluated
   if (optional instanceof Optional && optional.value !== undefined && args.length === 1) {
     if (name === 'or') return optional
     if (name === 'orValue') return optional.value
   }
-  if (overloads === undefined) throw new CelError(`no such overload: ${name}`)
-  return call(overloads, [...receiver, ...args.map((each) => evaluate(each, scope, work))], work)
+  if (found === undefined) throw new CelError(`no such overload: ${name}`)
+  return call(found.overloads, [...receiver, ...args.map((each) => evaluate(each, scope, work))], work)
 }
 
 function unreachable(): never {

@@ -1,5 +1,5 @@
 import { SourceError } from './source-error.ts'
-import { Uint, type Value } from './values.ts'
+import { endOfInt, Uint, type Value } from './values.ts'
 
 export type Token = {
   readonly at: number
@@ -20,7 +20,6 @@ const constants: ReadonlyMap<string, Value> = new Map<string, Value>([
   ['null', null],
 ])
 
-const mostInt = 2n ** 63n - 1n
 const mostUint = 2n ** 64n - 1n
 
 /** The tokens of a program. Throws a `SourceError`. */
@@ -66,19 +65,19 @@ type Place = { readonly source: string; readonly at: number }
 
 /** `-` in front of a number is a part of it, because the least int has no positive counterpart. */
 export function negative(token: Token): Value | undefined {
-  if (typeof token.value === 'number') return -token.value
-  if (typeof token.value === 'bigint') return -token.value
-  return token.value === null && /^\d/.test(token.text) ? -(2n ** 63n) : undefined
+  const { value } = token
+  return typeof value === 'number' || typeof value === 'bigint' ? -value : undefined
 }
 
-/** Null for the one number that is an int only behind a `-`. */
+/** Whether a literal is the one number that is an int only behind a `-`. */
+export const isEndOfInt = ({ value }: Token): boolean => value === endOfInt
+
 function numberOf(text: string, { source, at }: Place): Value {
   if (/^(?:0x[0-9a-f]+|\d+)u?$/i.test(text)) {
     const isUnsigned = /u$/i.test(text)
     const value = BigInt(isUnsigned ? text.slice(0, -1) : text)
     if (isUnsigned && value <= mostUint) return new Uint(value)
-    if (!isUnsigned && value <= mostInt) return value
-    if (!isUnsigned && value === mostInt + 1n) return null
+    if (!isUnsigned && value <= endOfInt) return value
     throw new SourceError(source, at, `Syntax error: invalid ${isUnsigned ? 'uint' : 'int'} literal`)
   }
   const value = Number(text)

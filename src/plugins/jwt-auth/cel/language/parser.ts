@@ -1,6 +1,6 @@
 import type { Comprehension, Expression, Item, MapEntry, MessageField } from './expression.ts'
 import { qualifiedName } from './expression.ts'
-import { negative, type Token, tokensOf } from './lexer.ts'
+import { isEndOfInt, negative, type Token, tokensOf } from './lexer.ts'
 import { SizeError, SourceError } from './source-error.ts'
 
 /** A parsed expression, and how many nodes it has. */
@@ -9,7 +9,8 @@ export type Parsed = { readonly source: string; readonly expression: Expression;
 const mostDepth = 250
 /** `a + b + c …` nests to the left without any bracket. */
 const mostChain = 1_000
-const mostNodes = 10_000
+/** Of a whole program. */
+export const mostNodes = 10_000
 
 /** Parses one expression. Throws a `SourceError`, or a `SizeError` if it is nested too deep or has too many nodes. */
 export function parse(source: string): Parsed {
@@ -251,11 +252,10 @@ class Parser {
   }
 
   #primary(): Expression {
-    const { at, kind, text, value } = this.#token
-    if (kind === 'literal') {
+    const { at, value } = this.#token
+    if (value !== undefined) {
+      if (isEndOfInt(this.#token)) throw this.#problem(at, 'Syntax error: invalid int literal')
       this.#next++
-      if (value === undefined || (value === null && text !== 'null'))
-        throw this.#problem(at, 'Syntax error: invalid int literal')
       return this.#made({ kind: 'literal', value, at })
     }
     if (this.#take('(') !== undefined) {

@@ -1,5 +1,16 @@
+import { shortEscapes } from '../../../../lib/text/go-text.ts'
 import { formatInstant } from '../../../../lib/text/time.ts'
-import { CelMap, Duration, isList, noOverload, Timestamp, TypeValue, Uint, type Value } from './values.ts'
+import {
+  CelMap,
+  Duration,
+  isList,
+  nanosOfSecond,
+  noOverload,
+  Timestamp,
+  TypeValue,
+  Uint,
+  type Value,
+} from './values.ts'
 import type { Work } from './work.ts'
 
 /** A double as Go prints its shortest text, but whole numbers below 2^53 in digits. docs/contract/cel.md#numbers */
@@ -12,8 +23,6 @@ export function doubleText(value: number): string {
   if (exponent >= -4 && exponent < 6) return String(value)
   return `${digits}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`
 }
-
-const nanosOfSecond = 1_000_000_000n
 
 /** `3600s`, `1.5s` */
 function durationText({ nanos }: Duration): string {
@@ -68,18 +77,6 @@ function inBrackets([open, close]: string, texts: readonly string[], work: Work)
   return `${open}${texts.join(', ')}${close}`
 }
 
-const characterEscapes: ReadonlyMap<string, string> = new Map([
-  ['\x07', '\\a'],
-  ['\b', '\\b'],
-  ['\f', '\\f'],
-  ['\n', '\\n'],
-  ['\r', '\\r'],
-  ['\t', '\\t'],
-  ['\v', '\\v'],
-  ['\\', '\\\\'],
-  ['"', '\\"'],
-])
-
 /** A text as a literal of CEL. */
 export const quotedText = (text: string): string =>
-  `"${text.toWellFormed().replace(/[\x07\b\f\n\r\t\v\\"]/g, (char) => characterEscapes.get(char) ?? char)}"`
+  `"${text.toWellFormed().replace(/[\x07\b\f\n\r\t\v\\"]/g, (char) => shortEscapes.get(char) ?? char)}"`

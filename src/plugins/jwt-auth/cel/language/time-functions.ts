@@ -1,14 +1,13 @@
+import { parseGoDuration } from '../../../../lib/text/go-duration.ts'
 import { parseTime, timeNanoseconds } from '../../../../lib/text/time.ts'
 import { floored } from './core-functions.ts'
 import { type Definition, define, method } from './functions.ts'
 import { duration, int, string, timestamp } from './kinds.ts'
-import { CelError, Duration, Timestamp } from './values.ts'
+import { CelError, Duration, endOfInt, nanosOfSecond, Timestamp } from './values.ts'
 
-const nanosOfSecond = 1_000_000_000n
 /** The years 1 to 9999. */
 const firstNanos = -62_135_596_800n * nanosOfSecond
 const endNanos = 253_402_300_800n * nanosOfSecond
-const endOfInt = 2n ** 63n
 
 function timestampOf(nanos: bigint): Timestamp {
   if (nanos < firstNanos || nanos >= endNanos) throw new CelError('timestamp overflow')
@@ -28,26 +27,11 @@ function parsedTimestamp(text: string): Timestamp {
   return timestampOf(timeNanoseconds(parsed.time))
 }
 
-const units: Readonly<Record<string, bigint>> = {
-  ns: 1n,
-  us: 1_000n,
-  µs: 1_000n,
-  ms: 1_000_000n,
-  s: nanosOfSecond,
-  m: 60n * nanosOfSecond,
-  h: 3_600n * nanosOfSecond,
-}
-
 function parsedDuration(text: string): Duration {
-  if (text === '0') return new Duration(0n)
-  if (text.length > 64 || !/^[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h))+$/.test(text))
+  const parsed = text.length > 64 ? { error: '' } : parseGoDuration(text)
+  if ('error' in parsed)
     throw new CelError("type conversion error from 'string' to 'google.protobuf.Duration'")
-  let nanos = 0n
-  for (const [, whole = '', fraction = '', unit = ''] of text.matchAll(/(\d*)\.?(\d*)([a-zµ]+)/g)) {
-    const size = units[unit] ?? 1n
-    nanos += BigInt(whole || '0') * size + (BigInt(fraction || '0') * size) / 10n ** BigInt(fraction.length)
-  }
-  return durationOf(text.startsWith('-') ? -nanos : nanos)
+  return durationOf(parsed.nanoseconds)
 }
 
 /** The time whose UTC is what clocks of the zone show: `UTC`, `Europe/Berlin` or `+01:00`. */
@@ -81,7 +65,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
     formats.set(zone, format)
     return format
   } catch {
-    throw new CelError(`unknown time zone ${zone.slice(0, 64)}`)
+    throw new CelError('unknown time zone')
   }
 }
 

@@ -1,3 +1,6 @@
+/** The first number that is too large for an int. */
+export const endOfInt = 2n ** 63n
+
 /** An unsigned integer of 64 bits. */
 export class Uint {
   readonly value: bigint
@@ -7,8 +10,9 @@ export class Uint {
   }
 }
 
-/** A time in nanoseconds since the epoch. */
-export class Timestamp {
+export const nanosOfSecond = 1_000_000_000n
+
+class Nanoseconds {
   readonly nanos: bigint
 
   constructor(nanos: bigint) {
@@ -16,14 +20,11 @@ export class Timestamp {
   }
 }
 
-/** A span of time in nanoseconds. */
-export class Duration {
-  readonly nanos: bigint
+/** A time since the epoch. */
+export class Timestamp extends Nanoseconds {}
 
-  constructor(nanos: bigint) {
-    this.nanos = nanos
-  }
-}
+/** A span of time. */
+export class Duration extends Nanoseconds {}
 
 /** A type as a value: `type(1) == int`. */
 export class TypeValue {
@@ -62,7 +63,7 @@ export class CelMap {
     for (const [key, value] of entries) {
       const text = keyText(key)
       if (text === undefined || typeof key === 'number') throw new CelError('unsupported key type')
-      if (this.#entries.has(text)) throw new CelError(`Failed with repeated key: ${shortText(key)}`)
+      if (this.#entries.has(text)) throw new CelError('Failed with repeated key')
       this.#entries.set(text, [key, value])
     }
   }
