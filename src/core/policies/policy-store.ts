@@ -58,6 +58,8 @@ type WeighedPolicies = { readonly compiled: CompiledPolicies; readonly weight: n
 
 /** Estimated overhead of a cache entry, in the unit of policy texts. */
 const entryWeight = 256
+/** Longer lists of names are hashed. */
+const longestKey = 128
 
 /** Over PostgreSQL they share a round trip. */
 const loadedAtOnce = 16
@@ -251,7 +253,8 @@ export class PolicyStore {
   #namesKey(names: readonly string[]): string {
     let key = this.#namesKeys.get(names)
     if (key === undefined) {
-      key = hash('sha256', JSON.stringify(names), 'base64url')
+      const text = JSON.stringify(names)
+      key = text.length <= longestKey ? text : hash('sha256', text, 'base64url')
       this.#namesKeys.set(names, key)
     }
     return key

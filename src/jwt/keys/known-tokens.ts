@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { Cache } from '../../lib/data/cache.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import { parseAgain } from '../jws/strict-json.ts'
@@ -20,7 +20,8 @@ type KnownToken = {
  * decided anew each time. A key that was fetched or configured again is another one. docs/decisions/0004-signature-checks.md
  */
 export class KnownTokens {
-  readonly #secret = randomBytes(32)
+  /** In front of what is hashed: nobody who sees a digest can tell whose it is. */
+  readonly #secret = randomBytes(64).toString('hex')
   readonly #known: Cache<KnownToken>
 
   constructor(clock: Clock) {
@@ -36,7 +37,7 @@ export class KnownTokens {
   /** As the keys verify it; without their work if one of them is known to have signed this token. */
   async verify(token: string, client: string, keys: Keyset): Promise<VerifiedToken | Refusal> {
     if (token.length > longest) return keys.verify(token, client)
-    const digest = createHmac('sha256', this.#secret).update(token).digest('base64')
+    const digest = hash('sha256', this.#secret + token, 'base64')
     const known = this.#known.get(digest)
     if (known !== undefined && keys.has(known.header.keyId, known.header.signer))
       return { ...known.header, ...partsOf(token) }
