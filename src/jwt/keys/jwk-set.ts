@@ -29,6 +29,12 @@ export class JwkSet {
     return named.flatMap(({ ready }) => ('key' in ready ? [ready.key] : []))
   }
 
+  /** Whether the key is one of the candidates. */
+  has(keyId: string, key: KeyObject): boolean {
+    const isIt = ({ ready }: LazyKey) => 'key' in ready && ready.key === key
+    return this.#keys.some((each) => (keyId === '' || each.id === keyId) && isIt(each))
+  }
+
   /** Whether a usable key has this id. */
   hasKeyId(keyId: string): boolean {
     return this.#keys.some((key) => key.id === keyId && 'key' in key.ready)

@@ -151,7 +151,7 @@ export class JwksKeyset implements Keyset {
 }
 
 const hasKey = ({ current }: RemoteKeys, keyId: string, key: KeyObject): boolean =>
-  current?.candidates(keyId).includes(key) === true
+  current?.has(keyId, key) === true
 
 const sourceOf = ({ source, current, history }: RemoteKeys): KeysetSource => ({
   kind: 'jwks',
