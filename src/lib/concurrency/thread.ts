@@ -18,7 +18,7 @@ export type ThreadOptions = {
   readonly memoryMb?: number
   /** Limits of the questions that have no answer yet; none by default. */
   readonly limits?: {
-    readonly most: number
+    readonly most?: number
     /** A thread that takes longer is ended. */
     readonly ms: number
     /** The error beyond these limits. */
@@ -57,7 +57,7 @@ export class Thread<Theirs extends Answers> {
   ): Promise<Awaited<ReturnType<Theirs[Name]>>> {
     if (this.#isStopped) throw new Disconnected('the thread was stopped')
     const { limits } = this.#options
-    if (limits !== undefined && this.#pending >= limits.most) throw limits.refusal()
+    if (limits?.most !== undefined && this.#pending >= limits.most) throw limits.refusal()
     const thread = this.#nextThread()
     const late = limits && setTimeout(() => this.#end(thread, limits.refusal()), limits.ms).unref()
     thread.pending += 1

@@ -1,7 +1,13 @@
 import { z } from 'zod'
 import type { LoginRequest } from '../../core/tokens/acts/issue-login.ts'
 import { refuse, ServiceError } from '../../errors.ts'
-import { loginPlace, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
+import {
+  type Exchange,
+  loginPlace,
+  type Reply,
+  type Resource,
+  resource,
+} from '../../http/resource/resource.ts'
 import { parseStrictObject } from '../../jwt/jws/strict-json.ts'
 import { lowerStringField, mapField, mapOrTextField, stringField, timeField } from '../../lib/text/fields.ts'
 import { type JsonValue, jsonNumber, stringifyJson } from '../../lib/text/json.ts'
@@ -122,9 +128,9 @@ export const celResources = ({ method, reports, issue, now }: Parts): Resource[]
       summary: 'Try a program',
       ...celAnswers.tried,
       input: tryInput,
-      handle: async ({ input }) => {
-        const at = input.now === undefined ? now() : timeMilliseconds(input.now)
-        return { data: await tried(method, input, at) }
+      handle: async (exchange) => {
+        const at = exchange.input.now === undefined ? now() : timeMilliseconds(exchange.input.now)
+        return { data: await tried(method, exchange, at) }
       },
     },
   }),
@@ -148,18 +154,18 @@ const written = (role: CelRole): Reply => ({ data: shown(role), warnings: celRol
 /** What a program decides about claims that somebody makes up. docs/contract/cel.md#trying-a-program */
 async function tried(
   method: JwtMethod,
-  { cel_program, claims }: z.output<typeof tryInput>,
+  { call, mount, input, whenSilent }: Exchange<z.output<typeof tryInput>, unknown>,
   now: number,
 ): Promise<object> {
   try {
-    const program = readProgram(cel_program)
+    const program = readProgram(input.cel_program)
     checkProgram(program)
-    const given = parseStrictObject(stringifyJson(claims ?? {}))
+    const given = parseStrictObject(stringifyJson(input.claims ?? {}))
     if (given === undefined || given === null) throw refuse('invalid', 'these claims would be no JWT')
-    const { variables, outcome } = await method.tryProgram(program, {
-      claims: given,
-      now,
-      operation: 'update',
+    const by = { address: call.remoteAddress, whenSilent }
+    const { variables, outcome } = await method.tryProgram(mount, by, {
+      program,
+      input: { claims: given, now, operation: 'update' },
     })
     return { valid: true, error: '', variables, result: shownOutcome(outcome) }
   } catch (error) {

@@ -115,6 +115,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
             remoteAddress,
           }
           const explanation = await method.explain(mount, given, {
+            by: { address: call.remoteAddress, whenSilent: exchange.whenSilent },
             remoteAddress,
             asToken: input.as_token ? { certificate: undefined } : undefined,
             plan: (auth) => plan({ ...place, auth }),

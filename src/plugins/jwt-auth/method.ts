@@ -27,9 +27,9 @@ import type { Random } from '../../lib/system/random.ts'
 import { toLowerText } from '../../lib/text/coercion.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
 import { type CelLoginInput, celLogin } from './cel/cel-login.ts'
-import { CelEvaluator } from './cel/evaluator.ts'
+import { CelEvaluator, type Evaluation } from './cel/evaluator.ts'
 import type { Outcome } from './cel/outcome.ts'
-import type { Evaluated, Input, Program } from './cel/program.ts'
+import type { Evaluated } from './cel/program.ts'
 import {
   type CheckedConfig,
   type ConfigInput,
@@ -83,6 +83,9 @@ export type JwtMethodParts = {
   /** Called for each fetch of keys or of a discovery document. */
   onFetch(mount: Mount, succeeded: boolean): void
 }
+
+/** Whose turn it is when a program is evaluated. */
+type Asking = Pick<Client, 'address' | 'whenSilent'>
 
 type FlowRequest = Pick<FlowContext, 'remoteAddress' | 'signal' | 'attempt'>
 type BrowserRequest = FlowRequest & Pick<BrowserContext, 'providerError' | 'mountPath' | 'requestId'>
@@ -262,9 +265,10 @@ export class JwtMethod {
   explain(
     mount: Mount,
     input: ExplainInput,
-    preview: Pick<ExplainContext, 'remoteAddress' | 'asToken' | 'plan'>,
+    { by, ...preview }: Pick<ExplainContext, 'remoteAddress' | 'asToken' | 'plan'> & { readonly by: Asking },
   ): Promise<Explanation> {
-    const evaluate: ExplainContext['evaluate'] = (program, given) => this.#evaluator.trace(program, given)
+    const evaluate: ExplainContext['evaluate'] = (atTurn) =>
+      this.#evaluator.trace(operatorOf(mount, by), atTurn)
     return explainLogin(input, { ...this.#contextOf(mount), evaluate, ...preview })
   }
 
@@ -369,8 +373,7 @@ export class JwtMethod {
   celLogin(
     mount: Mount,
     input: CelLoginInput,
-    login: Pick<Client, 'address' | 'whenSilent'> &
-      Pick<LoginContext, 'asToken'> & { onOutcome(outcome: Outcome): void },
+    login: Asking & Pick<LoginContext, 'asToken'> & { onOutcome(outcome: Outcome): void },
   ): Promise<LoginAuth> {
     const { address, asToken, onOutcome, whenSilent } = login
     const client = { address, whenSilent, name: `${mount.uuid}/${input.role}` }
@@ -379,14 +382,14 @@ export class JwtMethod {
       known: this.#known,
       remoteAddress: address,
       asToken,
-      evaluate: (program, given) => this.#evaluator.evaluate(client, program, given),
+      evaluate: (atTurn) => this.#evaluator.evaluate(client, atTurn),
       onOutcome,
     })
   }
 
   /** docs/contract/cel.md#trying-a-program */
-  tryProgram(program: Program, input: Input): Promise<Evaluated> {
-    return this.#evaluator.trace(program, input)
+  tryProgram(mount: Mount, by: Asking, evaluation: Evaluation): Promise<Evaluated> {
+    return this.#evaluator.trace(operatorOf(mount, by), async () => evaluation)
   }
 
   /** docs/contract/oidc.md#the-authorization-url */
@@ -479,6 +482,13 @@ export class JwtMethod {
     }
   }
 }
+
+/** Operators take turns with logins, but as those of no role. */
+const operatorOf = (mount: Mount, { address, whenSilent }: Asking): Client => ({
+  address,
+  whenSilent,
+  name: `${mount.uuid}/`,
+})
 
 /** How a caller names a CEL role where an ordinary role could be meant. */
 const celRoleName = /^cel\/(?=.)/i

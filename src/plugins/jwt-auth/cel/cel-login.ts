@@ -6,11 +6,12 @@ import type { TokenRequest } from '../checks/as-token.ts'
 import { strictTrace, type Trace } from '../checks/trace.ts'
 import type { MountState } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
-import { namedRole, usedAsToken, verifiedToken } from '../login/login.ts'
+import { checkVerified, roleOfLogin, strictly, usedAsToken, verifiedToken } from '../login/login.ts'
 import { authOf } from './cel-auth.ts'
 import type { CelRole } from './cel-role.ts'
+import type { Evaluation } from './evaluator.ts'
 import type { Outcome } from './outcome.ts'
-import type { Evaluated, Input, Program, ShownVariable } from './program.ts'
+import type { Evaluated, ShownVariable } from './program.ts'
 
 export type CelLoginInput = {
   /** Lower-case; the configured default if empty. */
@@ -27,17 +28,15 @@ export type CelLoginContext = {
   now(): number
   /** The JWT is the token of a request, of which more is asked than of a login. */
   readonly asToken?: TokenRequest | undefined
-  evaluate(program: Program, input: Input): Promise<Evaluated>
+  /** `atTurn` is called when it is this login's turn. */
+  evaluate(atTurn: () => Promise<Evaluation>): Promise<Evaluated>
   /** Called with how the program ended. */
   onOutcome?(outcome: Outcome): void
 }
 
 /** Determines who logs in with this token, by the program of a CEL role. Throws the first refusal. */
-export async function celLogin(input: CelLoginInput, context: CelLoginContext): Promise<LoginAuth> {
-  const auth = await examineCel(input, context, strictTrace)
-  if (auth === undefined) throw new Error('a login was refused without being ended')
-  return auth
-}
+export const celLogin = (input: CelLoginInput, context: CelLoginContext): Promise<LoginAuth> =>
+  strictly((trace) => examineCel(input, context, trace))
 
 /**
  * Runs the checks of docs/contract/cel.md#login in that order. Returns undefined if a check refused and the trace
@@ -48,32 +47,31 @@ export async function examineCel(
   context: CelLoginContext,
   trace: Trace,
 ): Promise<LoginAuth | undefined> {
-  const ready = trace.value(
-    'config',
-    (await context.state.findConfig()) ?? refusal('config_missing', 'could not load configuration'),
-  )
-  if (ready === undefined) return undefined
-  const name = input.role || ready.config.default_role
-  const role = trace.value('role', await namedRole(name, context.state.celRoles))
-  if (role === undefined) return undefined
+  const roleOf = (by: Trace) => roleOfLogin(input.role, context.state, context.state.celRoles, by)
+  const first = await roleOf(trace)
+  if (first === undefined) return undefined
   trace.check('token', input.jwt === '' ? refusal('token_missing', 'missing token') : undefined)
-  const verification = { ready, role: askedOf(role), context, trace }
-  const token = await verifiedToken(input.jwt, verification)
+  const token = await verifiedToken(input.jwt, { ...first, role: askedOf(first.role), context, trace })
   if (token === undefined) return undefined
-  const now = Math.floor(context.now())
-  const { operation } = input
-  const { outcome, variables } = await context.evaluate(role.program, {
-    claims: token.claims,
-    now,
-    operation,
+  let begun = first
+  const { outcome, variables } = await context.evaluate(async () => {
+    const nowMs = context.now()
+    // a login may have waited for long; a trace that goes on gives no token, and has noted these checks
+    if (trace === strictTrace) {
+      begun = await strictly(roleOf)
+      checkVerified(token, { role: askedOf(begun.role), config: begun.ready.config, nowMs }, trace)
+    }
+    const given = { claims: token.claims, now: Math.floor(nowMs), operation: input.operation }
+    return { program: begun.role.program, input: given }
   })
   context.onOutcome?.(outcome)
+  const { ready, role } = begun
   noteVariables(variables, outcome, { role, trace })
   if (isOfVariable(outcome)) return undefined
   trace.check('program', refusedBy(outcome, role), { expected: ['pb.Auth'], seen: shownOutcome(outcome) })
   if (outcome.kind !== 'auth') return undefined
   const auth = trace.value('auth', authOf(outcome.auth, role.name))
-  return usedAsToken(auth, token, verification)
+  return usedAsToken(auth, token, { ready, role: askedOf(role), context, trace })
 }
 
 /** What a role asks of the token itself, as an ordinary role says it. */

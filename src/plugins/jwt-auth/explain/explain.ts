@@ -8,7 +8,8 @@ import type { KeysetSource } from '../../../jwt/keys/keyset.ts'
 import { type CheckName, checkNamed } from '../../../jwt/refusals/refusal.ts'
 import { type JsonObject, stringifyJson } from '../../../lib/text/json.ts'
 import { askedOf, examineCel } from '../cel/cel-login.ts'
-import type { Evaluated, Input, Program } from '../cel/program.ts'
+import type { Evaluation } from '../cel/evaluator.ts'
+import type { Evaluated } from '../cel/program.ts'
 import { type ReadToken, thrown } from '../checks/trace.ts'
 import type { MountState } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
@@ -35,7 +36,7 @@ export type ExplainInput = {
 }
 
 export type ExplainContext = LoginContext & {
-  evaluate(program: Program, input: Input): Promise<Evaluated>
+  evaluate(atTurn: () => Promise<Evaluation>): Promise<Evaluated>
   readonly maxTokenSize: number
   /**
    * The outcome of the signature check of a past login; with it, the signature is not checked again, and no

@@ -35,10 +35,14 @@ export type LoginContext = {
 }
 
 /** Determines who logs in with this token, and what the role grants. Throws the first refusal. */
-export async function jwtLogin(input: LoginInput, context: LoginContext): Promise<LoginAuth> {
-  const auth = await examineJwt(input, context, strictTrace)
-  if (auth === undefined) throw new Error('a login was refused without being ended')
-  return auth
+export const jwtLogin = (input: LoginInput, context: LoginContext): Promise<LoginAuth> =>
+  strictly((trace) => examineJwt(input, context, trace))
+
+/** The result of checks of which the first refusal ends the login. */
+export async function strictly<T>(examine: (trace: Trace) => Promise<T | undefined>): Promise<T> {
+  const result = await examine(strictTrace)
+  if (result === undefined) throw new Error('a login was refused without being ended')
+  return result
 }
 
 /**
@@ -50,16 +54,9 @@ export async function examineJwt(
   context: LoginContext,
   trace: Trace,
 ): Promise<LoginAuth | undefined> {
-  const ready = trace.value(
-    'config',
-    (await context.state.findConfig()) ?? refusal('config_missing', 'could not load configuration'),
-  )
-  if (ready === undefined) return undefined
-  const role = trace.value(
-    'role',
-    await namedRole(input.role || ready.config.default_role, context.state.roles),
-  )
-  if (role === undefined) return undefined
+  const begun = await roleOfLogin(input.role, context.state, context.state.roles, trace)
+  if (begun === undefined) return undefined
+  const { ready, role } = begun
   trace.check(
     'role',
     role.record.role_type === 'oidc'
@@ -83,6 +80,20 @@ export async function examineJwt(
   })
   if (context.asToken !== undefined) return usedAsToken(auth, token, { ready, role, context, trace })
   return role.record.token_replay_protection === true ? usableOnce(auth, token) : auth
+}
+
+/** The configuration of the mount, and the role that the login names, or else the default one. */
+export async function roleOfLogin<Of extends object>(
+  named: string,
+  state: MountState,
+  roles: Pick<StoredRoles<Of>, 'find'>,
+  trace: Trace,
+): Promise<{ readonly ready: ReadyConfig; readonly role: Of } | undefined> {
+  const missing = refusal('config_missing', 'could not load configuration')
+  const ready = trace.value('config', (await state.findConfig()) ?? missing)
+  if (ready === undefined) return undefined
+  const role = trace.value('role', await namedRole(named || ready.config.default_role, roles))
+  return role && { ready, role }
 }
 
 export type Verification = {
@@ -147,7 +158,7 @@ export const checkAddress = ({ record }: Role, remoteAddress: string): Refusal |
     : refusal('address_not_bound', 'permission denied')
 
 /** The checks that follow a valid signature, up to the registered claims. */
-function checkVerified(
+export function checkVerified(
   { claims, algorithm }: ReadToken,
   { role, config, nowMs }: { role: Role; config: Config; nowMs: number },
   trace: Trace,
