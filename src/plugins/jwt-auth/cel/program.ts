@@ -89,8 +89,6 @@ function explaining<T>(prefix: string, work: () => T): T {
   } catch (error) {
     if (error instanceof SizeError) throw tooLarge(error.message)
     if (error instanceof SourceError) throw new ProgramError(prefix + error.message)
-    // the stack has ended
-    if (error instanceof RangeError) throw tooLarge('nested too deep')
     throw error
   }
 }
@@ -149,16 +147,9 @@ export function run(program: ParsedProgram, input: Input, { isTraced, spentMs }:
         : { kind: 'error', variable: '', text: `failed to evaluate expression: ${result.error}` }
     return { variables: variables(), outcome: failed ?? outcome }
   } catch (error) {
-    return { variables: variables(), outcome: { kind: 'limit', text: limitReached(error) } }
+    if (!(error instanceof LimitError)) throw error
+    return { variables: variables(), outcome: { kind: 'limit', text: error.message } }
   }
-}
-
-/** Which limit an error means. Throws any other error. */
-function limitReached(error: unknown): string {
-  if (error instanceof LimitError) return error.message
-  // a value that is nested too deep
-  if (error instanceof RangeError) return 'the program made too large a value'
-  throw error
 }
 
 type Result = { readonly value: Value } | { readonly error: string }
@@ -191,7 +182,7 @@ function shown(value: Value, work: Work): string {
   try {
     return jsonText(value, work).slice(0, longestShown)
   } catch (error) {
-    if (!(error instanceof CelError)) limitReached(error)
+    if (!(error instanceof CelError || error instanceof LimitError)) throw error
     return typeName(value)
   }
 }

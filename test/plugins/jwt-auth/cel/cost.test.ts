@@ -159,6 +159,41 @@ test('lists without elements that hold each other twice are not walked for ever'
   expect(given({ variables, expression: 'string(v40.flatten(50).size())' }, {}, 101).outcome).toEqual(tooLong)
 })
 
+test.each([
+  'v20 == v20',
+  '"%s".format([v20]) == ""',
+  'encode_json({"a": v20}) == ""',
+  'v20.flatten(5000).size() == 1',
+  '[v20] == [v20].distinct()',
+  'v20 in [v20]',
+  'decode_json(claims.deep) == false',
+  'o20 == o20',
+])('%s is refused, as the value is nested too deep', (expression) => {
+  const variables = [
+    ...doubled('[1]', (before) => `${'['.repeat(100)}${before}${']'.repeat(100)}`, 20),
+    ...doubled(
+      'optional.of(1)',
+      (before) => `${'optional.of('.repeat(100)}${before}${')'.repeat(100)}`,
+      20,
+    ).map(({ name, expression }) => ({
+      name: name.replace('v', 'o'),
+      expression: expression.replace('v', 'o'),
+    })),
+  ]
+  const claims = { deep: `${'['.repeat(5_000)}${']'.repeat(5_000)}` }
+
+  expect(given({ variables, expression: `string(${expression})` }, claims).outcome).toEqual(tooLarge)
+})
+
+test.each([
+  { name: 'of operators', inner: (depth: number) => `1${'+1'.repeat(depth)}`, most: 1_249 },
+  { name: 'of brackets', inner: (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`, most: 249 },
+  { name: 'of both', inner: (depth: number) => `${'-'.repeat(240)}(1${'+1'.repeat(depth)})`, most: 1_009 },
+])('a program may have so many levels $name, and no more', ({ inner, most }) => {
+  expect(() => checkedProgram(one(inner(most)))).not.toThrow()
+  expect(() => checkedProgram(one(inner(most + 1)))).toThrow(/^cel_program is too large: .*(level|limit)/)
+})
+
 test('types that double with each step are checked at once', () => {
   const steps = lines(60, (at) => `.map(x${at}, {string(x${at}): x${at}, "b": x${at}})`).join('')
   const maps = lines(60, (at) => `.map(x${at}, {x${at}: x${at}})`).join('')

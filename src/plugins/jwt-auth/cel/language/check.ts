@@ -148,12 +148,13 @@ class Checker {
     const found = overloadsOf(expression)
     const isMethod = target !== undefined && found?.isQualified !== true
     // an unknown namespace is an unknown function
-    const receiver =
+    const kinds =
       isMethod && (found !== undefined || qualifiedName(target) === undefined)
         ? [this.kindOf(target, names)]
         : []
     if (found === undefined) return this.#undeclared(name, at)
-    const kinds = [...receiver, ...args.map((each) => this.kindOf(each, names))]
+    // a long sum is nested as deep: a loop needs half of the stack that callbacks would
+    for (const each of args) kinds.push(this.kindOf(each, names))
     const result = isComparable(name, kinds) ? resultOf(found.overloads, kinds) : undefined
     if (result !== undefined) return result
     if (!isMethod) return this.#noOverload(name, kinds, at)

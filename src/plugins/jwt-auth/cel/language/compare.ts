@@ -20,8 +20,8 @@ const isNumeric = (value: Value): value is Numeric =>
 const plainNumber = (value: Numeric): bigint | number => (value instanceof Uint ? value.value : value)
 
 /** Values of different types are not equal, but numbers are compared whatever their types are. */
-export function areEqual(one: Value, other: Value, work: Work): boolean {
-  work.step()
+export function areEqual(one: Value, other: Value, work: Work, depth = 0): boolean {
+  work.level(depth)
   // of an int and a double, the comparison of JavaScript is exact
   // biome-ignore lint/suspicious/noDoubleEquals: 1n == 1 is what CEL means
   if (isNumeric(one) && isNumeric(other)) return plainNumber(one) == plainNumber(other)
@@ -34,14 +34,17 @@ export function areEqual(one: Value, other: Value, work: Work): boolean {
     return Buffer.compare(one, other) === 0
   }
   if (isList(one) && isList(other))
-    return one.length === other.length && one.every((item, at) => areEqual(item, other[at] ?? null, work))
+    return (
+      one.length === other.length &&
+      one.every((item, at) => areEqual(item, other[at] ?? null, work, depth + 1))
+    )
   if (one instanceof CelMap && other instanceof CelMap) {
     work.step(one.size / 16)
     return (
       one.size === other.size &&
       one.entries().every(([key, value]) => {
         const found = other.get(key)
-        return found !== undefined && areEqual(value, found, work)
+        return found !== undefined && areEqual(value, found, work, depth + 1)
       })
     )
   }
@@ -51,14 +54,14 @@ export function areEqual(one: Value, other: Value, work: Work): boolean {
   if (one instanceof Optional && other instanceof Optional)
     return one.value === undefined || other.value === undefined
       ? one.value === other.value
-      : areEqual(one.value, other.value, work)
+      : areEqual(one.value, other.value, work, depth + 1)
   if (one instanceof Message && other instanceof Message)
     return (
       one.name === other.name &&
       one.fields.size === other.fields.size &&
       [...one.fields].every(([name, value]) => {
         const found = other.fields.get(name)
-        return found !== undefined && areEqual(value, found, work)
+        return found !== undefined && areEqual(value, found, work, depth + 1)
       })
     )
   return one === other

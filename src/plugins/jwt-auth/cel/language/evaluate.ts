@@ -171,15 +171,17 @@ function messageOf({ name, fields }: MessageLiteral, scope: Scope, work: Work): 
 function called(expression: Call, scope: Scope, work: Work): Value {
   const { name, target, args } = expression
   const found = overloadsOf(expression)
-  const receiver = found?.isQualified === true || target === undefined ? [] : [evaluate(target, scope, work)]
-  const [optional] = receiver
+  const values = found?.isQualified === true || target === undefined ? [] : [evaluate(target, scope, work)]
+  const [optional] = values
   // an alternative that is not needed is not evaluated
   if (optional instanceof Optional && optional.value !== undefined && args.length === 1) {
     if (name === 'or') return optional
     if (name === 'orValue') return optional.value
   }
   if (found === undefined) throw new CelError(`no such overload: ${name}`)
-  return call(found.overloads, [...receiver, ...args.map((each) => evaluate(each, scope, work))], work)
+  // a long sum is nested as deep: a loop needs half of the stack that callbacks would
+  for (const each of args) values.push(evaluate(each, scope, work))
+  return call(found.overloads, values, work)
 }
 
 function unreachable(): never {

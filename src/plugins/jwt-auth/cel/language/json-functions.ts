@@ -5,24 +5,24 @@ import { CelMap, isList, noOverload, type Value } from './values.ts'
 import type { Work } from './work.ts'
 
 /** The value of decoded JSON. Every number is a double. */
-export function fromJson(json: unknown, work: Work): Value {
-  work.step()
+export function fromJson(json: unknown, work: Work, depth = 0): Value {
+  work.level(depth)
   // half of a pair of surrogates could not be stored
   if (typeof json === 'string') return json.toWellFormed()
   if (json === null || typeof json === 'boolean' || typeof json === 'number') return json
   if (typeof json === 'bigint') return Number(json)
   if (Array.isArray(json)) {
     work.list(json.length)
-    return json.map((item) => fromJson(item, work))
+    return json.map((item) => fromJson(item, work, depth + 1))
   }
   const members = Object.entries(json ?? {})
   work.list(members.length)
-  return new CelMap(members.map(([key, value]) => [key.toWellFormed(), fromJson(value, work)]))
+  return new CelMap(members.map(([key, value]) => [key.toWellFormed(), fromJson(value, work, depth + 1)]))
 }
 
 /** A value as JSON text, with sorted keys. Throws for what JSON has no form of. */
-export function jsonText(value: Value, work: Work): string {
-  work.step()
+export function jsonText(value: Value, work: Work, depth = 0): string {
+  work.level(depth)
   if (value === null || typeof value === 'boolean') return String(value)
   if (typeof value === 'string') {
     work.text(value.length)
@@ -39,19 +39,19 @@ export function jsonText(value: Value, work: Work): string {
   if (isList(value))
     return bracketed(
       '[]',
-      value.map((item) => jsonText(item, work)),
+      value.map((item) => jsonText(item, work, depth + 1)),
       work,
     )
-  if (value instanceof CelMap) return bracketed('{}', membersOf(value, work), work)
+  if (value instanceof CelMap) return bracketed('{}', membersOf(value, work, depth + 1), work)
   const text = scalarText(value)
   return /^-?\d+$/.test(text) ? text : JSON.stringify(text)
 }
 
-function membersOf(map: CelMap, work: Work): string[] {
+function membersOf(map: CelMap, work: Work, depth: number): string[] {
   const members = map.entries().map(([key, value]) => [scalarText(key), value] as const)
   return members
     .sort(([one], [other]) => Buffer.compare(Buffer.from(one), Buffer.from(other)))
-    .map(([key, value]) => `${JSON.stringify(key)}:${jsonText(value, work)}`)
+    .map(([key, value]) => `${JSON.stringify(key)}:${jsonText(value, work, depth)}`)
 }
 
 function bracketed([open, close]: string, parts: readonly string[], work: Work): string {

@@ -18,14 +18,14 @@ function slice(items: List, from: bigint, to: bigint): List {
 function flatten(items: List, depth: bigint, work: Work): List {
   if (depth < 0n) throw new CelError('level must be non-negative')
   const flat: Value[] = []
-  const add = (item: Value, left: bigint): void => {
-    work.step()
-    if (!isList(item) || left < 0n) {
+  const add = (item: Value, inside: number): void => {
+    work.level(inside)
+    if (!isList(item) || inside > depth) {
       flat.push(item)
       work.list(flat.length, 1)
-    } else for (const inner of item) add(inner, left - 1n)
+    } else for (const inner of item) add(inner, inside + 1)
   }
-  for (const item of items) add(item, depth - 1n)
+  for (const item of items) add(item, 1)
   return flat
 }
 

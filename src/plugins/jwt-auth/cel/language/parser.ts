@@ -1,5 +1,5 @@
 import type { Comprehension, Expression, Item, MapEntry, MessageField } from './expression.ts'
-import { qualifiedName } from './expression.ts'
+import { partsOf, qualifiedName } from './expression.ts'
 import { isEndOfInt, negative, type Token, tokensOf } from './lexer.ts'
 import { SizeError, SourceError } from './source-error.ts'
 
@@ -7,8 +7,8 @@ import { SizeError, SourceError } from './source-error.ts'
 export type Parsed = { readonly source: string; readonly expression: Expression; readonly nodes: number }
 
 const mostDepth = 250
-/** `a + b + c …` nests to the left without any bracket. */
-const mostChain = 1_000
+/** An expression within another one is a level: `a + b + c …` has as many as operators. */
+const mostLevels = 1_250
 /** Of a whole program. */
 export const mostNodes = 10_000
 
@@ -42,6 +42,7 @@ const macros: ReadonlyMap<string, readonly number[]> = new Map([
 class Parser {
   readonly #source: string
   readonly #tokens: readonly Token[]
+  readonly #levels = new WeakMap<Expression, number>()
   #next = 0
   #depth = 0
   nodes = 0
@@ -86,6 +87,10 @@ class Parser {
 
   #made<Made extends Expression>(expression: Made): Made {
     if (++this.nodes > mostNodes) throw new SizeError(`more than ${mostNodes} nodes`)
+    const inside = partsOf(expression).map((part) => this.#levels.get(part) ?? 0)
+    const levels = 1 + inside.reduce((most, each) => Math.max(most, each), 0)
+    if (levels > mostLevels) throw new SizeError(`more than ${mostLevels} levels`)
+    this.#levels.set(expression, levels)
     return expression
   }
 
@@ -123,8 +128,7 @@ class Parser {
     const part = () =>
       symbols === relations ? this.#binary(sums) : symbols === sums ? this.#binary(products) : this.#unary()
     let left = part()
-    for (let length = 0; symbols.has(this.#token.kind); length++) {
-      if (length > mostChain) throw new SizeError(`more than ${mostChain} operators in a row`)
+    while (symbols.has(this.#token.kind)) {
       const { kind, at } = this.#token
       this.#next++
       const name = kind === 'in' ? '@in' : `_${kind}_`

@@ -49,8 +49,8 @@ export const specialText = (value: Value): string | undefined =>
   typeof value === 'number' && !Number.isFinite(value) ? String(value) : undefined
 
 /** Any value, as `%s` prints it. */
-export function formattedText(value: Value, work: Work): string {
-  work.step()
+export function formattedText(value: Value, work: Work, depth = 0): string {
+  work.level(depth)
   if (value === null) return 'null'
   if (value instanceof Uint8Array) {
     work.text(value.length)
@@ -62,13 +62,13 @@ export function formattedText(value: Value, work: Work): string {
   if (isList(value))
     return inBrackets(
       '[]',
-      value.map((item) => formattedText(item, work)),
+      value.map((item) => formattedText(item, work, depth + 1)),
       work,
     )
   if (!(value instanceof CelMap)) return scalarText(value)
   const entries = value
     .entries()
-    .map(([key, item]) => `${formattedText(key, work)}: ${formattedText(item, work)}`)
+    .map(([key, item]) => `${formattedText(key, work)}: ${formattedText(item, work, depth + 1)}`)
   return inBrackets('{}', entries.sort(), work)
 }
 

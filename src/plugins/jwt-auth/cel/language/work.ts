@@ -8,6 +8,8 @@ const bytesOfElement = 16
 const mostMade = 64 * 1024 * 1024
 /** A search may look at a whole part for each character of a text, four in a nanosecond. */
 const mostSearched = 256 * 1024 * 1024
+/** Far fewer than the stack has room for. */
+const mostLevels = 1_000
 const stepsBetweenLooks = 2_000
 
 /** What an evaluation has done so far. Throws as soon as that is too much. docs/limits.md#cel-programs */
@@ -39,6 +41,12 @@ export class Work {
   /** Before a list or map of this many elements is made, of which so many are new. */
   list(length: number, made = length): void {
     this.text(length * bytesOfElement, made * bytesOfElement)
+  }
+
+  /** Before a value is looked into that is this many levels inside another one. */
+  level(depth: number): void {
+    if (depth > mostLevels) throw new LimitError('the program made too large a value')
+    this.step()
   }
 
   /** Before a part is searched in a text. */
