@@ -58,17 +58,14 @@ const validating = (refused: Refusal | undefined): Refusal | undefined =>
   refused && reworded(refused, (text) => `error validating claims: ${text}`)
 
 /** Who logs in. */
-type LoginIdentity = {
+export type LoginIdentity = {
   readonly name: string
   readonly metadata: Record<string, string>
   readonly groups: readonly string[]
 }
 
 /** The login of someone whom the claims name. */
-export type NamedLogin = LoginAuth & {
-  readonly alias: Pick<LoginIdentity, 'name' | 'metadata'>
-  readonly metadata?: Readonly<Record<string, string>>
-}
+export type NamedLogin = LoginAuth & { readonly alias: Pick<LoginIdentity, 'name' | 'metadata'> }
 
 /** What the role grants. docs/contract/jwt.md#login-in-this-order */
 export function grant(

@@ -4,7 +4,7 @@ import { unconfirmed } from './confirmation.ts'
 import type { Page } from './pages.ts'
 import { isClientNonce, isOpenForBrowser, type PendingLogin } from './pending-login.ts'
 import { keepAnswer } from './posted.ts'
-import { type BrowserContext, codeOfForm, noteLogin, signIn } from './sign-in.ts'
+import { type BrowserContext, codeOfForm, grantSignedIn, noteLogin, signIn } from './sign-in.ts'
 import { configured, roleGone, unknownState, wrongClientNonce } from './state-checks.ts'
 
 export type CallbackInput = {
@@ -47,7 +47,7 @@ export async function finishLogin(
   flow.passed('role')
   flow.check('address', checkAddress(role, context.remoteAddress))
   const { providerError } = context
-  return signIn({ ...input, providerError }, { login, role, ready }, context)
+  return grantSignedIn(role, await signIn({ ...input, providerError }, { login, role, ready }, context))
 }
 
 const texts = { used: 'it came back before: used already', expired: 'it came back too late: expired' }

@@ -1,6 +1,5 @@
 import { ServiceError } from '../../../errors.ts'
 import { isReason } from '../../../jwt/refusals/refusal.ts'
-import type { NamedLogin } from '../login/claims-login.ts'
 import { errorPage, loginFailed, type Page, plainPage, stateUnknown } from './pages.ts'
 import type { Ending, PendingLogin } from './pending-login.ts'
 import { type BrowserContext, codeOfForm, signIn } from './sign-in.ts'
@@ -37,9 +36,9 @@ async function decided(
     flow.passed('role')
     // the answer is in the login; the URL may hold another one by now
     const answer = { state, code: codeOfForm, iss: '', providerError: undefined }
-    const auth = await signIn(answer, { login, role, ready }, context)
+    // a later write of the role still counts, so only what the provider said is kept
     return {
-      ending: endingOf(auth),
+      ending: await signIn(answer, { login, role, ready }, context),
       page: plainPage('Signed in', 'The login continues where it began. You can close this window.'),
     }
   } catch (error) {
@@ -51,10 +50,4 @@ async function decided(
       page: { ...errorPage(loginFailed, text), reason, error },
     }
   }
-}
-
-/** A later write of the role still counts, so only what the provider said is kept. */
-const endingOf = ({ alias, groupNames, metadata = {} }: NamedLogin): Ending => {
-  const oauth2 = Object.entries(metadata).filter(([name, value]) => alias.metadata[name] !== value)
-  return { ...alias, groups: [...groupNames], oauth2: Object.fromEntries(oauth2) }
 }

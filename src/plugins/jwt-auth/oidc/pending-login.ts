@@ -15,7 +15,7 @@ const ending = z.union([
   z.object({
     name: z.string(),
     metadata: z.record(z.string(), z.string()),
-    groups: z.array(z.string()),
+    groups: z.array(z.string()).readonly(),
     /** Those of `oauth2_metadata`, by the names that the token's metadata has for them. */
     oauth2: z.record(z.string(), z.string()),
   }),

@@ -5,12 +5,18 @@ import { comparing, discreetRefusal, refusal, reworded } from '../../../jwt/refu
 import { isRefusal } from '../checks/trace.ts'
 import type { ReadyConfig } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
-import { grant } from '../login/claims-login.ts'
 import { checkAddress } from '../login/login.ts'
 import type { Exchanged, ExchangeError } from './exchange.ts'
 import { loginFailed } from './pages.ts'
 import { type Ending, isClientNonce, type PendingLogin } from './pending-login.ts'
-import { claimsOfTokens, type FlowContext, grantReturned, noteLogin, providerOf } from './sign-in.ts'
+import {
+  acceptReturned,
+  claimsOfTokens,
+  type FlowContext,
+  grantSignedIn,
+  noteLogin,
+  providerOf,
+} from './sign-in.ts'
 import { configured, roleGone, unknownState, wrongClientNonce } from './state-checks.ts'
 
 export type PollInput = { readonly state: string; readonly client_nonce: string }
@@ -82,9 +88,7 @@ async function endOf(polled: Polled, ending: Ending, context: FlowContext): Prom
     const detail = `it ended in the browser, in request ${ending.request_id}`
     throw context.attempt.flow.refused(comparing(refused, { expected: [], seen: null, detail, hint: '' }))
   }
-  const { name, metadata, groups, oauth2 } = ending
-  const auth = grant(polled.role, { name, metadata, groups })
-  return Object.keys(oauth2).length === 0 ? auth : { ...auth, metadata: { ...metadata, ...oauth2 } }
+  return grantSignedIn(polled.role, ending)
 }
 
 /** Asks the provider whether the person has signed in, unless the last poll was too recent. */
@@ -120,7 +124,7 @@ async function pollDevice(
   const returned = await claimsOfTokens(tokens, begun)
   if (isRefusal(returned))
     throw flow.refused(reworded(returned, (text) => `Token verification failed. ${text}`))
-  return grantReturned(returned, begun)
+  return grantSignedIn(role, await acceptReturned(returned, begun))
 }
 
 /** Undefined if the provider has refused. One that did not answer is asked again later: RFC 8628 §3.5. */

@@ -1,4 +1,5 @@
 import type { OutboundClient } from '../../../core/outbound/outbound.ts'
+import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
 import { type JwsLimits, parseClaims, parseJws } from '../../../jwt/jws/jws.ts'
 import { ownMember, type StrictObject } from '../../../jwt/jws/strict-json.ts'
 import type { ReadyProvider } from '../../../jwt/keys/discovered-provider.ts'
@@ -17,7 +18,7 @@ import { quoted } from '../../../lib/text/go-text.ts'
 import { isRefusal, thrown } from '../checks/trace.ts'
 import type { MountState, ReadyConfig } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
-import { loginByClaims, type NamedLogin } from '../login/claims-login.ts'
+import { grant, type LoginIdentity, loginByClaims, type NamedLogin } from '../login/claims-login.ts'
 import type { Attempt } from '../login/flow-trace.ts'
 import { GatedClient } from '../login/gated-client.ts'
 import { noChecks, RecordingTrace, unaskedChecks } from '../login/recording-trace.ts'
@@ -79,15 +80,24 @@ export function noteLogin(attempt: Attempt, login: PendingLogin): void {
   attempt.flow.login = login
 }
 
+/** Who signed in, and the provider's tokens that the token's metadata keeps, by their names there. */
+export type SignedIn = LoginIdentity & { readonly oauth2: Readonly<Record<string, string>> }
+
+/** What the role grants to whoever signed in. */
+export const grantSignedIn = (role: Role, { oauth2, ...identity }: SignedIn): LoginAuth => ({
+  ...grant(role, identity),
+  metadata: { ...identity.metadata, ...oauth2 },
+})
+
 /**
- * Determines who signed in at the provider, and what the role grants. `providerError` is what it sent instead of
- * a code. Throws the first refusal.
+ * Determines who signed in at the provider, and whether the role accepts it. `providerError` is what it sent instead
+ * of a code. Throws the first refusal.
  */
 export async function signIn(
   answer: ProviderAnswer & { readonly providerError: ProviderError | undefined },
   begun: BegunLogin,
   context: FlowContext,
-): Promise<NamedLogin> {
+): Promise<SignedIn> {
   const { flow } = context.attempt
   const provider = await providerOf(begun.ready, context.attempt)
   const answering = checkAnswering([answer.iss, begun.login.issuer], begun.ready.config.oidc_discovery_url)
@@ -95,7 +105,7 @@ export async function signIn(
   const login: LoginContext = { ...context, ...begun, provider }
   const returned = await vouchedClaims(answer, login)
   if (isRefusal(returned)) throw flow.refused(returned)
-  return grantReturned(returned, login)
+  return acceptReturned(returned, login)
 }
 
 /** Throws if it was never reached. */
@@ -107,8 +117,8 @@ export async function providerOf(ready: ReadyConfig, { flow }: Attempt): Promise
   return provider
 }
 
-/** What the role grants to whom the provider vouches for. Throws the first refusal. */
-export async function grantReturned(returned: Returned, context: LoginContext): Promise<NamedLogin> {
+/** Whom the provider vouches for, if the role accepts it. Throws the first refusal. */
+export async function acceptReturned(returned: Returned, context: LoginContext): Promise<SignedIn> {
   const { role, attempt, log } = context
   const { flow } = attempt
   flow.claims = returned.claims
@@ -116,11 +126,9 @@ export async function grantReturned(returned: Returned, context: LoginContext): 
   const merged = await withUserInfo(returned, context)
   flow.claims = merged
   if (role.record.verbose_oidc_logging === true) logVerbosely(returned.idToken, merged, log)
-  const auth = await grantedLogin(merged, { ...context, accessToken: returned.exchanged?.accessToken })
-  const kept = keptTokens(returned, role)
-  return kept.length === 0
-    ? auth
-    : { ...auth, metadata: { ...auth.alias.metadata, ...Object.fromEntries(kept) } }
+  const accessToken = returned.exchanged?.accessToken
+  const { alias, groupNames } = await grantedLogin(merged, { ...context, accessToken })
+  return { ...alias, groups: groupNames, oauth2: Object.fromEntries(keptTokens(returned, role)) }
 }
 
 /** The provider's tokens that the role keeps. docs/contract/oidc.md#callback-modes */
