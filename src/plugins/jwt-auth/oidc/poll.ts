@@ -1,6 +1,6 @@
 import { OutboundError } from '../../../core/outbound/outbound.ts'
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
-import { ServiceError } from '../../../errors.ts'
+import { refuse, ServiceError } from '../../../errors.ts'
 import { comparing, discreetRefusal, refusal, reworded } from '../../../jwt/refusals/refusal.ts'
 import { isRefusal } from '../checks/trace.ts'
 import type { ReadyConfig } from '../config/mount-state.ts'
@@ -84,9 +84,13 @@ async function claim(state: string, context: FlowContext): Promise<void> {
 async function endOf(polled: Polled, ending: Ending, context: FlowContext): Promise<LoginAuth> {
   await claim(polled.state, context)
   if ('reason' in ending) {
-    const refused = refusal(ending.reason, `${loginFailed} ${ending.text}`)
+    const { reason } = ending
+    const text = `${loginFailed} ${ending.text}`
     const detail = `it ended in the browser, in request ${ending.request_id}`
-    throw context.attempt.flow.refused(comparing(refused, { expected: [], seen: null, detail, hint: '' }))
+    const compared = { expected: [], seen: null, detail, hint: '' } as const
+    context.attempt.flow.note(comparing(refusal(reason, text), compared))
+    // whatever it was: it has ended, and another poll does not help
+    throw refuse('invalid', text, { reason })
   }
   return grantSignedIn(polled.role, ending)
 }

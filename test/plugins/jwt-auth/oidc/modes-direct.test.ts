@@ -26,6 +26,7 @@ import {
   callback,
   clientId,
   clientSecret,
+  configure,
   postForm,
   startSmallProvider,
   verdict,
@@ -512,6 +513,28 @@ describe('a login that failed in the browser', () => {
       'oidc/poll confirmation_denied',
       'oidc/poll state_unknown',
     ])
+  })
+
+  test('is a refusal for the poll too if the provider could not be reached', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider)
+    const { anonymous } = server
+    const { login, state } = await begin(anonymous)
+    const { confirm } = buttonsOf(await callback(anonymous, { state, code: provider.codeFor(login) }))
+    provider.web.routes.delete('/.well-known/openid-configuration')
+    await configure(server, provider, { skip_jwks_validation: true })
+
+    const shown = await postForm(anonymous, confirm)
+
+    expect(title(shown)).toBe('400 Vault login failed.')
+    expect(shown.text).toContain('error getting provider for login operation: ')
+    expect(await polled(anonymous, state)).toMatch(
+      /^400 Vault login failed\. error getting provider for login operation: /,
+    )
+    expect(await polled(anonymous, state)).toBe(lost)
+    expect((await failuresOf(server)).map(({ path, reason }) => `${path} ${reason}`)).toContain(
+      'oidc/poll provider_unreachable',
+    )
   })
 
   test('is explained, and the poll names the request in which it failed', async () => {
