@@ -1,7 +1,9 @@
+import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { enableAuditFile } from '../../../support/audit-file.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { startInFolder } from '../../../support/folder-server.ts'
+import { testOfOneServer } from '../../../support/of-one-server.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import {
   aheadBy,
@@ -129,6 +131,37 @@ describe('mode direct', () => {
     })
     expect(await polled(anonymous, state)).toBe(lost)
     expect((await root.call('LIST', 'identity/entity/id')).status).toBe(200)
+  })
+
+  testOfOneServer('a browser that leaves after `Confirm` does not end the login', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider)
+    const { anonymous, root } = server
+    const { login, state } = await begin(anonymous)
+    const { confirm } = buttonsOf(await callback(anonymous, { state, code: provider.codeFor(login) }))
+    const connections = async () => {
+      const { text } = await root.read('/metrics')
+      return Number(/^gatehouse_http_connections\{protocol="http\/1.1"\} (\d+)$/m.exec(text)?.[1])
+    }
+    const token = provider.web.routes.get('/token')
+    if (typeof token !== 'function') throw new Error('the provider has no token endpoint')
+    const before = await connections()
+    const asked = Promise.withResolvers<() => void>()
+    provider.web.routes.set('/token', (answer, request) => asked.resolve(() => token(answer, request)))
+
+    const pressed = request(`${server.url}/v1/auth/oidc/oidc/callback`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+      agent: false,
+    })
+    pressed.on('error', () => {})
+    pressed.end(new URLSearchParams(confirm).toString())
+    const answer = await asked.promise
+    pressed.destroy()
+    await expect.poll(connections).toBeLessThanOrEqual(before)
+    answer()
+
+    await expect.poll(() => polled(anonymous, state)).toBe('ok')
   })
 
   test('of several polls at once one gets the token', async () => {
