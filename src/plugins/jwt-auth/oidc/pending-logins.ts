@@ -54,6 +54,8 @@ const maxVictims = 1_000
 /** A login to be removed may just have ended elsewhere; then the next one is tried, this many times. */
 const victimTries = 5
 
+const slowDownSeconds = 5
+
 const loginRoot = 'oidc/login/'
 const stateKey = (state: string): string => `${loginRoot}${digest(state)}`
 const listRoot = 'oidc/from/'
@@ -221,6 +223,11 @@ export class PendingLogins {
     return this.#rewrite(state, (before) =>
       before.polled + before.interval * 1000 > now ? undefined : { ...before, polled: now },
     )
+  }
+
+  /** From now on, polls for a device have to be further apart. RFC 8628 §3.5. */
+  async slowDown(state: string): Promise<void> {
+    await this.#rewrite(state, (before) => ({ ...before, interval: before.interval + slowDownSeconds }))
   }
 
   /**

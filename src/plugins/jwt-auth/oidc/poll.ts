@@ -111,6 +111,7 @@ async function pollDevice(
   } catch (error) {
     if (!(error instanceof ExchangeError)) throw error
     const waiting = waitingOf(error, context)
+    if (error.code === 'slow_down') await context.pending.slowDown(state)
     if (waiting !== undefined) return waiting
     throw flow.refused(
       comparing(

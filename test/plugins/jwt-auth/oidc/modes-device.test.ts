@@ -161,7 +161,7 @@ describe('mode device', () => {
     for (const error of ['authorization_pending', 'slow_down', 'authorization_pending', '']) {
       provider.deviceError = error
       seen.push(await polled(anonymous, state))
-      clock.advance(5)
+      clock.advance(10)
     }
 
     expect(seen).toEqual([pending, '400 slow_down', pending, 'ok'])
@@ -179,6 +179,28 @@ describe('mode device', () => {
         },
       ]),
     )
+  })
+
+  test('each slow_down of the provider adds 5 seconds to the interval', async () => {
+    await using parts = await withClock()
+    const { clock, provider, server } = parts
+    const { anonymous } = server
+    const { state } = await begin(anonymous)
+    provider.deviceError = 'slow_down'
+    const asked = async (afterSeconds: number) => {
+      clock.advance(afterSeconds)
+      const before = provider.tokenCalls.length
+      return [await polled(anonymous, state), provider.tokenCalls.length - before]
+    }
+    const tooFast = ['400 slow_down', 0]
+    const told = ['400 slow_down', 1]
+
+    expect(await asked(0)).toEqual(told)
+    expect(await asked(9.9)).toEqual(tooFast)
+    expect(await asked(0.1)).toEqual(told)
+    expect(await asked(14.9)).toEqual(tooFast)
+    provider.deviceError = ''
+    expect(await asked(0.1)).toEqual(['ok', 1])
   })
 
   test('a poll faster than the interval is slow_down, and the provider is not asked', async () => {
