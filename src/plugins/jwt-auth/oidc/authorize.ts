@@ -80,7 +80,8 @@ export async function authorize(input: AuthorizeInput, context: AuthorizeContext
         hint: '',
       }),
     )
-  const target = mode === 'device' ? nowhere : redirectTarget(input.redirect_uri, role, ready.config)
+  const target =
+    mode === 'device' ? nowhere : redirectTarget(input.redirect_uri, { role, mode, config: ready.config })
   if ('reason' in target) return { refused: flow.note(target) }
   if (mode !== 'device')
     flow.passed('redirect_uri', {
@@ -152,8 +153,7 @@ const noEndpoint = refusal(
 /** Compares the URI with the role's list, which has it without the namespace and in the form of the UI. */
 function redirectTarget(
   redirectUri: string,
-  role: Role,
-  config: Config,
+  { role, mode, config }: { role: Role; mode: CallbackMode; config: Config },
 ): { uri: string; namespace: string } | Refusal {
   const target = config.namespace_in_state ? takeNamespace(redirectUri) : { uri: redirectUri, namespace: '' }
   if (target === undefined) {
@@ -163,6 +163,19 @@ function redirectTarget(
       hint: '',
     })
   }
+  if (mode === 'direct' && takeNamespace(redirectUri)?.namespace)
+    return comparing(
+      refusal(
+        'redirect_uri_refused',
+        'redirect_uri of a role with callback_mode direct must have the namespace in its path: the server does not look for it in the query',
+      ),
+      {
+        expected: ['/v1/<namespace>/auth/<mount>/oidc/callback'],
+        seen: redirectUri,
+        detail: 'namespace in the query',
+        hint: '',
+      },
+    )
   const allowed = role.record.allowed_redirect_uris ?? []
   if (!isAllowedRedirect(target.uri, allowed)) {
     const refused = refusal(

@@ -4,6 +4,7 @@ import { enableAuditFile } from '../../../support/audit-file.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { startInFolder } from '../../../support/folder-server.ts'
 import { testOfOneServer } from '../../../support/of-one-server.ts'
+import { startTestServer } from '../../../support/start-server.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import {
   aheadBy,
@@ -83,6 +84,65 @@ describe('auth_url', () => {
     })
 
     expect(verdict(answer)).toBe(text)
+  })
+
+  test.each([
+    { namespace_in_state: true, allowed: page },
+    { namespace_in_state: false, allowed: `${page}?namespace=team` },
+  ])(
+    'of a redirect URI with the namespace in its query is empty, because the browser could not come back: %o',
+    async ({ namespace_in_state, allowed }) => {
+      await using provider = await startSmallProvider()
+      const role = { allowed_redirect_uris: [allowed] }
+      await using server = await withDirect(provider, role, { config: { namespace_in_state } })
+      const sent = { redirect_uri: `${page}?namespace=team`, client_nonce: 'cn' }
+
+      const answer = await server.anonymous.write('auth/oidc/oidc/auth_url', sent)
+
+      expect([answer.status, answer.body.data, answer.body.warnings]).toEqual([
+        200,
+        { auth_url: '' },
+        [
+          expect.stringMatching(
+            /^redirect_uri of a role with callback_mode direct must have the namespace in its path/,
+          ),
+        ],
+      ])
+    },
+  )
+
+  test('of a redirect URI with the namespace in its path leads back', async () => {
+    await using provider = await startSmallProvider()
+    await using server = await startTestServer()
+    const { anonymous, root } = server
+    const inTeam = 'https://gate.example/v1/team/auth/oidc/oidc/callback'
+    await root.write('sys/namespaces/team', {})
+    await root.write('team/sys/auth/oidc', { type: 'oidc' })
+    await root.write('team/auth/oidc/config', {
+      oidc_discovery_url: provider.url,
+      oidc_client_id: clientId,
+      oidc_client_secret: clientSecret,
+    })
+    await root.write('team/auth/oidc/role/test', {
+      user_claim: 'sub',
+      ...directRole,
+      allowed_redirect_uris: [inTeam],
+    })
+    const nonce = { client_nonce: 'cn' }
+    const begun = await anonymous.write('team/auth/oidc/oidc/auth_url', {
+      role: 'test',
+      redirect_uri: inTeam,
+      ...nonce,
+    })
+    const login = new URLSearchParams(String(begun.body.data?.['auth_url']).split('?')[1])
+    const state = String(begun.body.data?.['state'])
+    const asked = await anonymous.read(
+      `team/auth/oidc/oidc/callback?${new URLSearchParams({ state, code: provider.codeFor(login) })}`,
+    )
+
+    await postForm(anonymous, buttonsOf(asked).confirm, 'team/auth/oidc/oidc/callback')
+
+    expect(verdict(await anonymous.write('team/auth/oidc/oidc/poll', { state, ...nonce }))).toBe('ok')
   })
 
   test('of a redirect URI that is not allowed is empty, without state', async () => {
