@@ -79,6 +79,21 @@ export const roleFields = z.object({
 /** A role as written and as stored: a field that was never written is absent. */
 export type RoleRecord = z.output<typeof roleFields>
 
+const admitsNobody: ReadonlySet<string> = new Set([
+  ...Object.keys({ ...tokenFields, ...oldTokenFields }),
+  'oidc_disable_confirmation',
+  'poll_interval',
+  'verbose_oidc_logging',
+])
+
+/** What of a role decides whom it lets in, and what it keeps of them. */
+export const admission = ({ record }: Role): object =>
+  Object.fromEntries(
+    Object.entries(record)
+      .filter(([name]) => !admitsNobody.has(name))
+      .sort(([one], [other]) => (one < other ? -1 : 1)),
+  )
+
 /** A role, parsed once for many logins. */
 export type Role = {
   readonly name: string

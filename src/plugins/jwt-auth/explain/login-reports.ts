@@ -48,7 +48,8 @@ type Where = {
 }
 
 /** Reasons that the caller can do nothing about: they do not count as its refused logins. docs/limits.md#refused-logins */
-const isOurFault: ReadonlySet<string> = new Set<ReasonCode>([
+const isOurFault: ReadonlySet<string> = new Set<ReasonCode | 'internal'>([
+  'internal',
   'config_missing',
   'oidc_not_configured',
   'keys_unavailable',

@@ -121,6 +121,7 @@ const loginStart = (
 ) => ({
   mode,
   role: role.name,
+  client: { discovery_url: config.oidc_discovery_url, id: config.oidc_client_id },
   redirect_uri: redirectUri,
   bound_audiences: role.record.bound_audiences ?? [],
   max_age: role.record.max_age ?? 0,

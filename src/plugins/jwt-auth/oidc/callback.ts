@@ -5,7 +5,7 @@ import type { Page } from './pages.ts'
 import { isClientNonce, isOpenForBrowser, type PendingLogin } from './pending-login.ts'
 import { keepAnswer } from './posted.ts'
 import { type BrowserContext, codeOfForm, grantSignedIn, noteLogin, signIn } from './sign-in.ts'
-import { configured, roleGone, unknownState, wrongClientNonce } from './state-checks.ts'
+import { configured, otherClient, roleGone, unknownState, wrongClientNonce } from './state-checks.ts'
 
 export type CallbackInput = {
   readonly state: string
@@ -36,7 +36,7 @@ export async function finishLogin(
   const login = await pending.take(input.state, (found) => checkConfirmed(found, input, context))
   if (login === undefined) throw unknownState(input.state, pending.ended(input.state), { attempt, texts })
   noteLogin(attempt, login)
-  flow.passed('state')
+  flow.check('state', otherClient(login, ready))
   flow.check(
     'client_nonce',
     isClientNonce(login, input.client_nonce) ? undefined : wrongClientNonce(login, input.client_nonce),

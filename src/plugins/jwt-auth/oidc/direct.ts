@@ -3,7 +3,7 @@ import { isReason } from '../../../jwt/refusals/refusal.ts'
 import { errorPage, loginFailed, type Page, plainPage, stateUnknown } from './pages.ts'
 import type { Ending, PendingLogin } from './pending-login.ts'
 import { type BrowserContext, codeOfForm, signIn } from './sign-in.ts'
-import { configured, roleGone } from './state-checks.ts'
+import { configured, decidedBy, otherClient, roleGone } from './state-checks.ts'
 
 /*
  * In mode `direct` the browser comes back to the server itself. The login is decided there and then, and a poll of
@@ -29,16 +29,17 @@ async function decided(
   try {
     const { flow } = context.attempt
     const ready = await configured(context)
-    flow.passed('state')
+    flow.check('state', otherClient(login, ready))
     const role = await context.state.roles.find(login.role)
     if (role === undefined) throw flow.refused(roleGone)
     flow.role = role
     flow.passed('role')
     // the answer is in the login; the URL may hold another one by now
     const answer = { state, code: codeOfForm, iss: '', providerError: undefined }
-    // a later write of the role still counts, so only what the provider said is kept
+    // what the role grants is decided by the poll, so only what the provider said is kept
+    const signedIn = await signIn(answer, { login, role, ready }, context)
     return {
-      ending: await signIn(answer, { login, role, ready }, context),
+      ending: { ...signedIn, role: decidedBy(role) },
       page: plainPage('Signed in', 'The login continues where it began. You can close this window.'),
     }
   } catch (error) {

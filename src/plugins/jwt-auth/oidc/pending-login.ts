@@ -18,6 +18,8 @@ const ending = z.union([
     groups: z.array(z.string()).readonly(),
     /** Those of `oauth2_metadata`, by the names that the token's metadata has for them. */
     oauth2: z.record(z.string(), z.string()),
+    /** Digest of what of the role let the person in. */
+    role: z.string(),
   }),
   z.object({
     reason: z.string().refine(isReason),
@@ -33,6 +35,8 @@ const ending = z.union([
  */
 const pendingLogin = z.object({
   role: z.string(),
+  /** Where it began: only there can it end. Absent in those of earlier versions. */
+  client: z.object({ discovery_url: z.string(), id: z.string() }).optional(),
   redirect_uri: z.string(),
   nonce: z.string(),
   /** The PKCE verifier; empty if the provider sends an ID token instead of a code. */
@@ -60,6 +64,8 @@ const pendingLogin = z.object({
   confirmation: z.string().default(''),
   /** Whether the person has confirmed the form. */
   confirmed: z.boolean().default(false),
+  /** When; 0 if unknown. */
+  confirmed_at: z.number().default(0),
   mode: z.enum(callbackModes).default('client'),
   /** The provider's code for a device; empty in other modes. */
   device_code: z.string().default(''),
@@ -82,7 +88,7 @@ export type PostedForm = Pick<PendingLogin, 'code' | 'id_token' | 'refused' | 'i
 /** What a new login begins with. */
 export type LoginStart = Pick<
   PendingLogin,
-  'role' | 'redirect_uri' | 'bound_audiences' | 'max_age' | 'mode'
+  'role' | 'client' | 'redirect_uri' | 'bound_audiences' | 'max_age' | 'mode'
 > & { readonly clientNonce: string; readonly usesCode: boolean }
 
 /** A login that begins at `now`, before it is listed under a client. */
@@ -104,6 +110,7 @@ export function newPendingLogin(
     issuer: '',
     confirmation: '',
     confirmed: false,
+    confirmed_at: 0,
     device_code: '',
     interval: 0,
     polled: 0,
@@ -113,6 +120,13 @@ export function newPendingLogin(
 /** Whether a browser may still come back for it; it never does for a device. */
 export const isOpenForBrowser = ({ mode, ending }: PendingLogin): boolean =>
   mode !== 'device' && ending === undefined
+
+/** Longest time to decide a login that the person has confirmed. */
+const longestDecisionMs = 120_000
+
+/** Whether the server that decided a confirmed login failed before it could keep the result: nobody will end it. */
+export const isStranded = ({ mode, ending, confirmed_at }: PendingLogin, now: number): boolean =>
+  mode === 'direct' && ending === undefined && confirmed_at > 0 && confirmed_at + longestDecisionMs <= now
 
 /**
  * The login with a form's content. The same form again changes nothing; another one needs its own
@@ -128,6 +142,7 @@ export function withPosted(login: PendingLogin, posted: PostedForm, random: Rand
     provider_error: undefined,
     ...posted,
     confirmed: false,
+    confirmed_at: 0,
     confirmation: base62(random, 43),
   }
 }

@@ -194,9 +194,10 @@ export class PendingLogins {
    * changes. Undefined if there is no such login.
    */
   confirm(state: string, check: (login: PendingLogin) => void): Promise<PendingLogin | undefined> {
+    const confirmed_at = this.#parts.clock.now()
     return this.#rewrite(state, (before) => {
       check(before)
-      return { ...before, confirmation: '', confirmed: true }
+      return { ...before, confirmation: '', confirmed: true, confirmed_at }
     })
   }
 

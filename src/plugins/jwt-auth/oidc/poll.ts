@@ -8,7 +8,7 @@ import type { Role } from '../config/role.ts'
 import { checkAddress } from '../login/login.ts'
 import type { Exchanged, ExchangeError } from './exchange.ts'
 import { loginFailed } from './pages.ts'
-import { type Ending, isClientNonce, type PendingLogin } from './pending-login.ts'
+import { type Ending, isClientNonce, isStranded, type PendingLogin } from './pending-login.ts'
 import {
   acceptReturned,
   claimsOfTokens,
@@ -17,7 +17,14 @@ import {
   noteLogin,
   providerOf,
 } from './sign-in.ts'
-import { configured, roleGone, unknownState, wrongClientNonce } from './state-checks.ts'
+import {
+  configured,
+  otherClient,
+  otherRole,
+  roleGone,
+  unknownState,
+  wrongClientNonce,
+} from './state-checks.ts'
 
 export type PollInput = { readonly state: string; readonly client_nonce: string }
 
@@ -43,8 +50,8 @@ export async function poll(input: PollInput, context: FlowContext): Promise<Logi
   const login = await pending.find(input.state)
   if (login === undefined) throw unknown(input.state, context)
   noteLogin(attempt, login)
-  flow.passed('state')
   try {
+    flow.check('state', otherClient(login, ready))
     flow.check(
       'client_nonce',
       isClientNonce(login, input.client_nonce) ? undefined : wrongClientNonce(login, input.client_nonce),
@@ -56,12 +63,19 @@ export async function poll(input: PollInput, context: FlowContext): Promise<Logi
     flow.check('address', checkAddress(role, remoteAddress))
     const polled = { state: input.state, login, role, ready }
     if (login.mode === 'device') return await pollDevice(polled, context)
-    return login.ending === undefined ? 'authorization_pending' : await endOf(polled, login.ending, context)
+    if (login.ending !== undefined) return await endOf(polled, login.ending, context)
+    if (isStranded(login, context.now())) throw stranded()
+    return 'authorization_pending'
   } catch (error) {
     if (isAnswer(error)) await pending.take(input.state)
     throw error
   }
 }
+
+const stranded = () =>
+  refuse('invalid', `${loginFailed} The server could not finish the login. Begin a new one.`, {
+    reason: 'internal',
+  })
 
 /** A refusal; a failure of the server, or of the way to the provider, is none. */
 const isAnswer = (error: unknown): boolean =>
@@ -92,6 +106,8 @@ async function endOf(polled: Polled, ending: Ending, context: FlowContext): Prom
     // whatever it was: it has ended, and another poll does not help
     throw refuse('invalid', text, { reason })
   }
+  const outdated = otherRole(polled.role, ending.role)
+  if (outdated !== undefined) throw context.attempt.flow.refused(outdated)
   return grantSignedIn(polled.role, ending)
 }
 

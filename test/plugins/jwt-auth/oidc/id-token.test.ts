@@ -68,6 +68,7 @@ const begun: PendingLogin = {
   code: '',
   id_token: '',
   refused: false,
+  confirmed_at: 0,
   issuer: '',
   address: '',
   confirmation: '',

@@ -263,6 +263,18 @@ describe('mode device', () => {
     expect(await polled(anonymous, state)).toBe('ok')
   })
 
+  test('another provider of the mount ends it, and is not asked', async () => {
+    await using provider = await startSmallProvider()
+    await using elsewhere = await startSmallProvider()
+    await using server = await withDevice(provider)
+    const { state } = await begin(server.anonymous)
+    await configure(server, elsewhere)
+    elsewhere.deviceError = ''
+
+    expect(await polled(server.anonymous, state)).toBe(lost)
+    expect([provider.tokenCalls, elsewhere.tokenCalls]).toEqual([[], []])
+  })
+
   test('a provider that does not answer ends nothing', async () => {
     await using parts = await withClock()
     const { clock, provider, server } = parts

@@ -1,5 +1,6 @@
 import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
+import { StorageFaults } from '../../../../src/storage/faults.ts'
 import { enableAuditFile } from '../../../support/audit-file.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { startInFolder } from '../../../support/folder-server.ts'
@@ -359,6 +360,55 @@ describe('mode direct', () => {
     expect(done).toEqual(['ok', lost, '403 permission denied', lost])
   })
 
+  test.each<[string, object, string]>([
+    ['has other bounds', { bound_claims: { team: 'x' } }, lost],
+    ['names people by another claim', { user_claim: 'team' }, lost],
+    ['keeps other tokens of the provider', { oauth2_metadata: ['id_token'] }, lost],
+    ['is only polled less often', { poll_interval: 9 }, 'ok'],
+  ])('a result is not given for a role that by now %s', async (_what, changed, outcome) => {
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider)
+    const { anonymous } = server
+    const { login, state } = await begin(anonymous)
+    await confirmed(anonymous, state, provider.codeFor(login))
+
+    await writeRole(server, { ...directRole, ...changed })
+
+    expect(await polled(anonymous, state)).toBe(outcome)
+    expect(await polled(anonymous, state)).toBe(lost)
+  })
+
+  test('nor for a mount that by now has another client or provider', async () => {
+    await using provider = await startSmallProvider()
+    await using elsewhere = await startSmallProvider()
+    await using server = await withDirect(provider)
+    const { anonymous } = server
+    const logins: Begun[] = []
+    for (let count = 0; count < 4; count += 1) logins.push(await begin(anonymous))
+    const [done, asked, other, same] = logins.map(({ login, state }) => ({
+      code: provider.codeFor(login),
+      state,
+    }))
+    if (!done || !asked || !other || !same) throw new Error('there are not four logins')
+    for (const { state, code } of [done, other, same]) await confirmed(anonymous, state, code)
+    const { confirm } = buttonsOf(await callback(anonymous, asked))
+    const before = provider.tokenCalls.length
+
+    await configure(server, elsewhere)
+    expect(title(await postForm(anonymous, confirm))).toBe('400 Vault login failed.')
+    expect(await polled(anonymous, done.state)).toBe(lost)
+    await configure(server, provider, { oidc_client_id: 'another' })
+    expect(await polled(anonymous, other.state)).toBe(lost)
+    await configure(server, provider, { oidc_client_secret: 'rotated' })
+
+    expect(await polled(anonymous, asked.state)).toBe(lost)
+    expect(await polled(anonymous, same.state)).toBe('ok')
+    expect([elsewhere.tokenCalls, provider.tokenCalls.length]).toEqual([[], before])
+    expect((await failuresOf(server)).map(({ detail }) => detail)).toContain(
+      'the mount has had another provider or client when the login began',
+    )
+  })
+
   test('the role counts as it is at the poll, and a role that is gone ends the login', async () => {
     await using provider = await startSmallProvider()
     await using server = await withDirect(provider, { groups_claim: 'groups' })
@@ -390,6 +440,37 @@ describe('mode direct', () => {
     expect(await polled(anonymous, two.state)).toBe(lost)
     const [failure] = await failuresOf(server)
     expect(failure).toMatchObject({ path: 'oidc/poll', reason: 'state_unknown' })
+  })
+
+  test('is told to a poll if the server could not keep the result', async () => {
+    const clock = new FakeClock()
+    const faults = new StorageFaults()
+    await using provider = await startSmallProvider()
+    await using server = await withDirect(provider, {}, { clock, faults })
+    provider.claims = aheadBy(provider, () => clock.now())
+    const { anonymous } = server
+    const { login, state } = await begin(anonymous)
+    const { confirm } = buttonsOf(await callback(anonymous, { state, code: provider.codeFor(login) }))
+    const token = provider.web.routes.get('/token')
+    if (typeof token !== 'function') throw new Error('the provider has no token endpoint')
+    provider.web.routes.set('/token', (answer, request) => {
+      faults.arm('storage.before-commit', 'full')
+      token(answer, request)
+    })
+
+    expect((await postForm(anonymous, confirm)).status).toBeGreaterThanOrEqual(500)
+
+    expect((await postForm(anonymous, confirm)).status).toBe(400)
+    clock.advance(119)
+    expect(await polled(anonymous, state)).toBe(pending)
+    clock.advance(1)
+    expect(await polled(anonymous, state)).toBe(
+      '400 Vault login failed. The server could not finish the login. Begin a new one.',
+    )
+    expect(await polled(anonymous, state)).toBe(lost)
+    expect((await failuresOf(server)).map(({ path, reason }) => `${path} ${reason}`)).toContain(
+      'oidc/poll internal',
+    )
   })
 
   test('a pending login, a question and a result survive a restart', async () => {
