@@ -187,7 +187,7 @@ test.each([
 
 test.each([
   { name: 'of operators', inner: (depth: number) => `1${'+1'.repeat(depth)}`, most: 1_249 },
-  { name: 'of brackets', inner: (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`, most: 249 },
+  { name: 'of brackets', inner: (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`, most: 250 },
   { name: 'of both', inner: (depth: number) => `${'-'.repeat(240)}(1${'+1'.repeat(depth)})`, most: 1_009 },
 ])('a program may have so many levels $name, and no more', ({ inner, most }) => {
   expect(() => checkedProgram(one(inner(most)))).not.toThrow()
