@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startCluster } from '../../simulators/cluster/cluster.ts'
 import { startDirectory } from '../../simulators/directory/start-directory.ts'
 import { cloudEnvironment } from '../../simulators/tour/credentials.ts'
 import { startTestServer } from '../support/start-server.ts'
@@ -28,7 +29,9 @@ beforeAll(async () => {
   const directory = stack.use(await startDirectory())
   const server = stack.use(await startTestServer({ environment: cloudEnvironment(directory) }))
   const recorder = stack.use(await startRecorder(server.url))
-  environment = await driverEnvironment({ recorder, rootToken: 'root', directory, auditFile: '' })
+  const cluster = stack.use(await startCluster())
+  const parts = { recorder, rootToken: 'root', directory, cluster, auditFile: '' }
+  environment = await driverEnvironment(parts)
 })
 afterAll(() => stack.disposeAsync())
 

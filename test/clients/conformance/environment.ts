@@ -1,4 +1,5 @@
 import { exportSPKI, generateKeyPair, SignJWT } from 'jose'
+import type { Cluster } from '../../../simulators/cluster/cluster.ts'
 import type { Directory } from '../../../simulators/directory/directory.ts'
 import type { Recorder } from './recorder.ts'
 
@@ -6,6 +7,7 @@ type Parts = {
   readonly recorder: Recorder
   readonly rootToken: string
   readonly directory: Directory
+  readonly cluster: Cluster
   /** A file that the server may write its audit log to. */
   readonly auditFile: string
 }
@@ -15,6 +17,7 @@ export async function driverEnvironment({
   recorder,
   rootToken,
   directory,
+  cluster,
   auditFile,
 }: Parts): Promise<Record<string, string>> {
   return {
@@ -29,6 +32,13 @@ export async function driverEnvironment({
       client_secret: directory.rootClientSecret,
     }),
     APPLICATION: JSON.stringify(application(directory)),
+    CLUSTER: JSON.stringify({
+      host: cluster.url,
+      ca_cert: cluster.caPem,
+      reviewer: cluster.reviewer,
+      audience: cluster.issuer,
+      jwt: await cluster.token('dev', 'web'),
+    }),
     ORDERS: directory.orders.appId,
     AZURE_SCOPE: `/subscriptions/${directory.subscriptionId}/resourceGroups/web`,
     AUDIT_FILE: auditFile,

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { startCluster } from '../../../simulators/cluster/cluster.ts'
 import { startDirectory } from '../../../simulators/directory/start-directory.ts'
 import { exitOnSignals, makeTemporaryFolder } from '../../../simulators/exit.ts'
 import { startServerProcess } from '../../../simulators/server-process.ts'
@@ -70,6 +71,7 @@ async function rowsOf(suite: Suite): Promise<Row[]> {
   await using folder = await makeTemporaryFolder(cache, 'servers-')
   if (suite.startsServers === true) return rowsIn(await run(suite.run, serverProgram(folder.path)))
   await using directory = await startDirectory()
+  await using cluster = await startCluster()
   const audit = join(folder.path, 'audit')
   await mkdir(audit)
   await using server = await startServerProcess({
@@ -79,7 +81,10 @@ async function rowsOf(suite: Suite): Promise<Row[]> {
   await using recorder = await startRecorder(server.url)
   const rootToken = server.rootToken
   const auditFile = join(audit, 'audit.log')
-  const printed = await run(suite.run, await driverEnvironment({ recorder, rootToken, directory, auditFile }))
+  const printed = await run(
+    suite.run,
+    await driverEnvironment({ recorder, rootToken, directory, cluster, auditFile }),
+  )
   return rowsIn(printed, recorder.requestsOf)
 }
 

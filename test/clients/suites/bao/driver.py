@@ -397,6 +397,21 @@ def _():
     expect_failure("login", "-method=userpass", "username=ada", "password=wrong", BAO_TOKEN=None)
 
 
+@operation("log in with the token of a service account (bao login -method=kubernetes)")
+def _():
+    cluster = json.loads(os.environ["CLUSTER"])
+    bao("auth", "enable", "-path=pods", "kubernetes")
+    config = [f"kubernetes_host={cluster['host']}", f"kubernetes_ca_cert={cluster['ca_cert']}"]
+    bao("write", "auth/pods/config", *config, f"token_reviewer_jwt={cluster['reviewer']}", "disable_local_ca_jwt=true")
+    bound = ["bound_service_account_names=web", "bound_service_account_namespaces=dev"]
+    bao("write", "auth/pods/role/web", *bound, f"audience={cluster['audience']}", "token_policies=job")
+    method = ["-method=kubernetes", "-path=pods", "role=web"]
+    found = login(*method, f"jwt={cluster['jwt']}")
+    expect((found["path"], found["policies"]), ("auth/pods/login", ["default", "job"]))
+    expect(found["meta"]["service_account_name"], "web")
+    expect_failure("login", *method, "jwt=a.b.c", BAO_TOKEN=None)
+
+
 @operation("read the help of a path (bao path-help)")
 def _():
     assert "secret" in bao("path-help", "auth/approle/role/job")

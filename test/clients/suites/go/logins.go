@@ -1,5 +1,10 @@
 package main
 
+import (
+	"encoding/json"
+	"os"
+)
+
 func loginOperations(vault *Client) {
 	sys, logical := vault.Sys(), vault.Logical()
 	role := "auth/approle/role/job"
@@ -66,5 +71,26 @@ func loginOperations(vault *Client) {
 		_, err := userpassLogin(withToken(""), "ada", "correct horse")
 		expectStatus(err, 400)
 		got(userpassLogin(withToken(""), "ada", "battery staple"))
+	})
+	operation("configure the kubernetes method and log in with the token of a service account", func() {
+		var cluster struct {
+			Host, Reviewer, Audience, Jwt string
+			CaCert                        string `json:"ca_cert"`
+		}
+		must(json.Unmarshal([]byte(os.Getenv("CLUSTER")), &cluster))
+		must(sys.EnableAuthWithOptions("pods", &AuthOptions{Type: "kubernetes"}))
+		got(logical.Write("auth/pods/config", values{
+			"kubernetes_host": cluster.Host, "kubernetes_ca_cert": cluster.CaCert,
+			"token_reviewer_jwt": cluster.Reviewer, "disable_local_ca_jwt": true,
+		}))
+		got(logical.Write("auth/pods/role/web", values{
+			"bound_service_account_names": []string{"web"}, "bound_service_account_namespaces": []string{"dev"},
+			"audience": cluster.Audience, "token_policies": "job",
+		}))
+		login := got(kubernetesLogin(withToken(""), "web", cluster.Jwt))
+		expect(got(login.TokenPolicies()), []string{"default", "job"})
+		expect(got(login.TokenMetadata())["service_account_name"], "web")
+		_, err := kubernetesLogin(withToken(""), "web", "a.b.c")
+		expectStatus(err, 403)
 	})
 }

@@ -35,6 +35,10 @@ func wrappedApproleLogin(client *Client, roleID, wrapping string) (*Secret, erro
 	return approleLogin(client, roleID, got(client.Logical().Unwrap(wrapping)).Data["secret_id"].(string))
 }
 
+func kubernetesLogin(client *Client, role, jwt string) (*Secret, error) {
+	return client.Logical().Write("auth/pods/login", values{"role": role, "jwt": jwt})
+}
+
 func userpassLogin(client *Client, name, password string) (*Secret, error) {
 	return client.Logical().Write("auth/userpass/login/"+name, values{"password": password})
 }

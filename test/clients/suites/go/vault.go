@@ -5,6 +5,7 @@ package main
 import (
 	"github.com/hashicorp/vault/api"
 	"github.com/hashicorp/vault/api/auth/approle"
+	"github.com/hashicorp/vault/api/auth/kubernetes"
 	"github.com/hashicorp/vault/api/auth/userpass"
 )
 
@@ -36,6 +37,12 @@ func approleLogin(client *Client, roleID, secretID string) (*Secret, error) {
 func wrappedApproleLogin(client *Client, roleID, wrapping string) (*Secret, error) {
 	wrapped := &approle.SecretID{FromString: wrapping}
 	method := got(approle.NewAppRoleAuth(roleID, wrapped, approle.WithWrappingToken()))
+	return client.Auth().Login(background, method)
+}
+
+func kubernetesLogin(client *Client, role, jwt string) (*Secret, error) {
+	token := kubernetes.WithServiceAccountToken(jwt)
+	method := got(kubernetes.NewKubernetesAuth(role, token, kubernetes.WithMountPath("pods")))
 	return client.Auth().Login(background, method)
 }
 

@@ -2,7 +2,7 @@
 
 Environment: VAULT_ADDR, VAULT_TOKEN, CONTROL_URL, JWT, JWT_KEY (a public key, PEM), AZURE (JSON: the configuration
 of a mount of type azure), AZURE_SCOPE, APPLICATION (JSON: an application of the directory with a password), ORDERS (the
-client id of an application with app roles), AUDIT_FILE.
+client id of an application with app roles), CLUSTER (JSON: a cluster of Kubernetes, and a token of dev/web), AUDIT_FILE.
 """
 
 import json
@@ -117,6 +117,48 @@ def _():
         auth.jwt.jwt_login(role="build", jwt="a.b.c", path="jobs", use_token=False)
         raise AssertionError("the login was accepted")
     except hvac.exceptions.InvalidRequest:
+        pass
+
+
+@operation("configure the kubernetes method and write, read, list and delete a role")
+def _():
+    cluster = json.loads(os.environ["CLUSTER"])
+    sys.enable_auth_method("kubernetes", path="pods")
+    auth.kubernetes.configure(
+        kubernetes_host=cluster["host"],
+        kubernetes_ca_cert=cluster["ca_cert"],
+        token_reviewer_jwt=cluster["reviewer"],
+        disable_local_ca_jwt=True,
+        mount_point="pods",
+    )
+    expect(auth.kubernetes.read_config(mount_point="pods")["kubernetes_host"], cluster["host"])
+    for name in ["web", "gone"]:
+        auth.kubernetes.create_role(
+            name,
+            bound_service_account_names=["web"],
+            bound_service_account_namespaces=["dev"],
+            policies=["job"],
+            ttl="10m",
+            audience=cluster["audience"],
+            mount_point="pods",
+        )
+    auth.kubernetes.delete_role("gone", mount_point="pods")
+    expect(auth.kubernetes.list_roles(mount_point="pods")["keys"], ["web"])
+    role = auth.kubernetes.read_role("web", mount_point="pods")
+    expect((role["bound_service_account_names"], role["audience"]), (["web"], cluster["audience"]))
+
+
+@operation("log in with the token of a service account (kubernetes)")
+def _():
+    jwt = json.loads(os.environ["CLUSTER"])["jwt"]
+    login = auth.kubernetes.login(role="web", jwt=jwt, use_token=False, mount_point="pods")
+    expect(login["auth"]["token_policies"], ["default", "job"])
+    own = hvac.Client(url=os.environ["VAULT_ADDR"], token=login["auth"]["client_token"])
+    assert own.auth.token.renew_self()["auth"]["renewable"]
+    try:
+        auth.kubernetes.login(role="web", jwt="a.b.c", use_token=False, mount_point="pods")
+        raise AssertionError("the login was accepted")
+    except hvac.exceptions.Forbidden:
         pass
 
 

@@ -21,6 +21,7 @@ const variables = {
   jwt_key: given('JWT_KEY'),
   audit_file: given('AUDIT_FILE'),
   azure: given('AZURE'),
+  cluster: given('CLUSTER'),
   application: id,
   secret_id: keyId,
   client_secret: secretText,
@@ -113,6 +114,12 @@ await configuration(
 await configuration(
   'write an AppRole, generate a secret id and log in (vault_approle_auth_backend_role_secret_id, …_login)',
   'approle',
+)
+
+await configuration(
+  'configure the kubernetes method and a role (vault_kubernetes_auth_backend_config, …_role)',
+  'kubernetes',
+  { 'vault_kubernetes_auth_backend_role.web': 'auth/terraform-pods/role/web' },
 )
 
 await configuration('write a user of userpass (vault_auth_backend, vault_generic_endpoint)', 'userpass', {

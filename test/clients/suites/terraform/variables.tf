@@ -8,6 +8,7 @@ variable "round" { type = number }
 variable "jwt_key" { type = string }
 variable "audit_file" { type = string }
 variable "azure" { type = string }
+variable "cluster" { type = string }
 variable "application" { type = string }
 variable "secret_id" { type = string }
 variable "client_secret" { type = string }

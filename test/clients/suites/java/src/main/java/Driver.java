@@ -18,6 +18,8 @@ import org.springframework.vault.authentication.AppRoleAuthenticationOptions;
 import org.springframework.vault.authentication.AppRoleAuthenticationOptions.RoleId;
 import org.springframework.vault.authentication.AppRoleAuthenticationOptions.SecretId;
 import org.springframework.vault.authentication.ClientAuthentication;
+import org.springframework.vault.authentication.KubernetesAuthentication;
+import org.springframework.vault.authentication.KubernetesAuthenticationOptions;
 import org.springframework.vault.authentication.TokenAuthentication;
 import org.springframework.vault.authentication.UnwrappingEndpoints;
 import org.springframework.vault.authentication.UsernamePasswordAuthentication;
@@ -363,6 +365,31 @@ public final class Driver {
           expectLogin(new UsernamePasswordAuthentication(right, rest()), "auth/userpass/login/ada");
           var wrong = user.password("wrong").build();
           expectRefusal(() -> new UsernamePasswordAuthentication(wrong, rest()).login());
+        });
+    operation(
+        "configure the kubernetes method and log in with the token of a service account",
+        () -> {
+          Map<String, String> cluster = json.readValue(given("CLUSTER"), Map.class);
+          vault.opsForSys().authMount("pods", VaultMount.create("kubernetes"));
+          vault.write(
+              "auth/pods/config",
+              Map.of(
+                  "kubernetes_host", cluster.get("host"),
+                  "kubernetes_ca_cert", cluster.get("ca_cert"),
+                  "token_reviewer_jwt", cluster.get("reviewer"),
+                  "disable_local_ca_jwt", true));
+          vault.write(
+              "auth/pods/role/web",
+              Map.of(
+                  "bound_service_account_names", List.of("web"),
+                  "bound_service_account_namespaces", List.of("dev"),
+                  "audience", cluster.get("audience"),
+                  "token_policies", "job"));
+          var pod = KubernetesAuthenticationOptions.builder().path("pods").role("web");
+          var right = pod.jwtSupplier(() -> cluster.get("jwt")).build();
+          expectLogin(new KubernetesAuthentication(right, rest()), "auth/pods/login");
+          var wrong = pod.jwtSupplier(() -> "a.b.c").build();
+          expectRefusal(() -> new KubernetesAuthentication(wrong, rest()).login());
         });
   }
 }
