@@ -25,18 +25,21 @@ type Options = {
   readonly settings?: Readonly<Record<string, string>>
   /** Called for what the command tells the person meanwhile. */
   onTold?(told: string): void
+  /** Ends a command that would run on. */
+  readonly signal?: AbortSignal
 }
 
 /** Runs OpenBao's command line. */
 export async function bao(
   args: readonly string[],
-  { server, home, settings, onTold }: Options,
+  { server, home, settings, onTold, signal }: Options,
 ): Promise<Ended> {
   const PATH = [pythonPrograms, process.env['PATH']].join(delimiter)
   const child = spawn(program, args, {
     env: { PATH, HOME: home, BAO_ADDR: server, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  signal?.addEventListener('abort', () => child.kill())
   let stderr = ''
   child.stderr.setEncoding('utf8').on('data', (told: string) => {
     stderr += told
