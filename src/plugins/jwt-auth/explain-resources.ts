@@ -103,7 +103,10 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
           if (by === 'request_id') return answerOf(exchange, seenFailure(exchange, input.request_id))
           const jwt = by === 'jwt' ? input.jwt : undefined
           const role = input.role.replace(/^cel\//, '')
-          const isCel = input.cel || role !== input.role
+          const isCel =
+            input.cel ||
+            role !== input.role ||
+            (input.as_token && role === '' && (await method.defaultsToCel(mount)))
           const given = { ...input, role, isCel, jwt, claims: input.claims ?? undefined }
           const named = await method.loginRole(mount, role)
           checkMaySee(exchange, isCel && named !== '' ? `cel/${named}` : named)
@@ -117,7 +120,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
           const explanation = await method.explain(mount, given, {
             by: { address: call.remoteAddress, whenSilent: exchange.whenSilent },
             remoteAddress,
-            asToken: input.as_token ? { certificate: undefined } : undefined,
+            asToken: input.as_token ? { certificate: exchange.clientCertificate() } : undefined,
             plan: (auth) => plan({ ...place, auth }),
           })
           const explained = shownExplanation(explanation, mount)

@@ -361,12 +361,21 @@ export class JwtMethod {
   async tokenLogin(namespace: string, { jwt, issuer, role }: PresentedJwt): Promise<TokenLogin | undefined> {
     const mount = await this.issuers.find(namespace, issuer)
     if (mount === undefined) return undefined
-    const state = this.stateOf(mount)
-    const config = (await state.findConfig())?.config
+    const config = (await this.stateOf(mount).findConfig())?.config
     if (config?.accept_as_token !== true || config.bound_issuer !== issuer) return undefined
-    const isCel = role === '' ? await isOfCel(state, config.default_role) : celRoleName.test(role)
+    const isCel = role === '' ? await this.defaultsToCel(mount) : celRoleName.test(role)
     const fields = { role: role.replace(celRoleName, ''), jwt }
     return { path: mount.path + (isCel ? 'cel/login' : 'login'), fields }
+  }
+
+  /**
+   * Whether a JWT as token that names no role logs in with a CEL role. A name may belong to an ordinary role and to a
+   * CEL role; the ordinary one counts.
+   */
+  async defaultsToCel(mount: Mount): Promise<boolean> {
+    const { roles, celRoles } = this.stateOf(mount)
+    const name = await this.loginRole(mount, '')
+    return (await roles.find(name)) === undefined && (await celRoles.find(name)) !== undefined
   }
 
   /** docs/contract/cel.md#login */
@@ -492,7 +501,3 @@ const operatorOf = (mount: Mount, { address, whenSilent }: Asking): Client => ({
 
 /** How a caller names a CEL role where an ordinary role could be meant. */
 const celRoleName = /^cel\/(?=.)/i
-
-/** A name may belong to an ordinary role and to a CEL role; the ordinary one counts. */
-const isOfCel = async ({ roles, celRoles }: MountState, name: string): Promise<boolean> =>
-  (await roles.find(name)) === undefined && (await celRoles.find(name)) !== undefined

@@ -485,15 +485,22 @@ describe('the operator finds a refusal by the id of its request', () => {
         })
       ).body.data
 
-    await desk.root.write('auth/jwt/cel/role/open', { cel_program: { expression: 'pb.Auth{}' } })
+    await desk.root.write('auth/jwt/cel/role/any', { cel_program: { expression: 'pb.Auth{}' } })
 
     expect(await explain({})).toMatchObject({ allowed: true })
-    expect(await explain({ role: 'cel/open', jwt: desk.jwt() })).toMatchObject({ allowed: true })
-    expect(await explain({ role: 'cel/open', jwt: desk.jwt(), as_token: true })).toMatchObject({
+    expect(await explain({ role: 'cel/any', jwt: desk.jwt() })).toMatchObject({ allowed: true })
+    expect(await explain({ role: 'cel/any', jwt: desk.jwt(), as_token: true })).toMatchObject({
       allowed: false,
       reason: 'audience_unbound',
       checks: expect.arrayContaining([expect.objectContaining({ name: 'audience', verdict: 'fail' })]),
     })
+    await desk.configure({ accept_as_token: true, bound_issuer: issuer, default_role: 'any' })
+    expect(await explain({ role: '', jwt: desk.jwt(), as_token: true })).toMatchObject({
+      allowed: false,
+      role: 'any',
+      reason: 'audience_unbound',
+    })
+    await desk.configure({ accept_as_token: true, bound_issuer: issuer })
     expect(await explain({ as_token: true })).toMatchObject({
       allowed: false,
       reason: 'proof_missing',

@@ -15,19 +15,29 @@ let server: TestServer
 
 type Identity = { cert?: string; key?: string }
 
-/** The status of a request with a certificate of the client. */
-const ask = (identity: Identity, token: string, path: string, body?: object): Promise<number> =>
+/** The answer to a request with a certificate of the client. */
+const answerTo = (
+  identity: Identity,
+  token: string,
+  path: string,
+  body?: object,
+): Promise<{ status: number; text: string }> =>
   new Promise((resolve, reject) => {
     const text = body === undefined ? undefined : JSON.stringify(body)
     const headers = { 'x-vault-token': token, ...(text && { 'content-length': text.length }) }
     const options = { ...identity, ca: authority.cert, method: text ? 'POST' : 'GET', headers, agent: false }
     const sent = request(`${server.url}/v1/${path}`, options, (answer) => {
-      answer.resume()
-      answer.once('end', () => resolve(answer.statusCode ?? 0))
+      let text = ''
+      answer.setEncoding('utf8').on('data', (part) => {
+        text += part
+      })
+      answer.once('end', () => resolve({ status: answer.statusCode ?? 0, text }))
     })
     sent.once('error', reject)
     sent.end(text)
   })
+
+const ask = async (...asked: Parameters<typeof answerTo>) => (await answerTo(...asked)).status
 
 beforeAll(async () => {
   stack.defer(async () => authority[Symbol.dispose]())
@@ -69,4 +79,9 @@ test('a JWT that is bound to a certificate is a token only on connections with t
   expect(await look(other, { 'x5t#S256': thumbprint })).toBe(403)
   expect(await look({}, { 'x5t#S256': thumbprint })).toBe(403)
   expect(await look(own, { 'x5t#S256': thumbprint, jkt: 'x' })).toBe(403)
+  const explain = async (identity: Identity) => {
+    const asked = { jwt: jwt({ 'x5t#S256': thumbprint }), as_token: true }
+    return JSON.parse((await answerTo(identity, 'root', 'auth/jwt/explain', asked)).text).data.reason
+  }
+  expect([await explain(own), await explain(other)]).toEqual(['', 'proof_missing'])
 })
