@@ -46,8 +46,8 @@ export type LoginTrace = {
 }
 
 /** Only which check refused. */
-export const bareTrace = (reason: string): LoginTrace => ({
-  checks: [{ ...nothing, name: checkNamed(reason), verdict: 'fail', reason }],
+export const bareTrace = (reason: string, detail = ''): LoginTrace => ({
+  checks: [{ ...nothing, name: checkNamed(reason), verdict: 'fail', reason, detail }],
   clock: undefined,
 })
 

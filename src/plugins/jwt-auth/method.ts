@@ -16,7 +16,7 @@ import { useLimitWarnings } from '../../core/tokens/store/token-type.ts'
 import { ServiceError } from '../../errors.ts'
 import type { Explanation } from '../../jwt/explain/explained.ts'
 import { bareTrace, bringsToken } from '../../jwt/explain/explained.ts'
-import { LoginFailures, maxRecordedToken } from '../../jwt/explain/login-failures.ts'
+import { LoginFailures, maxRecordedToken, type NewFailure } from '../../jwt/explain/login-failures.ts'
 import { CheckQueue } from '../../jwt/jws/check-queue.ts'
 import { checksAtOnce } from '../../jwt/jws/signature.ts'
 import { KnownTokens } from '../../jwt/keys/known-tokens.ts'
@@ -56,6 +56,7 @@ import {
 } from './oidc/authorize.ts'
 import { type CallbackInput, finishLogin } from './oidc/callback.ts'
 import type { Page } from './oidc/pages.ts'
+import type { PendingLogin } from './oidc/pending-login.ts'
 import { PendingLogins } from './oidc/pending-logins.ts'
 import { type PollInput, poll, type Waiting } from './oidc/poll.ts'
 import { answerPosted, type PostedInput } from './oidc/posted.ts'
@@ -157,6 +158,7 @@ export class JwtMethod {
       onFetch,
       onConfig: () => this.issuers.outdate(mount),
     })
+    const failures = new LoginFailures({ view: view.view('', { numbers: 'plain' }), clock, random, kept })
     return {
       state,
       pending: new PendingLogins({
@@ -164,9 +166,10 @@ export class JwtMethod {
         clock,
         random,
         isShared: shared !== undefined,
+        onAbandoned: (login) => failures.add(abandoned(login)),
       }),
       waits: new ProviderWaits(),
-      failures: new LoginFailures({ view: view.view('', { numbers: 'plain' }), clock, random, kept }),
+      failures,
       lastLoginAt: undefined,
       lastRefusalAt: undefined,
       refusedConfig: undefined,
@@ -497,6 +500,25 @@ const operatorOf = (mount: Mount, { address, whenSilent }: Asking): Client => ({
   address,
   whenSilent,
   name: `${mount.uuid}/`,
+})
+
+/** A login whose client polls no more, or whose person never came: no request was refused. */
+const abandoned = ({ role, address }: PendingLogin): NewFailure => ({
+  request_id: '',
+  path: 'oidc/poll',
+  inline: false,
+  as_token: false,
+  role,
+  roleExists: true,
+  reason: 'state_unknown',
+  check: 'state',
+  status: 400,
+  cause: '',
+  remote_address: address,
+  verified: false,
+  token: '',
+  error: '',
+  trace: bareTrace('state_unknown', 'nobody finished it, and polled for it, within 10 minutes: expired'),
 })
 
 /** How a caller names a CEL role where an ordinary role could be meant. */

@@ -26,6 +26,8 @@ export type PendingLoginParts = {
   /** Whether other servers write the storage too. */
   readonly isShared: boolean
   readonly limits?: PendingLimits
+  /** Called for a login that expired although a client polls for such ones. */
+  onAbandoned?(login: PendingLogin): Promise<void>
 }
 
 /** Most pending logins. docs/contract/oidc.md#between */
@@ -35,6 +37,8 @@ const contractLimits: PendingLimits = { mount: 100_000, address: 1_000 }
 /** Why a state has no login, if this process saw it end. `role` is empty if only the sweep saw it. */
 export type Ended = { readonly why: 'used' | 'expired'; readonly role: string }
 const maxEndsKept = 2_000
+/** So many logins that expired are looked at in one walk. */
+const mostLookedAt = 200
 
 /** A new login, and the state that the provider will return. */
 export type BegunLogin = { readonly state: string; readonly login: PendingLogin }
@@ -332,13 +336,30 @@ export class PendingLogins {
   async #walk(): Promise<void> {
     const { view, clock } = this.#parts
     const count: Count = { byPrefix: new Map(), total: 0, at: clock.now(), victims: [] }
+    let lookedAt = 0
     for await (const keys of view.keyPages(listRoot)) {
       const over = keys.filter((key) => this.#isOver(key))
-      for (const key of over) this.#recordEnd(idOf(key), { why: 'expired', role: '' })
+      for (const id of over.map(idOf)) {
+        // a poll has found it already
+        if (this.#ends.has(id)) continue
+        const login = lookedAt++ < mostLookedAt ? await this.#expired(id) : undefined
+        this.#recordEnd(id, { why: 'expired', role: login?.role ?? '' })
+        if (login !== undefined && login.mode !== 'client') await this.#parts.onAbandoned?.(login)
+      }
       if (over.length > 0) await view.write(over.flatMap(removalOf))
       for (const key of keys) if (!this.#isOver(key)) add(count, prefixOf(key), 1)
     }
     this.#count = count
+  }
+
+  /** Undefined also if it cannot be read: it is removed all the same. */
+  async #expired(id: string): Promise<PendingLogin | undefined> {
+    try {
+      const found = await this.#parts.view.read(loginRoot + id)
+      return found && readPendingLogin(found.value)
+    } catch {
+      return undefined
+    }
   }
 
   #counted(prefix: string, change: 1 | -1): void {

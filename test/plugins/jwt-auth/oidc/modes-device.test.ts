@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { FakeClock } from '../../../support/fake-clock.ts'
-import { serversInTurn } from '../../../support/of-one-server.ts'
+import { serversInTurn, testOfOneServer } from '../../../support/of-one-server.ts'
 import {
   aheadBy,
   begin,
@@ -308,6 +308,31 @@ describe('mode device', () => {
         check: 'state',
         detail: 'nobody finished it within 10 minutes: expired',
       },
+    ])
+  })
+
+  testOfOneServer('a login that nobody polls for any more is among the failures, once', async () => {
+    await using parts = await withClock()
+    const { clock, server } = parts
+    const { anonymous } = server
+    const { state } = await begin(anonymous)
+    await begin(anonymous)
+    clock.advance(601)
+    expect(await polled(anonymous, state)).toBe(lost)
+
+    // a count of the pending logins removes those that have expired
+    await server.root.read('auth/oidc/status')
+
+    expect(await failuresOf(server)).toMatchObject([
+      {
+        request_id: '',
+        path: 'oidc/poll',
+        role: 'test',
+        reason: 'state_unknown',
+        remote_address: '127.0.0.1',
+        detail: 'nobody finished it, and polled for it, within 10 minutes: expired',
+      },
+      { request_id: expect.stringMatching(/./), detail: 'nobody finished it within 10 minutes: expired' },
     ])
   })
 
