@@ -9,7 +9,7 @@ import type { PolicySet, PolicyStore } from '../policies/policy-store.ts'
 import { AclFromAbove, noRights, RelativeAcl } from '../policies/relative-acl.ts'
 import type { TemplateContext } from '../policies/templates.ts'
 import type { CarriedLogin, IssuedToken } from '../tokens/acts/auth-block.ts'
-import type { Token } from '../tokens/store/token.ts'
+import { loginOf, type Token } from '../tokens/store/token.ts'
 import type { TokenStore } from '../tokens/store/token-store.ts'
 
 /** A caller: a valid token and its rights. */
@@ -25,6 +25,9 @@ export type Caller = {
   /** For paths relative to the namespace of the request. */
   readonly acl: Acl
 }
+
+/** What the rights of a token depend on, beside its entity. */
+type HeldToken = Pick<Token, 'namespace' | 'policies'> & Parameters<typeof loginOf>[0]
 
 export type AccessParts = {
   tokens: TokenStore
@@ -207,7 +210,10 @@ export class Access {
     if (token.entity_id === '') {
       return {
         identityPolicies: [],
-        acl: await policies.aclFor(token.namespace, token.policies, { now: clock.now() }),
+        acl: await policies.aclFor(token.namespace, token.policies, {
+          login: loginOf(token),
+          now: clock.now(),
+        }),
       }
     }
     const identity = await identities.identityOf(token.entity_id)
@@ -217,7 +223,7 @@ export class Access {
   }
 
   /** The warnings about the rights that a token of a login would have. */
-  async warningsOf(token: Pick<Token, 'namespace' | 'policies'>, identity: Identity): Promise<string[]> {
+  async warningsOf(token: HeldToken, identity: Identity): Promise<string[]> {
     const { acl } = await this.#rightsWith(token, identity)
     return [...new Set(acl.unfilled.map(({ name }) => name))].map(
       (name) =>
@@ -225,13 +231,15 @@ export class Access {
     )
   }
 
-  async #rightsWith(
-    token: Pick<Token, 'namespace' | 'policies'>,
-    identity: Identity,
-  ): Promise<Pick<Caller, 'identityPolicies' | 'acl'>> {
+  async #rightsWith(token: HeldToken, identity: Identity): Promise<Pick<Caller, 'identityPolicies' | 'acl'>> {
     const { policies, clock } = this.#parts
     const here = identityIn(identity, token.namespace)
-    const context: TemplateContext = { entity: identity.entity, groups: here.groups, now: clock.now() }
+    const context: TemplateContext = {
+      entity: identity.entity,
+      groups: here.groups,
+      login: loginOf(token),
+      now: clock.now(),
+    }
     const own =
       here.policies.length === 0 ? [] : [{ namespace: token.namespace, names: here.policies, prefix: '' }]
     const acl = await (identity.policiesByNamespace.length === 0

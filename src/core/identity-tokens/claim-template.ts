@@ -13,6 +13,7 @@ import {
 } from '../../lib/text/json.ts'
 import type { Entity } from '../identity/entities/entity.ts'
 import { parseTemplate } from '../policies/templates.ts'
+import type { TokenLogin } from '../tokens/store/token.ts'
 
 /** Claims that only the server sets. docs/contract/identity-tokens.md#templates */
 const reservedClaims = [
@@ -38,6 +39,8 @@ export type ClaimContext = {
   readonly entity: Pick<Entity, 'id' | 'name' | 'metadata' | 'aliases'>
   /** Direct and inherited groups. */
   readonly groups: readonly { readonly id: string; readonly name: string }[]
+  /** Of the login of the caller's token; undefined if it stems from none. */
+  readonly login?: TokenLogin | undefined
   /** Milliseconds since the epoch. */
   readonly now: number
 }
@@ -151,13 +154,16 @@ function fillPlaceholders(
 
 const aliasPrefix = 'identity.entity.aliases.'
 const entityPrefix = 'identity.entity.'
+const loginPrefix = 'login.'
 
 function directiveOf(name: string): Directive {
   const directive = name.startsWith(aliasPrefix)
     ? aliasDirective(name.slice(aliasPrefix.length))
     : name.startsWith(entityPrefix)
       ? entityDirective(name.slice(entityPrefix.length))
-      : timeDirective(name)
+      : name.startsWith(loginPrefix)
+        ? loginDirective(name.slice(loginPrefix.length))
+        : timeDirective(name)
   if (directive === undefined)
     throw refuse(
       'invalid',
@@ -195,6 +201,11 @@ function aliasDirective(selector: string): Directive | undefined {
   if (own !== undefined) return (context) => own(aliasOf(context)?.metadata)
   const custom = metadataValue(field, 'custom_metadata')
   return custom && ((context) => custom(aliasOf(context)?.custom_metadata))
+}
+
+function loginDirective(field: string): Directive | undefined {
+  const value = metadataValue(field, 'metadata')
+  return value && (({ login }) => value(login?.metadata))
 }
 
 type Metadata = Readonly<Record<string, string>> | null | undefined

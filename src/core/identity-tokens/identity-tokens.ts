@@ -7,6 +7,7 @@ import { stringifyJson } from '../../lib/text/json.ts'
 import type { View } from '../barrier/view.ts'
 import { type Identity, identityIn } from '../identity/entities/identity-store.ts'
 import { Changes } from '../records/change.ts'
+import type { TokenLogin } from '../tokens/store/token.ts'
 import { fillClaims } from './claim-template.ts'
 import { IdentityTokenRoleStore } from './identity-token-role-store.ts'
 import { identityTokenProblem } from './introspect.ts'
@@ -103,7 +104,12 @@ export class IdentityTokens {
    * Signs a JWT with the identity of an entity; `entityId` is empty for a caller without one. Throws `invalid` for
    * such a caller, and if the role may not use its key. docs/contract/identity-tokens.md#tokens
    */
-  async issue(issuer: IssuerMount, roleName: string, entityId: string): Promise<IssuedIdentityToken> {
+  async issue(
+    issuer: IssuerMount,
+    roleName: string,
+    entityId: string,
+    login?: TokenLogin,
+  ): Promise<IssuedIdentityToken> {
     const found = await this.roles.find(issuer.mount, roleName)
     if (found === undefined) throw refuse('invalid', `role ${quoted(roleName)} not found`)
     const { key: keyName, client_id, ttl } = found.role
@@ -125,7 +131,7 @@ export class IdentityTokens {
     const own = { iss, sub: entity.id, aud: client_id, exp: iat + ttl, iat, namespace }
     const { groups } = identityIn(identity, namespace)
     const payload = Buffer.from(
-      stringifyJson({ ...own, ...fillClaims(found.claims, { entity, groups, now }) }),
+      stringifyJson({ ...own, ...fillClaims(found.claims, { entity, groups, login, now }) }),
     )
     if (payload.length > maxPayloadBytes)
       throw refuse(

@@ -11,7 +11,7 @@ import { parametersAllow, type Readings, type RequestFields } from './parameters
 import { compareRank, matches, type Pattern, patternOf, reachesBelow, SegmentedPath } from './pattern.ts'
 import type { ParsedPolicy, PolicyStanza } from './policy.ts'
 import { type PolicyRef, type Rule, RuleTable } from './rule-table.ts'
-import { beginningOf, fillTemplate, type TemplateContext } from './templates.ts'
+import { beginningOf, fillTemplate, isOfLogin, type TemplateContext } from './templates.ts'
 
 export type { AclOperation } from './capabilities.ts'
 export type { PolicyRef } from './rule-table.ts'
@@ -112,6 +112,8 @@ export type CompiledPolicies = {
   readonly table: RuleTable
   /** Stanzas that depend on the caller or the time. */
   readonly conditional: readonly (PolicyStanza & { readonly policy: PolicyRef })[]
+  /** Whether a stanza depends on the login of the caller's token. */
+  readonly usesLogin: boolean
   /** Parameter rules compare values as a whole only. */
   readonly wholly: boolean
 }
@@ -130,7 +132,10 @@ export function compilePolicies(
       else conditional.push({ ...stanza, policy })
     }
   }
-  return { table: RuleTable.of(rules), conditional, wholly }
+  const usesLogin = conditional.some(
+    ({ label }) => 'template' in label && label.template.names.some(isOfLogin),
+  )
+  return { table: RuleTable.of(rules), conditional, usesLogin, wholly }
 }
 
 const ruleOf = (pattern: Pattern, grants: Grants, policy: PolicyRef): Rule => ({

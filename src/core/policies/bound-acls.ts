@@ -1,14 +1,15 @@
 import { type Acl, bindAcl, type CompiledPolicies } from './acl.ts'
 import type { TemplateContext } from './templates.ts'
 
-type Bound = { readonly groups: TemplateContext['groups']; readonly acl: Acl }
+type Bound = Pick<TemplateContext, 'entity' | 'groups' | 'login'> & { readonly acl: Acl }
 
-/** The key of callers without an entity. */
-const noEntity = {}
+/** The key of callers without an entity, or without a login. */
+const nobody = {}
 
 /**
- * Caches the Acl of each caller. Entity and group records are immutable, so the same objects yield the same
- * Acl until `validUntil`. An entry is collected together with its entity record or its policies.
+ * Caches the Acl of each caller. Entities, groups and the metadata of logins are immutable, so the same objects yield
+ * the same Acl until `validUntil`. An entry is collected together with its key, an entity or such metadata, or with its
+ * policies.
  */
 export class BoundAcls {
   readonly #acls = new WeakMap<CompiledPolicies, WeakMap<object, Bound>>()
@@ -16,21 +17,25 @@ export class BoundAcls {
   /** The Acl of these policies for this caller. */
   of(policies: CompiledPolicies, context: TemplateContext): Acl {
     if (context.groupsOf !== undefined) return bindAcl(policies, context)
-    let byEntity = this.#acls.get(policies)
-    if (byEntity === undefined) {
-      byEntity = new WeakMap()
-      this.#acls.set(policies, byEntity)
+    let byCaller = this.#acls.get(policies)
+    if (byCaller === undefined) {
+      byCaller = new WeakMap()
+      this.#acls.set(policies, byCaller)
     }
-    const entity = context.entity ?? noEntity
-    const known = byEntity.get(entity)
+    const { entity, groups, now } = context
+    const login = policies.usesLogin ? context.login : undefined
+    const key = login?.metadata ?? entity ?? nobody
+    const known = byCaller.get(key)
     if (
       known !== undefined &&
-      known.groups === context.groups &&
-      (known.acl.validUntil ?? Number.POSITIVE_INFINITY) > context.now
+      known.entity === entity &&
+      known.groups === groups &&
+      known.login?.accessor === login?.accessor &&
+      (known.acl.validUntil ?? Number.POSITIVE_INFINITY) > now
     )
       return known.acl
     const acl = bindAcl(policies, context)
-    byEntity.set(entity, { groups: context.groups, acl })
+    byCaller.set(key, { entity, groups, login, acl })
     return acl
   }
 }

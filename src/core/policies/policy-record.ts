@@ -15,6 +15,9 @@ const policyRecord = z.object({
     .string()
     .refine((time) => 'time' in parseTime(time))
     .exactOptional(),
+  /** The values of its templates may contain `/`, or `*` and `+`. */
+  allow_slashes_in_identity_templates: z.literal(true).exactOptional(),
+  allow_wildcards_in_identity_templates: z.literal(true).exactOptional(),
 })
 export type PolicyRecord = Readonly<z.output<typeof policyRecord>>
 
@@ -24,6 +27,8 @@ export type PolicyTerms = {
   readonly expiration?: string | undefined
   readonly cas?: number | undefined
   readonly cas_required?: boolean | undefined
+  readonly allow_slashes_in_identity_templates?: boolean | undefined
+  readonly allow_wildcards_in_identity_templates?: boolean | undefined
 }
 
 /** Parses a stored record. */
@@ -34,9 +39,12 @@ export function readPolicyRecord(name: string, stored: unknown): PolicyRecord | 
   return record
 }
 
-/** A record whose values are not checked; it has the fields that other versions of the server know too. */
-export const looseRecord = (stored: unknown): { readonly expiration?: unknown } =>
-  typeof stored === 'object' && stored !== null ? stored : {}
+/** What each write sets anew. */
+const ownFields: ReadonlySet<string> = new Set(Object.keys(policyRecord.shape))
+
+/** The fields of a record that only other versions of the server know. */
+export const otherFields = (stored: unknown): object =>
+  Object.fromEntries(Object.entries(stored ?? {}).filter(([name]) => !ownFields.has(name)))
 
 /** The record unless it has ended at `now`, in milliseconds since the epoch. */
 export const livePolicy = (record: PolicyRecord | undefined, now: number): PolicyRecord | undefined =>

@@ -16,7 +16,7 @@ import {
   endOf,
   expirationOf,
   livePolicy,
-  looseRecord,
+  otherFields,
   type PolicyRecord,
   type PolicyTerms,
   readPolicyRecord,
@@ -141,12 +141,17 @@ export class PolicyStore {
       await this.#view.update(`${namespace}/${known}`, (current) => {
         const before = this.#live(known, current)
         checkExpected(terms, before)
-        const { expiration: _, ...kept } = looseRecord(current)
         return {
-          ...kept,
+          ...otherFields(current),
           ...this.#record(policy, (before?.version ?? 0) + 1),
           cas_required: terms.cas_required ?? false,
           ...(expiration !== undefined && { expiration }),
+          ...(terms.allow_slashes_in_identity_templates === true && {
+            allow_slashes_in_identity_templates: true,
+          }),
+          ...(terms.allow_wildcards_in_identity_templates === true && {
+            allow_wildcards_in_identity_templates: true,
+          }),
         }
       })
     } finally {
@@ -293,7 +298,7 @@ export class PolicyStore {
     const key = `${namespace}/${name}`
     return this.#parsed.read(key, async () => {
       const record = this.#live(name, await this.#view.get(key))
-      const parsed = record && endingWith(record, reparse(name, record.policy))
+      const parsed = record && underTerms(record, reparse(name, record.policy))
       return { parsed, weight: entryWeight + key.length + (record?.policy.length ?? 0) }
     })
   }
@@ -301,15 +306,19 @@ export class PolicyStore {
 
 const none: readonly PolicySet[] = []
 
+const tokenMetadata = 'token.metadata is written by whoever makes the token; use login.metadata'
+
 /** What the author of a policy should know about its templates. */
 function fillWarnings({ stanzas }: ParsedPolicy): string[] {
+  const names = stanzas.flatMap(({ label }) => ('template' in label ? label.template.names : []))
   const beginnings = stanzas.flatMap(({ label, grants }) =>
     'template' in label && grants.bits === 0 ? [beginningOf(label.template)] : [],
   )
-  return [...new Set(beginnings)].map(
+  const denying = [...new Set(beginnings)].map(
     (beginning) =>
       `a rule with a template denies: a caller whose value contains "/", "*", "+" or ".." is refused everything that begins with ${JSON.stringify(beginning)}`,
   )
+  return names.some((name) => name.startsWith('token.')) ? [tokenMetadata, ...denying] : denying
 }
 
 const mostWarnings = 20
@@ -337,13 +346,18 @@ export function withoutEndSlashes(path: string): string {
 
 const isFixed = (name: string): boolean => name === 'root' || name === 'response-wrapping'
 
-/** With stanzas that end with the policy, so that no cache outlives it. */
-function endingWith(record: PolicyRecord, parsed: ParsedPolicy): ParsedPolicy {
+/** With stanzas that end with the policy, so that no cache outlives it, and with what its templates may be filled with. */
+function underTerms(record: PolicyRecord, parsed: ParsedPolicy): ParsedPolicy {
   const end = endOf(record)
-  if (!Number.isFinite(end)) return parsed
-  const stanzas = parsed.stanzas.map((stanza) => ({
+  const allows = {
+    slashes: record.allow_slashes_in_identity_templates === true,
+    wildcards: record.allow_wildcards_in_identity_templates === true,
+  }
+  if (!Number.isFinite(end) && !allows.slashes && !allows.wildcards) return parsed
+  const stanzas = parsed.stanzas.map(({ label, expiresAt = Number.POSITIVE_INFINITY, ...stanza }) => ({
     ...stanza,
-    expiresAt: Math.min(end, stanza.expiresAt ?? end),
+    label: 'template' in label ? { template: { ...label.template, allows } } : label,
+    expiresAt: Number.isFinite(Math.min(end, expiresAt)) ? Math.min(end, expiresAt) : undefined,
   }))
   return { ...parsed, stanzas }
 }

@@ -13,8 +13,12 @@ export type TemplateContext = {
   readonly groups?: readonly Described[] | undefined
   /** The caller's groups in another namespace, for policies of that namespace. */
   groupsOf?(namespace: string): readonly Described[] | undefined
+  readonly login?: Login | undefined
   readonly now: number
 }
+
+/** The login of the caller's token. */
+type Login = { readonly accessor: string; readonly metadata: Readonly<Record<string, string>> }
 
 type Described = { readonly id: string; readonly name: string; readonly metadata?: Metadata }
 
@@ -29,7 +33,15 @@ export type Template = {
   readonly scope?: string
   /** Whether it contains the time, so that the filled label is valid for one second only. */
   readonly isTimed: boolean
+  /** What its values may contain; default: neither. */
+  readonly allows?: AllowedInValues
 }
+
+/** Characters that have a meaning in paths. */
+type AllowedInValues = { readonly slashes: boolean; readonly wildcards: boolean }
+
+/** Whether the value comes from the login of the token, and not from an entity. */
+export const isOfLogin = (name: string): boolean => name.startsWith('login.')
 
 /**
  * Parses the template of a label. Undefined if it has none, `unbalanced` if its braces do not match.
@@ -58,22 +70,24 @@ export function parseTemplate(label: string): Template | 'unbalanced' | undefine
 export type Filled = { readonly path: string } | { readonly unfilled: 'missing' | 'unsafe' }
 
 /** Fills in the values. docs/contract/tokens-and-policies.md#paths-in-rules */
-export function fillTemplate({ literals, names, scope }: Template, caller: TemplateContext): Filled {
-  if (caller.entity === undefined) return { unfilled: 'missing' }
+export function fillTemplate({ literals, names, scope, allows }: Template, caller: TemplateContext): Filled {
+  if (caller.entity === undefined && !names.some(isOfLogin)) return { unfilled: 'missing' }
   const context = scope === undefined ? caller : { ...caller, groups: caller.groupsOf?.(scope) }
   let path = literals[0] ?? ''
   let isUnsafe = false
   for (const [index, name] of names.entries()) {
     const value = namedValue(name, context)
     if (value === undefined) return { unfilled: 'missing' }
-    isUnsafe ||= /[/*+]/.test(value)
+    isUnsafe ||=
+      (allows?.slashes !== true && value.includes('/')) || (allows?.wildcards !== true && /[*+]/.test(value))
     path += value + (literals[index + 1] ?? '')
   }
   return isUnsafe || path.split('/').includes('..') ? { unfilled: 'unsafe' } : { path }
 }
 
-function namedValue(name: string, { entity, groups = [], now }: TemplateContext): string | undefined {
+function namedValue(name: string, { entity, groups = [], login, now }: TemplateContext): string | undefined {
   if (name.startsWith('time.now')) return timeValue(name.slice('time.now'.length), now)
+  if (isOfLogin(name)) return login && loginValue(name.slice('login.'.length), login)
   if (name.startsWith('identity.entity.aliases.')) {
     const [accessor, field] = cutAtDot(name.slice('identity.entity.aliases.'.length))
     const alias = entity?.aliases.find(({ mount_accessor }) => mount_accessor === accessor)
@@ -95,6 +109,11 @@ function namedValue(name: string, { entity, groups = [], now }: TemplateContext)
     return group && ownValue(field, group)
   }
   return undefined
+}
+
+function loginValue(field: string, { accessor, metadata }: Login): string | undefined {
+  const own = field.startsWith(`${accessor}.`) ? field.slice(accessor.length + 1) : field
+  return metadataValue(own, 'metadata.', metadata)
 }
 
 function ownValue(field: string, { id, name, metadata }: Described): string | undefined {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { loginOf } from '../../core/tokens/store/token.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/text/fields.ts'
 import { examples } from './examples.ts'
@@ -57,6 +58,7 @@ export function identityTokenResources(parts: IdentityTokenParts): Resource[] {
               issuerMountOf(exchange),
               params.name,
               caller?.token.entity_id ?? '',
+              caller && loginOf(caller.token),
             ),
           }
         },

@@ -17,6 +17,12 @@ const newInput = z.object({
     .optional()
     .describe('The version that the write replaces: 0 for none, -1 for a policy that does not exist'),
   cas_required: boolField.default(false).describe('Later writes must send `cas`'),
+  allow_slashes_in_identity_templates: boolField
+    .default(false)
+    .describe('Values of templates may contain `/`'),
+  allow_wildcards_in_identity_templates: boolField
+    .default(false)
+    .describe('Values of templates may contain `*` and `+`, which then have their meaning in paths'),
 })
 const oldInput = newInput
   .extend({ rules: stringField.default('').describe('Old name of policy') })

@@ -8,6 +8,7 @@ import type { DocumentedAnswer } from '../../http/resource/resource.ts'
 
 const text = z.string()
 const texts = z.array(text)
+const notes = z.record(text, text)
 const time = z.iso.datetime()
 
 const lookup = z.object({
@@ -15,7 +16,7 @@ const lookup = z.object({
   accessor: text,
   policies: texts,
   path: text,
-  meta: z.record(text, text).nullable(),
+  meta: notes.nullable(),
   display_name: text,
   num_uses: z.int(),
   orphan: z.boolean(),
@@ -29,6 +30,8 @@ const lookup = z.object({
   role: text.optional(),
   period: z.int().optional(),
   bound_cidrs: texts.optional(),
+  login_metadata: notes.optional(),
+  login_accessor: text.optional(),
   issue_time: time.optional(),
   renewable: z.boolean().optional(),
   last_renewal: time.optional(),

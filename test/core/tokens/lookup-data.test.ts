@@ -74,6 +74,8 @@ test('the lookup of a login token shows its times, remaining TTL, identity polic
     entity_id: auth.entity_id,
     type: 'service',
     bound_cidrs: ['127.0.0.1'],
+    login_metadata: { role: 'dev' },
+    login_accessor: 'auth_jwt_1',
     issue_time: '2026-01-02T03:04:05.25Z',
     renewable: true,
     identity_policies: ['p'],

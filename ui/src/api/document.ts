@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 50edf43c6900dd277f1c481e50395990
+// made by `npm run ui:types` from the server's OpenAPI document 68c463989abde60bd70d2b9a6f4053ad
 
 export interface paths {
     "/health/live": {
@@ -5591,6 +5591,10 @@ export interface components {
             cas_required?: boolean;
             /** Format: date-time */
             expiration?: string;
+            /** @constant */
+            allow_slashes_in_identity_templates?: true;
+            /** @constant */
+            allow_wildcards_in_identity_templates?: true;
         } & {
             [key: string]: unknown;
         };
@@ -5628,6 +5632,8 @@ export interface components {
             expiration?: string;
             cas?: number;
             cas_required?: boolean;
+            allow_slashes_in_identity_templates?: boolean;
+            allow_wildcards_in_identity_templates?: boolean;
         };
         "system-policies-acl-path-post-answer": {
             request_id: string;
@@ -5682,6 +5688,10 @@ export interface components {
             cas_required?: boolean;
             /** Format: date-time */
             expiration?: string;
+            /** @constant */
+            allow_slashes_in_identity_templates?: true;
+            /** @constant */
+            allow_wildcards_in_identity_templates?: true;
         } & {
             [key: string]: unknown;
         };
@@ -5720,6 +5730,8 @@ export interface components {
             expiration?: string;
             cas?: number;
             cas_required?: boolean;
+            allow_slashes_in_identity_templates?: boolean;
+            allow_wildcards_in_identity_templates?: boolean;
             rules?: string;
         };
         "system-policy-path-post-answer": {
@@ -8711,6 +8723,10 @@ export interface components {
             role?: string;
             period?: number;
             bound_cidrs?: string[];
+            login_metadata?: {
+                [key: string]: string;
+            };
+            login_accessor?: string;
             /** Format: date-time */
             issue_time?: string;
             renewable?: boolean;
@@ -8759,6 +8775,10 @@ export interface components {
             role?: string;
             period?: number;
             bound_cidrs?: string[];
+            login_metadata?: {
+                [key: string]: string;
+            };
+            login_accessor?: string;
             /** Format: date-time */
             issue_time?: string;
             renewable?: boolean;
@@ -8810,6 +8830,10 @@ export interface components {
             role?: string;
             period?: number;
             bound_cidrs?: string[];
+            login_metadata?: {
+                [key: string]: string;
+            };
+            login_accessor?: string;
             /** Format: date-time */
             issue_time?: string;
             renewable?: boolean;
@@ -8858,6 +8882,10 @@ export interface components {
             role?: string;
             period?: number;
             bound_cidrs?: string[];
+            login_metadata?: {
+                [key: string]: string;
+            };
+            login_accessor?: string;
             /** Format: date-time */
             issue_time?: string;
             renewable?: boolean;
@@ -8909,6 +8937,10 @@ export interface components {
             role?: string;
             period?: number;
             bound_cidrs?: string[];
+            login_metadata?: {
+                [key: string]: string;
+            };
+            login_accessor?: string;
             /** Format: date-time */
             issue_time?: string;
             renewable?: boolean;

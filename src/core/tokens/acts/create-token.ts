@@ -16,7 +16,7 @@ import { checkRecordSize } from '../../records/stored-record.ts'
 import type { TokenRevoker } from '../end/token-revoker.ts'
 import { type Lifetime, lifetime, mountTtl, type TtlBounds } from '../store/lifetime.ts'
 import { checkAssignable, childPolicies } from '../store/policy-names.ts'
-import { isRoot, type Token, type TokenType } from '../store/token.ts'
+import { isRoot, loginOf, type Token, type TokenType } from '../store/token.ts'
 import { maxIdLength } from '../store/token-keys.ts'
 import { createdTokenType, type TokenRole, type TokenRoleRecord } from '../store/token-role.ts'
 import { maxGenerations, type TokenDraft, type TokenStore } from '../store/token-store.ts'
@@ -192,6 +192,7 @@ function createdDraft(
   const { orphan, type } = decision
   const { path_suffix = '', token_bound_cidrs = [], renewable = true } = role?.record ?? {}
   const inherited = orphan ? [] : caller.bound_cidrs
+  const login = orphan ? undefined : loginOf(caller)
   const name = role === undefined ? '' : `/${role.name}${path_suffix === '' ? '' : `/${path_suffix}`}`
   return {
     parent: orphan ? '' : caller.accessor,
@@ -211,6 +212,7 @@ function createdDraft(
     type,
     renewable: input.renewable && renewable && ttl > 0 && type === 'service',
     mount_accessor: mount.accessor,
+    ...(login && { login_accessor: login.accessor, login_metadata: login.metadata }),
     internal: {},
   }
 }

@@ -216,12 +216,13 @@ function loginDraft(
   if (policies.includes('root') || identityPolicies.includes('root'))
     throw refuse('invalid', 'auth methods cannot create root tokens', { reason: 'policy_forbidden' })
   checkAssignable([...policies, ...identityPolicies])
+  const meta = auth.metadata === undefined ? (auth.alias?.metadata ?? {}) : auth.metadata
   const draft: TokenDraft = {
     parent: '',
     namespace: mount.namespace,
     policies,
     path,
-    meta: auth.metadata === undefined ? (auth.alias?.metadata ?? {}) : auth.metadata,
+    meta,
     display_name: loginTokenName(namespacePath + mount.path, auth.displayName),
     num_uses: auth.numUses,
     ttl: life.ttl,
@@ -232,6 +233,7 @@ function loginDraft(
     type,
     renewable: type === 'service' && auth.isRenewable !== false,
     mount_accessor: mount.accessor,
+    ...(Object.keys(meta ?? {}).length > 0 && { login_accessor: mount.accessor }),
     internal: auth.internal,
     ...(groupAliases.length === 0 ? {} : { group_aliases: groupAliases }),
   }

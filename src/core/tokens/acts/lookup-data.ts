@@ -1,5 +1,5 @@
 import { formatTime } from '../../../lib/text/time.ts'
-import type { Token } from '../store/token.ts'
+import { loginOf, type Token } from '../store/token.ts'
 
 export type LookupContext = {
   /** As sent; empty for a lookup by accessor. */
@@ -20,6 +20,7 @@ export function lookupData(
   { id, now, identityPolicies, external = [], namespacePath, isCaller = false }: LookupContext,
 ): Record<string, unknown> {
   const spent = token.num_uses < 0 && !isCaller
+  const login = loginOf(token)
   return {
     id,
     accessor: token.accessor,
@@ -39,6 +40,7 @@ export function lookupData(
     ...(token.role === undefined ? {} : { role: token.role }),
     ...(token.period === 0 ? {} : { period: token.period }),
     ...(token.bound_cidrs.length === 0 ? {} : { bound_cidrs: token.bound_cidrs }),
+    ...(login && { login_metadata: login.metadata, login_accessor: login.accessor }),
     ...(token.initial_root === true
       ? {}
       : { issue_time: formatTime(issueTime(token)), renewable: token.renewable && !spent }),

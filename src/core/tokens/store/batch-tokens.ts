@@ -25,6 +25,8 @@ const batchFields = [
   'entity_id',
   'bound_cidrs',
   'mount_accessor',
+  'login_accessor',
+  'login_metadata',
   'role',
   'parent_cubbyhole',
   'cut_off',

@@ -54,6 +54,10 @@ export type Token = {
   readonly mount_accessor: string
   /** Number of moves of that mount at issue; absent is 0. */
   readonly mount_moves?: number
+  /** Accessor of the mount of the login that it stems from, if that login gave metadata. */
+  readonly login_accessor?: string
+  /** What that login gave, for a child token; that of a login is `meta`. */
+  readonly login_metadata?: Readonly<Record<string, string>>
   /** Data that the issuing method needs at renewal, such as the role's name. */
   readonly internal: Readonly<Record<string, string>>
   /** Names of the group aliases that matched at login. docs/contract/identity.md#groups */
@@ -98,6 +102,23 @@ export function countedToken(token: Token, ref: string): CountedLease | undefine
   const { namespace, mount_accessor: mountAccessor, path, type, internal } = token
   if (type === 'batch' || isRoot(token) || token.policies[0] === wrappingPolicy) return undefined
   return { ref, namespace, mountAccessor, path, role: internal['role'] }
+}
+
+/** The login that a token stems from, and what the login method said about it. */
+export type TokenLogin = { readonly accessor: string; readonly metadata: Readonly<Record<string, string>> }
+
+/**
+ * Undefined for a token that stems from no login, or from one without metadata. A child that became an orphan has
+ * lost it. The metadata of the same record is the same object. docs/contract/tokens-and-policies.md#metadata-of-the-login
+ */
+export function loginOf({
+  login_accessor: accessor,
+  login_metadata: inherited,
+  meta,
+  parent,
+}: Pick<Token, 'login_accessor' | 'login_metadata' | 'meta' | 'parent'>): TokenLogin | undefined {
+  const metadata = inherited === undefined ? meta : parent === '' ? null : inherited
+  return accessor === undefined || metadata === null ? undefined : { accessor, metadata }
 }
 
 /** The only policy of a token that holds a wrapped response. */

@@ -15,6 +15,8 @@ const policyTerms = {
   modified: time.optional(),
   cas_required: z.boolean().optional(),
   expiration: time.optional(),
+  allow_slashes_in_identity_templates: z.literal(true).optional(),
+  allow_wildcards_in_identity_templates: z.literal(true).optional(),
 }
 
 const mount = z.object({
