@@ -144,6 +144,7 @@ const hintTexts: Readonly<Record<Exclude<Hint, ''>, string>> = {
   expired_in_file: 'the client reads an old copy of the file: read it at each login',
   default_audience: 'it is for the API server: mount a projected token with the audience of the role',
   legacy_token: 'the token of a secret has neither an audience nor an end: mount a projected token',
+  other_cluster: 'none of the cluster’s keys has signed it: each cluster needs a mount of its own',
   clock_offset: 'in time by the provider’s clock: correct the clock that is wrong',
 }
 

@@ -14,6 +14,7 @@ export type Hint =
   | 'expired_in_file'
   | 'default_audience'
   | 'legacy_token'
+  | 'other_cluster'
 
 export type Compared = {
   readonly expected: readonly unknown[]

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
+import { startCluster } from '../../../simulators/cluster/cluster.ts'
 import { lintCodes } from '../../../src/plugins/kubernetes/explain/lint.ts'
 import type { Answer } from '../../support/client.ts'
 import { testOfOneServer } from '../../support/of-one-server.ts'
@@ -90,6 +91,24 @@ describe('explain', () => {
     expect(named(await at.root.write(`${at.path}/explain`, { role: 'r', jwt }), 'audience')).toMatchObject({
       verdict: 'fail',
       hint,
+    })
+  })
+
+  test('of a token that no published key has signed says that it is of another cluster', async () => {
+    const { cluster, mount } = await pods()
+    await using other = await startCluster()
+    const at = await mount({ verification: 'keys', issuer: cluster.issuer })
+    const explain = async (jwt: string) => at.root.write(`${at.path}/explain`, { role: 'r', jwt })
+
+    expect(named(await explain(await other.token()), 'signature')).toMatchObject({
+      verdict: 'fail',
+      reason: 'key_unknown',
+      hint: 'other_cluster',
+    })
+    const [header, payload] = (await cluster.token()).split('.')
+    expect(named(await explain(`${header}.${payload}.AAAA`), 'signature')).toMatchObject({
+      reason: 'signature_invalid',
+      hint: '',
     })
   })
 

@@ -144,10 +144,9 @@ async function checkSignature(
   )
   if (keys.length === 0 && byKeys(ready)) {
     const { jws, algorithm } = token
-    return checks.check(
-      'signature',
-      unsigned(await keysOf(ready).verifySignature({ ...jws, algorithm }, client)),
-    )
+    const refused = unsigned(await keysOf(ready).verifySignature({ ...jws, algorithm }, client))
+    const hint = refused?.reason === 'key_unknown' ? 'other_cluster' : ''
+    return checks.check('signature', refused, { expected: [], seen: null, hint })
   }
   if (keys.length === 0) {
     checks.skip('signature', 'checked by the cluster')
