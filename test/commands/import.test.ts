@@ -1015,6 +1015,81 @@ test('roles of approle keep their role ids, and users come without their passwor
   expect(login.status).toBe(400)
 })
 
+describe('mounts of type kubernetes', () => {
+  const config = {
+    kubernetes_host: 'https://127.0.0.1:1',
+    disable_local_ca_jwt: true,
+    issuer: 'https://cluster',
+    disable_iss_validation: false,
+  }
+  const withPods = async (more: object = {}) => {
+    const from = await startTestServer()
+    await from.root.write('sys/auth/pods', { type: 'kubernetes' })
+    await from.root.write('auth/pods/config', { ...config, ...more })
+    await from.root.write('auth/pods/role/web', {
+      bound_service_account_names: 'web',
+      bound_service_account_namespace_selector: '{"matchLabels":{"team":"a"}}',
+      audience: 'gatehouse',
+      policies: 'reader',
+    })
+    return from
+  }
+  const shown = async (server: TestServer, path: string) => (await server.root.read(path)).body['data']
+
+  test('come with configuration and roles', async () => {
+    await using from = await withPods()
+    await using to = await startTestServer()
+
+    const { failed } = await importAll(from, to)
+    const again = await importAll(from, to)
+
+    expect(failed).toEqual([])
+    for (const path of ['auth/pods/config', 'auth/pods/role/web'])
+      expect(await shown(to, path)).toEqual(await shown(from, path))
+    expect(again.summary).toMatchObject({ imported: 0, differ: 0, failed: 0 })
+  })
+
+  test.each([
+    ['v1.21.4+builtin.vault', false],
+    ['v0.24.1+builtin', false],
+    ['v2.6.3+builtin.bao', false],
+    ['v2.6.4+builtin.bao', true],
+    ['v2.7.0+builtin.bao', false],
+    ['v2.7.2+builtin.bao', true],
+    ['v2.8.0+builtin.bao', true],
+    ['v3.0.0+builtin.bao', true],
+  ])('of a server with plugin %s have the renewals of that server', async (version, reviews) => {
+    await using from = await withPods()
+    await using to = await startTestServer()
+    await using other = await startLying(from, {
+      'sys/auth': ({ 'pods/': mount, ...others }) => ({
+        ...others,
+        'pods/': { ...Object(mount), running_plugin_version: version },
+      }),
+      'auth/pods/role/web': ({ renewal_review: _, ...role }) => role,
+    })
+
+    const { imported } = await importAll(other.server, to, { only: 'auth' })
+
+    expect(await shown(to, 'auth/pods/role/web')).toMatchObject({ renewal_review: reviews })
+    const note = 'renewals ask nobody, as on the source: set renewal_review'
+    expect(imported.filter((one) => one.note === note)).toHaveLength(reviews ? 0 : 1)
+  })
+
+  test('with a token of a reviewer are reported, because no server shows it', async () => {
+    await using from = await withPods({ token_reviewer_jwt: 'secret' })
+    await using to = await startTestServer()
+
+    const dry = await importAll(from, to, { dryRun: true })
+    const { failed, imported } = await importAll(from, to)
+
+    const reason = 'a server never shows its token_reviewer_jwt: write it to the target'
+    const refused = [{ kind: 'auth_config', namespace: '', path: 'auth/pods/config', reason }]
+    expect([dry.failed, failed]).toEqual([refused, refused])
+    expect(pathsOf(imported, 'auth_role')).toEqual(['auth/pods/role/web'])
+  })
+})
+
 describe('the command', () => {
   test('writes a report without secrets, and exits with 0 or 1', async () => {
     await using folder = await temporaryFolder()

@@ -8,11 +8,12 @@ import { importOne, likeness, listIfThere, noteOf, type Scope } from './scope.ts
 
 const atOnce = 8
 
-type Method = (scope: Scope, at: string) => Promise<void>
+type Method = (scope: Scope, at: string, entry: MountEntry) => Promise<void>
 
 const methods: Readonly<Record<string, Method>> = {
   jwt: importJwt,
   oidc: importJwt,
+  kubernetes: importKubernetes,
   approle: (scope, at) => importRoles(scope, `${at}/role`, approle),
   userpass: (scope, at) => importRoles(scope, `${at}/users`, user),
   token: (scope, at) => importRoles(scope, `${at}/roles`, tokenRole),
@@ -47,7 +48,7 @@ export async function importAuthMounts(scope: Scope): Promise<void> {
       scope.methods.add(entry.accessor)
       if (isThere) await importLockout(scope, path, entry, same)
     }
-    if (report.counts.failed === failed) await method(scope, at)
+    if (report.counts.failed === failed) await method(scope, at, entry)
   }
 }
 
@@ -133,6 +134,38 @@ const configOf = (shown: Body | undefined): Body | undefined => {
 const hasSecret = (config: Body) =>
   'oidc_client_id' in givenFields(config) && config['oidc_public_client'] !== true
 
+async function importKubernetes(scope: Scope, at: string, entry: MountEntry): Promise<void> {
+  const { from, to } = scope
+  const path = `${at}/config`
+  const shown = await from.read(path)
+  if (shown !== undefined) {
+    const { token_reviewer_jwt_set: hasReviewer, ...config } = shown
+    const check = async () => {
+      if (hasReviewer === true)
+        throw new RefusedRequest(0, 'a server never shows its token_reviewer_jwt: write it to the target')
+    }
+    await importOne(scope, {
+      kind: 'auth_config',
+      path,
+      check,
+      exists: async () => likeness(config, await to.read(path)),
+      write: async () => {
+        await check()
+        return noteOf((await to.write(path, withoutNull(config))).warnings)
+      },
+    })
+  }
+  await importRoles(scope, `${at}/role`, podRole(reviewsRenewals(entry)))
+}
+
+/** Whether a server that is not Gatehouse asks the cluster again when it renews a token. */
+function reviewsRenewals({ running_plugin_version: version }: MountEntry): boolean {
+  const [, ...numbers] = /^v(\d+)\.(\d+)\.(\d+).*\+builtin\.bao$/.exec(String(version)) ?? []
+  const [major = 0, minor = 0, patch = 0] = numbers.map(Number)
+  if (major !== 2) return major > 2
+  return minor > 7 || (minor === 7 && patch >= 1) || (minor === 6 && patch >= 4)
+}
+
 type RoleKind = {
   /** Of what a server shows, the fields that a role is written with. */
   written(role: Body): Body
@@ -141,7 +174,7 @@ type RoleKind = {
   /** Not every server has such roles. */
   readonly isExtra?: boolean
   /** What the operator should know about a new role. */
-  readonly note?: string
+  notes?(role: Body): readonly string[]
 }
 
 async function importRoles(scope: Scope, at: string, roles: RoleKind): Promise<void> {
@@ -172,7 +205,7 @@ async function importRoles(scope: Scope, at: string, roles: RoleKind): Promise<v
       },
       write: async () => {
         const warnings = await put(roles.first?.())
-        return noteOf(roles.note === undefined ? warnings : [roles.note, ...warnings])
+        return noteOf([...(roles.notes?.(theirs ?? {}) ?? []), ...warnings])
       },
       update: async () => noteOf(await put()),
     })
@@ -198,6 +231,13 @@ const withoutNull = (body: Body): Body =>
 const jwtRole: RoleKind = { written: ({ name: _, ...role }) => role }
 const celRole: RoleKind = { ...jwtRole, isExtra: true }
 
+/** Gatehouse shows the field itself. */
+const podRole = (renewal_review: boolean): RoleKind => ({
+  written: (role) => ({ renewal_review, ...role }),
+  notes: (role) =>
+    role['renewal_review'] === false ? ['renewals ask nobody, as on the source: set renewal_review'] : [],
+})
+
 /** A server shows two fields by their old names too. */
 const tokenRole: RoleKind = {
   written: ({ name: _, period: __, explicit_max_ttl: ___, ...role }) => {
@@ -212,12 +252,12 @@ const roleId = z.object({ role_id: z.string() })
 const approle: RoleKind = {
   written: (role) => role,
   shown: async (server, path) => roleId.safeParse(await server.read(`${path}/role-id`)).data ?? {},
-  note: 'without its secret ids',
+  notes: () => ['without its secret ids'],
 }
 
 /** Nobody knows the password: an operator sets one. */
 const user: RoleKind = {
   written: (role) => role,
   first: () => ({ password: randomBytes(32).toString('base64url') }),
-  note: 'with a random password: set one',
+  notes: () => ['with a random password: set one'],
 }
