@@ -7,14 +7,17 @@ const maxValueLength = 512
 const shownLength = 2 * maxValueLength
 
 /**
- * Why metadata of an entity, a group or a new alias is invalid; undefined if it is valid.
- * docs/contract/identity.md
+ * Why metadata of an entity, a group or a new alias is invalid; undefined if it is valid. With `anyKey`, keys are
+ * limited in length only. docs/contract/identity.md
  */
-export function metadataProblem(metadata: Readonly<Record<string, string>>): string | undefined {
+export function metadataProblem(
+  metadata: Readonly<Record<string, string>>,
+  { anyKey = false } = {},
+): string | undefined {
   const pairs = Object.entries(metadata)
   if (pairs.length > maxPairs) return `metadata cannot contain more than ${maxPairs} key/value pairs`
   for (const [key, value] of pairs) {
-    const problem = pairProblem(key, value)
+    const problem = anyKey ? lengthProblem(key, value) : pairProblem(key, value)
     if (problem !== undefined)
       return `failed to load metadata pair (${quoted(key, shownLength)}, ${quoted(value, shownLength)}): ${problem}`
   }
@@ -24,8 +27,13 @@ export function metadataProblem(metadata: Readonly<Record<string, string>>): str
 function pairProblem(key: string, value: string): string | undefined {
   if (key === '') return 'key cannot be blank'
   if (!/^[a-zA-Z0-9=/+_-]+$/.test(key)) return 'key contains invalid characters'
+  if (key.length <= maxKeyLength && key.startsWith('vault-'))
+    return 'key prefix "vault-" is reserved for internal use'
+  return lengthProblem(key, value)
+}
+
+function lengthProblem(key: string, value: string): string | undefined {
   if (key.length > maxKeyLength) return `key is too long (limit: ${maxKeyLength} characters)`
-  if (key.startsWith('vault-')) return 'key prefix "vault-" is reserved for internal use'
   return Buffer.byteLength(value) > maxValueLength
     ? `value is too long (limit: ${maxValueLength} characters)`
     : undefined

@@ -1,3 +1,4 @@
+import { metadataProblem } from '../../../core/identity/metadata.ts'
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
 import { boundCidrs, checkTokenFields } from '../../../core/tokens/store/token-fields.ts'
 import { ServiceError } from '../../../errors.ts'
@@ -5,8 +6,11 @@ import { type Refusal, refusal } from '../../../jwt/refusals/refusal.ts'
 import { nanosOfSecond } from './language/values.ts'
 import type { Field, Fields } from './outcome.ts'
 
-/** More would be a mistake: each request of the token looks at all of them. */
+/** Each request of the token looks at all of them. */
 const mostPolicies = 1_000
+const mostGroups = 10_000
+/** Of a name, which is stored or looked for. */
+const longestName = 1_024
 
 /** The login that a program gives, or why it gives none. docs/contract/cel.md#what-the-login-gives */
 export function authOf(fields: Fields, roleName: string): LoginAuth | Refusal {
@@ -40,19 +44,15 @@ function converted(auth: Reader, roleName: string): LoginAuth {
   }
   const numUses = auth.count('num_uses')
   const tokenType = typeNamed(auth.number('token_type'))
-  // as of a role
+  // the same rules as for the settings of a role
   checkTokenFields({ token_type: tokenType, token_num_uses: numUses, token_period: times.period })
-  const policies = auth.texts('policies')
-  if (policies.length > mostPolicies)
-    throw new AuthProblem(`error converting auth: more than ${mostPolicies} policies`)
-  const internal = auth.text('internal_data')
-  if (internal !== '') checkJson(internal)
+  checkJson(auth)
   return {
     alias: aliasOf(auth),
-    metadata: auth.pairs('metadata') ?? null,
+    metadata: checkedMetadata(auth, 'metadata', { anyKey: true }),
     displayName: auth.text('display_name'),
-    groupNames: auth.messages('group_aliases').map((group) => groupName(group)),
-    policies,
+    groupNames: auth.messages('group_aliases', mostGroups).map((group) => groupName(group)),
+    policies: auth.texts('policies', mostPolicies),
     ...times,
     numUses,
     tokenType,
@@ -68,8 +68,18 @@ function aliasOf(auth: Reader): LoginAuth['alias'] {
   const alias = auth.inner('alias')
   const name = alias.text('name')
   if (name === '') throw new NameMissing('missing name in alias')
-  return { name, metadata: alias.pairs('metadata') ?? null }
+  return { name, metadata: checkedMetadata(alias, 'alias metadata') }
 }
+
+/** Null if there is none. */
+function checkedMetadata(message: Reader, shown: string, keys?: { anyKey: boolean }): Pairs | null {
+  const metadata = message.pairs('metadata')
+  const problem = metadata && metadataProblem(metadata, keys)
+  if (problem !== undefined) throw new AuthProblem(`invalid ${shown}: ${problem}`)
+  return metadata ?? null
+}
+
+type Pairs = Readonly<Record<string, string>>
 
 function groupName(group: Reader): string {
   const name = group.text('name')
@@ -77,9 +87,9 @@ function groupName(group: Reader): string {
   return name
 }
 
-function checkJson(text: string): void {
+function checkJson(auth: Reader): void {
   try {
-    JSON.parse(text)
+    if (auth.has('internal_data')) JSON.parse(auth.anyText('internal_data') || 'null')
   } catch {
     throw new AuthProblem('error converting proto auth: unexpected end of JSON input')
   }
@@ -110,7 +120,12 @@ class Reader {
     return new Reader(mapOf(this.#fields.get(name)))
   }
 
+  /** A name or the like. */
   text(name: string): string {
+    return limited(this.anyText(name), name)
+  }
+
+  anyText(name: string): string {
     const value = this.#fields.get(name)
     return typeof value === 'string' ? value : ''
   }
@@ -142,22 +157,35 @@ class Reader {
     return Number(nanos / nanosOfSecond)
   }
 
-  texts(name: string): string[] {
-    return listOf(this.#fields.get(name)).filter((item) => typeof item === 'string')
+  texts(name: string, most?: number): string[] {
+    const texts = this.#list(name, most).filter((item) => typeof item === 'string')
+    return texts.map((text) => limited(text, name))
   }
 
-  messages(name: string): Reader[] {
-    return listOf(this.#fields.get(name)).map((item) => new Reader(mapOf(item)))
+  messages(name: string, most: number): Reader[] {
+    return this.#list(name, most).map((item) => new Reader(mapOf(item)))
+  }
+
+  #list(name: string, most = Number.POSITIVE_INFINITY): readonly Field[] {
+    const items = listOf(this.#fields.get(name))
+    if (items.length > most) throw new AuthProblem(`error converting auth: more than ${most} ${name}`)
+    return items
   }
 
   /** Undefined if the field was not set. */
-  pairs(name: string): Record<string, string> | undefined {
+  pairs(name: string): Pairs | undefined {
     const value = this.#fields.get(name)
     if (value === undefined) return undefined
     const pairs = [...mapOf(value)].map(([key, item]) => [key, String(item)] as const)
     // built from entries, so that `__proto__` is a key like any other
     return Object.fromEntries(pairs)
   }
+}
+
+function limited(text: string, name: string): string {
+  if (text.length > longestName)
+    throw new AuthProblem(`error converting auth: ${name} is longer than ${longestName} characters`)
+  return text
 }
 
 const mapOf = (value: Field | undefined): Fields => (value instanceof Map ? value : new Map())

@@ -51,6 +51,23 @@ export function outcomeOf(value: Value, work: Work): Outcome {
   return { kind: 'type', type: typesOfResults.get(typeName(value)) ?? '*types.protoObj' }
 }
 
+/** Which names of a login are made of numbers that other logins may share; undefined if none is. */
+export function sharedName(auth: Fields, work: Work): 'an alias' | 'a policy' | undefined {
+  const [alias, groups, policies] = ['alias', 'group_aliases', 'policies'].map((field) =>
+    textsIn(auth.get(field)),
+  )
+  const isShared = (text: string) => work.hasShared(text)
+  if ([...(alias ?? []), ...(groups ?? [])].some(isShared)) return 'an alias'
+  return policies?.some(isShared) === true ? 'a policy' : undefined
+}
+
+/** Of a text, the names of an alias, or a list of either. */
+function textsIn(field: Field | undefined): string[] {
+  if (typeof field === 'string') return [field]
+  if (field instanceof Map) return textsIn(field.get('name'))
+  return Array.isArray(field) ? field.flatMap(textsIn) : []
+}
+
 const fieldsOf = ({ fields }: Message, work: Work): Fields =>
   new Map([...fields].map(([name, value]) => [name, plain(value, work)]))
 

@@ -8,7 +8,7 @@ import { mostNodes, type Parsed, parse } from './language/parser.ts'
 import { SizeError, SourceError } from './language/source-error.ts'
 import { CelError, LimitError, Timestamp, typeName, type Value } from './language/values.ts'
 import { Work } from './language/work.ts'
-import { type Outcome, outcomeOf } from './outcome.ts'
+import { type Outcome, outcomeOf, sharedName } from './outcome.ts'
 
 /** A variable of a program: later ones and the expression see its value. */
 export type Variable = { readonly name: string; readonly expression: string }
@@ -23,7 +23,7 @@ export type ParsedProgram = {
 
 const mostText = 64 * 1024
 const mostVariables = 100
-/** Of what a program gives, and of what is shown of its variables, each. */
+/** Bytes of a result, and of all shown variables together. */
 const mostResult = 1024 * 1024
 
 const claimsKind = kind.mapOf(kind.string, kind.dyn)
@@ -143,13 +143,21 @@ export function run(program: ParsedProgram, input: Input, { isTraced, spentMs }:
     const result = attempt(() => evaluate(program.main.expression, scope, work))
     const outcome: Outcome =
       'value' in result
-        ? outcomeOf(result.value, new Work(spentMs, mostResult))
+        ? withOwnNames(outcomeOf(result.value, new Work(spentMs, mostResult)), work)
         : { kind: 'error', variable: '', text: `failed to evaluate expression: ${result.error}` }
     return { variables: variables(), outcome: failed ?? outcome }
   } catch (error) {
     if (!(error instanceof LimitError)) throw error
     return { variables: variables(), outcome: { kind: 'limit', text: error.message } }
   }
+}
+
+/** Refuses a login with a name that several users may have. */
+function withOwnNames(outcome: Outcome, work: Work): Outcome {
+  const shared = outcome.kind === 'auth' ? sharedName(outcome.auth, work) : undefined
+  if (shared === undefined) return outcome
+  const text = `the number in ${shared} is beyond 2^53, where ids have no text of their own`
+  return { kind: 'error', variable: '', text }
 }
 
 type Result = { readonly value: Value } | { readonly error: string }

@@ -203,8 +203,76 @@ test.each([
   expect(verdict(await judge('string(claims.five + 1)', { five: 5 }))).toMatch(/no such overload$/)
 })
 
+const shared53 = 'is beyond 2^53, where ids have no text of their own'
+test.each([
+  {
+    expression: 'pb.Auth{alias: logical.Alias{name: "user:" + string(claims.id)}}',
+    is: `the number in an alias ${shared53}`,
+  },
+  {
+    expression: 'pb.Auth{alias: logical.Alias{name: string(int(claims.id))}}',
+    is: `the number in an alias ${shared53}`,
+  },
+  {
+    expression: 'pb.Auth{alias: logical.Alias{name: "%s".format([claims.id])}}',
+    is: `the number in an alias ${shared53}`,
+  },
+  {
+    expression: 'pb.Auth{alias: logical.Alias{name: "%d".format([uint(claims.id)])}}',
+    is: `the number in an alias ${shared53}`,
+  },
+  {
+    expression: 'pb.Auth{alias: logical.Alias{name: "%.0f".format([claims.id])}}',
+    is: `the number in an alias ${shared53}`,
+  },
+  {
+    expression: 'pb.Auth{alias: logical.Alias{name: "%.20e".format([claims.id])}}',
+    is: `the number in an alias ${shared53}`,
+  },
+  {
+    expression: 'pb.Auth{alias: logical.Alias{name: encode_json({"id": claims.id})}}',
+    is: `the number in an alias ${shared53}`,
+  },
+  {
+    expression: 'pb.Auth{group_aliases: [logical.Alias{name: string(claims.id)}]}',
+    is: `the number in an alias ${shared53}`,
+  },
+  {
+    expression: 'pb.Auth{policies: ["app", "user-" + string(claims.id)]}',
+    is: `the number in a policy ${shared53}`,
+  },
+])('two ids beyond 2^53 are never one name: $expression', async ({ expression, is }) => {
+  const { signer, server, write } = await sharedDesk()
+  await write('r', { expression })
+
+  for (const id of ['9007199254740993', '9007199254740992', '-1152921504606846976']) {
+    const claims = JSON.stringify(someClaims()).replace(/\}$/, `,"id":${id}}`)
+    const answer = await server.anonymous.write('auth/jwt/cel/login', { role: 'r', jwt: signer.sign(claims) })
+    expect(verdict(answer)).toBe(
+      expression.includes('uint') && id.startsWith('-')
+        ? `${failed}failed to evaluate expression: unsigned integer overflow`
+        : `${failed}${is}`,
+    )
+  }
+})
+
+test.each([
+  'alias: logical.Alias{name: string(claims.id)}',
+  'alias: logical.Alias{name: claims.text}, metadata: {"id": string(claims.big)}',
+  'alias: logical.Alias{name: claims.big > 5 ? "user" : ""}',
+  'alias: logical.Alias{name: string(int(claims.id) * 1000)}',
+])('%s is a name of its own', async (fields) => {
+  const { judge } = await sharedDesk()
+  const claims = { id: 9_007_199_254_740_991, big: 2 ** 60, text: '9007199254740993' }
+
+  expect(verdict(await judge(`pb.Auth{${fields}}`, claims))).toBe('ok')
+})
+
 describe('pb.Auth', () => {
   const auth = (fields: string) => `pb.Auth{policies: ["app"], ${fields}}`
+  const aliased = (metadata: string) => auth(`alias: logical.Alias{name: claims.sub, metadata: ${metadata}}`)
+  const pairs = (count: number) => Array.from({ length: count }, (_, at) => `"k${at}": "v"`).join(', ')
+  const tooLong = (field: string) => `400 error converting auth: ${field} is longer than 1024 characters`
   const lease = (fields: string) => auth(`lease_options: pb.LeaseOptions{${fields}}`)
 
   test.each([
@@ -293,10 +361,55 @@ describe('pb.Auth', () => {
       expression: 'pb.Auth{policies: lists.range(1001).map(i, string(i))}',
       is: '400 error converting auth: more than 1000 policies',
     },
+    {
+      expression: 'pb.Auth{group_aliases: lists.range(10001).map(i, logical.Alias{name: string(i)})}',
+      is: '400 error converting auth: more than 10000 group_aliases',
+    },
+    { expression: 'pb.Auth{policies: [claims.long]}', is: tooLong('policies') },
+    { expression: 'pb.Auth{display_name: claims.long}', is: tooLong('display_name') },
+    { expression: 'pb.Auth{alias: logical.Alias{name: claims.long}}', is: tooLong('name') },
+    { expression: 'pb.Auth{group_aliases: [logical.Alias{name: claims.long}]}', is: tooLong('name') },
+    { expression: 'pb.Auth{bound_cidrs: [claims.long]}', is: tooLong('bound_cidrs') },
+    {
+      expression: aliased('{"a b": "c"}'),
+      is: '400 invalid alias metadata: failed to load metadata pair ("a b", "c"): key contains invalid characters',
+    },
+    { expression: aliased('{"a": claims.long}'), is: 'value is too long (limit: 512 characters)' },
+    {
+      expression: aliased(`{${pairs(65)}}`),
+      is: '400 invalid alias metadata: metadata cannot contain more than 64 key/value pairs',
+    },
+    { expression: auth('metadata: {"a": claims.long}'), is: 'value is too long (limit: 512 characters)' },
+    { expression: auth('metadata: {claims.long: "a"}'), is: 'key is too long (limit: 128 characters)' },
+    {
+      expression: auth(`metadata: {${pairs(65)}}`),
+      is: '400 invalid metadata: metadata cannot contain more than 64 key/value pairs',
+    },
   ])('$expression is no login', async ({ expression, is }) => {
     const { judge } = await sharedDesk()
 
-    expect(verdict(await judge(expression, { l: 'a' }))).toContain(is)
+    expect(verdict(await judge(expression, { l: 'a', long: 'x'.repeat(1_025) }))).toContain(is)
+  })
+
+  test('metadata of a token may have any names, and all of it up to the limits', async () => {
+    const { judge } = await sharedDesk()
+    const metadata = { 'a b/é': '', long: 'x'.repeat(512), ['k'.repeat(128)]: 'v' }
+    const login = await judge(auth(`metadata: claims.m, display_name: claims.n`), {
+      m: metadata,
+      n: 'n'.repeat(1_024),
+    })
+
+    expect(login.body.auth?.metadata).toEqual(metadata)
+  })
+
+  test('the metadata of an alias that exists has the same limits', async () => {
+    const { judge } = await sharedDesk()
+    const expression = aliased('{"a": claims.long}')
+
+    expect(verdict(await judge(expression, { sub: 'meg', long: 'x' }))).toBe('ok')
+    expect(verdict(await judge(expression, { sub: 'meg', long: 'x'.repeat(513) }))).toContain(
+      '400 invalid alias metadata: ',
+    )
   })
 
   test('the name of a token is that of the mount and what the program says', async () => {

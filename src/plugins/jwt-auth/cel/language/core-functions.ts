@@ -1,7 +1,7 @@
 import { areEqual, compare, contains } from './compare.ts'
 import { type Definition, define, method } from './functions.ts'
 import * as kind from './kinds.ts'
-import { doubleText, scalarText } from './texts.ts'
+import { doubleText, noted, scalarText } from './texts.ts'
 import {
   CelError,
   type CelMap,
@@ -96,14 +96,16 @@ const comparisons: readonly Definition[] = [
   define('@in', [dyn, map], bool, (key, items) => items.get(key) !== undefined),
 ]
 
-function wholePart(value: number): bigint {
+function wholePart(value: number, work: Work): bigint {
   if (!Number.isFinite(value)) throw new CelError('integer overflow')
-  return BigInt(Math.trunc(value))
+  const whole = BigInt(Math.trunc(value))
+  noted(value, String(whole), work)
+  return whole
 }
 
 /** A double as an int; one at the very end of the range is refused, because it may have been rounded. */
-function intOfDouble(value: number): bigint {
-  const whole = wholePart(value)
+function intOfDouble(value: number, work: Work): bigint {
+  const whole = wholePart(value, work)
   if (whole <= leastInt || whole >= endOfInt) throw new CelError('integer overflow')
   return whole
 }
@@ -152,9 +154,9 @@ const conversions: readonly Definition[] = [
   define('int', [kind.timestamp], int, ({ nanos }) => floored(nanos, nanosOfSecond)),
   define('uint', [uint], uint, (value) => value),
   define('uint', [int], uint, uintOf),
-  define('uint', [double], uint, (value) => {
+  define('uint', [double], uint, (value, work) => {
     if (value < 0) throw new CelError('unsigned integer overflow')
-    return uintOf(wholePart(value))
+    return uintOf(wholePart(value, work))
   }),
   define('uint', [string], uint, (text) => uintOf(parsed(text, /^\d+$/, 'uint'))),
   define('double', [double], double, (value) => value),
@@ -162,7 +164,7 @@ const conversions: readonly Definition[] = [
   define('double', [uint], double, ({ value }) => Number(value)),
   define('double', [string], double, parsedDouble),
   ...[bool, int, uint, string, kind.timestamp, kind.duration].map((from) =>
-    define('string', [from], string, (value) => scalarText(value)),
+    define('string', [from], string, scalarText),
   ),
   define('string', [double], string, doubleText),
   define('string', [bytes], string, decoded),

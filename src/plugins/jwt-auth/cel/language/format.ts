@@ -1,4 +1,4 @@
-import { formattedText, specialText } from './texts.ts'
+import { formattedText, noted, specialText } from './texts.ts'
 import { CelError, noOverload, Uint, type Value } from './values.ts'
 import type { Work } from './work.ts'
 
@@ -39,9 +39,9 @@ function shownAs(verb: string, value: Value, { precision, work }: Clause): strin
     case 'X':
       return hexadecimal(value).toUpperCase()
     case 'f':
-      return specialText(value) ?? fixed(number(value), Number(precision ?? 6))
+      return specialText(value) ?? noted(value, fixed(number(value), Number(precision ?? 6)), work)
     case 'e':
-      return specialText(value) ?? scientific(number(value), Number(precision ?? 6))
+      return specialText(value) ?? noted(value, scientific(number(value), Number(precision ?? 6)), work)
     default:
       throw new CelError(`could not parse formatting clause: unrecognized formatting clause "${verb}"`)
   }

@@ -1,6 +1,6 @@
 import { type Definition, define } from './functions.ts'
 import { dyn, string } from './kinds.ts'
-import { scalarText } from './texts.ts'
+import { noted, scalarText } from './texts.ts'
 import { CelMap, isList, noOverload, type Value } from './values.ts'
 import type { Work } from './work.ts'
 
@@ -30,7 +30,7 @@ export function jsonText(value: Value, work: Work, depth = 0): string {
   }
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw noOverload()
-    return JSON.stringify(value)
+    return noted(value, JSON.stringify(value), work)
   }
   if (value instanceof Uint8Array) {
     work.text(value.length * 2)
@@ -43,12 +43,12 @@ export function jsonText(value: Value, work: Work, depth = 0): string {
       work,
     )
   if (value instanceof CelMap) return bracketed('{}', membersOf(value, work, depth + 1), work)
-  const text = scalarText(value)
+  const text = scalarText(value, work)
   return /^-?\d+$/.test(text) ? text : JSON.stringify(text)
 }
 
 function membersOf(map: CelMap, work: Work, depth: number): string[] {
-  const members = map.entries().map(([key, value]) => [scalarText(key), value] as const)
+  const members = map.entries().map(([key, value]) => [scalarText(key, work), value] as const)
   return members
     .sort(([one], [other]) => Buffer.compare(Buffer.from(one), Buffer.from(other)))
     .map(([key, value]) => `${JSON.stringify(key)}:${jsonText(value, work, depth)}`)

@@ -14,7 +14,17 @@ import {
 import type { Work } from './work.ts'
 
 /** A double as Go prints its shortest text, but whole numbers below 2^53 in digits. docs/contract/cel.md#numbers */
-export function doubleText(value: number): string {
+export function doubleText(value: number, work: Work): string {
+  return noted(value, shownDouble(value), work)
+}
+
+/** The text that is made of a number, which is remembered if it may be that of several numbers. */
+export function noted(value: Value, text: string, work: Work): string {
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) work.noteShared(text)
+  return text
+}
+
+function shownDouble(value: number): string {
   if (Number.isNaN(value)) return 'NaN'
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf'
   if (Number.isSafeInteger(value)) return Object.is(value, -0) ? '-0' : String(value)
@@ -34,9 +44,9 @@ function durationText({ nanos }: Duration): string {
 }
 
 /** The text of a scalar value, as `string()` makes it. */
-export function scalarText(value: Value): string {
+export function scalarText(value: Value, work: Work): string {
   if (typeof value === 'string') return value
-  if (typeof value === 'number') return doubleText(value)
+  if (typeof value === 'number') return doubleText(value, work)
   if (typeof value === 'boolean' || typeof value === 'bigint') return String(value)
   if (value instanceof Uint) return String(value.value)
   if (value instanceof Timestamp) return formatInstant(value.nanos)
@@ -65,7 +75,7 @@ export function formattedText(value: Value, work: Work, depth = 0): string {
       value.map((item) => formattedText(item, work, depth + 1)),
       work,
     )
-  if (!(value instanceof CelMap)) return scalarText(value)
+  if (!(value instanceof CelMap)) return scalarText(value, work)
   const entries = value
     .entries()
     .map(([key, item]) => `${formattedText(key, work)}: ${formattedText(item, work, depth + 1)}`)
