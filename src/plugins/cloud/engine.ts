@@ -23,6 +23,7 @@ import { MountState, type MountStateParts, type RoleLimits } from './mount-state
 import { abandonTrusted, deleteRole } from './roles/delete-role.ts'
 import type { RoleInput } from './roles/role-input.ts'
 import { leasesOfRole, leftLeasesWarning, type RoleLeases, revokeLeasesOfRole } from './roles/role-leases.ts'
+import { lacksScope } from './roles/role-record.ts'
 import { writeRole } from './roles/write-role.ts'
 import type { RotationTimes } from './root-rotation/next-step.ts'
 import { removalOfPending } from './root-rotation/pending-secret.ts'
@@ -105,6 +106,7 @@ export class CloudEngine implements AsyncDisposable {
   readonly #stateParts: MountStateParts
   readonly #stateByUuid = new Map<string, MountState>()
   readonly #stopping = new AbortController()
+  #reporting: Promise<void> | undefined
 
   constructor(parts: CloudEngineParts) {
     const { mounts, outbound, clock, mountTokens, pause = untilPassed } = parts
@@ -144,6 +146,28 @@ export class CloudEngine implements AsyncDisposable {
     this.rotation.start()
     this.credentials.start()
     this.staticRoles.start()
+    this.#reporting = this.#reportUnscoped()
+  }
+
+  /** Logs the roles that earlier versions stored with an entry without a scope. */
+  async #reportUnscoped(): Promise<void> {
+    for (const mount of this.mounts()) {
+      if (this.#stopping.signal.aborted) return
+      const place = { mount: mount.path, namespace: mount.namespace }
+      try {
+        for (const { name, role } of await this.stateOf(mount).roles())
+          if (lacksScope(role))
+            this.#parts.log.warn(
+              { event: 'role_without_scope', ...place, role: name },
+              'a role has an entry without a scope and issues nothing; write the role again',
+            )
+      } catch (err) {
+        this.#parts.log.error(
+          { event: 'record_unreadable', err, ...place },
+          'cannot read the roles of a mount',
+        )
+      }
+    }
   }
 
   get clock(): Clock {
@@ -357,6 +381,7 @@ export class CloudEngine implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort()
+    await this.#reporting
     await this.rotation[Symbol.asyncDispose]()
     await this.staticRoles[Symbol.asyncDispose]()
     await this.credentials[Symbol.asyncDispose]()

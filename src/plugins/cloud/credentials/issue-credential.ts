@@ -13,7 +13,7 @@ import { checkAreHarmless } from '../app-roles/resolve-app-roles.ts'
 import { engineOptions } from '../mount-options.ts'
 import type { MountState } from '../mount-state.ts'
 import { credentialEntry } from '../records/credential-record.ts'
-import type { RoleRecord } from '../roles/role-record.ts'
+import { checkHasScopes, type RoleRecord } from '../roles/role-record.ts'
 import type { UpstreamWork } from '../upstream-work.ts'
 import { issuePassword } from './issue-password.ts'
 import { issueServicePrincipal } from './issue-service-principal.ts'
@@ -115,6 +115,7 @@ async function create(
   const name = typed.toLowerCase()
   const role = await state.findRole(name)
   if (role === undefined) throw refuse('invalid', `role '${name}' does not exist`)
+  checkHasScopes(name, role)
   checkAreHarmless(role, mount)
   const options = engineOptions(mount)
   const secretSeconds = secretLifetime(role, options, mountTtl(mount.config, parts.systemTtl))

@@ -4,7 +4,6 @@ import type { Intent } from '../intents/intent.ts'
 import { PendingGrants } from '../intents/pending-grants.ts'
 import { undoAfterFailure } from '../intents/undo-after-failure.ts'
 import { engineOptions } from '../mount-options.ts'
-import { checkScope } from '../roles/resolve-roles-and-groups.ts'
 import {
   appRoleStep,
   assignmentStep,
@@ -114,7 +113,6 @@ function planOf(
   { roles, groups, app_roles }: RoleRecord,
   { state, call, random }: UpstreamWork,
 ): Omit<Plan, 'certificate'> {
-  for (const { scope } of roles ?? []) checkScope(scope)
   return {
     displayName: displayNameOf(name, random.uuid()),
     tag: tagOf(state.accessor, call.correlationId),

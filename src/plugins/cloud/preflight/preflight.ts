@@ -1,8 +1,10 @@
 import { ServiceError } from '../../../errors.ts'
+import { excerpt, quoted } from '../../../lib/text/go-text.ts'
 import type { ClientCertificate } from '../certificates/client-certificate.ts'
 import { hostNotOffered, requires } from '../config/choose-credential.ts'
 import { type OperatorSettings, suppliesCredential } from '../config/effective-settings.ts'
 import type { MountState } from '../mount-state.ts'
+import { lacksScope } from '../roles/role-record.ts'
 import { hintOf, holderName, rootPasswords } from '../root-rotation/root-passwords.ts'
 import { callerError, UpstreamError } from '../upstream/index.ts'
 import { appRolesCheck } from './check-app-roles.ts'
@@ -35,6 +37,7 @@ const fixes: Readonly<Record<string, string>> = {
   object_quota: 'purge deleted objects of the directory, or ask for a larger quota',
   issuer: "make the issuer's two documents public over https, and nothing else",
   signing_key: 'write identity_token_key of the mount, or change that key',
+  role_scopes: 'write the roles again, with a scope for each entry',
   app_roles: 'grant the permission that the detail names, with admin consent',
   federated_credentials: 'grant the permission that the detail names, with admin consent',
   token_file: tokenFileFix,
@@ -59,6 +62,14 @@ export async function preflight(parts: Omit<PreflightContext, 'signIn' | 'upstre
   let signingIn: Promise<void> | undefined
   const signIn = () => (signingIn ??= signInNow({ ...parts, upstream }))
   const context = { ...parts, upstream, signIn }
+  const unscoped = (await state.roles())
+    .filter(({ role }) => lacksScope(role))
+    .map(({ name }) => quoted(name))
+  if (unscoped.length > 0)
+    await check('role_scopes', async () => ({
+      ok: false,
+      detail: `roles with an entry without a scope: ${excerpt(unscoped.join(', '))}`,
+    }))
   const { credential } = upstream.settings
   await check('auth_type', async () => ({ ok: true, detail: credential.type }))
   for (const [name, look] of signInChecks(context)) await check(name, look)

@@ -23,7 +23,6 @@ export async function resolveRoles(roles: readonly GrantedRole[], lookup: Lookup
   const seen = new Set<string>()
   const resolved: GrantedRole[] = []
   for (const { role_name, role_id, scope } of roles) {
-    checkScope(scope)
     const asked = role_id === '' ? `name ${role_name}` : `id ${role_id}`
     const definition =
       found.get(asked) ??
@@ -37,16 +36,6 @@ export async function resolveRoles(roles: readonly GrantedRole[], lookup: Lookup
     resolved.push(role)
   }
   return resolved
-}
-
-/**
- * None at all would be the root of the tenant. Checked again whenever a stored role is used: earlier versions stored
- * roles without.
- */
-export function checkScope(scope: string): void {
-  if (scope === '')
-    throw refuse('invalid', "invalid scope: '': each role needs a scope; the root of the tenant is '/'")
-  if (resourcePath(scope) === undefined) throw refuse('invalid', `invalid scope: '${excerpt(scope)}'`)
 }
 
 const definitionPath = /(?:^|\/)providers\/microsoft\.authorization\/roledefinitions\/[^/]+\/?$/i

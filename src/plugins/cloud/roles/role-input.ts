@@ -2,11 +2,12 @@ import { z } from 'zod'
 import { checkRecordSize } from '../../../core/records/stored-record.ts'
 import { refuse } from '../../../errors.ts'
 import { boolField, commaListField, durationField, kvField, stringField } from '../../../lib/text/fields.ts'
-import { excerpt } from '../../../lib/text/go-text.ts'
+import { excerpt, quoted } from '../../../lib/text/go-text.ts'
 import { isJsonObject, type JsonObject, JsonSyntaxError, parseLossless } from '../../../lib/text/json.ts'
 import type { AppRole } from '../app-roles/app-role.ts'
 import { changedIssued, shownIssued } from '../federation/federated-role.ts'
 import type { FieldNames } from '../field-names.ts'
+import { resourcePath } from '../upstream/resource-path.ts'
 import { emptyRole, type GrantedRole, type JoinedGroup, type RoleRecord } from './role-record.ts'
 
 const rolesField = stringField
@@ -164,7 +165,7 @@ export function changedLists(
   const [roles, groups, appRoles] = [sent[names.roles], sent[names.groups], sent[names.appRoles]]
   const stored = role.app_roles === undefined ? {} : { app_roles: role.app_roles }
   return {
-    roles: roles === undefined ? role.roles : parseList(roles, `${names.word} roles`, readRole),
+    roles: roles === undefined ? role.roles : parseList(roles, `${names.word} roles`, roleReader(names)),
     groups: groups === undefined ? role.groups : parseList(groups, `${names.word} groups`, readGroup),
     ...(appRoles === undefined
       ? stored
@@ -176,7 +177,7 @@ export function changedLists(
 function parseList<Item>(
   text: string,
   what: string,
-  read: (item: JsonObject) => Item,
+  read: (item: JsonObject, at: number) => Item,
   most = maxListed,
 ): Item[] | null {
   try {
@@ -185,9 +186,9 @@ function parseList<Item>(
     if (list === null) return null
     if (!Array.isArray(list)) throw new JsonSyntaxError('expected an array')
     if (list.length > most) throw new JsonSyntaxError(`expected at most ${most} elements`)
-    return list.map((item) => {
+    return list.map((item, at) => {
       if (!isJsonObject(item)) throw new JsonSyntaxError('expected an array of objects')
-      return read(item)
+      return read(item, at)
     })
   } catch (error) {
     if (error instanceof JsonSyntaxError)
@@ -196,11 +197,27 @@ function parseList<Item>(
   }
 }
 
-const readRole = (item: JsonObject): GrantedRole => ({
-  role_name: textOf(item, 'role_name'),
-  role_id: textOf(item, 'role_id').trim(),
-  scope: textOf(item, 'scope').trim(),
-})
+const roleMembers = ['role_name', 'role_id', 'scope']
+
+/** Refuses what would silently grant a right elsewhere. docs/contract/cloud.md#lists-of-roles-and-groups */
+const roleReader =
+  ({ roles }: FieldNames) =>
+  (item: JsonObject, at: number): GrantedRole => {
+    const wrong = (cause: string) => refuse('invalid', `${roles}[${at}]: ${cause}`)
+    const seen = new Set<string>()
+    for (const key of Object.keys(item)) {
+      const member = key.toLowerCase()
+      if (!roleMembers.includes(member)) throw wrong(`unknown member ${quoted(key)}`)
+      if (seen.has(member)) throw wrong(`${quoted(member)} is given twice`)
+      seen.add(member)
+    }
+    const role = { role_name: textOf(item, 'role_name'), role_id: textOf(item, 'role_id').trim() }
+    const scope = textOf(item, 'scope').trim()
+    if (!/^\/./.test(scope)) throw wrong('scope is required and begins with "/"')
+    if (/\/\/|\.\.|%|^\/subscriptions\/?$/i.test(scope) || resourcePath(scope) === undefined)
+      throw wrong(`invalid scope ${quoted(scope)}`)
+    return { ...role, scope: scope.replace(/\/$/, '') }
+  }
 
 const readGroup = (item: JsonObject): JoinedGroup => ({
   group_name: textOf(item, 'group_name'),

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { recordReader } from '../../../core/records/stored-record.ts'
+import { refuse } from '../../../errors.ts'
+import { quoted } from '../../../lib/text/go-text.ts'
 import { appRole, appRoleAssignment } from '../app-roles/app-role.ts'
 
 /** An Azure role at one scope, with its name and id upstream. docs/contract/cloud.md#looking-up-roles */
@@ -105,6 +107,16 @@ export const emptyRole: RoleRecord = {
   permanently_delete: false,
   sign_in_audience: '',
   tags: null,
+}
+
+/** Earlier versions stored roles with an entry without a scope, which is the root of the tenant. */
+export const lacksScope = ({ roles }: Pick<RoleRecord, 'roles'>): boolean =>
+  (roles ?? []).some(({ scope }) => scope === '')
+
+/** Throws `invalid` for a role that must be written again before it is used. */
+export function checkHasScopes(name: string, role: Pick<RoleRecord, 'roles'>): void {
+  if (lacksScope(role))
+    throw refuse('invalid', `role ${quoted(name)} has an entry without a scope; write the role again`)
 }
 
 export const readRole = recordReader<RoleRecord>('role of the cloud engine', storedRole)

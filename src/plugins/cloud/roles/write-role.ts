@@ -16,7 +16,7 @@ import {
 } from './persisted-application.ts'
 import { resolveGroups, resolveRoles } from './resolve-roles-and-groups.ts'
 import { changedLists, changedTerms, type RoleInput } from './role-input.ts'
-import type { ManagedApplication, RoleRecord } from './role-record.ts'
+import { checkHasScopes, type ManagedApplication, type RoleRecord } from './role-record.ts'
 
 /** In the order of docs/contract/cloud.md#writing-a-role. Throws the first refusal; then nothing is stored. */
 export function writeRole(name: string, sent: RoleInput, roleWork: RoleWork): Promise<void> {
@@ -32,6 +32,7 @@ export function writeRole(name: string, sent: RoleInput, roleWork: RoleWork): Pr
       const terms = changedTerms(stored, sent, state.names)
       const target = await checkedTarget(terms, work)
       const lists = changedLists(terms, sent, state.names)
+      checkHasScopes(name, lists)
       checkIssued({ ...terms, ...lists }, state.names)
       await checkSameType(name, stored, terms, work)
       await checkRoomFor(stored, terms, work)

@@ -306,7 +306,7 @@ describe('a write of a role is refused', () => {
     [{ federated_client_id: 'c', application_object_id: 'a' }, `${both} application_object_id`, 400],
     [{ federated_client_id: 'c', persist_app: true }, `${both} persist_app`, 400],
     [
-      { federated_client_id: 'c', cloud_roles: '[{"role_name":"Reader","scope":"/"}]' },
+      { federated_client_id: 'c', cloud_roles: '[{"role_name":"Reader","scope":"/subscriptions/s"}]' },
       `${both} cloud_roles`,
       400,
     ],

@@ -10,6 +10,7 @@ beforeEach(async () => {
 })
 afterEach(() => fixture[Symbol.asyncDispose]())
 
+const elsewhereScope = '/providers/Microsoft.Management/managementGroups/root'
 const creds = () => fixture.root.read('cloud/creds/ci')
 const calls = (operation: Parameters<typeof fixture.directory.journal.arrived>[0]) =>
   fixture.directory.journal.entries({ operation }).length
@@ -18,7 +19,7 @@ describe('a root that may neither grant nor revoke rights', () => {
   const elsewhere = () =>
     JSON.stringify([
       ...JSON.parse(reader(fixture, 'web')),
-      { role_id: fixture.definition(guids.reader), scope: '/' },
+      { role_id: fixture.definition(guids.reader), scope: elsewhereScope },
     ])
   beforeEach(() => aRole(fixture, 'ci', { cloud_roles: elsewhere() }))
 
@@ -26,7 +27,7 @@ describe('a root that may neither grant nor revoke rights', () => {
     const answer = await creds()
 
     expect(answer.status).toBe(400)
-    expect(String(answer.body['errors']?.[0])).toContain("over scope '/'")
+    expect(String(answer.body['errors']?.[0])).toContain(`over scope '${elsewhereScope}'`)
     expect(calls('putRoleAssignment')).toBe(2)
     await cleared(fixture)
     expect(living(fixture)).toEqual([])

@@ -186,7 +186,17 @@ describe('a role with persist_app', () => {
       })
     }
 
-    const byRole = await write(name, lists([owner('web'), reader('data'), { ...reader(), scope: '/' }], []))
+    const byRole = await write(
+      name,
+      lists(
+        [
+          owner('web'),
+          reader('data'),
+          { ...reader(), scope: '/providers/Microsoft.Management/managementGroups/root' },
+        ],
+        [],
+      ),
+    )
     const byGroup = await write(name, lists([owner('web'), reader('data')], ['foo']))
 
     expect(String(byRole.body['errors']?.[0])).toMatch(

@@ -22,7 +22,31 @@ test('a role that an earlier version stored without a scope issues nothing', asy
 
   await expect(issued).rejects.toMatchObject({
     kind: 'invalid',
-    message: "invalid scope: '': each role needs a scope; the root of the tenant is '/'",
+    message: 'role "wide" has an entry without a scope; write the role again',
   })
   expect(directory.journal.entries({ operation: 'createApplication' })).toEqual([])
+})
+
+test('a role that an earlier version stored without a scope is reported at the start and by config/check', async () => {
+  await using fixture = await openEngineFixture()
+  const roles = [{ role_name: 'Owner', role_id: 'r', scope: '' }]
+  await fixture.state.withRoleLock('wide', () => fixture.state.putRole('wide', { ...emptyRole, roles }))
+  await fixture.state.withRoleLock('plain', () => fixture.state.putRole('plain', emptyRole))
+
+  const { checks } = await fixture.engine.credentials.preflight(fixture.mount, 'a correlation id')
+  fixture.engine.start()
+  await fixture.engine[Symbol.asyncDispose]()
+
+  expect(fixture.lines).toEqual([
+    {
+      level: 'warn',
+      fields: { event: 'role_without_scope', mount: 'cloud/', namespace: 'root', role: 'wide' },
+    },
+  ])
+  expect(checks.find(({ name }) => name === 'role_scopes')).toEqual({
+    name: 'role_scopes',
+    ok: false,
+    detail: 'roles with an entry without a scope: "wide"',
+    fix: 'write the roles again, with a scope for each entry',
+  })
 })
