@@ -141,6 +141,7 @@ export class KvModel {
   delete(path: string, numbers: readonly number[] = [this.currentOf(path)]): Expected {
     for (const version of this.#chosen(path, numbers)) {
       if (this.#isGone(version)) continue
+      this.#touch(path)
       version.deletion = this.now
       version.deletedBy = 'delete'
     }
@@ -151,15 +152,25 @@ export class KvModel {
     const key = this.#keys.get(path)
     for (const version of this.#chosen(path, numbers)) {
       if (version.destroyed || key === undefined) continue
-      version.deletion = this.#deletionOf(key)
+      const deletion = this.#deletionOf(key)
+      if (version.deletedBy !== null || version.deletion !== deletion) this.#touch(path)
+      version.deletion = deletion
       version.deletedBy = null
     }
     return done
   }
 
   destroy(path: string, numbers: readonly number[]): Expected {
-    for (const version of this.#chosen(path, numbers)) version.destroyed = true
+    for (const version of this.#chosen(path, numbers)) {
+      if (!version.destroyed) this.#touch(path)
+      version.destroyed = true
+    }
     return done
+  }
+
+  #touch(path: string): void {
+    const key = this.#keys.get(path)
+    if (key !== undefined) key.updated = this.now
   }
 
   remove(path: string): Expected {
@@ -190,7 +201,14 @@ export class KvModel {
 
   readConfig(): Expected {
     const { delete_version_after, ...others } = this.config
-    return { status: 200, data: { ...others, delete_version_after: durations.get(delete_version_after) } }
+    return {
+      status: 200,
+      data: {
+        ...others,
+        delete_version_after: durations.get(delete_version_after),
+        effective_max_versions: this.config.max_versions || 10,
+      },
+    }
   }
 
   /** 0 is the current version. */
@@ -361,14 +379,20 @@ export class KvModel {
       : refused('metadata check-and-set parameter does not match the current version')
   }
 
-  #deletionOf({ deleteVersionAfter }: Key): number | undefined {
+  #deletionOf(key: Key): number | undefined {
+    const seconds = this.#lifetimeOf(key)
+    return seconds === 0 ? undefined : this.now + seconds * 1000
+  }
+
+  /** Seconds; 0: for ever. */
+  #lifetimeOf({ deleteVersionAfter }: Key): number {
     const mount = this.config.delete_version_after
-    if (mount < 0) return undefined
+    if (mount < 0) return 0
     const seconds = Math.min(
       deleteVersionAfter || Number.POSITIVE_INFINITY,
       mount || Number.POSITIVE_INFINITY,
     )
-    return Number.isFinite(seconds) ? this.now + seconds * 1000 : undefined
+    return Number.isFinite(seconds) ? seconds : 0
   }
 
   #isGone({ destroyed, deletion }: Version): boolean {
@@ -398,6 +422,8 @@ export class KvModel {
       current_version: key.current,
       custom_metadata: pairsOrNull(key.customMetadata),
       delete_version_after: durations.get(key.deleteVersionAfter),
+      effective_delete_version_after: durations.get(this.#lifetimeOf(key)),
+      effective_max_versions: Math.max(key.maxVersions, this.config.max_versions) || 10,
       last_updated_by: key.updatedBy,
       max_versions: key.maxVersions,
       metadata_cas_required: key.metadataCasRequired,

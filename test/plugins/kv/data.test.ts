@@ -28,6 +28,7 @@ describe('the configuration', () => {
       cas_required: false,
       metadata_cas_required: false,
       delete_version_after: '0s',
+      effective_max_versions: 10,
     }
 
     expect(await config()).toEqual(unset)
@@ -35,7 +36,12 @@ describe('the configuration', () => {
       204,
     )
     expect((await server.root.write(`${own}/config`, {})).status).toBe(204)
-    expect(await config()).toEqual({ ...unset, max_versions: 5, cas_required: true })
+    expect(await config()).toEqual({
+      ...unset,
+      max_versions: 5,
+      effective_max_versions: 5,
+      cas_required: true,
+    })
     for (const [sent, shown] of [
       ['90', '1m30s'],
       ['1d', '24h0m0s'],

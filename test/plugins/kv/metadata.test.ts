@@ -126,26 +126,92 @@ describe('metadata', () => {
     expect(clients[1]).not.toEqual(clients[0])
   })
 
-  test('updated_time is moved by writes of data and metadata alone', async () => {
+  test('updated_time is moved by every change of the key, and by nothing else', async () => {
     const key = fresh()
-    const times = []
-    for (const work of [
-      () => put(server.root, `${mount}/data/${key}`, { x: 1 }),
-      () => patch(server.root, `${mount}/data/${key}`, { data: { y: 1 } }),
-      () => write(key, { max_versions: 3 }),
-      () => merge(key, { max_versions: 4 }),
-      () => server.root.delete(`${mount}/data/${key}`),
-      () => server.root.write(`${mount}/undelete/${key}`, { versions: [2] }),
-      () => server.root.write(`${mount}/destroy/${key}`, { versions: [1] }),
-    ]) {
+    const data = `${mount}/data/${key}`
+    const versions = (call: string, ...numbers: number[]) =>
+      server.root.write(`${mount}/${call}/${key}`, { versions: numbers })
+    const moves = async (work: () => Promise<unknown>) => {
+      const before = (await shown(key))?.['updated_time']
       clock.advance(1)
       await work()
-      times.push(String((await shown(key))?.['updated_time']))
+      return (await shown(key))?.['updated_time'] !== before
     }
 
-    expect(new Set(times.slice(0, 4)).size).toBe(4)
-    expect(new Set(times.slice(3)).size).toBe(1)
+    for (const [name, change] of Object.entries({
+      write: () => put(server.root, data, { x: 1 }),
+      patch: () => patch(server.root, data, { data: { y: 1 } }),
+      'metadata write': () => write(key, { max_versions: 3 }),
+      'metadata patch': () => merge(key, { max_versions: 4 }),
+      delete: () => server.root.delete(data),
+      undelete: () => versions('undelete', 2),
+      'delete of an old version': () => versions('delete', 1),
+      'undelete of an old version': () => versions('undelete', 1),
+      restore: () => server.root.write(`${mount}/restore/${key}`, { version: 1 }),
+      'destroy of an old version': () => versions('destroy', 1),
+      'delete before its repetition': () => versions('delete', 3),
+    }))
+      expect([name, await moves(change)]).toEqual([name, true])
+    for (const [name, call] of Object.entries({
+      'an empty metadata write': () => write(key, {}),
+      'a second delete': () => versions('delete', 3),
+      'an undelete of a living version': () => versions('undelete', 2),
+      'an undelete of a destroyed version': () => versions('undelete', 1),
+      'a second destroy': () => versions('destroy', 1),
+      'a version that is not there': () => versions('destroy', 9),
+    }))
+      expect([name, await moves(call)]).toEqual([name, false])
   })
+
+  test('updated_time is not moved when delete_version_after runs out', async () => {
+    const key = fresh()
+    await write(key, { delete_version_after: '1m' })
+    await put(server.root, `${mount}/data/${key}`, { x: 1 })
+    const before = (await shown(key))?.['updated_time']
+
+    clock.advance(61)
+
+    expect((await server.root.read(`${mount}/data/${key}`)).status).toBe(404)
+    expect((await shown(key))?.['updated_time']).toBe(before)
+  })
+
+  test.each([
+    { ofMount: {}, ofKey: {}, most: 10, after: '0s' },
+    { ofMount: { max_versions: 5 }, ofKey: { max_versions: 3 }, most: 5, after: '0s' },
+    { ofMount: { max_versions: 2 }, ofKey: { max_versions: 30 }, most: 30, after: '0s' },
+    { ofMount: { delete_version_after: '1h' }, ofKey: {}, most: 10, after: '1h0m0s' },
+    {
+      ofMount: { delete_version_after: '1h' },
+      ofKey: { delete_version_after: '90s' },
+      most: 10,
+      after: '1m30s',
+    },
+    {
+      ofMount: { delete_version_after: '-1s' },
+      ofKey: { delete_version_after: '90s' },
+      most: 10,
+      after: '0s',
+    },
+  ])(
+    'limits in effect are shown beside those set: $ofMount, $ofKey',
+    async ({ ofMount, ofKey, most, after }) => {
+      const own = await newMount(server, 2)
+      await server.root.write(`${own}/config`, ofMount)
+      await server.root.write(`${own}/metadata/a`, { cas_required: true, ...ofKey })
+      const inEffect = { effective_max_versions: most, effective_delete_version_after: after }
+      const set = {
+        max_versions: ofKey.max_versions ?? 0,
+        delete_version_after: ofKey.delete_version_after === undefined ? '0s' : '1m30s',
+      }
+
+      expect((await server.root.read(`${own}/metadata/a`)).body.data).toMatchObject({ ...set, ...inEffect })
+      const { body } = await server.root.list(`${own}/detailed-metadata`)
+      expect(body.data?.['key_info']).toMatchObject({ a: { ...set, ...inEffect } })
+      expect((await server.root.read(`${own}/config`)).body.data).toMatchObject({
+        effective_max_versions: ofMount.max_versions ?? 10,
+      })
+    },
+  )
 })
 
 describe('custom metadata', () => {

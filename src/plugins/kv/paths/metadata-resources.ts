@@ -83,6 +83,7 @@ export function metadataResources({ kvMounts, clock, random, mostListBytes }: Me
   ): AsyncGenerator<readonly [string, object], void, undefined> {
     const names = pageOf(await listed(exchange, isDeep), exchange.input)
     const keys = await kvMounts.keysOf(exchange.mount)
+    const config = await kvMounts.of(exchange.mount).config()
     for await (const page of pagesOf(names, detailsAtOnce))
       for (const name of page) {
         const path = exchange.params.path + name
@@ -91,7 +92,7 @@ export function metadataResources({ kvMounts, clock, random, mostListBytes }: Me
         const found = isShownEmpty ? undefined : await keys.described(path, exchange)
         if (isShownEmpty) yield [name, {}]
         // otherwise deleted since it was listed
-        else if (found !== undefined) yield [name, await shownMetadata(found)]
+        else if (found !== undefined) yield [name, await shownMetadata(found, config)]
       }
   }
 
@@ -145,7 +146,7 @@ export function metadataResources({ kvMounts, clock, random, mostListBytes }: Me
           const keys = await kvMounts.keysOf(mount)
           const found = isSecretPath(params.path) ? await keys.described(params.path, exchange) : undefined
           if (found === undefined) return undefined
-          return { data: await shownMetadata(found) }
+          return { data: await shownMetadata(found, await kvMounts.of(mount).config()) }
         },
       },
       write: {

@@ -59,9 +59,26 @@ export function changedConfig(before: KvConfig, input: z.output<typeof configInp
   }
 }
 
+const keptByDefault = 10
+
+/** Of a key, or of a key without settings. */
+type KeyLimits = Pick<KvConfig, 'maxVersions' | 'deleteVersionAfter'>
+
+/** How many versions of a key are kept. */
+export const keptVersions = (config: KeyLimits, key: Pick<KeyLimits, 'maxVersions'>): number =>
+  Math.max(key.maxVersions, config.maxVersions) || keptByDefault
+
+/** Seconds that a new version lives; 0: for ever. */
+export function versionLifetime(config: KeyLimits, key: KeyLimits): number {
+  if (config.deleteVersionAfter < 0) return 0
+  const lifetimes = [key.deleteVersionAfter, config.deleteVersionAfter].filter((seconds) => seconds > 0)
+  return lifetimes.length === 0 ? 0 : Math.min(...lifetimes)
+}
+
 export const shownConfig = (config: KvConfig) => ({
   cas_required: config.casRequired,
   delete_version_after: config.deleteVersionAfter < 0 ? '-1s' : goDuration(config.deleteVersionAfter),
+  effective_max_versions: keptVersions(config, unset),
   max_versions: config.maxVersions,
   metadata_cas_required: config.metadataCasRequired,
 })

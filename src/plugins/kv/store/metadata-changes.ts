@@ -10,7 +10,7 @@ import { formatTime } from '../../../lib/text/time.ts'
 import type { KeyDraft } from './key-draft.ts'
 import type { Actor, Head, Version } from './key-record.ts'
 import type { WholeKey } from './keys.ts'
-import { checkMaxVersions, type KvConfig } from './kv-config.ts'
+import { checkMaxVersions, type KvConfig, keptVersions, versionLifetime } from './kv-config.ts'
 import { newHead } from './version-changes.ts'
 
 /** An absent field keeps its value. docs/contract/kv.md#metadata */
@@ -157,14 +157,14 @@ const shownCustomMetadata = ({ customMetadata }: Head): Record<string, string> |
   customMetadata === null ? null : recordOf(customMetadata)
 
 /** What a read of metadata shows. docs/contract/kv.md#metadata */
-export async function shownMetadata({ head, versions }: WholeKey): Promise<object> {
+export async function shownMetadata({ head, versions }: WholeKey, config: KvConfig): Promise<object> {
   const shown: [number, object][] = []
   for await (const page of pagesOf([...versions]))
     shown.push(...page.map(([number, version]): [number, object] => [number, shownEntry(version)]))
-  return { ...shownSettings(head), versions: Object.fromEntries(shown) }
+  return { ...shownSettings(head, config), versions: Object.fromEntries(shown) }
 }
 
-function shownSettings(head: Head) {
+function shownSettings(head: Head, config: KvConfig) {
   return {
     cas_required: head.casRequired,
     created_time: head.created,
@@ -172,6 +172,8 @@ function shownSettings(head: Head) {
     current_version: head.current,
     custom_metadata: shownCustomMetadata(head),
     delete_version_after: goDuration(head.deleteVersionAfter),
+    effective_delete_version_after: goDuration(versionLifetime(config, head)),
+    effective_max_versions: keptVersions(config, head),
     last_updated_by: shownActor(head.updatedBy),
     max_versions: head.maxVersions,
     metadata_cas_required: head.metadataCasRequired,

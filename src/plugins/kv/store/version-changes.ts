@@ -5,9 +5,7 @@ import { isJsonNumber, type JsonValue } from '../../../lib/text/json.ts'
 import { formatTime } from '../../../lib/text/time.ts'
 import type { KeyDraft } from './key-draft.ts'
 import { type Actor, type Head, isGone, type Version } from './key-record.ts'
-import type { KvConfig } from './kv-config.ts'
-
-const keptByDefault = 10
+import { type KvConfig, keptVersions, versionLifetime } from './kv-config.ts'
 
 export const newHead = (id: string, now: number, by: Actor): Head => ({
   id,
@@ -39,7 +37,7 @@ export function append(draft: KeyDraft, { data, by, config, id }: NewVersion): H
   const { now } = draft
   const before = draft.head ?? newHead(id, now, by)
   const current = before.current + 1
-  const kept = Math.max(before.maxVersions, config.maxVersions) || keptByDefault
+  const kept = keptVersions(config, before)
   const isFull = current - before.oldest >= kept
   const head: Head = {
     ...before,
@@ -63,10 +61,9 @@ export function append(draft: KeyDraft, { data, by, config, id }: NewVersion): H
 }
 
 /** When a version that begins to live now is deleted; empty for never. */
-function deletionTime(now: number, { deleteVersionAfter }: Head, config: KvConfig): string {
-  if (config.deleteVersionAfter < 0) return ''
-  const lifetimes = [deleteVersionAfter, config.deleteVersionAfter].filter((seconds) => seconds > 0)
-  return lifetimes.length === 0 ? '' : formatTime(now + Math.min(...lifetimes) * 1000)
+function deletionTime(now: number, head: Head, config: KvConfig): string {
+  const seconds = versionLifetime(config, head)
+  return seconds === 0 ? '' : formatTime(now + seconds * 1000)
 }
 
 export const softDelete = (draft: KeyDraft, numbers: Iterable<number>, by: Actor): Promise<void> =>
@@ -77,9 +74,10 @@ export const softDelete = (draft: KeyDraft, numbers: Iterable<number>, by: Actor
 /** Gives deleted versions, and living ones, a whole lifetime. */
 export const undelete = (draft: KeyDraft, numbers: Iterable<number>, config: KvConfig): Promise<void> =>
   changeVersions(draft, numbers, (version, head) => {
-    if (version.destroyed) return version
+    const deletion = deletionTime(draft.now, head, config)
     const { deletedBy, ...rest } = version
-    return { ...rest, deletion: deletionTime(draft.now, head, config) }
+    const isSame = deletedBy === undefined && deletion === version.deletion
+    return version.destroyed || isSame ? version : { ...rest, deletion }
   })
 
 export const destroy = (draft: KeyDraft, numbers: Iterable<number>): Promise<void> =>
@@ -106,7 +104,7 @@ async function changeVersions(
       draft.set(head, number, changed)
     }
   if (draft.head !== undefined && changes > 0)
-    draft.head = { ...draft.head, changes: draft.head.changes + changes }
+    draft.head = { ...draft.head, updated: formatTime(draft.now), changes: draft.head.changes + changes }
 }
 
 /** Check-and-set. docs/contract/kv.md#check-and-set */
