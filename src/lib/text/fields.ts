@@ -77,6 +77,9 @@ export const numberField = field({ type: 'number' }, toNumber, z.number())
  */
 export const stringField = field({ type: 'string' }, toText, z.string())
 
+/** Like `stringField`, but null means "not sent". */
+export const keptStringField = field({ type: 'string' }, toText, z.string())
+
 /** Like `stringField`, in lower case. */
 export const lowerStringField = field({ type: 'string' }, toLowerText, z.string())
 
@@ -155,7 +158,7 @@ export const timeField = field(
 fieldRules.add(stringListField, { reading: 'list' })
 for (const type of [commaListField, intListField]) fieldRules.add(type, { reading: 'comma list' })
 
-for (const type of [durationField, signedDurationField, exactDurationField, timeField])
+for (const type of [keptStringField, durationField, signedDurationField, exactDurationField, timeField])
   fieldRules.add(type, { nullIsAbsent: true })
 
 /** The value of a declared field is invalid. docs/contract/http.md#field-types */

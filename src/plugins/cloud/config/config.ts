@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { authTypes, isAuthType, isEnvironmentName } from '../../../config/cloud.ts'
 import { fail, refuse } from '../../../errors.ts'
-import { boolField, durationField, stringField } from '../../../lib/text/fields.ts'
+import { boolField, durationField, keptStringField, stringField } from '../../../lib/text/fields.ts'
 import { type ClientCertificate, UnusableCertificate } from '../certificates/client-certificate.ts'
 import type { FieldNames } from '../field-names.ts'
 import {
@@ -25,7 +25,7 @@ import {
 export const configFields = z.object({
   subscription_id: stringField.optional().describe('Subscription in which role names are looked up'),
   tenant_id: stringField.optional().describe('Tenant the root credential belongs to'),
-  environment: stringField.optional().describe('Name of the cloud; empty: the public one'),
+  environment: keptStringField.optional().describe('Name of the cloud; none: the public one'),
   client_id: stringField.optional().describe('Client id of the root credential'),
   client_secret: stringField
     .optional()
@@ -138,7 +138,7 @@ export function changedConfig(
   if (certificate instanceof UnusableCertificate)
     throw refuse('invalid', `client_certificate: ${certificate.message}`)
   checkNeeds(merged, operator)
-  if (sent.environment && !isEnvironmentName(sent.environment))
+  if (sent.environment !== undefined && !isEnvironmentName(sent.environment))
     throw fail('invalid', unknownEnvironment(sent.environment))
   checkRotationJob(merged, operator)
   const changed = withoutStaleFields(before, merged, operator)

@@ -112,9 +112,9 @@ describe('a configuration is read as written', () => {
       read: { ...created, tenant_id: 'tenant-2', root_password_ttl: 60 },
     },
     {
-      row: 'an empty environment, which clears it',
-      ...written({ ...withSecret, environment: 'AZURECHINACLOUD' }, { environment: '' }),
-      read: created,
+      row: 'null as the environment, which keeps it',
+      ...written({ ...withSecret, environment: 'AZURECHINACLOUD' }, { environment: null }),
+      read: { ...created, environment: 'AZURECHINACLOUD' },
     },
     {
       row: 'another tenant and the stored environment',
@@ -263,6 +263,11 @@ describe('a refused write changes nothing', () => {
       row: 'an unknown environment',
       body: { environment: 'invalidEnv' },
       text: wrapped('err: no cloud configuration matching the name "invalidEnv"'),
+    },
+    {
+      row: 'an empty environment',
+      body: { environment: '' },
+      text: wrapped('err: no cloud configuration matching the name ""'),
     },
     {
       row: 'a cloud that no longer exists',
