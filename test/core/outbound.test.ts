@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { gzipSync } from 'node:zlib'
+import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
 import { caCertificates, OutboundClient, OutboundError } from '../../src/core/outbound/outbound.ts'
@@ -32,26 +33,104 @@ describe('a compressed answer', () => {
   const encoded = (encoding: string, body: Buffer) =>
     startProvider({ '/x': (answer) => answer.writeHead(200, { 'content-encoding': encoding }).end(body) })
 
-  test.each(['gzip', 'X-GZIP'])('is decoded: %s', async (encoding) => {
-    await using provider = await encoded(encoding, gzipSync('{"keys":[]}'))
+  const text = '{"keys":[]}'
+  const packed = gzipSync(text)
 
-    expect((await open.get(`${provider.url}/x`)).body.toString()).toBe('{"keys":[]}')
+  test.each([
+    ['gzip', packed],
+    ['X-GZIP', packed],
+    ['deflate', deflateSync(text)],
+    ['br', brotliCompressSync(text)],
+    ['gzip, gzip', gzipSync(packed)],
+    ['deflate, br', brotliCompressSync(deflateSync(text))],
+    ['identity', Buffer.from(text)],
+    ['', Buffer.from(text)],
+  ])('is decoded: %s', async (encoding, body) => {
+    await using provider = await encoded(encoding, body)
+
+    expect((await open.get(`${provider.url}/x`)).body.toString()).toBe(text)
   })
 
-  test('is refused once it is larger than the limit, however small it was sent', async () => {
-    await using provider = await encoded('gzip', gzipSync(Buffer.alloc(64 * 1024 ** 2)))
+  test.each([
+    ['gzip', gzipSync(Buffer.alloc(64 * 1024 ** 2))],
+    ['gzip, gzip', gzipSync(gzipSync(Buffer.alloc(64 * 1024 ** 2)))],
+    [
+      'br',
+      brotliCompressSync(Buffer.alloc(64 * 1024 ** 2), { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
+    ],
+    // as received
+    ['gzip', gzipSync(randomBytes(1024 ** 2 + 1))],
+  ])('is refused once it is larger than the limit, however small it was sent: %s', async (encoding, body) => {
+    await using provider = await encoded(encoding, body)
 
     await expect(open.get(`${provider.url}/x`)).rejects.toThrow('answer is larger than 1048576 bytes')
   })
 
   test.each([
-    { name: 'that is cut', encoding: 'gzip', body: gzipSync('{"keys":[]}').subarray(0, 20) },
-    { name: 'that is none', encoding: 'gzip', body: Buffer.from('{"keys":[]}') },
-    { name: 'of another kind', encoding: 'br', body: Buffer.from('x') },
-  ])('$name is an error', async ({ encoding, body }) => {
+    { name: 'that is cut', encoding: 'gzip', body: packed.subarray(0, 20), cause: 'cannot decode gzip' },
+    { name: 'that is none', encoding: 'X-Gzip', body: Buffer.from(text), cause: 'cannot decode gzip' },
+    {
+      name: 'with bytes behind it',
+      encoding: 'gzip',
+      body: Buffer.concat([packed, Buffer.from('{}')]),
+      cause: 'cannot decode gzip',
+    },
+    {
+      name: 'with bytes behind it',
+      encoding: 'br',
+      body: Buffer.concat([brotliCompressSync(text), Buffer.from('{}')]),
+      cause: 'cannot decode br',
+    },
+    { name: 'of another kind', encoding: 'zstd', body: packed, cause: 'unsupported content encoding "zstd"' },
+    {
+      name: 'of another kind',
+      encoding: 'compress',
+      body: packed,
+      cause: 'unsupported content encoding "compress"',
+    },
+    {
+      name: 'in three layers',
+      encoding: 'gzip, gzip, gzip',
+      body: gzipSync(gzipSync(packed)),
+      cause: 'unsupported content encoding "gzip, gzip, gzip"',
+    },
+  ])('$name is an error: $encoding', async ({ encoding, body, cause }) => {
     await using provider = await encoded(encoding, body)
+    const url = `${provider.url}/x`
 
-    await expect(open.get(`${provider.url}/x`)).rejects.toThrow(OutboundError)
+    await expect(open.get(url)).rejects.toThrow(new OutboundError(`Get "${url}": ${cause}`))
+  })
+
+  test('counts against the time limit', async () => {
+    await using provider = await startProvider({
+      '/x': (answer) => answer.writeHead(200, { 'content-encoding': 'gzip' }).write(packed.subarray(0, 20)),
+    })
+
+    await expect(open.get(`${provider.url}/x`, { timeoutMs: 50 })).rejects.toThrow('time limit exceeded')
+  })
+
+  test('is not asked for', async () => {
+    const asked: unknown[] = []
+    await using provider = await startProvider({
+      '/x': (answer, { headers }) => {
+        asked.push(headers['accept-encoding'])
+        answer.end(text)
+      },
+    })
+
+    await open.get(`${provider.url}/x`)
+    await open.post(`${provider.url}/x`, '')
+    await open.exchange({
+      service: 'kubernetes',
+      method: 'GET',
+      url: `${provider.url}/x`,
+      headers: {},
+      agent: open.connectionsTo(provider.url, ''),
+      timeoutMs: 5000,
+      maxBytes: 1024,
+    })
+
+    expect(asked).toEqual(['identity', 'identity', 'identity'])
   })
 
   test('of a service of the machine is decoded too', async () => {

@@ -10,13 +10,12 @@ import {
 } from 'node:http'
 import { request as requestTls, Agent as TlsAgent } from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { pipeline, type Readable } from 'node:stream'
 import { checkServerIdentity, type SecureContext } from 'node:tls'
-import { createGunzip } from 'node:zlib'
 import { StartError } from '../../errors.ts'
 import { type Address, parseAddress, reachableAddresses } from '../../lib/net/address.ts'
 import { networkSet } from '../../lib/net/cidr.ts'
 import { contextsOf } from './authorities.ts'
+import { decode, encodingsIn } from './content-encoding.ts'
 import { causeOf, isUntrusted } from './outbound-cause.ts'
 
 export type OutboundOptions = {
@@ -114,6 +113,7 @@ export class DeniedAddressError extends OutboundError {}
 /** The response is too large. */
 export class AnswerTooLargeError extends OutboundError {}
 
+const ownHeaders = { 'user-agent': 'gatehouse', 'accept-encoding': 'identity' }
 const maxRedirects = 3
 /** Shorter than the idle timeout of servers, so that no connection is used while the server closes it. */
 const idleConnectionMs = 4_000
@@ -220,7 +220,7 @@ export class OutboundClient {
     signal?.addEventListener('abort', end)
     try {
       if (signal?.aborted === true) end()
-      const options = { agent, headers: { ...headers, 'user-agent': 'gatehouse' }, signal: ending.signal }
+      const options = { agent, headers: { ...headers, ...ownHeaders }, signal: ending.signal }
       return await this.#once(target, options, { verb: method, body, maxBytes, service })
     } finally {
       clearTimeout(timer)
@@ -249,7 +249,8 @@ export class OutboundClient {
         clearTimeout(connecting)
         request.onConnect?.()
       })
-      const answer = await answerOf(response, maxBytes).finally(() => response.destroy())
+      const limits = { maxBytes, signal: ending.signal }
+      const answer = await answerOf(response, limits).finally(() => response.destroy())
       ended(outcomeOf(answer.status))
       return answer
     } catch (error) {
@@ -274,7 +275,7 @@ export class OutboundClient {
     const { serverNames = [] } = options
     const identity = serverNames.length === 0 ? {} : { checkServerIdentity: oneOf(serverNames) }
     const request = { verb: body === undefined ? 'Get' : 'Post', body, maxBytes, service }
-    const headers = { ...options.headers, accept, 'user-agent': 'gatehouse' }
+    const headers = { ...options.headers, accept, ...ownHeaders }
     let target = parseUrl(url)
     for (let redirected = 0; ; redirected++) {
       const answer = await this.#once(target, { ca, ...identity, signal, headers }, request)
@@ -308,7 +309,8 @@ export class OutboundClient {
         { ...options, headers: { ...options.headers, ...span?.headers }, method: verb.toUpperCase() },
         body,
       )
-      const answer = await answerOf(response, maxBytes).finally(() => response.destroy())
+      const limits = { maxBytes, signal: options.signal }
+      const answer = await answerOf(response, limits).finally(() => response.destroy())
       ended(outcomeOf(answer.status))
       return answer
     } catch (error) {
@@ -388,11 +390,13 @@ export class OutboundClient {
   }
 }
 
-const answerOf = async (response: IncomingMessage, maxBytes: number): Promise<OutboundResponse> => ({
+type AnswerLimits = { readonly maxBytes: number; readonly signal: AbortSignal }
+
+const answerOf = async (response: IncomingMessage, limits: AnswerLimits): Promise<OutboundResponse> => ({
   status: response.statusCode ?? 0,
   statusText: response.statusMessage ?? '',
   headers: response.headers,
-  body: await readBody(response, maxBytes),
+  body: await readBody(response, limits),
 })
 
 function sendDirectly(
@@ -403,7 +407,7 @@ function sendDirectly(
   return new Promise((settle, reject) => {
     const send = target.protocol === 'https:' ? requestTls : requestPlain
     // without an agent, the process's proxy settings do not apply
-    send(target, { agent: false, signal, headers: { ...headers, 'user-agent': 'gatehouse' } }, settle)
+    send(target, { agent: false, signal, headers: { ...headers, ...ownHeaders } }, settle)
       .on('socket', (socket) => socket.once('connect', connected))
       .on('error', reject)
       .end()
@@ -511,27 +515,27 @@ const bareHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '')
 export const named = (url: URL): string => `"${`${url.origin}${url.pathname}`.slice(0, maxNamed)}"`
 const maxNamed = 1024
 
-/** Some services compress their answers although nothing asks for that. The size limit holds for what comes out. */
-function decoded(response: IncomingMessage): Readable {
-  const encoding = (response.headers['content-encoding'] ?? '').trim().toLowerCase()
-  if (encoding === '' || encoding === 'identity') return response
-  if (encoding !== 'gzip' && encoding !== 'x-gzip')
-    throw new OutboundError('the answer has a content encoding that is not supported')
-  // the reader gets the error of either
-  return pipeline(response, createGunzip(), () => {})
-}
-
-async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
+/** The size limit holds for what is received and, apart, for what comes out of each encoding. */
+async function readBody(response: IncomingMessage, { maxBytes, signal }: AnswerLimits): Promise<Buffer> {
   const tooLarge = new AnswerTooLargeError(`answer is larger than ${maxBytes} bytes`)
   if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooLarge
+  const encodings = encodingsIn(response.headers['content-encoding'] ?? '')
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of decoded(response)) {
+  for await (const chunk of response) {
     // without an encoding, a stream yields buffers
     const bytes = chunk as Buffer
     size += bytes.length
     if (size > maxBytes) throw tooLarge
     chunks.push(bytes)
   }
-  return Buffer.concat(chunks)
+  let body: Buffer = Buffer.concat(chunks)
+  if (size === 0) return body
+  for (const encoding of encodings) {
+    const decoded = await decode(body, encoding, maxBytes)
+    signal.throwIfAborted()
+    if (decoded === undefined) throw tooLarge
+    body = decoded
+  }
+  return body
 }
