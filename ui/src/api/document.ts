@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 68c463989abde60bd70d2b9a6f4053ad
+// made by `npm run ui:types` from the server's OpenAPI document e278a76958227692eabe9879d01a9ad7
 
 export interface paths {
     "/health/live": {
@@ -11180,6 +11180,7 @@ export interface components {
         "kv-v2-config-get-data": {
             cas_required: boolean;
             delete_version_after: string;
+            effective_max_versions: number;
             max_versions: number;
             metadata_cas_required: boolean;
         } & {
@@ -11347,6 +11348,8 @@ export interface components {
                 [key: string]: string;
             } | null;
             delete_version_after: string;
+            effective_delete_version_after: string;
+            effective_max_versions: number;
             last_updated_by: {
                 actor: string;
                 client_id: string;
@@ -11469,6 +11472,8 @@ export interface components {
                         [key: string]: string;
                     } | null;
                     delete_version_after: string;
+                    effective_delete_version_after: string;
+                    effective_max_versions: number;
                     last_updated_by: {
                         actor: string;
                         client_id: string;
