@@ -411,11 +411,13 @@ describe('mode direct', () => {
 
   test('the role counts as it is at the poll, and a role that is gone ends the login', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withDirect(provider, { groups_claim: 'groups' })
+    const bound_claims = { grade: 5, tags: ['a', 'b'] }
+    await using server = await withDirect(provider, { groups_claim: 'groups', bound_claims })
     const { anonymous } = server
     const [one, two] = [await begin(anonymous), await begin(anonymous)]
+    const claims = { groups: ['eng'], grade: 5, tags: 'b' }
     for (const { login, state } of [one, two])
-      await confirmed(anonymous, state, provider.codeFor(login, { claims: { groups: ['eng'] } }))
+      await confirmed(anonymous, state, provider.codeFor(login, { claims }))
 
     await writeRole(server, { ...directRole, token_policies: 'later' })
     expect((await poll(anonymous, one.state)).body.auth?.['token_policies']).toEqual(['default', 'later'])
