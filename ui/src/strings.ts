@@ -489,6 +489,12 @@ export const strings = {
       write_as_json_pointer:
         'No claim has this name, but one is at this path: write it as a JSON pointer, /a/b.',
       clock_offset: 'The token would be in time by the provider’s clock: correct the clock that is wrong.',
+      expired_in_file: 'The client reads an old copy of the file: it must read the file at each login.',
+      default_audience:
+        'It is for the API server: the pod needs a projected token with the audience of the role.',
+      legacy_token:
+        'The token of a secret has neither an audience nor an end: the pod needs a projected token.',
+      other_cluster: 'None of the cluster’s keys has signed it: each cluster needs a mount of its own.',
     } as Readonly<Record<string, string>>,
     wouldBe: 'The token would have',
     newEntity: 'a new one',
@@ -536,6 +542,42 @@ export const strings = {
       offHint: 'Programs that send a JWT as their token are refused at once. Logins stay as they are.',
       secret: 'Client secret',
       secretHint: 'That of the OpenID client. Nobody can read it, and the configuration is written anew.',
+    },
+    pods: {
+      ok: 'The cluster can be asked',
+      notOk: 'The cluster cannot be asked: nobody can log in',
+      lastReview: 'Last review,',
+      answered: 'the cluster accepted the token',
+      host: 'API server',
+      verification: 'Verification',
+      reviewer: 'Token that asks',
+      authority: 'Certificate authority',
+      keys: 'Keys',
+      askNow: 'Ask the cluster now',
+      client: 'Client',
+      accounts: 'Service accounts',
+      namespaces: 'Namespaces',
+      audience: 'Audience',
+      ttl: 'Lifetime of a token',
+      clients: {
+        agent: {
+          label: 'bao agent, agent injector',
+          audience: 'As in the projected volume of the pod: serviceAccountToken.audience',
+        },
+        externalSecrets: {
+          label: 'External Secrets Operator',
+          audience: 'As in the SecretStore: auth.kubernetes.serviceAccountRef.audiences',
+        },
+        secretsOperator: {
+          label: 'Vault Secrets Operator',
+          audience: 'As in the VaultAuth: kubernetes.audiences',
+        },
+        csi: {
+          label: 'Secrets Store CSI provider',
+          audience: 'As in the SecretProviderClass: parameters.audience',
+        },
+        other: { label: 'Another client', audience: 'As in the token that the client sends' },
+      },
     },
     create: 'Create',
     change: 'Change',

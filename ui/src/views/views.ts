@@ -37,7 +37,7 @@ export const views: readonly View[] = [
   {
     name: 'logins',
     probes: ({ auth }) => [
-      ...pathsOfTypes(auth, ['jwt', 'oidc']).flatMap((mount) => [
+      ...pathsOfTypes(auth, ['jwt', 'oidc', 'kubernetes']).flatMap((mount) => [
         { path: `auth/${mount}/failures`, capability: 'read' },
         { path: `auth/${mount}/explain`, capability: 'update' },
         { path: `auth/${mount}/role`, capability: 'list' },

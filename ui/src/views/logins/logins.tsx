@@ -12,6 +12,9 @@ import { listAppRoles } from './app-role-calls.ts'
 import { AppRoles } from './app-roles.tsx'
 import { Explain } from './explain.tsx'
 import { Failures } from './failures.tsx'
+import { podStatus } from './pod-calls.ts'
+import { PodRoles } from './pod-roles.tsx'
+import { PodStatus } from './pod-status.tsx'
 import { Roles } from './roles.tsx'
 import { Status } from './status.tsx'
 import { listUsers } from './user-calls.ts'
@@ -32,7 +35,7 @@ type Tab = {
 
 const ofJwt = (mount: string) => ({ params: { jwt_mount_path: mount } })
 
-const jwtTabs: readonly Tab[] = [
+const refusalTabs: readonly Tab[] = [
   {
     name: 'failures',
     path: 'failures',
@@ -41,13 +44,18 @@ const jwtTabs: readonly Tab[] = [
     requests: (mount) => [loginFailures.request(ofJwt(mount))],
   },
   { name: 'explain', path: 'explain', capability: 'update', Page: Explain, requests: () => [] },
-  {
-    name: 'roles',
-    path: 'role',
-    capability: 'list',
-    Page: Roles,
-    requests: (mount) => [loginRoles.request(ofJwt(mount)), lintFindings.request(ofJwt(mount))],
-  },
+]
+
+const rolesTab: Omit<Tab, 'Page'> = {
+  name: 'roles',
+  path: 'role',
+  capability: 'list',
+  requests: (mount) => [loginRoles.request(ofJwt(mount)), lintFindings.request(ofJwt(mount))],
+}
+
+const jwtTabs: readonly Tab[] = [
+  ...refusalTabs,
+  { ...rolesTab, Page: Roles },
   {
     name: 'status',
     path: 'status',
@@ -57,10 +65,26 @@ const jwtTabs: readonly Tab[] = [
   },
 ]
 
+const podTabs: readonly Tab[] = [
+  ...refusalTabs,
+  { ...rolesTab, Page: PodRoles },
+  {
+    name: 'status',
+    path: 'status',
+    capability: 'read',
+    Page: PodStatus,
+    requests: (mount) => [
+      podStatus.request({ params: { kubernetes_mount_path: mount } }),
+      loginConfig.request(ofJwt(mount)),
+    ],
+  },
+]
+
 /** What there is to see of the mounts of each type. */
 const tabsOf: Readonly<Record<string, readonly Tab[]>> = {
   jwt: jwtTabs,
   oidc: jwtTabs,
+  kubernetes: podTabs,
   userpass: [
     {
       name: 'users',

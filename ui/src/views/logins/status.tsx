@@ -86,7 +86,8 @@ const Source = ({ source }: { readonly source: KeySource }) => (
   </article>
 )
 
-function Config({ mount }: Mount) {
+/** The stored configuration, without its secrets. */
+export function Config({ mount }: Mount) {
   const path = `auth/${mount}/config`
   const { can } = useCapabilities([path])
   const { data, error } = useQuery({

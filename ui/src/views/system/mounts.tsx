@@ -18,7 +18,7 @@ const text = strings.system
 
 const types: Readonly<Record<Kind, readonly string[]>> = {
   secrets: ['kv-v2', 'kv', 'cloud', 'azure'],
-  logins: ['jwt', 'oidc', 'approle', 'userpass'],
+  logins: ['jwt', 'oidc', 'kubernetes', 'approle', 'userpass'],
 }
 
 /** Only the mounts of login methods ask for `sudo`. */

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type PodMount, type Pods, startPods } from '../plugins/kubernetes/pods.ts'
+import { expectAccessible, sessionsOfFile } from './pages.ts'
+
+const openAs = sessionsOfFile()
+let pods: Pods
+let at: PodMount
+let mount: string
+
+beforeAll(async () => {
+  pods = await startPods()
+  at = await pods.mount()
+  mount = at.path.replace('auth/', '')
+  await at.login({ jwt: await pods.cluster.token('dev', 'job') })
+})
+afterAll(() => pods[Symbol.asyncDispose]())
+
+const open = (place: string) => openAs(`${pods.server.url}/ui/#/${place}`, 'root')
+
+test('an operator sees why a pod could not log in', async () => {
+  await using opened = await open(`logins/${mount}`)
+  const { page, complaints } = opened
+
+  await page.getByRole('table', { name: 'Failed logins' }).getByRole('link').click()
+
+  await page.getByRole('heading', { name: 'Refused: service_account_name_refused (403)' }).waitFor()
+  await page.locator('.check.first').getByText('"job"', { exact: true }).waitFor()
+  await expectAccessible(page)
+  expect(complaints).toEqual([])
+})
+
+test('an explanation of a token asks the cluster, and has a hint', async () => {
+  await at.role('other', { audience: 'gatehouse' })
+  await using opened = await open(`logins/${mount}/explain`)
+  const { page, complaints } = opened
+  const explain = async (role: string) => {
+    await page.getByRole('textbox', { name: 'JWT' }).fill(await pods.cluster.token())
+    await page.getByRole('textbox', { name: 'Role' }).fill(role)
+    await page.getByRole('button', { name: 'Explain' }).click()
+  }
+
+  await explain('other')
+  await page.getByText('the pod needs a projected token with the audience of the role').waitFor()
+  await explain('r')
+
+  await page.getByRole('heading', { name: 'This login is allowed' }).waitFor()
+  expect(complaints).toEqual([])
+})
+
+test('an operator makes a role for a client, whose tokens last as long as it needs them', async () => {
+  await using opened = await open(`logins/${mount}/roles`)
+  const { page, complaints } = opened
+  await page.getByLabel('Client').selectOption({ label: 'External Secrets Operator' })
+  const added = page.getByRole('region', { name: 'New role' })
+  await added.getByText('auth.kubernetes.serviceAccountRef.audiences').waitFor()
+  await added.getByRole('textbox', { name: 'Role' }).fill('Shop')
+  await added.getByRole('textbox', { name: 'Service accounts' }).fill('web, *')
+  await added.getByRole('textbox', { name: 'Namespaces' }).fill('shop')
+
+  await added.getByRole('button', { name: 'Create' }).click()
+  await added.getByText('can not mix "*" with values').waitFor()
+  await added.getByRole('textbox', { name: 'Service accounts' }).fill('web')
+  await added.getByRole('button', { name: 'Create' }).click()
+
+  await page.getByRole('region', { name: 'shop', exact: true }).getByText('gatehouse').waitFor()
+  await expectAccessible(page)
+  expect((await at.root.read(`${at.path}/role/shop`)).body.data).toMatchObject({
+    bound_service_account_names: ['web'],
+    bound_service_account_namespaces: ['shop'],
+    audience: 'gatehouse',
+    token_ttl: 600,
+  })
+  expect(complaints).toEqual([])
+})
+
+test('the status says whose token asks the cluster, and asks it', async () => {
+  await at.config({ token_reviewer_jwt: 'nobody' })
+  await using opened = await open(`logins/${mount}/status`)
+  const { page, complaints } = opened
+  const panel = page.getByRole('region', { name: /^The cluster can/ })
+  await panel.getByText('configured').first().waitFor()
+
+  await page.getByRole('button', { name: 'Ask the cluster now' }).click()
+  await page.getByText('review_unauthorized').waitFor()
+  await page.getByRole('heading', { name: 'The cluster cannot be asked: nobody can log in' }).waitFor()
+  await page.getByRole('region', { name: 'Configuration' }).getByText(pods.cluster.url).waitFor()
+
+  await expectAccessible(page)
+  expect(complaints).toEqual([])
+  await at.config()
+})
+
+test('an operator enables the method', async () => {
+  await using opened = await open('system/logins')
+  const { page, complaints } = opened
+  const form = page.getByRole('region', { name: /Enable/ })
+  await form.getByLabel('Type').selectOption('kubernetes')
+  await form.getByRole('textbox', { name: 'Path' }).fill('cluster')
+
+  await form.getByRole('button', { name: 'Enable' }).click()
+
+  await expect
+    .poll(async () => (await pods.server.root.read('sys/auth')).body.data?.['cluster/'])
+    .toMatchObject({ type: 'kubernetes' })
+  expect(complaints).toEqual([])
+})
