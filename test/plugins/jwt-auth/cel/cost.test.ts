@@ -100,6 +100,12 @@ test.each([
     is: tooLarge,
   },
   {
+    name: 'a pattern of many ranges whose case does not matter',
+    expression: `string("a".matches(r"(?i)[${'a-\\x{fff0}'.repeat(33)}]"))`,
+    variables: [],
+    is: tooLarge,
+  },
+  {
     name: 'a replacement with many references',
     expression: 'regex.replace(v17, "a*", v17.replace("a", "\\\\0"))',
     variables: doubled('"a"', (before) => `${before} + ${before}`, 17),
@@ -144,6 +150,15 @@ test.each([
   const claims = { text: 'a'.repeat(20_000) }
 
   expect(given(one(`string(${expression})`), claims).outcome).toEqual({ kind: 'message', text })
+})
+
+test('the clock is looked at for each new pattern, as none can be interrupted', () => {
+  const expression = (pattern: string) => one(`string("x".matches("${pattern}"))`)
+
+  expect(given(expression('new'), {}, 101).outcome).toEqual(tooLong)
+  expect(given(expression('known')).outcome).toEqual({ kind: 'message', text: 'false' })
+  expect(given(expression('known'), {}, 101).outcome).toEqual({ kind: 'message', text: 'false' })
+  expect(given(expression('(?i)[a-z][0-9a-f_-]+')).outcome).toEqual({ kind: 'message', text: 'false' })
 })
 
 test('a list of less than nothing is empty, and buys no time', () => {

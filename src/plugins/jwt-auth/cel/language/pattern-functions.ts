@@ -17,15 +17,16 @@ const compiled = new Cache<Compiled>({
 type Compiled = { readonly pattern: RE2JS; readonly size: number }
 
 /** Patterns match in linear time. Throws a `CelError` for one that is not valid. */
-function patternOf(text: string): Compiled {
+function patternOf(text: string, work: Work): Compiled {
   const known = compiled.get(text)
   if (known !== undefined) return known
   const size = expandedSize(text)
-  if (text.length > longestPattern || size > mostInstructions)
+  if (text.length > longestPattern || size > mostInstructions || foldedRanges(text) > mostFoldedRanges)
     throw new LimitError('the program made too large a value')
   try {
     const pattern = { pattern: RE2JS.compile(text), size }
     compiled.set(text, pattern)
+    work.look()
     return pattern
   } catch (error) {
     // its message repeats a part of the pattern
@@ -51,6 +52,13 @@ function expandedSize(pattern: string): number {
   return (pattern.length + once) * Math.min(1_000, groups)
 }
 
+/** Each takes up to three milliseconds: every character of it is looked up. */
+const mostFoldedRanges = 32
+
+/** At most how many ranges, such as `a-z`, a pattern has of which the case does not matter. */
+const foldedRanges = (pattern: string): number =>
+  /\(\?[A-Za-z]*i/.test(pattern) ? pattern.split('-').length - 1 : 0
+
 /** A search cannot be interrupted, so its cost is limited before. */
 const mostCost = 4 * 1024 * 1024
 
@@ -63,7 +71,7 @@ type Match = { readonly start: number; readonly end: number; group(number: numbe
 
 /** The matches in a text, in order. */
 function* matchesOf(pattern: string, text: string, work: Work): Generator<Match> {
-  const { pattern: compiled, size } = patternOf(pattern)
+  const { pattern: compiled, size } = patternOf(pattern, work)
   const matcher = compiled.matcher(text)
   let end = 0
   const isFound = (): boolean => {
@@ -80,14 +88,14 @@ function* matchesOf(pattern: string, text: string, work: Work): Generator<Match>
 }
 
 function isMatch(text: string, pattern: string, work: Work): boolean {
-  const { pattern: compiled, size } = patternOf(pattern)
+  const { pattern: compiled, size } = patternOf(pattern, work)
   limitCost(text.length, size, work)
   return compiled.matcher(text).find()
 }
 
 /** The only group of each match, or else the whole match; undefined for a group that did not take part. */
 function* partsOf(text: string, pattern: string, work: Work): Generator<string | undefined> {
-  const groups = patternOf(pattern).pattern.groupCount()
+  const groups = patternOf(pattern, work).pattern.groupCount()
   if (groups > 1) throw new CelError('regular expression has more than one capturing group')
   for (const match of matchesOf(pattern, text, work)) yield match.group(groups)
 }
@@ -118,7 +126,7 @@ function rewritten(rewrite: string, match: Match, groups: number): string {
 }
 
 function replace(text: string, pattern: string, rewrite: string, most: bigint, work: Work): string {
-  const groups = patternOf(pattern).pattern.groupCount()
+  const groups = patternOf(pattern, work).pattern.groupCount()
   const references = rewrite.split('\\').length - 1
   let result = ''
   let copied = 0

@@ -27,7 +27,11 @@ export class Work {
 
   step(count = 1): void {
     this.#untilLook -= count
-    if (this.#untilLook > 0) return
+    if (this.#untilLook <= 0) this.look()
+  }
+
+  /** Called after work that could not be interrupted. */
+  look(): void {
     this.#untilLook = stepsBetweenLooks
     if (this.#spentMs() > mostMs) throw new LimitError('the program took too long')
   }
