@@ -174,12 +174,24 @@ export class KubernetesMethod {
     return this.#places.of(mount).keys?.keyset.sources() ?? []
   }
 
-  /** Fetches the keys, or asks for a review of the reviewer's own token, which shows what it may not do. */
-  async askNow(mount: Mount, ready: ReadyConfig): Promise<void> {
-    if (ready.config.verification === 'keys') return this.#keysOf(this.#places.of(mount), ready).refresh()
-    const jwt = (await this.#places.of(mount).client.reviewer({ ready, jwt: '' })).bearer
-    if (jwt === '') return
-    await this.contextOf(mount).questions(ready, jwt).review({ account: undefined, audiences: [] })
+  /**
+   * Fetches the keys, or asks for a review of the reviewer's own token. Returns which rights the reviewer lacks, of those
+   * that logins need.
+   */
+  async askNow(mount: Mount, ready: ReadyConfig): Promise<string[]> {
+    const place = this.#places.of(mount)
+    const { bearer } = await place.client.reviewer({ ready, jwt: '' })
+    const questions = this.contextOf(mount).questions(ready, bearer)
+    const missing: string[] = []
+    if (ready.config.verification === 'keys') await this.#keysOf(place, ready).refresh()
+    else if (bearer !== '') {
+      const refused = await questions.review({ account: undefined, audiences: [] })
+      if (refused?.reason === 'review_forbidden') missing.push('reviewer may not create tokenreviews')
+    }
+    const usesSelectors = async () => (await place.roles.all()).some(({ selector }) => selector !== undefined)
+    if (bearer !== '' && (await usesSelectors()) && !(await questions.mayGetNamespaces()))
+      missing.push('reviewer may not get namespaces')
+    return missing
   }
 
   /** Whoever has no `remoteAddress` has a token, and takes no turns with strangers. */

@@ -218,6 +218,22 @@ describe('status', () => {
   )
 })
 
+test('status names the rights that the reviewer lacks, of those that logins need', async () => {
+  const { cluster, mount } = await pods()
+  const at = await mount({ token_reviewer_jwt: 'no-rights' })
+  const missing = async () => (await at.root.read(`${at.path}/status?refresh=true`)).body.data
+  cluster.objects.rights.set('no-rights', new Set())
+  const [reviews, labels] = ['reviewer may not create tokenreviews', 'reviewer may not get namespaces']
+
+  expect(await missing()).toMatchObject({ ok: false, missing: [reviews] })
+  await at.role('labels', { [namespaces]: [], [selector]: '{"matchLabels":{"team":"a"}}' })
+  expect(await missing()).toMatchObject({ ok: false, missing: [reviews, labels] })
+  await at.config({ token_reviewer_jwt: 'no-rights', verification: 'keys', issuer: cluster.issuer })
+  expect(await missing()).toMatchObject({ ok: false, missing: [labels] })
+  await at.config()
+  expect(await missing()).toMatchObject({ ok: true, missing: [] })
+})
+
 test('with role_lint, a write of a role warns of what is probably not intended', async () => {
   const { mount } = await pods()
   const at = await mount()

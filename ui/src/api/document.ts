@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document e278a76958227692eabe9879d01a9ad7
+// made by `npm run ui:types` from the server's OpenAPI document 2ec0ebfb8649f0ec4441bca122e45ca8
 
 export interface paths {
     "/health/live": {
@@ -13424,6 +13424,7 @@ export interface components {
             host: string;
             reviewer: string;
             ca: string;
+            missing: string[];
             last_review?: ({
                 time: string;
                 ok: boolean;

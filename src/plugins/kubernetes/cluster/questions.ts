@@ -70,6 +70,12 @@ export class ClusterQuestions {
     return found === undefined ? unavailable(shownAnswer(answer)) : { found }
   }
 
+  /** False if the cluster forbids it. Each cluster has this namespace. */
+  async mayGetNamespaces(): Promise<boolean> {
+    const answer = await this.#answer({ path: `${namespaces}/default` })
+    return typeof answer === 'string' || answer.status !== 403
+  }
+
   /** The annotations of a service account. */
   async annotations({ namespace, name }: Account): Promise<Found> {
     const answer = await this.#answer({ path: `${namespaces}/${namespace}/serviceaccounts/${name}` })

@@ -12,6 +12,7 @@ const unconfigured = {
   host: '',
   reviewer: '',
   ca: '',
+  missing: [],
   last_review: null,
   keys: [],
   clock_offset_seconds: null,
@@ -25,18 +26,20 @@ export async function statusOf(
 ): Promise<object> {
   const ready = await method.configOf(mount)
   if (ready === undefined) return unconfigured
-  if (refresh) await method.askNow(mount, ready)
+  const missing = refresh ? await method.askNow(mount, ready) : []
   const { config } = ready
   const last = method.lastReviewOf(mount)
   const sources = method.keySourcesOf(mount)
   const histories = sources.flatMap((source) => source.histories)
   return {
-    ok: !isTrouble(last) && histories.every(({ isReachable }) => isReachable !== false),
+    ok:
+      missing.length === 0 && !isTrouble(last) && histories.every(({ isReachable }) => isReachable !== false),
     type: 'kubernetes',
     verification: config.verification,
     host: config.kubernetes_host,
     reviewer: await method.askerOf(mount, ready),
     ca: authorityOf(config),
+    missing,
     last_review: shownReview(last),
     keys: sources.flatMap(({ keys }) => keys.map(({ id }) => id)),
     clock_offset_seconds: bestOffset(histories.flatMap(({ offset }) => offset ?? []))?.seconds ?? null,
