@@ -88,7 +88,8 @@ async function startFilled(): Promise<TestServer> {
   await root.write('identity/group-alias', { name: 'g', mount_accessor: accessor, canonical_id: canonical })
   const template =
     `path "own/{{identity.entity.aliases.${accessor}.name}}" { capabilities = ["read"] }\n` +
-    `path "team/{{identity.groups.ids.${innerId}.name}}" { capabilities = ["read"] }`
+    `path "team/{{identity.groups.ids.${innerId}.name}}" { capabilities = ["read"] }\n` +
+    `path "at/{{ login.${accessor}.metadata.role }}/{{login.metadata.role}}" { capabilities = ["read"] }`
   await root.write('sys/policies/acl/reader', { policy: template })
   const policy = 'length = 20 rule "charset" { charset = "abc" }'
   await root.write('sys/policies/password/database', { policy })
@@ -168,6 +169,7 @@ test('imported policies, aliases and groups name what the target calls them', as
   const { policy } = (await to.root.read('sys/policies/acl/reader')).body['data'] ?? {}
   expect(policy).toContain(`aliases.${accessor}.name`)
   expect(policy).toContain(`ids.${inner?.['id']}.name`)
+  expect(policy).toContain(`{{ login.${accessor}.metadata.role }}/{{login.metadata.role}}`)
 })
 
 test('a dry run says what it would do, and writes nothing', async () => {
@@ -495,7 +497,12 @@ test('what the target would not restrict as the source does is not imported', as
   const from = await sharedSource()
   await using to = await startTestServer()
   const secretFields = { oidc_client_id: 'web', oidc_discovery_url: 'https://idp' }
-  const terms = { expiration: '2100-01-01T00:00:00Z', cas_required: true }
+  const terms = {
+    expiration: '2100-01-01T00:00:00Z',
+    cas_required: true,
+    allow_slashes_in_identity_templates: true,
+    allow_wildcards_in_identity_templates: true,
+  }
   await using richer = await startLying(from, {
     'auth/ci/config': (data) => ({ ...data, ...secretFields }),
     'auth/ci/role/build': (data) => ({
@@ -512,7 +519,6 @@ test('what the target would not restrict as the source does is not imported', as
 
   expect(failed.map(({ path, reason }) => `${path}: ${reason}`)).toEqual([
     'auth/ci/config: a server never shows its oidc_client_secret: write it to the target',
-    'auth/ci/role/build: token_policies_template_claims true is not supported',
   ])
   expect(dry.failed).toEqual(failed)
   expect(imported.find(({ path }) => path === 'auth/token/roles/nightly')).toEqual({
@@ -520,7 +526,10 @@ test('what the target would not restrict as the source does is not imported', as
     namespace: '',
     path: 'auth/token/roles/nightly',
   })
-  expect((await to.root.read('auth/ci/role/build')).status).toBe(404)
+  expect((await to.root.read('auth/ci/role/build')).body.data).toMatchObject({
+    token_strictly_bind_ip: true,
+    token_policies_template_claims: true,
+  })
   expect((await to.root.read('sys/policies/acl/reader')).body.data).toMatchObject({ ...terms, version: 1 })
 })
 

@@ -191,7 +191,7 @@ async function importRoles(scope: Scope, at: string, roles: RoleKind): Promise<v
     let theirs: Body | undefined
     const check = async () => {
       if (theirs === undefined) throw new RefusedRequest(404, 'the role is gone')
-      return supported(withoutNull(theirs))
+      return withoutNull(theirs)
     }
     const put = async (more: Body = {}) => (await to.write(path, { ...(await check()), ...more })).warnings
     await importOne(scope, {
@@ -210,19 +210,6 @@ async function importRoles(scope: Scope, at: string, roles: RoleKind): Promise<v
       update: async () => noteOf(await put()),
     })
   })
-}
-
-/** Fields of OpenBao's roles that the target does not have, with the values that change nothing. */
-const withoutEffect: ReadonlyMap<string, unknown> = new Map<string, unknown>([
-  ['token_policies_template_claims', false],
-])
-
-/** Without such fields. A role that they restrict or change must not be another on the target. */
-function supported(role: Body): Body {
-  const changing = [...withoutEffect].filter(([name, value]) => (role[name] ?? value) !== value)
-  if (changing.length > 0)
-    throw new RefusedRequest(0, changing.map(([name]) => `${name} ${role[name]} is not supported`).join(', '))
-  return Object.fromEntries(Object.entries(role).filter(([name]) => !withoutEffect.has(name)))
 }
 
 const withoutNull = (body: Body): Body =>

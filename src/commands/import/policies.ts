@@ -14,6 +14,8 @@ const policyShape = z.object({
   expiration: z.string().nullish(),
   cas_required: z.boolean().nullish(),
   version: z.number().nullish(),
+  allow_slashes_in_identity_templates: z.boolean().nullish(),
+  allow_wildcards_in_identity_templates: z.boolean().nullish(),
 })
 const nameShape = z.object({ name: z.string() })
 const idShape = z.object({ id: z.string() })
@@ -47,7 +49,12 @@ async function importPolicy(
   const theirs = policyShape.safeParse(await from.read(path)).data
   if (theirs === undefined) return
   const { text, unknown } = await translated(theirs.policy, accessors, scope)
-  const { expiration, cas_required } = theirs
+  const {
+    expiration,
+    cas_required,
+    allow_slashes_in_identity_templates: slashes,
+    allow_wildcards_in_identity_templates: wildcards,
+  } = theirs
   let ours: z.infer<typeof policyShape> | undefined
   await importOne(scope, {
     kind,
@@ -64,6 +71,8 @@ async function importPolicy(
         policy: text,
         ...(expiration && { expiration }),
         ...(cas_required === true && { cas_required }),
+        ...(slashes === true && { allow_slashes_in_identity_templates: true }),
+        ...(wildcards === true && { allow_wildcards_in_identity_templates: true }),
         ...((cas_required === true || ours?.cas_required === true) && { cas: ours?.version ?? 0 }),
       })
       return noteOf([...warnings, ...unknown.map((id) => `its template names ${id}, unknown to the target`)])
@@ -93,7 +102,7 @@ async function importPasswordPolicy(scope: Scope, name: string): Promise<void> {
   })
 }
 
-const accessorInTemplate = /(identity\.entity\.aliases\.)([A-Za-z0-9_-]+)/g
+const accessorInTemplate = /(identity\.entity\.aliases\.|\{\{\s*login\.(?!metadata\.))([A-Za-z0-9_-]+)/g
 /** In a namespace, an id ends in that of the namespace. */
 const groupInTemplate = /(identity\.groups\.ids\.)([A-Za-z0-9_-]+(?:\.[A-Za-z0-9]{5,6}(?=\.))?)/g
 

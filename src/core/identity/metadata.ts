@@ -3,8 +3,9 @@ import { quoted } from '../../lib/text/go-text.ts'
 const maxPairs = 64
 const maxKeyLength = 128
 const maxValueLength = 512
-/** Length of an excerpt in an error text. */
-const shownLength = 2 * maxValueLength
+/** Lengths of excerpts in an error text. */
+const shownKeyLength = 2 * maxValueLength
+const shownValueLength = 64
 
 /**
  * Why metadata of an entity, a group or a new alias is invalid; undefined if it is valid. With `anyKey`, keys are
@@ -19,7 +20,7 @@ export function metadataProblem(
   for (const [key, value] of pairs) {
     const problem = anyKey ? lengthProblem(key, value) : pairProblem(key, value)
     if (problem !== undefined)
-      return `failed to load metadata pair (${quoted(key, shownLength)}, ${quoted(value, shownLength)}): ${problem}`
+      return `failed to load metadata pair (${quoted(key, shownKeyLength)}, ${quoted(value, shownValueLength)}): ${problem}`
   }
   return undefined
 }

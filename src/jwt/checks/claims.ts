@@ -1,6 +1,7 @@
 import { excerpt, goText, quoted } from '../../lib/text/go-text.ts'
 import { lookupClaim } from '../../lib/text/json-pointer.ts'
-import { ownMember, type StrictObject } from '../jws/strict-json.ts'
+import { claimText } from '../jws/member-text.ts'
+import { isPlainObject, ownMember, type StrictObject } from '../jws/strict-json.ts'
 import { type Refusal, refusal } from '../refusals/refusal.ts'
 
 /** Seconds, as stored in the role: 0 is the default, a negative value none. */
@@ -186,38 +187,49 @@ export function readUserClaim(claims: StrictObject, name: string, isPointer: boo
     : refusal('user_claim_invalid', `claim ${quoted(name)} could not be converted to string`)
 }
 
+/** Which claims of a role become metadata. */
+export type ClaimMappings = {
+  /** Claims to keys of the metadata. */
+  readonly mappings: Readonly<Record<string, string>> | null
+  /** Claims of other types are refused. */
+  readonly isTextOnly: boolean
+}
+
 /**
  * Alias metadata: the mapped claims that are present, and the role's name.
  * docs/contract/jwt.md#login-in-this-order
  */
 export function readMetadata(
   claims: StrictObject,
-  claimMappings: Readonly<Record<string, string>> | null,
+  { mappings, isTextOnly }: ClaimMappings,
   roleName: string,
 ): { readonly metadata: Record<string, string> } | Refusal {
   const pairs: [string, string][] = []
-  for (const [claim, key] of Object.entries(claimMappings ?? {})) {
+  for (const [claim, key] of Object.entries(mappings ?? {})) {
     const value = lookupClaim(claims, claim)
     if (value === undefined) continue
-    if (typeof value !== 'string')
+    if (typeof value !== 'string' && isTextOnly)
       return refusal('mapping_invalid', `error converting claim '${excerpt(claim)}' to string`)
-    pairs.push([key, value])
+    pairs.push([
+      key,
+      typeof value === 'object' && value !== null ? claimText(claims, claim, value) : String(value),
+    ])
   }
   // built from entries, so that `__proto__` is a key like any other
   return { metadata: Object.fromEntries([...pairs, ['role', roleName]]) }
 }
 
 /**
- * The group names in the value of a groups claim: a list of strings, or one string.
- * docs/contract/jwt.md#login-in-this-order
+ * The group names in the value of a groups claim: a list of strings, one string, or with `areKeys` the names of the members
+ * of an object, but those that are false or null. docs/contract/jwt.md#login-in-this-order
  */
-export function readGroups(value: unknown, groupsClaim: string): string[] | Refusal {
+export function readGroups(value: unknown, groupsClaim: string, areKeys = false): string[] | Refusal {
   if (value === undefined || value === null)
     return refusal(
       'groups_unavailable',
       `failed to fetch groups: ${quoted(groupsClaim)} claim not found in token`,
     )
-  const listed = asList(value)
+  const listed = areKeys && isPlainObject(value) ? memberNames(value) : asList(value)
   if (listed === undefined)
     return refusal('groups_invalid', `${quoted(groupsClaim)} claim could not be converted to string list`)
   const groups: string[] = []
@@ -228,6 +240,9 @@ export function readGroups(value: unknown, groupsClaim: string): string[] | Refu
   }
   return groups
 }
+
+const memberNames = (value: StrictObject): string[] =>
+  Object.keys(value).filter((name) => value[name] !== false && value[name] !== null)
 
 /** A list unchanged, a scalar as a list of one, undefined for anything else. docs/contract/jwt.md#roles */
 export function asList(value: unknown): readonly unknown[] | undefined {

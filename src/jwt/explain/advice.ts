@@ -41,11 +41,12 @@ const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', string>> = 
     'Choose a `user_claim` that `seen` lists, or add the scope that brings it to `oidc_scopes`. A claim inside an object needs a JSON pointer and `user_claim_json_pointer`.',
   user_claim_invalid: 'Choose a `user_claim` that is a non-blank text.',
   provider_failed: 'Correct `provider_config` as the text says.',
-  mapping_invalid: 'Take this claim out of `claim_mappings`: only texts can be mapped.',
+  mapping_invalid: 'Take this claim out of `claim_mappings`, or unset `claim_mappings_text_only`.',
   metadata_invalid: 'Map fewer or shorter claims; a batch token also holds its policies.',
   groups_unavailable:
     'Let the provider send the claim (scope, mapper, optional claim), or name one that `seen` lists; if the claim is absent for people without groups, set `groups_claim_optional`; if you need no groups, leave `groups_claim` empty.',
-  groups_invalid: '`groups_claim` must name a list of texts, or one text.',
+  groups_invalid:
+    '`groups_claim` must name a list of texts, or one text; an object only with `groups_claim_type=object_keys`.',
   bound_claim_missing:
     'The token has no claim of this name; `seen` lists those it has. A claim inside an object needs a JSON pointer: `/job/env`.',
   bound_claim_mismatch: 'Set the bound claim to what was seen, or correct it at the issuer.',
@@ -58,6 +59,8 @@ const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', string>> = 
     'The token belongs to whoever has the key in `cnf`: connect with that client certificate, or get a token without `cnf`.',
   authorization_details_invalid:
     'Get a token without `authorization_details`, and leave `require_authorization_details` unset: the claim cannot be used yet.',
+  policy_template_failed:
+    'Let the issuer send this claim as a text, a whole number or a bool, or take it out of `token_policies`.',
   policy_forbidden: 'Remove this policy from role, entity and groups.',
   entity_disabled: 'Enable the entity: `identity/entity`, `disabled=false`.',
   token_replayed: 'Get a new token for each login; a retry with the same one is refused.',

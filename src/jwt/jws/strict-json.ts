@@ -37,7 +37,7 @@ export function parseStrictObject(text: string): StrictObject | null | undefined
     const value = parsed(text)
     if (value === null) return null
     // each member has one colon, so a duplicate name leaves fewer members than colons
-    return isPlainObject(value) && countMembers(value) === colons ? value : undefined
+    return isPlainObject(value) && countMembers(value) === colons ? fromText(value, text) : undefined
   } catch {
     return undefined
   }
@@ -46,8 +46,20 @@ export function parseStrictObject(text: string): StrictObject | null | undefined
 /** The same object for a text that `parseStrictObject` has accepted, without its checks. */
 export function parseAgain(text: string): StrictObject {
   const value = parsed(text)
-  return isPlainObject(value) ? value : {}
+  return isPlainObject(value) ? fromText(value, text) : {}
 }
+
+const texts = new WeakMap<object, string>()
+
+/** Notes the text for members that are lists or objects, which do not keep the order of all names or all digits. */
+function fromText(parsed: StrictObject, text: string): StrictObject {
+  for (const value of Object.values(parsed))
+    if (typeof value === 'object' && value !== null) texts.set(value, text)
+  return parsed
+}
+
+/** The JSON text of the object that was parsed with this list or object as a member. */
+export const textAround = (member: object): string | undefined => texts.get(member)
 
 const parsed = (text: string): unknown =>
   needsCare.test(text) ? JSON.parse(text, carefully) : JSON.parse(text)

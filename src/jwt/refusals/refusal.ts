@@ -32,6 +32,7 @@ const checkOf = {
   bound_claim_missing: 'bound_claims',
   bound_claim_mismatch: 'bound_claims',
   bound_claim_invalid: 'bound_claims',
+  policy_template_failed: 'policies',
   oidc_not_configured: 'config',
   redirect_uri_missing: 'redirect_uri',
   redirect_uri_refused: 'redirect_uri',

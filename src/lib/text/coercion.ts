@@ -2,7 +2,14 @@ import { parseDuration } from './go-duration.ts'
 import { parseBool, parseWholeNumber } from './go-numbers.ts'
 import { goText, quoted } from './go-text.ts'
 import { goTypeName } from './go-type-names.ts'
-import { isJsonNumber, isJsonObject, JsonSyntaxError, type JsonValue, parseLossless } from './json.ts'
+import {
+  isJsonNumber,
+  isJsonObject,
+  type JsonObject,
+  JsonSyntaxError,
+  type JsonValue,
+  parseJson,
+} from './json.ts'
 import { parseTime } from './time.ts'
 
 /** The value of a field as sent, or the error text if it has none. docs/contract/http.md#field-types */
@@ -155,13 +162,27 @@ export function toMap(wire: unknown): Coerced<FieldMap | null> {
   return { value: isNull ? null : merged }
 }
 
-/** Like `toMap`; a text that is a JSON object counts as that object, because command lines send files as text. */
-export function toMapOrText(wire: unknown): Coerced<FieldMap | null> {
-  if (typeof wire !== 'string' || !/^\s*\{/.test(wire)) return toMap(wire)
+/** Like `toMap`; a text that is one JSON object counts as that object, because command lines send files as text. */
+export const toMapOrText = (wire: unknown): Coerced<FieldMap | null> => toMap(objectInText(wire) ?? wire)
+
+/** Like `toPairs`; a text that is one JSON object of texts counts as that object. */
+export function toPairsOrText(wire: unknown): Coerced<FieldMap<string> | null> {
+  const object = objectInText(wire)
+  const isOfTexts = object && Object.values(object).every((value) => typeof value === 'string')
+  return toPairs(isOfTexts === true ? object : wire)
+}
+
+/** The limits of a body do not see into its texts. */
+const textLimits = { maxStrings: 10_000, maxMemory: 4 * 1024 * 1024, maxDepth: 100 }
+
+/** Undefined for anything but a text that is one JSON object, in which no member is there twice. */
+function objectInText(wire: unknown): JsonObject | undefined {
+  if (typeof wire !== 'string' || !/^\s*\{/.test(wire)) return undefined
   try {
-    return toMap(parseLossless(wire))
+    const value = parseJson(Buffer.from(wire), textLimits, { isAlone: true, isUnique: true })
+    return isJsonObject(value) ? value : undefined
   } catch (error) {
-    if (error instanceof JsonSyntaxError) return { error: error.message }
+    if (error instanceof JsonSyntaxError) return undefined
     throw error
   }
 }

@@ -10,6 +10,7 @@ import {
   toMapOrText,
   toNumber,
   toPairs,
+  toPairsOrText,
   toSlice,
   toText,
   toTextList,
@@ -129,6 +130,13 @@ export const sliceField = field(
 export const kvField = field(
   { type: 'object', additionalProperties: { type: 'string' } },
   toPairs,
+  settled<FieldMap<string> | null>({ type: ['object', 'null'], additionalProperties: { type: 'string' } }),
+)
+
+/** Like `kvField`; on the wire also an object of texts as JSON text. */
+export const kvOrTextField = field(
+  { type: 'object', additionalProperties: { type: 'string' } },
+  toPairsOrText,
   settled<FieldMap<string> | null>({ type: ['object', 'null'], additionalProperties: { type: 'string' } }),
 )
 

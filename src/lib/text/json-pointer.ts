@@ -31,8 +31,8 @@ export function setClaim(claims: Record<string, unknown>, key: string, value: un
   return true
 }
 
-/** Never empty. */
-const stepsOf = (key: string): string[] =>
+/** The names on the way to a claim; never empty. */
+export const stepsOf = (key: string): string[] =>
   key.startsWith('/')
     ? key
         .slice(1)

@@ -63,14 +63,18 @@ export function jsonNumber(text: string): JsonNumber {
 
 /**
  * Parses the first JSON value of an untrusted document. Anything after it must be well-formed JSON too and is ignored;
- * with `isAlone`, it is refused. One pass without recursion takes time that is linear in the length. Throws only
+ * with `isAlone`, it is refused, and with `isUnique` a member that an object has twice. One pass without recursion takes time that is linear in the length. Throws only
  * `JsonSyntaxError`. docs/contract/http.md#bodies
  */
-export function parseJson(bytes: Uint8Array, limits: JsonLimits, { isAlone = false } = {}): JsonValue {
+export function parseJson(
+  bytes: Uint8Array,
+  limits: JsonLimits,
+  { isAlone = false, isUnique = false } = {},
+): JsonValue {
   // a limit on values stops the parser early enough
   const isCounted = limits.maxMemory > 0 && !limits.maxValues && bytes.length > countedFrom
   if (isCounted && minimumSize(bytes) > limits.maxMemory) throw estimateExceeded()
-  const reader = new JsonReader(bytes, limits, true)
+  const reader = new JsonReader(bytes, limits, { isBounded: true, isUnique })
   const value = reader.value()
   if (isAlone && !reader.atEnd()) throw reader.unexpected('after top-level value')
   while (!reader.atEnd()) reader.value()
@@ -175,16 +179,18 @@ class JsonReader {
   readonly #maxValues: number
   /** Whether numbers that a double cannot hold are refused: readers that calculate would take them for infinite. */
   readonly #isBounded: boolean
+  readonly #isUnique: boolean
   #values = 0
   #strings = 0
   #memory = 0
 
-  constructor(bytes: Uint8Array, limits: JsonLimits, isBounded = false) {
+  constructor(bytes: Uint8Array, limits: JsonLimits, { isBounded = false, isUnique = false } = {}) {
     this.#bytes = Buffer.isBuffer(bytes)
       ? bytes
       : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     this.#limits = limits
     this.#isBounded = isBounded
+    this.#isUnique = isUnique
     this.#maxValues = limits.maxValues || Number.POSITIVE_INFINITY
   }
 
@@ -237,7 +243,9 @@ class JsonReader {
           around.push(value)
           if (next !== comma && next !== closeBracket) throw this.unexpected('after array element')
         } else {
-          around[keys.at(-1) ?? ''] = value
+          const key = keys.at(-1) ?? ''
+          if (this.#isUnique && key in around) throw new JsonSyntaxError('duplicate object key')
+          around[key] = value
           if (next !== comma && next !== closeBrace) throw this.unexpected('after object key:value pair')
         }
         this.#at++

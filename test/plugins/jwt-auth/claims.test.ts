@@ -255,21 +255,23 @@ describe('identity', () => {
   test('mapped claims that are present become metadata, and the role comes last', () => {
     const claims = { data1: 'foo', data2: { child: 'bar' }, empty: '', gone: null }
     const mappings = { data1: 'val1', '/data2/child': 'val2', nope: 'val3', gone: 'val4', empty: 'val5' }
-    expect(readMetadata(claims, mappings, 'r')).toEqual({
+    expect(readMetadata(claims, { mappings, isTextOnly: true }, 'r')).toEqual({
       metadata: { val1: 'foo', val2: 'bar', val5: '', role: 'r' },
     })
-    expect(readMetadata(claims, null, 'r')).toEqual({ metadata: { role: 'r' } })
+    expect(readMetadata(claims, { mappings: null, isTextOnly: false }, 'r')).toEqual({
+      metadata: { role: 'r' },
+    })
   })
 
-  test('a mapped claim that is not a string is refused', () => {
-    expect(readMetadata({ x: 42 }, { x: 'y' }, 'r')).toMatchObject({
+  test('a mapped claim that is not a string is refused, where only texts are mapped', () => {
+    expect(readMetadata({ x: 42 }, { mappings: { x: 'y' }, isTextOnly: true }, 'r')).toMatchObject({
       text: "error converting claim 'x' to string",
       reason: 'mapping_invalid',
     })
   })
 
   test('a metadata key named __proto__ is a key like any other', () => {
-    const metadata = readMetadata({ a: 'b' }, { a: '__proto__' }, 'r')
+    const metadata = readMetadata({ a: 'b' }, { mappings: { a: '__proto__' }, isTextOnly: false }, 'r')
     expect(JSON.stringify(metadata)).toBe('{"metadata":{"__proto__":"b","role":"r"}}')
   })
 

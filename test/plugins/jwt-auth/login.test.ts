@@ -73,6 +73,7 @@ describe('the order of refusals', () => {
       user_claim: 'user',
       groups_claim: 'groups',
       claim_mappings: { n: 'n' },
+      claim_mappings_text_only: true,
       bound_claims: { k: 'v' },
     }
     await using server = await withRole(demands, { config: { bound_issuer: issuer } })

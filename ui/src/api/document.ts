@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 2ec0ebfb8649f0ec4441bca122e45ca8
+// made by `npm run ui:types` from the server's OpenAPI document d15b8b6259ec018005b44e1d9e97ee3f
 
 export interface paths {
     "/health/live": {
@@ -11717,10 +11717,12 @@ export interface components {
             claim_mappings?: {
                 [key: string]: string;
             } | null;
+            claim_mappings_text_only?: boolean;
             user_claim?: string;
             user_claim_json_pointer?: boolean;
             groups_claim?: string;
             groups_claim_optional?: boolean;
+            groups_claim_type?: string;
             oidc_scopes: string[] | null;
             allowed_redirect_uris: string[] | null;
             verbose_oidc_logging?: boolean;
@@ -11733,6 +11735,7 @@ export interface components {
             clock_skew_leeway?: number;
             oidc_disable_confirmation?: boolean;
             token_replay_protection?: boolean;
+            token_policies_template_claims?: boolean;
             token_ttl?: number;
             token_max_ttl?: number;
             token_explicit_max_ttl?: number;
@@ -11783,10 +11786,12 @@ export interface components {
             claim_mappings?: {
                 [key: string]: string;
             };
+            claim_mappings_text_only?: boolean;
             user_claim?: string;
             user_claim_json_pointer?: boolean;
             groups_claim?: string;
             groups_claim_optional?: boolean;
+            groups_claim_type?: string;
             oidc_scopes?: string[];
             allowed_redirect_uris?: string[];
             verbose_oidc_logging?: boolean;
@@ -11799,6 +11804,7 @@ export interface components {
             clock_skew_leeway?: string;
             oidc_disable_confirmation?: boolean;
             token_replay_protection?: boolean;
+            token_policies_template_claims?: boolean;
             token_ttl?: string;
             token_max_ttl?: string;
             token_explicit_max_ttl?: string;

@@ -14,7 +14,7 @@ import {
   convertFields,
   durationField,
   lowerStringField,
-  mapField,
+  mapOrTextField,
   sliceField,
   stringField,
 } from '../../../lib/text/fields.ts'
@@ -49,7 +49,9 @@ export const configFields = z.object({
   jwt_validation_pubkeys: commaListField.describe('PEM public keys that verify signatures'),
   jwt_supported_algs: commaListField.describe('Accepted signature algorithms; all if empty'),
   bound_issuer: stringField.describe('Required value of `iss`; any if empty'),
-  provider_config: mapField.describe('Options of a provider that needs special handling'),
+  provider_config: mapOrTextField.describe(
+    'Options of a provider that needs special handling; also as JSON text',
+  ),
   namespace_in_state: boolField
     .optional()
     .describe('Carry the namespace in the OIDC state; true for a new configuration'),

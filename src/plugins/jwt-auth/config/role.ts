@@ -14,8 +14,8 @@ import {
   convertFields,
   durationField,
   intField,
-  kvField,
-  mapField,
+  kvOrTextField,
+  mapOrTextField,
   signedDurationField,
   stringField,
 } from '../../../lib/text/fields.ts'
@@ -23,26 +23,36 @@ import { goDuration } from '../../../lib/text/go-duration.ts'
 import { goText, quoted } from '../../../lib/text/go-text.ts'
 import { type JsonValue, stringifyJson } from '../../../lib/text/json.ts'
 import { type BoundClaim, readyBoundClaims } from '../checks/bound-claims.ts'
+import { type PolicyTemplate, parsePolicyTemplate } from '../checks/policy-templates.ts'
 
 /** docs/contract/jwt.md#roles. A field that a write omits keeps its value. Durations are whole seconds. */
 export const roleFields = z.object({
   role_type: stringField.optional().describe('`oidc` (default) or `jwt`; a write that omits it resets it'),
   bound_audiences: commaListField.optional().describe('Accepted `aud` values; one match suffices'),
   bound_subject: stringField.optional().describe('Required value of `sub`'),
-  bound_claims: mapField.optional().describe('Claim, or JSON pointer, to its accepted value or values'),
+  bound_claims: mapOrTextField
+    .optional()
+    .describe('Claim, or JSON pointer, to its accepted value or values; also as JSON text'),
   bound_claims_type: stringField
     .optional()
     .describe('`string` (default) or `glob`; a write that omits it resets it')
     .meta({ examples: ['string', 'glob'] }),
-  claim_mappings: kvField
+  claim_mappings: kvOrTextField
     .optional()
-    .describe('Claim, or JSON pointer, to the metadata field it is copied to'),
+    .describe('Claim, or JSON pointer, to the metadata field it is copied to; also as JSON text'),
+  claim_mappings_text_only: boolField
+    .optional()
+    .describe('A mapped claim that is no text refuses the login, instead of being written as text'),
   user_claim: stringField.optional().describe('Claim whose value names the entity alias'),
   user_claim_json_pointer: boolField.optional().describe('Read `user_claim` as a JSON pointer'),
   groups_claim: stringField.optional().describe('Claim, or JSON pointer, that lists the groups'),
   groups_claim_optional: boolField
     .optional()
     .describe('A token without `groups_claim` is accepted, without groups'),
+  groups_claim_type: stringField
+    .optional()
+    .describe('`list` (default), or `object_keys`: the names of the members of an object are the groups too')
+    .meta({ examples: ['list', 'object_keys'] }),
   oidc_scopes: commaListField.optional().describe('OIDC scopes to request besides `openid`'),
   allowed_redirect_uris: commaListField.optional().describe('Redirect URIs an OIDC login may use'),
   verbose_oidc_logging: boolField.optional().describe('Log received OIDC tokens and claims at debug level'),
@@ -72,6 +82,9 @@ export const roleFields = z.object({
   token_replay_protection: boolField
     .optional()
     .describe('A JWT logs in only once; no effect on browser logins'),
+  token_policies_template_claims: boolField
+    .optional()
+    .describe('Names in `token_policies` may contain claims: `{{ .team }}`, `{{ index . "a-b" "c" }}`'),
   ...tokenFields,
   ...oldTokenFields,
 })
@@ -99,6 +112,8 @@ export type Role = {
   readonly name: string
   readonly record: RoleRecord
   readonly boundClaims: readonly BoundClaim[]
+  /** Of a role whose policies claims name. */
+  readonly policyTemplates?: readonly PolicyTemplate[] | undefined
   /** What a CEL role asks of a token before its program runs. docs/contract/cel.md#login */
   readonly isCel?: true
 }
@@ -125,11 +140,27 @@ export function readRole(name: string, stored: unknown): Role {
   return {
     name,
     record,
+    policyTemplates: templatesOf(record),
     boundClaims: readyBoundClaims(
       record.bound_claims ?? null,
       record.bound_claims_type === 'glob' ? 'glob' : 'string',
     ),
   }
+}
+
+/** Undefined if no claims name its policies. Throws `invalid`. */
+function templatesOf({
+  token_policies = [],
+  token_policies_template_claims: areTemplates = false,
+}: RoleRecord): PolicyTemplate[] | undefined {
+  return areTemplates
+    ? token_policies.map((text, index) => {
+        const template = parsePolicyTemplate(text)
+        if ('problem' in template)
+          throw refuse('invalid', `failed to parse template policy [${index}]: ${template.problem}`)
+        return template
+      })
+    : undefined
 }
 
 /** The greatest lease time of the role's mount, in seconds. */
@@ -168,6 +199,7 @@ export function changedRole(
     throw refuse('invalid', `'period' of ${period} is greater than the backend's maximum lease TTL of ${max}`)
   }
   checkClaimFields(merged, sent)
+  templatesOf(merged)
   checkRequired(merged)
   return merged
 }
@@ -189,6 +221,9 @@ function checkClaimFields(role: RoleRecord, sent: RoleRecord): void {
   const { bound_claims_type: type = '' } = role
   if (type !== 'string' && type !== 'glob')
     throw refuse('invalid', `invalid 'bound_claims_type': ${goText(type)}`)
+  const { groups_claim_type: groups = 'list' } = role
+  if (groups !== 'list' && groups !== 'object_keys')
+    throw refuse('invalid', `invalid 'groups_claim_type': ${goText(groups)}`)
   if (type === 'glob') for (const value of Object.values(sent.bound_claims ?? {})) checkGlob(value)
   const targets = new Set<string>()
   for (const key of Object.values(role.claim_mappings ?? {})) {
@@ -266,8 +301,10 @@ function shown({ record }: Role): object {
     bound_claims: record.bound_claims ?? null,
     bound_claims_type: record.bound_claims_type,
     claim_mappings: record.claim_mappings ?? null,
+    claim_mappings_text_only: record.claim_mappings_text_only ?? false,
     groups_claim: record.groups_claim ?? '',
     groups_claim_optional: record.groups_claim_optional ?? false,
+    groups_claim_type: record.groups_claim_type ?? 'list',
     allowed_redirect_uris: record.allowed_redirect_uris ?? null,
     oidc_scopes: record.oidc_scopes ?? null,
     verbose_oidc_logging: record.verbose_oidc_logging ?? false,
@@ -280,6 +317,7 @@ function shown({ record }: Role): object {
     clock_skew_leeway: record.clock_skew_leeway ?? 0,
     oidc_disable_confirmation: record.oidc_disable_confirmation ?? false,
     token_replay_protection: record.token_replay_protection ?? false,
+    token_policies_template_claims: record.token_policies_template_claims ?? false,
     ...shownTokenFields(record),
   }
 }

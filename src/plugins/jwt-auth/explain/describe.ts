@@ -145,7 +145,8 @@ const comparisons: Readonly<Partial<Record<CheckName | 'policies', Compare>>> = 
     seen: ownMember(plain(ready?.config.provider_config), 'provider'),
   }),
   metadata: ({ role, claims }) => {
-    const mapped = Object.keys(role?.record.claim_mappings ?? {})
+    const { claim_mappings: mappings, claim_mappings_text_only: isTextOnly = false } = role?.record ?? {}
+    const mapped = isTextOnly ? Object.keys(mappings ?? {}) : []
     const wrong = mapped.find((claim) => typeof (valueAt(claims, claim) ?? '') !== 'string')
     return {
       expected: wrong === undefined ? [] : ['a text'],
@@ -179,7 +180,11 @@ const comparisons: Readonly<Partial<Record<CheckName | 'policies', Compare>>> = 
       return { ...compared, ...(seen === undefined ? { hint: '' } : {}) }
     return { ...compared, ...missing(claims, name), expected: compared.expected }
   },
-  policies: ({ role }) => ({ expected: [], seen: role?.record.token_policies ?? [] }),
+  policies: ({ role }, refused) => ({
+    expected: refused === undefined ? [] : ['claims that are texts, whole numbers or bools'],
+    seen: role?.record.token_policies ?? [],
+    detail: refused?.text ?? '',
+  }),
 }
 
 const valueAt = (claims: StrictObject | undefined, name: string): unknown =>

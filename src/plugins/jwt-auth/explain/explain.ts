@@ -5,7 +5,7 @@ import { type Jws, parseClaims, parseJws } from '../../../jwt/jws/jws.ts'
 import { parseStrictObject } from '../../../jwt/jws/strict-json.ts'
 import { bestOffset } from '../../../jwt/keys/clock-offset.ts'
 import type { KeysetSource } from '../../../jwt/keys/keyset.ts'
-import { type CheckName, checkNamed } from '../../../jwt/refusals/refusal.ts'
+import { type CheckName, checkNamed, type Refusal } from '../../../jwt/refusals/refusal.ts'
 import { type JsonObject, stringifyJson } from '../../../lib/text/json.ts'
 import { askedOf, examineCel } from '../cel/cel-login.ts'
 import type { Evaluation } from '../cel/evaluator.ts'
@@ -69,6 +69,7 @@ export async function explainLogin(input: ExplainInput, context: ExplainContext)
   // after a refusal, a past login did not reach the core
   const isOver = context.signature !== undefined && first !== undefined
   const core = auth === undefined || isOver ? undefined : await planned(auth, context)
+  const unfilled = counted.find(({ name }) => name === 'policies')?.refused
   const refused = first === undefined ? core?.refused : thrown(first)
   return {
     refused,
@@ -78,7 +79,7 @@ export async function explainLogin(input: ExplainInput, context: ExplainContext)
       ...slotsOf(facts, counted, context.asToken !== undefined).map((slot) =>
         explained(slot, { counted, unasked }, facts),
       ),
-      ...coreChecks(core, facts, auth?.proof !== undefined),
+      ...coreChecks(core, facts, { hasProof: auth?.proof !== undefined, unfilled }),
     ],
     login:
       refused === undefined && auth !== undefined && core?.plan !== undefined
@@ -238,10 +239,14 @@ async function planned(auth: LoginAuth, { plan }: ExplainContext): Promise<Plann
 
 /**
  * The core checks the entity first, then the policies, and last whether the token was used. Its objections to
- * a name or metadata come before all of these.
+ * a name or metadata come before all of these. `unfilled`: claims do not name the policies, so the core was not asked.
  */
-function coreChecks(core: Planned | undefined, facts: Facts, hasProof: boolean): ExplainedCheck[] {
-  const reason = core?.refused?.reason ?? ''
+function coreChecks(
+  core: Planned | undefined,
+  facts: Facts,
+  { hasProof, unfilled }: { hasProof: boolean; unfilled: Refusal | undefined },
+): ExplainedCheck[] {
+  const reason = core?.refused?.reason ?? unfilled?.reason ?? ''
   const refusing = checkNamed(reason)
   const order = [
     'entity',
@@ -251,9 +256,10 @@ function coreChecks(core: Planned | undefined, facts: Facts, hasProof: boolean):
   const refusedAt = reason === '' ? order.length : order.indexOf(refusing)
   const told = (name: string, at: number): ExplainedCheck => {
     // claims without an id and without a signed text belong to no particular token
-    const isMade = core !== undefined && at <= refusedAt && (name !== 'replay' || hasProof)
+    const isReached = core === undefined ? at === refusedAt : at <= refusedAt
+    const isMade = isReached && (name !== 'replay' || hasProof)
     const described =
-      name === 'policies' ? describe('policies', facts, { refused: undefined }, 0) : nothingToShow
+      name === 'policies' ? describe('policies', facts, { refused: unfilled }, 0) : nothingToShow
     return { ...outcome(name, isMade ? undefined : 'skipped', at === refusedAt ? reason : ''), ...described }
   }
   const early = refusedAt < 0 ? [{ ...outcome(refusing, undefined, reason), ...nothingToShow }] : []

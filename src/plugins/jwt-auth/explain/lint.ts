@@ -26,6 +26,7 @@ export const lintCodes = [
   'glob_in_string_mode',
   'number_never_matches',
   'policy_missing',
+  'claim_names_policy',
   'no_effect',
   'unknown_field',
   'cel_invalid_program',
@@ -198,6 +199,11 @@ const rules: readonly Rule[] = [
   (record) => (isGlob(record) ? [] : boundValues(record).flatMap(literalStars)),
   (record) => boundValues(record).flatMap(fractions),
   withoutEffect,
+  ({ token_policies = [], token_policies_template_claims: areTemplates = false }) => {
+    const open = areTemplates ? token_policies.find((name) => name.trim().startsWith('{{')) : undefined
+    const text = `a claim names the whole policy in ${quoted(open ?? '')}: the issuer can choose any policy; put a prefix in front`
+    return when(open !== undefined, { code: 'claim_names_policy', field: 'token_policies', text })
+  },
 ]
 
 /** A `*` in a longer name is harmless if another entry binds a single owner. */
@@ -408,6 +414,8 @@ function withoutEffect(record: RoleRecord, config: Config | undefined): Found[] 
 }
 
 async function missingPolicies(record: RoleRecord, exists: LintContext['policyExists']): Promise<Found[]> {
-  const text = await policiesMissing(record, exists)
+  const { token_policies = [], token_policies_template_claims: areTemplates = false } = record
+  const named = areTemplates ? token_policies.filter((name) => !name.includes('{{')) : token_policies
+  const text = await policiesMissing({ token_policies: named }, exists)
   return when(text !== '', { code: 'policy_missing', field: 'token_policies', text })
 }

@@ -4,6 +4,7 @@ import { readMetadata, readUserClaim } from '../../../jwt/checks/claims.ts'
 import type { StrictObject } from '../../../jwt/jws/strict-json.ts'
 import { type Refusal, refusal, reworded } from '../../../jwt/refusals/refusal.ts'
 import { checkBoundClaim } from '../checks/bound-claims.ts'
+import { filledPolicies } from '../checks/policy-templates.ts'
 import type { Trace } from '../checks/trace.ts'
 import type { Config } from '../config/jwt-config.ts'
 import { providerConfigProblem } from '../config/provider-config.ts'
@@ -35,16 +36,26 @@ export async function loginByClaims(
     readUserClaim(claims, record.user_claim ?? '', record.user_claim_json_pointer ?? false),
   )
   trace.check('provider', providerRefusal(config) ?? (await addUserInfo(claims, config, access)))
-  const mapped = trace.value('metadata', readMetadata(claims, record.claim_mappings ?? null, role.name))
+  const { claim_mappings: mappings = null, claim_mappings_text_only: isTextOnly = false } = record
+  const mapped = trace.value('metadata', readMetadata(claims, { mappings, isTextOnly }, role.name))
   const groupsClaim = record.groups_claim ?? ''
-  const claim = { name: groupsClaim, isOptional: record.groups_claim_optional === true }
+  const claim = {
+    name: groupsClaim,
+    isOptional: record.groups_claim_optional === true,
+    areKeys: record.groups_claim_type === 'object_keys',
+  }
   const named = groupsClaim === '' ? [] : await groupsThroughProvider(claims, claim, config, access)
   const groups = trace.value('groups', named)
   // the groups claim now has the form that bound claims expect
   for (const bound of role.boundClaims)
     trace.check('bound_claims', validating(checkBoundClaim(claims, bound)))
+  const policies =
+    role.policyTemplates === undefined
+      ? undefined
+      : trace.value('policies', filledPolicies(role.policyTemplates, claims))
   if (name === undefined || mapped === undefined || groups === undefined) return undefined
-  return grant(role, { name, metadata: mapped.metadata, groups })
+  if (role.policyTemplates !== undefined && policies === undefined) return undefined
+  return grant(role, { name, metadata: mapped.metadata, groups, ...(policies && { policies }) })
 }
 
 function providerRefusal({ provider_config, oidc_discovery_url }: Config): Refusal | undefined {
@@ -62,6 +73,8 @@ export type LoginIdentity = {
   readonly name: string
   readonly metadata: Record<string, string>
   readonly groups: readonly string[]
+  /** Those that the role names by claims. */
+  readonly policies?: readonly string[] | undefined
 }
 
 /** The login of someone whom the claims name. */
@@ -70,13 +83,14 @@ export type NamedLogin = LoginAuth & { readonly alias: Pick<LoginIdentity, 'name
 /** What the role grants. docs/contract/jwt.md#login-in-this-order */
 export function grant(
   { name: roleName, record }: Role,
-  { name, metadata, groups }: LoginIdentity,
+  { name, metadata, groups, policies }: LoginIdentity,
 ): NamedLogin {
   return {
     alias: { name, metadata },
     displayName: name,
     groupNames: groups,
     ...loginTerms(record),
+    ...(policies && { policies }),
     internal: { role: roleName },
   }
 }

@@ -60,8 +60,13 @@ export async function groupsThroughProvider(
   return namesOf(await providerGroups(claims, claim, settings, access), claims, claim)
 }
 
-/** The `groups_claim` of a role, and whether tokens may lack it. */
-export type GroupsClaim = { readonly name: string; readonly isOptional: boolean }
+/** The `groups_claim` of a role. */
+export type GroupsClaim = {
+  readonly name: string
+  readonly isOptional: boolean
+  /** An object in it lists the groups by the names of its members. */
+  readonly areKeys: boolean
+}
 
 /** The value of the groups claim, as the provider supplies it. */
 type Groups = {
@@ -72,12 +77,12 @@ type Groups = {
 function namesOf(
   found: Groups | Refusal,
   claims: StrictObject,
-  { name: groupsClaim, isOptional }: GroupsClaim,
+  { name: groupsClaim, isOptional, areKeys }: GroupsClaim,
 ): string[] | Refusal {
   if ('reason' in found) return reworded(found, (text) => `failed to fetch groups: ${text}`)
   setClaim(claims, groupsClaim, found.groups)
   if (isOptional && (found.groups ?? undefined) === undefined && !areElsewhere(claims, groupsClaim)) return []
-  const names = readGroups(found.groups, groupsClaim)
+  const names = readGroups(found.groups, groupsClaim, areKeys)
   if (found.isFetched !== true || Array.isArray(names)) return names
   return discreetRefusal(names.reason, {
     text: `failed to fetch groups: ${directoryUnavailable}`,

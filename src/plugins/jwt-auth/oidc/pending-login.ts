@@ -16,6 +16,8 @@ const ending = z.union([
     name: z.string(),
     metadata: z.record(z.string(), z.string()),
     groups: z.array(z.string()).readonly(),
+    /** Those that the role names by claims. */
+    policies: z.array(z.string()).readonly().exactOptional(),
     /** Those of `oauth2_metadata`, by the names that the token's metadata has for them. */
     oauth2: z.record(z.string(), z.string()),
     /** Digest of what of the role let the person in. */

@@ -127,8 +127,10 @@ export async function acceptReturned(returned: Returned, context: LoginContext):
   flow.claims = merged
   if (role.record.verbose_oidc_logging === true) logVerbosely(returned.idToken, merged, log)
   const accessToken = returned.exchanged?.accessToken
-  const { alias, groupNames } = await grantedLogin(merged, { ...context, accessToken })
-  return { ...alias, groups: groupNames, oauth2: Object.fromEntries(keptTokens(returned, role)) }
+  const { alias, groupNames, policies } = await grantedLogin(merged, { ...context, accessToken })
+  const oauth2 = Object.fromEntries(keptTokens(returned, role))
+  const named = role.policyTemplates === undefined ? {} : { policies }
+  return { ...alias, groups: groupNames, ...named, oauth2 }
 }
 
 /** The provider's tokens that the role keeps. docs/contract/oidc.md#callback-modes */

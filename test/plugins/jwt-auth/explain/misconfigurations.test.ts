@@ -253,8 +253,8 @@ const mistakes: readonly Mistake[] = [
     hint: 'differs_in_type',
   },
   {
-    name: 'a mapped claim that is a list',
-    role: { claim_mappings: { teams: 'team' } },
+    name: 'a mapped claim that is a list, where only texts are',
+    role: { claim_mappings: { teams: 'team' }, claim_mappings_text_only: true },
     claims: { teams: ['a'] },
     check: 'metadata',
     reason: 'mapping_invalid',
@@ -279,6 +279,12 @@ const mistakes: readonly Mistake[] = [
     role: { token_policies: ['root'] },
     check: 'policies',
     reason: 'policy_forbidden',
+  },
+  {
+    name: 'a policy that no claim names',
+    role: { token_policies: ['team-{{ .team }}'], token_policies_template_claims: true },
+    check: 'policies',
+    reason: 'policy_template_failed',
   },
   { name: 'a name of blanks', claims: { sub: ' ' }, check: 'user_claim', reason: 'user_claim_invalid' },
 ]

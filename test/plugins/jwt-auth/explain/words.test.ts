@@ -45,6 +45,7 @@ const contract = [
     'bound_claim_mismatch',
     'bound_claim_invalid',
     'metadata_invalid',
+    'policy_template_failed',
     'policy_forbidden',
   ],
   ...[
