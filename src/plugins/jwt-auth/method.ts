@@ -499,7 +499,7 @@ export class JwtMethod {
 const operatorOf = (mount: Mount, { address, whenSilent }: Asking): Client => ({
   address,
   whenSilent,
-  name: `${mount.uuid}/`,
+  name: `${mount.uuid}/cel/try`,
 })
 
 /** A login whose client polls no more, or whose person never came: no request was refused. */
