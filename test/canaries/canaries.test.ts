@@ -7,6 +7,7 @@ import { Client, type Json } from '../support/client.ts'
 import { type ProcessOptions, runCommand, type ServerProcess, startProcess } from '../support/process.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { logInFromPods } from './pods.ts'
 import { carryLogins, filesOf, prepare, Scene, sendSecrets, signInEachWay } from './scene.ts'
 import { canariesIn, type Place, placeOf, sightings } from './search.ts'
 import { type Callers, CanaryBook, nodeLevel, type Operation, operationsOf, walk } from './walk.ts'
@@ -110,7 +111,7 @@ test('nothing that is sent to any endpoint, and no secret, is in a log, a metric
       ...settings,
       ROOT_TOKEN_FILE: 'root-token',
       DEFAULT_MOUNTS:
-        'auth/jwt=jwt,auth/oidc=oidc,auth/userpass=userpass,cloud=cloud,azure=azure,secret=kv-v2,kv=kv',
+        'auth/jwt=jwt,auth/oidc=oidc,auth/userpass=userpass,auth/kubernetes=kubernetes,cloud=cloud,azure=azure,secret=kv-v2,kv=kv',
     },
     environment: {
       CLOUD_AUTHORITY_HOST: directory.authorityUrl,
@@ -134,6 +135,7 @@ test('nothing that is sent to any endpoint, and no secret, is in a log, a metric
   await scene.playDocumentedCalls()
   await sendSecrets(scene)
   await carryLogins(scene, server.anonymous)
+  await logInFromPods(scene, server.anonymous)
 
   // everything a caller can do wrong, at every endpoint
   const operations = operationsOf((await scene.root.read('sys/internal/specs/openapi')).body)
