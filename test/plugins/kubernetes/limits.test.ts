@@ -52,6 +52,32 @@ test('logins share the connections to a cluster', async () => {
   expect(own.cluster.connections).toBe(serversInTurn)
 })
 
+test('a cluster that hangs holds 64 connections at most', async () => {
+  await using own = await startPods({ settings: { TRUSTED_PROXIES: '127.0.0.1' } })
+  const at = await own.mount()
+  const jwt = await own.cluster.token()
+  own.cluster.misbehave({ kind: 'silent' })
+  own.cluster.requests.length = 0
+  const most = 64 * serversInTurn
+
+  const hanging = Array.from({ length: 2 * most }, (_, number) =>
+    own.server.anonymous.write(
+      `${at.path}/login`,
+      { role: 'r', jwt },
+      { headers: { 'X-Forwarded-For': `10.0.0.${number % 16}` } },
+    ),
+  )
+  await own.cluster.asked(most)
+  const { status } = await own.server.root.read('sys/auth')
+  const { connections } = own.cluster
+  await own.cluster.goDown()
+  const ended = await Promise.all(hanging)
+
+  expect(status).toBe(200)
+  expect(connections).toBe(most)
+  expect(new Set(ended.map(told))).toEqual(new Set(['403 permission denied']))
+})
+
 test('no token is in an answer, in the log or in what is kept of refusals', async () => {
   await using own = await startPods()
   const at = await own.mount()

@@ -211,6 +211,42 @@ describe('a login', () => {
   })
 })
 
+test('a policy may name what the cluster says of the pod', async () => {
+  const { server, cluster: here } = await pods()
+  const at = await mount()
+  await server.root.write('sys/policies/acl/of-namespace', {
+    policy: 'path "cubbyhole/{{login.metadata.service_account_namespace}}" { capabilities = ["create"] }',
+  })
+  await at.role('r', {
+    [namespaces]: ['dev', 'prod'],
+    token_policies: 'of-namespace',
+    token_no_default_policy: true,
+  })
+  const may = async (namespace: string, path: string) => {
+    const { body } = await at.login({ jwt: await here.token(namespace, 'web') })
+    return (await server.as(String(body.auth?.['client_token'])).write(`cubbyhole/${path}`, { a: 'b' }))
+      .status
+  }
+
+  expect(await may('dev', 'dev')).toBe(204)
+  expect(await may('dev', 'prod')).toBe(403)
+  expect(await may('prod', 'prod')).toBe(204)
+})
+
+test('with token_strictly_bind_ip a token is bound to the address of the login', async () => {
+  const { server } = await pods()
+  const at = await mount()
+  await at.role('r', { token_strictly_bind_ip: true })
+
+  const { body } = await at.login()
+  const found = await server.root.write('auth/token/lookup', { token: body.auth?.['client_token'] })
+
+  expect(found.body.data).toMatchObject({ bound_cidrs: ['127.0.0.1'] })
+  expect(told(await at.role('r', { token_bound_cidrs: '127.0.0.0/8' }))).toBe(
+    "400 'token_strictly_bind_ip' conflicts with 'token_bound_cidrs'; set only one",
+  )
+})
+
 describe('pem_keys', () => {
   test('verify a token here before its claims are looked at', async () => {
     const { cluster: here } = await pods()
