@@ -275,6 +275,18 @@ test.each([
   await expect(open.get(provider.url, { timeoutMs: 100 })).rejects.toThrow(/time limit exceeded/)
 })
 
+test('a server that switches protocols ends the request', async () => {
+  await using provider = await startProvider({
+    '/': (answer) => {
+      answer.socket?.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n')
+    },
+  })
+  const direct = { service: 'provider', connectMs: 5000, timeoutMs: 5000, maxBytes: 10 } as const
+
+  await expect(open.get(provider.url)).rejects.toThrow(/connection closed/)
+  await expect(open.direct({ ...direct, url: provider.url, headers: {} })).rejects.toThrow(/connection closed/)
+})
+
 test('the signal of the caller aborts a request', async () => {
   await using provider = await startProvider({ '/': () => {} })
   const leave = new AbortController()

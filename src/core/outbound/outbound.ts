@@ -360,6 +360,7 @@ export class OutboundClient {
         settle,
       )
         .on('error', reject)
+        .on('close', () => reject(closed))
         .end(body)
     })
   }
@@ -392,6 +393,9 @@ export class OutboundClient {
 
 type AnswerLimits = { readonly maxBytes: number; readonly signal: AbortSignal }
 
+/** An answer that switches protocols ends its connection, and is neither a response nor an error. */
+const closed = new Error('connection closed')
+
 const answerOf = async (response: IncomingMessage, limits: AnswerLimits): Promise<OutboundResponse> => ({
   status: response.statusCode ?? 0,
   statusText: response.statusMessage ?? '',
@@ -410,6 +414,7 @@ function sendDirectly(
     send(target, { agent: false, signal, headers: { ...headers, ...ownHeaders } }, settle)
       .on('socket', (socket) => socket.once('connect', connected))
       .on('error', reject)
+      .on('close', () => reject(closed))
       .end()
   })
 }
