@@ -71,3 +71,27 @@ test('without the file of the token the caller asks; without that of the authori
   expect(told(await inside.at.login({ jwt }))).toBe('403 permission denied')
   expect(await inside.at.lastFailure()).toMatchObject({ reason: 'review_unreachable' })
 })
+
+test('an empty token is none: the caller asks, each time', async () => {
+  await using inside = await startInside()
+  await inside.write('token', '\n')
+  const jwt = await inside.cluster.token()
+  inside.cluster.objects.rights.set(jwt, new Set(['review']))
+
+  expect(told(await inside.at.login({ jwt }))).toBe('200 ok')
+  expect(told(await inside.at.login({ jwt }))).toBe('200 ok')
+})
+
+test('an empty authority is none: those of the system do not count, and a later one does at once', async () => {
+  await using inside = await startInside()
+  await inside.write('ca.crt', '')
+  const causes: unknown[] = []
+  for (let asked = 0; asked < 2; asked++) {
+    expect(told(await inside.at.login())).toBe('403 permission denied')
+    causes.push((await inside.at.lastFailure())['cause'])
+  }
+
+  expect(new Set(causes)).toEqual(new Set(['the file with the authority of the cluster is gone']))
+  await inside.write('ca.crt', inside.cluster.caPem)
+  expect(told(await inside.at.login())).toBe('200 ok')
+})

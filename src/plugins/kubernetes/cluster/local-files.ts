@@ -5,7 +5,7 @@ import type { Clock } from '../../../lib/system/clock.ts'
 const maxAgeMs = 60_000
 
 type Name = 'token' | 'ca.crt'
-type Kept = { readonly text: string | undefined; readonly readAt: number }
+type Kept = { readonly text: string; readonly readAt: number }
 
 /** Token and authority of the service account that this server runs as, if it runs in a cluster. */
 export class LocalFiles {
@@ -22,7 +22,7 @@ export class LocalFiles {
     return join(this.#folder, name)
   }
 
-  /** The text of a file, up to a minute old; undefined if it cannot be read. */
+  /** The text of a file, up to a minute old; undefined if there is none, which is not kept. */
   async read(name: Name): Promise<string | undefined> {
     const kept = this.#kept.get(name)
     const age = this.#clock.now() - (kept?.readAt ?? 0)
@@ -30,13 +30,14 @@ export class LocalFiles {
     return this.readAgain(name)
   }
 
-  /** The text of a file as it is now. */
+  /** The text of a file as it is now. An empty file is none: without an authority, those of the system would count. */
   async readAgain(name: Name): Promise<string | undefined> {
     const text = await readFile(this.pathOf(name), 'utf8').then(
-      (read) => (name === 'token' ? read.trim() : read),
-      () => undefined,
+      (read) => read.trim(),
+      () => '',
     )
-    this.#kept.set(name, { text, readAt: this.#clock.now() })
-    return text === '' ? undefined : text
+    if (text === '') this.#kept.delete(name)
+    else this.#kept.set(name, { text, readAt: this.#clock.now() })
+    return text || undefined
   }
 }
