@@ -229,7 +229,7 @@ export class KubernetesMethod {
   #noteReview(place: Place, refused: Refusal | undefined): void {
     const { reason = '', cause: text = '' } = refused ?? {}
     place.lastReview = { time: this.#parts.clock.now(), reason, text }
-    place.unreachableUntil = reason === 'review_unreachable' ? performance.now() + unreachableMs : 0
+    if (reason !== 'review_unreachable') place.unreachableUntil = 0
   }
 
   /** What a login grants. Throws the first refusal. docs/contract/kubernetes.md#login-in-this-order */
@@ -278,6 +278,9 @@ export class KubernetesMethod {
       return undefined
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error
+      // a login of a stranger does not count: it may have spent its time waiting for its turn
+      if (error.reason === 'review_unreachable' && performance.now() >= place.unreachableUntil)
+        place.unreachableUntil = performance.now() + unreachableMs
       await this.#noteRenewal(place, { role, jwt: jwt ?? '', refused: error, checks })
       return error
     }

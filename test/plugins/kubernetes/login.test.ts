@@ -115,6 +115,7 @@ describe('a login', () => {
     for (const jwt of [
       'abc',
       ` ${await token()}`,
+      `\u0085${await token()}`,
       await token('dev', 'web', { algorithm: 'PS256' }),
       await token('dev', 'web', { algorithm: 'EdDSA' }),
       await token('dev', 'web', { audiences: ['other'] }),
@@ -134,6 +135,7 @@ describe('a login', () => {
     const algorithm = '403 invalid algorithm (alg) header parameter: token signed with unexpected algorithm'
     const audience = '403 invalid audience (aud) claim: audience claim does not match any expected audience'
     expect(seen.slice(0, -2)).toEqual([
+      denied,
       denied,
       denied,
       algorithm,

@@ -108,6 +108,29 @@ describe('a renewal', () => {
     expect(told(await renew())).toBe('200 ok')
   })
 
+  test('waits for a cluster that only logins did not reach a moment ago', async () => {
+    await using own = await startPods()
+    const at = await own.mount()
+    const { body } = await at.login()
+    await own.cluster.goDown()
+    expect(told(await at.login())).toBe('403 permission denied')
+    await own.cluster.comeBack()
+
+    const renewed = await own.server.as(String(body.auth?.['client_token'])).write('auth/token/renew-self', {})
+
+    expect(told(renewed)).toBe('200 ok')
+  })
+
+  test('reads no annotations', async () => {
+    const { cluster, mount } = await pods()
+    const at = await mount({ use_annotations_as_alias_metadata: true })
+    const { renew } = await loggedIn(at)
+    cluster.requests.length = 0
+
+    expect(told(await renew())).toBe('200 ok')
+    expect(cluster.requests).toHaveLength(1)
+  })
+
   test('asks nobody if the role says so', async () => {
     const { cluster, mount } = await pods()
     const at = await mount()

@@ -53,7 +53,17 @@ export async function examineLogin(
   const role = await roleOf(input, context, checks)
   if (role === undefined) return undefined
   checkAddress(role, context, checks)
-  return examineToken(trimmedJwt(input.jwt), role, context, checks)
+  const examined = await examineToken(trimmedJwt(input.jwt), role, context, checks)
+  const annotations = examined && (await readAnnotations(examined, checks))
+  return annotations && { role, account: examined.account, jwt: examined.jwt, annotations }
+}
+
+/** A token that its role accepts. */
+type Examined = {
+  readonly jwt: string
+  readonly account: Account
+  readonly config: Config
+  readonly questions: ClusterQuestions
 }
 
 async function roleOf(
@@ -113,7 +123,7 @@ export async function examineToken(
   role: Role,
   context: LoginContext,
   checks: LoginChecks,
-): Promise<Admitted | undefined> {
+): Promise<Examined | undefined> {
   const ready = checks.value('configuration', await configOf(context))
   if (ready === undefined) return undefined
   const token = checks.value('token', readToken(jwt, context.maxTokenSize))
@@ -126,8 +136,7 @@ export async function examineToken(
   if (byKeys(ready)) skipReview('checked by key', checks)
   else if (!(await checkReview({ questions, role, account, claims: token.claims }, checks))) return undefined
   const isSelected = await checkLabels({ questions, role, account }, checks)
-  const annotations = await readAnnotations({ questions, config: ready.config, account }, checks)
-  return isSelected && annotations !== undefined ? { role, account, jwt, annotations } : undefined
+  return isSelected ? { jwt, account, config: ready.config, questions } : undefined
 }
 
 async function checkSignature(
@@ -315,7 +324,7 @@ const own = [
 const annotation = 'vault.hashicorp.com/alias-metadata-'
 
 async function readAnnotations(
-  { questions, config, account }: { questions: ClusterQuestions; config: Config; account: Account },
+  { questions, config, account }: Examined,
   checks: LoginChecks,
 ): Promise<Readonly<Record<string, string>> | undefined> {
   if (!config.use_annotations_as_alias_metadata) return {}

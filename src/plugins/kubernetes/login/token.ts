@@ -15,7 +15,7 @@ export const trimmedJwt = (jwt: string): string => jwt.trimEnd()
 
 /** docs/contract/kubernetes.md#login-in-this-order */
 export function readToken(jwt: string, maxTokenSize: number): ReadToken | Refusal {
-  if (/\s/.test(jwt)) return malformed('it has white space in it')
+  if (/[^\w.-]/.test(jwt)) return malformed('it has other characters than those of a JWT')
   const jws = parseJws(jwt, { maxTokenSize })
   if ('malformed' in jws) return malformed(`${jws.malformed}: ${shapeOf(jwt)?.words ?? 'no JWT'}`)
   if (!isSupportedAlgorithm(jws.algorithm)) return malformed('its algorithm needs no key of a cluster')
