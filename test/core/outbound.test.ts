@@ -284,7 +284,9 @@ test('a server that switches protocols ends the request', async () => {
   const direct = { service: 'provider', connectMs: 5000, timeoutMs: 5000, maxBytes: 10 } as const
 
   await expect(open.get(provider.url)).rejects.toThrow(/connection closed/)
-  await expect(open.direct({ ...direct, url: provider.url, headers: {} })).rejects.toThrow(/connection closed/)
+  await expect(open.direct({ ...direct, url: provider.url, headers: {} })).rejects.toThrow(
+    /connection closed/,
+  )
 })
 
 test('the signal of the caller aborts a request', async () => {

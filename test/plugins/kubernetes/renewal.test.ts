@@ -116,7 +116,9 @@ describe('a renewal', () => {
     expect(told(await at.login())).toBe('403 permission denied')
     await own.cluster.comeBack()
 
-    const renewed = await own.server.as(String(body.auth?.['client_token'])).write('auth/token/renew-self', {})
+    const renewed = await own.server
+      .as(String(body.auth?.['client_token']))
+      .write('auth/token/renew-self', {})
 
     expect(told(renewed)).toBe('200 ok')
   })
