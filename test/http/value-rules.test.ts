@@ -4,6 +4,8 @@ import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 const role = { role_type: 'jwt', user_claim: 'sub', bound_subject: 'a' }
 
+const accounts = { bound_service_account_names: ['a'], bound_service_account_namespaces: ['b'] }
+
 async function holding(server: TestServer, policy: string) {
   await server.root.write('sys/policies/acl/rules', { policy })
   const { body } = await server.root.write('auth/token/create', { policies: ['rules'] })
@@ -21,13 +23,16 @@ const writes = [
   { path: 'auth/jwt/role/r', field: 'policies', more: role },
   { path: 'auth/approle/role/r', field: 'token_policies' },
   { path: 'auth/approle/role/r/policies', field: 'token_policies' },
+  { path: 'auth/kubernetes/role/r', field: 'token_policies', more: accounts },
+  { path: 'auth/kubernetes/role/r', field: 'policies', more: accounts },
   { path: 'auth/userpass/users/u', field: 'token_policies', more: { password: 'p' } },
   { path: 'auth/userpass/users/u/policies', field: 'policies' },
 ]
 
 test.each(writes)('rules about $field at $path see every spelling of a name', async (write) => {
   await using server = await borrowServer()
-  for (const type of ['approle', 'userpass']) await server.root.write(`sys/auth/${type}`, { type })
+  for (const type of ['approle', 'kubernetes', 'userpass'])
+    await server.root.write(`sys/auth/${type}`, { type })
   await server.root.write('auth/approle/role/r', { token_policies: ['first'] })
   await server.root.write('auth/userpass/users/u', { password: 'p' })
   const { path, field, more = {}, notCommas = false } = write

@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest'
+import { openJwtDesk } from '../support/jwt-desk.ts'
 import { startTestServer } from '../support/start-server.ts'
+import { begin, confirmed, withDirect } from './jwt-auth/oidc/polled-login.ts'
+import * as browser from './jwt-auth/oidc/small-provider.ts'
 import { aSigner } from './jwt-auth/signer.ts'
+import { startPods } from './kubernetes/pods.ts'
 
 const signer = aSigner('ES256')
 const now = Math.floor(Date.now() / 1000)
@@ -18,7 +22,8 @@ const roles = [
 
 async function started() {
   const server = await startTestServer({ settings: { TRUSTED_PROXIES: '127.0.0.1' } })
-  for (const type of ['approle', 'userpass']) await server.root.write(`sys/auth/${type}`, { type })
+  for (const type of ['approle', 'kubernetes', 'userpass'])
+    await server.root.write(`sys/auth/${type}`, { type })
   await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
   return server
 }
@@ -44,14 +49,18 @@ test.each(roles.flatMap((row) => ['service', 'batch'].map((token_type) => ({ ...
     const looked = await holder.read('auth/token/lookup-self', from('10.1.2.3'))
     expect(looked.body.data?.['bound_cidrs']).toEqual(['10.1.2.3'])
     expect((await holder.read('auth/token/lookup-self', from('10.1.2.4'))).status).toBe(403)
+    expect((await holder.write('auth/token/renew-self', {}, from('10.1.2.4'))).status).toBe(403)
     expect((await root.read(role)).body.data).toMatchObject({ token_strictly_bind_ip: true })
   },
 )
 
-test.each(roles)('$role binds an address once', async ({ role, more }) => {
+const conflictText = "'token_strictly_bind_ip' conflicts with 'token_bound_cidrs'; set only one"
+const accounts = { bound_service_account_names: 'a', bound_service_account_namespaces: 'b' }
+const withPods = [...roles, { role: 'auth/kubernetes/role/r', more: accounts }]
+
+test.each(withPods)('$role binds an address once', async ({ role, more }) => {
   await using server = await started()
-  const text = "'token_strictly_bind_ip' conflicts with 'token_bound_cidrs'; set only one"
-  const conflict = { status: 400, body: { errors: [text] } }
+  const conflict = { status: 400, body: { errors: [conflictText] } }
   const write = (fields: object) => server.root.write(role, { ...more, ...fields })
 
   expect(await write({ token_strictly_bind_ip: true, token_bound_cidrs: '10.0.0.0/8' })).toMatchObject(
@@ -79,4 +88,93 @@ test('both the addresses of a SecretID and the address of the login bind a token
 
   expect((await logIn('192.0.2.1')).status).toBe(400)
   expect((await logIn('10.1.1.1')).status).toBe(200)
+})
+
+test.each(withPods)('whether $role binds the address is a bool', async ({ role, more }) => {
+  await using server = await started()
+
+  const { status, body } = await server.root.write(role, { ...more, token_strictly_bind_ip: 'zz' })
+
+  expect([status, body.errors?.[0]]).toEqual([
+    400,
+    expect.stringContaining('error converting input for field "token_strictly_bind_ip": '),
+  ])
+})
+
+test('the path of token_bound_cidrs refuses them too', async () => {
+  await using server = await started()
+  await server.root.write('auth/approle/role/r', { token_strictly_bind_ip: true })
+
+  const { status, body } = await server.root.write('auth/approle/role/r/token-bound-cidrs', {
+    token_bound_cidrs: '10.0.0.0/8',
+  })
+
+  expect([status, body.errors]).toEqual([400, [conflictText]])
+})
+
+test('a token is bound to a whole IPv6 address, and so are its children', async () => {
+  await using server = await started()
+  const { root, anonymous } = server
+  const from = { headers: { 'X-Forwarded-For': '2001:db8::1' } }
+  const policy = 'path "auth/token/create" { capabilities = ["update"] }'
+  await root.write('sys/policies/acl/makes', { policy })
+  await root.write('auth/userpass/users/u', {
+    password: 'p',
+    token_policies: 'makes',
+    token_strictly_bind_ip: true,
+  })
+  const login = await anonymous.write('auth/userpass/login/u', { password: 'p' }, from)
+  const parent = server.as(String(login.body.auth?.client_token))
+  const made = await parent.write('auth/token/create', {}, from)
+  const child = server.as(String(made.body.auth?.client_token))
+
+  for (const holder of [parent, child]) {
+    const { body } = await holder.read('auth/token/lookup-self', from)
+    expect(body.data?.['bound_cidrs']).toEqual(['2001:db8::1'])
+    expect((await holder.read('auth/token/lookup-self')).status).toBe(403)
+  }
+})
+
+test('a login in the headers of a request serves that request', async () => {
+  await using desk = await openJwtDesk()
+  await desk.role('dev', { token_strictly_bind_ip: true })
+
+  expect((await desk.ask('kv/x')).status).toBe(200)
+})
+
+test('a pod is bound to its address', async () => {
+  await using pods = await startPods()
+  const mount = await pods.mount()
+  await mount.role('r', { token_strictly_bind_ip: true })
+  const pod = pods.server.as(String((await mount.login()).body.auth?.client_token))
+  const from = (localAddress: string) => pod.read('auth/token/lookup-self', { localAddress })
+
+  expect((await from('127.0.0.1')).body.data?.['bound_cidrs']).toEqual(['127.0.0.1'])
+  expect((await from('127.0.0.42')).status).toBe(403)
+})
+
+test('a login in the browser binds the address of the callback', async () => {
+  await using provider = await browser.startSmallProvider()
+  await using server = await browser.withFlow(provider, { role: { token_strictly_bind_ip: true } })
+  const login = await browser.begin(server.anonymous)
+  const query = { state: login.get('state'), code: provider.codeFor(login) }
+
+  const { body } = await browser.callback(server.anonymous, query, { localAddress: '127.0.0.42' })
+
+  const { data } = (await server.root.write('auth/token/lookup', { token: body.auth?.client_token })).body
+  expect(data?.['bound_cidrs']).toEqual(['127.0.0.42'])
+})
+
+test('a login in the browser whose token is polled for binds the address of the poll', async () => {
+  await using provider = await browser.startSmallProvider()
+  await using server = await withDirect(provider, { token_strictly_bind_ip: true })
+  const { anonymous } = server
+  const { login, state } = await begin(anonymous)
+  await confirmed(anonymous, state, provider.codeFor(login))
+
+  const sent = { state, client_nonce: 'cn' }
+  const { body } = await anonymous.write('auth/oidc/oidc/poll', sent, { localAddress: '127.0.0.42' })
+
+  const { data } = (await server.root.write('auth/token/lookup', { token: body.auth?.client_token })).body
+  expect(data?.['bound_cidrs']).toEqual(['127.0.0.42'])
 })

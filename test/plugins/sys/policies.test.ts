@@ -57,6 +57,17 @@ describe.each([acl, old])('the end and the version of a policy at %s', (base) =>
     [{ cas: 99 }, 'check-and-set parameter 99 did not match the current version 0'],
     [{ cas_required: true }, 'check-and-set parameter required for this call'],
     [{ ttl: 0, policy: '{' }, 'refusing to update policy as expiration time has already elapsed'],
+    [{ ttl: 0, cas: 9 }, 'refusing to update policy as expiration time has already elapsed'],
+    [{ expiration: 1000 }, 'refusing to update policy as expiration time has already elapsed'],
+    [{ policy: '{', cas: 99 }, 'failed to parse policy: At 1:2: not a JSON key'],
+    ...['zz', ''].map((expiration): [object, string] => [
+      { expiration, ttl: 1 },
+      'Field validation failed: error converting input for field "expiration": could not parse string as date and time',
+    ]),
+    [
+      { ttl: -1 },
+      'Field validation failed: error converting input for field "ttl": cannot provide negative value \'-1\'',
+    ],
   ])('%j is refused, and nothing is stored', async (fields, expected) => {
     const server = await untouchedServer()
 
@@ -75,6 +86,36 @@ describe.each([acl, old])('the end and the version of a policy at %s', (base) =>
     expect((await server.root.read(at)).body.data).toMatchObject({ version: 2, cas_required: false })
     expect(await write(server, {})).toBe('204')
     expect((await server.root.delete(`${at}?cas=99`)).status).toBe(204)
+  })
+
+  test('a policy that has ended is none for the next write, which names version 0', async () => {
+    const clock = new FakeClock()
+    await using server = await startTestServer({ clock })
+    const first = [await write(server, {}), await write(server, { ttl: '1s' })]
+    clock.advance(1)
+
+    expect([...first, await write(server, { cas: 2 }), await write(server, { cas: 0 })]).toEqual([
+      '204',
+      '204',
+      '400 check-and-set parameter 2 did not match the current version 0',
+      '204',
+    ])
+    expect((await server.root.read(at)).body.data).toMatchObject({ version: 1 })
+  })
+
+  test('an end may be in seconds since 1970, and fields that are unknown are ignored', async () => {
+    await using server = await borrowServer()
+
+    expect(await write(server, { expiration: 4_102_444_800, unknown: 1 })).toBe('204')
+    expect((await server.root.read(at)).body.data).toMatchObject({ expiration: '2100-01-01T00:00:00Z' })
+  })
+
+  test('root cannot end', async () => {
+    const server = await untouchedServer()
+
+    expect(told(await server.root.write(`${base}/root`, { policy: text, ttl: '1h' }))).toBe(
+      '400 cannot update "root" policy',
+    )
   })
 
   test('default cannot end, and a write without an end removes it', async () => {
