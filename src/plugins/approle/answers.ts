@@ -70,5 +70,18 @@ export const answers = {
     },
     statuses: [200, 204],
   },
+  findings: {
+    output: z.object({ findings: z.array(z.object({ role: text, code: text, field: text, text })) }),
+    example: {
+      findings: [
+        {
+          role: 'build',
+          code: 'login_metadata_writable',
+          field: 'metadata',
+          text: 'policies [ci] may make secret ids, and so choose the metadata of their logins',
+        },
+      ],
+    },
+  },
   inBackground: { statuses: [202, 200] },
 } as const satisfies Record<string, DocumentedAnswer>

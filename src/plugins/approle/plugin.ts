@@ -5,6 +5,7 @@ import { type LookalikeReportParts, lookalikeReports } from '../../core/tokens/a
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import { loginPlace, type Resource, resource } from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/text/fields.ts'
+import { lintResource } from './lint.ts'
 import { ApproleMethod } from './method.ts'
 import { roleResources } from './role-resources.ts'
 import { secretIdResources } from './secret-id-resources.ts'
@@ -42,6 +43,7 @@ export const approlePlugin = ({
         ...secretIdResources({ method, mostListBytes }),
         loginResource(method, reports),
         tidyResource(tidy),
+        lintResource({ method, policies: core.policies, clock }),
       ],
       beginCounters: (mount) => reports.beginCounters(mount),
       loginRole: (mount, { role_id = '' }) => method.loginRole(mount, role_id),

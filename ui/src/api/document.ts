@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document d15b8b6259ec018005b44e1d9e97ee3f
+// made by `npm run ui:types` from the server's OpenAPI document 9cebd7388d137ccaef7e50e5e65c1af0
 
 export interface paths {
     "/health/live": {
@@ -5014,6 +5014,17 @@ export interface paths {
                     };
                 };
                 202: {
+                };
+            };
+        };
+    };
+    "/auth/{approle_mount_path}/lint": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["approle-lint-get-answer"];
+                    };
                 };
             };
         };
@@ -13012,6 +13023,29 @@ export interface components {
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "approle-lint-get-data": {
+            findings: ({
+                role: string;
+                code: string;
+                field: string;
+                text: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        "approle-lint-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["approle-lint-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
