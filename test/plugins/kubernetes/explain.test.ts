@@ -73,7 +73,7 @@ describe('explain', () => {
     const answer = await at.root.write(`${at.path}/explain`, { role: 'r', jwt: await cluster.token() })
 
     expect(answer.body.data).toMatchObject({ allowed: false, status: 403, reason: 'review_unauthorized' })
-    expect(named(answer, 'review')).toMatchObject({ verdict: 'fail', detail: '401: Unauthorized' })
+    expect(named(answer, 'review')).toMatchObject({ verdict: 'fail', seen: '401: Unauthorized' })
   })
 
   test.each([
@@ -221,17 +221,22 @@ describe('status', () => {
 test('status names the rights that the reviewer lacks, of those that logins need', async () => {
   const { cluster, mount } = await pods()
   const at = await mount({ token_reviewer_jwt: 'no-rights' })
-  const missing = async () => (await at.root.read(`${at.path}/status?refresh=true`)).body.data
+  const asked = async () => (await at.root.read(`${at.path}/status?refresh=true`)).body.data
   cluster.objects.rights.set('no-rights', new Set())
   const [reviews, labels] = ['reviewer may not create tokenreviews', 'reviewer may not get namespaces']
 
-  expect(await missing()).toMatchObject({ ok: false, missing: [reviews] })
+  expect(await asked()).toMatchObject({ ok: false, problems: [reviews] })
   await at.role('labels', { [namespaces]: [], [selector]: '{"matchLabels":{"team":"a"}}' })
-  expect(await missing()).toMatchObject({ ok: false, missing: [reviews, labels] })
+  expect(await asked()).toMatchObject({ ok: false, problems: [reviews, labels] })
   await at.config({ token_reviewer_jwt: 'no-rights', verification: 'keys', issuer: cluster.issuer })
-  expect(await missing()).toMatchObject({ ok: false, missing: [labels] })
+  expect(await asked()).toMatchObject({ ok: false, problems: [labels] })
   await at.config()
-  expect(await missing()).toMatchObject({ ok: true, missing: [] })
+  expect(await asked()).toMatchObject({ ok: true, problems: [] })
+  await at.config({ token_reviewer_jwt: `Bearer ${cluster.reviewer}` })
+  expect((await at.root.read(`${at.path}/status`)).body.data).toMatchObject({
+    ok: false,
+    problems: ['token_reviewer_jwt begins with "Bearer": write the token alone'],
+  })
 })
 
 test('with role_lint, a write of a role warns of what is probably not intended', async () => {
@@ -272,6 +277,11 @@ describe('lint', () => {
     [
       { [selector]: '{"matchLabels":{"a":"b"}}' },
       { token_reviewer_jwt: '' },
+      ['reviewer_missing', 'selector_decides'],
+    ],
+    [
+      { [selector]: '{"matchLabels":{"a":"b"}}' },
+      { token_reviewer_jwt: '', disable_local_ca_jwt: false },
       ['reviewer_missing', 'selector_decides'],
     ],
   ])('of a role with %j at a mount with %j finds %j', async (role, config, expected) => {

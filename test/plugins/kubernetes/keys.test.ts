@@ -97,6 +97,19 @@ describe('verification by keys', () => {
     expect(await at.lastFailure()).toMatchObject({ reason: 'keys_unavailable' })
   })
 
+  test('are fetched where the cluster announces them at its own address', async () => {
+    const { cluster } = await pods()
+    const at = await mountByKeys({ kubernetes_host: `${cluster.url}/base` })
+    cluster.requests.length = 0
+
+    expect(told(await at.login())).toBe('200 ok')
+
+    expect(cluster.requests.slice(0, 2).map(({ path }) => path)).toEqual([
+      '/base/.well-known/openid-configuration',
+      '/openid/v1/jwks',
+    ])
+  })
+
   test('may have keys of its own, and then fetches none', async () => {
     const { cluster } = await pods()
     const at = await mountByKeys({ pem_keys: [cluster.publicKeyPem()] })

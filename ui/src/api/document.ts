@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 9cebd7388d137ccaef7e50e5e65c1af0
+// made by `npm run ui:types` from the server's OpenAPI document 420728e51f03bfe32f5a733c227f26b8
 
 export interface paths {
     "/health/live": {
@@ -13464,7 +13464,7 @@ export interface components {
             host: string;
             reviewer: string;
             ca: string;
-            missing: string[];
+            problems: string[];
             last_review?: ({
                 time: string;
                 ok: boolean;

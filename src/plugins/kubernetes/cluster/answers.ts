@@ -65,12 +65,13 @@ export type AskedReview = { readonly account: Account | undefined; readonly audi
  */
 export function reviewRefusal(answer: ClusterAnswer, asked: AskedReview): Refusal | undefined {
   const shown = shownAnswer(answer)
-  if (answer.status === 401) return no('review_unauthorized', shown)
-  if (answer.status === 403) return no('review_forbidden', shown)
+  const failed = (reason: Refusal['reason']) => comparing(no(reason, shown), { expected: [], seen: shown })
+  if (answer.status === 401) return failed('review_unauthorized')
+  if (answer.status === 403) return failed('review_forbidden')
   const review = isOk(answer.status) ? tokenReview.safeParse(jsonOf(answer.body)) : undefined
-  if (review?.success !== true) return no('review_failed', shown)
+  if (review?.success !== true) return failed('review_failed')
   const { authenticated, error = '', audiences, user } = review.data.status
-  if (authenticated !== true || error !== '') return no('review_refused', shown)
+  if (authenticated !== true || error !== '') return failed('review_refused')
   if (asked.audiences.length > 0 && !asked.audiences.some((one) => audiences?.includes(one)))
     return comparing(no('review_audience', 'the cluster names none of the audiences that it was asked for'), {
       expected: asked.audiences,

@@ -21,8 +21,8 @@ export type Asking = {
 /** Whose token asks the cluster. */
 export type Reviewer = { readonly kind: 'configured' | 'file' | 'caller'; readonly bearer: string }
 
-/** `elsewhere`: the origin of another server, which gets no token. */
-export type Request = { readonly path: string; readonly body?: object; readonly elsewhere?: string }
+/** Below the address of the cluster, or of an `origin`: another server than the cluster's gets no token. */
+export type Request = { readonly path: string; readonly body?: object; readonly origin?: string }
 
 /** Requests to the API server of one mount, over connections that it keeps. */
 export class ClusterClient {
@@ -70,17 +70,18 @@ export class ClusterClient {
 
   async #send(
     { ready: { url }, jwt, endsAt }: Asking,
-    { path, body, elsewhere }: Request,
+    { path, body, origin }: Request,
     { bearer, ca }: { readonly bearer: string; readonly ca: string },
   ): Promise<ClusterAnswer> {
     const timeoutMs = endsAt - performance.now()
     if (timeoutMs <= 0) throw new OutboundError('time limit exceeded')
+    const isTrusted = origin === undefined || origin === URL.parse(url)?.origin
     const { status, body: answer } = await this.#outbound.exchange({
       service: 'kubernetes',
       method: body === undefined ? 'Get' : 'Post',
-      url: (elsewhere ?? url) + path,
+      url: (origin ?? url) + path,
       headers: {
-        ...(bearer !== '' && elsewhere === undefined && { authorization: `Bearer ${bearer}` }),
+        ...(bearer !== '' && isTrusted && { authorization: `Bearer ${bearer}` }),
         accept: 'application/json',
         ...(body && { 'content-type': 'application/json' }),
       },

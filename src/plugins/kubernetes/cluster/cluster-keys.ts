@@ -67,8 +67,9 @@ async function fetchKeys(ready: ReadyConfig, client: ClusterClient): Promise<Jwk
 function keyRequest(announced: unknown, { url, config }: ReadyConfig): Request {
   const target = typeof announced === 'string' ? URL.parse(announced) : null
   if (target === null) throw new KeyFetchError('the discovery document names no jwks_uri')
-  const isOfIssuer = target.origin === URL.parse(config.issuer)?.origin && target.protocol === 'https:'
-  if (isOfIssuer && target.origin !== URL.parse(url)?.origin)
-    return { path: target.pathname, elsewhere: target.origin }
-  return { path: target.pathname }
+  const { origin, protocol, pathname, search } = target
+  const isNamed =
+    origin === URL.parse(url)?.origin ||
+    (origin === URL.parse(config.issuer)?.origin && protocol === 'https:')
+  return isNamed ? { path: pathname + search, origin } : { path: pathname }
 }

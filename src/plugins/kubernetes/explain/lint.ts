@@ -157,8 +157,8 @@ const configRules: readonly Rule<Config>[] = [
   [
     'reviewer_missing',
     'token_reviewer_jwt',
-    ({ config, usesSelectors }) =>
-      usesSelectors && config.token_reviewer_jwt === '' && config.disable_local_ca_jwt,
+    ({ config, usesSelectors, hasLocalCa }) =>
+      usesSelectors && config.token_reviewer_jwt === '' && (config.disable_local_ca_jwt || !hasLocalCa),
     'a role has a selector, and nobody can ask for the labels of a namespace',
   ],
   [

@@ -12,7 +12,7 @@ const unconfigured = {
   host: '',
   reviewer: '',
   ca: '',
-  missing: [],
+  problems: [],
   last_review: null,
   keys: [],
   clock_offset_seconds: null,
@@ -26,25 +26,30 @@ export async function statusOf(
 ): Promise<object> {
   const ready = await method.configOf(mount)
   if (ready === undefined) return unconfigured
-  const missing = refresh ? await method.askNow(mount, ready) : []
+  const problems = [...problemsOf(ready.config), ...(refresh ? await method.askNow(mount, ready) : [])]
   const { config } = ready
   const last = method.lastReviewOf(mount)
   const sources = method.keySourcesOf(mount)
   const histories = sources.flatMap((source) => source.histories)
   return {
     ok:
-      missing.length === 0 && !isTrouble(last) && histories.every(({ isReachable }) => isReachable !== false),
+      problems.length === 0 &&
+      !isTrouble(last) &&
+      histories.every(({ isReachable }) => isReachable !== false),
     type: 'kubernetes',
     verification: config.verification,
     host: config.kubernetes_host,
     reviewer: await method.askerOf(mount, ready),
     ca: authorityOf(config),
-    missing,
+    problems,
     last_review: shownReview(last),
     keys: sources.flatMap(({ keys }) => keys.map(({ id }) => id)),
     clock_offset_seconds: bestOffset(histories.flatMap(({ offset }) => offset ?? []))?.seconds ?? null,
   }
 }
+
+const problemsOf = ({ token_reviewer_jwt: token }: Config): string[] =>
+  /^bearer\s/i.test(token) ? ['token_reviewer_jwt begins with "Bearer": write the token alone'] : []
 
 /** A token that the cluster refuses says nothing about the mount. */
 const isTrouble = (last: LastReview | undefined): boolean =>

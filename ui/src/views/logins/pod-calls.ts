@@ -11,7 +11,7 @@ export const podStatus = defineCall(
       host: v.string(),
       reviewer: v.string(),
       ca: v.string(),
-      missing: v.array(v.string()),
+      problems: v.array(v.string()),
       last_review: v.nullish(
         v.object({ time: v.string(), ok: v.boolean(), reason: v.string(), text: v.string() }),
       ),

@@ -23,7 +23,7 @@ export function PodStatus({ mount }: { readonly mount: string }) {
   })
   if (error !== null) return <Failure error={error} />
   if (data === undefined) return null
-  const { ok, verification, host, reviewer, ca, missing, last_review: review, keys } = data.data
+  const { ok, verification, host, reviewer, ca, problems, last_review: review, keys } = data.data
   return (
     <div className="beside">
       <section className="panel" aria-labelledby="cluster">
@@ -42,9 +42,9 @@ export function PodStatus({ mount }: { readonly mount: string }) {
             )}
           </p>
         )}
-        {missing.map((right) => (
-          <p key={right} className="finding">
-            {right}
+        {problems.map((problem) => (
+          <p key={problem} className="finding">
+            {problem}
           </p>
         ))}
         <dl className="facts">
