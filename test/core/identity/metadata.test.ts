@@ -40,3 +40,14 @@ test.each<{ a: Record<string, string> | null; b: Record<string, string>; same: b
 ])('$a and $b are the same: $same', ({ a, b, same }) => {
   expect(sameMetadata(a, b)).toBe(same)
 })
+
+test('metadata with any keys has the same lengths', () => {
+  const any = { anyKey: true }
+
+  expect(metadataProblem({ 'a b': '', '': 'x', 'vault-x': 'é'.repeat(256) }, any)).toBeUndefined()
+  expect(metadataProblem({ ['k'.repeat(129)]: '' }, any)).toMatch(
+    /key is too long \(limit: 128 characters\)$/,
+  )
+  expect(metadataProblem({ k: 'é'.repeat(257) }, any)).toMatch(/value is too long \(limit: 512 characters\)$/)
+  expect(metadataProblem(pairs(65), any)).toBe('metadata cannot contain more than 64 key/value pairs')
+})
