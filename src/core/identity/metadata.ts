@@ -3,24 +3,25 @@ import { quoted } from '../../lib/text/go-text.ts'
 const maxPairs = 64
 const maxKeyLength = 128
 const maxValueLength = 512
-/** Lengths of excerpts in an error text. */
-const shownKeyLength = 2 * maxValueLength
-const shownValueLength = 64
+/** Length of an excerpt in an error text. */
+const shownLength = 2 * maxValueLength
+/** Of a value that a login brings, which may be a claim that is nobody else's business. */
+export const shownOfLogin = 64
 
 /**
  * Why metadata of an entity, a group or a new alias is invalid; undefined if it is valid. With `anyKey`, keys are
- * limited in length only. docs/contract/identity.md
+ * limited in length only. `shown`: how much of a value the text repeats. docs/contract/identity.md
  */
 export function metadataProblem(
   metadata: Readonly<Record<string, string>>,
-  { anyKey = false } = {},
+  { anyKey = false, shown = shownLength } = {},
 ): string | undefined {
   const pairs = Object.entries(metadata)
   if (pairs.length > maxPairs) return `metadata cannot contain more than ${maxPairs} key/value pairs`
   for (const [key, value] of pairs) {
     const problem = anyKey ? lengthProblem(key, value) : pairProblem(key, value)
     if (problem !== undefined)
-      return `failed to load metadata pair (${quoted(key, shownKeyLength)}, ${quoted(value, shownValueLength)}): ${problem}`
+      return `failed to load metadata pair (${quoted(key, shownLength)}, ${quoted(value, shown)}): ${problem}`
   }
   return undefined
 }

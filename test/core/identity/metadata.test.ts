@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { metadataProblem, sameMetadata } from '../../../src/core/identity/metadata.ts'
+import { metadataProblem, sameMetadata, shownOfLogin } from '../../../src/core/identity/metadata.ts'
 
 const pair = (key: string, value: string, problem: string) =>
   `failed to load metadata pair (${JSON.stringify(key)}, ${JSON.stringify(value)}): ${problem}`
@@ -20,12 +20,12 @@ test('the error repeats only part of a value that is far too long', () => {
   expect(metadataProblem({ k: 'v'.repeat(100_000) })?.length).toBeLessThan(1200)
 })
 
-test('64 pairs at the limits are accepted, 65 are refused', () => {
-  const pairs = (count: number) =>
-    Object.fromEntries(
-      Array.from({ length: count }, (_, at) => [`aZ0=/+_-${at}`.padEnd(128, 'x'), 'v'.repeat(512)]),
-    )
+const pairs = (count: number) =>
+  Object.fromEntries(
+    Array.from({ length: count }, (_, at) => [`aZ0=/+_-${at}`.padEnd(128, 'x'), 'v'.repeat(512)]),
+  )
 
+test('64 pairs at the limits are accepted, 65 are refused', () => {
   expect(metadataProblem(pairs(64))).toBeUndefined()
   expect(metadataProblem(pairs(65))).toBe('metadata cannot contain more than 64 key/value pairs')
 })
@@ -39,6 +39,12 @@ test.each<{ a: Record<string, string> | null; b: Record<string, string>; same: b
   { a: { k: 'v' }, b: { k: 'v', l: 'w' }, same: false },
 ])('$a and $b are the same: $same', ({ a, b, same }) => {
   expect(sameMetadata(a, b)).toBe(same)
+})
+
+test('of a value that a login brings, the error repeats less', () => {
+  expect(metadataProblem({ k: 'v'.repeat(513) }, { shown: shownOfLogin })).toBe(
+    `failed to load metadata pair ("k", "${'v'.repeat(64)}…"): value is too long (limit: 512 characters)`,
+  )
 })
 
 test('metadata with any keys has the same lengths', () => {

@@ -13,7 +13,7 @@ import type { GroupChange, GroupLogin, GroupRefresh } from '../groups/group-part
 import type { Memberships } from '../groups/group-reader.ts'
 import type { GroupStore } from '../groups/group-store.ts'
 import { entitiesPrefix, entityKey, IdentityKeys, identityPrefixes, idInKey } from '../identity-keys.ts'
-import { metadataProblem, sameMetadata } from '../metadata.ts'
+import { metadataProblem, sameMetadata, shownOfLogin } from '../metadata.ts'
 import { foldedName } from '../same-name.ts'
 import { aliasOf, type Entity, type EntityAlias, lastLoginDay } from './entity.ts'
 import { EntityRecords } from './entity-records.ts'
@@ -330,7 +330,7 @@ export class IdentityStore {
   }
 
   #newEntity(alias: LoginAlias, resembles: string | undefined): Entity {
-    const problem = metadataProblem(alias.metadata ?? {})
+    const problem = metadataProblem(alias.metadata ?? {}, { shown: shownOfLogin })
     if (problem !== undefined)
       throw refuse('invalid', `invalid alias metadata: ${problem}`, { reason: 'metadata_invalid' })
     const resemblance = resembles === undefined ? {} : { resembles }

@@ -1,4 +1,4 @@
-import { metadataProblem } from '../../../core/identity/metadata.ts'
+import { metadataProblem, shownOfLogin } from '../../../core/identity/metadata.ts'
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
 import { boundCidrs, checkTokenFields } from '../../../core/tokens/store/token-fields.ts'
 import { ServiceError } from '../../../errors.ts'
@@ -72,10 +72,10 @@ function aliasOf(auth: Reader): LoginAuth['alias'] {
 }
 
 /** Null if there is none. */
-function checkedMetadata(message: Reader, shown: string, keys?: { anyKey: boolean }): Pairs | null {
+function checkedMetadata(message: Reader, named: string, { anyKey = false } = {}): Pairs | null {
   const metadata = message.pairs('metadata')
-  const problem = metadata && metadataProblem(metadata, keys)
-  if (problem !== undefined) throw new AuthProblem(`invalid ${shown}: ${problem}`)
+  const problem = metadata && metadataProblem(metadata, { anyKey, shown: shownOfLogin })
+  if (problem !== undefined) throw new AuthProblem(`invalid ${named}: ${problem}`)
   return metadata ?? null
 }
 
