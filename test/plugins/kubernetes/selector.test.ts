@@ -41,6 +41,7 @@ describe('a selector', () => {
       ['matchLabels: {env: "a b"}', `matchLabels: {env: ${'x'.repeat(64)}}`, 'matchLabels: {"": dev}'],
       ['matchLabels: &a {env: dev}', 'matchLabels: {env: !!str dev}', 'a: &a {env: dev}\nmatchLabels: *a'],
       ['matchLabels: {<<: {env: dev}}', '!x {matchLabels: {env: dev}}', 'matchLabels: {env: dev'],
+      ['%YAML 1.2\n---\nmatchLabels: {env: yes}', '# x\n%TAG ! tag:x,2000:\n---\nmatchLabels: {env: dev}'],
       [`matchLabels: {env: dev} #${'x'.repeat(16 * 1024)}`],
     ].flat(),
   )('%s is none', (text) => {

@@ -12,7 +12,8 @@ const labelName = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
  * everything. docs/contract/kubernetes.md#selectors
  */
 export function parseSelector(text: string): Selector | undefined {
-  if (text.length > maxLength) return undefined
+  // a directive would change how values are read
+  if (text.length > maxLength || /^%/m.test(text)) return undefined
   const selector = documentOf(text)
   const [member, ...others] = Object.entries(Object(selector))
   if (Array.isArray(selector) || member === undefined || others.length > 0) return undefined
