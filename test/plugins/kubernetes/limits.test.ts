@@ -101,3 +101,22 @@ test('no token is in an answer, in the log or in what is kept of refusals', asyn
   }
   expect(String((await at.lastFailure())['cause']).length).toBeLessThan(300)
 })
+
+test('a cluster that names the token of its reviewer as somebody does not show it', async () => {
+  await using own = await startPods()
+  const at = await own.mount()
+  const said = (status: object) =>
+    own.cluster.misbehave({ kind: 'answer', answer: { status: 201, body: { status } } })
+
+  const jwt = await own.cluster.token()
+  const explained = async () => (await at.root.write(`${at.path}/explain`, { role: 'r', jwt })).text
+
+  said({ authenticated: true, audiences: [own.cluster.reviewer] })
+  const audiences = await explained()
+  said({ authenticated: true, audiences: [own.cluster.issuer], user: { username: own.cluster.reviewer } })
+  const names = await explained()
+
+  expect(audiences).toContain('review_audience')
+  expect(names).toContain('review_mismatch')
+  expect(audiences + names).not.toContain(own.cluster.reviewer)
+})

@@ -72,10 +72,11 @@ export function reviewRefusal(answer: ClusterAnswer, asked: AskedReview): Refusa
   if (review?.success !== true) return failed('review_failed')
   const { authenticated, error = '', audiences, user } = review.data.status
   if (authenticated !== true || error !== '') return failed('review_refused')
+  const hide = redactSecrets(...answer.secrets)
   if (asked.audiences.length > 0 && !asked.audiences.some((one) => audiences?.includes(one)))
     return comparing(no('review_audience', 'the cluster names none of the audiences that it was asked for'), {
       expected: asked.audiences,
-      seen: audiences ?? null,
+      seen: audiences?.map(hide) ?? null,
     })
   if (asked.account === undefined) return undefined
   const { namespace, name, uid } = asked.account
@@ -83,7 +84,7 @@ export function reviewRefusal(answer: ClusterAnswer, asked: AskedReview): Refusa
   if (user?.username === username && user.uid === uid && uid !== '') return undefined
   return comparing(no('review_mismatch', 'the cluster says that the token is of somebody else'), {
     expected: [username, uid],
-    seen: [user?.username ?? null, user?.uid ?? null],
+    seen: [user?.username, user?.uid].map((text) => (text === undefined ? null : hide(text))),
   })
 }
 
