@@ -86,7 +86,7 @@ export class ClusterClient {
         ...(body && { 'content-type': 'application/json' }),
       },
       body: body && JSON.stringify(body),
-      agent: this.#agent(url, ca),
+      agent: this.#agent(origin ?? url, ca),
       timeoutMs,
       maxBytes,
     })
