@@ -164,9 +164,10 @@ export class KubernetesMethod {
     return this.#places.of(mount).lastReview
   }
 
-  /** Whose token asks the cluster of a mount, and whether its authority is in a file. */
-  async askerOf(mount: Mount, ready: ReadyConfig): Promise<'configured' | 'file' | 'caller'> {
-    return (await this.#places.of(mount).client.reviewer({ ready, jwt: '' })).kind
+  /** Whose token asks the cluster of a mount; undefined without a configuration. */
+  async askerOf(mount: Mount): Promise<'configured' | 'file' | 'caller' | undefined> {
+    const ready = await this.configOf(mount)
+    return ready && (await this.#places.of(mount).client.reviewer({ ready, jwt: '' })).kind
   }
 
   /** Where the published keys come from, if they were needed already. */

@@ -27,6 +27,7 @@ export const kubernetesPlugin = ({ metrics, ...options }: KubernetesOptions): Pl
       log,
       failuresOf: (mount) => method.failuresOf(mount),
       hasRole: async (mount, name) => (await method.rolesOf(mount).find(name)) !== undefined,
+      callerAsks: async (mount) => (await method.askerOf(mount)) === 'caller',
     })
     const onLookalike = lookalikeReports({ log, counter: metrics, fullPathOf })
     const loginParts = { tokens, identity, spent, view, clock, systemTtl, onLookalike }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { serversInTurn } from '../../support/of-one-server.ts'
+import { serversInTurn, testOfOneServer } from '../../support/of-one-server.ts'
 import { startPods, told } from './pods.ts'
 
 test('an address has sixteen reviews at a time, and another address does not wait for them', async () => {
@@ -119,4 +119,23 @@ test('a cluster that names the token of its reviewer as somebody does not show i
   expect(audiences).toContain('review_audience')
   expect(names).toContain('review_mismatch')
   expect(audiences + names).not.toContain(own.cluster.reviewer)
+})
+
+testOfOneServer('a forged token counts as refused although the caller asks; lost keys do not', async () => {
+  await using own = await startPods({ settings: { LOGIN_FAILURES: '2/1m' } })
+  const asking = await own.mount({ token_reviewer_jwt: '' })
+  const keyed = await own.mount({ verification: 'keys', issuer: own.cluster.issuer })
+  const forged = `${(await own.cluster.token()).split('.').slice(0, 2).join('.')}.AAAA`
+  await own.cluster.goDown()
+  const keyless = [await keyed.login(), await keyed.login(), await keyed.login()]
+  await own.cluster.comeBack()
+
+  const forgeries = [
+    await asking.login({ jwt: forged }),
+    await asking.login({ jwt: forged }),
+    await asking.login(),
+  ]
+
+  expect(keyless.map(({ status }) => status)).toEqual([403, 403, 403])
+  expect(forgeries.map(({ status }) => status)).toEqual([403, 403, 429])
 })

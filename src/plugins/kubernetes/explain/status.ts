@@ -39,7 +39,7 @@ export async function statusOf(
     type: 'kubernetes',
     verification: config.verification,
     host: config.kubernetes_host,
-    reviewer: await method.askerOf(mount, ready),
+    reviewer: await method.askerOf(mount),
     ca: authorityOf(config),
     problems,
     last_review: shownReview(last),

@@ -15,11 +15,14 @@ export type KubernetesReportParts = {
   readonly log: { readonly error: LogLine }
   failuresOf(mount: Mount): LoginFailures
   hasRole(mount: Mount, name: string): Promise<boolean>
+  /** Whether the token of the caller is what asks the cluster. */
+  callerAsks(mount: Mount): Promise<boolean>
 }
 
 /** Reasons that the caller can do nothing about: they do not count as its refused logins. docs/limits.md#refused-logins */
 const ourFaults: ReadonlySet<string> = new Set<Refusal['reason']>([
   'config_missing',
+  'keys_unavailable',
   'review_unauthorized',
   'review_forbidden',
   'review_failed',
@@ -64,16 +67,18 @@ export class KubernetesReports {
       checks,
     }: { error: ServiceError; reason: string; status: number; checks: LoginChecks },
   ): Promise<void> {
-    const { basic, failuresOf, hasRole, log } = this.#parts
+    const { basic, failuresOf, hasRole, callerAsks, log } = this.#parts
     const failures = failuresOf(mount)
     const trace = bounded(checks.explained())
     const check = trace.find(({ verdict }) => verdict === 'fail')?.name ?? checkNamed(reason)
     // an unknown name is not shown: people type passwords into wrong fields
     const roleExists = await hasRole(mount, role).catch(() => false)
+    const isOurFault =
+      ourFaults.has(reason) && !(reason === 'review_unauthorized' && (await callerAsks(mount)))
     basic.refused(
       { call, mount },
       {
-        isCallersFault: kind !== 'throttled' && status < 500 && !ourFaults.has(reason),
+        isCallersFault: kind !== 'throttled' && status < 500 && !isOurFault,
         shown: { role: roleExists ? role : '', reason, check, status, cause },
       },
     )
