@@ -3,6 +3,9 @@ import { quoted } from '../../lib/text/go-text.ts'
 import { isPlainObject, type StrictObject } from '../jws/strict-json.ts'
 import { keyProblem } from './key-problem.ts'
 
+/** Why a set without keys has none that can be used. */
+export const emptySet = 'the key set is empty'
+
 /** Most keys in a set. docs/contract/jwt.md#limits */
 const maxKeys = 1000
 /** Length of a 16,384-bit modulus in base64url; longer ones are refused. */
@@ -50,6 +53,10 @@ export class JwkSet {
   /** The skipped keys, with the reason. Parses all keys. */
   skipped(): readonly SkippedKey[] {
     return this.#keys.flatMap(({ id, ready }) => ('key' in ready ? [] : [{ id, problem: ready.problem }]))
+  }
+
+  get hasUsableKey(): boolean {
+    return this.#keys.some(({ ready }) => 'key' in ready)
   }
 
   get isEmpty(): boolean {

@@ -303,6 +303,12 @@ async function verifyWithRemote(
       cause: `fetching keys oidc: ${error.message}`,
     })
   }
+  // as if it could not be fetched: the provider is still being set up
+  if (keys.current?.hasUsableKey === false)
+    return discreetRefusal('keys_unavailable', {
+      text: keysUnavailable,
+      cause: 'the provider has no usable key',
+    })
   const isKnown = jws.keyId === '' || keys.current?.hasKeyId(jws.keyId) === true
   return refusal(isKnown ? 'signature_invalid' : 'key_unknown', noRemoteKey)
 }

@@ -187,16 +187,16 @@ export class JwtMethod {
   /** Replaces a mount's configuration after all its checks; returns the warnings. docs/contract/jwt.md#configuration */
   async putConfig(mount: Mount, input: ConfigInput): Promise<string[]> {
     const place = this.#places.of(mount)
-    const { warnings, unfetched } = await this.#checkedConfig(input, place)
+    const { warnings, unchecked } = await this.#checkedConfig(input, place)
     const { state } = place
     const put = (entryOf: () => Promise<ViewEntry>) => this.issuers.put(mount, input.bound_issuer, entryOf)
     await state.changeConfig((before) => replaced(input, before), {
-      unchecked: unfetched[0],
+      unchecked,
       put: input.accept_as_token ? put : undefined,
     })
     // fetch now, so that the first login knows which set has which key
     if (input.jwks_pairs.length > 0) await (await state.findConfig())?.keyset.refresh()
-    return [...unfetched, ...warnings]
+    return warnings
   }
 
   /** Keeps the reason for a refused configuration in the mount's status until one is accepted. */

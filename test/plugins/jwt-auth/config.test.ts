@@ -50,30 +50,75 @@ async function aProvider(tls?: typeof providerTls) {
 
 describe('a source without one usable key is stored with a warning', () => {
   const server = shared(startTestServer)
-  const warned = (why: string) => ({
-    status: 200,
-    body: { data: null, warnings: [expect.stringMatching(why)] },
+  const invalid = 'failed to construct JWK validator: keyset configuration error: '
+
+  /** Writes a configuration that is stored with a warning, and expects what a login and a read say of it. */
+  async function expectUnusable(body: object, warning: unknown) {
+    const { root, anonymous } = await server()
+    const written = await root.write(path, body)
+    expect(written).toMatchObject({ status: 200, body: { data: null, warnings: [warning] } })
+    const status = async () => {
+      const read = (await root.read(path)).body
+      return [read.data?.['status'], read['warnings']?.['0']]
+    }
+
+    expect(await status()).toEqual(['invalid', `${invalid}${written.body['warnings']?.['0']}`])
+    await root.write('auth/jwt/role/ci', { role_type: 'jwt', user_claim: 'sub', bound_subject: 's' })
+    const login = await anonymous.write('auth/jwt/login', { role: 'ci', jwt: signer.sign({ sub: 's' }) })
+    expect(login).toMatchObject({
+      status: 400,
+      body: { errors: ['error verifying token: keys of the provider are unavailable'] },
+    })
+    expect(await status()).toEqual(['invalid', expect.stringMatching(`^${invalid}`)])
+  }
+
+  test.each([
+    { name: 'an empty JWK set', set: { keys: [] }, why: 'the key set is empty' },
+    { name: 'a set without keys', set: {}, why: 'the key set is empty' },
+    { name: 'a bare key', set: signer.jwk, why: 'the key set is empty' },
+    {
+      name: 'symmetric keys only',
+      set: { keys: [{ kty: 'oct', k: 'AAAA' }] },
+      why: 'keys of kty "oct" are not supported',
+    },
+  ])('$name', async ({ set, why }) => {
+    await using provider = await startProvider({ '/set': set })
+    const jwks_url = `${provider.url}/set`
+    provider.routes.set('/.well-known/openid-configuration', { issuer: provider.url, jwks_uri: jwks_url })
+
+    await expectUnusable({ jwks_url }, `no usable key at jwks_url: ${why}`)
+    await expectUnusable({ oidc_discovery_url: provider.url }, `no usable key at oidc_discovery_url: ${why}`)
+    const pairs = await (await server()).root.write(path, { jwks_pairs: [{ jwks_url }] })
+    expect(pairs.body['warnings']).toEqual([`no usable key at jwks_pairs[0]: ${why}`])
   })
 
   test.each([
-    { name: 'an empty JWK set', set: { keys: [] }, why: 'it is empty' },
-    { name: 'a set without keys', set: {}, why: 'it is empty' },
-    { name: 'symmetric keys only', set: { keys: [{ kty: 'oct', k: 'AAAA' }] }, why: '.' },
-  ])('$name', async ({ set, why }) => {
-    await using provider = await startProvider({ '/set': set })
-    const text = `^no key of ${provider.url}/set can be used \\(${why}`
-
+    { name: 'no jwks_uri', jwks_uri: () => undefined, why: /names no jwks_uri$/ },
+    { name: 'a relative jwks_uri', jwks_uri: () => '/certs', why: /invalid URL$/ },
+    { name: 'a jwks_uri that is not there', jwks_uri: (url: string) => `${url}/gone`, why: /404 Not Found/ },
+  ])('a discovery document with $name', async ({ jwks_uri, why }) => {
+    await using provider = await aProvider()
     provider.routes.set('/.well-known/openid-configuration', {
       issuer: provider.url,
-      jwks_uri: `${provider.url}/set`,
+      jwks_uri: jwks_uri(provider.url),
     })
 
-    for (const body of [
-      { jwks_url: `${provider.url}/set` },
-      { jwks_pairs: [{ jwks_url: `${provider.url}/set` }] },
-      { oidc_discovery_url: provider.url },
-    ])
-      expect(await (await server()).root.write(path, body)).toMatchObject(warned(text))
+    const warning = new RegExp(`^no usable key at oidc_discovery_url: .*${why.source}`)
+    await expectUnusable({ oidc_discovery_url: provider.url }, expect.stringMatching(warning))
+    expect(provider.hits).not.toContain('/certs')
+  })
+
+  test('logins work once the provider has a key', async () => {
+    await using provider = await startProvider({ '/set': { keys: [] } })
+    const { root, anonymous } = await server()
+    await root.write(path, { jwks_url: `${provider.url}/set` })
+    await root.write('auth/jwt/role/ci', { role_type: 'jwt', user_claim: 'sub', bound_subject: 's' })
+
+    provider.routes.set('/set', jwksOf(signer))
+    const jwt = signer.sign({ sub: 's', exp: Math.floor(Date.now() / 1000) + 60 })
+
+    expect((await anonymous.write('auth/jwt/login', { role: 'ci', jwt })).status).toBe(200)
+    expect((await root.read(path)).body.data?.['status']).toBe('valid')
   })
 
   test('one usable key among others is enough', async () => {
@@ -574,7 +619,8 @@ describe('what is fetched', () => {
     expect(await check(`${provider.url}/`)).toBe(400)
     provider.routes.set('/.well-known/openid-configuration', { issuer: `${provider.url}/` })
     expect(await check(provider.url)).toBe(400)
-    expect(await check(`${provider.url}/`)).toBe(204)
+    // the document names no jwks_uri: stored with a warning
+    expect(await check(`${provider.url}/`)).toBe(200)
     expect(await check('ftp://127.0.0.1')).toBe(400)
     expect(new Set(provider.hits)).toEqual(new Set(['/.well-known/openid-configuration', '/certs']))
   })

@@ -165,11 +165,7 @@ describe('a key set', () => {
 
       expect(refused).toMatchObject({
         status: 400,
-        body: {
-          errors: [
-            'error validating token: error verifying token signature: failed to verify id token signature',
-          ],
-        },
+        body: { errors: ['error verifying token: keys of the provider are unavailable'] },
       })
       const failures = await server.root.read('auth/jwt/failures')
       expect(failures.body.data?.['failures']?.['0']).toMatchObject({ reason: 'key_unknown' })

@@ -4,7 +4,7 @@ import { fail, refuse } from '../../../errors.ts'
 import { isSupportedAlgorithm } from '../../../jwt/jws/algorithms.ts'
 import { DiscoveryError, discover } from '../../../jwt/keys/discovery.ts'
 import { fetchJwkSet, KeyFetchError, type KeySource } from '../../../jwt/keys/fetch-jwk-set.ts'
-import type { JwkSet } from '../../../jwt/keys/jwk-set.ts'
+import { emptySet, type JwkSet } from '../../../jwt/keys/jwk-set.ts'
 import { parsePublicKeyPem } from '../../../jwt/keys/public-key-pem.ts'
 import { redactUrl } from '../../../jwt/refusals/redact.ts'
 import type { LogLine } from '../../../lib/system/log-fields.ts'
@@ -142,8 +142,8 @@ export type ConfigLog = { readonly warn: LogLine }
 /** What the checks of an accepted configuration found. */
 export type CheckedConfig = {
   readonly warnings: string[]
-  /** Sources that could not be fetched, if that is no refusal. */
-  readonly unfetched: string[]
+  /** Why no key can be had at present, if that is so. */
+  readonly unchecked: string | undefined
 }
 
 /**
@@ -178,13 +178,15 @@ export async function checkConfig(
       throw refuse('invalid', "Bound issuer is not supported for use with 'jwks_pairs'")
   }
   const sources = config.jwks_url === '' ? jwksPairs(config) : [jwksSource(config)]
-  const warnings = await checkJwks(sources, parts)
+  const warnings = await checkJwks(sources, config.jwks_url === '', parts)
   for (const pem of config.jwt_validation_pubkeys) {
     const parsed = parsePublicKeyPem(pem)
     if ('error' in parsed) throw refuse('invalid', `error parsing public key: ${parsed.error}`)
   }
   checkOptions(config)
-  return { warnings: [...discovered, ...warnings], unfetched }
+  const unusable = [...discovered, ...warnings]
+  const [none] = unusable.length >= sources.length ? unusable : []
+  return { warnings: [...unfetched, ...unusable], unchecked: unfetched[0] ?? none }
 }
 
 type CheckParts = {
@@ -195,12 +197,10 @@ type CheckParts = {
 }
 
 /** A key set is empty while its provider is set up, so that is no refusal. */
-function keyWarnings(set: JwkSet, url: string): string[] {
-  if (set.usable().length > 0) return []
-  const [skipped] = set.skipped()
-  const why = skipped === undefined ? 'it is empty' : skipped.problem
-  return [`no key of ${excerpt(redactUrl(url), 1024)} can be used (${why}): logins fail until it has one`]
-}
+const keyWarnings = (set: JwkSet, field: string): string[] =>
+  set.hasUsableKey ? [] : [noUsableKey(field, set.skipped()[0]?.problem ?? emptySet)]
+
+const noUsableKey = (field: string, cause: string): string => `no usable key at ${field}: ${cause}`
 
 function checkSources(config: ConfigInput): void {
   const { oidc_discovery_url, jwt_validation_pubkeys, jwks_url, jwks_pairs } = config
@@ -253,9 +253,9 @@ async function checkDiscovery(
 /** Keys that cannot be fetched are no refusal, as the document alone says where they will be. */
 async function discoveredWarnings(outbound: OutboundClient, source: KeySource): Promise<string[]> {
   try {
-    return keyWarnings(await fetchJwkSet(outbound, source), source.url)
+    return keyWarnings(await fetchJwkSet(outbound, source), 'oidc_discovery_url')
   } catch (error) {
-    if (error instanceof KeyFetchError) return []
+    if (error instanceof KeyFetchError) return [noUsableKey('oidc_discovery_url', error.withoutBody)]
     throw error
   }
 }
@@ -281,6 +281,7 @@ function algorithmProblem({ jwt_supported_algs }: ConfigInput): string | undefin
 /** Reports the first one in the list that fails. docs/contract/jwt.md#configuration */
 async function checkJwks(
   sources: readonly KeySource[],
+  arePairs: boolean,
   { outbound, log, refuseOrNote }: CheckParts,
 ): Promise<string[]> {
   for (const { url, caPem } of sources) {
@@ -292,7 +293,7 @@ async function checkJwks(
   const warnings: string[] = []
   for (const [index, check] of checks.entries()) {
     if (check.status === 'fulfilled') {
-      warnings.push(...keyWarnings(check.value, sources[index]?.url ?? ''))
+      warnings.push(...keyWarnings(check.value, arePairs ? `jwks_pairs[${index}]` : 'jwks_url'))
       continue
     }
     const cause: unknown = check.reason

@@ -1,7 +1,7 @@
 import { isSupportedAlgorithm, supportedAlgorithms } from '../../../jwt/jws/algorithms.ts'
 import { algorithmsOf } from '../../../jwt/jws/signature.ts'
 import { bestOffset } from '../../../jwt/keys/clock-offset.ts'
-import type { UsableKey } from '../../../jwt/keys/jwk-set.ts'
+import { emptySet, type UsableKey } from '../../../jwt/keys/jwk-set.ts'
 import type { KeysetSource } from '../../../jwt/keys/keyset.ts'
 import { redactUrl } from '../../../jwt/refusals/redact.ts'
 import type { JsonValue } from '../../../lib/text/json.ts'
@@ -58,10 +58,18 @@ export function sourceProblem({ keyset, written, unchecked }: ReadyConfig): stri
     ({ isReachable, lastError }) => isReachable === false && (lastError?.time ?? 0) >= written,
   )
   const isFetched = histories.some(({ fetchedAt = 0 }) => fetchedAt >= written)
-  const problem = failed?.lastError?.text ?? (isFetched ? '' : unchecked)
+  const problem = failed?.lastError?.text ?? (isFetched ? unusableKeys(sources, written) : unchecked)
   return problem === ''
     ? undefined
     : `failed to construct JWK validator: keyset configuration error: ${problem}`
+}
+
+/** Why sources without a usable key have none; empty if their keys have not been fetched. */
+function unusableKeys(sources: readonly KeysetSource[], written: number): string {
+  // the first fetch of a discovered provider is that of its document
+  const fetches = sources.flatMap(({ kind, histories }) => histories.slice(kind === 'discovery' ? 1 : 0))
+  if (!fetches.some(({ fetchedAt = 0 }) => fetchedAt >= written)) return ''
+  return `no usable key: ${sources.flatMap(({ skipped }) => skipped)[0]?.problem ?? emptySet}`
 }
 
 /** docs/contract/jwt.md#configuration */
