@@ -763,6 +763,7 @@ const approles: DocumentedCall[] = [
     token: '',
     status: 400,
   },
+  { ask: `post /${approle}/secret-id/search`, params: machine, body: { metadata: { team: '*' } } },
   { ask: `post /${approle}/secret-id/lookup`, params: machine, body: { secret_id: '$secretId' } },
   {
     ask: `post /${approle}/secret-id-accessor/lookup`,

@@ -140,6 +140,16 @@ export const kvOrTextField = field(
   settled<FieldMap<string> | null>({ type: ['object', 'null'], additionalProperties: { type: 'string' } }),
 )
 
+/** Like `kvField`, but a text is taken as it is: the plugin has its own forms of it. */
+export const kvOrOwnTextField = field(
+  { type: 'object', additionalProperties: { type: 'string' } },
+  (wire) => (typeof wire === 'string' ? { value: wire } : toPairs(wire)),
+  settled<FieldMap<string> | string | null>({
+    type: ['object', 'null'],
+    additionalProperties: { type: 'string' },
+  }),
+)
+
 /**
  * Whole seconds, not negative; on the wire also `"1h30m"` or `"7d"`. Null means "not sent".
  * docs/contract/http.md#field-types

@@ -28,6 +28,29 @@ export const noAccessor = {
   example: { error: `failed to find accessor entry for secret_id_accessor: "${accessor}"` },
 }
 
+const shownSecretId = z.object({
+  secret_id_accessor: text,
+  secret_id_num_uses: z.int(),
+  secret_id_ttl: z.int(),
+  creation_time: text,
+  expiration_time: text,
+  last_updated_time: text,
+  metadata: z.record(text, text),
+  cidr_list: z.array(text),
+  token_bound_cidrs: z.array(text),
+})
+const exampleSecretId = {
+  secret_id_accessor: accessor,
+  secret_id_num_uses: 1,
+  secret_id_ttl: 600,
+  creation_time: '2026-11-23T09:00:00Z',
+  expiration_time: '2026-11-23T09:10:00Z',
+  last_updated_time: '2026-11-23T09:00:00Z',
+  metadata: { team: 'shop' },
+  cidr_list: [],
+  token_bound_cidrs: [],
+}
+
 /** The responses of `auth/approle/…`, for the API document. docs/contract/approle.md */
 export const answers = {
   accessors: { example: { keys: [accessor] } },
@@ -45,30 +68,13 @@ export const answers = {
     },
   },
   madeSecretId,
-  secretId: {
+  search: {
     output: z.object({
-      secret_id_accessor: text,
-      secret_id_num_uses: z.int(),
-      secret_id_ttl: z.int(),
-      creation_time: text,
-      expiration_time: text,
-      last_updated_time: text,
-      metadata: z.record(text, text),
-      cidr_list: z.array(text),
-      token_bound_cidrs: z.array(text),
+      keys: z.array(text).describe('Accessors'),
+      key_info: z.record(text, shownSecretId),
+      next: text.describe('What to send as `after` for more; empty at the end'),
     }),
-    example: {
-      secret_id_accessor: accessor,
-      secret_id_num_uses: 1,
-      secret_id_ttl: 600,
-      creation_time: '2026-11-23T09:00:00Z',
-      expiration_time: '2026-11-23T09:10:00Z',
-      last_updated_time: '2026-11-23T09:00:00Z',
-      metadata: { team: 'shop' },
-      cidr_list: [],
-      token_bound_cidrs: [],
-    },
-    statuses: [200, 204],
+    example: { keys: [accessor], key_info: { [accessor]: exampleSecretId }, next: '' },
   },
   findings: {
     output: z.object({ findings: z.array(z.object({ role: text, code: text, field: text, text })) }),
@@ -83,5 +89,6 @@ export const answers = {
       ],
     },
   },
+  secretId: { output: shownSecretId, example: exampleSecretId, statuses: [200, 204] },
   inBackground: { statuses: [202, 200] },
 } as const satisfies Record<string, DocumentedAnswer>

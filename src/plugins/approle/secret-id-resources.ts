@@ -9,6 +9,7 @@ import { quoted } from '../../lib/text/go-text.ts'
 import { answers, noAccessor } from './answers.ts'
 import type { ApproleMethod, NewSecretId } from './method.ts'
 import { canonicalRolePath, type Role, roleName } from './role.ts'
+import { conditionOf, searchFields, searchSecretIds } from './search-secret-ids.ts'
 import { checkLength, customSecretIdFields, grantedTtl, secretIdFields, shownSecretId } from './secret-id.ts'
 import { type FoundSecretId, goneText } from './secret-id-store.ts'
 
@@ -115,6 +116,24 @@ export function secretIdResources({ method, mostListBytes }: SecretIdParts): Res
         handle: async ({ input: { secret_id }, ...at }) => {
           if (secret_id === '') throw refuse('invalid', 'missing secret_id')
           return shown(await lookup(at, await givenRole(at), secret_id))
+        },
+      },
+    }),
+    resource('/role/:role_name/secret-id/search', {
+      help: 'Find secret ids of a role by what was stored with them.',
+      canonical: canonicalRolePath,
+      collection: true,
+      write: {
+        summary: 'Search the secret ids of a role',
+        ...answers.search,
+        input: searchFields,
+        handle: async ({ input, ...at }) => {
+          conditionOf(input)
+          const role = await neededRole(at)
+          const secretIds = method.secretIdsOf(at.mount)
+          return {
+            data: { ...(await searchSecretIds(input, role, { secretIds, mostBytes: mostListBytes })) },
+          }
         },
       },
     }),

@@ -64,6 +64,17 @@ export type FoundSecretId = {
 
 const accessorRow = z.object({ role: z.string(), hash: z.string() })
 
+export type SecretIdSearch = {
+  readonly after: string
+  readonly limit: number
+  matches(secretId: SecretId): boolean
+  /** Whether one more can be part of the response. */
+  fits(secretId: SecretId): boolean
+}
+
+/** Records that one search looks at. */
+const mostSearched = 10_000
+
 /** Secret ids per step of background work: so many are deleted within ten milliseconds. */
 const stepSize = 64
 /**
@@ -166,6 +177,41 @@ export class SecretIdStore {
         .map(({ value }) => readListed(value))
         .filter((row) => !this.#isOver(row))
         .map(({ accessor }) => accessor)
+  }
+
+  /**
+   * Looks at the records of a role after the one with this accessor, which must be there. `next` is the accessor
+   * to go on after; empty at the end.
+   */
+  async search(
+    role: Role,
+    { after, limit, matches, fits }: SecretIdSearch,
+  ): Promise<{ found: SecretId[]; next: string }> {
+    const { uuid } = role.record
+    const start = after === '' ? undefined : await this.#placeOf(role, after)
+    const found: SecretId[] = []
+    let looked = 0
+    let last = ''
+    for await (const page of this.#view.pages(secretIdsOf(uuid), start))
+      for (const { value } of page) {
+        if (looked === mostSearched || found.length === limit) return { found, next: last }
+        const secretId = readSecretId(value)
+        const isFound = !this.#isOver(secretId) && matches(secretId)
+        if (isFound && !fits(secretId)) return { found, next: last }
+        if (isFound) found.push(secretId)
+        last = secretId.accessor
+        looked += 1
+      }
+    return { found, next: '' }
+  }
+
+  /** Where the record of the secret id with this accessor is. Throws `invalid` if it is not there any more. */
+  async #placeOf(role: Role, accessor: string): Promise<string> {
+    const stored = await this.#view.get(accessorKey(await this.#hashOf(accessor)))
+    const place = stored === undefined ? undefined : accessorRow.parse(stored)
+    if (place?.role !== role.record.uuid)
+      throw refuse('invalid', 'after is the accessor of no secret id of the role: begin again without it')
+    return secretIdKey(place.role, place.hash)
   }
 
   /** Deletes what has ended, and what is left of deleted roles, until `stopping` is aborted. */

@@ -96,7 +96,7 @@ const wholeBase64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3
  * Reads the metadata of a secret id: a JSON object of texts, `a=b,c=d`, or base64 of either. Throws `invalid`.
  * docs/contract/approle.md#secret-ids
  */
-function parseMetadata(sent: string): Record<string, string> {
+export function parseMetadata(sent: string): Record<string, string> {
   const trimmed = sent.trim()
   if (trimmed === '') return {}
   const text = wholeBase64.test(trimmed) ? Buffer.from(trimmed, 'base64').toString('utf8') : trimmed

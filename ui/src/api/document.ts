@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 420728e51f03bfe32f5a733c227f26b8
+// made by `npm run ui:types` from the server's OpenAPI document 0adb260504b43d7ff61d2fb32a384ee6
 
 export interface paths {
     "/health/live": {
@@ -4929,6 +4929,22 @@ export interface paths {
                     };
                 };
                 204: {
+                };
+            };
+        };
+    };
+    "/auth/{approle_mount_path}/role/{role_name}/secret-id/search": {
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["approle-role-role_name-secret-id-search-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["approle-role-role_name-secret-id-search-post-answer"];
+                    };
                 };
             };
         };
@@ -12948,6 +12964,52 @@ export interface components {
             renewable: boolean;
             lease_duration: number;
             data: components["schemas"]["approle-role-role_name-secret-id-lookup-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "approle-role-role_name-secret-id-search-post-data": {
+            keys: string[];
+            key_info: {
+                [key: string]: {
+                    secret_id_accessor: string;
+                    secret_id_num_uses: number;
+                    secret_id_ttl: number;
+                    creation_time: string;
+                    expiration_time: string;
+                    last_updated_time: string;
+                    metadata: {
+                        [key: string]: string;
+                    };
+                    cidr_list: string[];
+                    token_bound_cidrs: string[];
+                } & {
+                    [key: string]: unknown;
+                };
+            };
+            next: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "approle-role-role_name-secret-id-search-post-input": {
+            metadata?: {
+                [key: string]: string;
+            };
+            cidr?: string;
+            /** Format: date-time */
+            expires_before?: string;
+            /** Format: date-time */
+            unused_since?: string;
+            after?: string;
+            limit?: number;
+        };
+        "approle-role-role_name-secret-id-search-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["approle-role-role_name-secret-id-search-post-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
