@@ -185,7 +185,7 @@ export class MountStore implements AsyncDisposable {
       await save({ changed: [changed] })
       return { before: mount, now: changed }
     })
-    return request.options ? this.#parts.types.tuned(before, now) : []
+    return request.options || request.token_type ? this.#parts.types.tuned(before, now) : []
   }
 
   /**

@@ -141,7 +141,7 @@ export class MountTypeRegistry implements AsyncDisposable {
     for (const type of this.#of(mount.plugin)) await type.empty?.(mount)
   }
 
-  /** Tells the plugin of a mount that a tune has changed its options. Returns warnings for the caller. */
+  /** Tells the plugin of a mount that a tune has changed its options, or the type of its tokens. Returns warnings for the caller. */
   async tuned(before: Mount, now: Mount): Promise<readonly string[]> {
     const warnings: string[] = []
     for (const type of this.#of(now.plugin)) warnings.push(...((await type.tuned?.(before, now)) ?? []))

@@ -80,8 +80,8 @@ export type MountType = MountTypeNames & {
   /** The identity tokens that a mount needs now, which its signing key must allow. */
   identityTokenUses?(mount: Mount): Promise<readonly IdentityTokenUse[]>
   /**
-   * Called on the plugin that serves a mount from now on, once a tune has changed its options. Returns warnings
-   * for the caller.
+   * Called on the plugin that serves a mount from now on, once a tune has changed its options, or the type of its
+   * tokens. Returns warnings for the caller.
    */
   tuned?(before: Mount, now: Mount): Promise<readonly string[]>
   /** Starts the background jobs. Called at most once, and never with `BACKGROUND=off`. */

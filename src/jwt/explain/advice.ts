@@ -62,6 +62,8 @@ const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', string>> = 
   policy_template_failed:
     'Let the issuer send this claim as a text, a whole number or a bool, or take it out of `token_policies`.',
   policy_forbidden: 'Remove this policy from role, entity and groups.',
+  uses_need_service:
+    'Give the role no `token_num_uses` and no `token_period`, or tune the mount to another `token_type` than `batch`.',
   entity_disabled: 'Enable the entity: `identity/entity`, `disabled=false`.',
   token_replayed: 'Get a new token for each login; a retry with the same one is refused.',
   oidc_not_configured: 'Set `oidc_discovery_url`, `oidc_client_id` and its secret, or `oidc_public_client`.',

@@ -139,6 +139,7 @@ const coreChecks = {
   metadata_invalid: 'metadata',
   policy_forbidden: 'policies',
   entity_disabled: 'entity',
+  uses_need_service: 'token_type',
   token_replayed: 'replay',
 } as const
 

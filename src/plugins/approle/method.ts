@@ -11,7 +11,7 @@ import { mountTtl } from '../../core/tokens/store/lifetime.ts'
 import type { Token } from '../../core/tokens/store/token.ts'
 import type { RenewalTerms } from '../../core/tokens/store/token-fields.ts'
 import { renewalTermsOf } from '../../core/tokens/store/token-fields.ts'
-import { useLimitWarnings } from '../../core/tokens/store/token-type.ts'
+import { tunedTypeWarnings, useLimitWarnings } from '../../core/tokens/store/token-type.ts'
 import { refuse, type ServiceError } from '../../errors.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { toText } from '../../lib/text/coercion.ts'
@@ -106,6 +106,14 @@ export class ApproleMethod {
       }),
     )
     return [...roleWarnings(record, sent, bounds), ...useLimitWarnings(mount.config.token_type, record)]
+  }
+
+  /** Warns of roles that batch tokens keep from logging in. */
+  tuned(...mounts: [before: Mount, now: Mount]): Promise<string[]> {
+    return tunedTypeWarnings(mounts, async () => {
+      const roles = this.rolesOf(mounts[1])
+      return { names: await roles.names(), find: async (name) => (await roles.find(name))?.record }
+    })
   }
 
   /** Changes an existing role. False if there is no such role. */

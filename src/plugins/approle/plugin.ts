@@ -48,6 +48,7 @@ export const approlePlugin = ({
       beginCounters: (mount) => reports.beginCounters(mount),
       loginRole: (mount, { role_id = '' }) => method.loginRole(mount, role_id),
       renewalTerms: method.renewalTerms.bind(method),
+      tuned: method.tuned.bind(method),
       start: () => sweeper.start(),
       settle: () => method.sweep(new AbortController().signal),
       [Symbol.asyncDispose]: async () => {

@@ -12,7 +12,7 @@ import type { ReplayStore } from '../../core/tokens/store/replay-store.ts'
 import type { Token } from '../../core/tokens/store/token.ts'
 import type { RenewalTerms } from '../../core/tokens/store/token-fields.ts'
 import { renewalTermsOf } from '../../core/tokens/store/token-fields.ts'
-import { useLimitWarnings } from '../../core/tokens/store/token-type.ts'
+import { tunedTypeWarnings, useLimitWarnings } from '../../core/tokens/store/token-type.ts'
 import { ServiceError } from '../../errors.ts'
 import type { Explanation } from '../../jwt/explain/explained.ts'
 import { bareTrace, bringsToken } from '../../jwt/explain/explained.ts'
@@ -228,10 +228,18 @@ export class JwtMethod {
     if (mount.options?.['role_lint'] !== 'write') return warnings
     const ready = await state.findConfig()
     const findings = [
-      ...(await lintRole(role, { config: ready?.config, policyExists })),
+      ...(await lintRole(role, { config: ready?.config, tokenType: undefined, policyExists })),
       ...lintWrite(name, { before, sent, unknown }),
     ]
     return [...warnings, ...findings.map(({ code, text }) => `${code}: ${text}`)]
+  }
+
+  /** Warns of roles that batch tokens keep from logging in. */
+  tuned(...mounts: [before: Mount, now: Mount]): Promise<string[]> {
+    return tunedTypeWarnings(mounts, async () => {
+      const { roles } = this.stateOf(mounts[1])
+      return { names: await roles.names(), find: async (name) => (await roles.find(name))?.record }
+    })
   }
 
   /**
@@ -244,7 +252,8 @@ export class JwtMethod {
     policyExists: RoleWrite['policyExists'],
   ): Promise<Finding[] | undefined> {
     const state = this.stateOf(mount)
-    const context = { config: (await state.findConfig())?.config, policyExists }
+    const tokenType = mount.config.token_type
+    const context = { config: (await state.findConfig())?.config, tokenType, policyExists }
     const celName = /^cel\/(.*)$/.exec(roleName)?.[1]
     if (celName !== undefined) return this.#lintCel(state, celName, context)
     const findings: Finding[] = []

@@ -91,6 +91,7 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       loginRole: (mount, { role = '' }) => method.loginRole(mount, role),
       tokenLogin: method.tokenLogin.bind(method),
       renewalTerms: method.renewalTerms.bind(method),
+      tuned: method.tuned.bind(method),
       start: () => sweeper.start(),
       settle: () => method.sweep(),
       [Symbol.asyncDispose]: () => sweeper[Symbol.asyncDispose](),

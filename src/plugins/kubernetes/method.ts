@@ -9,8 +9,8 @@ import type { LoginAuth } from '../../core/tokens/acts/issue-login.ts'
 import { mountTtl, type TtlBounds } from '../../core/tokens/store/lifetime.ts'
 import type { Token } from '../../core/tokens/store/token.ts'
 import type { RenewalTerms } from '../../core/tokens/store/token-fields.ts'
-import { renewalTermsOf } from '../../core/tokens/store/token-fields.ts'
-import { loginTokenType, useLimitWarnings } from '../../core/tokens/store/token-type.ts'
+import { loginTerms, renewalTermsOf } from '../../core/tokens/store/token-fields.ts'
+import { loginTokenType, tunedTypeWarnings, useLimitWarnings } from '../../core/tokens/store/token-type.ts'
 import { refuse, ServiceError } from '../../errors.ts'
 import { LoginFailures } from '../../jwt/explain/login-failures.ts'
 import { CheckQueue } from '../../jwt/jws/check-queue.ts'
@@ -148,11 +148,19 @@ export class KubernetesMethod {
     return [...warnings, ...(await lintRole(role, exists)).map(({ code, text }) => `${code}: ${text}`)]
   }
 
+  /** Warns of roles that batch tokens keep from logging in. */
+  tuned(...mounts: [before: Mount, now: Mount]): Promise<string[]> {
+    return tunedTypeWarnings(mounts, async () => {
+      const roles = this.rolesOf(mounts[1])
+      return { names: await roles.names(), find: async (name) => (await roles.find(name))?.record }
+    })
+  }
+
   /** All findings, or those about one role; undefined if that does not exist. docs/contract/kubernetes.md#lint */
-  lint(mount: Mount, asked: LintAsked): Promise<Finding[] | undefined> {
+  lint(mount: Mount, asked: Omit<LintAsked, 'tokenType'>): Promise<Finding[] | undefined> {
     const { roles, config } = this.#places.of(mount)
     const linted = { roles, findConfig: () => config.find(), hasLocalCa: () => this.hasLocalCa() }
-    return lintMount(linted, asked)
+    return lintMount(linted, { ...asked, tokenType: mount.config.token_type })
   }
 
   /** The refused logins of a mount. docs/explain.md */
@@ -247,7 +255,8 @@ export class KubernetesMethod {
 
   grant(mount: Mount, admitted: Admitted): LoginAuth {
     const { record } = admitted.role
-    const isService = loginTokenType(mount.config.token_type, record.token_type ?? '') === 'service'
+    const terms = loginTerms(record)
+    const isService = loginTokenType(mount.config.token_type, terms) === 'service'
     return grantOf(admitted, { keepsToken: isService && record.renewal_review !== false })
   }
 

@@ -48,6 +48,7 @@ export const kubernetesPlugin = ({ metrics, ...options }: KubernetesOptions): Pl
         return 'error' in named ? '' : named.value
       },
       renewalTerms: method.renewalTerms.bind(method),
+      tuned: method.tuned.bind(method),
     }
   },
 })

@@ -8,7 +8,7 @@ import type { Client } from '../../core/tokens/acts/login-queue.ts'
 import type { Token } from '../../core/tokens/store/token.ts'
 import type { RenewalTerms } from '../../core/tokens/store/token-fields.ts'
 import { loginTerms, renewalTermsOf } from '../../core/tokens/store/token-fields.ts'
-import { useLimitWarnings } from '../../core/tokens/store/token-type.ts'
+import { tunedTypeWarnings, useLimitWarnings } from '../../core/tokens/store/token-type.ts'
 import { refuse } from '../../errors.ts'
 import { addressMatches } from '../../lib/net/cidr.ts'
 import type { LogLine } from '../../lib/system/log-fields.ts'
@@ -71,6 +71,14 @@ export class UserpassMethod {
       return { settings: changedSettings(stored?.settings, sent), passwordHash }
     })
     return useLimitWarnings(place.mount.config.token_type, settings)
+  }
+
+  /** Warns of users that batch tokens keep from logging in. */
+  tuned(...mounts: [before: Mount, now: Mount]): Promise<string[]> {
+    return tunedTypeWarnings(mounts, async () => {
+      const users = this.usersOf(mounts[1])
+      return { names: await users.names(), find: async (name) => (await users.find(name))?.settings }
+    })
   }
 
   async setPassword(place: UserPlace, password: NewPassword): Promise<void> {

@@ -54,6 +54,7 @@ export const userpassPlugin = ({
       resources: userpassResources({ method, reports, issue: (login) => issueLogin(loginParts, login) }),
       beginCounters: (mount) => reports.beginCounters(mount),
       renewalTerms: method.renewalTerms.bind(method),
+      tuned: method.tuned.bind(method),
     }
   },
 })

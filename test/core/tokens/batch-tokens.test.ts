@@ -245,29 +245,37 @@ test.each<{ mount: string | undefined; role: string; type: TokenType }>([
   { mount: 'default-batch', role: 'service', type: 'service' },
   { mount: 'default-batch', role: 'batch', type: 'batch' },
 ])('mount $mount, role $role: $type', ({ mount, role, type }) => {
-  expect(loginTokenType(mount, role)).toBe(type)
+  expect(loginTokenType(mount, { tokenType: role, numUses: 0, period: 0 })).toBe(type)
 })
 
-test('a mount of type batch drops role fields that batch tokens cannot have, and says so of limited uses', async () => {
+test.each([
+  { terms: { numUses: 3 }, text: 'batch tokens cannot have "num_uses" set' },
+  { terms: { numUses: 3, period: 600 }, text: 'batch tokens cannot have "num_uses" set' },
+  { terms: { period: 600 }, text: 'batch tokens cannot be periodic' },
+])('a mount of type batch refuses a login that must have $terms', async ({ terms, text }) => {
   await using fixture = await openTokenFixture()
   const mount = aMount({ config: { ...aMount().config, token_type: 'batch' } })
 
-  const { auth, warnings } = await fixture.login({ tokenType: 'service', numUses: 3, period: 600 }, mount)
-
-  expect(auth).toMatchObject({
-    token_type: 'batch',
-    num_uses: 0,
-    renewable: false,
-    orphan: true,
-    accessor: '',
-  })
-  expect(warnings).toEqual([expect.stringContaining('token_num_uses has no effect')])
-  expect(await fixture.lookup(auth.client_token)).toMatchObject({
-    num_uses: 0,
-    period: 0,
-    entity_id: auth.entity_id,
+  await expect(fixture.login({ tokenType: 'service', ...terms }, mount)).rejects.toMatchObject({
+    kind: 'invalid',
+    message: text,
+    reason: 'uses_need_service',
   })
 })
+
+test.each([{ numUses: 3 }, { period: 600 }])(
+  'a mount that makes batch tokens by default makes a service token of %j',
+  async (terms) => {
+    await using fixture = await openTokenFixture()
+    const mount = aMount({ config: { ...aMount().config, token_type: 'default-batch' } })
+
+    const { auth, warnings } = await fixture.login({ tokenType: 'default', ...terms }, mount)
+
+    expect(auth).toMatchObject({ token_type: 'service', num_uses: terms.numUses ?? 0 })
+    expect(await fixture.lookup(auth.client_token)).toMatchObject({ period: terms.period ?? 0 })
+    expect(warnings).toEqual([])
+  },
+)
 
 test('a batch login of a known name writes nothing, and of a new name only the entity', async () => {
   await using fixture = await openTokenFixture()

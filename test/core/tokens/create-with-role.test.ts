@@ -122,8 +122,8 @@ test.each<{
   },
   {
     row: 'default-batch, service asked for',
-    role: { token_type: 'default-batch', token_period: 3600, token_num_uses: 3 },
-    input: { type: 'service' },
+    role: { token_type: 'default-batch', token_period: 3600 },
+    input: { type: 'service', num_uses: 3 },
     auth: { token_type: 'service', lease_duration: 3600, num_uses: 3 },
   },
   {
@@ -147,12 +147,21 @@ test.each<{
 )
 
 test.each([
-  { row: 'of type default-batch', role: { token_type: 'default-batch', token_num_uses: 3 } },
+  {
+    row: 'of type default-batch of an earlier version',
+    role: { token_num_uses: 3 },
+    stored: 'default-batch',
+  },
   { row: 'that lets the caller choose batch', role: { token_num_uses: 3 }, input: { type: 'batch' } },
-])('no batch token escapes the use limit of a role $row', async ({ role, input = {} }) => {
+])('no batch token escapes the use limit of a role $row', async ({ role, input = {}, stored }) => {
   await using fixture = await openTokenFixture()
+  const request = withRole(role)
+  const earlier = stored === undefined ? request.role.record : { ...request.role.record, token_type: stored }
 
-  const making = fixture.create({ policies: ['web'], ...input }, withRole(role))
+  const making = fixture.create(
+    { policies: ['web'], ...input },
+    { role: { ...request.role, record: earlier } },
+  )
 
   await expect(making).rejects.toThrow('batch tokens cannot have "num_uses" set')
 })

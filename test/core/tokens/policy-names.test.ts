@@ -68,7 +68,11 @@ test.each([
   { mount: 'default-service', types: ['service', 'service', 'service', 'batch'] },
   { mount: 'default-batch', types: ['batch', 'batch', 'service', 'batch'] },
 ])('a mount tuned to $mount gives roles "", default, service, batch the types $types', ({ mount, types }) => {
-  expect(['', 'default', 'service', 'batch'].map((role) => loginTokenType(mount, role))).toEqual(types)
+  expect(
+    ['', 'default', 'service', 'batch'].map((tokenType) =>
+      loginTokenType(mount, { tokenType, numUses: 0, period: 0 }),
+    ),
+  ).toEqual(types)
 })
 
 test.each([

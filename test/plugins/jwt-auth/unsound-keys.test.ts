@@ -168,7 +168,7 @@ describe('a key set', () => {
         body: { errors: ['error verifying token: keys of the provider are unavailable'] },
       })
       const failures = await server.root.read('auth/jwt/failures')
-      expect(failures.body.data?.['failures']?.['0']).toMatchObject({ reason: 'key_unknown' })
+      expect(failures.body.data?.['failures']?.['0']).toMatchObject({ reason: 'keys_unavailable' })
     },
   )
 

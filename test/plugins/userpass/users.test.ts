@@ -263,17 +263,3 @@ test('a policy that denies a user denies every spelling of the name', async () =
 
   expect([own.status, other.status]).toEqual([403, 204])
 })
-
-test('a limit of uses that the type of the mount makes void is told at the write and at each login', async () => {
-  const { root, mount } = await server()
-  const { path, user, login } = await mount()
-  await root.write(`sys/${path}/tune`, { token_type: 'default-batch' })
-
-  const written = await user({ token_num_uses: 2 })
-  const loggedIn = await login()
-  const told = [expect.stringContaining('token_num_uses has no effect')]
-
-  expect([written.body.warnings, loggedIn.body.warnings]).toEqual([told, told])
-  expect((await user({ token_type: 'service' })).status).toBe(204)
-  expect((await login()).body).toMatchObject({ warnings: null, auth: { num_uses: 2 } })
-})

@@ -9,7 +9,7 @@ import { checkAssignable, sanitize } from '../store/policy-names.ts'
 import type { OneTimeProof, ReplayStore } from '../store/replay-store.ts'
 import { boundCidrs } from '../store/token-fields.ts'
 import type { Minted, TokenDraft, TokenStore } from '../store/token-store.ts'
-import { loginTokenType, useLimitWarnings } from '../store/token-type.ts'
+import { checkLoginType, loginTokenType } from '../store/token-type.ts'
 import { authBlock, type CarriedLogin, type Issued, type JwtTimes } from './auth-block.ts'
 import { issuedOnly, withLoginIdentity, writeWithIdentity } from './with-identity.ts'
 
@@ -179,10 +179,9 @@ async function mintedFor({ tokens }: LoginParts, draft: TokenDraft, isCarried: b
   return draft.type === 'batch' ? await tokens.mintBatch(draft) : tokens.mint(draft)
 }
 
-/** The uses of a batch token have no limit. */
 const carriedLogin = ({ type, num_uses }: TokenDraft, { jwt }: LoginAuth): CarriedLogin => ({
   tokenType: type,
-  uses: type === 'service' ? num_uses : 0,
+  uses: num_uses,
   ...(jwt && { jwt }),
 })
 
@@ -208,7 +207,8 @@ function loginDraft(
   const { identity, groupAliases = [] } = login ?? {}
   if (identity?.entity.disabled === true)
     throw refuse('denied', 'permission denied', { reason: 'entity_disabled' })
-  const type = loginTokenType(mount.config.token_type, auth.tokenType)
+  const type = loginTokenType(mount.config.token_type, auth)
+  checkLoginType(type, auth)
   const life = lifetime(mountTtl(mount.config, parts.systemTtl), auth, parts.clock.now())
   if (!life.ok) throw refuse('invalid', life.reason)
   const policies = sanitize(auth.policies, !auth.noDefaultPolicy)
@@ -237,9 +237,5 @@ function loginDraft(
     internal: auth.internal,
     ...(groupAliases.length === 0 ? {} : { group_aliases: groupAliases }),
   }
-  const limited = useLimitWarnings(mount.config.token_type, {
-    token_type: auth.tokenType,
-    token_num_uses: auth.numUses,
-  })
-  return { draft, warnings: [...life.warnings, ...limited] }
+  return { draft, warnings: [...life.warnings] }
 }

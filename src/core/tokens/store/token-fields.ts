@@ -86,6 +86,12 @@ export function boundCidrs(texts: readonly string[], where = ''): string[] {
   })
 }
 
+export const limitedBatchRole = () =>
+  refuse(
+    'invalid',
+    "'token_type' cannot be 'batch' or 'default_batch' when set to generate tokens with limited use count",
+  )
+
 /** Throws `invalid` for settings that contradict each other. It does not look at the old names. */
 export function checkTokenFields(settings: TokenSettings): void {
   const { token_type = '', token_num_uses = 0, token_period = 0, token_ttl = 0, token_max_ttl = 0 } = settings
@@ -98,12 +104,7 @@ export function checkTokenFields(settings: TokenSettings): void {
       "'token_type' cannot be 'batch' or 'default_batch' when set to generate periodic tokens",
     )
   }
-  if (token_type === 'batch' && token_num_uses !== 0) {
-    throw refuse(
-      'invalid',
-      "'token_type' cannot be 'batch' or 'default_batch' when set to generate tokens with limited use count",
-    )
-  }
+  if (token_type === 'batch' && token_num_uses !== 0) throw limitedBatchRole()
   if (token_max_ttl > 0 && token_ttl > token_max_ttl)
     throw refuse('invalid', "'token_ttl' cannot be greater than 'token_max_ttl'")
   const problem = metadataProblem(settings.alias_metadata ?? {})

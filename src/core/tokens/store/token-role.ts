@@ -11,7 +11,7 @@ import {
 import { quoted } from '../../../lib/text/go-text.ts'
 import { sanitize } from './policy-names.ts'
 import type { TokenType } from './token.ts'
-import { boundCidrs, instead } from './token-fields.ts'
+import { boundCidrs, instead, limitedBatchRole } from './token-fields.ts'
 
 /**
  * The fields of a role. A field left out of a write keeps its value. Durations are whole seconds.
@@ -111,6 +111,7 @@ export function changedTokenRole(
     ),
   }
   if (settled.token_type === 'batch') checkBatchRole(settled)
+  if (settled.token_type === 'default-batch' && (settled.token_num_uses ?? 0) !== 0) throw limitedBatchRole()
   return settled
 }
 

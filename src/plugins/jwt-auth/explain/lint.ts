@@ -1,3 +1,4 @@
+import { usesFindings } from '../../../core/tokens/store/token-type.ts'
 import { policiesMissing } from '../../../jwt/explain/policies-missing.ts'
 import { isNear } from '../../../lib/text/edit-distance.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
@@ -28,6 +29,7 @@ export const lintCodes = [
   'policy_missing',
   'claim_names_policy',
   'no_effect',
+  'uses_without_effect',
   'unknown_field',
   'cel_invalid_program',
   'cel_no_audience',
@@ -54,6 +56,8 @@ export type Finding = {
 export type LintContext = {
   /** Undefined until the mount is configured. */
   readonly config: Config | undefined
+  /** Of the mount; undefined if it is told elsewhere what that means for the role. */
+  readonly tokenType: string | undefined
   /** Whether a policy of this name exists for the tokens of the mount. */
   policyExists(name: string): Promise<boolean>
 }
@@ -64,10 +68,11 @@ type Rule = (record: RoleRecord, config: Config | undefined) => Found[]
 /** The findings about a role as it is stored. */
 export async function lintRole(
   { name, record }: Role,
-  { config, policyExists }: LintContext,
+  { config, tokenType, policyExists }: LintContext,
 ): Promise<Finding[]> {
   const found = [
     ...rules.flatMap((rule) => rule(record, config)),
+    ...usesFindings(tokenType, record),
     ...(await missingPolicies(record, policyExists)),
   ]
   return found.map((one) => ({ role: name, ...one }))

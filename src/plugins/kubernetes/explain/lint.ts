@@ -1,4 +1,5 @@
 import type { StoredRoles } from '../../../core/records/stored-roles.ts'
+import { usesFindings } from '../../../core/tokens/store/token-type.ts'
 import { policiesMissing } from '../../../jwt/explain/policies-missing.ts'
 import type { ReadyConfig } from '../config/config.ts'
 import type { Role } from '../config/role.ts'
@@ -15,6 +16,7 @@ export const lintCodes = [
   'renewal_unchecked',
   'policy_missing',
   'no_effect',
+  'uses_without_effect',
   'verification_keys',
   'issuer_unchecked',
   'insecure_host',
@@ -33,7 +35,12 @@ export type Finding = {
 }
 
 type Exists = (policy: string) => Promise<boolean>
-export type LintAsked = { readonly role: string; readonly exists: Exists }
+export type LintAsked = {
+  readonly role: string
+  readonly exists: Exists
+  /** Of the mount. */
+  readonly tokenType: string | undefined
+}
 
 /** What is looked at. */
 type Linted = {
@@ -45,14 +52,17 @@ type Linted = {
 /** All findings, or those about one role; undefined if that does not exist. */
 export async function lintMount(
   { roles, findConfig, hasLocalCa: isInCluster }: Linted,
-  { role: wanted, exists }: LintAsked,
+  { role: wanted, exists, tokenType }: LintAsked,
 ): Promise<Finding[] | undefined> {
   const named =
     wanted === '' ? await roles.all() : [await roles.find(wanted)].filter((role) => role !== undefined)
   if (wanted !== '' && named.length === 0) return undefined
   const findings: Finding[] = []
   for (const role of named.toSorted((one, other) => (one.name < other.name ? -1 : 1)))
-    findings.push(...(await lintRole(role, exists)))
+    findings.push(
+      ...(await lintRole(role, exists)),
+      ...usesFindings(tokenType, role.record).map((found) => ({ role: role.name, ...found })),
+    )
   const ready = wanted === '' ? await findConfig() : undefined
   if (ready === undefined) return findings
   const hasLocalCa = await isInCluster()

@@ -258,7 +258,7 @@ test.each<{ code: string; given: Written }>([
 
 test('the linter finds a stored program that is not accepted any more', async () => {
   const role = readCelRole('old', { cel_program: { expression: '1 +' }, bound_audiences: ['gate'] })
-  const context = { config: undefined, policyExists: () => Promise.resolve(true) }
+  const context = { config: undefined, tokenType: undefined, policyExists: () => Promise.resolve(true) }
 
   expect(await lintCelRole(role, context)).toEqual([
     {

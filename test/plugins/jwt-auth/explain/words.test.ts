@@ -47,6 +47,7 @@ const contract = [
     'metadata_invalid',
     'policy_template_failed',
     'policy_forbidden',
+    'uses_need_service',
   ],
   ...[
     'entity_disabled',
