@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Core } from '../../core/open/core.ts'
 import type { Acl } from '../../core/policies/acl.ts'
+import { usesFindings } from '../../core/tokens/store/token-type.ts'
 import { mayReach, type Resource, resource } from '../../http/resource/resource.ts'
 import { pagesOf } from '../../lib/data/pages.ts'
 import { lowerStringField } from '../../lib/text/fields.ts'
@@ -39,6 +40,9 @@ export const lintResource = ({ method, policies, clock }: LintParts): Resource =
             if (!mayReach(exchange, { operation: 'read', path, canonical: canonicalRolePath })) continue
             const makers = grants.filter(({ acl }) => makesSecretIds(acl, mount.path + path))
             if (makers.length > 0) findings.push(finding(role, makers))
+            const { record } = (await method.rolesOf(mount).find(role)) ?? {}
+            const unkept = record === undefined ? [] : usesFindings(mount.config.token_type, record)
+            findings.push(...unkept.map((found) => ({ role, ...found })))
           }
         }
         return { data: { findings } }
