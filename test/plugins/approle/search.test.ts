@@ -128,7 +128,7 @@ describe('a search of secret ids', () => {
     let calls = 0
     do {
       const { data } = (await search({ metadata: { n: '1' }, limit: 5, after })).body
-      keys.push(...(data?.['keys'] as unknown as string[]))
+      keys.push(...((data?.['keys'] ?? []) as unknown as string[]))
       after = String(data?.['next'])
       calls += 1
     } while (after !== '')

@@ -20,15 +20,12 @@ export function loginTokenType(
   return mountType === 'default-batch' && numUses === 0 && period === 0 ? 'batch' : 'service'
 }
 
-export const batchWithUses = () => refuseBatch('batch tokens cannot have "num_uses" set')
-export const periodicBatch = () => refuseBatch('batch tokens cannot be periodic')
-
-const refuseBatch = (text: string) => refuse('invalid', text, { reason: 'uses_need_service' })
-
 /** Throws `invalid` for a login that would get a batch token without the limits that it must have. */
 export function checkLoginType(type: TokenType, { numUses, period }: Omit<LoginTerms, 'tokenType'>): void {
-  if (type === 'batch' && numUses !== 0) throw batchWithUses()
-  if (type === 'batch' && period !== 0) throw periodicBatch()
+  const cannot = (what: string) =>
+    refuse('invalid', `batch tokens cannot ${what}`, { reason: 'uses_need_service' })
+  if (type === 'batch' && numUses !== 0) throw cannot('have "num_uses" set')
+  if (type === 'batch' && period !== 0) throw cannot('be periodic')
 }
 
 /** The settings of a role, or of a user. */
