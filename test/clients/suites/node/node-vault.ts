@@ -189,6 +189,28 @@ await operation('log in with a username and password', async () => {
   await expectRefusal(nodeVault({ endpoint }).userpassLogin({ username: 'ada', password: 'wrong' }))
 })
 
+await operation('log in with the token of a service account (kubernetes)', async () => {
+  const { host, ca_cert, reviewer, audience, jwt } = JSON.parse(given('CLUSTER'))
+  await vault.enableAuth({ mount_point: 'kubernetes', type: 'kubernetes' })
+  await vault.write('auth/kubernetes/config', {
+    kubernetes_host: host,
+    kubernetes_ca_cert: ca_cert,
+    token_reviewer_jwt: reviewer,
+    disable_local_ca_jwt: true,
+  })
+  await vault.write('auth/kubernetes/role/web', {
+    bound_service_account_names: 'web',
+    bound_service_account_namespaces: 'dev',
+    audience,
+    token_policies: 'job',
+  })
+  const mount_point = 'kubernetes'
+  const login = await nodeVault({ endpoint }).kubernetesLogin({ mount_point, role: 'web', jwt })
+  expectEqual(login.auth.policies, ['default', 'job'])
+  const refused = nodeVault({ endpoint }).kubernetesLogin({ mount_point, role: 'web', jwt: 'a.b.c' })
+  await expectRefusal(refused)
+})
+
 await operation('encrypt with the transit engine', async () => {
   await vault.mount({ mount_point: 'transit', type: 'transit' })
 })

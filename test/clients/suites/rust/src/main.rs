@@ -7,13 +7,14 @@ use std::error::Error;
 use std::fmt::Debug;
 use std::future::Future;
 use vaultrs::api::auth::approle::requests::{GenerateNewSecretIDRequest, SetAppRoleRequest};
+use vaultrs::api::auth::kubernetes::requests::{ConfigureKubernetesAuthRequest, CreateKubernetesRoleRequest};
 use vaultrs::api::auth::oidc::requests::{SetConfigurationRequest, SetRoleRequest};
 use vaultrs::api::auth::userpass::requests::CreateUserRequest;
 use vaultrs::api::kv2::requests::SetConfigurationRequest as KvConfigurationRequest;
 use vaultrs::api::kv2::requests::{SetSecretMetadataRequest, SetSecretRequestOptions};
 use vaultrs::api::sys::requests::EnableEngineRequest;
 use vaultrs::api::token::requests::CreateTokenRequest;
-use vaultrs::auth::{approle, oidc, userpass};
+use vaultrs::auth::{approle, kubernetes, oidc, userpass};
 use vaultrs::client::{VaultClient, VaultClientSettingsBuilder};
 use vaultrs::error::ClientError;
 use vaultrs::identity::{entity, group};
@@ -281,6 +282,26 @@ async fn login_operations(vault: &VaultClient) -> Outcome {
         expect_refusal(login("correct horse").await, 400)?;
         login("battery staple").await?;
         Ok(())
+    })
+    .await?;
+    operation("configure the kubernetes method and log in with the token of a service account", async {
+        let cluster: serde_json::Value = serde_json::from_str(&given("CLUSTER"))?;
+        let part = |name: &str| cluster[name].as_str().unwrap_or_default();
+        sys::auth::enable(vault, "pods", "kubernetes", None).await?;
+        // it cannot write a reviewer's token: the pod itself may ask the cluster
+        let mut config = ConfigureKubernetesAuthRequest::builder();
+        config.kubernetes_ca_cert(part("ca_cert").to_string()).disable_local_ca_jwt(true);
+        kubernetes::configure(vault, "pods", part("host"), Some(&mut config)).await?;
+        expect(kubernetes::read_config(vault, "pods").await?.kubernetes_host.as_str(), part("host"))?;
+        let mut role = CreateKubernetesRoleRequest::builder();
+        role.bound_service_account_names(strings(["web"])).bound_service_account_namespaces(strings(["dev"]));
+        role.audience(part("audience")).token_policies(strings(["job"]));
+        kubernetes::role::create(vault, "pods", "web", Some(&mut role)).await?;
+        expect(kubernetes::role::list(vault, "pods").await?.keys, strings(["web"]))?;
+        expect(kubernetes::role::read(vault, "pods", "web").await?.token_policies, strings(["job"]))?;
+        let login = kubernetes::login(&client("")?, "pods", "web", part("jwt")).await?;
+        expect(login.policies, job_policies())?;
+        expect_refusal(kubernetes::login(&client("")?, "pods", "web", "a.b.c").await, 403)
     })
     .await
 }
