@@ -1,12 +1,12 @@
 import { stepsOf } from '../../lib/text/json-pointer.ts'
-import { ownMember, type StrictObject, textAround } from './strict-json.ts'
+import { ownMember, type SourceText, type StrictObject, sourceAround } from './strict-json.ts'
 
 /** A claim that is a list or an object, as the token has it, without blanks. `key` is read as `lookupClaim` does. */
 export function claimText(claims: StrictObject, key: string, value: object): string {
   const steps = stepsOf(key)
   const top = ownMember(claims, steps[0] ?? '')
-  const text = typeof top === 'object' && top !== null ? textAround(top) : undefined
-  return (text && memberText(text, steps)) ?? JSON.stringify(value, withAllDigits)
+  const source = typeof top === 'object' && top !== null ? sourceAround(top) : undefined
+  return (source && memberText(source, steps)) ?? JSON.stringify(value, withAllDigits)
 }
 
 const withAllDigits = (_name: string, value: unknown): unknown =>
@@ -15,11 +15,12 @@ const withAllDigits = (_name: string, value: unknown): unknown =>
 const tokens = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s"[\]{},:]+/gu
 
 /**
- * The value of a member as its JSON text has it, without blanks: members in their order, numbers with all digits. `text` is
+ * The value of a member as its JSON text has it, without blanks: members in their order, numbers with all digits. The text is
  * an object that `parseStrictObject` has accepted. Undefined if there is no such value.
  */
-function memberText(text: string, steps: readonly string[]): string | undefined {
-  const all = text.match(tokens) ?? []
+function memberText(source: SourceText, steps: readonly string[]): string | undefined {
+  source.tokens ??= source.text.match(tokens) ?? []
+  const all = source.tokens
   let at: number | undefined = 0
   for (const step of steps) at = at === undefined ? undefined : childAt(all, at, step)
   return at === undefined ? undefined : all.slice(at, endOf(all, at)).join('')

@@ -49,17 +49,21 @@ export function parseAgain(text: string): StrictObject {
   return isPlainObject(value) ? fromText(value, text) : {}
 }
 
-const texts = new WeakMap<object, string>()
+/** The JSON text of an object, and its tokens once they are needed. */
+export type SourceText = { readonly text: string; tokens?: readonly string[] }
+
+const sources = new WeakMap<object, SourceText>()
 
 /** Notes the text for members that are lists or objects, which do not keep the order of all names or all digits. */
 function fromText(parsed: StrictObject, text: string): StrictObject {
+  const source: SourceText = { text }
   for (const value of Object.values(parsed))
-    if (typeof value === 'object' && value !== null) texts.set(value, text)
+    if (typeof value === 'object' && value !== null) sources.set(value, source)
   return parsed
 }
 
-/** The JSON text of the object that was parsed with this list or object as a member. */
-export const textAround = (member: object): string | undefined => texts.get(member)
+/** The text of the object that was parsed with this list or object as a member. */
+export const sourceAround = (member: object): SourceText | undefined => sources.get(member)
 
 const parsed = (text: string): unknown =>
   needsCare.test(text) ? JSON.parse(text, carefully) : JSON.parse(text)

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { parsePolicyTemplate } from '../../../src/plugins/jwt-auth/checks/policy-templates.ts'
 import { borrowServer } from '../../support/borrowed-server.ts'
 import { openJwtDesk } from '../../support/jwt-desk.ts'
-import { begin, confirmed, poll, withDirect } from './oidc/polled-login.ts'
-import { startSmallProvider } from './oidc/small-provider.ts'
+import { begin, confirmed, directRole, poll, withDirect } from './oidc/polled-login.ts'
+import { startSmallProvider, writeRole } from './oidc/small-provider.ts'
 
 const role = (token_policies: unknown, more: object = {}) => ({
   token_policies,
@@ -122,6 +122,24 @@ test('a login in the browser has them, also while it waits for the poll', async 
   await confirmed(anonymous, state, provider.codeFor(login, { claims: { team: 'x' } }))
 
   expect((await poll(anonymous, state)).body.auth?.['token_policies']).toEqual(['default', 'p-x'])
+})
+
+const templated = role(['p-{{ .team }}'])
+
+test.each([
+  [templated, { token_policies: ['plain'], token_policies_template_claims: false }, undefined],
+  [templated, role(['plain']), undefined],
+  [{ token_policies: ['plain'] }, templated, undefined],
+  [templated, { token_ttl: 60 }, ['default', 'p-x']],
+])('a role of %j that became %j before the poll gives %j', async (before, after, policies) => {
+  await using provider = await startSmallProvider()
+  await using server = await withDirect(provider, before)
+  const { anonymous } = server
+  const { login, state } = await begin(anonymous)
+  await confirmed(anonymous, state, provider.codeFor(login, { claims: { team: 'x' } }))
+  await writeRole(server, { ...directRole, ...after })
+
+  expect((await poll(anonymous, state)).body.auth?.['token_policies']).toEqual(policies)
 })
 
 test('the linter names a template without a text in front, and no template as a missing policy', async () => {

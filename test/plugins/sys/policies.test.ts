@@ -131,6 +131,23 @@ describe.each([acl, old])('the end and the version of a policy at %s', (base) =>
   })
 })
 
+test('the linter of a login mount counts a policy that has ended as missing', async () => {
+  const clock = new FakeClock()
+  await using server = await startTestServer({ clock })
+  await server.root.write(`${acl}/p`, { policy: text, ttl: '60s' })
+  const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'a', token_policies: ['p'] }
+  await server.root.write('auth/jwt/role/r', role)
+  const missing = async () => {
+    const { body } = await server.root.read('auth/jwt/lint')
+    const findings = (body.data?.['findings'] ?? []) as unknown as { code: string; text: string }[]
+    return findings.filter(({ code }) => code === 'policy_missing').map((one) => one.text)
+  }
+  const before = await missing()
+  clock.advance(60)
+
+  expect([before, await missing()]).toEqual([[], ['token policies [p] do not exist']])
+})
+
 test.each([
   ['path "a\0b" {}', 'At 1:8: literal not terminated'],
   ['# \0', 'At 1:3: unexpected null character (0x00)'],

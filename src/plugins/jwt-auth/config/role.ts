@@ -100,10 +100,12 @@ const admitsNobody: ReadonlySet<string> = new Set([
 ])
 
 /** What of a role decides whom it lets in, and what it keeps of them. */
-export const admission = ({ record }: Role): object =>
+export const admission = ({ record, policyTemplates }: Role): object =>
   Object.fromEntries(
     Object.entries(record)
-      .filter(([name]) => !admitsNobody.has(name))
+      .filter(
+        ([name]) => !admitsNobody.has(name) || (name === 'token_policies' && policyTemplates !== undefined),
+      )
       .sort(([one], [other]) => (one < other ? -1 : 1)),
   )
 
