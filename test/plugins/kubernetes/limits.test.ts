@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { Turns } from '../../../src/plugins/kubernetes/cluster/turns.ts'
 import { serversInTurn, testOfOneServer } from '../../support/of-one-server.ts'
 import { startPods, told } from './pods.ts'
 
@@ -27,6 +28,16 @@ test('an address has sixteen reviews at a time, and another address does not wai
   expect(told(other)).toBe('200 ok')
   expect(seen).toBe(atOnce + 1)
   expect(new Set(flooded.map(told))).toEqual(new Set(['403 permission denied']))
+})
+
+test('a login that has only waited is refused as one of too many, and asks nothing', async () => {
+  const turns = new Turns()
+  let asked = 0
+  const ask = async () => ++asked
+
+  await expect(turns.run('10.0.0.1', performance.now(), ask)).rejects.toThrow('too many logins are waiting')
+  expect(asked).toBe(0)
+  await expect(turns.run('10.0.0.1', performance.now() + 60_000, ask)).resolves.toBe(1)
 })
 
 test('a login whose cluster hangs ends within its time, and no other mount waits for it', async () => {

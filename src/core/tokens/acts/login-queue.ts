@@ -1,4 +1,4 @@
-import { refuse } from '../../../errors.ts'
+import { refuse, type ServiceError } from '../../../errors.ts'
 import { FairQueue } from '../../../lib/concurrency/fair-queue.ts'
 import { Cache } from '../../../lib/data/cache.ts'
 import { countedAddress } from '../../../lib/net/address.ts'
@@ -81,9 +81,9 @@ export class LoginQueue {
 
   async #wait(client: Client): Promise<void> {
     const place = this.#placesOf(client).find((each) => this.#hasRoomFor(each))
-    if (place === undefined) throw tooMany()
+    if (place === undefined) throw tooManyLogins()
     const { promise, resolve: begin, reject } = Promise.withResolvers<void>()
-    const login = { ...place, begin, refuse: () => reject(tooMany()) }
+    const login = { ...place, begin, refuse: () => reject(tooManyLogins()) }
     this.#logins.add(login)
     this.#queue.add(login.owner, login)
     const stopListening = client.whenSilent(() => {
@@ -157,5 +157,6 @@ const ownersOf = ({ address, name }: Pick<Client, 'address' | 'name'>): [string,
   `name ${name}`,
 ]
 
-const tooMany = () =>
+/** The refusal of a login that would wait too long. */
+export const tooManyLogins = (): ServiceError =>
   refuse('throttled', 'too many logins are waiting', { reason: 'too_many_logins', retryAfterSeconds: 1 })

@@ -1,4 +1,4 @@
-import { refuse } from '../../../errors.ts'
+import { tooManyLogins } from '../../../core/tokens/acts/login-queue.ts'
 import { Limiter } from '../../../lib/concurrency/limiter.ts'
 import { countedAddress } from '../../../lib/net/address.ts'
 import { loginTimeMs } from './cluster-client.ts'
@@ -9,20 +9,25 @@ const atOnce = 16
 export class Turns {
   readonly #byAddress = new Map<string, { readonly limiter: Limiter; logins: number }>()
 
-  async run<T>(client: string, work: () => Promise<T>): Promise<T> {
+  /** Throws `throttled` if the turn comes at `endsAt` or later, as `performance.now()` counts. */
+  async run<T>(client: string, endsAt: number, work: () => Promise<T>): Promise<T> {
     const address = countedAddress(client)
     const known = this.#byAddress.get(address)
-    const own = known ?? { limiter: new Limiter(atOnce, { ms: loginTimeMs, refusal: tooMany }), logins: 0 }
+    const own = known ?? {
+      limiter: new Limiter(atOnce, { ms: loginTimeMs, refusal: tooManyLogins }),
+      logins: 0,
+    }
     if (known === undefined) this.#byAddress.set(address, own)
     own.logins += 1
     try {
-      return await own.limiter.run(work)
+      return await own.limiter.run(() => {
+        // the cluster is not to blame for a login that has only waited
+        if (performance.now() >= endsAt) throw tooManyLogins()
+        return work()
+      })
     } finally {
       own.logins -= 1
       if (own.logins === 0) this.#byAddress.delete(address)
     }
   }
 }
-
-const tooMany = () =>
-  refuse('throttled', 'too many logins are waiting', { reason: 'too_many_logins', retryAfterSeconds: 1 })
