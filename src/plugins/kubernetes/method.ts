@@ -219,7 +219,8 @@ export class KubernetesMethod {
         new ClusterQuestions({
           client: place.client,
           asking: { ready, jwt, endsAt },
-          inTurn: (work) => (remoteAddress === undefined ? work() : this.#turns.run(remoteAddress, endsAt, work)),
+          inTurn: (work) =>
+            remoteAddress === undefined ? work() : this.#turns.run(remoteAddress, endsAt, work),
           noteReview: (refused) => this.#noteReview(place, refused),
         }),
       now: () => clock.now(),
