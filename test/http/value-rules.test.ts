@@ -1,3 +1,4 @@
+import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { borrowServer } from '../support/borrowed-server.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
@@ -81,8 +82,10 @@ test('a value in a secret is no list, whatever its commas', async () => {
 const denying =
   'path "identity/entity" { capabilities = ["update"] denied_parameters = { policies = ["super-admin"] } }'
 
-test('EXACT_LIST_MATCHING compares values as a whole, and sys/health says so', async () => {
-  await using server = await startTestServer({ settings: { EXACT_LIST_MATCHING: 'true' } })
+test('EXACT_LIST_MATCHING compares values as a whole, and the start and sys/health say so', async () => {
+  const events: unknown[] = []
+  const log = pino({}, { write: (line: string) => void events.push(JSON.parse(line).event) })
+  await using server = await startTestServer({ settings: { EXACT_LIST_MATCHING: 'true' }, log })
   const client = await holding(server, denying)
   const statusOf = async (policies: unknown) => (await client.write('identity/entity', { policies })).status
 
@@ -90,6 +93,7 @@ test('EXACT_LIST_MATCHING compares values as a whole, and sys/health says so', a
   expect(await statusOf(['super-admin'])).toBe(200)
   expect(await statusOf('Super-Admin')).toBe(200)
   expect((await server.anonymous.read('sys/health')).body).toMatchObject({ exact_list_matching: true })
+  expect(events).toContain('exact_list_matching')
 })
 
 test('without EXACT_LIST_MATCHING, sys/health does not name it', async () => {

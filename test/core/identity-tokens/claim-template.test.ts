@@ -79,6 +79,7 @@ describe('what a directive stands for', () => {
 
   test('missing metadata is an empty object', () => {
     expect(claims('{"m": {{identity.entity.metadata}} }', anEntity({ metadata: null }))).toEqual({ m: {} })
+    expect(claims('{"l": {{login.metadata}}, "x": {{login.metadata.x}} }')).toEqual({ l: {}, x: '' })
   })
 
   test('metadata can supply all claims except those that the server sets', () => {

@@ -17,6 +17,8 @@ const policy = v.object({
   version: v.optional(v.number()),
   cas_required: v.optional(v.boolean()),
   expiration: v.optional(v.string()),
+  allow_slashes_in_identity_templates: v.optional(v.boolean()),
+  allow_wildcards_in_identity_templates: v.optional(v.boolean()),
 })
 export type StoredPolicy = v.InferOutput<typeof policy>
 export const readPolicy = defineCall('get', '/sys/policies/acl/{path}', v.object({ data: policy }))

@@ -165,9 +165,13 @@ type TextProps = {
 
 const start = 'path "secret/data/example/*" {\n  capabilities = ["read"]\n}\n'
 
-/** A write replaces everything, so it repeats the end and the demand for `cas` that the policy has. */
+/** A write replaces everything, so it repeats what the policy has beside its text. */
 const termsOf = (stored: StoredPolicy | undefined, version: number | undefined) => ({
   ...(stored?.expiration !== undefined && { expiration: stored.expiration }),
+  ...(stored?.allow_slashes_in_identity_templates === true && { allow_slashes_in_identity_templates: true }),
+  ...(stored?.allow_wildcards_in_identity_templates === true && {
+    allow_wildcards_in_identity_templates: true,
+  }),
   ...(stored?.cas_required === true && { cas_required: true, cas: version }),
 })
 
