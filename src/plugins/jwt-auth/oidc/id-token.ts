@@ -126,11 +126,9 @@ function readClaims(claims: StrictObject): IdTokenClaims | Refusal {
   }
 }
 
-const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
-
-/** Some providers quote numbers. */
+/** Some providers quote times. */
 function secondsOf(value: unknown): number | undefined {
-  const isNumeric = typeof value === 'bigint' || (typeof value === 'string' && number.test(value))
+  const isNumeric = typeof value === 'bigint' || (typeof value === 'string' && /^\d+$/.test(value))
   const seconds = isNumeric ? Number(value) : value
   return typeof seconds === 'number' && Number.isFinite(seconds) ? Math.trunc(seconds) : undefined
 }
@@ -235,8 +233,7 @@ function checkAudiences(
 
 function checkSignIn(authTime: unknown, { max_age: maxAge, created }: PendingLogin): Refusal | undefined {
   if (maxAge === 0) return undefined
-  const signedIn =
-    typeof authTime === 'number' || typeof authTime === 'bigint' ? secondsOf(authTime) : undefined
+  const signedIn = secondsOf(authTime)
   if (signedIn === undefined)
     return refusal(
       'login_too_old',

@@ -237,7 +237,7 @@ function nothingReceived(
   login: PendingLogin,
 ): Refusal {
   const error = providerError ?? (login.refused ? login.provider_error : undefined)
-  const code = error?.error.trim().toLowerCase() ?? ''
+  const code = error?.error ?? ''
   const other =
     error !== undefined && login.mode === 'direct' ? unknownError : 'No code or id_token received.'
   const text = `${loginFailed} ${registeredErrors.has(code) ? code : other}`

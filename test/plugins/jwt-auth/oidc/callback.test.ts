@@ -42,6 +42,18 @@ async function withAnswer(
   return cause(await operatorVerdict(server.root, 'auth/oidc', finished))
 }
 
+const registeredErrors = [
+  ...[
+    'invalid_request',
+    'unauthorized_client',
+    'access_denied',
+    'unsupported_response_type',
+    'invalid_scope',
+  ],
+  ...['server_error', 'temporarily_unavailable', 'interaction_required', 'login_required'],
+  ...['account_selection_required', 'consent_required'],
+]
+
 describe('a whole login', () => {
   const role = {
     user_claim: 'email',
@@ -180,8 +192,15 @@ describe('state, code and client nonce', () => {
     expect(await go({ state: refused.get('state') })).toBe(
       '400 Vault login failed. No code or id_token received.',
     )
-    const denied = { state: (await begin(server.anonymous)).get('state'), error: 'access_denied' }
-    expect(await go(denied)).toBe('400 Vault login failed. access_denied')
+    for (const error of registeredErrors) {
+      const denied = { state: (await begin(server.anonymous)).get('state'), error, error_uri: 'https://evil' }
+      expect(await go(denied)).toBe(`400 Vault login failed. ${error}`)
+    }
+    for (const error of ['Access_Denied', ' access_denied', 'access_denied ', 'slow_down', 'evil.example']) {
+      const denied = { state: (await begin(server.anonymous)).get('state'), error, error_description: error }
+      expect(await go(denied)).toBe('400 Vault login failed. No code or id_token received.')
+    }
+    expect(await go({ state: 'st_nobody', error: 'access_denied' })).toBe(noState)
     expect(await go({ state: refused.get('state'), code: provider.codeFor(refused) })).toBe(noState)
     expect(await go({ state: (await begin(server.anonymous)).get('state'), id_token: 'x' })).toBe(
       '400 Vault login failed. No code or id_token received.',

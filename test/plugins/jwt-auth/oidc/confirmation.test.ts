@@ -341,7 +341,8 @@ describe('what needs no confirmation', () => {
       role: { allowed_redirect_uris: [page] },
     })
     const empty: readonly (readonly [Fields, string])[] = [
-      [{ error: ' Access_Denied' }, 'access_denied'],
+      [{ error: 'access_denied', error_description: 'evil.example' }, 'access_denied'],
+      [{ error: ' Access_Denied' }, 'No code or id_token received.'],
       [{ error: 'ask Mallory at evil.example' }, 'No code or id_token received.'],
       [{}, 'No code or id_token received.'],
     ]

@@ -101,7 +101,18 @@ describe('ID tokens', () => {
     ['2 aud of numbers', { claims: { aud: [1] } }, /^claim_type_invalid: .* aud$/],
     ['2 exp a text', { claims: { exp: 'soon' } }, /^claim_type_invalid: .* exp$/],
     ['2 exp an empty text', { claims: { exp: '' } }, /^claim_type_invalid: .* exp$/],
-    ['2 quoted times', { claims: { exp: String(now), nbf: `${now}.5`, iat: String(now - 5) } }, 'ok'],
+    [
+      '2 quoted times',
+      { claims: { exp: String(now), nbf: String(now), iat: String(now - 5), auth_time: String(now - 5) } },
+      'ok',
+    ],
+    ...[`${now}.5`, ` ${now}`, `${now} `, `+${now}`, `-${now}`, '1e9', '0x10'].map(
+      (exp): [string, Given, RegExp] => [
+        `2 exp a text ${exp}`,
+        { claims: { exp } },
+        /^claim_type_invalid: .* exp$/,
+      ],
+    ),
     ['2 a quoted time that is over', { claims: { exp: String(now - 1) } }, /^expired: /],
     [
       '3 claims elsewhere, said where',
@@ -245,7 +256,8 @@ describe('ID tokens', () => {
       { login: { max_age: 120 } },
       'login_too_old: missing auth_time claim when max age was requested: missing required claim',
     ],
-    ['18 a text', { login: { max_age: 120 }, claims: { auth_time: String(now) } }, /^login_too_old: /],
+    ['18 a quoted time', { login: { max_age: 120 }, claims: { auth_time: String(now) } }, 'ok'],
+    ['18 a text', { login: { max_age: 120 }, claims: { auth_time: `${now}.5` } }, /^login_too_old: /],
     [
       '19 in time, with a minute more',
       { login: { max_age: 120 }, claims: { auth_time: now - 10 - 120 - 59 } },
