@@ -46,6 +46,11 @@ export class MountTypeRegistry implements AsyncDisposable {
     return this.#offered[table].get(type)
   }
 
+  /** The type names that clients may mount. */
+  offeredTypes(table: MountTable): string[] {
+    return [...this.#offered[table].keys()]
+  }
+
   /** The plugins that clients may mount, each once. */
   offeredPlugins(): { readonly table: MountTable; readonly plugin: string }[] {
     return (['secret', 'auth'] as const).flatMap((table) =>

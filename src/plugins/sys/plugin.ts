@@ -13,6 +13,7 @@ import { type FixedAnswerParts, fixedAnswerResources } from './node/fixed-answer
 import { type HostInfoParts, hostInfoResources } from './node/host-info.ts'
 import { type LoggerParts, loggerResources } from './node/loggers.ts'
 import { type MonitorParts, Monitors, monitorResources } from './node/monitor.ts'
+import { pluginCatalogResources } from './node/plugin-catalog.ts'
 import { type InFlightParts, reportResources } from './node/reports.ts'
 import { type SnapshotParts, snapshotResources } from './node/snapshot.ts'
 import { passwordPolicyResources } from './password-policies.ts'
@@ -69,6 +70,7 @@ function resourcesOf(core: Core, options: SysOptions, monitors: Monitors): Resou
     ...reportResources(core, options),
     ...snapshotResources({ clusterId, takeSnapshot }),
     ...fixedAnswerResources(options),
+    ...pluginCatalogResources({ types: core.mountTypes, version }),
     ...hostInfoResources(options),
     ...loggerResources(options),
     ...monitorResources({ watchLog, recentLines, tokens, monitors }),

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { notAccepted } from '../../support/error-bodies.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { errors, notAccepted } from '../../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 
 let server: TestServer
@@ -29,17 +29,62 @@ test.each([
     },
   },
   { path: 'sys/experiments', data: { available_experiments: [], enabled_experiments: [] } },
-  { path: 'sys/plugins/catalog', data: { auth: [], database: [], secret: [], detailed: [] } },
-  { path: 'sys/plugins/catalog/', data: { auth: [], database: [], secret: [], detailed: [] } },
 ])('$path says that there is nothing, to callers who may read it', async ({ path, data }) => {
   expect((await server.root.read(path)).body.data).toEqual(data)
   expect(await server.anonymous.read(path)).toMatchObject({ status: 403, body: notAccepted })
 })
 
-test.each(['auth', 'database', 'secret'])('the list of plugins of type %s is empty', async (type) => {
-  const { status, body } = await server.root.list(`sys/plugins/catalog/${type}`)
+describe('the catalog of plugins has the types of mounts', () => {
+  const auth = ['approle', 'jwt', 'kubernetes', 'oidc', 'userpass']
+  const secret = ['azure', 'cloud', 'generic', 'kv', 'kv-v1', 'kv-v2']
+  const builtIn = {
+    builtin: true,
+    version: expect.stringMatching(/^v\d+\.\d+\.\d+\+builtin\.gatehouse$/),
+    deprecation_status: 'supported',
+  }
 
-  expect([status, body.data]).toEqual([200, { keys: [], key_info: {} }])
+  test.each(['sys/plugins/catalog', 'sys/plugins/catalog/'])('%s', async (path) => {
+    const { status, body } = await server.root.read(path)
+
+    expect(status).toBe(200)
+    expect(body.data).toEqual({
+      auth,
+      database: [],
+      secret,
+      detailed: [
+        ...auth.map((name) => ({ name, type: 'auth', ...builtIn })),
+        ...secret.map((name) => ({ name, type: 'secret', ...builtIn })),
+      ],
+    })
+    expect(await server.anonymous.read(path)).toMatchObject({ status: 403, body: notAccepted })
+  })
+
+  test('by type and by name', async () => {
+    const { root } = server
+    const list = async (type: string) => (await root.list(`sys/plugins/catalog/${type}`)).body.data
+    const read = (name: string) => root.read(`sys/plugins/catalog/${name}`)
+
+    expect(await list('auth')).toEqual({ keys: auth })
+    expect(await list('secret')).toEqual({ keys: secret })
+    expect(await list('database')).toEqual({ keys: [], key_info: {} })
+    expect((await read('auth/jwt')).body.data).toEqual({
+      args: null,
+      command: '',
+      name: 'jwt',
+      sha256: '',
+      ...builtIn,
+    })
+    for (const name of ['auth/ldap', 'auth/kv', 'database/jwt', 'auth/JWT'])
+      expect(await read(name)).toMatchObject({ status: 404, body: errors() })
+  })
+
+  test('and cannot be changed', async () => {
+    const path = 'sys/plugins/catalog/auth/jwt'
+
+    expect((await server.root.write(path, { sha256: 'x', command: 'x' })).status).toBe(405)
+    expect((await server.root.delete(path)).status).toBe(405)
+    expect((await server.root.list('sys/plugins/catalog')).status).toBe(405)
+  })
 })
 
 test('sys/config/state/sanitized shows settings in the words of Vault, and nothing secret', async () => {

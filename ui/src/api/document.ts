@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 0adb260504b43d7ff61d2fb32a384ee6
+// made by `npm run ui:types` from the server's OpenAPI document 5d18028bc333e55d78e6e64c94a10454
 
 export interface paths {
     "/health/live": {
@@ -2346,50 +2346,6 @@ export interface paths {
             };
         };
     };
-    "/sys/plugins/catalog": {
-        get: {
-            responses: {
-                200: {
-                    content: {
-                        "application/json": components["schemas"]["system-plugins-catalog-get-answer"];
-                    };
-                };
-            };
-        };
-    };
-    "/sys/plugins/catalog/auth": {
-        get: {
-            responses: {
-                200: {
-                    content: {
-                        "application/json": components["schemas"]["system-plugins-catalog-auth-search-answer"];
-                    };
-                };
-            };
-        };
-    };
-    "/sys/plugins/catalog/database": {
-        get: {
-            responses: {
-                200: {
-                    content: {
-                        "application/json": components["schemas"]["system-plugins-catalog-database-search-answer"];
-                    };
-                };
-            };
-        };
-    };
-    "/sys/plugins/catalog/secret": {
-        get: {
-            responses: {
-                200: {
-                    content: {
-                        "application/json": components["schemas"]["system-plugins-catalog-secret-search-answer"];
-                    };
-                };
-            };
-        };
-    };
     "/sys/config/state/sanitized": {
         get: {
             responses: {
@@ -2418,6 +2374,83 @@ export interface paths {
                 200: {
                     content: {
                         "application/json": components["schemas"]["system-experiments-get-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/plugins/catalog": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-plugins-catalog-get-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/plugins/catalog/auth": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-plugins-catalog-auth-search-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/plugins/catalog/auth/{name}": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-plugins-catalog-auth-name-get-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/plugins/catalog/database": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-plugins-catalog-database-search-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/plugins/catalog/database/{name}": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-plugins-catalog-database-name-get-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/plugins/catalog/secret": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-plugins-catalog-secret-search-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/plugins/catalog/secret/{name}": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-plugins-catalog-secret-name-get-answer"];
                     };
                 };
             };
@@ -7634,84 +7667,6 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        "system-plugins-catalog-get-data": {
-            auth: string[];
-            database: string[];
-            secret: string[];
-            detailed: {
-                [key: string]: unknown;
-            }[];
-        } & {
-            [key: string]: unknown;
-        };
-        "system-plugins-catalog-get-answer": {
-            request_id: string;
-            lease_id: string;
-            renewable: boolean;
-            lease_duration: number;
-            data: components["schemas"]["system-plugins-catalog-get-data"];
-            warnings: string[] | null;
-            mount_type: string;
-        } & {
-            [key: string]: unknown;
-        };
-        "system-plugins-catalog-auth-search-data": {
-            keys: string[];
-            key_info: {
-                [key: string]: unknown;
-            };
-        } & {
-            [key: string]: unknown;
-        };
-        "system-plugins-catalog-auth-search-answer": {
-            request_id: string;
-            lease_id: string;
-            renewable: boolean;
-            lease_duration: number;
-            data: components["schemas"]["system-plugins-catalog-auth-search-data"];
-            warnings: string[] | null;
-            mount_type: string;
-        } & {
-            [key: string]: unknown;
-        };
-        "system-plugins-catalog-database-search-data": {
-            keys: string[];
-            key_info: {
-                [key: string]: unknown;
-            };
-        } & {
-            [key: string]: unknown;
-        };
-        "system-plugins-catalog-database-search-answer": {
-            request_id: string;
-            lease_id: string;
-            renewable: boolean;
-            lease_duration: number;
-            data: components["schemas"]["system-plugins-catalog-database-search-data"];
-            warnings: string[] | null;
-            mount_type: string;
-        } & {
-            [key: string]: unknown;
-        };
-        "system-plugins-catalog-secret-search-data": {
-            keys: string[];
-            key_info: {
-                [key: string]: unknown;
-            };
-        } & {
-            [key: string]: unknown;
-        };
-        "system-plugins-catalog-secret-search-answer": {
-            request_id: string;
-            lease_id: string;
-            renewable: boolean;
-            lease_duration: number;
-            data: components["schemas"]["system-plugins-catalog-secret-search-data"];
-            warnings: string[] | null;
-            mount_type: string;
-        } & {
-            [key: string]: unknown;
-        };
         "system-config-state-sanitized-get-data": {
             [key: string]: unknown;
         };
@@ -7754,6 +7709,147 @@ export interface components {
             renewable: boolean;
             lease_duration: number;
             data: components["schemas"]["system-experiments-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-get-data": {
+            auth: string[];
+            database: string[];
+            secret: string[];
+            detailed: ({
+                name: string;
+                type: string;
+                builtin: boolean;
+                version: string;
+                deprecation_status: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-plugins-catalog-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-auth-search-data": {
+            keys: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-auth-search-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-plugins-catalog-auth-search-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-auth-name-get-data": {
+            args: null;
+            builtin: boolean;
+            command: string;
+            deprecation_status: string;
+            name: string;
+            sha256: string;
+            version: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-auth-name-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-plugins-catalog-auth-name-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-database-search-data": {
+            keys: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-database-search-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-plugins-catalog-database-search-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-database-name-get-data": {
+            args: null;
+            builtin: boolean;
+            command: string;
+            deprecation_status: string;
+            name: string;
+            sha256: string;
+            version: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-database-name-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-plugins-catalog-database-name-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-secret-search-data": {
+            keys: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-secret-search-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-plugins-catalog-secret-search-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-secret-name-get-data": {
+            args: null;
+            builtin: boolean;
+            command: string;
+            deprecation_status: string;
+            name: string;
+            sha256: string;
+            version: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-plugins-catalog-secret-name-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-plugins-catalog-secret-name-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {

@@ -7,15 +7,6 @@ type ShownSettings = Readonly<Record<string, unknown>>
 export type FixedAnswerParts = { readonly shownSettings: ShownSettings }
 
 const texts = z.array(z.string())
-const catalog = z.object({
-  auth: texts,
-  database: texts,
-  secret: texts,
-  detailed: z.array(z.object({}).loose()),
-})
-const noPlugins = { auth: [], database: [], secret: [], detailed: [] }
-/** A list of nothing but keys would be 404 without one. */
-const noneOfType = { keys: [], key_info: {} }
 const activity = z.object({
   billing_start_timestamp: z.iso.datetime(),
   default_report_months: z.int(),
@@ -50,29 +41,6 @@ export const fixedAnswerResources = ({ shownSettings }: FixedAnswerParts): Resou
       handle: () => ({ data: noActivity }),
     },
   }),
-  resource('/plugins/catalog', {
-    help: 'External plugins: there are none.',
-    collection: true,
-    read: {
-      summary: 'Read the catalog of external plugins',
-      output: catalog,
-      example: noPlugins,
-      handle: () => ({ data: noPlugins }),
-    },
-  }),
-  ...(['auth', 'database', 'secret'] as const).map((type) =>
-    resource(`/plugins/catalog/${type}`, {
-      help: 'External plugins of this type: there are none.',
-      sudo: true,
-      collection: true,
-      list: {
-        summary: `List the external plugins of type ${type}`,
-        output: z.object({ keys: texts, key_info: z.object({}) }),
-        example: noneOfType,
-        handle: () => ({ data: noneOfType }),
-      },
-    }),
-  ),
   resource('/config/state/sanitized', {
     help: 'The settings of the server, without anything secret.',
     read: {
