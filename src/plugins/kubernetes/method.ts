@@ -203,7 +203,7 @@ export class KubernetesMethod {
     return missing
   }
 
-  /** Whoever has no `remoteAddress` has a token, and takes no turns with strangers. */
+  /** Without a `remoteAddress` the caller has a token, and takes no turns with strangers. */
   contextOf(mount: Mount, remoteAddress?: string): LoginContext {
     const { clock, maxJwtSize: maxTokenSize } = this.#parts
     const place = this.#places.of(mount)

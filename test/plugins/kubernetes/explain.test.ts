@@ -263,6 +263,7 @@ describe('lint', () => {
     [{}, {}, []],
     [{ audience: '' }, {}, ['no_audience']],
     [{ [names]: '*', [namespaces]: '*' }, {}, ['all_names_in_all_namespaces', 'unbounded_alias']],
+    [{ [names]: '**', [namespaces]: '**' }, {}, ['all_names_in_all_namespaces', 'unbounded_alias']],
     [{ [names]: '*-web' }, {}, ['wildcard_names']],
     [{ [namespaces]: '*-prod' }, {}, ['wildcard_namespaces']],
     [{ [selector]: '{"matchLabels":{"a":"b"}}' }, {}, ['selector_decides']],

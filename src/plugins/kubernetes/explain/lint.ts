@@ -81,7 +81,7 @@ type Rule<Of> = readonly [code: LintCode, field: string, applies: (of: Of) => bo
 
 const namesOf = ({ record }: Role) => record.bound_service_account_names ?? []
 const namespacesOf = ({ record }: Role) => record.bound_service_account_namespaces ?? []
-const isAll = (list: readonly string[]) => list.includes('*')
+const isAll = (list: readonly string[]) => list.some((pattern) => /^\*+$/.test(pattern))
 const isOpenStart = (list: readonly string[]) => list.some((pattern) => pattern.startsWith('*'))
 const oldNames = ['policies', 'bound_cidrs', 'num_uses', 'ttl', 'max_ttl', 'period'] as const
 
@@ -142,10 +142,11 @@ const roleRules: readonly Rule<Role>[] = [
   ],
 ]
 
-type More = { readonly usesSelectors: boolean; readonly hasLocalCa: boolean }
-type Config = ReadyConfig & More
+/** What is known beside the configuration. */
+type Surroundings = { readonly usesSelectors: boolean; readonly hasLocalCa: boolean }
+type LintedConfig = ReadyConfig & Surroundings
 
-const configRules: readonly Rule<Config>[] = [
+const configRules: readonly Rule<LintedConfig>[] = [
   [
     'verification_keys',
     'verification',
@@ -195,5 +196,5 @@ export const lintRole = async (role: Role, exists: Exists): Promise<Finding[]> =
   ...(await missingPolicies(role, exists)),
 ]
 
-const lintConfig = (ready: ReadyConfig, more: More): Finding[] =>
-  found('', { ...ready, ...more }, configRules)
+const lintConfig = (ready: ReadyConfig, surroundings: Surroundings): Finding[] =>
+  found('', { ...ready, ...surroundings }, configRules)
