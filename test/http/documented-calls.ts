@@ -811,6 +811,7 @@ const approles: DocumentedCall[] = [
     query: '?secret_id_accessor=$chosenAccessor',
     status: 204,
   },
+  { ask: 'get /auth/approle/lint' },
   { ask: 'post /auth/approle/tidy/secret-id', status: 202 },
   { ask: `delete /${approle}`, params: machine, status: 204 },
 ]
