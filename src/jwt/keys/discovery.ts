@@ -1,5 +1,6 @@
 import type { OutboundClient, OutboundResponse } from '../../core/outbound/outbound.ts'
 import { quoted } from '../../lib/text/go-text.ts'
+import { parseFinite } from '../../lib/text/json.ts'
 import { redactUrl } from '../refusals/redact.ts'
 import type { KeySource } from './fetch-jwk-set.ts'
 import { answerKind, bodyStart, requestProblem, SourceError } from './source-error.ts'
@@ -60,7 +61,7 @@ function otherIssuer(url: string, issuer: unknown): string {
 function parseDocument(answer: OutboundResponse, url: string): Readonly<Record<string, unknown>> {
   const failed = 'oidc: failed to decode provider discovery object: '
   try {
-    const document: unknown = JSON.parse(answer.body.toString('utf8'))
+    const document: unknown = parseFinite(answer.body.toString('utf8'))
     // an object with unknown members; a list has none of the members we read
     if (typeof document === 'object' && document !== null) return document as Record<string, unknown>
   } catch (error) {

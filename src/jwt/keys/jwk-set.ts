@@ -1,5 +1,6 @@
 import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { quoted } from '../../lib/text/go-text.ts'
+import { parseFinite } from '../../lib/text/json.ts'
 import { isPlainObject, type StrictObject } from '../jws/strict-json.ts'
 import { keyProblem } from './key-problem.ts'
 
@@ -73,7 +74,7 @@ export type SkippedKey = { readonly id: string; readonly problem: string }
 type Members = Readonly<StrictObject>
 
 function readMembers(body: Buffer): Members[] {
-  const document: unknown = JSON.parse(body.toString('utf8'))
+  const document: unknown = parseFinite(body.toString('utf8'))
   if (!isPlainObject(document)) throw new Error('a JWK set must be a JSON object')
   const keys = document.keys ?? []
   if (!Array.isArray(keys) || !keys.every(isPlainObject))

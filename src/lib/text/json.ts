@@ -45,6 +45,19 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
 
 export const numberText = (value: JsonNumber): string => value.rawJSON
 
+/** Texts without such a piece have no number beyond a double. */
+const mayOverflow = /[eE]\+?\d\d|\d{309}/
+
+/** Like `JSON.parse`, for the answers of other services. A number beyond a double is a `SyntaxError` as well. */
+export const parseFinite = (text: string): unknown =>
+  mayOverflow.test(text) ? JSON.parse(text, refuseInfinite) : JSON.parse(text)
+
+function refuseInfinite(_name: string, value: unknown): unknown {
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY)
+    throw new SyntaxError('a number is beyond a double')
+  return value
+}
+
 /** The value of a text, as `JSON.parse` has it; undefined if it is not JSON. */
 export function parsedJson(text: string): unknown {
   try {

@@ -6,6 +6,7 @@ import {
 } from '../../../core/outbound/outbound.ts'
 import { redactSecrets } from '../../../jwt/refusals/redact.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'
+import { parseFinite } from '../../../lib/text/json.ts'
 
 /** What a provider's hook may use to fetch more than a token says. */
 export type ProviderAccess = {
@@ -102,7 +103,7 @@ export const pathStep = (id: string): string | undefined =>
 /** The JSON of a response. Throws `DirectoryError`. */
 export function jsonOf({ body }: OutboundResponse): unknown {
   try {
-    return JSON.parse(body.toString('utf8'))
+    return parseFinite(body.toString('utf8'))
   } catch (error) {
     throw new DirectoryError('answer is not JSON', { cause: error })
   }

@@ -14,6 +14,7 @@ import type { DiscoveryDocument } from '../../../jwt/keys/discovery.ts'
 import { answerKind } from '../../../jwt/keys/source-error.ts'
 import { formEncoded, redactSecrets } from '../../../jwt/refusals/redact.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
+import { parseFinite } from '../../../lib/text/json.ts'
 import { type Config, providerTrust } from '../config/jwt-config.ts'
 import type { PendingLogin } from './pending-login.ts'
 
@@ -280,7 +281,7 @@ export function readMembers(text: string, contentType: string): ReadonlyMap<stri
   if (type === 'application/x-www-form-urlencoded' || type === 'text/plain')
     return new Map(new URLSearchParams(text))
   try {
-    const parsed: unknown = JSON.parse(text)
+    const parsed: unknown = parseFinite(text)
     return isPlainObject(parsed) ? new Map(Object.entries(parsed)) : undefined
   } catch {
     return undefined

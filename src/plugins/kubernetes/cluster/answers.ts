@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { redactSecrets } from '../../../jwt/refusals/redact.ts'
 import { comparing, discreetRefusal, type Refusal } from '../../../jwt/refusals/refusal.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'
+import { parseFinite } from '../../../lib/text/json.ts'
 import type { Account } from '../login/account.ts'
 
 const texts = z.array(z.string())
@@ -44,7 +45,7 @@ function messageOf(body: string): string | undefined {
 
 export function jsonOf(body: string): unknown {
   try {
-    return JSON.parse(body)
+    return parseFinite(body)
   } catch {
     return undefined
   }
