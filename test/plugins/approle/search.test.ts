@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { enableAuditFile } from '../../support/audit-file.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { shared } from '../../support/shared.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { startMachines, told } from './machines.ts'
 
 const clock = new FakeClock(Date.UTC(2026, 0, 1))
@@ -178,5 +180,23 @@ describe('a search of secret ids', () => {
       status: 200,
       body: { data: { keys: [], key_info: {}, next: '' } },
     })
+  })
+
+  test('is audited with hashed metadata', async () => {
+    await using folder = await temporaryFolder()
+    await using audited = await startMachines({ settings: { AUDIT_DIRS: folder.path } })
+    const at = await audited.mount()
+    await at.role('r')
+    await at.secretId('r', { metadata: 'team=shop' })
+    const audit = await enableAuditFile(audited.server.root, folder.file('audit.log'))
+
+    const entries = await audit.during(() =>
+      at.at('role/r/secret-id/search').write({ metadata: { team: 'shop' } }),
+    )
+
+    expect(entries[0]).toMatchObject({
+      request: { data: { metadata: { team: expect.stringMatching(/^hmac-sha256:/) } } },
+    })
+    expect(audit.text()).not.toContain('shop')
   })
 })

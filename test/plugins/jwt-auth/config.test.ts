@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { borrowServer } from '../../support/borrowed-server.ts'
 import { shared } from '../../support/shared.ts'
@@ -106,6 +107,29 @@ describe('a source without one usable key is stored with a warning', () => {
     const warning = new RegExp(`^no usable key at oidc_discovery_url: .*${why.source}`)
     await expectUnusable({ oidc_discovery_url: provider.url }, expect.stringMatching(warning))
     expect(provider.hits).not.toContain('/certs')
+  })
+
+  test('a compressed set is read, and one that cannot be decoded is refused with its cause', async () => {
+    const set = gzipSync(JSON.stringify(jwksOf(signer)))
+    await using provider = await startProvider()
+    const { root } = await server()
+    const write = (encoding: string, body = set) => {
+      provider.routes.set('/set', (answer) =>
+        answer.writeHead(200, { 'content-encoding': encoding }).end(body),
+      )
+      return root.write(path, { jwks_url: `${provider.url}/set` })
+    }
+
+    expect((await write('gzip')).status).toBe(204)
+    expect((await write('GZIP, gzip', gzipSync(set))).status).toBe(204)
+    for (const [encoding, cause] of [
+      ['zstd', 'unsupported content encoding "zstd"'],
+      ['gzip, gzip', 'cannot decode gzip'],
+    ] as const)
+      expect(await write(encoding)).toMatchObject({
+        status: 400,
+        body: { errors: [expect.stringMatching(`^error checking jwks URL .*: ${cause}`)] },
+      })
   })
 
   test('logins work once the provider has a key', async () => {
