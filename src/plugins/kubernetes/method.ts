@@ -308,7 +308,8 @@ export class KubernetesMethod {
   ): Promise<void> {
     const trace = checks.explained()
     await failures.add({
-      request_id: '',
+      // by which it can be explained
+      request_id: this.#parts.random.uuid(),
       path: 'renew',
       inline: false,
       as_token: false,

@@ -156,6 +156,23 @@ describe('explain', () => {
     expect(String(explained.body.data?.['report'])).toContain('FAIL  service_account_name')
   })
 
+  testOfOneServer('explains refused renewals by the ids that failures show', async () => {
+    const { cluster, mount, server } = await pods()
+    const at = await mount()
+    const jwt = await cluster.token()
+    const { body } = await at.login({ jwt })
+    cluster.objects.deleted.add(jwt)
+    for (let renewal = 0; renewal < 2; renewal++)
+      await server.as(String(body.auth?.['client_token'])).write('auth/token/renew-self', {})
+
+    const { failures } = (await at.root.read(`${at.path}/failures`)).body.data ?? {}
+    const ids = Object.values(failures ?? {}).map((failure) => Object(failure)['request_id'])
+    const explained = await at.root.read(`${at.path}/explain?request_id=${ids[0]}`)
+
+    expect(new Set(ids).size).toBe(2)
+    expect(explained.body.data).toMatchObject({ path: 'renew', reason: 'review_refused', role: 'r' })
+  })
+
   test('needs the right to read role and configuration', async () => {
     const { cluster, mount, server } = await pods()
     const at = await mount()
