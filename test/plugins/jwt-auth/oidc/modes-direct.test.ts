@@ -638,7 +638,7 @@ describe('a login that failed in the browser', () => {
   type Failing = { query?: Record<string, string>; claims?: object; role?: object }
   test.each<[string, Failing, string]>([
     ['an error of the provider', { query: { error: 'access_denied' } }, 'access_denied'],
-    ['an error in other letters', { query: { error: ' Server_Error' } }, 'server_error'],
+    ['an error in other letters', { query: { error: ' Server_Error' } }, unknown],
     ['an unknown error', { query: { error: '<b>zzz' } }, unknown],
     ['no code', { query: {} }, 'No code or id_token received.'],
     ['a foreign nonce', { claims: { nonce: 'n_other' } }, 'Error exchanging oidc code: '],
