@@ -351,7 +351,7 @@ export const strings = {
       client_id: 'Of the application that the mount signs in as',
       identity_token_audience: 'With plugin_wif; empty for that of the cloud',
       managed_identity_client_id: 'With msi_wif: the client id of the user-assigned identity',
-      environment: 'Empty for the public cloud',
+      environment: 'Without one: the public cloud. Once set, it cannot be cleared',
       rotation_period: 'For instance 720h; 0 for no automatic rotation',
       client_secret: 'Empty to keep the stored one, which nobody can read',
     },
