@@ -306,6 +306,22 @@ describe('lint', () => {
     expect(await findings(role, config)).toEqual(expected)
   })
 
+  test('a mount of batch tokens tells of roles whose uses or period they cannot have', async () => {
+    const at = await (await pods()).mount()
+    await at.role('r', { token_num_uses: 2 })
+    await at.role('s', { token_period: '1h' })
+
+    const tuned = await at.root.write(`sys/${at.path}/tune`, { token_type: 'batch' })
+
+    expect(tuned.body['warnings']).toEqual([
+      'logins are refused, because batch tokens cannot have token_num_uses or token_period: "r", "s"',
+    ])
+    expect((await at.root.read(`${at.path}/lint`)).body.data?.['findings']).toMatchObject([
+      { role: 'r', code: 'uses_without_effect', field: 'token_num_uses' },
+      { role: 's', code: 'uses_without_effect', field: 'token_period' },
+    ])
+  })
+
   test('has a row on the page for each code', async () => {
     const page = await readFile('docs/contract/kubernetes.md', 'utf8')
 

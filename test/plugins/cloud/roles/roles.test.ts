@@ -520,6 +520,21 @@ describe('a refused write stores nothing', () => {
     expect((await fixture.root.read(`cloud/roles/${name}`)).status).toBe(404)
   })
 
+  test('a mount of type azure names its own field, and the right on a whole tenant is that of its management group', async () => {
+    const azure = (entry: object) =>
+      fixture.root.write('azure/roles/tenant', { azure_roles: JSON.stringify([entry]) })
+    const scope = '/providers/Microsoft.Management/managementGroups/root'
+
+    expect((await azure({ role_name: 'Owner', scope, zone: 1 })).body['errors']).toEqual([
+      'azure_roles[0]: unknown member "zone"',
+    ])
+    expect((await azure({ role_name: 'Owner', scope: `${scope}/` })).status).toBe(204)
+    expect((await fixture.root.read('azure/roles/tenant')).body.data?.['azure_roles']?.['0']).toMatchObject({
+      role_name: 'Owner',
+      scope,
+    })
+  })
+
   test('the application is checked before the lists are parsed', async () => {
     const { id } = fixture.directory.admin.addApplication({ displayName: 'known' })
     const name = newName()
