@@ -40,6 +40,20 @@ test('a login that has only waited is refused as one of too many, and asks nothi
   await expect(turns.run('10.0.0.1', performance.now() + 60_000, ask)).resolves.toBe(1)
 })
 
+test('500 logins of an address wait, and no more; another address does not wait', async () => {
+  const turns = new Turns()
+  const { promise: answered, resolve: answer } = Promise.withResolvers<string>()
+  const login = (address: string) => turns.run(address, performance.now() + 60_000, () => answered)
+
+  const waiting = Array.from({ length: 516 }, () => login('10.0.0.1'))
+  await expect(login('10.0.0.1')).rejects.toThrow('too many logins are waiting')
+  const other = login('10.0.0.2')
+  answer('yes')
+
+  expect(await other).toBe('yes')
+  expect(new Set(await Promise.all(waiting))).toEqual(new Set(['yes']))
+})
+
 test('a login whose cluster hangs ends within its time, and no other mount waits for it', async () => {
   await using own = await startPods()
   const at = await own.mount()

@@ -4,6 +4,8 @@ import { countedAddress } from '../../../lib/net/address.ts'
 import { loginTimeMs } from './cluster-client.ts'
 
 const atOnce = 16
+/** A crowd that waits for a slow cluster must not take the places of all requests. */
+const bounds = { most: 500, ms: loginTimeMs, refusal: tooManyLogins }
 
 /** Reviews of one client address run at once up to a limit; further ones wait. docs/contract/kubernetes.md#limits */
 export class Turns {
@@ -13,10 +15,7 @@ export class Turns {
   async run<T>(client: string, endsAt: number, work: () => Promise<T>): Promise<T> {
     const address = countedAddress(client)
     const known = this.#byAddress.get(address)
-    const own = known ?? {
-      limiter: new Limiter(atOnce, { ms: loginTimeMs, refusal: tooManyLogins }),
-      logins: 0,
-    }
+    const own = known ?? { limiter: new Limiter(atOnce, bounds), logins: 0 }
     if (known === undefined) this.#byAddress.set(address, own)
     own.logins += 1
     try {
