@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 5d18028bc333e55d78e6e64c94a10454
+// made by `npm run ui:types` from the server's OpenAPI document 88aee055ecb4f64a66355852112f7510
 
 export interface paths {
     "/health/live": {
@@ -7743,6 +7743,9 @@ export interface components {
         };
         "system-plugins-catalog-auth-search-data": {
             keys: string[];
+            key_info?: {
+                [key: string]: unknown;
+            };
         } & {
             [key: string]: unknown;
         };
@@ -7781,6 +7784,9 @@ export interface components {
         };
         "system-plugins-catalog-database-search-data": {
             keys: string[];
+            key_info?: {
+                [key: string]: unknown;
+            };
         } & {
             [key: string]: unknown;
         };
@@ -7819,6 +7825,9 @@ export interface components {
         };
         "system-plugins-catalog-secret-search-data": {
             keys: string[];
+            key_info?: {
+                [key: string]: unknown;
+            };
         } & {
             [key: string]: unknown;
         };

@@ -19,6 +19,7 @@ const examplePlugin = {
   version: 'v1.16.3+builtin.gatehouse',
   deprecation_status: 'supported',
 }
+const names = z.object({ keys: texts, key_info: z.object({}).optional() })
 const catalog = z.object({ auth: texts, database: texts, secret: texts, detailed: z.array(plugin) })
 const onePlugin = z.object({
   args: z.null(),
@@ -61,7 +62,7 @@ export function pluginCatalogResources({ types, version: reported }: CatalogPart
         collection: true,
         list: {
           summary: `List the plugins of type ${table}`,
-          output: z.object({ keys: texts }),
+          output: names,
           example: { keys: ['jwt'] },
           // a list of nothing but keys would be 404 without one
           handle: () => ({ data: { keys: namesOf(table), ...(table === 'database' && { key_info: {} }) } }),
