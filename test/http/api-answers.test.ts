@@ -155,6 +155,8 @@ const notHere = [
   ...['get', 'post', 'delete'].map((verb) => `${verb} /sys/rotate/root/verify`),
   ...['get', 'delete'].map((verb) => `${verb} /sys/rotate/root/backup`),
   'get /sys/storage/snapshot',
+  // there are no databases
+  'get /sys/plugins/catalog/database/{name}',
   // it does not end
   'get /sys/monitor',
   'post /auth/jwt/oidc/auth_url',
