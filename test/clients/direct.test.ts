@@ -54,12 +54,14 @@ test('the Go clients of OpenBao and Vault read a secret without a login', patien
 test('hvac reads a secret without a login', async ({ skip }) => {
   skip(isSkipped(existsSync(join(pythonPrograms, 'python'))), install)
   await using server = await aDirectPipeline()
+  // hvac takes a token from the home folder
+  await using home = await temporaryFolder()
 
-  const { stdout } = await run(join(pythonPrograms, 'python'), [
-    join(programs, 'direct/direct.py'),
-    server.url,
-    await server.jwt(),
-  ])
+  const { stdout } = await run(
+    join(pythonPrograms, 'python'),
+    [join(programs, 'direct/direct.py'), server.url, await server.jwt()],
+    { env: { PATH: process.env['PATH'], HOME: home.path } },
+  )
 
   expect(stdout).toBe('done\n')
 })
