@@ -43,6 +43,8 @@ export class KnownTokens {
       return { ...known.header, ...partsOf(token) }
     const verified = await keys.verify(token, client)
     if ('reason' in verified) return verified
+    // one with white space is another text of the same token: `partsOf` would take the space for a part of what was signed
+    if (verified.signingInput.length !== token.lastIndexOf('.')) return verified
     const { algorithm, keyId, type, signer } = verified
     this.#known.set(digest, { header: { algorithm, keyId, type, signer }, size: token.length })
     return verified

@@ -116,3 +116,17 @@ test('a token over 16 KiB is verified each time', async () => {
 
   for (let count = 0; count < 2; count += 1) expect((await ask(keys, long))[1]).toBe(1)
 })
+
+test.each([
+  ['before it', ` ${token}`],
+  ['in its header', `${token.slice(0, 5)} ${token.slice(5)}`],
+  ['in its claims', token.replace('.', '.\n')],
+  ['before its last dot', token.replace(/\.(?=[^.]*$)/, ' .')],
+  ['in its signature', `${token.slice(0, -5)}\t${token.slice(-5)}`],
+])('a token with white space %s has the same signed text each time', async (_where, sent) => {
+  const { keys, ask } = openKnown()
+  const signingInput = Buffer.from(token.slice(0, token.lastIndexOf('.')))
+
+  for (let count = 0; count < 3; count += 1)
+    expect((await ask(keys, sent))[0]).toMatchObject({ signingInput, claims: { sub: 'a' } })
+})

@@ -98,6 +98,16 @@ function mirrored(jwt: string): string {
   return `${header}.${payload}.${bytes.toString('base64url')}`
 }
 
+test('without an id, the same text with white space is the same token, however often it is sent', async () => {
+  await using server = await withOneTimeRole()
+  const jwt = signer.sign(someClaims())
+  const spaced = [` ${jwt}`, jwt.replace('.', '\n.'), jwt.replace(/\.(?=[^.]*$)/, ' .'), `${jwt}\n`]
+
+  expect(await login(server, jwt)).toBe('ok')
+  for (const sent of spaced)
+    for (let count = 0; count < 3; count += 1) expect(await login(server, sent)).toBe(used)
+})
+
 test('a refused login spends nothing, whatever the reason', async () => {
   await using server = await withOneTimeRole({ bound_claims: { env: 'prod' } })
   const jwt = signer.sign(someClaims({ jti: 'a', env: 'test' }))
