@@ -56,7 +56,7 @@ export function FieldsForm({ title, action, fields, run, children }: Props) {
             {...(type === 'password' && { autoComplete: 'new-password' })}
             value={values[name] ?? ''}
             error={errorOfField(error, name)}
-            onChange={(value) => setValues({ ...values, [name]: value })}
+            onChange={(value) => setValues((before) => ({ ...before, [name]: value }))}
           />
         ))}
         {children}

@@ -75,7 +75,7 @@ export function ConfigEditor({ mount, stored, onDone }: Props) {
           mono
           value={values[name] ?? ''}
           error={errorOfField(error, name)}
-          onChange={(value) => setValues({ ...values, [name]: value })}
+          onChange={(value) => setValues((before) => ({ ...before, [name]: value }))}
         />
       ))}
       {usesSecret && (

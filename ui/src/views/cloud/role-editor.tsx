@@ -111,7 +111,7 @@ function Form({ mount, name, stored }: Props & { readonly stored: Values }) {
       {...(rows !== undefined && { rows })}
       value={values[part]}
       error={errorOfField(error, field(part))}
-      onChange={(value) => setValues({ ...values, [part]: value })}
+      onChange={(value) => setValues((before) => ({ ...before, [part]: value }))}
     />
   )
   const parts = ['roles', 'groups', 'application_object_id', 'ttl', 'max_ttl'] as const

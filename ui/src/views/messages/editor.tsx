@@ -71,7 +71,7 @@ function Form({ id, stored }: FormProps) {
         <form className="panel" onSubmit={save} autoComplete="off">
           <Fields
             draft={draft}
-            set={(change) => setDraft({ ...draft, ...change })}
+            set={(change) => setDraft((before) => ({ ...before, ...change }))}
             refusal={error ?? checked.error}
           />
           <Failure error={error} />
