@@ -652,6 +652,12 @@ const logins: DocumentedCall[] = [
   { ask: 'delete /auth/jwt/failures', status: 204 },
   { ask: 'get /auth/jwt/status' },
   { ask: 'get /auth/jwt/lint' },
+  {
+    ask: 'post /auth/jwt/role/{name}/what-if',
+    params: { name: 'ci' },
+    body: { ...role, bound_audiences: 'elsewhere', token_policies: 'none' },
+  },
+  { ask: 'post /auth/jwt/config/what-if', body: { jwt_validation_pubkeys: ['$publicKey'] } },
   { ask: 'delete /auth/jwt/role/{name}', params: { name: 'ci' }, status: 204 },
 ]
 

@@ -124,7 +124,10 @@ test('the commands of docs/explain.md explain a failed login', patience, async (
   })
 
   expect(refused(requests)).toEqual(['400 POST /v1/auth/jwt/login'])
-  expect(requests.at(-1)).toBe('200 GET /v1/auth/jwt/explain')
+  expect(requests).toContain('200 GET /v1/auth/jwt/explain')
+  expect(requests.at(-1)).toBe('200 POST /v1/auth/jwt/role/ci/what-if')
+  expect(output).toContain('"refusals":{"tried":1,"would_succeed":1,')
+  expect(output).toContain('"check":"audience","reason":"audience_mismatch","expected":["gatehouse"]')
   expect(output).toContain('"hint":"differs_in_case"')
   expect(output.match(/^FAIL {2}audience: audience_mismatch \(aud\)/gm)).toHaveLength(2)
 })

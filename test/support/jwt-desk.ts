@@ -26,6 +26,8 @@ export const inlineLogin = (path: string, fields: Record<string, unknown>, more:
 })
 
 export type JwtDesk = TestServer & {
+  /** The key of the mount. */
+  readonly pem: string
   /** A valid JWT for the role `dev`; `undefined` removes a claim. */
   jwt(claims?: Record<string, unknown>, header?: Record<string, unknown>): string
   /** Writes a role of the mount. */
@@ -47,6 +49,7 @@ export async function openJwtDesk({ now = Date.now, ...options }: DeskOptions = 
   const server = await startTestServer(options)
   const desk: JwtDesk = {
     ...server,
+    pem: signer.pem,
     jwt: (claims: Record<string, unknown> = {}, header: Record<string, unknown> = {}) => {
       const seconds = Math.floor(now() / 1000)
       const times = { iat: seconds, nbf: seconds - 5, exp: seconds + 600 }

@@ -6,8 +6,9 @@ import type { Random } from '../../lib/system/random.ts'
 import { isNear } from '../../lib/text/edit-distance.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
 import { formatTime } from '../../lib/text/time.ts'
+import { type KeptClaims, keptClaims } from '../history/hashed-claims.ts'
 import { parseClaims, parseJws } from '../jws/jws.ts'
-import type { StrictObject } from '../jws/strict-json.ts'
+import { ownMember, type StrictObject } from '../jws/strict-json.ts'
 import type { loginFailure } from './explain-answers.ts'
 import { bringsToken, type ExplainedCheck, type LoginTrace } from './explained.ts'
 
@@ -20,6 +21,8 @@ export type TracedFailure = {
   readonly failure: LoginFailure
   readonly error: string
   readonly trace: LoginTrace
+  /** Its claims, if its signature is valid. */
+  readonly claims: KeptClaims | undefined
 }
 
 export type NewFailure = Pick<
@@ -102,17 +105,20 @@ export class LoginFailures {
       detail = '',
     } = trace.checks.find(({ verdict }) => verdict === 'fail') ?? {}
     const told = bringsToken(failure.path) ? { error: '', seen: null } : { error, seen }
+    const { claims: read, ...header } = readToken(token)
     const shown = {
       ...failure,
       role,
       time: formatTime(clock.now()),
-      ...readToken(token, hash),
+      ...header,
+      claims: hashedClaims(read, hash),
       expected,
       hint,
       detail,
       ...told,
     }
-    this.#failures.push({ failure: shown, error, trace })
+    const claims = failure.verified ? allClaims(read, hash) : undefined
+    this.#failures.push({ failure: shown, error, trace, claims })
     // drop many at once, because removing the first one moves all others
     if (this.#failures.length >= 2 * kept) this.#failures = this.#failures.slice(-kept)
     this.#added += 1
@@ -137,6 +143,12 @@ export class LoginFailures {
     return kept === 0
       ? undefined
       : this.#failures.slice(-kept).findLast(({ failure }) => failure.request_id === requestId)
+  }
+
+  /** Those that `list` shows, oldest first. */
+  kept(): readonly TracedFailure[] {
+    const { kept } = this.#parts
+    return kept === 0 ? [] : this.#failures.slice(-kept)
   }
 
   clear(): void {
@@ -171,7 +183,8 @@ function withoutUnknownName(check: ExplainedCheck, hash: KeyedHash): ExplainedCh
 
 const hashed = (hash: KeyedHash, text: string): string => `hmac-sha256:${hash(text, 'hex')}`
 
-function readToken(token: string, hash: KeyedHash): Pick<LoginFailure, 'alg' | 'kid' | 'claims'> {
+/** The first claims of a token, and how it was signed. */
+function readToken(token: string): Pick<LoginFailure, 'alg' | 'kid'> & { readonly claims: StrictObject } {
   const isRead = token !== '' && token.length <= maxRecordedToken
   const jws = isRead ? parseJws(token, { maxTokenSize: maxRecordedToken }) : undefined
   if (jws === undefined || 'malformed' in jws) return { alg: '', kid: '', claims: {} }
@@ -179,11 +192,21 @@ function readToken(token: string, hash: KeyedHash): Pick<LoginFailure, 'alg' | '
   return {
     alg: jws.algorithm.slice(0, maxName),
     kid: jws.keyId.slice(0, maxName),
-    claims: Object.fromEntries(
-      claims.map(([name, value]) => [name.slice(0, maxName), hashed(hash, textOf(value))]),
-    ),
+    claims: Object.fromEntries(claims),
   }
 }
+
+/** If there may be more claims, their names are not known. */
+function allClaims(claims: StrictObject, hash: KeyedHash): KeptClaims {
+  const names = Object.keys(claims)
+  const kept = keptClaims(claims, names, { hash, lookup: ownMember })
+  return names.length < maxClaims ? kept : { ...kept, names: undefined }
+}
+
+const hashedClaims = (claims: StrictObject, hash: KeyedHash): LoginFailure['claims'] =>
+  Object.fromEntries(
+    Object.entries(claims).map(([name, value]) => [name.slice(0, maxName), hashed(hash, textOf(value))]),
+  )
 
 /** A text unchanged, anything else as JSON. */
 const textOf = (value: StrictObject[string]): string =>

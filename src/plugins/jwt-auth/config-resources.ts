@@ -1,12 +1,16 @@
 import { z } from 'zod'
 import { type Resource, resource } from '../../http/resource/resource.ts'
+import { checkGuard, guardField, guardOf, guardRefused } from '../../jwt/history/what-if-answers.ts'
 import { answers } from './config/answers.ts'
 import { configInput, shownConfig } from './config/jwt-config.ts'
 import { roleFields, shownText } from './config/role.ts'
 import { sourceProblem } from './explain/status.ts'
 import type { JwtMethod } from './method.ts'
+import { seesRole } from './what-if/what-if-resources.ts'
 
 type Parts = { readonly method: JwtMethod; policyExists(name: string, namespace: string): Promise<boolean> }
+
+const guardedRoleFields = roleFields.extend({ guard: guardField })
 
 const roleNames = z.object({ keys: z.array(z.string()) })
 
@@ -36,8 +40,7 @@ export const configResources = ({ method, policyExists }: Parts): Resource[] => 
       statuses: [204, 200],
       input: configInput.meta({ examples: [{ jwt_validation_pubkeys: [examplePublicKey] }] }),
       handle: async ({ mount, input }) => {
-        const warnings = await method.putConfig(mount, input)
-        return warnings.length === 0 ? undefined : { warnings }
+        return warned(await method.putConfig(mount, input))
       },
     },
   }),
@@ -66,7 +69,7 @@ export const configResources = ({ method, policyExists }: Parts): Resource[] => 
     write: {
       summary: 'Create or update a role',
       statuses: [204, 200],
-      input: roleFields.meta({
+      input: guardedRoleFields.meta({
         examples: [
           {
             role_type: 'jwt',
@@ -76,13 +79,20 @@ export const configResources = ({ method, policyExists }: Parts): Resource[] => 
           },
         ],
       }),
-      handle: async ({ call, mount, params, input }) => {
-        const warnings = await method.putRole(mount, roleName(params), {
-          sent: input,
+      handle: async (exchange) => {
+        const { call, mount, params, input } = exchange
+        const { guard, ...sent } = input
+        const write = {
+          sent,
           unknown: call.converted?.unknown ?? [],
-          policyExists: (name) => policyExists(name, mount.namespace),
-        })
-        return warnings.length === 0 ? undefined : { warnings }
+          policyExists: (name: string) => policyExists(name, mount.namespace),
+        }
+        const most = guardOf(call.query, guard)
+        if (most === undefined) return warned(await method.putRole(mount, roleName(params), write))
+        checkGuard(most)
+        const guarded = { most, isSeen: seesRole(exchange) }
+        const written = await method.putGuardedRole(mount, roleName(params), write, guarded)
+        return 'refused' in written ? guardRefused(written.refused, most) : warned(written.warnings)
       },
     },
     delete: {
@@ -91,5 +101,7 @@ export const configResources = ({ method, policyExists }: Parts): Resource[] => 
     },
   }),
 ]
+
+const warned = (warnings: string[]) => (warnings.length === 0 ? undefined : { warnings })
 
 const roleName = ({ name }: { name: string }): string => name.toLowerCase()

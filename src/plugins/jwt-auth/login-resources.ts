@@ -123,7 +123,8 @@ export const loginResources = ({ method, issue, reports }: Parts): Resource[] =>
             method.finishLogin(mount, input, { ...browserRequest(exchange), attempt, signal }),
           )
           if ('page' in finished) return pageOutcome(finished.page, attempt)
-          return { reply: await issue({ ...loginPlace(mount, call), auth: finished }) }
+          const auth = method.rememberedBrowserLogin(mount, finished, attempt, call.remoteAddress)
+          return { reply: await issue({ ...loginPlace(mount, call), auth }) }
         })
       },
     },
@@ -165,8 +166,10 @@ export const loginResources = ({ method, issue, reports }: Parts): Resource[] =>
           const polled = await abortWhenClientLeaves(exchange, (signal) =>
             method.poll(mount, input, { remoteAddress, attempt, signal }),
           )
-          if (typeof polled !== 'string')
-            return { reply: await issue({ ...loginPlace(mount, call), auth: polled }) }
+          if (typeof polled !== 'string') {
+            const auth = method.rememberedBrowserLogin(mount, polled, attempt, remoteAddress)
+            return { reply: await issue({ ...loginPlace(mount, call), auth }) }
+          }
           waiting = polled
           return { reply: {} }
         })

@@ -5,6 +5,7 @@ import type { PresentedJwt, TokenLogin } from '../../core/mounts/mount-type.ts'
 import { PerMount } from '../../core/mounts/per-mount.ts'
 import type { OutboundClient } from '../../core/outbound/outbound.ts'
 import type { CacheUses } from '../../core/records/cache-use.ts'
+import { Changes } from '../../core/records/change.ts'
 import type { LoginAuth } from '../../core/tokens/acts/issue-login.ts'
 import type { Client } from '../../core/tokens/acts/login-queue.ts'
 import { mountTtl, type TtlBounds } from '../../core/tokens/store/lifetime.ts'
@@ -13,19 +14,24 @@ import type { Token } from '../../core/tokens/store/token.ts'
 import type { RenewalTerms } from '../../core/tokens/store/token-fields.ts'
 import { renewalTermsOf } from '../../core/tokens/store/token-fields.ts'
 import { tunedTypeWarnings, useLimitWarnings } from '../../core/tokens/store/token-type.ts'
-import { ServiceError } from '../../errors.ts'
+import { refuse, ServiceError } from '../../errors.ts'
 import type { Explanation } from '../../jwt/explain/explained.ts'
 import { bareTrace, bringsToken } from '../../jwt/explain/explained.ts'
 import { LoginFailures, maxRecordedToken, type NewFailure } from '../../jwt/explain/login-failures.ts'
+import { historyDays, historyDaysWarnings } from '../../jwt/history/history-days.ts'
+import { isSame } from '../../jwt/history/judged.ts'
+import { LoginHistory, type NotedLogin } from '../../jwt/history/login-history.ts'
+import { mayLose, type WhatIf } from '../../jwt/history/what-if.ts'
 import { CheckQueue } from '../../jwt/jws/check-queue.ts'
 import { checksAtOnce } from '../../jwt/jws/signature.ts'
 import { KnownTokens } from '../../jwt/keys/known-tokens.ts'
 import { SharedSources } from '../../jwt/keys/shared-sources.ts'
 import { Buckets } from '../../lib/concurrency/buckets.ts'
+import { Limiter } from '../../lib/concurrency/limiter.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { toLowerText } from '../../lib/text/coercion.ts'
-import type { JsonValue } from '../../lib/text/json.ts'
+import { type JsonValue, parseLossless, stringifyJson } from '../../lib/text/json.ts'
 import { type CelLoginInput, celLogin } from './cel/cel-login.ts'
 import { CelEvaluator, type Evaluation } from './cel/evaluator.ts'
 import type { Outcome } from './cel/outcome.ts'
@@ -35,10 +41,11 @@ import {
   type ConfigInput,
   type ConfigLog,
   checkConfig,
+  readConfig,
   replaced,
 } from './config/jwt-config.ts'
 import { MountState, type MountStateParts } from './config/mount-state.ts'
-import { changedRole, type Role, type RoleRecord, roleWarnings } from './config/role.ts'
+import { changedRole, type Role, type RoleRecord, readRole, roleWarnings } from './config/role.ts'
 import { TokenIssuers } from './config/token-issuers.ts'
 import { type ExplainContext, type ExplainInput, explainLogin } from './explain/explain.ts'
 import { type Finding, type LintContext, lintRole, lintWrite } from './explain/lint.ts'
@@ -46,6 +53,7 @@ import { lintCelRole } from './explain/lint-cel.ts'
 import type { ReportedMount } from './explain/login-reports.ts'
 import { traceOf } from './explain/login-trace.ts'
 import { type RefusedConfig, shownStatus } from './explain/status.ts'
+import type { Attempt } from './login/flow-trace.ts'
 import { jwtLogin, type LoginContext, type LoginInput } from './login/login.ts'
 import { longestTolerance } from './login/one-time.ts'
 import {
@@ -62,6 +70,9 @@ import { type PollInput, poll, type Waiting } from './oidc/poll.ts'
 import { answerPosted, type PostedInput } from './oidc/posted.ts'
 import { ProviderWaits } from './oidc/provider-waits.ts'
 import type { BrowserContext, FlowContext, FlowLog } from './oidc/sign-in.ts'
+
+import { type Accepted, notedBrowserLogin, notedLogin } from './what-if/noted-login.ts'
+import { configWhatIf, roleWhatIf, type WhatIfContext } from './what-if/what-if.ts'
 
 const dayMs = 86_400_000
 
@@ -104,6 +115,9 @@ type Place = Disposable & {
   readonly pending: PendingLogins
   readonly waits: ProviderWaits
   readonly failures: LoginFailures
+  readonly history: LoginHistory
+  /** One what-if of a mount at a time. */
+  readonly whatIfs: Limiter
   /** Milliseconds since the epoch. */
   lastLoginAt: number | undefined
   lastRefusalAt: number | undefined
@@ -120,6 +134,10 @@ export class JwtMethod {
   readonly #traces: Buckets
   readonly #evaluator: CelEvaluator
   readonly #known: KnownTokens | undefined
+  readonly #guarded = new Changes({
+    view: { write: async () => true },
+    tooMany: 'too many changes of the role',
+  })
   /** The mounts that take JWTs as tokens. */
   readonly issuers: TokenIssuers
 
@@ -158,7 +176,8 @@ export class JwtMethod {
       onFetch,
       onConfig: () => this.issuers.outdate(mount),
     })
-    const failures = new LoginFailures({ view: view.view('', { numbers: 'plain' }), clock, random, kept })
+    const plain = view.view('', { numbers: 'plain' })
+    const failures = new LoginFailures({ view: plain, clock, random, kept })
     return {
       state,
       pending: new PendingLogins({
@@ -170,6 +189,8 @@ export class JwtMethod {
       }),
       waits: new ProviderWaits(),
       failures,
+      history: new LoginHistory({ view: plain, clock, random, caches: this.#parts.caches }),
+      whatIfs: whatIfTurns(),
       lastLoginAt: undefined,
       lastRefusalAt: undefined,
       refusedConfig: undefined,
@@ -212,13 +233,44 @@ export class JwtMethod {
     }
   }
 
-  /** Creates or changes a role; returns the warnings. docs/contract/jwt.md#roles */
-  async putRole(mount: Mount, name: string, { sent, unknown, policyExists }: RoleWrite): Promise<string[]> {
+  /**
+   * Creates or changes a role, unless more subjects than the guard allows would or might lose access. docs/contract/what-if.md#guard
+   */
+  putGuardedRole(
+    mount: Mount,
+    name: string,
+    write: RoleWrite,
+    guard: Pick<WhatIfContext, 'isSeen'> & { readonly most: number },
+  ): Promise<{ readonly warnings: string[] } | { readonly refused: WhatIf }> {
+    if (historyDays(mount) === 0)
+      throw refuse('invalid', "'guard' needs a memory of logins: 'history_days' of the mount is 0")
+    return this.#inTurn(mount, () =>
+      this.#guarded.runUnordered(async (_write, overtaken) => {
+        const before = await this.stateOf(mount).roles.find(name)
+        const after = this.#roleAfter(mount, name, before, write)
+        const found = await this.#roleWhatIf(mount, before, after, { ...write, isSeen: guard.isSeen })
+        if (mayLose(found) > guard.most) return { refused: found }
+        const check = (stored: RoleRecord | undefined) => {
+          if (!isSame(stored, before?.record)) throw overtaken
+        }
+        return { warnings: await this.putRole(mount, name, write, check) }
+      }),
+    )
+  }
+
+  /** Creates or changes a role; returns the warnings. `check` may throw. docs/contract/jwt.md#roles */
+  async putRole(
+    mount: Mount,
+    name: string,
+    { sent, unknown, policyExists }: RoleWrite,
+    check: (before: RoleRecord | undefined) => void = () => {},
+  ): Promise<string[]> {
     const bounds = { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
     const state = this.stateOf(mount)
     let before: RoleRecord | undefined
     const role: Role = await state.roles.change(name, (stored) => {
       before = stored?.record
+      check(before)
       return changedRole(before, sent, bounds)
     })
     const warnings = [
@@ -234,12 +286,83 @@ export class JwtMethod {
     return [...warnings, ...findings.map(({ code, text }) => `${code}: ${text}`)]
   }
 
-  /** Warns of roles that batch tokens keep from logging in. */
-  tuned(...mounts: [before: Mount, now: Mount]): Promise<string[]> {
-    return tunedTypeWarnings(mounts, async () => {
+  /** Warns of roles that batch tokens keep from logging in, and of an option that does not count. */
+  async tuned(...mounts: [before: Mount, now: Mount]): Promise<string[]> {
+    const ofType = await tunedTypeWarnings(mounts, async () => {
       const { roles } = this.stateOf(mounts[1])
       return { names: await roles.names(), find: async (name) => (await roles.find(name))?.record }
     })
+    return [...ofType, ...historyDaysWarnings(...mounts)]
+  }
+
+  /** What a write of a role would mean for those who logged in recently. docs/contract/what-if.md */
+  roleWhatIf(mount: Mount, name: string, write: RoleWrite, isSeen: WhatIfContext['isSeen']): Promise<WhatIf> {
+    return this.#inTurn(mount, async () => {
+      const before = await this.stateOf(mount).roles.find(name)
+      return this.#roleWhatIf(mount, before, this.#roleAfter(mount, name, before, write), {
+        ...write,
+        isSeen,
+      })
+    })
+  }
+
+  #roleAfter(mount: Mount, name: string, before: Role | undefined, { sent }: RoleWrite): Role {
+    const bounds = { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
+    // what a write would store, read as a login reads it
+    return readRole(name, parseLossless(stringifyJson(changedRole(before?.record, sent, bounds))))
+  }
+
+  #roleWhatIf(
+    mount: Mount,
+    before: Role | undefined,
+    after: Role,
+    write: RoleWrite & Pick<WhatIfContext, 'isSeen'>,
+  ): Promise<WhatIf> {
+    const { sent, unknown, policyExists } = write
+    const lint: WhatIfContext['lint'] = async (role) => {
+      if (role === undefined) return []
+      const config = (await this.stateOf(mount).findConfig())?.config
+      const found = await lintRole(role, { config, tokenType: mount.config.token_type, policyExists })
+      const ofWrite = role === after ? lintWrite(after.name, { before: before?.record, sent, unknown }) : []
+      return [...found, ...ofWrite]
+    }
+    return roleWhatIf(before, after, { ...this.#whatIfContext(mount), isSeen: write.isSeen, lint })
+  }
+
+  /** What a configuration would mean for those who logged in recently; refuses what a write would refuse. */
+  configWhatIf(mount: Mount, input: ConfigInput, isSeen: WhatIfContext['isSeen']): Promise<WhatIf> {
+    return this.#inTurn(mount, async () => {
+      await checkConfig(input, this.#parts)
+      const before = (await this.stateOf(mount).findConfig())?.config
+      const config = readConfig(parseLossless(stringifyJson(replaced(input, before))))
+      return configWhatIf(config, { ...this.#whatIfContext(mount), isSeen, lint: async () => [] })
+    })
+  }
+
+  #whatIfContext(mount: Mount): Omit<WhatIfContext, 'isSeen' | 'lint'> {
+    return { ...this.#places.of(mount), mount, now: this.#parts.clock.now() }
+  }
+
+  #inTurn<T>(mount: Mount, work: () => Promise<T>): Promise<T> {
+    return this.#places.of(mount).whatIfs.run(work)
+  }
+
+  /** The login with what its mount remembers of it. */
+  #remembered(mount: Mount, auth: LoginAuth, noted: NotedLogin): LoginAuth {
+    const memory = this.#places.of(mount).history.note(noted, historyDays(mount))
+    return memory === undefined ? auth : { ...auth, memory }
+  }
+
+  /** A login that ended in a browser, with what its mount remembers of it. */
+  rememberedBrowserLogin(mount: Mount, auth: LoginAuth, attempt: Attempt, address: string): LoginAuth {
+    const noted = notedBrowserLogin(auth, attempt, address)
+    return noted === undefined ? auth : this.#remembered(mount, auth, noted)
+  }
+
+  /** Keeps the memory of logins within its bound. */
+  async tidyAddedLogins(): Promise<void> {
+    for (const { mount, kept } of this.#places.all())
+      if (!mount.tainted) await kept.history.tidyAdded(historyDays(mount))
   }
 
   /**
@@ -361,12 +484,25 @@ export class JwtMethod {
   }
 
   /** docs/contract/jwt.md#login-in-this-order */
-  login(
+  async login(
     mount: Mount,
     remoteAddress: string,
     { asToken, ...input }: LoginInput & Pick<LoginContext, 'asToken'>,
   ): Promise<LoginAuth> {
-    return jwtLogin(input, { ...this.#contextOf(mount), known: this.#known, remoteAddress, asToken })
+    let accepted: Accepted | undefined
+    const onAccepted = (by: Accepted) => {
+      accepted = by
+    }
+    const context = { ...this.#contextOf(mount), known: this.#known, remoteAddress, asToken, onAccepted }
+    const auth = await jwtLogin(input, context)
+    const isToken = asToken !== undefined
+    const how = {
+      path: 'login',
+      asToken: isToken,
+      byDefault: input.role === '',
+      address: remoteAddress,
+    } as const
+    return accepted === undefined ? auth : this.#remembered(mount, auth, notedLogin(auth, accepted, how))
   }
 
   /** The login that a JWT means as the token of a request. docs/contract/inline-login.md#a-jwt-as-the-token */
@@ -391,21 +527,32 @@ export class JwtMethod {
   }
 
   /** docs/contract/cel.md#login */
-  celLogin(
+  async celLogin(
     mount: Mount,
     input: CelLoginInput,
     login: Asking & Pick<LoginContext, 'asToken'> & { onOutcome(outcome: Outcome): void },
   ): Promise<LoginAuth> {
     const { address, asToken, onOutcome, whenSilent } = login
     const client = { address, whenSilent, name: `${mount.uuid}/${input.role}` }
-    return celLogin(input, {
+    let accepted: Accepted | undefined
+    const auth = await celLogin(input, {
       ...this.#contextOf(mount),
       known: this.#known,
       remoteAddress: address,
       asToken,
       evaluate: (atTurn) => this.#evaluator.evaluate(client, atTurn),
       onOutcome,
+      onAccepted: (by) => {
+        accepted = by
+      },
     })
+    const how = {
+      path: 'cel/login',
+      asToken: asToken !== undefined,
+      byDefault: input.role === '',
+      address,
+    } as const
+    return accepted === undefined ? auth : this.#remembered(mount, auth, notedLogin(auth, accepted, how))
   }
 
   /** docs/contract/cel.md#trying-a-program */
@@ -462,7 +609,10 @@ export class JwtMethod {
   async sweep(): Promise<void> {
     const { mounts, spent } = this.#parts
     for (const mount of mounts.table.all()) {
-      if (mount.plugin === 'jwt' && !mount.tainted) await this.#places.of(mount).pending.sweep()
+      if (mount.plugin !== 'jwt' || mount.tainted) continue
+      const { pending, history } = this.#places.of(mount)
+      await pending.sweep()
+      await history.tidyDue(historyDays(mount))
     }
     await spent.sweep((uuid) => this.#toleranceAt(mounts.table.byUuid(uuid)))
   }
@@ -503,6 +653,15 @@ export class JwtMethod {
     }
   }
 }
+
+/** Most callers that wait for a what-if of a mount. */
+const mostWaiting = 8
+const whatIfTurns = () =>
+  new Limiter(1, {
+    most: mostWaiting,
+    ms: 30_000,
+    refusal: () => refuse('throttled', 'too many what-ifs of this mount at a time'),
+  })
 
 /** Operators take turns with logins, but as those of no role. */
 const operatorOf = (mount: Mount, { address, whenSilent }: Asking): Client => ({

@@ -12,6 +12,8 @@ import { loginResources } from './login-resources.ts'
 import { JwtMethod } from './method.ts'
 import { pendingLoginPrefixes } from './oidc/pending-logins.ts'
 
+import { whatIfResources } from './what-if/what-if-resources.ts'
+
 export type JwtOptions = {
   /** Most characters of a JWT; 0 is no limit. */
   readonly maxJwtSize: number
@@ -60,6 +62,11 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       intervalMs: sweepIntervalMs,
       onError: (err) => log.error({ event: 'work_failed', err }, 'could not remove expired logins'),
     })
+    const trimmer = new Periodic({
+      run: () => method.tidyAddedLogins(),
+      intervalMs: sweepIntervalMs,
+      onError: (err) => log.error({ event: 'work_failed', err }, 'could not remove remembered logins'),
+    })
     const reportsOf = (method: string) => new LoginReports({ method, log, counter: metrics, fullPathOf })
     const basic = { jwt: reportsOf('jwt'), oidc: reportsOf('oidc') }
     const reports = new JwtReports({ reportedMount: (mount) => method.reportedMount(mount), log, basic })
@@ -81,6 +88,7 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
           now: () => clock.now(),
         }),
         ...explainResources({ method, plan, policyExists }),
+        ...whatIfResources({ method, policyExists }),
       ],
       gauges: jwtGauges(method),
       beginCounters: (mount) => {
@@ -92,9 +100,15 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       tokenLogin: method.tokenLogin.bind(method),
       renewalTerms: method.renewalTerms.bind(method),
       tuned: method.tuned.bind(method),
-      start: () => sweeper.start(),
+      start: () => {
+        sweeper.start()
+        trimmer.start()
+      },
       settle: () => method.sweep(),
-      [Symbol.asyncDispose]: () => sweeper[Symbol.asyncDispose](),
+      [Symbol.asyncDispose]: async () => {
+        await sweeper[Symbol.asyncDispose]()
+        await trimmer[Symbol.asyncDispose]()
+      },
     }
   },
 })

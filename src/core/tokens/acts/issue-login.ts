@@ -63,6 +63,8 @@ export type LoginAuth = {
   readonly proof?: OneTimeProof
   /** What this login uses up. */
   readonly use?: LoginUse
+  /** What its method remembers of it. */
+  readonly memory?: LoginMemory | undefined
   /** Of a JWT that is the token of the request. */
   readonly jwt?: JwtTimes
 }
@@ -75,6 +77,17 @@ type LoginUse = {
    * with that error.
    */
   checkRefused(): Promise<void>
+}
+
+/** What a method remembers of a successful login. docs/contract/what-if.md#what-is-kept */
+export type LoginMemory = {
+  /** Entries for the commit of the login; usually none. */
+  entries(login: {
+    readonly entityId: string
+    readonly isNew: boolean
+  }): readonly ViewEntry[] | Promise<readonly ViewEntry[]>
+  /** Called once the login is committed. */
+  written(): void
 }
 
 export type LoginRequest = {
@@ -142,15 +155,19 @@ async function issue(
   const { draft, warnings } = loginDraft(parts, request, login)
   const { isCarried = false } = request
   const minted = await mintedFor(parts, draft, isCarried)
-  const { proof, use } = request.auth
+  const { proof, use, memory } = request.auth
   if (proof !== undefined && parts.spent.hadExpired(proof)) throw alreadyUsed()
   const spending = proof === undefined ? [] : parts.spent.entriesOf(request.mount.uuid, proof)
-  if (!(await writeWithIdentity(parts.view, minted, login, [...spending, ...(use?.entries ?? [])]))) {
+  const { identity, isNew = false } = login ?? {}
+  const remembered = (await memory?.entries({ entityId: identity?.entity.id ?? '', isNew })) ?? []
+  const more = [...spending, ...(use?.entries ?? []), ...remembered]
+  if (!(await writeWithIdentity(parts.view, minted, login, more))) {
     if (await isSpent(parts, request)) throw alreadyUsed()
     await use?.checkRefused()
     return undefined
   }
   if (!isCarried) parts.tokens.remember(minted)
+  memory?.written()
   reportLookalike(parts, request, login)
   return {
     auth: authBlock(minted.token, minted.id, login?.identity.policies ?? []),

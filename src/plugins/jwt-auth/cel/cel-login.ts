@@ -6,7 +6,14 @@ import type { TokenRequest } from '../checks/as-token.ts'
 import { strictTrace, type Trace } from '../checks/trace.ts'
 import type { MountState } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
-import { checkVerified, roleOfLogin, strictly, usedAsToken, verifiedToken } from '../login/login.ts'
+import {
+  checkVerified,
+  type LoginContext,
+  roleOfLogin,
+  strictly,
+  usedAsToken,
+  verifiedToken,
+} from '../login/login.ts'
 import { authOf } from './cel-auth.ts'
 import type { CelRole } from './cel-role.ts'
 import type { Evaluation } from './evaluator.ts'
@@ -32,6 +39,8 @@ export type CelLoginContext = {
   evaluate(atTurn: () => Promise<Evaluation>): Promise<Evaluated>
   /** Called with how the program ended. */
   onOutcome?(outcome: Outcome): void
+  /** Called with what a login was decided by. */
+  onAccepted?: LoginContext['onAccepted']
 }
 
 /** Determines who logs in with this token, by the program of a CEL role. Throws the first refusal. */
@@ -71,7 +80,9 @@ export async function examineCel(
   trace.check('program', refusedBy(outcome, role), { expected: ['pb.Auth'], seen: shownOutcome(outcome) })
   if (outcome.kind !== 'auth') return undefined
   const auth = trace.value('auth', authOf(outcome.auth, role.name))
-  return usedAsToken(auth, token, { ready, role: askedOf(role), context, trace })
+  const asked = askedOf(role)
+  context.onAccepted?.({ role: asked, token })
+  return usedAsToken(auth, token, { ready, role: asked, context, trace })
 }
 
 /** What a role asks of the token itself, as an ordinary role says it. */

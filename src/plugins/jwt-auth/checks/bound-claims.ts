@@ -91,7 +91,7 @@ export function checkBoundClaim(claims: StrictObject, bound: BoundClaim): Refusa
 }
 
 /** A scalar number is compared by its integer part. */
-function scalarValue(value: unknown): unknown {
+export function scalarValue(value: unknown): unknown {
   if (typeof value !== 'number' || !Number.isFinite(value)) return value
   const whole = Math.trunc(value)
   return Number.isSafeInteger(whole) ? whole : digitsOf(whole)

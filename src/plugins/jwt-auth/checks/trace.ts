@@ -25,6 +25,8 @@ export type ReadToken = {
   /** The header's `typ`; undefined for claims without a token. */
   readonly type?: unknown
   readonly signingInput?: Buffer
+  /** The header's `kid`. */
+  readonly keyId?: string
 }
 
 /** Whether a step was refused instead of returning something. */

@@ -103,6 +103,12 @@ export class MountState implements Disposable {
     return this.#last
   }
 
+  /** A configuration that is not stored. */
+  readied(config: Config): ReadyConfig {
+    const fetchedAfter = this.#parts.sources.lastNumber
+    return { ...readyConfig(config, { ...this.#parts, fetchedAfter }), written: 0, unchecked: '' }
+  }
+
   [Symbol.dispose](): void {
     this.#unwatch()
     this.roles[Symbol.dispose]()

@@ -12,6 +12,7 @@ import { type ReadToken, strictTrace, type Trace } from '../checks/trace.ts'
 import type { Config } from '../config/jwt-config.ts'
 import type { MountState, ReadyConfig } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
+import type { Accepted } from '../what-if/noted-login.ts'
 import { loginByClaims } from './claims-login.ts'
 import { oneTimeProof } from './one-time.ts'
 
@@ -32,6 +33,8 @@ export type LoginContext = {
   readonly asToken?: TokenRequest | undefined
   /** Milliseconds since the epoch, read after the signature check. */
   now(): number
+  /** Called with what a login was decided by. */
+  onAccepted?(accepted: Accepted): void
 }
 
 /** Determines who logs in with this token, and what the role grants. Throws the first refusal. */
@@ -70,7 +73,7 @@ export async function examineJwt(
   if (token === undefined) return undefined
   const { config } = ready
   const accessToken = input.distributed_claim_access_token
-  const auth = await loginByClaims(token.claims, role, {
+  const named = await loginByClaims(token.claims, role, {
     config,
     trace,
     outbound: context.outbound,
@@ -78,7 +81,9 @@ export async function examineJwt(
     signal: undefined,
     now: context.now,
   })
-  if (context.asToken !== undefined) return usedAsToken(auth, token, { ready, role, context, trace })
+  const auth = usedAsToken(named, token, { ready, role, context, trace })
+  context.onAccepted?.({ role, token })
+  if (context.asToken !== undefined) return auth
   return role.record.token_replay_protection === true ? usableOnce(auth, token) : auth
 }
 

@@ -1,0 +1,157 @@
+import { tokenFields } from '../../../core/tokens/store/token-fields.ts'
+import { isSame } from '../../../jwt/history/judged.ts'
+import { implies } from '../../../jwt/history/patterns.ts'
+import type { FieldChange, WhatIf } from '../../../jwt/history/what-if.ts'
+import { excerpt, goText, quoted } from '../../../lib/text/go-text.ts'
+import type { JsonValue } from '../../../lib/text/json.ts'
+import type { BoundClaim } from '../checks/bound-claims.ts'
+import type { Config } from '../config/jwt-config.ts'
+import type { Role, RoleRecord } from '../config/role.ts'
+
+const shownFields = ['user_claim', ...Object.keys(tokenFields)] as const
+
+/** What tokens would get, before and after. */
+export function tokenChanges(
+  before: Readonly<Record<string, unknown>> | undefined,
+  after: Readonly<Record<string, unknown>>,
+): WhatIf['changes'] {
+  const fieldOf = (record: Readonly<Record<string, unknown>> | undefined, field: string) =>
+    // a stored field is JSON
+    (record?.[field] ?? null) as JsonValue
+  return shownFields
+    .map((field) => ({ field, before: fieldOf(before, field), after: fieldOf(after, field) }))
+    .filter((change) => !isSame(change.before, change.after))
+}
+
+const text = (value: unknown): string =>
+  excerpt(typeof value === 'string' ? quoted(value) : goText(value), 256)
+
+/** Whom a role would let in that it did not let in before, where that follows from its fields. */
+export function roleAdmitsMore(before: Role | undefined, { record, boundClaims }: Role): FieldChange[] {
+  if (before === undefined) return [{ field: 'role', text: 'the role is new' }]
+  const former = before.record
+  return [
+    ...audiences(former, record),
+    ...changed(former, record, 'bound_subject', (one) => one === '' || one === undefined),
+    ...claimsUnbound(before.boundClaims, boundClaims),
+    ...addresses(former.token_bound_cidrs ?? [], record.token_bound_cidrs ?? []),
+    ...when(record.role_type !== former.role_type, 'role_type', `logins of type ${text(record.role_type)}`),
+    ...when(
+      record.groups_claim_optional === true && former.groups_claim_optional !== true,
+      'groups_claim_optional',
+      'tokens without groups',
+    ),
+    ...when(
+      former.token_replay_protection === true && record.token_replay_protection !== true,
+      'token_replay_protection',
+      'a token may be used more than once',
+    ),
+    ...when(
+      former.claim_mappings_text_only === true && record.claim_mappings_text_only !== true,
+      'claim_mappings_text_only',
+      'tokens whose mapped claims are no texts',
+    ),
+    ...(['expiration_leeway', 'not_before_leeway', 'clock_skew_leeway'] as const).flatMap((field) =>
+      when(leeway(record[field]) > leeway(former[field]), field, 'tokens before or after their time'),
+    ),
+    ...addresses(
+      former.allowed_redirect_uris ?? [],
+      record.allowed_redirect_uris ?? [],
+      'allowed_redirect_uris',
+    ),
+  ]
+}
+
+const leeway = (seconds: number | undefined): number =>
+  seconds === 0 || seconds === undefined ? 150 : seconds
+
+const when = (isSo: boolean, field: string, words: string): FieldChange[] =>
+  isSo ? [{ field, text: words }] : []
+
+function audiences(former: RoleRecord, record: RoleRecord): FieldChange[] {
+  const [before, after] = [former.bound_audiences ?? [], record.bound_audiences ?? []]
+  if (after.length === 0) return when(before.length > 0, 'bound_audiences', 'tokens without an audience')
+  const added = after.filter((one) => !before.includes(one))
+  return added.map((one) => ({ field: 'bound_audiences', text: `tokens for audience ${text(one)}` }))
+}
+
+function changed(
+  former: RoleRecord,
+  record: RoleRecord,
+  field: 'bound_subject',
+  isOpen: (value: string | undefined) => boolean,
+): FieldChange[] {
+  if (isOpen(former[field]) || former[field] === record[field]) return []
+  return [{ field, text: isOpen(record[field]) ? 'any subject' : `subject ${text(record[field])}` }]
+}
+
+function addresses(
+  before: readonly string[],
+  after: readonly string[],
+  field = 'token_bound_cidrs',
+): FieldChange[] {
+  if (field === 'token_bound_cidrs' && after.length === 0)
+    return when(before.length > 0, field, 'any address')
+  if (field === 'token_bound_cidrs' && before.length === 0) return []
+  return after.filter((one) => !before.includes(one)).map((one) => ({ field, text: text(one) }))
+}
+
+/** Bound claims that are gone, have more values, or patterns that match more. */
+function claimsUnbound(before: readonly BoundClaim[], after: readonly BoundClaim[]): FieldChange[] {
+  return before.flatMap((former) => {
+    const field = `bound_claims.${former.name}`
+    const bound = after.find(({ name }) => name === former.name)
+    if (bound === undefined) return [{ field, text: 'any value, or none' }]
+    const [old, now] = [valuesOf(former), valuesOf(bound)]
+    const isCovered = (value: string) =>
+      old.includes(value) || (former.type === 'glob' && old.some((pattern) => implies(value, pattern)))
+    const isPattern = (value: string) => bound.type === 'glob' && value.includes('*')
+    return now
+      .filter((value) => !isCovered(value) || (isPattern(value) && former.type !== 'glob'))
+      .map((value) => ({ field, text: `${isPattern(value) ? 'values like' : 'value'} ${text(value)}` }))
+  })
+}
+
+const valuesOf = ({ expected }: BoundClaim): string[] =>
+  'unusable' in expected ? [] : expected.map((one) => one.text)
+
+/** Whom a configuration would let in that the one before did not. */
+export function configAdmitsMore(before: Config | undefined, config: Config): FieldChange[] {
+  if (before === undefined) return [{ field: 'config', text: 'the configuration is new' }]
+  const keyFields = ['oidc_discovery_url', 'jwks_url', 'jwks_pairs', 'jwt_validation_pubkeys'] as const
+  const widened = before.jwt_supported_algs.length > 0
+  const algorithms = config.jwt_supported_algs.filter((one) => !before.jwt_supported_algs.includes(one))
+  return [
+    ...when(
+      before.bound_issuer !== '' && config.bound_issuer !== before.bound_issuer,
+      'bound_issuer',
+      config.bound_issuer === '' ? 'tokens of any issuer' : `tokens of issuer ${text(config.bound_issuer)}`,
+    ),
+    ...when(widened && config.jwt_supported_algs.length === 0, 'jwt_supported_algs', 'any algorithm'),
+    ...(widened ? algorithms : []).map((one) => ({ field: 'jwt_supported_algs', text: text(one) })),
+    ...keyFields
+      .filter((field) => !isSame(config[field], before[field]) && config[field].length > 0)
+      .map((field) => ({ field, text: 'tokens that other keys have signed' })),
+    ...when(
+      config.accept_as_token && !before.accept_as_token,
+      'accept_as_token',
+      'JWTs as tokens of requests',
+    ),
+    ...when(
+      before.require_authorization_details && !config.require_authorization_details,
+      'require_authorization_details',
+      'JWTs as tokens without authorization_details',
+    ),
+    ...when(
+      before.token_max_lifetime > 0 &&
+        (config.token_max_lifetime === 0 || config.token_max_lifetime > before.token_max_lifetime),
+      'token_max_lifetime',
+      'JWTs as tokens that live longer',
+    ),
+    ...when(
+      !isSame(config.provider_config, before.provider_config),
+      'provider_config',
+      'groups and claims as the provider gives them',
+    ),
+  ]
+}
