@@ -188,6 +188,7 @@ const coreSettings = (config: Config, { key, previous }: UnsealKeys): CoreSettin
   defaultMounts: config.defaultMounts,
   userLockout: config.userLockout,
   exactListMatching: config.exactListMatching,
+  history: { versions: config.historyVersions, days: config.historyDays },
   mostListBytes: config.maxBuffered,
   devRootToken: config.dev ? config.rootToken : undefined,
   apiAddr: config.apiAddr ?? '',

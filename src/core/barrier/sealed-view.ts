@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { ServiceError } from '../../errors.ts'
+import { fail, ServiceError } from '../../errors.ts'
 import { pageSize, pagesOf, readPages } from '../../lib/data/pages.ts'
 import { parseLossless, stringifyJson } from '../../lib/text/json.ts'
 import { type ChangeListener, unfenced } from '../../storage/shared-storage.ts'
@@ -12,6 +12,7 @@ import {
   type StoredRecord,
   type WriteOptions,
 } from '../../storage/storage.ts'
+import { type Companion, companionOf } from './companion.ts'
 import { type Keyring, UnknownTerm } from './keyring.ts'
 import { sealedError } from './keyring-store.ts'
 import type { View, ViewEntry, ViewRecord } from './view.ts'
@@ -31,6 +32,17 @@ type ViewOptions = { numbers: Numbers } & WriteOptions
 const keyOf = ({ key }: ViewRecord): string => key
 
 export type SealedViewParts = { storage: Storage; keyring: Keyring; log: BarrierLog }
+
+type Update = {
+  readonly key: string
+  change(current: unknown): unknown
+  readonly options: WriteOptions
+}
+
+/** Number of attempts of a write with a companion. */
+const mostAccompanied = 16
+
+const changedByTooMany = () => fail('unavailable', 'the record is changed by too many at once')
 
 const maxAttempts = 3
 /**
@@ -112,6 +124,8 @@ export class SealedView implements View {
     options: WriteOptions = {},
   ): Promise<unknown> {
     const full = this.#prefix + key
+    const companion = companionOf(() => [full])
+    if (companion !== undefined) return this.#updateTogether(companion, { key, change, options })
     let after: unknown
     await this.#parts.keyring.ensure(1)
     const written = this.#parts.keyring.beginWrite()
@@ -142,7 +156,51 @@ export class SealedView implements View {
   }
 
   write(batch: readonly ViewEntry[]): Promise<boolean> {
+    const companion = companionOf(() => batch.map((entry) => this.#keyOf(entry)))
+    return companion === undefined ? this.#writeAlone(batch) : this.#writeTogether(companion, batch)
+  }
+
+  #writeAlone(batch: readonly ViewEntry[]): Promise<boolean> {
     return this.sealing(batch, (records) => this.#storage.write(records))
+  }
+
+  /**
+   * What accompanies the record was decided for what it was before: the write has that as its condition. A record that
+   * cannot be read can be replaced and deleted all the same.
+   */
+  async #writeTogether(companion: Companion, batch: readonly ViewEntry[]): Promise<boolean> {
+    const own = batch.find((entry) => companion.concerns(this.#keyOf(entry)))
+    if (own === undefined) return await this.#writeAlone(batch)
+    const key = this.#keyOf(own)
+    const revisionNow = async () => (await this.#storage.get(key))?.revision ?? ('absent' as const)
+    for (let attempt = 0; attempt < mostAccompanied; attempt += 1) {
+      const found = await revisionNow()
+      if (own.expect !== undefined && own.expect !== found) return false
+      const also = await companion.entriesFor(key)
+      const bound = batch.map((entry) => (entry === own ? { ...entry, expect: found } : entry))
+      if (await this.#writeAlone([...bound, ...also])) {
+        companion.written()
+        return true
+      }
+      // the condition of another entry does not hold
+      if ((await revisionNow()) === found) return false
+    }
+    throw changedByTooMany()
+  }
+
+  async #updateTogether(companion: Companion, { key, change, options }: Update): Promise<unknown> {
+    for (let attempt = 0; attempt < mostAccompanied; attempt += 1) {
+      const before = await this.read(key)
+      const value = change(before?.value)
+      if (value === keep) return before?.value
+      const entry = { key, value, expect: before?.revision ?? ('absent' as const), ...options }
+      if (await this.#writeTogether(companion, [entry])) return value
+    }
+    throw changedByTooMany()
+  }
+
+  #keyOf({ key, from }: ViewEntry): string {
+    return from === 'root' ? key : this.#prefix + key
   }
 
   /** Passes encrypted entries to `write`. Their data key is kept until it has settled. */
@@ -166,8 +224,9 @@ export class SealedView implements View {
     return records
   }
 
-  #sealed({ key: given, value, expect, from, isUncopied }: ViewEntry): BatchEntry {
-    const full = from === 'root' ? given : this.#prefix + given
+  #sealed(viewEntry: ViewEntry): BatchEntry {
+    const { value, expect, from, isUncopied } = viewEntry
+    const full = this.#keyOf(viewEntry)
     const entry: BatchEntry = { key: full, value: this.#seal(full, value) }
     if (expect !== undefined) entry.expect = expect
     // an entry of another view knows whether it is copied

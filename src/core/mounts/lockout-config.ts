@@ -34,6 +34,14 @@ export function tunedLockout(
   }
 }
 
+/** The map of a tune call that sets all of it. */
+export const lockoutForm = (set: LockoutConfig = untuned): JsonObject => ({
+  lockout_threshold: String(set.user_lockout_threshold),
+  lockout_duration: String(set.user_lockout_duration),
+  lockout_counter_reset_duration: String(set.user_lockout_counter_reset_duration),
+  lockout_disable: set.user_lockout_disable,
+})
+
 const unconvertible = () => refuse('invalid', 'unable to convert given user lockout config information')
 
 function textOf(value: JsonValue | undefined): string {

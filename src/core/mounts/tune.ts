@@ -3,7 +3,7 @@ import { refuse } from '../../errors.ts'
 import { boolField, commaListField, kvField, mapField, stringField } from '../../lib/text/fields.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 import { isTokenType } from './fixed-types.ts'
-import { decodeLockout, tunedLockout } from './lockout-config.ts'
+import { decodeLockout, lockoutForm, tunedLockout } from './lockout-config.ts'
 import type { Mount, MountConfig } from './mount.ts'
 import {
   checkPluginVersion,
@@ -89,6 +89,28 @@ const builtIn = /^(?:sys|cubbyhole|identity|audit)\//
 export function checkTunable(path: string, request: TuneRequest): void {
   const field = builtIn.test(path) ? fixedFields.find((name) => request[name] !== undefined) : undefined
   if (field !== undefined) throw refuse('invalid', `cannot tune parameter ${field} of ${path}`)
+}
+
+/** The tuning of a mount, as a tune call that leaves nothing as it is. */
+export function tuneForm({ path, table, type, description, config, options }: Mount): object {
+  const lists = Object.fromEntries(listNames.map((name) => [name, config[name] ?? []]))
+  if (builtIn.test(path)) {
+    const { audit_non_hmac_request_keys, audit_non_hmac_response_keys } = lists
+    return { audit_non_hmac_request_keys, audit_non_hmac_response_keys }
+  }
+  const { user_lockout_config: lockout } = config
+  return {
+    ...lists,
+    default_lease_ttl: String(config.default_lease_ttl),
+    max_lease_ttl: String(config.max_lease_ttl),
+    description,
+    trim_request_trailing_slashes: config.trim_request_trailing_slashes ?? false,
+    listing_visibility: config.listing_visibility ?? '',
+    identity_token_key: config.identity_token_key ?? '',
+    options: options ?? {},
+    ...(table === 'auth' && !isTokenType(type) && { token_type: config.token_type ?? '' }),
+    ...(lockout && { user_lockout_config: lockoutForm(lockout) }),
+  }
 }
 
 export const nothingToTune = (path: string) =>

@@ -7,6 +7,7 @@ import type { Stores } from './stores.ts'
 
 const sweepIntervalMs = 5_000
 const checkIntervalMs = 60_000
+const hourMs = 3_600_000
 
 /** All background jobs. Disposing stops them and waits for the work in progress. */
 export function backgroundJobs({
@@ -23,6 +24,8 @@ export function backgroundJobs({
   tidy,
   lockouts,
   mountTypes,
+  history,
+  namespaces,
 }: Stores) {
   const stack = new AsyncDisposableStack()
   const resealing = jobs.job('reseal')
@@ -58,6 +61,12 @@ export function backgroundJobs({
       run: () => lockouts.sweep(),
     }),
   )
+  const histories = stack.use(
+    new Periodic({
+      ...every(hourMs, 'history-sweep', 'could not remove what is too old of the history'),
+      run: (stopping) => history.sweep(['root', ...namespaces.all().map(({ id }) => id)], stopping),
+    }),
+  )
   return {
     /** Number of records that may still be encrypted with an older data key. */
     resealRemaining: () => resealer.remaining,
@@ -69,6 +78,7 @@ export function backgroundJobs({
       sweeper.start()
       identityKeys.start()
       locks.start()
+      histories.start()
       // a server alone completes its own at its start
       if (shared !== undefined) groupRemovals.start()
       mountTypes.start()

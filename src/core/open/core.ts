@@ -2,6 +2,7 @@ import type { AuditLogParts } from '../audit/audit-log.ts'
 import { type AuditSettings, openAudit } from '../audit/open-audit.ts'
 import type { View } from '../barrier/view.ts'
 import { Access } from '../callers/access.ts'
+import type { HistoryBounds } from '../history/history-store.ts'
 import { Jobs, type JobsParts } from '../jobs/jobs.ts'
 import { countedLease } from '../leases/lease.ts'
 import type { CountedLease } from '../leases/lease-limit.ts'
@@ -37,6 +38,8 @@ export type CoreSettings = StoreSettings & {
   readonly userLockout?: LockoutTerms | undefined
   /** Parameter rules of policies compare values as a whole only. */
   readonly exactListMatching?: boolean | undefined
+  /** How much of the history of configuration is kept. */
+  readonly history?: HistoryBounds
   /** How this server appears among those that share its storage. */
   readonly server?: OwnServer
   /** Whether background jobs run. */
@@ -87,6 +90,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     events: parts.events,
     userLockout: settings.userLockout,
     exactListMatching: settings.exactListMatching,
+    historyBounds: settings.history ?? { versions: 20, days: 90 },
   }
   const stores = await openStores(base)
   const { root, view, namespaces, mounts, tokens, identities, policies } = stores

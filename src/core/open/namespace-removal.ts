@@ -20,7 +20,7 @@ export function namespaceRemoval(stores: Stores): NamespaceLife {
     onRemoved: ({ id, path }) =>
       log.info({ event: 'namespace_removed', namespace: id, path }, 'a namespace was removed'),
   })
-  const { tokenRoles, identities, groups, passwordPolicies } = stores
+  const { tokenRoles, identities, groups, passwordPolicies, history } = stores
   life.addRemovalStep({ name: 'requests', phase: 'requests', remove: (id) => mounts.closeNamespace(id) })
   life.addRemovalStep({
     name: 'leases',
@@ -48,6 +48,7 @@ export function namespaceRemoval(stores: Stores): NamespaceLife {
     groups,
     policies,
     'password policies': passwordPolicies,
+    history,
   }
   for (const [name, store] of Object.entries(data))
     life.addRemovalStep({ name, phase: 'data', remove: (id) => store.removeNamespace(id) })

@@ -4,6 +4,7 @@ import type { SharedStorage } from '../../storage/shared-storage.ts'
 import type { Barrier } from '../barrier/barrier.ts'
 import { corePrefix } from '../barrier/view.ts'
 import type { CoreLog } from '../core-log.ts'
+import { type HistoryBounds, HistoryStore } from '../history/history-store.ts'
 import { IdentityStore } from '../identity/entities/identity-store.ts'
 import { migrateIdentityNames } from '../identity/entities/name-migration.ts'
 import { GroupStore } from '../identity/groups/group-store.ts'
@@ -54,6 +55,7 @@ type StoreBase = {
   readonly events: CoreEvents | undefined
   readonly userLockout: LockoutTerms | undefined
   readonly exactListMatching: boolean | undefined
+  readonly historyBounds: HistoryBounds
 }
 
 export type Stores = Awaited<ReturnType<typeof openStores>>
@@ -61,8 +63,9 @@ export type Stores = Awaited<ReturnType<typeof openStores>>
 /** Opens the stores, each after those it depends on, and subscribes them to each other. */
 export async function openStores(base: StoreBase) {
   const mounted = { ...base, ...(await openMounts(base)) }
+  const history = await openRequired('the keys of the history', openHistory(mounted))
   const lockouts = await openRequired('the keys of locked users', openLockouts(mounted))
-  return { ...mounted, ...(await openTokens(mounted)), ...(await openIdentity(mounted)), lockouts }
+  return { ...mounted, ...(await openTokens(mounted)), ...(await openIdentity(mounted)), lockouts, history }
 }
 
 async function openMounts(opened: StoreBase) {
@@ -101,6 +104,20 @@ async function openMounts(opened: StoreBase) {
 }
 
 type Mounted = StoreBase & Awaited<ReturnType<typeof openMounts>>
+
+async function openHistory({
+  view,
+  clock,
+  random,
+  shared,
+  mounts,
+  historyBounds: bounds,
+}: Mounted): Promise<HistoryStore> {
+  const confirmCopies = async () => await shared?.copies.confirm()
+  const history = await HistoryStore.open({ view, clock, random, bounds, confirmCopies })
+  mounts.onRemoval((mount) => history.removeMount(mount.uuid))
+  return history
+}
 
 async function openLockouts({
   view,

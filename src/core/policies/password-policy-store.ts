@@ -20,6 +20,11 @@ export class PasswordPolicyStore {
     this.#random = random
   }
 
+  /** The key of the record, from the root of the storage. */
+  recordKey(namespace: string, name: string): string {
+    return this.#view.fromRoot({ key: folder(namespace) + name, value: undefined }).key
+  }
+
   /** The text as it was written. */
   async find(namespace: string, name: string): Promise<string | undefined> {
     const stored = await this.#view.get(folder(namespace) + name)

@@ -111,6 +111,11 @@ export class PolicyStore {
     return store
   }
 
+  /** The key of the record, from the root of the storage. */
+  recordKey(namespace: string, name: string): string {
+    return this.#view.fromRoot({ key: `${namespace}/${policyName(name)}`, value: undefined }).key
+  }
+
   async get(namespace: string, name: string): Promise<StoredPolicy | undefined> {
     const known = policyName(name)
     if (known === 'response-wrapping') return { name: known, text: responseWrappingText }

@@ -39,6 +39,11 @@ export class StoredRoles<Role> implements Disposable {
     })
   }
 
+  /** The key of the record, from the root of the storage. */
+  recordKey(name: string): string {
+    return this.#parts.view.fromRoot({ key: this.#key(name), value: undefined }).key
+  }
+
   async find(name: string): Promise<Role | undefined> {
     if (this.#absent.get(name)) return undefined
     const { view, read } = this.#parts

@@ -71,6 +71,8 @@ export type Call = {
   caller: Caller | undefined
   /** The write creates a new object. */
   creates: boolean
+  /** The version of its object that the write restores. docs/contract/history.md#taking-a-change-back */
+  restores: number | undefined
   /** The fields of the request, once it has reached a handler. */
   converted: ConvertedFields | undefined
   /** What a response that is to be wrapped names; undefined for one that is sent as it is. */

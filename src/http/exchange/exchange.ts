@@ -70,6 +70,8 @@ export type RouteRules = {
   readonly follows: Follows | undefined
   readonly refusedCaller: ((sent: Sent, presented: string) => ServiceError | undefined) | undefined
   readonly exists: ((exchange: Exchange<unknown, unknown>) => Promise<boolean> | boolean) | undefined
+  /** The fields of a write that restores a version. Absent: the path keeps no history. */
+  readonly restore: ((exchange: Exchange<unknown, unknown>, version: number) => Promise<Sent>) | undefined
   readonly canonical: ((below: string) => string) | undefined
   readonly dropsSlash: boolean
   readonly namesRequest: boolean

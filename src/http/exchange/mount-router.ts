@@ -151,6 +151,7 @@ export function mountRouter({
       sent: {},
       caller: undefined,
       creates: false,
+      restores: undefined,
       converted: undefined,
       wraps: undefined,
       reason: '',

@@ -115,6 +115,7 @@ const rulesOfNowhere: RouteRules = {
   precheck: undefined,
   follows: undefined,
   refusedCaller: undefined,
+  restore: undefined,
   canonical: undefined,
   exists: undefined,
   schema: none,

@@ -4,6 +4,7 @@ import type { ServiceError } from '../../errors.ts'
 import type { Exchange, Outcome, Precheck, Sent } from '../exchange/exchange.ts'
 import type { Follows } from '../exchange/follow.ts'
 import type { DocumentedAnswer } from './documented-route.ts'
+import type { KeptHistory } from './kept-history.ts'
 
 /**
  * Captures of a path template: `:name` is a generic name (docs/contract/http.md#verbs-and-paths), a final `*`
@@ -74,6 +75,8 @@ export type ResourceSpec<
   secretValues?: SecretValues
   /** On an open path: responses may be wrapped without a token. docs/contract/wrapping.md#wrapping */
   wrapsWithoutToken?: boolean
+  /** Earlier forms of the object are kept. docs/contract/history.md */
+  history?: KeptHistory<Params>
   /** Also served in a mount whose removal was refused. */
   whileRemoved?: boolean
   /** The API document leaves it out: every verb is refused, though in the words of the plugin. */

@@ -27,10 +27,12 @@ import {
   documentedMethod,
   tokenKind,
 } from './documented-route.ts'
-import type { AnySpec, Captures, none, ResourceSpec } from './resource-spec.ts'
+import { historyQuery, historyReply, keeping, keptResource, revertQuery } from './kept-history.ts'
+import { type AnySpec, type Captures, none, type ResourceSpec } from './resource-spec.ts'
 import { rulesOf } from './route-rules.ts'
 
 export type { RequestInProgress } from '../exchange/requests-in-progress.ts'
+export type { KeptHistory, Place } from './kept-history.ts'
 export type { Call, DocumentedAnswer, Exchange, Follows, Precheck, Reply, StreamedBody }
 export {
   checkMayReach,
@@ -111,7 +113,7 @@ export function resource<
     if (verb === undefined) continue
     const rules = rulesOf(common, operation, verb, captures)
     // the exchange will be made from this verb's own schema and path
-    served[operation] = { operation, rules, handle: verb.handle as Served['handle'] }
+    served[operation] = withHistory(common, { operation, rules, handle: verb.handle as Served['handle'] })
   }
   const documented = () =>
     verbs.flatMap((operation) => {
@@ -119,12 +121,15 @@ export function resource<
       const rules = served[operation]?.rules
       if (verb === undefined || rules === undefined || operation === 'scan' || spec.undocumented === true)
         return []
+      const schemas = schemasOf(operation, verb, captures)
+      const query = historyQueryOf(common, operation)
       return {
         path: shown.replace('*', ':path'),
         method: documentedMethod[operation],
         token: tokenKind(rules),
         sudo: rules.sudo,
-        ...schemasOf(operation, verb, captures),
+        ...schemas,
+        ...(query && { query: schemas.query?.extend(query.shape) ?? query }),
         summary: verb.summary,
         description: spec.help,
         answer: answerOf(operation, verb),
@@ -142,6 +147,29 @@ export function resource<
     page: pageOf(shown, common),
     documented,
   }
+}
+
+/** A verb of an object whose earlier forms are kept shows and keeps them. */
+function withHistory({ history, write, sudo = false }: AnySpec, served: Served): Served {
+  if (history === undefined) return served
+  const { operation, handle, rules } = served
+  const kept = keptResource(history, write?.input ?? none, sudo)
+  if (operation === 'read')
+    return { ...served, handle: (exchange) => historyReply(kept, exchange) ?? handle(exchange) }
+  if (operation === 'list' || operation === 'scan') return served
+  const isDeletion = operation === 'delete' && history.elsewhere !== 'part'
+  return {
+    ...served,
+    handle: (exchange) =>
+      keeping(kept, exchange, { schema: rules.schema, isDeletion, work: () => handle(exchange) }),
+  }
+}
+
+/** What the API document says of the query of a verb whose object has a history. */
+const historyQueryOf = ({ history }: AnySpec, operation: VerbName): z.ZodObject | undefined => {
+  if (history === undefined || history.elsewhere !== undefined) return undefined
+  if (operation === 'read') return historyQuery
+  return operation === 'write' ? revertQuery : undefined
 }
 
 type NameList = {

@@ -4,6 +4,7 @@ import { readingOf } from '../../lib/text/fields.ts'
 import type { RouteRules, Sent, VerbName } from '../exchange/exchange.ts'
 import { tokenOf } from '../exchange/request-headers.ts'
 import { onHangUp, onLastByte } from '../wire/hang-up.ts'
+import { keptResource, restoredFields } from './kept-history.ts'
 import { type AnySpec, type AnyVerb, none } from './resource-spec.ts'
 import { refuseUnbuiltLimits } from './unbuilt-limits.ts'
 
@@ -26,6 +27,7 @@ export function rulesOf(
     precheck: spec.precheck,
     follows: spec.follows,
     refusedCaller: spec.refusedCaller,
+    restore: operation === 'write' ? restoreOf(spec) : undefined,
     canonical: spec.canonical,
     dropsSlash,
     namesRequest: spec.namesRequest === true,
@@ -70,6 +72,12 @@ export function rulesOf(
       }
     },
   }
+}
+
+function restoreOf({ history, write, sudo = false }: AnySpec): RouteRules['restore'] {
+  if (history === undefined) return undefined
+  const resource = keptResource(history, write?.input ?? none, sudo)
+  return (exchange, version) => restoredFields(resource, exchange, version)
 }
 
 const isOpen = ({ open, caller }: AnySpec): boolean => open === true || caller !== undefined

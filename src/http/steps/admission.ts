@@ -19,6 +19,7 @@ import type { RouteRules } from '../exchange/exchange.ts'
 import { aclOperationOf, partOf } from '../exchange/operation.ts'
 import { checkMfaHeader, tokenOf, wrapTtlOf } from '../exchange/request-headers.ts'
 import { isRelative } from '../exchange/target.ts'
+import { revertedVersion } from '../resource/kept-history.ts'
 import { ConvertedFields } from './convert-fields.ts'
 
 export type AdmissionParts = {
@@ -116,6 +117,8 @@ export function admission(parts: AdmissionParts): Admit {
         call.sent = fieldsOf(call, body, limits)
         await precheck(request, call, { rules, hasLogin })
       }
+      const version = revertedVersion(call)
+      if (version !== undefined) await restore(request, call, { rules, caller: call.caller, version })
       await authorize(call, rules, request, call.caller)
     }
     if (call.trail !== undefined) call.trail.isAllowed = true
@@ -300,6 +303,29 @@ function fieldsOf(call: Call, body: Uint8Array | undefined, limits: JsonLimits):
   return fields
 }
 
+/**
+ * Gives the write the fields of an earlier version: from here on, it is as if the caller had sent them.
+ * docs/contract/history.md#taking-a-change-back
+ */
+async function restore(
+  request: UnreadRequest,
+  call: Call,
+  { rules, caller, version }: { rules: RouteRules; caller: Caller; version: number },
+): Promise<void> {
+  checkMayWrite(caller, call)
+  if (rules.restore === undefined) throw refuse('invalid', 'this path keeps no history')
+  call.restores = version
+  call.sent = { ...(await rules.restore(rules.exchange(request, call), version)) }
+  request[partOf(call.operation)] = rules.fieldsOf(call)
+}
+
+/** Throws unless the caller may write there at all. */
+function checkMayWrite({ acl }: Caller, { path }: Call): void {
+  const rights = acl.capabilities(path)
+  if (!rights.some((right) => right === 'root' || right === 'create' || right === 'update'))
+    throw fail('denied', 'permission denied')
+}
+
 /** Whether the policies of the caller allow the call. Throws unless they do. */
 async function authorize(
   call: Call,
@@ -340,9 +366,7 @@ async function lookForTarget(
   request: UnreadRequest,
   caller: Caller,
 ): Promise<void> {
-  const rights = caller.acl.capabilities(call.path)
-  if (!rights.some((right) => right === 'root' || right === 'create' || right === 'update'))
-    throw fail('denied', 'permission denied')
+  checkMayWrite(caller, call)
   try {
     call.converted = new ConvertedFields(rules.schema, rules.fieldsOf(call))
   } catch (error) {

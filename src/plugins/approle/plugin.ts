@@ -39,7 +39,7 @@ export const approlePlugin = ({
     const reports = new LoginReports({ method: 'approle', log, counter: metrics, fullPathOf })
     return {
       resources: [
-        ...roleResources(method),
+        ...roleResources(method, core.history),
         ...secretIdResources({ method, mostListBytes }),
         loginResource(method, reports),
         tidyResource(tidy),

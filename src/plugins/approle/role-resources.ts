@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import type { HistoryStore } from '../../core/history/history-store.ts'
 import { sanitize } from '../../core/tokens/store/policy-names.ts'
 import { boundCidrs } from '../../core/tokens/store/token-fields.ts'
 import { fail, refuse, ServiceError } from '../../errors.ts'
-import { nameList, type Resource, resource } from '../../http/resource/resource.ts'
+import { type KeptHistory, nameList, type Resource, resource } from '../../http/resource/resource.ts'
 import { answers } from './answers.ts'
 import type { ApproleMethod } from './method.ts'
 import {
@@ -11,6 +12,7 @@ import {
   type RoleInput,
   type RoleRecord,
   roleFields,
+  roleForm,
   roleName,
   shownRole,
 } from './role.ts'
@@ -178,7 +180,7 @@ function parsed(texts: readonly string[]): string[] {
 }
 
 /** `role`, `role/<name>`, and the paths below that read and change one field. docs/contract/approle.md#roles */
-export const roleResources = (method: ApproleMethod): Resource[] => [
+export const roleResources = (method: ApproleMethod, store: HistoryStore): Resource[] => [
   nameList('/role', {
     help: 'The roles of this mount.',
     summary: 'List the roles',
@@ -188,6 +190,7 @@ export const roleResources = (method: ApproleMethod): Resource[] => [
   resource('/role/:role_name', {
     help: 'A role: what a login with it needs, and what its token may do.',
     canonical: canonicalRolePath,
+    history: roleHistory(method, store),
     exists: async ({ mount, params }) => (await method.rolesOf(mount).find(roleName(params))) !== undefined,
     read: {
       summary: 'Read a role',
@@ -214,7 +217,7 @@ export const roleResources = (method: ApproleMethod): Resource[] => [
       handle: ({ mount, params }) => method.rolesOf(mount).delete(roleName(params)),
     },
   }),
-  ...fields.map((field) => fieldResource(method, field)),
+  ...fields.map((field) => fieldResource(method, store, field)),
   resource('/role/:role_name/local-secret-ids', {
     help: 'Whether the role was created with `local_secret_ids`.',
     canonical: canonicalRolePath,
@@ -230,13 +233,26 @@ export const roleResources = (method: ApproleMethod): Resource[] => [
   }),
 ]
 
-function fieldResource(method: ApproleMethod, field: FieldSpec): Resource {
+const roleHistory = (method: ApproleMethod, store: HistoryStore): KeptHistory<{ role_name: string }> => ({
+  store,
+  record: ({ mount, params }) => method.rolesOf(mount).recordKey(roleName(params)),
+  path: ({ params }) => `role/${roleName(params)}`,
+  form: async ({ mount, params }) => {
+    const role = await method.rolesOf(mount).find(roleName(params))
+    return role && roleForm(role)
+  },
+  // another path shows it
+  secrets: ['role_id'],
+})
+
+function fieldResource(method: ApproleMethod, store: HistoryStore, field: FieldSpec): Resource {
   const { path, help, input, example, warnings } = field
   const shown = path.replaceAll('-', ' ')
   const template = `/role/:role_name/${path}` as const
   return resource(template, {
     help,
     canonical: canonicalRolePath,
+    history: { ...roleHistory(method, store), elsewhere: 'part' },
     read: {
       summary: `Read ${shown} of a role`,
       output: field.output ?? input,

@@ -66,6 +66,11 @@ export class RoleStore implements Disposable {
     this.#unwatch()
   }
 
+  /** The key of the record, from the root of the storage. */
+  recordKey(name: string): string {
+    return this.#parts.view.fromRoot({ key: roleKey(name), value: undefined }).key
+  }
+
   find(name: string): Promise<Role | undefined> {
     return this.#roles.read(keyPart(name), async () => {
       const stored = await this.#parts.view.get(roleKey(name))

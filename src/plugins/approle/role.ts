@@ -8,6 +8,7 @@ import {
   oldTokenFields,
   shownTokenFields,
   tokenFields,
+  wholeTokenFields,
 } from '../../core/tokens/store/token-fields.ts'
 import { refuse } from '../../errors.ts'
 import type { Random } from '../../lib/system/random.ts'
@@ -172,6 +173,12 @@ export function roleWarnings(role: RoleRecord, sent: RoleInput, { mountMaxTtl }:
     )
   }
   return warnings
+}
+
+/** The role as fields of a write; only the write that creates it takes `local_secret_ids`. */
+export function roleForm(role: Role): object {
+  const { local_secret_ids: _, ...shown }: Partial<RoleRecord> = shownRole(role)
+  return { ...shown, ...wholeTokenFields(role.record), role_id: role.record.role_id }
 }
 
 /** As a read shows it. */

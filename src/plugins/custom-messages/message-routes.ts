@@ -1,7 +1,14 @@
 import { z } from 'zod'
 import type { Core } from '../../core/open/core.ts'
 import { fail, refuse, ServiceError } from '../../errors.ts'
-import { checkMayReach, limitOf, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
+import {
+  checkMayReach,
+  type KeptHistory,
+  limitOf,
+  type Reply,
+  type Resource,
+  resource,
+} from '../../http/resource/resource.ts'
 import { boolField, convertFields, stringField } from '../../lib/text/fields.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
@@ -22,7 +29,7 @@ import { checkStorable } from './message-record.ts'
 import type { MessageStore } from './message-store.ts'
 import { createdView, itemView, listEntry, shownEntry } from './message-view.ts'
 
-export type MessageRouteParts = Pick<Core, 'clock'> & { readonly messages: MessageStore }
+export type MessageRouteParts = Pick<Core, 'clock' | 'history'> & { readonly messages: MessageStore }
 
 const base = '/config/ui/custom-messages'
 
@@ -37,8 +44,9 @@ const filters = z.object({
 })
 
 /** `sys/config/ui/custom-messages`: messages of operators to users. docs/contract/messages.md#paths */
-export function messageResources({ messages, clock }: MessageRouteParts): Resource[] {
+export function messageResources({ messages, clock, history: store }: MessageRouteParts): Resource[] {
   const now = (): Instant => instantOf(clock.now())
+  const history = messageHistory(messages, store)
 
   return [
     resource(base, {
@@ -47,6 +55,7 @@ export function messageResources({ messages, clock }: MessageRouteParts): Resour
       dropsSlash: true,
       // every write creates a message; false makes its fields be converted before the rights are checked
       exists: () => false,
+      history: { ...history, elsewhere: 'other name' },
       list: {
         summary: 'List messages',
         ...messageAnswers.list,
@@ -137,6 +146,7 @@ export function messageResources({ messages, clock }: MessageRouteParts): Resour
     resource(`${base}/*id`, {
       help: 'One message.',
       dropsSlash: true,
+      history,
       read: {
         summary: 'Read a message',
         ...messageAnswers.read,
@@ -152,10 +162,12 @@ export function messageResources({ messages, clock }: MessageRouteParts): Resour
         required: ['title', 'message', 'start_time'],
         ...messageAnswers.update,
         input: messageInput,
-        handle: async ({ mount, params, input }) => {
+        handle: async ({ call, mount, params, input }) => {
           const fields = readMessageInput(input, 'update')
           const message = await saying('failed to update custom message', () =>
-            messages.update(mount.namespace, params.id, () => checkMessage(fields)),
+            call.restores === undefined
+              ? messages.update(mount.namespace, params.id, () => checkMessage(fields))
+              : messages.restore(mount.namespace, params.id, checkMessage(fields)),
           )
           return itemReply(message, now(), warningsFor)
         },
@@ -182,6 +194,16 @@ export function messageResources({ messages, clock }: MessageRouteParts): Resour
     }),
   ]
 }
+
+const messageHistory = (messages: MessageStore, store: Core['history']): KeptHistory<{ readonly id?: string }> => ({
+  store,
+  record: ({ mount }) => messages.recordsOf(mount.namespace),
+  path: ({ params }, rest) => `${base.slice(1)}/${params.id ?? rest}`,
+  form: async ({ mount, params }, rest) => {
+    const message = await messages.find(mount.namespace, params.id ?? rest)
+    return message && inputOf(message)
+  },
+})
 
 const notFound = () => fail('missing', 'custom message not found')
 

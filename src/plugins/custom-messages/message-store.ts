@@ -60,6 +60,11 @@ export class MessageStore {
     this.#view.watch('', (keys) => this.#reported(keys))
   }
 
+  /** What the keys of a namespace's records begin with, from the root of the storage. */
+  recordsOf(namespaceId: string): string {
+    return this.#view.fromRoot({ key: keyOf(namespaceId, ''), value: undefined }).key
+  }
+
   /** All messages of one namespace, later starts first. */
   async listOf(namespaceId: string): Promise<readonly Message[]> {
     return (await this.#messagesOf(namespaceId)).sorted
@@ -86,6 +91,11 @@ export class MessageStore {
       const old = messages.get(id)
       return old && { ...change(old), id }
     })
+  }
+
+  /** Writes a message with an id that it had before. Throws if the namespace is full. */
+  restore(namespaceId: string, id: string, draft: MessageDraft): Promise<Message> {
+    return this.#put(namespaceId, () => ({ ...draft, id }))
   }
 
   /**

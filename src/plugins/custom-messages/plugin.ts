@@ -35,7 +35,7 @@ export const customMessages = ({ edition, maxWaiters }: MessageOptions): PluginD
     })
     return {
       resources: [
-        ...(edition === 'enterprise' ? messageResources({ messages, clock }) : []),
+        ...(edition === 'enterprise' ? messageResources({ messages, clock, history: core.history }) : []),
         ...frontEndResources({
           edition,
           messages,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { HistoryStore } from '../../core/history/history-store.ts'
 import type { LoginRequest } from '../../core/tokens/acts/issue-login.ts'
 import { refuse, ServiceError } from '../../errors.ts'
 import {
@@ -39,6 +40,7 @@ const tryInput = z.object({
 
 type Parts = {
   readonly method: JwtMethod
+  readonly history: HistoryStore
   readonly reports: LoginReports
   /** Creates entity, alias and token of a login. */
   issue(request: LoginRequest): Promise<Pick<Reply, 'auth' | 'warnings'>>
@@ -46,7 +48,7 @@ type Parts = {
 }
 
 /** `cel/role`, `cel/login` and `cel/try`. docs/contract/cel.md */
-export const celResources = ({ method, reports, issue, now }: Parts): Resource[] => [
+export const celResources = ({ method, history: store, reports, issue, now }: Parts): Resource[] => [
   resource('/cel/role', {
     help: 'The CEL roles of this mount.',
     collection: true,
@@ -59,6 +61,12 @@ export const celResources = ({ method, reports, issue, now }: Parts): Resource[]
   resource('/cel/role/:name', {
     help: 'A CEL role: a program decides who may log in, and what the token may do.',
     canonical: (below) => below.toLowerCase(),
+    history: {
+      store,
+      record: ({ mount, params }) => method.stateOf(mount).celRoles.recordKey(roleName(params)),
+      path: ({ params }) => `cel/role/${roleName(params)}`,
+      form: async ({ mount, params }) => (await method.stateOf(mount).celRoles.find(roleName(params)))?.record,
+    },
     read: {
       summary: 'Read a CEL role',
       ...celAnswers.role,

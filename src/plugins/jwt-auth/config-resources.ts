@@ -1,14 +1,19 @@
 import { z } from 'zod'
+import type { HistoryStore } from '../../core/history/history-store.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import { checkGuard, guardField, guardOf, guardRefused } from '../../jwt/history/what-if-answers.ts'
 import { answers } from './config/answers.ts'
 import { configInput, shownConfig } from './config/jwt-config.ts'
-import { roleFields, shownText } from './config/role.ts'
+import { roleFields, roleForm, shownText } from './config/role.ts'
 import { sourceProblem } from './explain/status.ts'
 import type { JwtMethod } from './method.ts'
 import { seesRole } from './what-if/what-if-resources.ts'
 
-type Parts = { readonly method: JwtMethod; policyExists(name: string, namespace: string): Promise<boolean> }
+type Parts = {
+  readonly method: JwtMethod
+  readonly history: HistoryStore
+  policyExists(name: string, namespace: string): Promise<boolean>
+}
 
 const guardedRoleFields = roleFields.extend({ guard: guardField })
 
@@ -20,9 +25,17 @@ MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEGzU7+bC09zmGKXXyYAr3zxVQBRr6
 -----END PUBLIC KEY-----`
 
 /** `config` and `role`. docs/contract/jwt.md#configuration, docs/contract/jwt.md#roles */
-export const configResources = ({ method, policyExists }: Parts): Resource[] => [
+export const configResources = ({ method, history: store, policyExists }: Parts): Resource[] => [
   resource('/config', {
     help: 'The keys that verify tokens, and the OpenID provider.',
+    history: {
+      store,
+      record: ({ mount }) => method.stateOf(mount).configRecord,
+      path: () => 'config',
+      form: ({ mount }) => method.stateOf(mount).storedConfig(),
+      // credentials of a provider may be in it
+      secrets: ['provider_config'],
+    },
     read: {
       summary: 'Read the configuration',
       ...answers.config,
@@ -56,6 +69,15 @@ export const configResources = ({ method, policyExists }: Parts): Resource[] => 
   resource('/role/:name', {
     help: 'A role: who may log in, and what the token may do.',
     canonical: (below) => below.toLowerCase(),
+    history: {
+      store,
+      record: ({ mount, params }) => method.stateOf(mount).roles.recordKey(roleName(params)),
+      path: ({ params }) => `role/${roleName(params)}`,
+      form: async ({ mount, params }) => {
+        const role = await method.stateOf(mount).roles.find(roleName(params))
+        return role && roleForm(role)
+      },
+    },
     exists: async ({ mount, params }) =>
       (await method.stateOf(mount).roles.find(roleName(params))) !== undefined,
     read: {

@@ -79,10 +79,11 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
     }
     return {
       resources: [
-        ...configResources({ method, policyExists }),
+        ...configResources({ method, history: core.history, policyExists }),
         ...loginResources({ method, reports, issue: (login) => issueLogin(loginParts, login) }),
         ...celResources({
           method,
+          history: core.history,
           reports,
           issue: (login) => issueLogin(loginParts, login),
           now: () => clock.now(),

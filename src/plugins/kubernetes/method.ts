@@ -103,6 +103,10 @@ export class KubernetesMethod {
     }
   }
 
+  configRecordOf(mount: Mount): string {
+    return this.#places.of(mount).config.recordKey
+  }
+
   rolesOf(mount: Mount): StoredRoles<Role> {
     return this.#places.of(mount).roles
   }

@@ -38,7 +38,7 @@ export const kubernetesPlugin = ({ metrics, ...options }: KubernetesOptions): Pl
     }
     return {
       resources: [
-        ...configResources({ method, policyExists }),
+        ...configResources({ method, history: core.history, policyExists }),
         loginResource({ method, reports, issue: (login) => issueLogin(loginParts, login) }),
         ...explainResources({ method, plan, policyExists }),
       ],

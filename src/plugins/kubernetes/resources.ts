@@ -1,10 +1,11 @@
 import { z } from 'zod'
+import type { HistoryStore } from '../../core/history/history-store.ts'
 import type { LoginRequest } from '../../core/tokens/acts/issue-login.ts'
 import { loginPlace, nameList, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/text/fields.ts'
 import { answers } from './answers.ts'
 import { configFields, shownConfig } from './config/config.ts'
-import { roleFields, shownRole } from './config/role.ts'
+import { roleFields, roleForm, shownRole } from './config/role.ts'
 import type { KubernetesReports } from './login/login-reports.ts'
 import type { KubernetesMethod } from './method.ts'
 
@@ -15,14 +16,21 @@ const canonicalRolePath = (below: string): string =>
   below.replace(/^role\/[^/]+/, (start) => start.toLowerCase())
 
 type ConfigParts = {
+  readonly history: HistoryStore
   readonly method: KubernetesMethod
   policyExists(name: string, namespace: string): Promise<boolean>
 }
 
 /** `config`, `role` and `role/<name>`. docs/contract/kubernetes.md */
-export const configResources = ({ method, policyExists }: ConfigParts): Resource[] => [
+export const configResources = ({ method, history: store, policyExists }: ConfigParts): Resource[] => [
   resource('/config', {
     help: 'The cluster whose service accounts log in at this mount.',
+    history: {
+      store,
+      record: ({ mount }) => method.configRecordOf(mount),
+      path: () => 'config',
+      form: async ({ mount }) => (await method.configOf(mount))?.config,
+    },
     read: {
       summary: 'Read the configuration',
       ...answers.config,
@@ -47,6 +55,15 @@ export const configResources = ({ method, policyExists }: ConfigParts): Resource
   resource('/role/:name', {
     help: 'A role: which service accounts may log in with it, and what its token may do.',
     canonical: canonicalRolePath,
+    history: {
+      store,
+      record: ({ mount, params }) => method.rolesOf(mount).recordKey(roleName(params)),
+      path: ({ params }) => `role/${roleName(params)}`,
+      form: async ({ mount, params }) => {
+        const role = await method.rolesOf(mount).find(roleName(params))
+        return role && roleForm(role)
+      },
+    },
     exists: async ({ mount, params }) => (await method.rolesOf(mount).find(roleName(params))) !== undefined,
     read: {
       summary: 'Read a role',

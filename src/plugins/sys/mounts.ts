@@ -2,15 +2,18 @@ import { z } from 'zod'
 import type { Mount, MountTable } from '../../core/mounts/mount.ts'
 import { mountInfo, tuneInfo } from '../../core/mounts/mount-info.ts'
 import {
+  authPrefix,
   fixedPaths,
   type MountPoint,
   mountPointOf,
   shownPath,
   withSlash,
 } from '../../core/mounts/mount-path.ts'
+import { mountRecords } from '../../core/mounts/mount-record.ts'
 import { concerns, type MoveSide } from '../../core/mounts/move.ts'
+import { lockoutForm } from '../../core/mounts/lockout-config.ts'
 import { enableInput } from '../../core/mounts/new-mount.ts'
-import { tuneInput } from '../../core/mounts/tune.ts'
+import { tuneForm, tuneInput } from '../../core/mounts/tune.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import type { Core } from '../../core/open/core.ts'
@@ -19,7 +22,9 @@ import { fail, refuse } from '../../errors.ts'
 import {
   describedOnly,
   type Exchange,
+  type KeptHistory,
   namespaceOf,
+  type Place,
   type Reply,
   type Resource,
   resource,
@@ -27,9 +32,10 @@ import {
 } from '../../http/resource/resource.ts'
 import { boolField, stringField } from '../../lib/text/fields.ts'
 import { quoted } from '../../lib/text/go-text.ts'
+import { isJsonObject } from '../../lib/text/json.ts'
 import { answers } from './answers/answers.ts'
 
-export type MountRouteParts = Pick<Core, 'mounts' | 'namespaces' | 'systemTtl'> & {
+export type MountRouteParts = Pick<Core, 'mounts' | 'namespaces' | 'systemTtl' | 'history'> & {
   /** As reported to clients. */
   version: string
 }
@@ -141,8 +147,54 @@ const secretIds = {
   tune: 'mounts-tune-configuration-parameters',
 }
 
+/**
+ * Changes of a mount and of its tuning are those of one object, which keeps its history when it moves.
+ * docs/contract/history.md#what-is-kept
+ */
+function mountHistory(
+  { mounts, history: store }: Pick<MountRouteParts, 'mounts' | 'history'>,
+  table: MountTable,
+): KeptHistory<{ readonly rest: string }> {
+  const pointOf = ({ mount, params }: Place<{ readonly rest: string }>) =>
+    target(mount, table, params.rest)
+  const pathOf = ({ path }: MountPoint): string =>
+    `${path.startsWith(authPrefix) ? '' : 'mounts/'}${path.slice(0, -1)}${tuneEnd}`
+  const mountOf = (place: Place<{ readonly rest: string }>, uuid: string): Mount | undefined => {
+    const point = pointOf(place)
+    const found = uuid === '' ? mounts.table.at(point.namespace, point.path) : mounts.table.byUuid(uuid)
+    return found?.tainted === true ? undefined : found
+  }
+  const formOf = (mount: Mount | undefined) => mount && tuneForm(mount)
+  return {
+    store,
+    record: () => mountRecords,
+    path: (place) => pathOf(pointOf(place)),
+    owner: async (place, rest) => {
+      const uuid = rest === '' ? mountOf(place, '')?.uuid : rest
+      if (uuid !== undefined) return `mount-${uuid}`
+      const path = pathOf(pointOf(place))
+      const deleted = await store.deletedIn(place.mount.namespace)
+      return deleted.find((row) => row.path === path)?.owner ?? 'mount-'
+    },
+    form: (place, rest) => formOf(mountOf(place, rest)),
+    // an option or a lock that the version does not have
+    adapt: (form, place) => {
+      const now = mountOf(place, '')
+      const added = Object.keys(now?.options ?? {}).map((name) => [name, ''])
+      const options = isJsonObject(form['options']) ? form['options'] : undefined
+      return {
+        ...form,
+        ...(options && { options: { ...Object.fromEntries(added), ...options } }),
+        ...(now?.config.user_lockout_config && { user_lockout_config: form['user_lockout_config'] ?? lockoutForm() }),
+      }
+    },
+    needsSudo: (path) => path.startsWith(authPrefix),
+    gone: 'the data of a removed mount is gone: enable it again, and configure it anew',
+  }
+}
+
 function tableResources(
-  { mounts, systemTtl, version }: MountRouteParts,
+  { mounts, systemTtl, version, history: store }: MountRouteParts,
   { path, table, sudo, noun, ids }: TableRoutes,
 ): Resource[] {
   const read = (place: MountPoint, exchange: Exchange<unknown, unknown>): Reply => {
@@ -168,6 +220,7 @@ function tableResources(
     return warnings.length > 0 ? { warnings } : undefined
   }
 
+  const history = mountHistory({ mounts, history: store }, table)
   return [
     resource(path, {
       help: `List the ${noun} that are mounted.`,
@@ -189,6 +242,7 @@ function tableResources(
       help: `Enable, read, tune or disable one of the ${noun}.`,
       sudo,
       canonical: (below) => canonicalTarget(`${path.slice(1)}/`, below),
+      history,
       read: {
         summary: `Read one of the ${noun}, or with /tune its tuning`,
         ...answers.mount,

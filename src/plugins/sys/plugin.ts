@@ -5,6 +5,7 @@ import { type ApiDocumentParts, apiDocumentResources } from './api-document.ts'
 import { auditResources } from './audit.ts'
 import { capabilityResources } from './capabilities.ts'
 import { corsResources } from './cors.ts'
+import { historyResources } from './history.ts'
 import { leaseResources } from './leases.ts'
 import { lockedUserResources } from './locked-users.ts'
 import { type MountRouteParts, mountResources } from './mounts.ts'
@@ -52,13 +53,14 @@ export const sysPlugin = (options: SysOptions): PluginDefinition => ({
 })
 
 function resourcesOf(core: Core, options: SysOptions, monitors: Monitors): Resource[] {
-  const { mounts, namespaces, systemTtl, barrier, log, wrapper, clusterId, tokens } = core
+  const { mounts, namespaces, history, systemTtl, barrier, log, wrapper, clusterId, tokens } = core
   const { version, staticKey, takeSnapshot, watchLog, recentLines, document } = options
   return [
     ...policyResources(core),
     ...passwordPolicyResources(core),
     ...capabilityResources(core),
-    ...mountResources({ mounts, namespaces, systemTtl, version }),
+    ...mountResources({ mounts, namespaces, history, systemTtl, version }),
+    ...historyResources(core),
     ...namespaceResources(core),
     ...leaseResources(core),
     ...lockedUserResources(core),

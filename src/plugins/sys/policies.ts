@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Core } from '../../core/open/core.ts'
 import { policyName, type StoredPolicy, withoutEndSlashes } from '../../core/policies/policy-store.ts'
-import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
+import { type KeptHistory, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { boolField, durationField, intField, stringField, timeField } from '../../lib/text/fields.ts'
 import { answers } from './answers/answers.ts'
 
@@ -32,7 +32,8 @@ const named = (folder: string) => (below: string) =>
   below.startsWith(folder) ? folder + withoutEndSlashes(policyName(below.slice(folder.length))) : below
 
 /** `sys/policies/acl` and its older form `sys/policy`. docs/contract/tokens-and-policies.md#policies */
-export function policyResources({ policies }: Pick<Core, 'policies'>): Resource[] {
+export function policyResources({ policies, history: store }: Pick<Core, 'policies' | 'history'>): Resource[] {
+  const history = policyHistory(policies, store)
   const names = async (namespace: string, folder = ''): Promise<Reply> => ({
     data: { keys: await policies.list(namespace, folder) },
   })
@@ -49,6 +50,7 @@ export function policyResources({ policies }: Pick<Core, 'policies'>): Resource[
     }),
     resource('/policies/acl/*', {
       help: 'Read, write or delete an ACL policy.',
+      history,
       canonical: named('policies/acl/'),
       list: {
         summary: 'List the policies of a folder',
@@ -91,6 +93,7 @@ export function policyResources({ policies }: Pick<Core, 'policies'>): Resource[
     }),
     resource('/policy/*', {
       help: 'Read, write or delete an ACL policy (old form).',
+      history: { ...history, elsewhere: 'other name' },
       canonical: named('policy/'),
       list: {
         summary: 'List the policies of a folder (old form)',
@@ -123,6 +126,21 @@ export function policyResources({ policies }: Pick<Core, 'policies'>): Resource[
     }),
   ]
 }
+
+const policyHistory = (
+  policies: Core['policies'],
+  store: Core['history'],
+): KeptHistory<{ readonly rest: string }> => ({
+  store,
+  record: ({ mount, params }) => policies.recordKey(mount.namespace, params.rest),
+  path: ({ params }) => `policies/acl/${policyName(params.rest)}`,
+  form: async ({ mount, params }) => {
+    const policy = await policies.get(mount.namespace, params.rest)
+    return policy && { ...policy, policy: policy.text }
+  },
+  // who must name the version that a write replaces must do so here too
+  besides: ['cas'],
+})
 
 const shown = ({ name, text, ...rest }: StoredPolicy, key: 'policy' | 'rules') => ({
   name,

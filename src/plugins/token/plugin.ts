@@ -13,7 +13,7 @@ export const tokenPlugin: PluginDefinition = {
   help: 'Tokens, the credentials of every call: create, look up, renew and revoke them. It is built in and cannot be removed.',
   open: (core) => {
     const { tokens, revoker, identities: identity, tokenRoles: roles, view, systemTtl, clock } = core
-    const { mountOf, policyExists, mountTypes } = core
+    const { mountOf, policyExists, mountTypes, history } = core
     return {
       resources: [
         ...createResources({ tokens, revoker, identity, view, systemTtl, clock, policyExists, roles }),
@@ -28,7 +28,7 @@ export const tokenPlugin: PluginDefinition = {
           renewalTerms: (token, mount) => mountTypes.renewalTerms(token, mount),
         }),
         ...revokeResources(core),
-        ...tokenRoleResources({ roles, systemTtl }),
+        ...tokenRoleResources({ roles, history, systemTtl }),
         ...accessorResources(core),
       ],
     }

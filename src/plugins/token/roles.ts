@@ -1,3 +1,4 @@
+import type { HistoryStore } from '../../core/history/history-store.ts'
 import { mountTtl, type TtlBounds } from '../../core/tokens/store/lifetime.ts'
 import {
   changedTokenRole,
@@ -10,10 +11,14 @@ import { refuse } from '../../errors.ts'
 import { nameList, type Resource, resource } from '../../http/resource/resource.ts'
 import { answers } from './answers.ts'
 
-type TokenRoleParts = { readonly roles: TokenRoleStore; readonly systemTtl: TtlBounds }
+type TokenRoleParts = {
+  readonly roles: TokenRoleStore
+  readonly history: HistoryStore
+  readonly systemTtl: TtlBounds
+}
 
 /** `auth/token/roles`. docs/contract/tokens-and-policies.md#token-roles */
-export function tokenRoleResources({ roles, systemTtl }: TokenRoleParts): Resource[] {
+export function tokenRoleResources({ roles, history: store, systemTtl }: TokenRoleParts): Resource[] {
   return [
     nameList('/roles', {
       help: 'List token roles.',
@@ -22,6 +27,15 @@ export function tokenRoleResources({ roles, systemTtl }: TokenRoleParts): Resour
     }),
     resource('/roles/:role_name', {
       help: 'A token role: the properties of tokens created with it.',
+      history: {
+        store,
+        record: ({ mount, params }) => roles.recordKey(mount.namespace, params.role_name),
+        path: ({ params }) => `roles/${params.role_name}`,
+        form: async ({ mount, params }) => {
+          const role = await roles.find(mount.namespace, params.role_name)
+          return role && shownTokenRole(role)
+        },
+      },
       exists: async ({ mount, params }) =>
         (await roles.find(mount.namespace, params.role_name)) !== undefined,
       read: {

@@ -51,7 +51,12 @@ export const userpassPlugin = ({
     const loginParts = { tokens, identity, spent, view, clock, systemTtl, onLookalike }
     const reports = new LoginReports({ method: 'userpass', log, counter: metrics, fullPathOf })
     return {
-      resources: userpassResources({ method, reports, issue: (login) => issueLogin(loginParts, login) }),
+      resources: userpassResources({
+        method,
+        history: core.history,
+        reports,
+        issue: (login) => issueLogin(loginParts, login),
+      }),
       beginCounters: (mount) => reports.beginCounters(mount),
       renewalTerms: method.renewalTerms.bind(method),
       tuned: method.tuned.bind(method),

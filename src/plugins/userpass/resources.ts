@@ -1,8 +1,10 @@
 import { z } from 'zod'
+import type { HistoryStore } from '../../core/history/history-store.ts'
 import type { LoginRequest } from '../../core/tokens/acts/issue-login.ts'
 import type { LoginReports } from '../../core/tokens/acts/login-reports.ts'
-import { exampleTokenFields } from '../../core/tokens/store/token-fields.ts'
+import { exampleTokenFields, wholeTokenFields } from '../../core/tokens/store/token-fields.ts'
 import {
+  type KeptHistory,
   loginPlace,
   nameList,
   type Reply,
@@ -15,6 +17,7 @@ import type { LoginAttempt, UserpassMethod } from './method.ts'
 import { shownUser, userFields } from './user.ts'
 
 export type UserpassParts = {
+  readonly history: HistoryStore
   readonly method: UserpassMethod
   readonly reports: LoginReports
   issue(request: LoginRequest): Promise<Pick<Reply, 'auth' | 'warnings'>>
@@ -51,7 +54,21 @@ export const userpassResources = (parts: UserpassParts): Resource[] => [
   unknownPaths({ url: '/login/*', open: true }),
 ]
 
-const userResources = ({ method }: UserpassParts): Resource[] => [
+/** Passwords are not kept: a revert leaves the present one, and one that brings a user back brings a new one. */
+const userHistory = ({ method, history: store }: UserpassParts): KeptHistory<Named> => ({
+  store,
+  record: ({ mount }) => method.usersOf(mount).recordPrefix,
+  path: ({ params }) => `users/${params.username.toLowerCase()}`,
+  form: async (place) => {
+    const user = await method.find(placeOf(place))
+    return user && wholeTokenFields(user.settings)
+  },
+  besides: ['password', 'password_hash'],
+})
+
+const userResources = (parts: UserpassParts): Resource[] => usersOf(parts, userHistory(parts))
+
+const usersOf = ({ method }: UserpassParts, history: KeptHistory<Named>): Resource[] => [
   nameList('/users', {
     help: 'The users of this mount.',
     summary: 'List the users',
@@ -60,6 +77,7 @@ const userResources = ({ method }: UserpassParts): Resource[] => [
   resource('/users/:username', {
     help: 'A user: the password, and what the token may do.',
     canonical,
+    history,
     exists: async (exchange) => (await method.find(placeOf(exchange))) !== undefined,
     read: {
       summary: 'Read a user, without the password',
@@ -87,6 +105,7 @@ const userResources = ({ method }: UserpassParts): Resource[] => [
   resource('/users/:username/password', {
     help: 'The password of a user.',
     canonical,
+    history: { ...history, elsewhere: 'part' },
     write: {
       summary: 'Change the password of a user',
       input: passwordInput,
@@ -96,6 +115,7 @@ const userResources = ({ method }: UserpassParts): Resource[] => [
   resource('/users/:username/policies', {
     help: 'The policies of a user.',
     canonical,
+    history: { ...history, elsewhere: 'part' },
     write: {
       summary: 'Change the policies of a user',
       input: policiesInput,

@@ -45,6 +45,11 @@ export class UserStore implements Disposable {
     for (const unwatch of this.#unwatch) unwatch()
   }
 
+  /** What the keys of the records begin with, from the root of the storage. */
+  get recordPrefix(): string {
+    return this.#view.fromRoot({ key: root, value: undefined }).key
+  }
+
   /** The hash of a name, once what an earlier version has stored is in its place. */
   async #hashOf(name: string): Promise<string> {
     this.#opened ??= this.#open().catch((error) => {

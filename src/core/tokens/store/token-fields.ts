@@ -177,6 +177,12 @@ export function shownTokenFields(record: TokenSettings): object {
   }
 }
 
+/** All of them, as a write that leaves nothing as it is. */
+export const wholeTokenFields = (record: TokenSettings): object => ({
+  ...shownTokenFields(record),
+  alias_metadata: record.alias_metadata ?? {},
+})
+
 /** What a login passes on of the settings: the part of a `LoginAuth` that is about the token. */
 export const loginTerms = (settings: TokenSettings) => ({
   policies: settings.token_policies ?? [],

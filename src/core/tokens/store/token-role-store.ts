@@ -14,6 +14,11 @@ export class TokenRoleStore {
     this.#view = view
   }
 
+  /** The key of the record, from the root of the storage. */
+  recordKey(namespace: string, name: string): string {
+    return this.#view.fromRoot({ key: roleKey(namespace, name), value: undefined }).key
+  }
+
   async find(namespace: string, name: string): Promise<TokenRole | undefined> {
     const stored = await this.#view.get(roleKey(namespace, name))
     return stored === undefined ? undefined : readTokenRole(name, stored)

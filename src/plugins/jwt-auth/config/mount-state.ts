@@ -65,6 +65,11 @@ export class MountState implements Disposable {
     this.#unwatch = view.watch(configKey, () => this.#outdate())
   }
 
+  /** The key of the configuration, from the root of the storage. */
+  get configRecord(): string {
+    return this.#view.fromRoot({ key: configKey, value: undefined }).key
+  }
+
   #outdate(): void {
     this.#ready = undefined
     this.#parts.onConfig?.()

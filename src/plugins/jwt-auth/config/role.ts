@@ -6,6 +6,7 @@ import {
   oldTokenFields,
   shownTokenFields,
   tokenFields,
+  wholeTokenFields,
 } from '../../../core/tokens/store/token-fields.ts'
 import { refuse } from '../../../errors.ts'
 import {
@@ -292,6 +293,13 @@ export function shownText(role: Role): string {
   shownTexts.set(role, text)
   return text
 }
+
+/** The role as fields of a write. */
+export const roleForm = (role: Role): object => ({
+  ...shown(role),
+  ...wholeTokenFields(role.record),
+  poll_interval: role.record.poll_interval ?? 0,
+})
 
 function shown({ record }: Role): object {
   return {

@@ -5,6 +5,7 @@ import {
   checkTokenFields,
   oldTokenFields,
   shownTokenFields,
+  wholeTokenFields,
   tokenFields,
 } from '../../../core/tokens/store/token-fields.ts'
 import { refuse } from '../../../errors.ts'
@@ -139,6 +140,13 @@ export const roleWarnings = ({ token_max_ttl = 0 }: RoleRecord, { mountMaxTtl }:
 /** Whether a name is in a list, in which `*` stands for any text. */
 export const isBound = (list: readonly string[] | undefined, name: string): boolean =>
   list?.some((pattern) => globMatches(pattern, name)) ?? false
+
+/** The role as fields of a write. */
+export const roleForm = (role: Role): object => ({
+  ...shownRole(role),
+  ...wholeTokenFields(role.record),
+  audience: role.record.audience ?? '',
+})
 
 /** As a read shows it. */
 export const shownRole = ({ record }: Role): object => ({

@@ -20,6 +20,11 @@ export class StoredConfig implements Disposable {
     this.#unwatch()
   }
 
+  /** The key of the record, from the root of the storage. */
+  get recordKey(): string {
+    return this.#view.fromRoot({ key, value: undefined }).key
+  }
+
   /** Undefined if the mount was never configured. */
   find(): Promise<ReadyConfig | undefined> {
     this.#ready ??= this.#load()

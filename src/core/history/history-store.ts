@@ -1,0 +1,220 @@
+import { pageSize } from '../../lib/data/pages.ts'
+import type { Clock } from '../../lib/system/clock.ts'
+import type { Random } from '../../lib/system/random.ts'
+import { stringifyJson } from '../../lib/text/json.ts'
+import type { View, ViewEntry } from '../barrier/view.ts'
+import { type KeyedHash, openKeyedHashes } from '../records/keyed-hash.ts'
+import type { Token } from '../tokens/store/token.ts'
+import { type Author, type ChangeRow, type KeptChange, readChange, readKeptChange } from './change-row.ts'
+
+/** How much is kept. docs/contract/history.md#bounds */
+export type HistoryBounds = {
+  /** The most changes of one object; 0: none are kept. */
+  readonly versions: number
+  readonly days: number
+}
+
+type HistoryParts = {
+  /** The core's. */
+  readonly view: View
+  readonly clock: Clock
+  readonly bounds: HistoryBounds
+  /** Whether a copy in memory may be older than the last write of another server. */
+  confirmCopies(): Promise<void>
+}
+
+/** An object: an owner, and its path below the mount. */
+export type HistoryObject = { readonly owner: string; readonly path: string }
+
+/** A change that is about to be written. */
+export type NewChange = Omit<ChangeRow, 'version' | 'at'> & { readonly form: object | undefined }
+
+/** The most characters of the kept changes of one object, of which one may have more. */
+const mostCharacters = 1024 * 1024
+/** The most deleted objects of a namespace. */
+const mostDeleted = 500
+const dayMs = 86_400_000
+const lastTime = 9_999_999_999_999
+
+/** Earlier forms of configuration objects, and who changed them. docs/contract/history.md */
+export class HistoryStore {
+  readonly #parts: HistoryParts
+  readonly #view: View
+  readonly #hashes: Hashes
+
+  private constructor(parts: HistoryParts, hashes: Hashes) {
+    this.#parts = parts
+    // nothing of it is copied
+    this.#view = parts.view.view('history/', { numbers: 'plain', isUncopied: true })
+    this.#hashes = hashes
+  }
+
+  static async open(parts: HistoryParts & { readonly random: Random }): Promise<HistoryStore> {
+    const { view, random } = parts
+    return new HistoryStore(parts, await openKeyedHashes(view, random, 'history-keys', ['accessor', 'object']))
+  }
+
+  get isOn(): boolean {
+    return this.#parts.bounds.versions > 0
+  }
+
+  /** What is read of a record from now on is not older than any acknowledged write. */
+  confirmCopies(): Promise<void> {
+    return this.#parts.confirmCopies()
+  }
+
+  authorOf(token: Token): Author {
+    const { accessor, entity_id, display_name } = token
+    return {
+      entity_id,
+      display_name,
+      token_accessor_hash: accessor === '' ? '' : this.#hashes.accessor(accessor, 'hex').slice(0, 32),
+    }
+  }
+
+  /** The entries that keep a change, for the commit that makes it. Keys are those of the storage. */
+  async entriesFor({ form, ...change }: NewChange): Promise<ViewEntry[]> {
+    const folder = this.#folderOf(change)
+    const kept = await this.#storedOf(folder)
+    const last = kept.at(-1)
+    if (change.operation === 'delete' && (form === undefined || last?.operation === 'delete')) return []
+    const row: ChangeRow = { ...change, version: (last?.version ?? 0) + 1, at: this.#parts.clock.now() }
+    const text = form === undefined ? null : stringifyJson(form)
+    const dropped = this.#beyond(kept, text?.length ?? 0)
+    const keys = this.#keysOf(row)
+    const isDeletion = row.operation === 'delete'
+    const isBack = last?.operation === 'delete' && !dropped.includes(last)
+    return [
+      ...dropped.flatMap((old) => this.#removalOf(old)),
+      ...(isBack ? [{ key: this.#keysOf(last).deleted, value: undefined }] : []),
+      { key: keys.change, value: { ...row, form: text } },
+      { key: keys.log, value: row },
+      ...(isDeletion ? [{ key: keys.deleted, value: row }] : []),
+    ].map((entry) => this.#view.fromRoot(entry))
+  }
+
+  /** The kept changes of an object, the oldest first. */
+  async changesOf(object: HistoryObject): Promise<readonly KeptChange[]> {
+    const since = this.#oldest()
+    return (await this.#storedOf(this.#folderOf(object))).filter(({ at }) => at >= since)
+  }
+
+  /** The changes in a namespace, the latest first, in pages, with the key of each. */
+  async *log(namespace: string, after?: string): AsyncGenerator<readonly LoggedChange[], void, undefined> {
+    const since = this.#oldest()
+    const folder = logFolder(namespace)
+    for await (const page of this.#view.pages(folder, after === undefined ? undefined : folder + after)) {
+      const rows = page.map(({ key, value }) => ({ key: key.slice(folder.length), change: readChange(value) }))
+      yield rows.filter(({ change }) => change.at >= since)
+    }
+  }
+
+  /** The deleted objects of a namespace, the latest first. */
+  async deletedIn(namespace: string): Promise<readonly ChangeRow[]> {
+    const since = this.#oldest()
+    const found = await this.#view.list(deletedFolder(namespace))
+    return found.map(({ value }) => readChange(value)).filter(({ at }) => at >= since)
+  }
+
+  /** Forgets the deleted objects of a namespace that are too many. */
+  async trimDeleted(namespace: string): Promise<void> {
+    const keys = await this.#view.listKeys(deletedFolder(namespace))
+    for (const key of keys.slice(mostDeleted)) {
+      const gone = await this.#view.get(key)
+      if (gone !== undefined) await this.#forget(readChange(gone))
+    }
+  }
+
+  /** Removes what is older than the bounds allow. */
+  async sweep(namespaces: readonly string[], stopping: AbortSignal): Promise<void> {
+    for (const namespace of namespaces) {
+      const folder = logFolder(namespace)
+      const after = folder + timeKey(this.#oldest())
+      for await (const page of this.#view.pages(folder, after)) {
+        if (stopping.aborted) return
+        await this.#remove(page.map(({ value }) => readChange(value)))
+      }
+    }
+  }
+
+  /** Removes the history of what a mount served. */
+  async removeMount(uuid: string): Promise<void> {
+    for (;;) {
+      const page = await this.#view.list(`change/${uuid}/`, { limit: pageSize })
+      if (page.length === 0) return
+      await this.#remove(page.map(({ value }) => readKeptChange(value)))
+    }
+  }
+
+  async removeNamespace(namespace: string): Promise<void> {
+    for await (const page of this.#view.pages(logFolder(namespace)))
+      await this.#remove(page.map(({ value }) => readChange(value)))
+    await this.#view.deletePrefix(deletedFolder(namespace))
+  }
+
+  /** Names of objects may be long, and are nobody's business who sees the storage. */
+  #digestOf({ owner, path }: HistoryObject): string {
+    return this.#hashes.object(`${owner}/${path}`, 'hex').slice(0, 40)
+  }
+
+  #folderOf(object: HistoryObject): string {
+    return `change/${object.owner}/${this.#digestOf(object)}/`
+  }
+
+  /** The keys of a change: in the history of its object, in the log, and among the deleted objects. */
+  #keysOf(row: ChangeRow): { readonly change: string; readonly log: string; readonly deleted: string } {
+    const version = versionKey(row.version)
+    const place = `${timeKey(row.at)}-${this.#digestOf(row)}-${version}`
+    return {
+      change: this.#folderOf(row) + version,
+      log: logFolder(row.namespace) + place,
+      deleted: deletedFolder(row.namespace) + place,
+    }
+  }
+
+  async #remove(rows: readonly ChangeRow[]): Promise<void> {
+    await this.#view.write(rows.flatMap((row) => this.#removalOf(row)))
+  }
+
+  #removalOf(row: ChangeRow): ViewEntry[] {
+    const { change, log, deleted } = this.#keysOf(row)
+    const keys = row.operation === 'delete' ? [change, log, deleted] : [change, log]
+    return keys.map((key) => ({ key, value: undefined }))
+  }
+
+  async #forget(object: ChangeRow): Promise<void> {
+    const kept = await this.#storedOf(this.#folderOf(object))
+    await this.#remove([...kept.filter(({ version }) => version !== object.version), object])
+  }
+
+  async #storedOf(folder: string): Promise<readonly KeptChange[]> {
+    return (await this.#view.list(folder)).map(({ value }) => readKeptChange(value))
+  }
+
+  /** Which of the kept changes a further one pushes out. */
+  #beyond(kept: readonly KeptChange[], characters: number): readonly KeptChange[] {
+    let most = mostCharacters - characters
+    const room = kept.slice(Math.max(0, kept.length - this.#parts.bounds.versions + 1))
+    const stays = room.findLastIndex(({ form }) => {
+      most -= form?.length ?? 0
+      return most < 0
+    })
+    return kept.slice(0, kept.length - room.length + stays + 1)
+  }
+
+  #oldest(): number {
+    return this.#parts.clock.now() - this.#parts.bounds.days * dayMs
+  }
+}
+
+type Hashes = { readonly accessor: KeyedHash; readonly object: KeyedHash }
+
+export type LoggedChange = { readonly key: string; readonly change: ChangeRow }
+
+/** Sorts later times first. */
+const timeKey = (at: number): string => String(lastTime - at).padStart(13, '0')
+
+const versionKey = (version: number): string => String(version).padStart(10, '0')
+
+const logFolder = (namespace: string): string => `log/${namespace}/`
+const deletedFolder = (namespace: string): string => `deleted/${namespace}/`
