@@ -108,6 +108,11 @@ export class AuditLog implements AsyncDisposable {
     return log
   }
 
+  /** The key of the record of a device, from the root of the storage. */
+  recordKey(path: string): string {
+    return this.#parts.view.fromRoot({ key: devices + path, value: undefined }).key
+  }
+
   /** Whether any device is enabled, also after the log was closed: then no entry can be written. */
   get isOn(): boolean {
     return this.#enabled.length > 0

@@ -43,6 +43,11 @@ export class AuditedHeaders {
     return new AuditedHeaders(await KeptSetting.open(parts))
   }
 
+  /** The key of the record, from the root of the storage. */
+  get recordKey(): string {
+    return this.#kept.recordKey
+  }
+
   get all(): Headers {
     return this.#kept.current ?? {}
   }

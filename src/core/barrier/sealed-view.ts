@@ -33,11 +33,7 @@ const keyOf = ({ key }: ViewRecord): string => key
 
 export type SealedViewParts = { storage: Storage; keyring: Keyring; log: BarrierLog }
 
-type Update = {
-  readonly key: string
-  change(current: unknown): unknown
-  readonly options: WriteOptions
-}
+type Update = { readonly key: string; change(current: unknown): unknown; readonly options: WriteOptions }
 
 /** Number of attempts of a write with a companion. */
 const mostAccompanied = 16

@@ -14,6 +14,8 @@ const change = z.object({
   version: z.number(),
   /** Milliseconds since the epoch. */
   at: z.number(),
+  /** Of those that a server has made in the same millisecond. */
+  order: z.number(),
   operation: z.enum(['create', 'update', 'delete']),
   by: author,
   request_id: z.string(),
@@ -26,8 +28,9 @@ const change = z.object({
   /** The uuid of the mount that served the request, and the path of the object below it. */
   mount: z.string(),
   path: z.string(),
-  /** Whom the history belongs to: removed with it. */
+  /** Whom the history belongs to, and what tells the object from others of that owner: usually its path. */
   owner: z.string(),
+  object: z.string(),
   /** Reading the object needs `sudo`. */
   sudo: z.literal(true).exactOptional(),
 })

@@ -17,7 +17,8 @@ function comparable(value: unknown): string {
 const isMap = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
 
-const isSame = (one: unknown, other: unknown): boolean =>
+/** Whether two values of a field are equal, whatever the order of their members. */
+export const isSame = (one: unknown, other: unknown): boolean =>
   one === other || comparable(one) === comparable(other)
 
 /** The fields that differ; of maps, their members that do. */

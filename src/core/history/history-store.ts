@@ -23,11 +23,11 @@ type HistoryParts = {
   confirmCopies(): Promise<void>
 }
 
-/** An object: an owner, and its path below the mount. */
-export type HistoryObject = { readonly owner: string; readonly path: string }
+/** What tells an object from all others, also once its mount has moved. */
+export type HistoryObject = Pick<ChangeRow, 'owner' | 'object'>
 
 /** A change that is about to be written. */
-export type NewChange = Omit<ChangeRow, 'version' | 'at'> & { readonly form: object | undefined }
+export type NewChange = Omit<ChangeRow, 'version' | 'at' | 'order'> & { readonly form: object | undefined }
 
 /** The most characters of the kept changes of one object, of which one may have more. */
 const mostCharacters = 1024 * 1024
@@ -35,12 +35,14 @@ const mostCharacters = 1024 * 1024
 const mostDeleted = 500
 const dayMs = 86_400_000
 const lastTime = 9_999_999_999_999
+const mostOrder = 9_999_999_999
 
 /** Earlier forms of configuration objects, and who changed them. docs/contract/history.md */
 export class HistoryStore {
   readonly #parts: HistoryParts
   readonly #view: View
   readonly #hashes: Hashes
+  #last: Pick<ChangeRow, 'at' | 'order'> = { at: 0, order: 0 }
 
   private constructor(parts: HistoryParts, hashes: Hashes) {
     this.#parts = parts
@@ -51,7 +53,10 @@ export class HistoryStore {
 
   static async open(parts: HistoryParts & { readonly random: Random }): Promise<HistoryStore> {
     const { view, random } = parts
-    return new HistoryStore(parts, await openKeyedHashes(view, random, 'history-keys', ['accessor', 'object']))
+    return new HistoryStore(
+      parts,
+      await openKeyedHashes(view, random, 'history-keys', ['accessor', 'object']),
+    )
   }
 
   get isOn(): boolean {
@@ -78,7 +83,7 @@ export class HistoryStore {
     const kept = await this.#storedOf(folder)
     const last = kept.at(-1)
     if (change.operation === 'delete' && (form === undefined || last?.operation === 'delete')) return []
-    const row: ChangeRow = { ...change, version: (last?.version ?? 0) + 1, at: this.#parts.clock.now() }
+    const row: ChangeRow = { ...change, version: (last?.version ?? 0) + 1, ...this.#moment() }
     const text = form === undefined ? null : stringifyJson(form)
     const dropped = this.#beyond(kept, text?.length ?? 0)
     const keys = this.#keysOf(row)
@@ -104,7 +109,10 @@ export class HistoryStore {
     const since = this.#oldest()
     const folder = logFolder(namespace)
     for await (const page of this.#view.pages(folder, after === undefined ? undefined : folder + after)) {
-      const rows = page.map(({ key, value }) => ({ key: key.slice(folder.length), change: readChange(value) }))
+      const rows = page.map(({ key, value }) => ({
+        key: key.slice(folder.length),
+        change: readChange(value),
+      }))
       yield rows.filter(({ change }) => change.at >= since)
     }
   }
@@ -153,8 +161,8 @@ export class HistoryStore {
   }
 
   /** Names of objects may be long, and are nobody's business who sees the storage. */
-  #digestOf({ owner, path }: HistoryObject): string {
-    return this.#hashes.object(`${owner}/${path}`, 'hex').slice(0, 40)
+  #digestOf({ owner, object }: HistoryObject): string {
+    return this.#hashes.object(`${owner}/${object}`, 'hex').slice(0, 40)
   }
 
   #folderOf(object: HistoryObject): string {
@@ -163,10 +171,9 @@ export class HistoryStore {
 
   /** The keys of a change: in the history of its object, in the log, and among the deleted objects. */
   #keysOf(row: ChangeRow): { readonly change: string; readonly log: string; readonly deleted: string } {
-    const version = versionKey(row.version)
-    const place = `${timeKey(row.at)}-${this.#digestOf(row)}-${version}`
+    const place = `${timeKey(row.at)}-${countKey(mostOrder - row.order)}-${this.#digestOf(row)}`
     return {
-      change: this.#folderOf(row) + version,
+      change: this.#folderOf(row) + countKey(row.version),
       log: logFolder(row.namespace) + place,
       deleted: deletedFolder(row.namespace) + place,
     }
@@ -202,6 +209,13 @@ export class HistoryStore {
     return kept.slice(0, kept.length - room.length + stays + 1)
   }
 
+  /** The present moment. No two changes by this server have the same one. */
+  #moment(): Pick<ChangeRow, 'at' | 'order'> {
+    const at = this.#parts.clock.now()
+    this.#last = { at, order: this.#last.at === at ? this.#last.order + 1 : 0 }
+    return this.#last
+  }
+
   #oldest(): number {
     return this.#parts.clock.now() - this.#parts.bounds.days * dayMs
   }
@@ -214,7 +228,7 @@ export type LoggedChange = { readonly key: string; readonly change: ChangeRow }
 /** Sorts later times first. */
 const timeKey = (at: number): string => String(lastTime - at).padStart(13, '0')
 
-const versionKey = (version: number): string => String(version).padStart(10, '0')
+const countKey = (count: number): string => String(count).padStart(10, '0')
 
 const logFolder = (namespace: string): string => `log/${namespace}/`
 const deletedFolder = (namespace: string): string => `deleted/${namespace}/`

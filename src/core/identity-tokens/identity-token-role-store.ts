@@ -36,6 +36,11 @@ export class IdentityTokenRoleStore {
     this.#parts = parts
   }
 
+  /** The key of the record, from the root of the storage. */
+  recordKey(mount: string, name: string): string {
+    return roleKey(mount, name)
+  }
+
   async find(mount: string, name: string): Promise<ReadyRole | undefined> {
     const value = await this.#parts.view.get(roleKey(mount, name))
     return value === undefined ? undefined : readIdentityTokenRole(value)

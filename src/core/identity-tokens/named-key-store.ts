@@ -83,6 +83,11 @@ export class NamedKeyStore {
     this.#parts = parts
   }
 
+  /** The key of the record, from the root of the storage. */
+  recordKey(mount: string, name: string): string {
+    return namedKeyKey(mount, name)
+  }
+
   find(mount: string, name: string): Promise<ReadyKey | undefined> {
     const at = namedKeyKey(mount, name)
     return this.#ready.read(at, async () => {

@@ -34,6 +34,7 @@ type Kind<Quota, Rule> = {
 /** Stores the rules of one kind, and finds the most specific one. A write is stored before it applies. */
 export class QuotaRules<Quota extends QuotaPlace, Rule extends { readonly quota: Quota }> {
   readonly #kind: Kind<Quota, Rule>
+  readonly #parts: Pick<QuotaRuleParts, 'view'>
   readonly #changes: GuardedChanges
   readonly #followed: FollowedRecords
   readonly #rules = new Map<string, Rule>()
@@ -41,6 +42,7 @@ export class QuotaRules<Quota extends QuotaPlace, Rule extends { readonly quota:
 
   private constructor(kind: Kind<Quota, Rule>, { view, shared, onFailure }: QuotaRuleParts) {
     this.#kind = kind
+    this.#parts = { view }
     this.#followed = new FollowedRecords({
       view,
       prefix: kind.prefix,
@@ -63,6 +65,11 @@ export class QuotaRules<Quota extends QuotaPlace, Rule extends { readonly quota:
       .catch(parts.onFailure)
     rules.#rebuild()
     return rules
+  }
+
+  /** The key of the record of a rule, from the root of the storage. */
+  recordKey(name: string): string {
+    return this.#parts.view.fromRoot({ key: this.#kind.prefix + name, value: undefined }).key
   }
 
   get size(): number {

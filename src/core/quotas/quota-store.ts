@@ -41,6 +41,11 @@ export class QuotaStore {
     return this.rules.size > 0
   }
 
+  /** The key of the record of the configuration, from the root of the storage. */
+  get configRecord(): string {
+    return this.#config.recordKey
+  }
+
   get config(): QuotaConfig {
     return this.#config.current ?? defaultQuotaConfig
   }

@@ -53,6 +53,12 @@ export class KeptSetting<Value extends object> {
     return setting
   }
 
+  /** The key of the record, from the root of the storage. */
+  get recordKey(): string {
+    const { view, key } = this.#parts
+    return view.fromRoot({ key, value: undefined }).key
+  }
+
   /** Undefined while it is absent; otherwise the same object until it changes. */
   get current(): Value | undefined {
     return this.#current

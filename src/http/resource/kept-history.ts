@@ -1,12 +1,18 @@
 import { z } from 'zod'
-import { accompanied } from '../../core/barrier/companion.ts'
+import { accompanied, type Companion } from '../../core/barrier/companion.ts'
 import type { ChangeRow, KeptChange } from '../../core/history/change-row.ts'
-import { type Difference, differences, loggedNames } from '../../core/history/differences.ts'
+import { type Difference, differences, isSame, loggedNames } from '../../core/history/differences.ts'
 import type { HistoryObject, HistoryStore } from '../../core/history/history-store.ts'
 import { isUnreadable } from '../../core/records/stored-record.ts'
 import { fail, refuse } from '../../errors.ts'
 import { boolField, convertFields, FieldError } from '../../lib/text/fields.ts'
-import { isJsonObject, type JsonObject, type JsonValue, parseLossless, stringifyJson } from '../../lib/text/json.ts'
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseLossless,
+  stringifyJson,
+} from '../../lib/text/json.ts'
 import { formatTime } from '../../lib/text/time.ts'
 import { queryFields } from '../exchange/body.ts'
 import type { Call } from '../exchange/call.ts'
@@ -28,7 +34,7 @@ export type KeptHistory<Params> = {
   path(place: Place<Params>, rest: string): string
   /** The whole object as fields that a write of it takes, secrets included. Undefined: there is none. */
   form(place: Place<Params>, rest: string): Promise<object | undefined> | object | undefined
-  /** Whom the history belongs to; by default the mount. */
+  /** Of an object whose path may change: what its history is kept under, instead of mount and path. */
   owner?(place: Place<Params>, rest: string): Promise<string> | string
   /** Fields with secrets in them, besides those that are only written. */
   readonly secrets?: readonly string[]
@@ -40,6 +46,8 @@ export type KeptHistory<Params> = {
   adapt?(form: JsonObject, place: Place<Params>): Promise<object> | object
   /** Whether reading the object needs `sudo`; by default if the resource does. */
   needsSudo?(path: string): boolean
+  /** A field that a write leaves out keeps its value, so that a revert sends those that differ only. */
+  readonly mergesWrites?: true
   /** Fields that a restoring write may send too. */
   readonly besides?: readonly string[]
 }
@@ -118,6 +126,7 @@ export async function keeping(
   if (!store.isOn || caller === undefined) return await work()
   const record = kept.record(exchange)
   const isFolder = record.endsWith('/')
+  // also once the request is over, whatever goes on in the background
   let isWritten = false
   let isGone = false
   const entriesFor = async (key: string) => {
@@ -126,7 +135,7 @@ export async function keeping(
     const { form, isReadable } = await currentForm(kept, fields, { exchange, rest })
     const operation = form === undefined && isReadable ? 'create' : isDeletion ? 'delete' : 'update'
     isGone = isDeletion && form !== undefined
-    const changed = isDeletion ? [] : changedNames(exchange, schema, form)
+    const changed = isDeletion ? [] : changedNames(exchange, { schema, fields, form })
     if (operation === 'update' && isReadable && changed.length === 0) return []
     const path = kept.path(exchange, rest)
     return store.entriesFor({
@@ -134,7 +143,7 @@ export async function keeping(
       form,
       changed,
       path,
-      owner: (await kept.owner?.(exchange, rest)) ?? mount.uuid,
+      ...(await objectAt(kept, exchange, rest)),
       mount: mount.uuid,
       namespace: mount.namespace,
       by: store.authorOf(caller.token),
@@ -143,18 +152,19 @@ export async function keeping(
       ...((kept.needsSudo?.(path) ?? sudo) && { sudo: true as const }),
     })
   }
-  const result = await accompanied(
-    {
-      concerns: (key) => !isWritten && (isFolder ? key.startsWith(record) : key === record),
-      entriesFor,
-      written: () => {
-        isWritten = true
-      },
+  const companion: Companion = {
+    concerns: (key) => !isWritten && (isFolder ? key.startsWith(record) : key === record),
+    entriesFor,
+    written: () => {
+      isWritten = true
     },
-    async () => work(),
-  )
-  if (isWritten && isGone) await store.trimDeleted(mount.namespace)
-  return result
+  }
+  try {
+    return await accompanied(companion, async () => work())
+  } finally {
+    if (isWritten && isGone) await store.trimDeleted(mount.namespace)
+    isWritten = true
+  }
 }
 
 /** The object as it is now. One that cannot be read counts as changed by any write. */
@@ -172,8 +182,14 @@ async function currentForm(
 }
 
 /** The fields of the write that differ from the form. A field that it sets without naming it counts too. */
-function changedNames({ call, sent, input }: AnyExchange, schema: z.ZodObject, form: JsonObject | undefined): string[] {
-  if (form === undefined) return loggedNames(Object.keys(sent).filter((name) => Object.hasOwn(schema.shape, name)))
+function changedNames(
+  { call, sent, input }: AnyExchange,
+  { schema, fields, form }: { schema: z.ZodObject; fields: z.ZodObject; form: JsonObject | undefined },
+): string[] {
+  // sets a part of the object back
+  if (call.operation === 'delete') return loggedNames(Object.keys(fields.shape))
+  if (form === undefined)
+    return loggedNames(Object.keys(sent).filter((name) => Object.hasOwn(schema.shape, name)))
   const after: object = call.operation === 'patch' ? sent : (input ?? {})
   const before: Readonly<Record<string, unknown>> = call.operation === 'patch' ? form : valuesOf(schema, form)
   const named = Object.entries(after).filter(([, value]) => value !== undefined)
@@ -207,8 +223,13 @@ export async function restoredFields(
   if (states.isDeleted && kept.gone !== undefined) throw refuse('invalid', kept.gone)
   const adapted = kept.adapt === undefined ? form : await kept.adapt(form, exchange)
   const whole = bodyOf(fields, adapted) ?? {}
-  return { ...withoutUnset(fields, whole, states.all.at(-1)?.form), ...sent }
+  const now = states.all.at(-1)?.form
+  const changing = kept.mergesWrites === true && now !== undefined ? withoutSame(whole, now) : whole
+  return { ...withoutUnset(fields, changing, now), ...sent }
 }
+
+const withoutSame = (form: JsonObject, now: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(form).filter(([name, value]) => !isSame(value, now[name])))
 
 /** Without what is empty before and after: a write of it would make it one that was set. */
 function withoutUnset(fields: z.ZodObject, form: JsonObject, now: JsonObject | undefined): JsonObject {
@@ -244,14 +265,24 @@ type State = {
 type States = { readonly all: readonly State[]; readonly isDeleted: boolean }
 
 /** The place of the history of a request. Throws on a path that shows only a part of the object, or another form. */
-async function objectOf({ kept }: KeptResource, exchange: AnyExchange): Promise<HistoryObject> {
-  const { mount, call } = exchange
-  if (!kept.store.isOn) throw refuse('invalid', 'this server keeps no history: GATEHOUSE_HISTORY_VERSIONS is 0')
+async function objectOf(resource: KeptResource, exchange: AnyExchange): Promise<HistoryObject> {
+  const { kept } = resource
+  const { call } = exchange
+  if (!kept.store.isOn)
+    throw refuse('invalid', 'this server keeps no history: GATEHOUSE_HISTORY_VERSIONS is 0')
   const path = kept.path(exchange, '')
-  const own = call.path.slice(0, call.path.length - call.below.length) + path
   if (kept.elsewhere !== undefined || !isSpelled(path, call.below))
-    throw refuse('invalid', `the history of this object is at ${own}`)
-  return { owner: (await kept.owner?.(exchange, '')) ?? mount.uuid, path }
+    throw refuse('invalid', `the history of this object is at ${shownPath(resource, exchange)}`)
+  return objectAt(kept, exchange, '')
+}
+
+async function objectAt(
+  kept: KeptHistory<unknown>,
+  exchange: AnyExchange,
+  rest: string,
+): Promise<HistoryObject> {
+  if (kept.owner !== undefined) return { owner: await kept.owner(exchange, rest), object: '' }
+  return { owner: exchange.mount.uuid, object: kept.path(exchange, rest) }
 }
 
 const isSpelled = (path: string, below: string): boolean =>
@@ -266,6 +297,8 @@ async function statesOf(
   const changes = await kept.store.changesOf(object)
   const [first] = changes
   if (first === undefined) throw fail('missing', 'no change of this object is kept')
+  // the object as it is now may be a copy
+  await kept.store.confirmCopies()
   const now = bodyOf(fields, await kept.form(exchange, ''))
   const formAfter = (at: number): JsonObject | undefined => {
     const next = changes[at + 1]
@@ -274,18 +307,25 @@ async function statesOf(
   const before = formOf(first)
   const all = changes.map((change, at): State => ({ version: change.version, change, form: formAfter(at) }))
   return {
-    all: before === undefined ? all : [{ version: first.version - 1, change: undefined, form: before }, ...all],
+    all:
+      before === undefined ? all : [{ version: first.version - 1, change: undefined, form: before }, ...all],
     isDeleted: now === undefined,
   }
 }
 
 const formOf = ({ form }: KeptChange): JsonObject | undefined => (form === null ? undefined : readForm(form))
 
-function stateAt({ all }: States, version: number): { state: State; form: JsonObject; before: State | undefined } {
+function stateAt(
+  { all }: States,
+  version: number,
+): { state: State; form: JsonObject; before: State | undefined } {
   const at = all.findIndex((state) => state.version === version)
   const state = all[at]
   if (state === undefined)
-    throw fail('missing', `version ${version} is not kept; the versions are ${all[0]?.version} to ${all.at(-1)?.version}`)
+    throw fail(
+      'missing',
+      `version ${version} is not kept; the versions are ${all[0]?.version} to ${all.at(-1)?.version}`,
+    )
   if (state.form === undefined) throw fail('missing', `version ${version} is a deletion`)
   return { state, form: state.form, before: all[at - 1] }
 }
@@ -307,11 +347,15 @@ async function shownHistory(resource: KeptResource, exchange: AnyExchange): Prom
     ...about(state),
     changes: shownDifferences(states.all[at - 1]?.form, state.form, isSecret),
   }))
-  return { data: { path: shownPath(exchange, object), deleted: states.isDeleted, versions: versions.toReversed() } }
+  return {
+    data: { path: shownPath(resource, exchange), deleted: states.isDeleted, versions: versions.toReversed() },
+  }
 }
 
-const shownPath = ({ call }: AnyExchange, { path }: HistoryObject): string =>
-  call.path.slice(0, call.path.length - call.below.length) + path
+function shownPath({ kept }: KeptResource, exchange: AnyExchange): string {
+  const { path, below } = exchange.call
+  return path.slice(0, path.length - below.length) + kept.path(exchange, '')
+}
 
 function shownDifferences(
   before: JsonObject | undefined,
@@ -330,11 +374,7 @@ function shownDifferences(
   )
 }
 
-async function shownVersion(
-  resource: KeptResource,
-  exchange: AnyExchange,
-  version: number,
-): Promise<Reply> {
+async function shownVersion(resource: KeptResource, exchange: AnyExchange, version: number): Promise<Reply> {
   const object = await objectOf(resource, exchange)
   const { state, form } = stateAt(await statesOf(resource, exchange, object), version)
   const isSecret = secretsOf(resource)
@@ -343,14 +383,15 @@ async function shownVersion(
   return {
     data: {
       ...about(state),
-      path: shownPath(exchange, object),
+      path: shownPath(resource, exchange),
       fields: Object.fromEntries(shown),
       secrets: secrets.map(([name]) => name),
     },
   }
 }
 
-const isEmpty = (value: JsonValue | undefined): boolean => value === undefined || value === null || value === ''
+const isEmpty = (value: JsonValue | undefined): boolean =>
+  value === undefined || value === null || value === ''
 
 function secretsOf({ kept, fields }: KeptResource): (name: string) => boolean {
   const writeOnly = Object.entries(fields.shape).flatMap(([name, field]) =>

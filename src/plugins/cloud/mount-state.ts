@@ -129,6 +129,12 @@ export class MountState implements AsyncDisposable {
     return this.#parts.operator
   }
 
+  /** The key of a record, from the root of the storage. */
+  recordKey(kind: 'config' | 'role' | 'static-role', name = ''): string {
+    const key = kind === 'config' ? configKey : `${kind}/${name}`
+    return this.view.fromRoot({ key, value: undefined }).key
+  }
+
   /** Undefined if the mount is not configured. */
   findConfig(): Promise<ConfigRecord | undefined> {
     this.#config ??= this.#loadConfig()

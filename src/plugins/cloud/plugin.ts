@@ -1,3 +1,4 @@
+import type { HistoryStore } from '../../core/history/history-store.ts'
 import type { Core } from '../../core/open/core.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import type { Resource } from '../../http/resource/resource.ts'
@@ -25,12 +26,12 @@ const help =
   'Credentials of the cloud that end with their lease: service principals, secrets of applications, access tokens.'
 
 /** The resources of mounts of one type. docs/contract/cloud.md#paths */
-const cloudResources = (engine: CloudEngine, names: FieldNames): Resource[] => [
-  ...configResources(engine, names),
-  ...roleResources(engine, names),
+const cloudResources = (engine: CloudEngine, history: HistoryStore, names: FieldNames): Resource[] => [
+  ...configResources(engine, history, names),
+  ...roleResources(engine, history, names),
   ...credentialResources(engine),
   tokenResource(engine.federated),
-  ...staticRoleResources(engine),
+  ...staticRoleResources(engine, history),
 ]
 
 /** What the engine uses of the core. */
@@ -55,7 +56,7 @@ export function cloudPlugins({
   const open = (type: 'cloud' | 'azure') => (core: Core) => {
     const engine = engineOver(core)
     return {
-      resources: cloudResources(engine, fieldNames[type]),
+      resources: cloudResources(engine, core.history, fieldNames[type]),
       leases: engine.credentials,
       identityTokenUses: engine.identityTokenUses.bind(engine),
       clear: engine.clear.bind(engine),

@@ -195,7 +195,10 @@ export function messageResources({ messages, clock, history: store }: MessageRou
   ]
 }
 
-const messageHistory = (messages: MessageStore, store: Core['history']): KeptHistory<{ readonly id?: string }> => ({
+const messageHistory = (
+  messages: MessageStore,
+  store: Core['history'],
+): KeptHistory<{ readonly id?: string }> => ({
   store,
   record: ({ mount }) => messages.recordsOf(mount.namespace),
   path: ({ params }, rest) => `${base.slice(1)}/${params.id ?? rest}`,

@@ -2,14 +2,14 @@ import { z } from 'zod'
 import type { Group } from '../../core/identity/groups/group.ts'
 import type { GroupWrite } from '../../core/identity/groups/group-write.ts'
 import type { Core } from '../../core/open/core.ts'
-import { type Reply, type Resource, resource } from '../../http/resource/resource.ts'
+import { type KeptHistory, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { commaListField, kvField, stringField } from '../../lib/text/fields.ts'
 import { byName } from './entities.ts'
 import { examples } from './examples.ts'
 import { groupData, groupInfo } from './group-view.ts'
 import { listed, listedByName, listOutput } from './lists.ts'
 
-export type GroupPluginParts = Pick<Core, 'groups' | 'mountOf' | 'mostListBytes'>
+export type GroupPluginParts = Pick<Core, 'groups' | 'mountOf' | 'mostListBytes' | 'history'>
 
 const fields = z.object({
   type: stringField
@@ -59,9 +59,36 @@ export async function groupReply(
   return group && { data: groupData(group, await groups.details(group), mountOf) }
 }
 
+/** Logins decide who is in an external group: its members have no history. */
+const groupHistory = ({
+  groups,
+  history: store,
+}: GroupPluginParts): KeptHistory<{ readonly id?: string; readonly name?: string }> => ({
+  store,
+  record: ({ mount }) => groups.recordsOf(mount.namespace),
+  path: ({ params }, rest) => `group/id/${params.id ?? rest}`,
+  form: async ({ mount, params }, rest) => {
+    const group = await groups.byId(mount.namespace, params.id ?? rest)
+    if (group === undefined) return undefined
+    const { name, type, policies, metadata } = group
+    if (type === 'external') return { name, type, policies, metadata }
+    const { memberEntityIds, memberGroupIds } = await groups.details(group)
+    return {
+      name,
+      type,
+      policies,
+      metadata,
+      member_entity_ids: memberEntityIds,
+      member_group_ids: memberGroupIds,
+    }
+  },
+})
+
 /** `identity/group*`. docs/contract/identity.md#groups */
 export function groupResources(parts: GroupPluginParts): Resource[] {
   const { groups, mountOf, mostListBytes } = parts
+  const history = groupHistory(parts)
+  const otherName = { ...history, elsewhere: 'other name' } as const
   const put = async (write: GroupWrite): Promise<Reply | undefined> => {
     const { group, created } = await groups.put(write)
     return created ? { data: { id: group.id, name: group.name } } : undefined
@@ -70,6 +97,7 @@ export function groupResources(parts: GroupPluginParts): Resource[] {
   return [
     resource('/group', {
       help: 'Create a group, or update one.',
+      history: otherName,
       write: {
         summary: 'Create or update a group',
         statuses: [200, 204],
@@ -98,6 +126,7 @@ export function groupResources(parts: GroupPluginParts): Resource[] {
     }),
     resource('/group/id/:id', {
       help: 'A group by its id.',
+      history,
       read: {
         summary: 'Read a group by its id',
         example: examples.group,
@@ -107,8 +136,13 @@ export function groupResources(parts: GroupPluginParts): Resource[] {
       write: {
         summary: 'Update a group by its id',
         input: named,
-        handle: ({ mount, params, input: changes }) =>
-          put({ namespace: mount.namespace, id: params.id, fields: changes }),
+        handle: ({ call, mount, params, input: changes }) =>
+          put({
+            namespace: mount.namespace,
+            id: params.id,
+            fields: changes,
+            isRestored: call.restores !== undefined,
+          }),
       },
       delete: {
         summary: 'Delete a group by its id',
@@ -127,6 +161,7 @@ export function groupResources(parts: GroupPluginParts): Resource[] {
     resource('/group/name/*name', {
       help: 'A group by its name.',
       canonical: byName('group/name/'),
+      history: otherName,
       read: {
         summary: 'Read a group by its name',
         example: examples.group,

@@ -15,7 +15,7 @@ import {
 import type { Clock } from '../../lib/system/clock.ts'
 import { examples } from './examples.ts'
 
-export type IdentityTokenParts = Pick<Core, 'identityTokens' | 'mountTokens' | 'clock'>
+export type IdentityTokenParts = Pick<Core, 'identityTokens' | 'mountTokens' | 'clock' | 'history'>
 
 export const issuerMountOf = ({ call, mount }: Exchange<unknown, unknown>): IssuerMount => ({
   mount: mount.uuid,

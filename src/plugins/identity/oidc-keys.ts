@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { HistoryStore } from '../../core/history/history-store.ts'
 import { shownSettings } from '../../core/identity-tokens/named-key.ts'
 import type { NamedKeyStore } from '../../core/identity-tokens/named-key-store.ts'
 import { nameList, type Resource, resource } from '../../http/resource/resource.ts'
@@ -28,7 +29,7 @@ const keyOutput = z.object({
 })
 
 /** The keys that sign identity tokens. docs/contract/identity-tokens.md */
-export function namedKeyResources(keys: NamedKeyStore): Resource[] {
+export function namedKeyResources(keys: NamedKeyStore, store: HistoryStore): Resource[] {
   return [
     nameList('/oidc/key', {
       help: 'The keys that sign identity tokens.',
@@ -37,6 +38,16 @@ export function namedKeyResources(keys: NamedKeyStore): Resource[] {
     }),
     resource('/oidc/key/:name', {
       help: 'A key that signs identity tokens: its algorithm, clients and rotation.',
+      // the key pairs are not part of it: a key that is brought back gets new ones
+      history: {
+        store,
+        record: ({ mount, params }) => keys.recordKey(mount.uuid, params.name),
+        path: ({ params }) => `oidc/key/${params.name}`,
+        form: async ({ mount, params }) => {
+          const settings = await keys.settingsOf(mount.uuid, params.name)
+          return settings && shownSettings(settings)
+        },
+      },
       exists: async ({ mount, params }) => (await keys.settingsOf(mount.uuid, params.name)) !== undefined,
       read: {
         summary: 'Read a key of identity tokens',

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { HistoryStore } from '../../core/history/history-store.ts'
 import type { IdentityTokenRoleStore } from '../../core/identity-tokens/identity-token-role-store.ts'
 import { nameList, type Resource, resource } from '../../http/resource/resource.ts'
 import { durationField, stringField } from '../../lib/text/fields.ts'
@@ -17,7 +18,7 @@ const roleInput = z.object({
 const roleOutput = z.object({ key: z.string(), ttl: z.int(), template: z.string(), client_id: z.string() })
 
 /** The roles of identity tokens. docs/contract/identity-tokens.md */
-export function identityTokenRoleResources(roles: IdentityTokenRoleStore): Resource[] {
+export function identityTokenRoleResources(roles: IdentityTokenRoleStore, store: HistoryStore): Resource[] {
   return [
     nameList('/oidc/role', {
       help: 'The roles of identity tokens.',
@@ -26,6 +27,12 @@ export function identityTokenRoleResources(roles: IdentityTokenRoleStore): Resou
     }),
     resource('/oidc/role/:name', {
       help: 'A role of identity tokens: its key, audience, lifetime and claims.',
+      history: {
+        store,
+        record: ({ mount, params }) => roles.recordKey(mount.uuid, params.name),
+        path: ({ params }) => `oidc/role/${params.name}`,
+        form: async ({ mount, params }) => (await roles.find(mount.uuid, params.name))?.role,
+      },
       exists: async ({ mount, params }) => (await roles.find(mount.uuid, params.name)) !== undefined,
       read: {
         summary: 'Read a role of identity tokens',

@@ -13,7 +13,7 @@ const explicitIssuer =
 
 /** `identity/oidc/*`: the server as an issuer of identity tokens. docs/contract/identity-tokens.md */
 export function identityTokenResources(parts: IdentityTokenParts): Resource[] {
-  const { identityTokens } = parts
+  const { identityTokens, history } = parts
   return [
     resource('/oidc/config', {
       help: 'The issuer of identity tokens.',
@@ -42,8 +42,8 @@ export function identityTokenResources(parts: IdentityTokenParts): Resource[] {
         },
       },
     }),
-    ...namedKeyResources(identityTokens.keys),
-    ...identityTokenRoleResources(identityTokens.roles),
+    ...namedKeyResources(identityTokens.keys, history),
+    ...identityTokenRoleResources(identityTokens.roles, history),
     ...discoveryResources(parts),
     resource('/oidc/token/:name', {
       help: 'A signed token that identifies the caller.',

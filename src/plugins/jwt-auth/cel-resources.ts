@@ -65,7 +65,8 @@ export const celResources = ({ method, history: store, reports, issue, now }: Pa
       store,
       record: ({ mount, params }) => method.stateOf(mount).celRoles.recordKey(roleName(params)),
       path: ({ params }) => `cel/role/${roleName(params)}`,
-      form: async ({ mount, params }) => (await method.stateOf(mount).celRoles.find(roleName(params)))?.record,
+      form: async ({ mount, params }) =>
+        (await method.stateOf(mount).celRoles.find(roleName(params)))?.record,
     },
     read: {
       summary: 'Read a CEL role',

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { DeviceDescription } from '../../core/audit/device-rules.ts'
 import type { Core } from '../../core/open/core.ts'
-import { refuse } from '../../errors.ts'
+import { fail, refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
 import { boolField, kvField, stringField } from '../../lib/text/fields.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 
-type AuditRouteParts = Pick<Core, 'audit'>
+type AuditRouteParts = Pick<Core, 'audit' | 'history'>
 
 const deviceInput = z.object({
   type: stringField
@@ -32,7 +32,10 @@ const chainKey = z.object({ key_id: text, public_key: text, created_time: text, 
 const chainHead = z.object({ device: text, replica: text, id: text, seq: z.int(), hash: text, time: text })
 
 /** `sys/audit`, `sys/audit-hash` and the audited request headers. docs/contract/audit.md#endpoints */
-export function auditResources({ audit: { log, headers, chains } }: AuditRouteParts): Resource[] {
+export function auditResources({
+  audit: { log, headers, chains },
+  history: store,
+}: AuditRouteParts): Resource[] {
   return [
     ...chainResources(chains),
     resource('/audit', {
@@ -52,6 +55,23 @@ export function auditResources({ audit: { log, headers, chains } }: AuditRoutePa
     resource('/audit/*path', {
       help: 'One audit device.',
       sudo: true,
+      history: {
+        store,
+        record: ({ params }) => log.recordKey(withSlash(params.path)),
+        path: ({ params }) => `audit/${withSlash(params.path).slice(0, -1)}`,
+        form: ({ params }) =>
+          log.devices.find(({ description }) => description.path === withSlash(params.path))?.description,
+      },
+      read: {
+        summary: 'Read the history of an audit device: only with `history` or `version`',
+        output: z
+          .object({ path: text, deleted: z.boolean(), versions: z.array(z.looseObject({})) })
+          .partial(),
+        example: { path: 'sys/audit/file', deleted: false, versions: [{ version: 1, operation: 'create' }] },
+        handle: () => {
+          throw fail('unsupported', 'unsupported operation')
+        },
+      },
       write: {
         summary: 'Enable an audit device',
         required: ['type'],
@@ -98,6 +118,12 @@ export function auditResources({ audit: { log, headers, chains } }: AuditRoutePa
     resource('/config/auditing/request-headers/:header', {
       help: 'One request header that audit entries show.',
       sudo: true,
+      history: {
+        store,
+        record: () => headers.recordKey,
+        path: ({ params }) => `config/auditing/request-headers/${params.header.toLowerCase()}`,
+        form: ({ params }) => headers.get(params.header),
+      },
       read: {
         summary: 'Read how a request header is audited',
         output: z.record(text, header),

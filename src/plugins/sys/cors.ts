@@ -28,10 +28,25 @@ const most = { origins: 1000, originLength: 1024, headers: 100, headerLength: 12
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 /** `sys/config/cors`: origins whose pages may read responses. docs/contract/http.md#pages-of-other-origins */
-export function corsResources({ cors }: Pick<Core, 'cors'>): Resource[] {
+export function corsResources({ cors, history: store }: Pick<Core, 'cors' | 'history'>): Resource[] {
   return [
     resource('/config/cors', {
       help: 'The origins whose pages may read responses of this server (CORS).',
+      history: {
+        store,
+        record: () => cors.recordKey,
+        path: () => 'config/cors',
+        form: async () => {
+          const settings = await cors.read()
+          return (
+            settings && {
+              allowed_origins: settings.origins,
+              allowed_headers: settings.headers,
+              allow_credentials: settings.credentials,
+            }
+          )
+        },
+      },
       sudo: true,
       read: {
         summary: 'Read the CORS settings',

@@ -48,7 +48,13 @@ const logged = z.object({
 const deleted = logged.omit({ operation: true, changed: true, restored: true })
 
 const by = { entity_id: '9b1f…', display_name: 'userpass-ada', token_accessor_hash: '4c2d…' }
-const example = { time: '2026-11-23T12:00:00Z', path: 'auth/jwt/role/ci', version: 4, by, request_id: '5f2d…' }
+const example = {
+  time: '2026-11-23T12:00:00Z',
+  path: 'auth/jwt/role/ci',
+  version: 4,
+  by,
+  request_id: '5f2d…',
+}
 
 /** `sys/history`: who changed what in a namespace, and what was deleted. docs/contract/history.md#the-log-of-a-namespace */
 export function historyResources(parts: HistoryParts): Resource[] {
@@ -70,7 +76,8 @@ export function historyResources(parts: HistoryParts): Resource[] {
           const page = new Page<object>(input)
           for await (const rows of history.log(namespace.id, page.after)) {
             for (const { key, change } of rows) {
-              if (change.at < since || page.isFull(key)) return { data: { changes: page.items, ...page.next } }
+              if (change.at < since || page.isFull(key))
+                return { data: { changes: page.items, ...page.next } }
               const path = shows(change)
               if (path !== undefined) page.items.push(shown(change, path))
             }
@@ -150,7 +157,8 @@ function sinceOf(sent: string | undefined, now: number): number {
   const parsed = parseTime(sent)
   if (!('error' in parsed) && sent.includes('T')) return timeMilliseconds(parsed.time)
   const ago = parseDuration(sent)
-  if ('error' in ago) throw refuse('invalid', 'since: must be a time like 2026-11-23T12:00:00Z, or a duration like 24h')
+  if ('error' in ago)
+    throw refuse('invalid', 'since: must be a time like 2026-11-23T12:00:00Z, or a duration like 24h')
   return now - ago.seconds * 1000
 }
 

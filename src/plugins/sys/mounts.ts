@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { lockoutForm } from '../../core/mounts/lockout-config.ts'
 import type { Mount, MountTable } from '../../core/mounts/mount.ts'
 import { mountInfo, tuneInfo } from '../../core/mounts/mount-info.ts'
 import {
@@ -11,7 +12,6 @@ import {
 } from '../../core/mounts/mount-path.ts'
 import { mountRecords } from '../../core/mounts/mount-record.ts'
 import { concerns, type MoveSide } from '../../core/mounts/move.ts'
-import { lockoutForm } from '../../core/mounts/lockout-config.ts'
 import { enableInput } from '../../core/mounts/new-mount.ts'
 import { tuneForm, tuneInput } from '../../core/mounts/tune.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
@@ -155,8 +155,7 @@ function mountHistory(
   { mounts, history: store }: Pick<MountRouteParts, 'mounts' | 'history'>,
   table: MountTable,
 ): KeptHistory<{ readonly rest: string }> {
-  const pointOf = ({ mount, params }: Place<{ readonly rest: string }>) =>
-    target(mount, table, params.rest)
+  const pointOf = ({ mount, params }: Place<{ readonly rest: string }>) => target(mount, table, params.rest)
   const pathOf = ({ path }: MountPoint): string =>
     `${path.startsWith(authPrefix) ? '' : 'mounts/'}${path.slice(0, -1)}${tuneEnd}`
   const mountOf = (place: Place<{ readonly rest: string }>, uuid: string): Mount | undefined => {
@@ -185,7 +184,9 @@ function mountHistory(
       return {
         ...form,
         ...(options && { options: { ...Object.fromEntries(added), ...options } }),
-        ...(now?.config.user_lockout_config && { user_lockout_config: form['user_lockout_config'] ?? lockoutForm() }),
+        ...(now?.config.user_lockout_config && {
+          user_lockout_config: form['user_lockout_config'] ?? lockoutForm(),
+        }),
       }
     },
     needsSudo: (path) => path.startsWith(authPrefix),

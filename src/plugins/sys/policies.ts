@@ -32,7 +32,10 @@ const named = (folder: string) => (below: string) =>
   below.startsWith(folder) ? folder + withoutEndSlashes(policyName(below.slice(folder.length))) : below
 
 /** `sys/policies/acl` and its older form `sys/policy`. docs/contract/tokens-and-policies.md#policies */
-export function policyResources({ policies, history: store }: Pick<Core, 'policies' | 'history'>): Resource[] {
+export function policyResources({
+  policies,
+  history: store,
+}: Pick<Core, 'policies' | 'history'>): Resource[] {
   const history = policyHistory(policies, store)
   const names = async (namespace: string, folder = ''): Promise<Reply> => ({
     data: { keys: await policies.list(namespace, folder) },

@@ -6,7 +6,10 @@ import { type Resource, resource } from '../../http/resource/resource.ts'
 import { boolField, stringListField } from '../../lib/text/fields.ts'
 
 /** `sys/config/ui/headers`: response headers of the web UI. docs/contract/http.md#headers-of-the-web-ui */
-export const uiHeaderResources = ({ uiHeaders }: Pick<Core, 'uiHeaders'>): Resource[] => [
+export const uiHeaderResources = ({
+  uiHeaders,
+  history: store,
+}: Pick<Core, 'uiHeaders' | 'history'>): Resource[] => [
   resource('/config/ui/headers', {
     help: 'The response headers that are set for the web UI.',
     sudo: true,
@@ -19,6 +22,15 @@ export const uiHeaderResources = ({ uiHeaders }: Pick<Core, 'uiHeaders'>): Resou
   }),
   resource('/config/ui/headers/:header', {
     help: 'A response header of the web UI, in addition to its own headers or instead of one.',
+    history: {
+      store,
+      record: () => uiHeaders.recordKey,
+      path: ({ params }) => `config/ui/headers/${canonicalHeader(params.header)}`,
+      form: async ({ params }) => {
+        const values = (await uiHeaders.read())?.[canonicalHeader(params.header)]
+        return values && { values }
+      },
+    },
     sudo: true,
     read: {
       summary: 'Read a response header of the web UI',

@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 81cba180b39dbf436e3967d5df80b7c5
+// made by `npm run ui:types` from the server's OpenAPI document 751b61987c991a6bd3f8385e79cbfd81
 
 export interface paths {
     "/health/live": {
@@ -1343,6 +1343,28 @@ export interface paths {
             };
         };
     };
+    "/sys/history": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-history-get-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/history/deleted": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-history-deleted-get-answer"];
+                    };
+                };
+            };
+        };
+    };
     "/sys/namespaces": {
         get: {
             responses: {
@@ -2635,6 +2657,15 @@ export interface paths {
         };
     };
     "/sys/audit/{path}": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-audit-path-get-answer"];
+                    };
+                };
+            };
+        };
         post: {
             requestBody: {
                 content: {
@@ -6396,6 +6427,72 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        "system-history-get-data": {
+            changes: ({
+                time: string;
+                path: string;
+                /** @enum {string} */
+                operation: "create" | "update" | "delete";
+                version: number;
+                changed: string[];
+                by: {
+                    entity_id: string;
+                    display_name: string;
+                    token_accessor_hash: string;
+                } & {
+                    [key: string]: unknown;
+                };
+                request_id: string;
+                restored?: number;
+            } & {
+                [key: string]: unknown;
+            })[];
+            next?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-history-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-history-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-history-deleted-get-data": {
+            deleted: ({
+                time: string;
+                path: string;
+                version: number;
+                by: {
+                    entity_id: string;
+                    display_name: string;
+                    token_accessor_hash: string;
+                } & {
+                    [key: string]: unknown;
+                };
+                request_id: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            next?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-history-deleted-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-history-deleted-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
         "system-namespaces-search-data": {
             keys: string[];
             key_info: {
@@ -8124,6 +8221,26 @@ export interface components {
             renewable: boolean;
             lease_duration: number;
             data: components["schemas"]["system-audit-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-audit-path-get-data": {
+            path?: string;
+            deleted?: boolean;
+            versions?: {
+                [key: string]: unknown;
+            }[];
+        } & {
+            [key: string]: unknown;
+        };
+        "system-audit-path-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-audit-path-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {

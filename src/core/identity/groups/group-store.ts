@@ -19,6 +19,7 @@ import { dropMembers, groupRemoval } from './group-end.ts'
 import {
   addAffected,
   deletedGroupPrefix,
+  groupPrefix,
   groupsPrefix,
   membershipsPrefix,
   nothingAffected,
@@ -102,6 +103,11 @@ export class GroupStore {
       this.#parts.reader.dropAliases(affected.aliases)
       this.#notify(affected)
     }
+  }
+
+  /** What the keys of a namespace's groups begin with, from the root of the storage. */
+  recordsOf(namespace: string): string {
+    return this.#parts.view.fromRoot({ key: groupPrefix(namespace), value: undefined }).key
   }
 
   membershipsOf(entityId: string): Promise<Memberships> {

@@ -37,6 +37,8 @@ export type GroupWrite = {
   readonly namespace: string
   readonly id?: string | undefined
   readonly fields: GroupFields
+  /** A group that is gone gets the id again that it had. */
+  readonly isRestored?: boolean
 }
 
 export type Written = { readonly group: Group; readonly created: boolean }
@@ -44,12 +46,13 @@ export type Written = { readonly group: Group; readonly created: boolean }
 /** The write that creates or updates a group. Throws `invalid`. docs/contract/identity.md#groups */
 export async function groupWrite(
   parts: GroupParts,
-  { namespace, id, fields }: GroupWrite,
+  { namespace, id, fields, isRestored = false }: GroupWrite,
 ): Promise<GroupStep<Written>> {
   checkRecordSize([fields.name, fields.policies])
   const nameKeyed = namedKey(parts, namespace, id, fields)
-  const { named, target } = await namedAndTarget(parts, { namespace, id, nameKeyed })
-  const before = target?.group ?? newGroup(parts, namespace, 'internal')
+  const { named, target } = await namedAndTarget(parts, { namespace, id, nameKeyed, isRestored })
+  const fresh = newGroup(parts, namespace, 'internal')
+  const before = target?.group ?? (id === undefined ? fresh : { ...fresh, id })
   const after = withKind(before, fields, target === undefined)
   if (named !== undefined && named.value !== before.id)
     throw refuse('invalid', 'group name is already in use')
@@ -87,16 +90,17 @@ function namedKey(
   return undefined
 }
 
-type Sought = Pick<GroupWrite, 'namespace' | 'id'> & { readonly nameKeyed: string | undefined }
+type Sought = Pick<GroupWrite, 'namespace' | 'id' | 'isRestored'> & { readonly nameKeyed: string | undefined }
 
 /**
  * The row of the sent name, and the group to write. Reads them again if the group that a name led to has another name
  * by then, or is gone.
  */
-async function namedAndTarget(parts: GroupParts, { namespace, id, nameKeyed }: Sought) {
+async function namedAndTarget(parts: GroupParts, { nameKeyed, ...sought }: Sought) {
+  const { namespace, id } = sought
   for (let attempt = 1; ; attempt += 1) {
     const named = nameKeyed === undefined ? undefined : await parts.view.read(nameKeyed)
-    const target = await targetOf(parts, namespace, id, named?.value)
+    const target = await targetOf(parts, sought, named?.value)
     const isFound = target !== undefined && groupNameKey(parts, namespace, target.group.name) === nameKeyed
     if (id !== undefined || named === undefined || isFound || attempt === writeAttempts)
       return { named, target }
@@ -105,14 +109,13 @@ async function namedAndTarget(parts: GroupParts, { namespace, id, nameKeyed }: S
 
 async function targetOf(
   parts: GroupParts,
-  namespace: string,
-  id: string | undefined,
+  { namespace, id, isRestored }: Omit<Sought, 'nameKeyed'>,
   named: unknown,
 ): Promise<StoredGroup | undefined> {
   if (id === undefined) return typeof named === 'string' ? storedGroup(parts, namespace, named) : undefined
   if (id === '') throw refuse('invalid', 'empty group ID')
   const target = await storedGroup(parts, namespace, id)
-  if (target === undefined) throw refuse('invalid', 'invalid group ID')
+  if (target === undefined && isRestored !== true) throw refuse('invalid', 'invalid group ID')
   return target
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { HistoryStore } from '../../../core/history/history-store.ts'
 import {
   checkMayReach,
   type DocumentedAnswer,
@@ -10,13 +11,25 @@ import type { CloudEngine } from '../engine.ts'
 import type { FieldNames } from '../field-names.ts'
 import { shownCertificate } from '../sign-in/root-certificate.ts'
 import { rootIdentityAnswer } from '../sign-in/root-identity.ts'
-import { configFields, shownConfig } from './config.ts'
+import { configFields, configForm, restorableConfig, shownConfig } from './config.ts'
 import { laterFields } from './config-record.ts'
 
 /** The configuration of a mount and the rotation of its root secret. docs/contract/cloud.md#configuration */
-export const configResources = (engine: CloudEngine, names: FieldNames): Resource[] => [
+export const configResources = (engine: CloudEngine, store: HistoryStore, names: FieldNames): Resource[] => [
   resource('/config', {
     help: 'The root credential, and where it signs in.',
+    history: {
+      store,
+      record: ({ mount }) => engine.stateOf(mount).recordKey('config'),
+      path: () => 'config',
+      mergesWrites: true,
+      form: async ({ mount }) => {
+        const config = await engine.stateOf(mount).findConfig()
+        return config && configForm(config)
+      },
+      adapt: async (form, { mount }) => restorableConfig(form, await engine.stateOf(mount).findConfig()),
+      besides: ['client_secret', 'client_certificate', 'client_certificate_password'],
+    },
     exists: async ({ mount }) => (await engine.stateOf(mount).findConfig()) !== undefined,
     read: {
       summary: 'Read the configuration',

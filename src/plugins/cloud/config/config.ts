@@ -104,6 +104,49 @@ export function shownConfig(stored: ConfigRecord | undefined, { type }: Pick<Fie
   return Object.fromEntries(Object.entries(shown).filter(isShown))
 }
 
+/**
+ * The stored values as fields of a write. A credential that a rotation has made is not among them: the next rotation
+ * removes it upstream.
+ */
+export function configForm(config: ConfigRecord): object {
+  const { certificate, client_secret_key_id: rotated } = config
+  const text = certificate && `${certificate.certificate}\n${certificate.private_key}`
+  return {
+    ...config,
+    auth_type: config.auth_type ?? '',
+    managed_identity_client_id: config.managed_identity_client_id ?? '',
+    root_application_object_id: config.root_application_object_id ?? '',
+    environment: config.environment || undefined,
+    client_secret: rotated === '' ? config.client_secret : undefined,
+    client_certificate: certificate?.key_id === undefined ? (text ?? '') : undefined,
+  }
+}
+
+/** Without a credential that a rotation has replaced since: upstream it is gone. Throws if a field cannot be unset. */
+export function restorableConfig(
+  form: Readonly<Record<string, unknown>>,
+  now: ConfigRecord | undefined,
+): object {
+  if (form['environment'] === undefined && (now?.environment ?? '') !== '')
+    throw refuse(
+      'invalid',
+      'environment cannot be unset: delete the configuration, then bring the version back',
+    )
+  // a new one has these values unless they are sent, and some clients tell the difference
+  const isUsual = (name: string) =>
+    laterFields.some(
+      (later) => later === name && JSON.stringify(form[name]) === JSON.stringify(emptyConfig[later]),
+    )
+  if (now === undefined) return Object.fromEntries(Object.entries(form).filter(([name]) => !isUsual(name)))
+  if (now.client_id !== form['client_id']) return form
+  const { client_secret, client_certificate, ...rest } = form
+  return {
+    ...rest,
+    ...(now.client_secret_key_id === '' && { client_secret }),
+    ...(now.certificate?.key_id === undefined && { client_certificate }),
+  }
+}
+
 export type ConfigContext = {
   readonly operator: OperatorSettings
   readonly now: number

@@ -243,6 +243,30 @@ function textOf(item: JsonObject, member: string): string {
 }
 
 /** The role for a read. docs/contract/cloud.md#reading-a-role */
+/** The role as fields of a write. An application that belongs to the role comes and goes with it. */
+export function roleForm(role: RoleRecord, names: FieldNames): object {
+  const listText = (list: readonly object[] | null | undefined) => JSON.stringify(list ?? null)
+  return {
+    ...role,
+    application_object_id: role.managed === undefined ? role.application_object_id : '',
+    [names.roles]: listText(role.roles),
+    [names.groups]: listText(role.groups),
+    ...(role.app_roles !== undefined && { [names.appRoles]: listText(role.app_roles) }),
+    metadata: role.metadata ?? {},
+    credential_type: role.credential_type,
+    federated_client_id: role.federated_client_id ?? '',
+    allowed_scopes: role.allowed_scopes ?? [],
+    sign_in_audience: role.sign_in_audience || undefined,
+  }
+}
+
+/** The fields that a write restores. Throws if it would leave something as it is now. */
+export function restorableRole(form: Readonly<Record<string, unknown>>, now: RoleRecord | undefined): object {
+  if (form['sign_in_audience'] === undefined && (now?.sign_in_audience ?? '') !== '')
+    throw refuse('invalid', 'sign_in_audience cannot be unset: delete the role, then bring the version back')
+  return now?.credential_type === undefined ? form : { credential_type: 'password', ...form }
+}
+
 export function shownRole(role: RoleRecord, names: FieldNames): object {
   return {
     application_object_id: role.application_object_id,

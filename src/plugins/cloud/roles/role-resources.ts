@@ -1,10 +1,11 @@
 import { z } from 'zod'
+import type { HistoryStore } from '../../../core/history/history-store.ts'
 import { type DocumentedAnswer, type Resource, resource } from '../../../http/resource/resource.ts'
 import { boolField } from '../../../lib/text/fields.ts'
 import { configIsNil } from '../config/config-record.ts'
 import type { CloudEngine } from '../engine.ts'
 import type { FieldNames } from '../field-names.ts'
-import { roleFields, shownRole } from './role-input.ts'
+import { restorableRole, roleFields, roleForm, shownRole } from './role-input.ts'
 
 const roleRemoval = z.object({
   revoke: boolField.default(false).describe('Revoke the leases of the role first'),
@@ -12,7 +13,7 @@ const roleRemoval = z.object({
 const keyList = z.object({ keys: z.array(z.string()) })
 
 /** The roles of a mount. docs/contract/cloud.md#roles */
-export const roleResources = (engine: CloudEngine, names: FieldNames): Resource[] => [
+export const roleResources = (engine: CloudEngine, store: HistoryStore, names: FieldNames): Resource[] => [
   resource('/roles', {
     help: 'The roles of this mount.',
     collection: true,
@@ -25,6 +26,18 @@ export const roleResources = (engine: CloudEngine, names: FieldNames): Resource[
   resource('/roles/:name', {
     help: 'A role: what a credential may do, and for how long.',
     canonical: (below) => below.toLowerCase(),
+    history: {
+      store,
+      record: ({ mount, params }) => engine.stateOf(mount).recordKey('role', roleName(params)),
+      path: ({ params }) => `roles/${roleName(params)}`,
+      mergesWrites: true,
+      form: async ({ mount, params }) => {
+        const role = await engine.stateOf(mount).findRole(roleName(params))
+        return role && roleForm(role, names)
+      },
+      adapt: async (form, { mount, params }) =>
+        restorableRole(form, await engine.stateOf(mount).findRole(roleName(params))),
+    },
     exists: async ({ mount, params }) =>
       (await engine.stateOf(mount).findRole(roleName(params))) !== undefined,
     read: {

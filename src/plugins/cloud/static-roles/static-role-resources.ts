@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Caller } from '../../../core/callers/access.ts'
+import type { HistoryStore } from '../../../core/history/history-store.ts'
 import {
   type Call,
   checkMayReach,
@@ -98,7 +99,7 @@ const requested = (call: Pick<Call, 'requestId'>, caller: Caller | undefined) =>
 })
 
 /** Static roles and their passwords. docs/cloud-static-roles.md */
-export const staticRoleResources = (engine: CloudEngine): Resource[] => [
+export const staticRoleResources = (engine: CloudEngine, store: HistoryStore): Resource[] => [
   resource('/static-roles', {
     help: 'The static roles of this mount.',
     collection: true,
@@ -111,6 +112,14 @@ export const staticRoleResources = (engine: CloudEngine): Resource[] => [
   resource('/static-roles/:name', {
     help: 'A static role: one password of an existing application, which is rotated.',
     canonical: lowerCase,
+    // without the password, which rotations replace
+    history: {
+      store,
+      record: ({ mount, params }) => engine.stateOf(mount).recordKey('static-role', roleName(params)),
+      path: ({ params }) => `static-roles/${roleName(params)}`,
+      mergesWrites: true,
+      form: ({ mount, params }) => engine.stateOf(mount).staticRoles.find(roleName(params)),
+    },
     exists: async ({ mount, params }) =>
       (await engine.stateOf(mount).staticRoles.find(roleName(params))) !== undefined,
     read: {

@@ -5,8 +5,8 @@ import {
   checkTokenFields,
   oldTokenFields,
   shownTokenFields,
-  wholeTokenFields,
   tokenFields,
+  wholeTokenFields,
 } from '../../../core/tokens/store/token-fields.ts'
 import { refuse } from '../../../errors.ts'
 import { boolField, commaListField, convertFields, stringField } from '../../../lib/text/fields.ts'

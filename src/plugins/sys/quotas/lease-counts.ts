@@ -6,7 +6,7 @@ import { nameList, type Resource, resource } from '../../../http/resource/resour
 import { boolField, intField, stringField } from '../../../lib/text/fields.ts'
 import { checkName, type PlaceParts, pathOf, placeOf } from './places.ts'
 
-type LeaseCountParts = PlaceParts & Pick<Core, 'leaseQuotas'>
+type LeaseCountParts = PlaceParts & Pick<Core, 'leaseQuotas' | 'history'>
 
 const rule = z.object({
   type: z.string(),
@@ -28,7 +28,7 @@ const ruleInput = z.object({
 
 /** `sys/quotas/lease-count`: limits on the number of leases. docs/contract/quotas.md#leases */
 export function leaseCountResources(parts: LeaseCountParts): Resource[] {
-  const { leaseQuotas } = parts
+  const { leaseQuotas, history: store } = parts
   return [
     nameList('/quotas/lease-count', {
       help: 'The limits on the number of leases.',
@@ -38,6 +38,16 @@ export function leaseCountResources(parts: LeaseCountParts): Resource[] {
     }),
     resource('/quotas/lease-count/:name', {
       help: 'A limit on the number of live leases, tokens included.',
+      history: {
+        store,
+        record: ({ params }) => leaseQuotas.rules.recordKey(params.name),
+        path: ({ params }) => `quotas/lease-count/${params.name}`,
+        form: ({ params }) => {
+          const quota = leaseQuotas.rules.get(params.name)
+          const path = quota && pathOf(quota, parts)
+          return quota && path !== undefined ? shown(quota, path, 0) : undefined
+        },
+      },
       read: {
         summary: 'Read a lease count quota and how many leases it counts',
         output: rule,

@@ -13,7 +13,7 @@ import {
 import { excerpt } from '../../../lib/text/go-text.ts'
 import { checkName, mostPath, type PlaceParts, pathOf, placeOf, withoutLeadingSlash } from './places.ts'
 
-type RateLimitParts = PlaceParts & Pick<Core, 'quotas'>
+type RateLimitParts = PlaceParts & Pick<Core, 'quotas' | 'history'>
 
 const mostExemptPaths = 1000
 
@@ -68,10 +68,16 @@ const ruleInput = z.object({
 
 /** `sys/quotas`: rate limits. docs/contract/quotas.md */
 export function rateLimitResources(parts: RateLimitParts): Resource[] {
-  const { quotas } = parts
+  const { quotas, history: store } = parts
   return [
     resource('/quotas/config', {
       help: 'The settings of all rate limits.',
+      history: {
+        store,
+        record: () => quotas.configRecord,
+        path: () => 'quotas/config',
+        form: () => shownConfig(quotas.config),
+      },
       read: {
         summary: 'Read the settings of rate limits',
         output: config,
@@ -103,6 +109,16 @@ export function rateLimitResources(parts: RateLimitParts): Resource[] {
     }),
     resource('/quotas/rate-limit/:name', {
       help: 'A limit on the number of requests that each client address may send.',
+      history: {
+        store,
+        record: ({ params }) => quotas.rules.recordKey(params.name),
+        path: ({ params }) => `quotas/rate-limit/${params.name}`,
+        form: ({ params }) => {
+          const quota = quotas.rules.get(params.name)
+          const path = quota && pathOf(quota, parts)
+          return quota && path !== undefined ? shown(quota, path) : undefined
+        },
+      },
       read: {
         summary: 'Read a rate limit',
         output: rule,
