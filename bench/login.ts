@@ -1,8 +1,11 @@
+import { sendSuccessfully } from '../simulators/operator.ts'
 import type { BenchCase, BenchSetup } from './bench-case.ts'
 import { usualConnections } from './bench-case.ts'
-import { loginPath, signLogins } from './pipeline-logins.ts'
+import { configureLogins, loginPath, signLogins } from './pipeline-logins.ts'
 
 const knownJwts = 256
+
+const forgetful = 'auth/forgetful'
 
 /** Logins of one subject and of new subjects, with RS256 and ES256, against the floor program. */
 export async function loginCases({ issuer, options }: BenchSetup): Promise<BenchCase[]> {
@@ -40,9 +43,26 @@ export async function loginCases({ issuer, options }: BenchSetup): Promise<Bench
   return cases
 }
 
-const requests = (bodies: readonly string[]) => ({
+/** Logins that their mount remembers, against those of a mount that remembers none. docs/contract/what-if.md#what-is-kept */
+export async function rememberedLoginCases({ url, rootToken, issuer }: BenchSetup): Promise<BenchCase[]> {
+  const body = { type: 'jwt', options: { history_days: '0' } }
+  await sendSuccessfully(url, { method: 'POST', path: `sys/${forgetful}`, token: rootToken, body })
+  await configureLogins(url, rootToken, issuer, forgetful)
+  const subject = () => 'repo:acme/shop:ref:refs/heads/main'
+  const known = await signLogins(issuer, { algorithm: 'ES256', count: knownJwts, subject })
+  const against = {
+    contender: 'itself' as const,
+    requests: requests(known, `/v1/${forgetful}/login`),
+    name: 'not remembered',
+  }
+  return [
+    { name: 'remembered login', connections: usualConnections, ours: requests(known), against, aim: 0.97 },
+  ]
+}
+
+const requests = (bodies: readonly string[], path = loginPath) => ({
   method: 'POST',
-  path: loginPath,
+  path,
   variants: bodies.map((body) => ({ body })),
 })
 

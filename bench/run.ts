@@ -20,7 +20,7 @@ import { startGenerator } from './generator.ts'
 import { healthCases } from './health.ts'
 import { measureLeases } from './leases.ts'
 import { listRolesCases } from './list-roles.ts'
-import { loginCases } from './login.ts'
+import { loginCases, rememberedLoginCases } from './login.ts'
 import { lookupSelfCases, lookupSelfInGroupsCases } from './lookup-self.ts'
 import { measureManyEntities } from './many-entities.ts'
 import { measureManySecrets } from './many-secrets.ts'
@@ -105,6 +105,7 @@ const { values } = parseArgs({
 
 const workloads: Record<string, (setup: BenchSetup) => Promise<BenchCase[]>> = {
   login: loginCases,
+  'remembered-logins': rememberedLoginCases,
   'lookup-self': lookupSelfCases,
   'lookup-self-groups': lookupSelfInGroupsCases,
   'role-read': roleReadCases,
@@ -269,7 +270,7 @@ async function measureWorkloads(generator: ReturnType<typeof startGenerator>): P
       issuer,
       options,
     })) {
-      measured.push(await measureCase(one, { gatehouse, floor, bare }, generator, options))
+      measured.push(await measureCase(one, { gatehouse, itself: gatehouse, floor, bare }, generator, options))
       process.stderr.write('.')
     }
   }
