@@ -5,7 +5,6 @@ import type { PresentedJwt, TokenLogin } from '../../core/mounts/mount-type.ts'
 import { PerMount } from '../../core/mounts/per-mount.ts'
 import type { OutboundClient } from '../../core/outbound/outbound.ts'
 import type { CacheUses } from '../../core/records/cache-use.ts'
-import { Changes } from '../../core/records/change.ts'
 import type { LoginAuth } from '../../core/tokens/acts/issue-login.ts'
 import type { Client } from '../../core/tokens/acts/login-queue.ts'
 import { mountTtl, type TtlBounds } from '../../core/tokens/store/lifetime.ts'
@@ -14,20 +13,20 @@ import type { Token } from '../../core/tokens/store/token.ts'
 import type { RenewalTerms } from '../../core/tokens/store/token-fields.ts'
 import { renewalTermsOf } from '../../core/tokens/store/token-fields.ts'
 import { tunedTypeWarnings, useLimitWarnings } from '../../core/tokens/store/token-type.ts'
-import { refuse, ServiceError } from '../../errors.ts'
+import { ServiceError } from '../../errors.ts'
 import type { Explanation } from '../../jwt/explain/explained.ts'
 import { bareTrace, bringsToken } from '../../jwt/explain/explained.ts'
 import { LoginFailures, maxRecordedToken, type NewFailure } from '../../jwt/explain/login-failures.ts'
+import { type GuardedOutcome, guardedWrite, whatIfTurns } from '../../jwt/history/guarded-write.ts'
 import { historyDays, historyDaysWarnings } from '../../jwt/history/history-days.ts'
-import { isSame } from '../../jwt/history/judged.ts'
 import { LoginHistory, type NotedLogin } from '../../jwt/history/login-history.ts'
-import { mayLose, type WhatIf } from '../../jwt/history/what-if.ts'
+import type { WhatIf } from '../../jwt/history/what-if.ts'
 import { CheckQueue } from '../../jwt/jws/check-queue.ts'
 import { checksAtOnce } from '../../jwt/jws/signature.ts'
 import { KnownTokens } from '../../jwt/keys/known-tokens.ts'
 import { SharedSources } from '../../jwt/keys/shared-sources.ts'
 import { Buckets } from '../../lib/concurrency/buckets.ts'
-import { Limiter } from '../../lib/concurrency/limiter.ts'
+import type { Limiter } from '../../lib/concurrency/limiter.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { toLowerText } from '../../lib/text/coercion.ts'
@@ -134,10 +133,6 @@ export class JwtMethod {
   readonly #traces: Buckets
   readonly #evaluator: CelEvaluator
   readonly #known: KnownTokens | undefined
-  readonly #guarded = new Changes({
-    view: { write: async () => true },
-    tooMany: 'too many changes of the role',
-  })
   /** The mounts that take JWTs as tokens. */
   readonly issuers: TokenIssuers
 
@@ -241,19 +236,16 @@ export class JwtMethod {
     name: string,
     write: RoleWrite,
     guard: Pick<WhatIfContext, 'isSeen'> & { readonly most: number },
-  ): Promise<{ readonly warnings: string[] } | { readonly refused: WhatIf }> {
-    if (historyDays(mount) === 0)
-      throw refuse('invalid', "'guard' needs a memory of logins: 'history_days' of the mount is 0")
+  ): Promise<GuardedOutcome> {
+    const { most, isSeen } = guard
     return this.#inTurn(mount, () =>
-      this.#guarded.runUnordered(async (_write, overtaken) => {
-        const before = await this.stateOf(mount).roles.find(name)
-        const after = this.#roleAfter(mount, name, before, write)
-        const found = await this.#roleWhatIf(mount, before, after, { ...write, isSeen: guard.isSeen })
-        if (mayLose(found) > guard.most) return { refused: found }
-        const check = (stored: RoleRecord | undefined) => {
-          if (!isSame(stored, before?.record)) throw overtaken
-        }
-        return { warnings: await this.putRole(mount, name, write, check) }
+      guardedWrite<Role>({
+        days: historyDays(mount),
+        most,
+        find: () => this.stateOf(mount).roles.find(name),
+        whatIf: (before) =>
+          this.#roleWhatIf(mount, before, this.#roleAfter(mount, name, before, write), { ...write, isSeen }),
+        write: (check) => this.putRole(mount, name, write, check),
       }),
     )
   }
@@ -263,7 +255,7 @@ export class JwtMethod {
     mount: Mount,
     name: string,
     { sent, unknown, policyExists }: RoleWrite,
-    check: (before: RoleRecord | undefined) => void = () => {},
+    check: (stored: RoleRecord | undefined) => void = () => {},
   ): Promise<string[]> {
     const bounds = { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
     const state = this.stateOf(mount)
@@ -653,15 +645,6 @@ export class JwtMethod {
     }
   }
 }
-
-/** Most callers that wait for a what-if of a mount. */
-const mostWaiting = 8
-const whatIfTurns = () =>
-  new Limiter(1, {
-    most: mostWaiting,
-    ms: 30_000,
-    refusal: () => refuse('throttled', 'too many what-ifs of this mount at a time'),
-  })
 
 /** Operators take turns with logins, but as those of no role. */
 const operatorOf = (mount: Mount, { address, whenSilent }: Asking): Client => ({

@@ -13,10 +13,15 @@ import { loginTerms, renewalTermsOf } from '../../core/tokens/store/token-fields
 import { loginTokenType, tunedTypeWarnings, useLimitWarnings } from '../../core/tokens/store/token-type.ts'
 import { refuse, ServiceError } from '../../errors.ts'
 import { LoginFailures } from '../../jwt/explain/login-failures.ts'
+import { type GuardedOutcome, guardedWrite, whatIfTurns } from '../../jwt/history/guarded-write.ts'
+import { historyDays, historyDaysWarnings } from '../../jwt/history/history-days.ts'
+import { LoginHistory } from '../../jwt/history/login-history.ts'
+import type { WhatIf } from '../../jwt/history/what-if.ts'
 import { CheckQueue } from '../../jwt/jws/check-queue.ts'
 import { checksAtOnce } from '../../jwt/jws/signature.ts'
 import type { JwksKeyset, KeysetSource } from '../../jwt/keys/keyset.ts'
 import { checkNamed, type Refusal } from '../../jwt/refusals/refusal.ts'
+import type { Limiter } from '../../lib/concurrency/limiter.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { quoted } from '../../lib/text/go-text.ts'
@@ -25,7 +30,7 @@ import { clusterKeys } from './cluster/cluster-keys.ts'
 import { LocalFiles } from './cluster/local-files.ts'
 import { ClusterQuestions, type LastReview } from './cluster/questions.ts'
 import { Turns } from './cluster/turns.ts'
-import { type Config, checkConfig, type ReadyConfig, storedConfig } from './config/config.ts'
+import { type Config, checkConfig, type ReadyConfig, readConfig, storedConfig } from './config/config.ts'
 import { changedRole, type Role, type RoleRecord, readRole, roleWarnings } from './config/role.ts'
 import { StoredConfig } from './config/stored-config.ts'
 import { type Finding, type LintAsked, lintMount, lintRole } from './explain/lint.ts'
@@ -38,6 +43,8 @@ import {
   type LoginContext,
   type LoginInput,
 } from './login/login.ts'
+import { notedLogin } from './what-if/noted-login.ts'
+import { configWhatIf, roleWhatIf, type WhatIfContext } from './what-if/what-if.ts'
 
 export type KubernetesParts = {
   readonly mounts: Pick<MountStore, 'viewOf' | 'table'>
@@ -54,11 +61,16 @@ export type KubernetesParts = {
   readonly serviceAccountDir: string
 }
 
+/** A role as a write sends it. */
+type RoleWrite = Pick<LintAsked, 'exists'> & { readonly sent: RoleRecord }
+
 type Place = Disposable & {
   readonly config: StoredConfig
   readonly roles: StoredRoles<Role>
   readonly client: ClusterClient
   readonly failures: LoginFailures
+  readonly history: LoginHistory
+  readonly whatIfs: Limiter
   /** The published keys of the cluster, for the configuration that they were fetched with. */
   keys: { readonly of: ReadyConfig; readonly keyset: JwksKeyset } | undefined
   lastReview: LastReview | undefined
@@ -93,6 +105,8 @@ export class KubernetesMethod {
       roles,
       client: new ClusterClient({ outbound, local: this.#local }),
       failures: new LoginFailures({ view, clock, random, kept }),
+      history: new LoginHistory({ view, clock, random, caches }),
+      whatIfs: whatIfTurns(),
       keys: undefined,
       lastReview: undefined,
       unreachableUntil: 0,
@@ -138,26 +152,99 @@ export class KubernetesMethod {
     )
   }
 
-  /** Creates or changes a role; returns the warnings. */
+  /** Creates or changes a role; returns the warnings. `check` may throw. */
   async putRole(
     mount: Mount,
     name: string,
-    { sent, exists }: Pick<LintAsked, 'exists'> & { readonly sent: RoleRecord },
+    { sent, exists }: RoleWrite,
+    check: (stored: RoleRecord | undefined) => void = () => {},
   ): Promise<string[]> {
     const bounds = { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
-    const role = await this.rolesOf(mount).change(name, (stored) => changedRole(stored?.record, sent, bounds))
+    const role = await this.rolesOf(mount).change(name, (stored) => {
+      check(stored?.record)
+      return changedRole(stored?.record, sent, bounds)
+    })
     const { record } = role
     const warnings = [...roleWarnings(record, bounds), ...useLimitWarnings(mount.config.token_type, record)]
     if (mount.options?.['role_lint'] !== 'write') return warnings
     return [...warnings, ...(await lintRole(role, exists)).map(({ code, text }) => `${code}: ${text}`)]
   }
 
-  /** Warns of roles that batch tokens keep from logging in. */
-  tuned(...mounts: [before: Mount, now: Mount]): Promise<string[]> {
-    return tunedTypeWarnings(mounts, async () => {
+  /** Like `putRole`, unless more subjects than `most` would or might lose access. docs/contract/what-if.md#guard */
+  putGuardedRole(
+    mount: Mount,
+    name: string,
+    write: RoleWrite,
+    { most, isSeen }: Pick<WhatIfContext, 'isSeen'> & { readonly most: number },
+  ): Promise<GuardedOutcome> {
+    return this.#places
+      .of(mount)
+      .whatIfs.run(() =>
+        guardedWrite<Role>({
+          days: historyDays(mount),
+          most,
+          find: () => this.rolesOf(mount).find(name),
+          whatIf: (before) => this.#roleWhatIf(mount, { name, before }, write, isSeen),
+          write: (check) => this.putRole(mount, name, write, check),
+        }),
+      )
+  }
+
+  /** What a write of a role would mean for those who logged in recently. docs/contract/what-if.md */
+  roleWhatIf(mount: Mount, name: string, write: RoleWrite, isSeen: WhatIfContext['isSeen']): Promise<WhatIf> {
+    return this.#places.of(mount).whatIfs.run(async () => {
+      const before = await this.rolesOf(mount).find(name)
+      return this.#roleWhatIf(mount, { name, before }, write, isSeen)
+    })
+  }
+
+  async #roleWhatIf(
+    mount: Mount,
+    { name, before }: { readonly name: string; readonly before: Role | undefined },
+    { sent, exists }: RoleWrite,
+    isSeen: WhatIfContext['isSeen'],
+  ): Promise<WhatIf> {
+    const bounds = { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
+    const after = readRole(name, changedRole(before?.record, sent, bounds))
+    const lint = async (role: Role | undefined) => (role === undefined ? [] : lintRole(role, exists))
+    return roleWhatIf(before, after, { ...(await this.#whatIfContext(mount)), isSeen, lint })
+  }
+
+  /** What a configuration would mean for those who logged in recently; refuses what a write would refuse. */
+  configWhatIf(mount: Mount, sent: Config, isSeen: WhatIfContext['isSeen']): Promise<WhatIf> {
+    return this.#places.of(mount).whatIfs.run(async () => {
+      const path = this.#local.pathOf('ca.crt')
+      checkConfig(sent, { localCa: { path, isThere: await this.hasLocalCa() } })
+      const context = await this.#whatIfContext(mount)
+      return configWhatIf(readConfig(storedConfig(sent)), { ...context, isSeen, lint: async () => [] })
+    })
+  }
+
+  async #whatIfContext(mount: Mount): Promise<Omit<WhatIfContext, 'isSeen' | 'lint'>> {
+    const { history, roles, config } = this.#places.of(mount)
+    return { mount, history, roles, ready: await config.find(), now: this.#parts.clock.now() }
+  }
+
+  /** Keeps the memory of logins within its bound. */
+  async tidyAddedLogins(): Promise<void> {
+    for (const { mount, kept } of this.#places.all())
+      if (!mount.tainted) await kept.history.tidyAdded(historyDays(mount))
+  }
+
+  /** Removes remembered logins that are too old. */
+  async tidyLogins(): Promise<void> {
+    for (const mount of this.#parts.mounts.table.all())
+      if (mount.plugin === 'kubernetes' && !mount.tainted)
+        await this.#places.of(mount).history.tidyDue(historyDays(mount))
+  }
+
+  /** Warns of roles that batch tokens keep from logging in, and of an option that does not count. */
+  async tuned(...mounts: [before: Mount, now: Mount]): Promise<string[]> {
+    const ofType = await tunedTypeWarnings(mounts, async () => {
       const roles = this.rolesOf(mounts[1])
       return { names: await roles.names(), find: async (name) => (await roles.find(name))?.record }
     })
+    return [...ofType, ...historyDaysWarnings(...mounts)]
   }
 
   /** All findings, or those about one role; undefined if that does not exist. docs/contract/kubernetes.md#lint */
@@ -255,7 +342,9 @@ export class KubernetesMethod {
   ): Promise<LoginAuth> {
     const admitted = await examineLogin(input, this.contextOf(mount, remoteAddress), checks)
     if (admitted === undefined) throw new Error('a login was refused without being ended')
-    return this.grant(mount, admitted)
+    const auth = this.grant(mount, admitted)
+    const { history } = this.#places.of(mount)
+    return { ...auth, memory: history.note(notedLogin(auth, admitted, remoteAddress), historyDays(mount)) }
   }
 
   grant(mount: Mount, admitted: Admitted): LoginAuth {

@@ -1,3 +1,4 @@
+import { Periodic } from '../../core/jobs/background.ts'
 import { issueLogin, type LoginRequest, planLogin } from '../../core/tokens/acts/issue-login.ts'
 import { type LoginReportParts, LoginReports } from '../../core/tokens/acts/login-reports.ts'
 import { type LookalikeReportParts, lookalikeReports } from '../../core/tokens/acts/lookalike-reports.ts'
@@ -7,6 +8,10 @@ import { explainResources } from './explain/explain-resources.ts'
 import { KubernetesReports } from './login/login-reports.ts'
 import { KubernetesMethod, type KubernetesParts } from './method.ts'
 import { configResources, loginResource } from './resources.ts'
+
+import { whatIfResources } from './what-if/what-if-resources.ts'
+
+const tidyIntervalMs = 60_000
 
 export type KubernetesOptions = Pick<KubernetesParts, 'maxJwtSize' | 'failuresKept' | 'serviceAccountDir'> & {
   readonly metrics: LoginReportParts['counter'] & LookalikeReportParts['counter']
@@ -36,11 +41,23 @@ export const kubernetesPlugin = ({ metrics, ...options }: KubernetesOptions): Pl
       const warnings = planned.login && (await core.access.warningsOf(planned.draft, planned.login.identity))
       return { ...planned, warnings: [...planned.warnings, ...(warnings ?? [])] }
     }
+    const ofMemory = {
+      intervalMs: tidyIntervalMs,
+      onError: (err: unknown) =>
+        log.error({ event: 'work_failed', err }, 'could not remove remembered logins'),
+    }
+    const trimmer = new Periodic({ ...ofMemory, run: () => method.tidyAddedLogins() })
+    const sweeper = new Periodic({
+      ...ofMemory,
+      job: core.jobs.job('kubernetes-sweep'),
+      run: () => method.tidyLogins(),
+    })
     return {
       resources: [
         ...configResources({ method, history: core.history, policyExists }),
         loginResource({ method, reports, issue: (login) => issueLogin(loginParts, login) }),
         ...explainResources({ method, plan, policyExists }),
+        ...whatIfResources({ method, policyExists }),
       ],
       beginCounters: (mount) => basic.beginCounters(mount, ['internal', 'review_unreachable']),
       loginRole: async (_mount, { role = '' }) => {
@@ -49,6 +66,14 @@ export const kubernetesPlugin = ({ metrics, ...options }: KubernetesOptions): Pl
       },
       renewalTerms: method.renewalTerms.bind(method),
       tuned: method.tuned.bind(method),
+      start: () => {
+        sweeper.start()
+        trimmer.start()
+      },
+      [Symbol.asyncDispose]: async () => {
+        await sweeper[Symbol.asyncDispose]()
+        await trimmer[Symbol.asyncDispose]()
+      },
     }
   },
 })

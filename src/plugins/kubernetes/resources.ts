@@ -2,12 +2,14 @@ import { z } from 'zod'
 import type { HistoryStore } from '../../core/history/history-store.ts'
 import type { LoginRequest } from '../../core/tokens/acts/issue-login.ts'
 import { loginPlace, nameList, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
+import { checkGuard, guardField, guardOf, guardRefused } from '../../jwt/history/what-if-answers.ts'
 import { stringField } from '../../lib/text/fields.ts'
 import { answers } from './answers.ts'
 import { configFields, shownConfig } from './config/config.ts'
 import { roleFields, roleForm, shownRole } from './config/role.ts'
 import type { KubernetesReports } from './login/login-reports.ts'
 import type { KubernetesMethod } from './method.ts'
+import { seesRole } from './what-if/what-if-resources.ts'
 
 const roleName = ({ name }: { name: string }): string => name.toLowerCase()
 
@@ -76,10 +78,17 @@ export const configResources = ({ method, history: store, policyExists }: Config
     write: {
       summary: 'Create or update a role',
       statuses: [204, 200],
-      input: roleFields,
-      handle: async ({ mount, params, input }) => {
-        const exists = (policy: string) => policyExists(policy, mount.namespace)
-        return warned(await method.putRole(mount, roleName(params), { sent: input, exists }))
+      input: roleFields.extend({ guard: guardField }),
+      handle: async (exchange) => {
+        const { call, mount, params, input } = exchange
+        const { guard, ...sent } = input
+        const write = { sent, exists: (policy: string) => policyExists(policy, mount.namespace) }
+        const most = guardOf(call.query, guard)
+        if (most === undefined) return warned(await method.putRole(mount, roleName(params), write))
+        checkGuard(most)
+        const guarded = { most, isSeen: seesRole(exchange) }
+        const written = await method.putGuardedRole(mount, roleName(params), write, guarded)
+        return 'refused' in written ? guardRefused(written.refused, most) : warned(written.warnings)
       },
     },
     delete: {

@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 751b61987c991a6bd3f8385e79cbfd81
+// made by `npm run ui:types` from the server's OpenAPI document 3472910d15d952fb6e673d8e3f89e194
 
 export interface paths {
     "/health/live": {
@@ -5303,6 +5303,38 @@ export interface paths {
                 200: {
                     content: {
                         "application/json": components["schemas"]["kubernetes-lint-get-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/auth/{kubernetes_mount_path}/role/{name}/what-if": {
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["kubernetes-role-name-what-if-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["kubernetes-role-name-what-if-post-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/auth/{kubernetes_mount_path}/config/what-if": {
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["kubernetes-config-what-if-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["kubernetes-config-what-if-post-answer"];
                     };
                 };
             };
@@ -13765,6 +13797,7 @@ export interface components {
             max_ttl?: string;
             /** @deprecated */
             period?: string;
+            guard?: number;
         };
         "kubernetes-role-name-post-answer": {
             request_id: string;
@@ -14080,6 +14113,225 @@ export interface components {
             renewable: boolean;
             lease_duration: number;
             data: components["schemas"]["kubernetes-lint-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-role-name-what-if-post-data": {
+            history_days: number;
+            since: string;
+            subjects: number;
+            succeed: number;
+            lose: number;
+            unknown: number;
+            regain: number;
+            refused_before: number;
+            losers: ({
+                role: string;
+                subject: string;
+                entity_id: string;
+                path: string;
+                last_login_at: string;
+                logins: number;
+                check: string;
+                reason: string;
+                expected: unknown[];
+                seen: unknown;
+                hint: string;
+                detail: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            cannot_be_judged: ({
+                check: string;
+                subjects: number;
+                text: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            refusals: {
+                tried: number;
+                would_succeed: number;
+                unknown: number;
+                request_ids: string[];
+            } & {
+                [key: string]: unknown;
+            };
+            admits_more: ({
+                field: string;
+                text: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            changes: ({
+                field: string;
+                before: unknown;
+                after: unknown;
+            } & {
+                [key: string]: unknown;
+            })[];
+            lint: {
+                before: ({
+                    role: string;
+                    code: string;
+                    field: string;
+                    text: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+                after: ({
+                    role: string;
+                    code: string;
+                    field: string;
+                    text: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-role-name-what-if-post-input": {
+            bound_service_account_names?: string[];
+            bound_service_account_namespaces?: string[];
+            bound_service_account_namespace_selector?: string;
+            audience?: string;
+            alias_name_source?: string;
+            renewal_review?: boolean;
+            token_ttl?: string;
+            token_max_ttl?: string;
+            token_explicit_max_ttl?: string;
+            token_period?: string;
+            token_policies?: string[];
+            token_bound_cidrs?: string[];
+            token_strictly_bind_ip?: boolean;
+            token_no_default_policy?: boolean;
+            token_num_uses?: number;
+            token_type?: string;
+            alias_metadata?: {
+                [key: string]: string;
+            };
+            /** @deprecated */
+            policies?: string[];
+            /** @deprecated */
+            bound_cidrs?: string[];
+            /** @deprecated */
+            num_uses?: number;
+            /** @deprecated */
+            ttl?: string;
+            /** @deprecated */
+            max_ttl?: string;
+            /** @deprecated */
+            period?: string;
+        };
+        "kubernetes-role-name-what-if-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["kubernetes-role-name-what-if-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-config-what-if-post-data": {
+            history_days: number;
+            since: string;
+            subjects: number;
+            succeed: number;
+            lose: number;
+            unknown: number;
+            regain: number;
+            refused_before: number;
+            losers: ({
+                role: string;
+                subject: string;
+                entity_id: string;
+                path: string;
+                last_login_at: string;
+                logins: number;
+                check: string;
+                reason: string;
+                expected: unknown[];
+                seen: unknown;
+                hint: string;
+                detail: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            cannot_be_judged: ({
+                check: string;
+                subjects: number;
+                text: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            refusals: {
+                tried: number;
+                would_succeed: number;
+                unknown: number;
+                request_ids: string[];
+            } & {
+                [key: string]: unknown;
+            };
+            admits_more: ({
+                field: string;
+                text: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            changes: ({
+                field: string;
+                before: unknown;
+                after: unknown;
+            } & {
+                [key: string]: unknown;
+            })[];
+            lint: {
+                before: ({
+                    role: string;
+                    code: string;
+                    field: string;
+                    text: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+                after: ({
+                    role: string;
+                    code: string;
+                    field: string;
+                    text: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-config-what-if-post-input": {
+            kubernetes_host?: string;
+            kubernetes_ca_cert?: string;
+            token_reviewer_jwt?: string;
+            pem_keys?: string[];
+            issuer?: string;
+            disable_iss_validation?: boolean;
+            disable_local_ca_jwt?: boolean;
+            use_annotations_as_alias_metadata?: boolean;
+            verification?: string;
+            token_max_lifetime?: string;
+        };
+        "kubernetes-config-what-if-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["kubernetes-config-what-if-post-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {

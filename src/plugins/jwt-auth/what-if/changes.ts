@@ -1,30 +1,9 @@
-import { tokenFields } from '../../../core/tokens/store/token-fields.ts'
+import { addedItems, addedPatterns, shortText as text, when } from '../../../jwt/history/field-changes.ts'
 import { isSame } from '../../../jwt/history/judged.ts'
-import { implies } from '../../../jwt/history/patterns.ts'
-import type { FieldChange, WhatIf } from '../../../jwt/history/what-if.ts'
-import { excerpt, goText, quoted } from '../../../lib/text/go-text.ts'
-import type { JsonValue } from '../../../lib/text/json.ts'
+import type { FieldChange } from '../../../jwt/history/what-if.ts'
 import type { BoundClaim } from '../checks/bound-claims.ts'
 import type { Config } from '../config/jwt-config.ts'
 import type { Role, RoleRecord } from '../config/role.ts'
-
-const shownFields = ['user_claim', ...Object.keys(tokenFields)] as const
-
-/** What tokens would get, before and after. */
-export function tokenChanges(
-  before: Readonly<Record<string, unknown>> | undefined,
-  after: Readonly<Record<string, unknown>>,
-): WhatIf['changes'] {
-  const fieldOf = (record: Readonly<Record<string, unknown>> | undefined, field: string) =>
-    // a stored field is JSON
-    (record?.[field] ?? null) as JsonValue
-  return shownFields
-    .map((field) => ({ field, before: fieldOf(before, field), after: fieldOf(after, field) }))
-    .filter((change) => !isSame(change.before, change.after))
-}
-
-const text = (value: unknown): string =>
-  excerpt(typeof value === 'string' ? quoted(value) : goText(value), 256)
 
 /** Whom a role would let in that it did not let in before, where that follows from its fields. */
 export function roleAdmitsMore(before: Role | undefined, { record, boundClaims }: Role): FieldChange[] {
@@ -32,9 +11,14 @@ export function roleAdmitsMore(before: Role | undefined, { record, boundClaims }
   const former = before.record
   return [
     ...audiences(former, record),
-    ...changed(former, record, 'bound_subject', (one) => one === '' || one === undefined),
+    ...subjects(former, record),
     ...claimsUnbound(before.boundClaims, boundClaims),
-    ...addresses(former.token_bound_cidrs ?? [], record.token_bound_cidrs ?? []),
+    ...addedItems(
+      'token_bound_cidrs',
+      former.token_bound_cidrs ?? [],
+      record.token_bound_cidrs ?? [],
+      'any address',
+    ),
     ...when(record.role_type !== former.role_type, 'role_type', `logins of type ${text(record.role_type)}`),
     ...when(
       record.groups_claim_optional === true && former.groups_claim_optional !== true,
@@ -54,19 +38,14 @@ export function roleAdmitsMore(before: Role | undefined, { record, boundClaims }
     ...(['expiration_leeway', 'not_before_leeway', 'clock_skew_leeway'] as const).flatMap((field) =>
       when(leeway(record[field]) > leeway(former[field]), field, 'tokens before or after their time'),
     ),
-    ...addresses(
-      former.allowed_redirect_uris ?? [],
-      record.allowed_redirect_uris ?? [],
-      'allowed_redirect_uris',
-    ),
+    ...(record.allowed_redirect_uris ?? [])
+      .filter((uri) => former.allowed_redirect_uris?.includes(uri) !== true)
+      .map((uri) => ({ field: 'allowed_redirect_uris', text: text(uri) })),
   ]
 }
 
 const leeway = (seconds: number | undefined): number =>
   seconds === 0 || seconds === undefined ? 150 : seconds
-
-const when = (isSo: boolean, field: string, words: string): FieldChange[] =>
-  isSo ? [{ field, text: words }] : []
 
 function audiences(former: RoleRecord, record: RoleRecord): FieldChange[] {
   const [before, after] = [former.bound_audiences ?? [], record.bound_audiences ?? []]
@@ -75,25 +54,12 @@ function audiences(former: RoleRecord, record: RoleRecord): FieldChange[] {
   return added.map((one) => ({ field: 'bound_audiences', text: `tokens for audience ${text(one)}` }))
 }
 
-function changed(
-  former: RoleRecord,
-  record: RoleRecord,
-  field: 'bound_subject',
-  isOpen: (value: string | undefined) => boolean,
+function subjects(
+  { bound_subject: former = '' }: RoleRecord,
+  { bound_subject: subject = '' }: RoleRecord,
 ): FieldChange[] {
-  if (isOpen(former[field]) || former[field] === record[field]) return []
-  return [{ field, text: isOpen(record[field]) ? 'any subject' : `subject ${text(record[field])}` }]
-}
-
-function addresses(
-  before: readonly string[],
-  after: readonly string[],
-  field = 'token_bound_cidrs',
-): FieldChange[] {
-  if (field === 'token_bound_cidrs' && after.length === 0)
-    return when(before.length > 0, field, 'any address')
-  if (field === 'token_bound_cidrs' && before.length === 0) return []
-  return after.filter((one) => !before.includes(one)).map((one) => ({ field, text: text(one) }))
+  const isWider = former !== '' && subject !== former
+  return when(isWider, 'bound_subject', subject === '' ? 'any subject' : `subject ${text(subject)}`)
 }
 
 /** Bound claims that are gone, have more values, or patterns that match more. */
@@ -103,14 +69,16 @@ function claimsUnbound(before: readonly BoundClaim[], after: readonly BoundClaim
     const bound = after.find(({ name }) => name === former.name)
     if (bound === undefined) return [{ field, text: 'any value, or none' }]
     const [old, now] = [valuesOf(former), valuesOf(bound)]
-    const isCovered = (value: string) =>
-      old.includes(value) || (former.type === 'glob' && old.some((pattern) => implies(value, pattern)))
-    const isPattern = (value: string) => bound.type === 'glob' && value.includes('*')
+    if (bound.type === 'glob')
+      return addedPatterns(field, former.type === 'glob' ? old : old.filter(isPlain), now)
     return now
-      .filter((value) => !isCovered(value) || (isPattern(value) && former.type !== 'glob'))
-      .map((value) => ({ field, text: `${isPattern(value) ? 'values like' : 'value'} ${text(value)}` }))
+      .filter((value) => !old.includes(value))
+      .map((value) => ({ field, text: `value ${text(value)}` }))
   })
 }
+
+/** In a list that has no patterns, a star is an ordinary character. */
+const isPlain = (value: string): boolean => !value.includes('*')
 
 const valuesOf = ({ expected }: BoundClaim): string[] =>
   'unusable' in expected ? [] : expected.map((one) => one.text)

@@ -1,8 +1,5 @@
-import { checkAssignable, sanitize } from '../../../core/tokens/store/policy-names.ts'
-import { loginTerms } from '../../../core/tokens/store/token-fields.ts'
-import { checkLoginType, loginTokenType } from '../../../core/tokens/store/token-type.ts'
-import { ServiceError } from '../../../errors.ts'
 import { checkAudience, checkUnboundAudience, readGroups } from '../../../jwt/checks/claims.ts'
+import { coreRefusal } from '../../../jwt/history/core-refusal.ts'
 import type { RecalledClaims } from '../../../jwt/history/hashed-claims.ts'
 import {
   isSame,
@@ -17,7 +14,7 @@ import type { RememberedLogin } from '../../../jwt/history/login-history.ts'
 import { anyMatches } from '../../../jwt/history/patterns.ts'
 import { supportedAlgorithms } from '../../../jwt/jws/algorithms.ts'
 import { ownMember } from '../../../jwt/jws/strict-json.ts'
-import { checkNamed, type ReasonCode, type Refusal, refusal } from '../../../jwt/refusals/refusal.ts'
+import { type ReasonCode, type Refusal, refusal } from '../../../jwt/refusals/refusal.ts'
 import { addressMatches } from '../../../lib/net/cidr.ts'
 import { lookupClaim } from '../../../lib/text/json-pointer.ts'
 import { type BoundClaim, checkBoundClaim } from '../checks/bound-claims.ts'
@@ -291,26 +288,6 @@ function* ofPolicies({ recalled }: TriedLogin, { role, tokenType }: Tried): Gene
       else if (['undefined', 'object'].includes(typeof (lookupClaim(recalled.claims, claim) ?? undefined)))
         yield verdict('policies', refusal('policy_template_failed', 'claim has no text'))
     }
-  const refused = coreRefusal(role, tokenType)
+  const refused = coreRefusal(role.record, tokenType)
   if (refused !== undefined) yield refused
 }
-
-function coreRefusal({ record }: Role, tokenType: string | undefined): Verdict | undefined {
-  const terms = loginTerms(record)
-  try {
-    checkLoginType(loginTokenType(tokenType, terms), terms)
-    const policies = sanitize(terms.policies, false)
-    if (policies.includes('root')) return ofCore('policy_forbidden')
-    checkAssignable(policies)
-    return undefined
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error
-    return ofCore(error.reason ?? 'policy_forbidden')
-  }
-}
-
-const ofCore = (reason: string): Verdict => ({
-  name: checkNamed(reason),
-  isUnknown: false,
-  refused: { reason, text: '' },
-})

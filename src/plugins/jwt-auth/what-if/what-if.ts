@@ -1,6 +1,7 @@
 import type { Mount } from '../../../core/mounts/mount.ts'
 import type { KeyedHash } from '../../../core/records/keyed-hash.ts'
 import type { LoginFailures } from '../../../jwt/explain/login-failures.ts'
+import { tokenChanges } from '../../../jwt/history/field-changes.ts'
 import { KnownValues, recalled } from '../../../jwt/history/hashed-claims.ts'
 import { historyDays } from '../../../jwt/history/history-days.ts'
 import { refusedBefore } from '../../../jwt/history/judged.ts'
@@ -12,7 +13,7 @@ import type { MountState, ReadyConfig } from '../config/mount-state.ts'
 import { type Role, readRole } from '../config/role.ts'
 import { describe } from '../explain/describe.ts'
 import type { Finding } from '../explain/lint.ts'
-import { configAdmitsMore, roleAdmitsMore, tokenChanges } from './changes.ts'
+import { configAdmitsMore, roleAdmitsMore } from './changes.ts'
 import { judge, keySources, type Tried, type TriedLogin } from './judge.ts'
 
 export type WhatIfContext = {
@@ -47,7 +48,7 @@ export async function roleWhatIf(
     rest: isSeen(after.name)
       ? {
           admits_more: roleAdmitsMore(before, after),
-          changes: tokenChanges(before?.record, after.record),
+          changes: tokenChanges(['user_claim'], before?.record, after.record),
           lint: { before: await lint(before), after: await lint(after) },
         }
       : nothingShown,

@@ -37,6 +37,7 @@ export type Admitted = {
   readonly role: Role
   readonly account: Account
   readonly jwt: string
+  readonly claims: StrictObject
   /** Metadata of the alias that the account's annotations add. */
   readonly annotations: Readonly<Record<string, string>>
 }
@@ -55,13 +56,14 @@ export async function examineLogin(
   checkAddress(role, context, checks)
   const examined = await examineToken(trimmedJwt(input.jwt), role, context, checks)
   const annotations = examined && (await readAnnotations(examined, checks))
-  return annotations && { role, account: examined.account, jwt: examined.jwt, annotations }
+  return annotations && { role, ...examined, annotations }
 }
 
 /** A token that its role accepts. */
 type Examined = {
   readonly jwt: string
   readonly account: Account
+  readonly claims: StrictObject
   readonly config: Config
   readonly questions: ClusterQuestions
 }
@@ -101,7 +103,7 @@ function skipReview(why: string, checks: LoginChecks): void {
 }
 
 /** The keys of the cluster judge a token, and not the cluster. docs/contract/kubernetes.md#keys */
-const byKeys = ({ config }: Pick<ReadyConfig, 'config'>): boolean => config.verification === 'keys'
+export const byKeys = ({ config }: Pick<ReadyConfig, 'config'>): boolean => config.verification === 'keys'
 
 const configOf = async ({ findConfig }: LoginContext): Promise<ReadyConfig | Refusal> =>
   (await findConfig()) ?? refusal('config_missing', 'could not load backend configuration')
@@ -136,7 +138,7 @@ export async function examineToken(
   if (byKeys(ready)) skipReview('checked by key', checks)
   else if (!(await checkReview({ questions, role, account, claims: token.claims }, checks))) return undefined
   const isSelected = await checkLabels({ questions, role, account }, checks)
-  return isSelected ? { jwt, account, config: ready.config, questions } : undefined
+  return isSelected ? { jwt, account, claims: token.claims, config: ready.config, questions } : undefined
 }
 
 async function checkSignature(
@@ -258,7 +260,8 @@ function checkTime(
 }
 
 /** The audience of the role; empty if it has none. */
-const audiencesOf = ({ record: { audience = '' } }: Role): string[] => (audience === '' ? [] : [audience])
+export const audiencesOf = ({ record: { audience = '' } }: Role): string[] =>
+  audience === '' ? [] : [audience]
 
 /** Names that no cluster has are refused too: they would lead a request elsewhere. */
 function checkNames({ name, namespace }: Account, { record, selector }: Role, checks: LoginChecks): void {
