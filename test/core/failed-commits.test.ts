@@ -114,3 +114,22 @@ test('a token whose revocation failed after it was durable is refused', async ()
 
   expect(await caller.read('auth/token/lookup-self')).toMatchObject({ status: 403 })
 })
+
+test.each(['storage.before-commit', 'storage.after-commit'] as const)(
+  'with a failure at %s, a change and its earlier form are both stored, or neither is',
+  async (point) => {
+    const faults = new StorageFaults()
+    await using server = await startTestServer({ faults })
+    await server.root.write('auth/jwt/role/dev', role)
+
+    faults.arm(point, 'io')
+    expect(await server.root.write('auth/jwt/role/dev', { ...role, token_ttl: 60 })).toMatchObject({
+      status: 503,
+    })
+
+    const isStored = (await server.root.read('auth/jwt/role/dev')).body.data?.token_ttl === (60 as unknown)
+    const { versions } = (await server.root.read('auth/jwt/role/dev?history=true')).body.data ?? {}
+    expect(isStored).toBe(point === 'storage.after-commit')
+    expect(versions).toHaveLength(isStored ? 2 : 1)
+  },
+)

@@ -1,6 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ViewEntry } from './view.ts'
 
+/** A write of the record. `before` and `after` are undefined if there is none, and `before` if it cannot be read. */
+export type AccompaniedWrite = { readonly key: string; readonly before: unknown; readonly after: unknown }
+
 /**
  * What is written together with a record, in one commit, whoever writes the record. Keys are those of the storage.
  * docs/contract/history.md#what-is-kept
@@ -8,8 +11,8 @@ import type { ViewEntry } from './view.ts'
 export type Companion = {
   /** Whether this is the record. */
   concerns(key: string): boolean
-  /** The further entries for a write of this record, with keys from the root. Runs again if another server was quicker. */
-  entriesFor(key: string): Promise<readonly ViewEntry[]>
+  /** The further entries, with keys from the root. Runs again if another server was quicker. */
+  entriesFor(write: AccompaniedWrite): Promise<readonly ViewEntry[]>
   /** The commit is durable: other writes of the same work are not accompanied. */
   written(): void
 }

@@ -168,20 +168,25 @@ export class SealedView implements View {
     const own = batch.find((entry) => companion.concerns(this.#keyOf(entry)))
     if (own === undefined) return await this.#writeAlone(batch)
     const key = this.#keyOf(own)
-    const revisionNow = async () => (await this.#storage.get(key))?.revision ?? ('absent' as const)
     for (let attempt = 0; attempt < mostAccompanied; attempt += 1) {
-      const found = await revisionNow()
+      const record = await this.#storage.get(key)
+      const found = record?.revision ?? ('absent' as const)
       if (own.expect !== undefined && own.expect !== found) return false
-      const also = await companion.entriesFor(key)
+      const before = record && (await this.#ifReadable(record))
+      const also = await companion.entriesFor({ key, before, after: own.value })
       const bound = batch.map((entry) => (entry === own ? { ...entry, expect: found } : entry))
       if (await this.#writeAlone([...bound, ...also])) {
         companion.written()
         return true
       }
       // the condition of another entry does not hold
-      if ((await revisionNow()) === found) return false
+      if (((await this.#storage.get(key))?.revision ?? 'absent') === found) return false
     }
     throw changedByTooMany()
+  }
+
+  async #ifReadable({ key, value }: StoredRecord): Promise<unknown> {
+    return await this.#opening(async () => this.#open(key, value)).catch(() => undefined)
   }
 
   async #updateTogether(companion: Companion, { key, change, options }: Update): Promise<unknown> {

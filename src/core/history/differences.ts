@@ -6,20 +6,16 @@ export type Difference = { readonly from?: unknown; readonly to?: unknown }
 const mostNames = 50
 const longestName = 200
 
-/** JSON text that is equal for equal values, whatever the order of their members. */
-function comparable(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(comparable).join()}]`
-  if (!isMap(value)) return stringifyJson(value ?? null)
-  const members = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1))
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${comparable(member)}`).join()}}`
-}
-
 const isMap = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
 
-/** Whether two values of a field are equal, whatever the order of their members. */
+/** Whether two values of a field are written alike. */
 export const isSame = (one: unknown, other: unknown): boolean =>
-  one === other || comparable(one) === comparable(other)
+  one === other || stringifyJson(one ?? null) === stringifyJson(other ?? null)
+
+/** A member that an object has itself. */
+const memberOf = (object: Readonly<Record<string, unknown>>, name: string): unknown =>
+  Object.hasOwn(object, name) ? object[name] : undefined
 
 /** The fields that differ; of maps, their members that do. */
 export function differences(
@@ -28,13 +24,13 @@ export function differences(
 ): Map<string, Difference> {
   const found = new Map<string, Difference>()
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const [from, to] = [before[name], after[name]]
+    const [from, to] = [memberOf(before, name), memberOf(after, name)]
     if (isSame(from, to)) continue
     if (!isMap(from) || !isMap(to)) found.set(name, { from, to })
     else
       for (const member of new Set([...Object.keys(from), ...Object.keys(to)]))
-        if (!isSame(from[member], to[member]))
-          found.set(`${name}.${member}`, { from: from[member], to: to[member] })
+        if (!isSame(memberOf(from, member), memberOf(to, member)))
+          found.set(`${name}.${member}`, { from: memberOf(from, member), to: memberOf(to, member) })
   }
   return found
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { accompanied, type Companion } from '../../core/barrier/companion.ts'
+import { type AccompaniedWrite, accompanied, type Companion } from '../../core/barrier/companion.ts'
 import type { ChangeRow, KeptChange } from '../../core/history/change-row.ts'
 import { type Difference, differences, isSame, loggedNames } from '../../core/history/differences.ts'
 import type { HistoryObject, HistoryStore } from '../../core/history/history-store.ts'
@@ -50,6 +50,8 @@ export type KeptHistory<Params> = {
   readonly mergesWrites?: true
   /** Fields that a restoring write may send too. */
   readonly besides?: readonly string[]
+  /** Fields that say how one write is checked. They are not of the object, and a restoring write may send them too. */
+  readonly ofTheWrite?: readonly string[]
 }
 
 export type AnyKept = KeptHistory<never>
@@ -129,13 +131,15 @@ export async function keeping(
   // also once the request is over, whatever goes on in the background
   let isWritten = false
   let isGone = false
-  const entriesFor = async (key: string) => {
+  const entriesFor = async ({ key, before, after }: AccompaniedWrite) => {
     await store.confirmCopies()
     const rest = isFolder ? key.slice(record.length) : ''
     const { form, isReadable } = await currentForm(kept, fields, { exchange, rest })
     const operation = form === undefined && isReadable ? 'create' : isDeletion ? 'delete' : 'update'
     isGone = isDeletion && form !== undefined
-    const changed = isDeletion ? [] : changedNames(exchange, { schema, fields, form })
+    const changed = isDeletion
+      ? []
+      : changedNames(exchange, { kept, schema, form, stored: storedChanges(fields, before, after) })
     if (operation === 'update' && isReadable && changed.length === 0) return []
     const path = kept.path(exchange, rest)
     return store.entriesFor({
@@ -162,7 +166,8 @@ export async function keeping(
   try {
     return await accompanied(companion, async () => work())
   } finally {
-    if (isWritten && isGone) await store.trimDeleted(mount.namespace)
+    // the next deletion tries again
+    if (isWritten && isGone) await store.trimDeleted(mount.namespace).catch(() => undefined)
     isWritten = true
   }
 }
@@ -181,20 +186,36 @@ async function currentForm(
   }
 }
 
-/** The fields of the write that differ from the form. A field that it sets without naming it counts too. */
+type WrittenFields = {
+  readonly kept: KeptHistory<unknown>
+  readonly schema: z.ZodObject
+  readonly form: JsonObject | undefined
+  /** The names of the fields that the record has under the same name, and that differ. */
+  readonly stored: Iterable<string>
+}
+
+/** The changed fields: as the record tells, and for what it has under another name, as the write says. */
 function changedNames(
   { call, sent, input }: AnyExchange,
-  { schema, fields, form }: { schema: z.ZodObject; fields: z.ZodObject; form: JsonObject | undefined },
+  { kept, schema, form, stored }: WrittenFields,
 ): string[] {
-  // sets a part of the object back
-  if (call.operation === 'delete') return loggedNames(Object.keys(fields.shape))
+  const isOfObject = (name: string) => kept.ofTheWrite?.includes(name) !== true
   if (form === undefined)
-    return loggedNames(Object.keys(sent).filter((name) => Object.hasOwn(schema.shape, name)))
-  const after: object = call.operation === 'patch' ? sent : (input ?? {})
-  const before: Readonly<Record<string, unknown>> = call.operation === 'patch' ? form : valuesOf(schema, form)
-  const named = Object.entries(after).filter(([, value]) => value !== undefined)
+    return loggedNames(
+      Object.keys(sent).filter((name) => Object.hasOwn(schema.shape, name) && isOfObject(name)),
+    )
+  const isPatch = call.operation === 'patch'
+  const values: object = isPatch ? sent : (input ?? {})
+  const before: Readonly<Record<string, unknown>> = isPatch ? form : valuesOf(schema, form)
+  const named = Object.entries(values).filter(([name, value]) => value !== undefined && isOfObject(name))
   const known = Object.fromEntries(named.map(([name]) => [name, before[name]]))
-  return loggedNames(differences(known, Object.fromEntries(named)).keys())
+  return loggedNames(new Set([...stored, ...differences(known, Object.fromEntries(named)).keys()]))
+}
+
+function storedChanges(fields: z.ZodObject, before: unknown, after: unknown): Iterable<string> {
+  const known = (record: unknown) =>
+    Object.fromEntries(Object.entries(Object(record)).filter(([name]) => Object.hasOwn(fields.shape, name)))
+  return before === undefined || after === undefined ? [] : differences(known(before), known(after)).keys()
 }
 
 /** The form as a write of it is read. */
@@ -215,7 +236,8 @@ export async function restoredFields(
 ): Promise<Sent> {
   const { kept, fields } = resource
   const { sent } = exchange
-  const [other] = Object.keys(sent).filter((name) => kept.besides?.includes(name) !== true)
+  const allowed = new Set([...(kept.besides ?? []), ...(kept.ofTheWrite ?? [])])
+  const other = Object.keys(sent).find((name) => !allowed.has(name))
   if (other !== undefined) throw refuse('invalid', 'a revert takes no fields: it writes those of the version')
   const object = await objectOf(resource, exchange)
   const states = await statesOf(resource, exchange, object)

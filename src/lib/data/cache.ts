@@ -163,9 +163,16 @@ export class Cache<Value> {
   }
 }
 
-/** The length of all text in a value, member names included. */
+/** The length of all text in a value of any depth, member names included. */
 export function textIn(value: unknown, key = ''): number {
-  if (typeof value === 'string') return key.length + value.length
-  if (typeof value !== 'object' || value === null) return key.length
-  return Object.entries(value).reduce((sum, [name, member]) => sum + textIn(member, name), key.length)
+  let sum = 0
+  const work: [name: string, value: unknown][] = [[key, value]]
+  for (let next = work.pop(); next !== undefined; next = work.pop()) {
+    const [name, member] = next
+    sum += name.length
+    if (typeof member === 'string') sum += member.length
+    else if (typeof member === 'object' && member !== null)
+      for (const entry of Object.entries(member)) work.push(entry)
+  }
+  return sum
 }

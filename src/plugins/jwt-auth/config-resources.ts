@@ -35,6 +35,7 @@ export const configResources = ({ method, history: store, policyExists }: Parts)
       form: ({ mount }) => method.stateOf(mount).storedConfig(),
       // credentials of a provider may be in it
       secrets: ['provider_config'],
+      ofTheWrite: ['skip_jwks_validation'],
     },
     read: {
       summary: 'Read the configuration',
@@ -77,6 +78,7 @@ export const configResources = ({ method, history: store, policyExists }: Parts)
         const role = await method.stateOf(mount).roles.find(roleName(params))
         return role && roleForm(role)
       },
+      ofTheWrite: ['guard'],
     },
     exists: async ({ mount, params }) =>
       (await method.stateOf(mount).roles.find(roleName(params))) !== undefined,

@@ -142,7 +142,7 @@ const policyHistory = (
     return policy && { ...policy, policy: policy.text }
   },
   // who must name the version that a write replaces must do so here too
-  besides: ['cas'],
+  ofTheWrite: ['cas'],
 })
 
 const shown = ({ name, text, ...rest }: StoredPolicy, key: 'policy' | 'rules') => ({

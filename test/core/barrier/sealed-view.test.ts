@@ -1,4 +1,6 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test } from 'vitest'
+import { type AccompaniedWrite, accompanied, type Companion } from '../../../src/core/barrier/companion.ts'
 import type { ViewRecord } from '../../../src/core/barrier/view.ts'
 import { isJsonNumber, numberText } from '../../../src/lib/text/json.ts'
 import { keep } from '../../../src/storage/storage.ts'
@@ -280,5 +282,93 @@ describe('many records', () => {
 
     await expect(reading).rejects.toMatchObject({ kind: 'sealed' })
     expect(read.length).toBeLessThan(count)
+  })
+})
+
+describe('a write with a companion', () => {
+  const companionOf = (entriesFor: Companion['entriesFor']) => {
+    const seen: AccompaniedWrite[] = []
+    let isWritten = false
+    const companion: Companion = {
+      concerns: (key) => !isWritten && key === 'a/record',
+      entriesFor: async (write) => {
+        seen.push(write)
+        return await entriesFor(write)
+      },
+      written: () => {
+        isWritten = true
+      },
+    }
+    return { companion, seen, isWritten: () => isWritten }
+  }
+  const also = () => Promise.resolve([{ key: 'also', value: true, from: 'root' as const }])
+
+  test('is one commit with what the companion adds, once', async () => {
+    await using fixture = await aBarrierFixture()
+    const barrier = await fixture.open()
+    const view = barrier.view('a/')
+    await view.write([{ key: 'record', value: 1 }])
+    const { companion, seen, isWritten } = companionOf(also)
+
+    await accompanied(companion, async () => {
+      await view.write([{ key: 'other', value: 1 }])
+      expect(isWritten()).toBe(false)
+      await view.update('record', () => 2)
+      await view.update('record', () => 3)
+    })
+
+    expect(seen).toEqual([{ key: 'a/record', before: 1, after: 2 }])
+    expect(await view.get('record')).toBe(3)
+    expect(await barrier.view('').get('also')).toBe(true)
+  })
+
+  test('writes nothing if an expectation does not hold', async () => {
+    await using fixture = await aBarrierFixture()
+    const barrier = await fixture.open()
+    const view = barrier.view('a/')
+    await view.write([{ key: 'record', value: 1 }])
+    const { companion, isWritten } = companionOf(also)
+
+    const written = await accompanied(companion, async () => [
+      await view.write([{ key: 'record', value: 2, expect: 'absent' }]),
+      await view.write([
+        { key: 'record', value: 2 },
+        { key: 'guard', value: 1, expect: 77 },
+      ]),
+      await view.update('record', () => keep),
+    ])
+
+    expect(written).toEqual([false, false, 1])
+    expect(isWritten()).toBe(false)
+    expect(await barrier.view('').get('also')).toBeUndefined()
+    expect(await view.get('record')).toBe(1)
+  })
+
+  test('is decided again if the record was changed meanwhile', async () => {
+    await using fixture = await aBarrierFixture()
+    const barrier = await fixture.open()
+    const view = barrier.view('a/')
+    await view.write([{ key: 'record', value: 1 }])
+    let changes = 0
+    const { companion, seen } = companionOf(async (write) => {
+      // as another server does
+      if (++changes <= 3) await outside(() => view.write([{ key: 'record', value: 10 + changes }]))
+      return await also().then((entries) => [
+        ...entries,
+        { key: 'before', value: write.before, from: 'root' },
+      ])
+    })
+    const outside = AsyncLocalStorage.snapshot() as <T>(work: () => T) => T
+
+    await accompanied(companion, () => view.update('record', (current) => Number(current) + 100))
+
+    expect(seen.map(({ before, after }) => [before, after])).toEqual([
+      [1, 101],
+      [11, 111],
+      [12, 112],
+      [13, 113],
+    ])
+    expect(await view.get('record')).toBe(113)
+    expect(await barrier.view('').get('before')).toBe(13)
   })
 })

@@ -105,6 +105,68 @@ test('a write that changes nothing is no change', async () => {
   expect(await versions(root, path)).toHaveLength(1)
 })
 
+test('a write that only resets what it omits is a change', async () => {
+  const path = newRole()
+  await root.write(path, aRole({ allowed_redirect_uris: ['https://a.example'] }))
+  await root.write(path, { user_claim: 'sub' })
+
+  expect(await versions(root, path)).toMatchObject([
+    { version: 2, changes: { role_type: { from: 'jwt', to: 'oidc' } } },
+    { version: 1 },
+  ])
+  const { changes } = (await root.read(`sys/history?path=${path}`)).body.data ?? {}
+  expect(changes).toMatchObject([{ changed: ['role_type'] }, { operation: 'create' }])
+})
+
+test('how a write is checked is no change, and a revert may say it too', async () => {
+  const path = newRole()
+  await root.write(path, aRole())
+  await root.write(`${path}?guard=0`, aRole())
+  await root.write(path, aRole({ guard: 1 }))
+  expect(await versions(root, path)).toHaveLength(1)
+  await root.write(path, aRole({ token_ttl: 60 }))
+
+  expect((await root.write(`${path}?revert=1&guard=0`)).status).toBe(204)
+  expect((await root.write(`${path}?revert=2`, { guard: 0 })).status).toBe(204)
+})
+
+test.each(['history=maybe', 'history=1&history=0', 'version=1&version=2', 'revert=1'])(
+  'a read with %s is no failure of the server',
+  async (query) => {
+    const path = newRole()
+    await root.write(path, aRole())
+    expect((await root.read(`${path}?${query}`)).status).toBeLessThan(500)
+  },
+)
+
+test.each(['revert=1&revert=2', 'revert=', 'revert=0x1', 'revert=%00', 'Revert=1', 'revert=1e1'])(
+  'a write with %s is no failure of the server',
+  async (query) => {
+    const path = newRole()
+    await root.write(path, aRole())
+    expect((await root.write(`${path}?${query}`, {})).status).toBeLessThan(500)
+  },
+)
+
+test('deep and oddly named values are kept as they are', async () => {
+  const path = newRole()
+  const deep = `${'['.repeat(5000)}1.50${']'.repeat(5000)}`
+  const raw = (ttl: number) =>
+    `{"role_type":"jwt","user_claim":"sub","token_ttl":${ttl},"bound_claims":{"__proto__":"a","constructor":["b"],"n":12345678901234567890,"deep":${deep}}}`
+  expect((await root.call('POST', path, undefined, { raw: raw(1) })).status).toBe(204)
+  const before = (await root.read(path)).text
+  await root.write(path, aRole({ bound_claims: { toString: 'c' } }))
+
+  const [latest] = await versions(root, path)
+  expect(Object.keys({ ...latest?.changes })).toEqual(
+    expect.arrayContaining(['bound_claims.__proto__', 'bound_claims.constructor', 'bound_claims.toString']),
+  )
+  await root.write(`${path}?revert=1`)
+  const data = (text: string) =>
+    text.slice(text.indexOf('"bound_claims"'), text.indexOf('"bound_claims_type"'))
+  expect(data((await root.read(path)).text)).toBe(data(before))
+})
+
 test('a refused write is no change', async () => {
   const path = newRole()
   await root.write(path, aRole())

@@ -28,7 +28,8 @@ export const configResources = (engine: CloudEngine, store: HistoryStore, names:
         return config && configForm(config)
       },
       adapt: async (form, { mount }) => restorableConfig(form, await engine.stateOf(mount).findConfig()),
-      besides: ['client_secret', 'client_certificate', 'client_certificate_password'],
+      besides: ['client_secret', 'client_certificate'],
+      ofTheWrite: ['client_certificate_password'],
     },
     exists: async ({ mount }) => (await engine.stateOf(mount).findConfig()) !== undefined,
     read: {
