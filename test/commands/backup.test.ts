@@ -102,6 +102,7 @@ test('a backup of a running server is that server at that moment, when it is res
   expect(done.stderr).toContain('are valid again')
   const again = restored.as(server.rootToken)
   expect((await again.read('sys/policies/acl/before')).status).toBe(200)
+  expect((await again.read('sys/policies/acl/before?history=true')).body.data?.versions).toHaveLength(1)
   expect((await again.read('sys/policies/acl/after')).status).toBe(404)
   expect([await isValid(restored, token), await isValid(server, token)]).toEqual([true, false])
 })

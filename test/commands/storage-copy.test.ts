@@ -138,6 +138,8 @@ test.each([
     expect(moved).toMatchObject({ exitCode: 2, message: expect.stringContaining('its records were moved') })
     await using server = await startOn(target)
     expect((await server.as(token).read('sys/policies/acl/moved')).status).toBe(200)
+    const history = await server.as(token).read('sys/policies/acl/moved?history=true')
+    expect(history.body.data?.versions).toHaveLength(1)
   },
 )
 
