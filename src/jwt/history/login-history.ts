@@ -2,8 +2,8 @@ import { z } from 'zod'
 import type { View, ViewEntry } from '../../core/barrier/view.ts'
 import type { CacheUses } from '../../core/records/cache-use.ts'
 import { type KeyedHash, openKeyedHashes } from '../../core/records/keyed-hash.ts'
-import { ifReadable, recordReader } from '../../core/records/stored-record.ts'
-import type { LoginMemory } from '../../core/tokens/acts/issue-login.ts'
+import { ifReadable, isUnreadable, recordReader } from '../../core/records/stored-record.ts'
+import type { CommittedLogin, LoginMemory } from '../../core/tokens/acts/issue-login.ts'
 import { Cache } from '../../lib/data/cache.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
@@ -57,6 +57,8 @@ export type LoginHistoryParts = {
 export const mostSubjects = 10_000
 /** An unchanged subject costs no write for so long. */
 const quietMs = 3_600_000
+/** Nor does a changed one that a request carries, for so long. */
+const carriedQuietMs = 60_000
 const dayMs = 86_400_000
 const prefix = 'logins/'
 /** After so many new subjects, a server looks for the oldest ones. */
@@ -104,25 +106,33 @@ export class LoginHistory {
     const key = `${login.role}\0${login.subject}`
     const now = this.#parts.clock.now()
     const known = this.#known.get(key)
-    if (known !== undefined && known.sameAs === login.sameAs && Math.abs(now - known.at) < quietMs)
+    const isRecent = (ms: number) => known !== undefined && Math.abs(now - known.at) < ms
+    if (known?.sameAs === login.sameAs && isRecent(quietMs))
       return { entries: () => [], written: () => countUse(known) }
+    let isRemembered = false
     return {
-      entries: (of) => this.#entries(login, { ...of, now, uses: known?.uses ?? 0 }),
-      written: () => this.#known.set(key, { sameAs: login.sameAs, at: now, uses: 0 }),
+      entries: (committed) => {
+        // a request that carries its login writes nothing else
+        isRemembered = !(committed.isCarried && isRecent(carriedQuietMs))
+        return isRemembered ? this.#entries(login, { ...committed, now, uses: known?.uses ?? 0 }) : []
+      },
+      written: () => {
+        if (isRemembered) this.#known.set(key, { sameAs: login.sameAs, at: now, uses: 0 })
+        else if (known !== undefined) countUse(known)
+      },
     }
   }
 
   async #entries(
     login: NotedLogin,
-    { entityId: entity, isNew, now, uses }: { entityId: string; isNew: boolean; now: number; uses: number },
+    { entityId: entity, isNew, now, uses }: CommittedLogin & { now: number; uses: number },
   ): Promise<ViewEntry[]> {
     const { view } = this.#parts
     const hash = await this.hash()
     const subject = hash(login.subject, 'base64url')
     const key = keyOf(login.role, subject)
     // whoever had no entity has never logged in
-    const stored = isNew ? undefined : await ifReadable(view.get(key))
-    const before = stored === undefined ? undefined : readLogin(stored)
+    const before = isNew ? undefined : await ifReadable(this.#read(key))
     if (before === undefined) this.#added += 1
     const { path, asToken, byDefault, address } = login
     const count = (before?.count ?? 0) + uses + 1
@@ -139,10 +149,36 @@ export class LoginHistory {
   ): AsyncGenerator<readonly { readonly role: string; readonly login: RememberedLogin }[], void, undefined> {
     const since = this.#since(days)
     const of = role === undefined ? prefix : keyOf(role, '')
-    for await (const page of this.#parts.view.pages(of))
+    for await (const page of this.#records(of))
       yield page
-        .map(({ key, value }) => ({ role: roleOf(key), login: readLogin(value) }))
+        .map(({ key, login }) => ({ role: roleOf(key), login }))
         .filter(({ login }) => login.last >= since)
+  }
+
+  /** Records that cannot be read are left out. */
+  async *#records(
+    of: string,
+  ): AsyncGenerator<readonly { readonly key: string; readonly login: RememberedLogin }[], void, undefined> {
+    const { view } = this.#parts
+    let after: string | undefined
+    try {
+      for await (const page of view.pages(of)) {
+        yield page.map(({ key, value }) => ({ key, login: readLogin(value) }))
+        after = page.at(-1)?.key
+      }
+      return
+    } catch (error) {
+      if (!isUnreadable(error)) throw error
+    }
+    for await (const keys of view.keyPages(of, after)) {
+      const logins = await Promise.all(keys.map((key) => ifReadable(this.#read(key))))
+      yield logins.flatMap((login, at) => (login === undefined ? [] : [{ key: keys[at] ?? '', login }]))
+    }
+  }
+
+  async #read(key: string): Promise<RememberedLogin | undefined> {
+    const stored = await this.#parts.view.get(key)
+    return stored === undefined ? undefined : readLogin(stored)
   }
 
   #since(days: number): number {
@@ -172,13 +208,12 @@ export class LoginHistory {
 
   /** Deletes what is too old, and of the rest the oldest beyond the bound. */
   async #tidy(days: number): Promise<void> {
-    const { view, clock } = this.#parts
-    this.#tidiedAt = clock.now()
+    this.#tidiedAt = this.#parts.clock.now()
     this.#added = 0
     const since = this.#since(days)
     const kept: { readonly key: string; readonly last: number }[] = []
-    for await (const page of view.pages(prefix)) {
-      const found = page.map(({ key, value }) => ({ key, last: readLogin(value).last }))
+    for await (const page of this.#records(prefix)) {
+      const found = page.map(({ key, login: { last } }) => ({ key, last }))
       await this.#delete(found.filter(({ last }) => last < since))
       kept.push(...found.filter(({ last }) => last >= since))
     }

@@ -59,7 +59,7 @@ export type WhatIfParts = {
   describe(role: string, login: RememberedLogin, verdict: Verdict): Promise<Compared> | Compared
   /** Whether the caller may see what this role expects, and who uses it. */
   isSeen(role: string): boolean
-  /** The refused logins that are remembered, tried likewise. */
+  /** The refused logins that are remembered, tried likewise; without the id of one that the caller may not see. */
   refusals(): Iterable<TriedTwice & { readonly requestId: string }>
   readonly rest: Pick<WhatIf, 'admits_more' | 'changes' | 'lint'>
 }
@@ -136,10 +136,18 @@ function refusalsOf(tried: ReturnType<WhatIfParts['refusals']>): WhatIf['refusal
     if (now.unknown.length > 0) result.unknown += 1
     else {
       result.would_succeed += 1
-      if (result.request_ids.length < mostShown) result.request_ids.push(requestId)
+      if (requestId !== '' && result.request_ids.length < mostShown) result.request_ids.push(requestId)
     }
   }
   return result
+}
+
+/** Of findings before and after a change, those that come or go. */
+export function onlyChanged({ before, after }: WhatIf['lint']): WhatIf['lint'] {
+  const keysOf = (findings: readonly Finding[]) => new Set(findings.map((one) => JSON.stringify(one)))
+  const without = (findings: readonly Finding[], others: ReadonlySet<string>) =>
+    findings.filter((one) => !others.has(JSON.stringify(one))).slice(0, mostShown)
+  return { before: without(before, keysOf(after)), after: without(after, keysOf(before)) }
 }
 
 /** Those who would or might lose access. docs/contract/what-if.md#guard */

@@ -311,9 +311,8 @@ export class JwtMethod {
     write: RoleWrite & Pick<WhatIfContext, 'isSeen'>,
   ): Promise<WhatIf> {
     const { sent, unknown, policyExists } = write
-    const lint: WhatIfContext['lint'] = async (role) => {
+    const lint: WhatIfContext['lint'] = async (role, config) => {
       if (role === undefined) return []
-      const config = (await this.stateOf(mount).findConfig())?.config
       const found = await lintRole(role, { config, tokenType: mount.config.token_type, policyExists })
       const ofWrite = role === after ? lintWrite(after.name, { before: before?.record, sent, unknown }) : []
       return [...found, ...ofWrite]
@@ -327,7 +326,12 @@ export class JwtMethod {
       await checkConfig(input, this.#parts)
       const before = (await this.stateOf(mount).findConfig())?.config
       const config = readConfig(parseLossless(stringifyJson(replaced(input, before))))
-      return configWhatIf(config, { ...this.#whatIfContext(mount), isSeen, lint: async () => [] })
+      const exists = async () => true
+      const lint: WhatIfContext['lint'] = async (role, judged) =>
+        role === undefined
+          ? []
+          : lintRole(role, { config: judged, tokenType: undefined, policyExists: exists })
+      return configWhatIf(config, { ...this.#whatIfContext(mount), isSeen, lint })
     })
   }
 
@@ -595,18 +599,18 @@ export class JwtMethod {
   }
 
   /**
-   * Removes expired records of all mounts: abandoned logins, and used one-time tokens that no role would
-   * accept any more.
+   * Removes expired records of all mounts: abandoned logins, used one-time tokens that no role would
+   * accept any more, and remembered logins.
    */
   async sweep(): Promise<void> {
     const { mounts, spent } = this.#parts
     for (const mount of mounts.table.all()) {
-      if (mount.plugin !== 'jwt' || mount.tainted) continue
-      const { pending, history } = this.#places.of(mount)
-      await pending.sweep()
-      await history.tidyDue(historyDays(mount))
+      if (mount.plugin === 'jwt' && !mount.tainted) await this.#places.of(mount).pending.sweep()
     }
     await spent.sweep((uuid) => this.#toleranceAt(mounts.table.byUuid(uuid)))
+    for (const mount of mounts.table.all())
+      if (mount.plugin === 'jwt' && !mount.tainted)
+        await this.#places.of(mount).history.tidyDue(historyDays(mount))
   }
 
   /**

@@ -16,7 +16,7 @@ import { LoginFailures } from '../../jwt/explain/login-failures.ts'
 import { type GuardedOutcome, guardedWrite, whatIfTurns } from '../../jwt/history/guarded-write.ts'
 import { historyDays, historyDaysWarnings } from '../../jwt/history/history-days.ts'
 import { LoginHistory } from '../../jwt/history/login-history.ts'
-import type { WhatIf } from '../../jwt/history/what-if.ts'
+import { onlyChanged, type WhatIf } from '../../jwt/history/what-if.ts'
 import { CheckQueue } from '../../jwt/jws/check-queue.ts'
 import { checksAtOnce } from '../../jwt/jws/signature.ts'
 import type { JwksKeyset, KeysetSource } from '../../jwt/keys/keyset.ts'
@@ -207,7 +207,8 @@ export class KubernetesMethod {
     const bounds = { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
     const after = readRole(name, changedRole(before?.record, sent, bounds))
     const lint = async (role: Role | undefined) => (role === undefined ? [] : lintRole(role, exists))
-    return roleWhatIf(before, after, { ...(await this.#whatIfContext(mount)), isSeen, lint })
+    const findings = { before: await lint(before), after: await lint(after) }
+    return roleWhatIf({ before, after, findings }, { ...(await this.#whatIfContext(mount)), isSeen })
   }
 
   /** What a configuration would mean for those who logged in recently; refuses what a write would refuse. */
@@ -216,11 +217,19 @@ export class KubernetesMethod {
       const path = this.#local.pathOf('ca.crt')
       checkConfig(sent, { localCa: { path, isThere: await this.hasLocalCa() } })
       const context = await this.#whatIfContext(mount)
-      return configWhatIf(readConfig(storedConfig(sent)), { ...context, isSeen, lint: async () => [] })
+      const { roles } = context
+      const lint = async (ready: ReadyConfig | undefined) =>
+        (await lintMount(
+          { roles, findConfig: async () => ready, hasLocalCa: () => this.hasLocalCa() },
+          { role: '', exists: async () => true, tokenType: undefined },
+        )) ?? []
+      const after = readConfig(storedConfig(sent))
+      const findings = onlyChanged({ before: await lint(context.ready), after: await lint(after) })
+      return configWhatIf(after, { ...context, isSeen }, findings)
     })
   }
 
-  async #whatIfContext(mount: Mount): Promise<Omit<WhatIfContext, 'isSeen' | 'lint'>> {
+  async #whatIfContext(mount: Mount): Promise<Omit<WhatIfContext, 'isSeen'>> {
     const { history, roles, config } = this.#places.of(mount)
     return { mount, history, roles, ready: await config.find(), now: this.#parts.clock.now() }
   }

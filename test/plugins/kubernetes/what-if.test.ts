@@ -57,6 +57,9 @@ test.each([
 
     expect(reportOf(answer)).toMatchObject({ subjects: 1, ...found })
     expect(checksOf(answer)).toEqual(check === undefined ? [] : [check])
+    await at.role('r', { ...fields, ...change })
+    const login = await at.login()
+    if (!('unknown' in found)) expect(login.status === 200 ? 'succeed' : 'lose').toBe(Object.keys(found)[0])
   },
 )
 

@@ -79,13 +79,19 @@ type LoginUse = {
   checkRefused(): Promise<void>
 }
 
+/** What a commit knows of its login. */
+export type CommittedLogin = {
+  /** Empty for a login without an entity. */
+  readonly entityId: string
+  /** The entity did not exist before. */
+  readonly isNew: boolean
+  readonly isCarried: boolean
+}
+
 /** What a method remembers of a successful login. docs/contract/what-if.md#what-is-kept */
 export type LoginMemory = {
   /** Entries for the commit of the login; usually none. */
-  entries(login: {
-    readonly entityId: string
-    readonly isNew: boolean
-  }): readonly ViewEntry[] | Promise<readonly ViewEntry[]>
+  entries(login: CommittedLogin): readonly ViewEntry[] | Promise<readonly ViewEntry[]>
   /** Called once the login is committed. */
   written(): void
 }
@@ -159,7 +165,7 @@ async function issue(
   if (proof !== undefined && parts.spent.hadExpired(proof)) throw alreadyUsed()
   const spending = proof === undefined ? [] : parts.spent.entriesOf(request.mount.uuid, proof)
   const { identity, isNew = false } = login ?? {}
-  const remembered = (await memory?.entries({ entityId: identity?.entity.id ?? '', isNew })) ?? []
+  const remembered = (await memory?.entries({ entityId: identity?.entity.id ?? '', isNew, isCarried })) ?? []
   const more = [...spending, ...(use?.entries ?? []), ...remembered]
   if (!(await writeWithIdentity(parts.view, minted, login, more))) {
     if (await isSpent(parts, request)) throw alreadyUsed()

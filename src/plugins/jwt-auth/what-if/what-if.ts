@@ -6,7 +6,14 @@ import { KnownValues, recalled } from '../../../jwt/history/hashed-claims.ts'
 import { historyDays } from '../../../jwt/history/history-days.ts'
 import { refusedBefore } from '../../../jwt/history/judged.ts'
 import type { LoginHistory, RememberedLogin } from '../../../jwt/history/login-history.ts'
-import { type TriedTwice, type WhatIf, type WhatIfParts, whatIf } from '../../../jwt/history/what-if.ts'
+import {
+  onlyChanged,
+  type TriedTwice,
+  type WhatIf,
+  type WhatIfParts,
+  whatIf,
+} from '../../../jwt/history/what-if.ts'
+import { pagesOf } from '../../../lib/data/pages.ts'
 import { askedOf } from '../cel/cel-login.ts'
 import type { Config } from '../config/jwt-config.ts'
 import type { MountState, ReadyConfig } from '../config/mount-state.ts'
@@ -24,7 +31,7 @@ export type WhatIfContext = {
   readonly now: number
   /** Whether the caller may see what a role expects. */
   isSeen(role: string): boolean
-  lint(role: Role | undefined): Promise<readonly Finding[]>
+  lint(role: Role | undefined, config: Config | undefined): Promise<readonly Finding[]>
 }
 
 /** What a role, and a configuration, would be changed to. */
@@ -49,7 +56,7 @@ export async function roleWhatIf(
       ? {
           admits_more: roleAdmitsMore(before, after),
           changes: tokenChanges(['user_claim'], before?.record, after.record),
-          lint: { before: await lint(before), after: await lint(after) },
+          lint: { before: await lint(before, ready?.config), after: await lint(after, ready?.config) },
         }
       : nothingShown,
   })
@@ -77,8 +84,28 @@ export async function configWhatIf(config: Config, context: WhatIfContext): Prom
     role: undefined,
     changeOf: (name) => roles.get(name),
     values: [...roles.values()].flatMap(({ now }) => valuesNamedBy(now.role)),
-    rest: { ...nothingShown, admits_more: configAdmitsMore(before?.config, config), lint: nothingShown.lint },
+    rest: {
+      ...nothingShown,
+      admits_more: configAdmitsMore(before?.config, config),
+      lint: await changedFindings([...roles], { before: before?.config, config }, context),
+    },
   })
+}
+
+/** The findings about roles that may be seen, without those that stay. */
+async function changedFindings(
+  roles: readonly (readonly [name: string, change: Change])[],
+  { before, config }: { before: Config | undefined; config: Config },
+  { isSeen, lint }: WhatIfContext,
+): Promise<WhatIf['lint']> {
+  const found = { before: [] as Finding[], after: [] as Finding[] }
+  for await (const page of pagesOf(roles))
+    for (const [name, { now }] of page) {
+      if (now.role.isCel === true || !isSeen(name)) continue
+      found.before.push(...(await lint(now.role, before)))
+      found.after.push(...(await lint(now.role, config)))
+    }
+  return onlyChanged(found)
 }
 
 /** Undefined if a key has no id, so that none can be missed. */
@@ -155,7 +182,7 @@ const nobody = ({ tokenType, ready }: Tried): Tried => ({
 })
 
 function* triedFailures(
-  { failures, mount, now }: WhatIfContext,
+  { failures, mount, now, isSeen }: WhatIfContext,
   {
     role,
     changeOf,
@@ -185,6 +212,7 @@ function* triedFailures(
       keyId: failure.kid,
       matched: {},
     } as const
-    yield { requestId: failure.request_id, ...twice({ login, recalled: recalled(claims, known) }, change) }
+    const requestId = isSeen(failure.role) ? failure.request_id : ''
+    yield { requestId, ...twice({ login, recalled: recalled(claims, known) }, change) }
   }
 }

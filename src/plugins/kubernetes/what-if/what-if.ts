@@ -16,7 +16,6 @@ import { nearMiss } from '../../../jwt/refusals/hints.ts'
 import type { JsonValue } from '../../../lib/text/json.ts'
 import type { ReadyConfig } from '../config/config.ts'
 import { type Role, readRole } from '../config/role.ts'
-import type { Finding } from '../explain/lint.ts'
 import { audiencesOf } from '../login/login.ts'
 import { judge, type Tried, type TriedLogin } from './judge.ts'
 import { nameKey, namespaceKey } from './noted-login.ts'
@@ -29,18 +28,23 @@ export type WhatIfContext = {
   readonly now: number
   /** Whether the caller may see what a role expects. */
   isSeen(role: string): boolean
-  lint(role: Role | undefined): Promise<readonly Finding[]>
+}
+
+/** A role before and after, with what the linter says of both. */
+type RoleChange = {
+  readonly before: Role | undefined
+  readonly after: Role
+  readonly findings: WhatIf['lint']
 }
 
 type Change = { readonly before: Tried | undefined; readonly now: Tried }
 
 /** What a role as it would be written means for those who log in with it. docs/contract/what-if.md */
 export async function roleWhatIf(
-  before: Role | undefined,
-  after: Role,
+  { before, after, findings }: RoleChange,
   context: WhatIfContext,
 ): Promise<WhatIf> {
-  const { mount, ready, isSeen, lint } = context
+  const { mount, ready, isSeen } = context
   const common = { ready, tokenType: mount.config.token_type }
   const change = { before: before && { ...common, role: before }, now: { ...common, role: after } }
   return tryAll(context, {
@@ -51,7 +55,7 @@ export async function roleWhatIf(
       ? {
           admits_more: roleAdmitsMore(before, after),
           changes: tokenChanges(['alias_name_source'], before?.record, after.record),
-          lint: { before: await lint(before), after: await lint(after) },
+          lint: findings,
         }
       : nothingShown,
   })
@@ -60,7 +64,11 @@ export async function roleWhatIf(
 const nothingShown: WhatIfParts['rest'] = { admits_more: [], changes: [], lint: { before: [], after: [] } }
 
 /** What a configuration as it would be written means for everybody who logs in at the mount. */
-export async function configWhatIf(after: ReadyConfig, context: WhatIfContext): Promise<WhatIf> {
+export async function configWhatIf(
+  after: ReadyConfig,
+  context: WhatIfContext,
+  findings: WhatIf['lint'],
+): Promise<WhatIf> {
   const { mount, ready, roles } = context
   const changes = new Map<string, Change>()
   for (const role of await roles.all()) {
@@ -71,7 +79,7 @@ export async function configWhatIf(after: ReadyConfig, context: WhatIfContext): 
     role: undefined,
     changeOf: (name) => changes.get(name),
     values: [...changes.values()].flatMap(({ now }) => valuesNamedBy(now.role)),
-    rest: { ...nothingShown, admits_more: configAdmitsMore(ready, after) },
+    rest: { ...nothingShown, admits_more: configAdmitsMore(ready, after), lint: findings },
   })
 }
 

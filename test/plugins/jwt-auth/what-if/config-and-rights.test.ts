@@ -60,6 +60,15 @@ describe('a configuration', () => {
     expect([tried.status, tried.body.errors]).toEqual([400, written.body.errors])
   })
 
+  test('is linted with its roles: what comes and what goes', async () => {
+    const config = { jwt_validation_pubkeys: [desk.pem], default_role: 'dev', bound_issuer: issuer }
+
+    const { lint } = reportOf(await desk.root.write('auth/jwt/config/what-if', config))
+
+    expect(lint.before.map(({ code }) => code)).toEqual(['no_issuer'])
+    expect(lint.after).toEqual([])
+  })
+
   test('with other keys is judged by the ids of the keys', async () => {
     const [one, two] = [aSigner('ES256', { kid: 'one' }), aSigner('ES256', { kid: 'two' })]
     await using provider = await startProvider({ '/both': jwksOf(one, two), '/two': jwksOf(two) })

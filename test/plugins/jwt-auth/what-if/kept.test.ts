@@ -89,6 +89,21 @@ test('a value that no role names is seen as a hash, and no answer has it in clea
   expect(answer.text).not.toContain('secret-team')
 })
 
+test('a request that carries a changed login writes it once a minute at most', async () => {
+  await using desk = await openDesk()
+  await desk.role('dev', { bound_claims: { team: ['a', 'b'] } })
+  const carried = (team: string) => desk.ask('kv/x', desk.head({ jwt: desk.jwt({ team }) }))
+  const seen = async () => (await everybody(desk.root)).losers[0]
+  const outcomes = [await carried('a'), await carried('b')]
+  const within = await seen()
+  desk.clock.advance(61)
+  await carried('b')
+
+  expect(outcomes.map(({ status }) => status)).toEqual([200, 200])
+  expect(within?.logins).toBe(1)
+  expect((await seen())?.logins).toBe(3)
+})
+
 describe('history_days', () => {
   test.each([
     { options: {}, days: 30 },
@@ -229,7 +244,7 @@ describe('the bound', () => {
     const history = new LoginHistory({ view: core.view, random: systemRandom, clock: core.clock })
     const log = async (subject: string) => {
       const memory = history.note(aLogin(subject), 30)
-      const entries = (await memory?.entries({ entityId: '', isNew: true })) ?? []
+      const entries = (await memory?.entries({ entityId: '', isNew: true, isCarried: false })) ?? []
       await core.barrier.view('').write(entries)
       memory?.written()
       return entries.length
@@ -270,6 +285,19 @@ describe('the bound', () => {
     await history.tidyDue(1)
 
     expect([before, await count()]).toEqual([2, 1])
+  })
+
+  test('a record that cannot be read hides no other one', async () => {
+    await using opened = await openHistory()
+    const { history, log, count, view, clock } = opened
+    for (const subject of ['a', 'b', 'c']) await log(subject)
+    const [first = ''] = await view.listKeys('logins/')
+    await view.write([{ key: first, value: 'damaged' }])
+
+    expect(await count()).toBe(2)
+    clock.advance(2 * day)
+    await history.tidyDue(1)
+    expect(await view.listKeys('logins/')).toEqual([first])
   })
 
   test('with 0 days everything is deleted', async () => {

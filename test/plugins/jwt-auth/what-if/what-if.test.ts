@@ -223,6 +223,15 @@ const cases: readonly {
   },
 ]
 
+/** What a login with these claims gets once the change is made: what the what-if has said. */
+async function saidTrue(mount: string, change: Fields, claims: Fields, found: Fields): Promise<void> {
+  const written = await fixture.root.write(`auth/${mount}/role/ci`, { role_type: 'jwt', ...change })
+  expect(written.status, written.text).toBeLessThan(300)
+  const login = await fixture.login(mount, { jwt: await fixture.sign(claims) })
+  if (found['unknown'] === undefined)
+    expect(login.status === 200 ? 'succeed' : 'lose').toBe(Object.keys(found)[0])
+}
+
 test.each(cases)(
   'a remembered login is tried with the role as it would be: $name',
   async ({ role = {}, claims = {}, change, found, check }) => {
@@ -233,6 +242,7 @@ test.each(cases)(
     expect(answer.status, answer.text).toBe(200)
     expect(numbers(answer)).toEqual(all(found))
     expect(checksOf(answer)).toEqual(check === undefined ? [] : [check])
+    await saidTrue(mount, change, claims, found)
   },
 )
 
@@ -309,9 +319,11 @@ test.each(patterns)(
   async ({ before, ref, after, found }) => {
     const mount = await mountWithLogins({ bound_claims_type: 'glob', bound_claims: { ref: before } }, { ref })
 
-    const answer = await whatIf(mount, { bound_claims_type: 'glob', bound_claims: { ref: after } })
+    const change = { bound_claims_type: 'glob', bound_claims: { ref: after } }
+    const answer = await whatIf(mount, change)
 
     expect(numbers(answer), answer.text).toEqual(all(found))
+    await saidTrue(mount, change, { ref }, found)
   },
 )
 
