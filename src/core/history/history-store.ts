@@ -1,4 +1,3 @@
-import { pageSize } from '../../lib/data/pages.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { stringifyJson } from '../../lib/text/json.ts'
@@ -33,6 +32,8 @@ export type NewChange = Omit<ChangeRow, 'version' | 'at' | 'order'> & { readonly
 const mostCharacters = 1024 * 1024
 /** The most deleted objects of a namespace. */
 const mostDeleted = 500
+/** Each may have up to a megabyte. */
+const formsAtOnce = 20
 const dayMs = 86_400_000
 const lastTime = 9_999_999_999_999
 const mostOrder = 9_999_999_999
@@ -148,7 +149,7 @@ export class HistoryStore {
   /** Removes the history of what a mount served. */
   async removeMount(uuid: string): Promise<void> {
     for (;;) {
-      const page = await this.#view.list(`change/${uuid}/`, { limit: pageSize })
+      const page = await this.#view.list(`change/${uuid}/`, { limit: formsAtOnce })
       if (page.length === 0) return
       await this.#remove(page.map(({ value }) => readKeptChange(value)))
     }

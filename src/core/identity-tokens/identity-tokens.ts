@@ -80,6 +80,11 @@ export class IdentityTokens {
     this.publishedForMounts.follow(ours)
   }
 
+  /** The key of the record with the configured issuer, from the root of the storage. */
+  issuerRecord(mount: string): string {
+    return configKey(mount)
+  }
+
   /** Empty if none is configured. */
   async configuredIssuer(mount: string): Promise<string> {
     const stored = await this.#view.get(configKey(mount))

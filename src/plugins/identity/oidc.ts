@@ -17,6 +17,12 @@ export function identityTokenResources(parts: IdentityTokenParts): Resource[] {
   return [
     resource('/oidc/config', {
       help: 'The issuer of identity tokens.',
+      history: {
+        store: history,
+        record: ({ mount }) => identityTokens.issuerRecord(mount.uuid),
+        path: () => 'oidc/config',
+        form: async ({ mount }) => ({ issuer: await identityTokens.configuredIssuer(mount.uuid) }),
+      },
       read: {
         summary: 'Read the configured issuer of identity tokens',
         example: examples.issuer,

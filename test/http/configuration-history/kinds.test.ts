@@ -228,6 +228,13 @@ const kinds: readonly Kind[] = [
     differs: 'client_id',
   },
   {
+    path: 'identity/oidc/config',
+    first: { issuer: 'https://one.example' },
+    second: { issuer: '' },
+    differs: 'issuer',
+    isNeverDeleted: true,
+  },
+  {
     name: 'identity/group/id/<id>',
     path: '',
     made: async () =>
