@@ -23,6 +23,8 @@ const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', string>> = 
     'Add the algorithm to `jwt_supported_algs`; ID tokens need RS256 while that is empty.',
   key_unknown:
     'Check that this is the right issuer. Keys are fetched again after a rotation; `status` lists `kids` and `skipped_keys`.',
+  key_not_allowed:
+    'If the key belongs to the issuer, add its thumbprint to `allowed_key_thumbprints`; `auth/<mount>/keys` lists those of all keys.',
   signature_invalid:
     'If the mount has PEM keys, the key was probably rotated: write the new one or, better, a URL.',
   claim_type_invalid: 'The issuer must send this claim, with the right type.',

@@ -13,12 +13,15 @@ import type { JwkSet, SkippedKey, UsableKey } from './jwk-set.ts'
 import type { ParsedPublicKey } from './public-key-pem.ts'
 import { type KeySetParts, RemoteKeys, type RemoteKeysParts } from './shared-sources.ts'
 import { SourceHistory } from './source-history.ts'
+import { type AllowedKeys, isAllowed, thumbprintOf } from './thumbprint.ts'
 
 /** What all key sets depend on. */
 export type KeysetParts = RemoteKeysParts & {
   readonly clock: Clock
   readonly queue: CheckQueue
   readonly limits: JwsLimits
+  /** Logins by other keys are refused. */
+  readonly allowed?: AllowedKeys
 }
 
 /** A token with a valid signature. Its claims are still unchecked. */
@@ -91,12 +94,13 @@ export class StaticKeyset implements Keyset {
     const { algorithm } = jws
     const signer = await verifyWithAny(jws, algorithm, this.#keys, { queue: this.#parts.queue, client })
     if (signer === undefined) return refusal('signature_invalid', signing + noStaticKey)
-    const read = { algorithm, otherwise: noStaticKey, history: this.#history }
+    const { allowed } = this.#parts
+    const read = { algorithm, otherwise: noStaticKey, history: this.#history, allowed }
     return prefixed(signing, verified(jws, signer, read))
   }
 
   has(_keyId: string, key: KeyObject): boolean {
-    return this.#keys.includes(key)
+    return this.#keys.includes(key) && isAllowed(key, this.#parts.allowed)
   }
 
   sources(): readonly KeysetSource[] {
@@ -138,7 +142,7 @@ export class JwksKeyset implements Keyset {
   }
 
   has(keyId: string, key: KeyObject): boolean {
-    return hasKey(this.#keys, keyId, key)
+    return hasKey(this.#keys, keyId, key) && isAllowed(key, this.#parts.allowed)
   }
 
   sources(): readonly KeysetSource[] {
@@ -194,7 +198,7 @@ export class MultiJwksKeyset implements Keyset {
 
   has(keyId: string, key: KeyObject): boolean {
     const named = keyId === '' ? this.#pairs : [this.#pairWith(keyId) ?? []].flat()
-    return named.some((pair) => hasKey(pair, keyId, key))
+    return named.some((pair) => hasKey(pair, keyId, key)) && isAllowed(key, this.#parts.allowed)
   }
 
   sources(): readonly KeysetSource[] {
@@ -210,7 +214,8 @@ export class MultiJwksKeyset implements Keyset {
     const failures: string[] = []
     for (const pair of this.#pairs) {
       const result = signatureChecked(await verifyWithRemote(jws, pair, { ...this.#parts, client }))
-      if (!('reason' in result)) return result
+      // no other key can have signed it
+      if (!('reason' in result) || result.reason === 'key_not_allowed') return result
       if (last.cause !== undefined) failures.push(last.cause)
       last = result
     }
@@ -281,13 +286,14 @@ export const unavailableKeys = (cause: string): Refusal =>
 async function verifyWithRemote(
   jws: ReadableJws,
   keys: RemoteKeys,
-  checks: SignatureChecks,
+  { allowed, ...checks }: SignatureChecks & { readonly allowed?: AllowedKeys },
 ): Promise<VerifiedToken | Refusal> {
   const signedBy = (set: JwkSet) => verifyWithAny(jws, jws.algorithm, set.candidates(jws.keyId), checks)
   const read = {
     algorithm: jws.algorithm,
     otherwise: `${malformed}payload is not a JSON object`,
     history: keys.history,
+    allowed,
   }
   const cached = keys.current
   const signer = cached && (await signedBy(cached))
@@ -318,14 +324,29 @@ type Reading = {
   /** The refusal of a payload that is not an object. */
   readonly otherwise: string
   readonly history: SourceHistory
+  readonly allowed: AllowedKeys
 }
+
+/** Of a token that was verified before, if the keys allowed now are others. */
+export const pinRefusal = (signer: KeyObject | undefined, allowed: AllowedKeys): Refusal | undefined =>
+  signer === undefined || isAllowed(signer, allowed)
+    ? undefined
+    : reworded(keyNotAllowed(signer), (text) => signing + text)
+
+/** docs/contract/key-sources.md#pinned-keys */
+const keyNotAllowed = (signer: KeyObject): Refusal =>
+  discreetRefusal('key_not_allowed', {
+    text: 'the key that signed it is not allowed',
+    cause: `the key ${thumbprintOf(signer)} is not in allowed_key_thumbprints`,
+  })
 
 /** The claims of a token with a valid signature. */
 function verified(
   jws: Jws,
   signer: KeyObject,
-  { algorithm, otherwise, history }: Reading,
+  { algorithm, otherwise, history, allowed }: Reading,
 ): VerifiedToken | Refusal {
+  if (!isAllowed(signer, allowed)) return keyNotAllowed(signer)
   const claims = parseClaims(jws.payload)
   if (claims === undefined) return malformedPayload(jws.payload, otherwise)
   history.noteIssued(ownMember(claims, 'iat'))

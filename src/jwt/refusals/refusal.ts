@@ -13,6 +13,7 @@ const checkOf = {
   token_malformed: 'signature',
   algorithm_unsupported: 'signature',
   key_unknown: 'signature',
+  key_not_allowed: 'signature',
   signature_invalid: 'signature',
   algorithm_not_allowed: 'algorithm',
   claim_type_invalid: 'claims',

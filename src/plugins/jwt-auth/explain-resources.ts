@@ -157,7 +157,9 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
           const exists = (name: string) => policyExists(name, mount.namespace)
           if (input.role !== '') checkMaySee(exchange, input.role)
           const findings = await method.lint(mount, input.role, exists)
-          return findings && { data: { findings: findings.filter(({ role }) => maySeeRole(exchange, role)) } }
+          const isSeen = ({ role }: { role: string }) =>
+            role === '' ? maySeeConfig(exchange) : maySeeRole(exchange, role)
+          return findings && { data: { findings: findings.filter(isSeen) } }
         },
       },
     }),

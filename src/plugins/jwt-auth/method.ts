@@ -47,7 +47,7 @@ import { MountState, type MountStateParts } from './config/mount-state.ts'
 import { changedRole, type Role, type RoleRecord, readRole, roleWarnings } from './config/role.ts'
 import { TokenIssuers } from './config/token-issuers.ts'
 import { type ExplainContext, type ExplainInput, explainLogin } from './explain/explain.ts'
-import { type Finding, type LintContext, lintRole, lintWrite } from './explain/lint.ts'
+import { type Finding, type LintContext, lintConfig, lintRole, lintWrite } from './explain/lint.ts'
 import { lintCelRole } from './explain/lint-cel.ts'
 import type { ReportedMount } from './explain/login-reports.ts'
 import { traceOf } from './explain/login-trace.ts'
@@ -372,7 +372,8 @@ export class JwtMethod {
   ): Promise<Finding[] | undefined> {
     const state = this.stateOf(mount)
     const tokenType = mount.config.token_type
-    const context = { config: (await state.findConfig())?.config, tokenType, policyExists }
+    const ready = await state.findConfig()
+    const context = { config: ready?.config, tokenType, policyExists }
     const celName = /^cel\/(.*)$/.exec(roleName)?.[1]
     if (celName !== undefined) return this.#lintCel(state, celName, context)
     const findings: Finding[] = []
@@ -381,10 +382,10 @@ export class JwtMethod {
       if (role !== undefined) findings.push(...(await lintRole(role, context)))
       else if (roleName !== '') return undefined
     }
-    if (roleName === '')
-      for (const name of await state.celRoles.names())
-        findings.push(...((await this.#lintCel(state, name, context)) ?? []))
-    return findings
+    if (roleName !== '') return findings
+    for (const name of await state.celRoles.names())
+      findings.push(...((await this.#lintCel(state, name, context)) ?? []))
+    return ready === undefined ? findings : [...(await lintConfig(ready)), ...findings]
   }
 
   async #lintCel(state: MountState, name: string, context: LintContext): Promise<Finding[] | undefined> {

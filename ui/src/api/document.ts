@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 3472910d15d952fb6e673d8e3f89e194
+// made by `npm run ui:types` from the server's OpenAPI document d3eb9bd5987dfc9f038d5e9cd6e9ad93
 
 export interface paths {
     "/health/live": {
@@ -11951,6 +11951,7 @@ export interface components {
             accept_as_token: boolean;
             token_max_lifetime: number;
             require_authorization_details: boolean;
+            allowed_key_thumbprints?: string[];
             /** @enum {string} */
             status: "valid" | "invalid";
         } & {
@@ -11991,6 +11992,7 @@ export interface components {
             accept_as_token?: boolean;
             token_max_lifetime?: string;
             require_authorization_details?: boolean;
+            allowed_key_thumbprints?: string[];
             skip_jwks_validation?: boolean;
         };
         "jwt-config-post-answer": {
@@ -12958,6 +12960,7 @@ export interface components {
             accept_as_token?: boolean;
             token_max_lifetime?: string;
             require_authorization_details?: boolean;
+            allowed_key_thumbprints?: string[];
             skip_jwks_validation?: boolean;
         };
         "jwt-config-what-if-post-answer": {

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import { refuse, type ServiceError } from '../../../errors.ts'
 import type { StrictObject } from '../../../jwt/jws/strict-json.ts'
 import type { CheckName, Compared, Refusal } from '../../../jwt/refusals/refusal.ts'
@@ -27,6 +28,8 @@ export type ReadToken = {
   readonly signingInput?: Buffer
   /** The header's `kid`. */
   readonly keyId?: string
+  /** The key that signed it. */
+  readonly signer?: KeyObject
 }
 
 /** Whether a step was refused instead of returning something. */

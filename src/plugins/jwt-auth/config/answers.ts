@@ -13,7 +13,9 @@ const neverSet = z.array(text).nullable()
  */
 export const answers = {
   config: {
-    output: configFields.omit({ oidc_client_secret: true }).extend({ status: z.enum(['valid', 'invalid']) }),
+    output: configFields
+      .omit({ oidc_client_secret: true })
+      .extend({ allowed_key_thumbprints: z.array(text).optional(), status: z.enum(['valid', 'invalid']) }),
     example: {
       oidc_discovery_url: '',
       oidc_discovery_ca_pem: '',
@@ -36,6 +38,7 @@ export const answers = {
       accept_as_token: false,
       token_max_lifetime: 86400,
       require_authorization_details: false,
+      allowed_key_thumbprints: ['NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs'],
     },
   },
   role: {

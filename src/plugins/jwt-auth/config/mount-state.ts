@@ -12,7 +12,7 @@ import {
 import { parsePublicKeyPem } from '../../../jwt/keys/public-key-pem.ts'
 import { isJsonNumber, numberText } from '../../../lib/text/json.ts'
 import { type CelRole, readCelRole } from '../cel/cel-role.ts'
-import { type Config, discoverySource, jwksPairs, jwksSource, readConfig } from './jwt-config.ts'
+import { allowedKeys, type Config, discoverySource, jwksPairs, jwksSource, readConfig } from './jwt-config.ts'
 import { type Role, readRole } from './role.ts'
 
 /** A mount's configuration with its keys and, if found by discovery, the provider for browser logins. */
@@ -176,7 +176,8 @@ function readWrite(stored: unknown): Pick<ReadyConfig, 'written' | 'unchecked'> 
 }
 
 /** Selects the source that verifies a JWT. docs/contract/jwt.md#configuration */
-function readyConfig(config: Config, parts: KeysetParts): Omit<ReadyConfig, 'written' | 'unchecked'> {
+function readyConfig(config: Config, given: KeysetParts): Omit<ReadyConfig, 'written' | 'unchecked'> {
+  const parts = { ...given, allowed: allowedKeys(config) }
   if (config.oidc_discovery_url !== '') {
     const provider = new DiscoveredProvider(discoverySource(config), parts)
     return { config, keyset: provider, provider }

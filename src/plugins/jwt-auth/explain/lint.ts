@@ -1,9 +1,11 @@
 import { usesFindings } from '../../../core/tokens/store/token-type.ts'
 import { policiesMissing } from '../../../jwt/explain/policies-missing.ts'
 import { isNear } from '../../../lib/text/edit-distance.ts'
+import { thumbprintOf } from '../../../jwt/keys/thumbprint.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../../lib/text/json.ts'
 import { type Config, hasOidcClient } from '../config/jwt-config.ts'
+import type { ReadyConfig } from '../config/mount-state.ts'
 import { type Role, type RoleRecord, roleFields } from '../config/role.ts'
 import { type KnownIssuer, knownIssuer } from './issuers.ts'
 import { beginsWithOwner, leavesOwnerOpen, namesOwner } from './owner-claims.ts'
@@ -16,6 +18,7 @@ export const lintCodes = [
   'no_audience',
   'token_without_audience',
   'token_used_once',
+  'pin_without_key',
   'no_issuer',
   'wildcard_owner',
   'mutable_user_claim',
@@ -76,6 +79,21 @@ export async function lintRole(
     ...(await missingPolicies(record, policyExists)),
   ]
   return found.map((one) => ({ role: name, ...one }))
+}
+
+/** The findings about the configuration itself, which are those of no role. Fetches keys that are not known yet. */
+export async function lintConfig({ config, keyset }: ReadyConfig): Promise<Finding[]> {
+  const pins = config.allowed_key_thumbprints
+  if (pins.length === 0) return []
+  const thumbprints = () =>
+    new Set(keyset.sources().flatMap(({ keys }) => keys.map(({ key }) => thumbprintOf(key))))
+  if (thumbprints().size === 0) await keyset.refresh()
+  const current = thumbprints()
+  const dead = pins.filter((pin) => !current.has(pin))
+  const text = `[${dead.join(' ')}] are thumbprints of no current key`
+  return dead.length === 0
+    ? []
+    : [{ role: '', code: 'pin_without_key', field: 'allowed_key_thumbprints', text }]
 }
 
 /** The findings that depend on the write itself: which values it kept, and which names it did not know. */

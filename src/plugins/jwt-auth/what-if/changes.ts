@@ -83,6 +83,14 @@ const isPlain = (value: string): boolean => !value.includes('*')
 const valuesOf = ({ expected }: BoundClaim): string[] =>
   'unusable' in expected ? [] : expected.map((one) => one.text)
 
+function pinsLifted(before: readonly string[], after: readonly string[]): FieldChange[] {
+  const field = 'allowed_key_thumbprints'
+  if (before.length === 0) return []
+  if (after.length === 0) return [{ field, text: 'tokens that any key of the source has signed' }]
+  const added = after.filter((pin) => !before.includes(pin))
+  return added.map((pin) => ({ field, text: `tokens that key ${pin} has signed` }))
+}
+
 /** Whom a configuration would let in that the one before did not. */
 export function configAdmitsMore(before: Config | undefined, config: Config): FieldChange[] {
   if (before === undefined) return [{ field: 'config', text: 'the configuration is new' }]
@@ -95,6 +103,7 @@ export function configAdmitsMore(before: Config | undefined, config: Config): Fi
       'bound_issuer',
       config.bound_issuer === '' ? 'tokens of any issuer' : `tokens of issuer ${text(config.bound_issuer)}`,
     ),
+    ...pinsLifted(before.allowed_key_thumbprints, config.allowed_key_thumbprints),
     ...when(widened && config.jwt_supported_algs.length === 0, 'jwt_supported_algs', 'any algorithm'),
     ...(widened ? algorithms : []).map((one) => ({ field: 'jwt_supported_algs', text: text(one) })),
     ...keyFields

@@ -14,11 +14,12 @@ import type { RememberedLogin } from '../../../jwt/history/login-history.ts'
 import { anyMatches } from '../../../jwt/history/patterns.ts'
 import { supportedAlgorithms } from '../../../jwt/jws/algorithms.ts'
 import { ownMember } from '../../../jwt/jws/strict-json.ts'
+import { isAllowed } from '../../../jwt/keys/thumbprint.ts'
 import { type ReasonCode, type Refusal, refusal } from '../../../jwt/refusals/refusal.ts'
 import { addressMatches } from '../../../lib/net/cidr.ts'
 import { lookupClaim } from '../../../lib/text/json-pointer.ts'
 import { type BoundClaim, checkBoundClaim } from '../checks/bound-claims.ts'
-import type { Config } from '../config/jwt-config.ts'
+import { allowedKeys, type Config } from '../config/jwt-config.ts'
 import type { ReadyConfig } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
 import { pointerTo } from './noted-login.ts'
@@ -140,6 +141,7 @@ function* ofKeys({ login }: TriedLogin, { config, keyIds }: Ready, before: Tried
     else if (!keyIds.has(login.keyId))
       yield verdict('signature', refusal('key_unknown', 'no key has this id'))
   }
+  yield* ofPins(login.keyId, config, before)
   const usual = login.path === 'oidc/callback' ? ['RS256'] : supportedAlgorithms
   const accepted: readonly string[] = config.jwt_supported_algs.length > 0 ? config.jwt_supported_algs : usual
   if (login.algorithm !== '')
@@ -149,6 +151,18 @@ function* ofKeys({ login }: TriedLogin, { config, keyIds }: Ready, before: Tried
         ? undefined
         : refusal('algorithm_not_allowed', 'unexpected algorithm'),
     )
+}
+
+/** Which key signed is remembered by its id alone. */
+function* ofPins(keyId: string, config: Config, { ready: before }: Tried): Generator<Verdict> {
+  const pins = config.allowed_key_thumbprints
+  if (pins.length === 0 || isSame(pins, before?.config.allowed_key_thumbprints)) return
+  const keys = (before?.keyset.sources() ?? []).flatMap((source) => source.keys)
+  const named = keys.filter(({ id }) => keyId === '' || id === '' || id === keyId)
+  const allowed = named.filter(({ key }) => isAllowed(key, allowedKeys(config)))
+  if (named.length === 0 || (allowed.length > 0 && allowed.length < named.length)) yield unknown('signature')
+  else if (allowed.length === 0)
+    yield verdict('signature', refusal('key_not_allowed', 'the key is not allowed'))
 }
 
 function* ofRegistered(

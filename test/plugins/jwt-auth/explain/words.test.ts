@@ -19,6 +19,7 @@ const contract = [
     'token_malformed',
     'algorithm_unsupported',
     'key_unknown',
+    'key_not_allowed',
     'signature_invalid',
     'algorithm_not_allowed',
   ],
