@@ -104,7 +104,11 @@ const comparisons: Readonly<Partial<Record<CheckName | 'policies', Compare>>> = 
       return { expected: accepted.length > 0 ? accepted : usual, seen: algorithm, detail: 'alg', hint: '' }
     }
     if (refused?.reason === 'key_not_allowed')
-      return { expected: ready?.config.allowed_key_thumbprints ?? [], seen: null, detail: 'allowed_key_thumbprints' }
+      return {
+        expected: ready?.config.allowed_key_thumbprints ?? [],
+        seen: null,
+        detail: 'allowed_key_thumbprints',
+      }
     return { expected: keyIdsOf(ready), seen: keyId, detail: algorithm }
   },
   algorithm: ({ ready, algorithm }) => {

@@ -1,7 +1,7 @@
 import { usesFindings } from '../../../core/tokens/store/token-type.ts'
 import { policiesMissing } from '../../../jwt/explain/policies-missing.ts'
-import { isNear } from '../../../lib/text/edit-distance.ts'
 import { thumbprintOf } from '../../../jwt/keys/thumbprint.ts'
+import { isNear } from '../../../lib/text/edit-distance.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../../lib/text/json.ts'
 import { type Config, hasOidcClient } from '../config/jwt-config.ts'

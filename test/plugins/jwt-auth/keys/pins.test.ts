@@ -17,7 +17,9 @@ afterAll(() => desk[Symbol.asyncDispose]())
 function pinOf({ jwk }: Signer): string {
   const names = jwk['kty'] === 'RSA' ? ['e', 'kty', 'n'] : ['crv', 'kty', 'x', 'y']
   const members = names.filter((name) => name in jwk).map((name) => `"${name}":"${String(jwk[name])}"`)
-  return createHash('sha256').update(`{${members.join(',')}}`).digest('base64url')
+  return createHash('sha256')
+    .update(`{${members.join(',')}}`)
+    .digest('base64url')
 }
 
 const claims = () => {
@@ -97,7 +99,9 @@ describe('pinned keys', () => {
   })
 
   test('JWTs as tokens, inline logins and CEL roles obey the pins', async () => {
-    const cel = { cel_program: { expression: "pb.Auth{policies: ['desk'], alias: logical.Alias{name: 'x'}}" } }
+    const cel = {
+      cel_program: { expression: "pb.Auth{policies: ['desk'], alias: logical.Alias{name: 'x'}}" },
+    }
     const written = await desk.root.write('auth/jwt/cel/role/prog', { ...cel, bound_audiences: ['gate'] })
     expect(written.status).toBeLessThan(300)
     await pinned([old], { ...onlyPems, accept_as_token: true, bound_issuer: issuer })
