@@ -7,6 +7,7 @@ import type { PolicyRef } from '../policies/acl.ts'
 import type { AuthBlock, IssuedToken } from '../tokens/acts/auth-block.ts'
 import { clientIdOf } from '../tokens/store/client-id.ts'
 import { joined } from '../tokens/store/policy-names.ts'
+import { shownScope } from '../tokens/store/scope.ts'
 import type { WrapInfo } from '../wrapping/wrapper.ts'
 import {
   type FieldNames,
@@ -257,6 +258,7 @@ function authOf(
     token_policies: list(token.policies),
     identity_policies: list(identityPolicies),
     external_namespace_policies: externalPolicies(caller),
+    ...shownScope(token.scope),
     policy_results,
     metadata: metadataOf(token.meta, hashing),
     remaining_uses: token.num_uses > 0 ? token.num_uses : undefined,
@@ -300,6 +302,7 @@ function issuedAuthOf(auth: AuthBlock, issued: IssuedToken | undefined, hashing:
     policies: list(policies),
     token_policies,
     identity_policies,
+    ...shownScope(issued?.token.scope),
     metadata: metadataOf(metadata, hashing),
     num_uses: auth.num_uses || undefined,
     entity_id: shown(auth.entity_id),

@@ -7,6 +7,7 @@ import type { NamespaceStore } from '../namespaces/namespace-store.ts'
 import { type Acl, rootAcl } from '../policies/acl.ts'
 import type { PolicySet, PolicyStore } from '../policies/policy-store.ts'
 import { AclFromAbove, noRights, RelativeAcl } from '../policies/relative-acl.ts'
+import { ScopedAcl } from '../policies/scoped-acl.ts'
 import type { TemplateContext } from '../policies/templates.ts'
 import type { CarriedLogin, IssuedToken } from '../tokens/acts/auth-block.ts'
 import { loginOf, type Token } from '../tokens/store/token.ts'
@@ -27,7 +28,7 @@ export type Caller = {
 }
 
 /** What the rights of a token depend on, beside its entity. */
-type HeldToken = Pick<Token, 'namespace' | 'policies'> & Parameters<typeof loginOf>[0]
+type HeldToken = Pick<Token, 'namespace' | 'policies' | 'scope'> & Parameters<typeof loginOf>[0]
 
 export type AccessParts = {
   tokens: TokenStore
@@ -206,14 +207,11 @@ export class Access {
   async #rightsOf(
     token: Token,
   ): Promise<Pick<Caller, 'identityPolicies' | 'identity' | 'acl'> | 'disabled' | 'deleted'> {
-    const { identities, policies, clock } = this.#parts
+    const { identities, clock } = this.#parts
     if (token.entity_id === '') {
       return {
         identityPolicies: [],
-        acl: await policies.aclFor(token.namespace, token.policies, {
-          login: loginOf(token),
-          now: clock.now(),
-        }),
+        acl: await this.#aclFor(token, { login: loginOf(token), now: clock.now() }, []),
       }
     }
     const identity = await identities.identityOf(token.entity_id)
@@ -232,7 +230,7 @@ export class Access {
   }
 
   async #rightsWith(token: HeldToken, identity: Identity): Promise<Pick<Caller, 'identityPolicies' | 'acl'>> {
-    const { policies, clock } = this.#parts
+    const { clock } = this.#parts
     const here = identityIn(identity, token.namespace)
     const context: TemplateContext = {
       entity: identity.entity,
@@ -243,14 +241,30 @@ export class Access {
     const own =
       here.policies.length === 0 ? [] : [{ namespace: token.namespace, names: here.policies, prefix: '' }]
     const acl = await (identity.policiesByNamespace.length === 0
-      ? policies.aclFor(token.namespace, token.policies, context, own)
-      : policies.aclFor(
-          token.namespace,
-          token.policies,
-          { ...context, groupsOf: (id) => groupsOf(identity, id) },
-          [...own, ...this.#policiesBelow(token, identity)],
-        ))
+      ? this.#aclFor(token, context, own)
+      : this.#aclFor(token, { ...context, groupsOf: (id) => groupsOf(identity, id) }, [
+          ...own,
+          ...this.#policiesBelow(token, identity),
+        ]))
     return { identityPolicies: here.policies, acl }
+  }
+
+  /** The one place where the scope of a token limits its rights. docs/contract/scopes.md#the-intersection */
+  async #aclFor(
+    { namespace, policies: names, scope }: HeldToken,
+    context: TemplateContext,
+    more: readonly PolicySet[],
+  ): Promise<Acl> {
+    const { policies } = this.#parts
+    const whole = await policies.aclFor(namespace, names, context, more)
+    if (scope === undefined) return whole
+    if (scope.policies === undefined) return new ScopedAcl(whole, { narrowed: undefined, paths: scope.paths })
+    const counted = new Set(scope.policies)
+    const among = (held: readonly string[]) => held.filter((name) => counted.has(name))
+    // a name of the scope is one of the token's own namespace
+    const own = more.filter(({ prefix }) => prefix === '').map((set) => ({ ...set, names: among(set.names) }))
+    const narrowed = await policies.aclFor(namespace, among(names), context, own)
+    return new ScopedAcl(whole, { narrowed, paths: scope.paths })
   }
 
   /** Policies of groups in namespaces below the token's. docs/contract/namespaces.md#isolation */

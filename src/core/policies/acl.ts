@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts'
 import {
   type AclOperation,
+  allCapabilities,
   capabilityBits,
   capabilityNames,
   requiredBit,
@@ -171,6 +172,15 @@ export function bindAcl({ table, conditional, wholly }: CompiledPolicies, contex
   const own = rules.length === 0 ? undefined : RuleTable.of(rules, table)
   return new RuleAcl(table, { own, closed, validUntil: until, wholly })
 }
+
+/** Everything on these paths, each exact or with a final `*`: what the paths of a scope allow by themselves. */
+export const aclOfPaths = (paths: readonly string[]): Acl =>
+  new RuleAcl(
+    RuleTable.of(paths.map((path) => ({ pattern: patternOf(path), grants: everything, sources: [] }))),
+    { wholly: false },
+  )
+
+const everything: Grants = { ...denyGrants, bits: allCapabilities, isDeny: false }
 
 /** All paths with this beginning, of which an unfilled rule of the policy denies an unknown part. */
 type Closed = { readonly beginning: string; readonly policy: PolicyRef }

@@ -15,6 +15,8 @@ export const capabilityBits = {
 
 export type Capability = keyof typeof capabilityBits
 
+export const allCapabilities = Object.values(capabilityBits).reduce((bits, bit) => bits | bit, 0)
+
 const { create, read, update, delete: remove, list, sudo, patch, scan } = capabilityBits
 
 /**

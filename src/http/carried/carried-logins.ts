@@ -24,6 +24,7 @@ import { refusalOf } from '../steps/refuse.ts'
 import { hasInlineLogin, inlinePrefix, readInlineLogin } from './inline-headers.ts'
 import { presentedJwt } from './jwt-token.ts'
 import type { LoginRoutes } from './login-routes.ts'
+import { checkNoScope, sentScope } from './scope-header.ts'
 
 export type CarriedLoginParts = {
   readonly namespaces: Pick<NamespaceStore, 'resolve' | 'lineageOf' | 'isLive' | 'lockRefusal'>
@@ -81,7 +82,11 @@ export class CarriedLogins implements Carried {
 
   async ofToken(raw: IncomingMessage, call: Call, isDecisive: boolean): Promise<IssuedToken | undefined> {
     const presented = presentedJwt(tokenOf(raw), valuesOf(raw, 'x-gatehouse-role'))
-    if (presented === undefined) return undefined
+    if (presented === undefined) {
+      checkNoScope(raw)
+      return undefined
+    }
+    const scope = sentScope(raw, this.#parts.limits)
     const login = presented === 'unusable' ? undefined : await this.#asToken(call, presented)
     if (login === undefined) {
       const error = refuse('denied', 'permission denied', {
@@ -90,7 +95,8 @@ export class CarriedLogins implements Carried {
       if (isDecisive) this.#logUnread(call, error)
       throw error
     }
-    return this.#run(raw, call, () => login).catch((error: unknown) => {
+    const scoped = { ...login, fields: { ...login.fields, ...scope } }
+    return this.#run(raw, call, () => scoped).catch((error: unknown) => {
       if (isDecisive) call.trail = undefined
       throw untold(error)
     })

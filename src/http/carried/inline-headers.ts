@@ -11,7 +11,7 @@ import {
   parseJson,
   stringifyJson,
 } from '../../lib/text/json.ts'
-import { firstValueOf, inlineHeader, tokenOf, valuesOf } from '../exchange/request-headers.ts'
+import { firstValueOf, inlineHeader, scopeHeader, tokenOf, valuesOf } from '../exchange/request-headers.ts'
 
 /** A login as the headers of another request describe it. */
 export type InlineLogin = {
@@ -42,6 +42,8 @@ export function readInlineLogin(
   const [path = '', ...more] = valuesOf(request, inlineHeader.path)
   if (more.length > 0) throw refused('expected exactly one value for X-Vault-Inline-Auth-Path')
   if (tokenOf(request) !== '') throw refused('cannot layer inline authentication with token authentication')
+  if (request.headers[scopeHeader] !== undefined)
+    throw refused('X-Gatehouse-Scope is for a JWT as the token; here, its fields are parameters')
   const operation = operationOf(valuesOf(request, inlineHeader.operation))
   const namespace = namespaceOf(request)
   if (!isNamespace(namespace)) throw refused('inline auth namespace was not found')
@@ -92,10 +94,16 @@ function parameterOf(text: string, limits: JsonLimits): { key: string; value: Js
 }
 
 function objectIn(bytes: Buffer, limits: JsonLimits): JsonObject {
+  const object = jsonObjectIn(bytes, limits)
+  if (object === undefined) throw refused('failed json decoding header value')
+  return object
+}
+
+/** The JSON object that these bytes are; `null` is an empty one. Undefined if they are none. */
+export function jsonObjectIn(bytes: Buffer, limits: JsonLimits): JsonObject | undefined {
   const value = isUtf8(bytes) ? parsed(bytes, limits) : undefined
   if (value === null) return {}
-  if (typeof value === 'object' && !Array.isArray(value) && !isJsonNumber(value)) return value
-  throw refused('failed json decoding header value')
+  return typeof value === 'object' && !Array.isArray(value) && !isJsonNumber(value) ? value : undefined
 }
 
 /** Undefined for what is no JSON, and for text with something behind it. */

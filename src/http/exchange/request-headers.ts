@@ -9,7 +9,10 @@ const usedFields = [
   ...(['if-match', 'if-none-match', 'transfer-encoding', 'x-vault-mfa'] as const),
   ...(['x-vault-namespace', 'x-vault-token', 'x-vault-wrap-format', 'x-vault-wrap-ttl'] as const),
   'x-gatehouse-role',
+  'x-gatehouse-scope',
 ] as const
+/** The scope of a JWT that is the token. docs/contract/scopes.md#with-a-jwt-as-the-token */
+export const scopeHeader = 'x-gatehouse-scope' satisfies (typeof usedFields)[number]
 export type UsedField = (typeof usedFields)[number]
 const used = new Set<string>(usedFields)
 

@@ -67,6 +67,8 @@ const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', string>> = 
   uses_need_service:
     'Give the role no `token_num_uses` and no `token_period`, or tune the mount to another `token_type` than `batch`.',
   entity_disabled: 'Enable the entity: `identity/entity`, `disabled=false`.',
+  scope_refused:
+    'Ask for policies that the login gives, and for paths in the form that docs/contract/scopes.md describes.',
   token_replayed: 'Get a new token for each login; a retry with the same one is refused.',
   oidc_not_configured: 'Set `oidc_discovery_url`, `oidc_client_id` and its secret, or `oidc_public_client`.',
   redirect_uri_missing: 'Send a `redirect_uri`.',

@@ -26,6 +26,10 @@ const login = z.object({
   token_policies: texts,
   identity_policies: texts,
   policies: texts,
+  /** Only of a login with a scope. */
+  scope_policies: texts.optional(),
+  scope_paths: texts.optional(),
+  scope_expire_time: text.optional(),
   token_type: text,
   lease_duration: count,
   renewable: z.boolean(),

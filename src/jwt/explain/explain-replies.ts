@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { LoginAuth, LoginPlan } from '../../core/tokens/acts/issue-login.ts'
 import { joined } from '../../core/tokens/store/policy-names.ts'
+import { shownScope } from '../../core/tokens/store/scope.ts'
 import { refuse } from '../../errors.ts'
 import {
   checkMayReach,
@@ -189,6 +190,7 @@ function shownLogin(
     token_policies: draft.policies,
     identity_policies: identity?.policies ?? [],
     policies: joined(draft.policies, identity?.policies ?? []),
+    ...shownScope(draft.scope),
     token_type: draft.type,
     lease_duration: draft.ttl,
     renewable: draft.renewable,

@@ -141,6 +141,7 @@ const coreChecks = {
   policy_forbidden: 'policies',
   entity_disabled: 'entity',
   uses_need_service: 'token_type',
+  scope_refused: 'scope',
   token_replayed: 'replay',
 } as const
 

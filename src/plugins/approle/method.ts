@@ -6,7 +6,12 @@ import type { CacheUses } from '../../core/records/cache-use.ts'
 import { Changes } from '../../core/records/change.ts'
 import { type KeyedHash, openKeyedHashes } from '../../core/records/keyed-hash.ts'
 import type { Issued } from '../../core/tokens/acts/auth-block.ts'
-import { issueLogin, type LoginParts, type LoginRequest } from '../../core/tokens/acts/issue-login.ts'
+import {
+  issueLogin,
+  type LoginAuth,
+  type LoginParts,
+  type LoginRequest,
+} from '../../core/tokens/acts/issue-login.ts'
 import { mountTtl } from '../../core/tokens/store/lifetime.ts'
 import type { Token } from '../../core/tokens/store/token.ts'
 import type { RenewalTerms } from '../../core/tokens/store/token-fields.ts'
@@ -38,7 +43,7 @@ export type LoginInput = {
   onRole(name: string): void
 }
 
-type LoginPlace = Omit<LoginRequest, 'auth'>
+type LoginPlace = Omit<LoginRequest, 'auth'> & Pick<LoginAuth, 'scope'>
 
 type GivenSecret = { readonly secret: string; readonly named: LoginName }
 
@@ -195,13 +200,18 @@ export class ApproleMethod {
   }
 
   /** Throws `overtaken` if another login, or a deletion, has changed the secret id since it was read. */
-  async #issue(place: LoginPlace, role: Role, found?: FoundSecretId, overtaken?: Error): Promise<Issued> {
+  async #issue(
+    { scope, ...place }: LoginPlace,
+    role: Role,
+    found?: FoundSecretId,
+    overtaken?: Error,
+  ): Promise<Issued> {
     const secretIds = this.secretIdsOf(place.mount)
     const entries = found === undefined ? [] : await secretIds.useOf(found)
     const checkRefused = async () => {
       if (found !== undefined && entries.length > 0 && (await secretIds.hasChanged(found))) throw overtaken
     }
-    const auth = { ...grantOf(role, found?.secretId), use: { entries, checkRefused } }
+    const auth = { ...grantOf(role, found?.secretId), use: { entries, checkRefused }, scope }
     return issueLogin(this.#parts, { ...place, auth })
   }
 

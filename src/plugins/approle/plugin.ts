@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { Periodic } from '../../core/jobs/background.ts'
 import { type LoginReportParts, LoginReports } from '../../core/tokens/acts/login-reports.ts'
 import { type LookalikeReportParts, lookalikeReports } from '../../core/tokens/acts/lookalike-reports.ts'
+import { requestedScope, scopeFields } from '../../core/tokens/store/scope.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import { loginPlace, type Resource, resource } from '../../http/resource/resource.ts'
 import { stringField } from '../../lib/text/fields.ts'
@@ -64,6 +65,7 @@ const loginInput = z.object({
     description: 'A secret id of the role, unless the role needs none',
     writeOnly: true,
   }),
+  ...scopeFields,
 })
 
 /** `login`. docs/contract/approle.md#login-in-this-order */
@@ -80,14 +82,17 @@ const loginResource = (method: ApproleMethod, reports: LoginReports): Resource =
       input: loginInput,
       handle: ({ call, mount, input }) => {
         let role = ''
-        return reports.watch({ call, mount, who: () => ({ role }) }, () =>
-          method.login(loginPlace(mount, call), {
-            roleId: input.role_id,
-            secretId: input.secret_id,
-            onRole: (name) => {
-              role = name
+        return reports.watch({ call, mount, who: () => ({ role }) }, async () =>
+          method.login(
+            { ...loginPlace(mount, call), scope: requestedScope(input) },
+            {
+              roleId: input.role_id,
+              secretId: input.secret_id,
+              onRole: (name) => {
+                role = name
+              },
             },
-          }),
+          ),
         )
       },
     },

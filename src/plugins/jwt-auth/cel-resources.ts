@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { HistoryStore } from '../../core/history/history-store.ts'
 import type { LoginRequest } from '../../core/tokens/acts/issue-login.ts'
+import { requestedScope, scopeFields } from '../../core/tokens/store/scope.ts'
 import { refuse, ServiceError } from '../../errors.ts'
 import {
   type Exchange,
@@ -31,6 +32,7 @@ import type { JwtMethod } from './method.ts'
 const loginInput = z.object({
   role: lowerStringField.describe('CEL role to log in with; the configured default if empty'),
   jwt: stringField.meta({ description: 'Signed JWT', writeOnly: true }),
+  ...scopeFields,
 })
 const tryInput = z.object({
   cel_program: mapOrTextField.describe('The program, as in a role'),
@@ -125,8 +127,9 @@ export const celResources = ({ method, history: store, reports, issue, now }: Pa
               attempt.outcome = outcome
             },
           }
+          const scope = requestedScope(input)
           const auth = await method.celLogin(mount, { ...input, operation: 'update' }, login)
-          return { reply: await issue({ ...loginPlace(mount, call), auth }) }
+          return { reply: await issue({ ...loginPlace(mount, call), auth: { ...auth, scope } }) }
         })
       },
     },

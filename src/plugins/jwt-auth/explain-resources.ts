@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { LoginPlan, LoginRequest } from '../../core/tokens/acts/issue-login.ts'
+import { requestedScope, scopeFields } from '../../core/tokens/store/scope.ts'
 import { fail } from '../../errors.ts'
 import {
   checkMayReach,
@@ -49,6 +50,7 @@ const explainInput = failureInput.extend({
     description: 'Access token for a provider that keeps the groups elsewhere',
     writeOnly: true,
   }),
+  ...scopeFields,
 })
 const statusInput = z.object({ refresh: boolField.describe('Fetch discovery document and keys now') })
 const lintInput = z.object({ role: lowerStringField.describe('Only this role') })
@@ -107,6 +109,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
             input.cel ||
             role !== input.role ||
             (input.as_token && role === '' && (await method.defaultsToCel(mount)))
+          const scope = requestedScope(input)
           const given = { ...input, role, isCel, jwt, claims: input.claims ?? undefined }
           const named = await method.loginRole(mount, role)
           checkMaySee(exchange, isCel && named !== '' ? `cel/${named}` : named)
@@ -121,7 +124,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
             by: { address: call.remoteAddress, whenSilent: exchange.whenSilent },
             remoteAddress,
             asToken: input.as_token ? { certificate: exchange.clientCertificate() } : undefined,
-            plan: (auth) => plan({ ...place, auth }),
+            plan: (auth) => plan({ ...place, auth: { ...auth, scope } }),
           })
           const explained = shownExplanation(explanation, mount)
           // the bearer of a refused JWT is told nothing but 403

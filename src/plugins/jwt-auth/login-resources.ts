@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { LoginRequest } from '../../core/tokens/acts/issue-login.ts'
+import { requestedScope, scopeFields } from '../../core/tokens/store/scope.ts'
 import { refuse } from '../../errors.ts'
 import {
   type Exchange,
@@ -25,11 +26,13 @@ const loginInput = z.object({
     description: 'Access token for a provider that keeps the groups elsewhere',
     writeOnly: true,
   }),
+  ...scopeFields,
 })
 const authUrlInput = z.object({
   role: lowerStringField.describe('Role to log in with; the configured default if empty'),
   redirect_uri: stringField.describe('URI to which the provider sends the browser back'),
   client_nonce: stringField.describe('Value the callback must repeat'),
+  ...scopeFields,
 })
 const callbackInput = z.object({
   state: stringField.describe('State from the authorization URL'),
@@ -74,8 +77,9 @@ export const loginResources = ({ method, issue, reports }: Parts): Resource[] =>
         const asToken = call.loginKind === 'token' ? { certificate: clientCertificate() } : undefined
         const attempt = newAttempt({ role: input.role, token: input.jwt, asToken })
         return reports.watch({ call, mount, path: 'login', attempt }, async () => {
+          const scope = requestedScope(input)
           const auth = await method.login(mount, call.remoteAddress, { ...input, asToken })
-          return { reply: await issue({ ...loginPlace(mount, call), auth }) }
+          return { reply: await issue({ ...loginPlace(mount, call), auth: { ...auth, scope } }) }
         })
       },
     },
@@ -94,7 +98,11 @@ export const loginResources = ({ method, issue, reports }: Parts): Resource[] =>
         return reports.watch({ call, mount, path: 'oidc/auth_url', attempt }, async () => {
           const { remoteAddress } = call
           const begun = await abortWhenClientLeaves(exchange, (signal) =>
-            method.authorize(mount, input, { remoteAddress, attempt, signal }),
+            method.authorize(
+              mount,
+              { ...input, scope: requestedScope(input) },
+              { remoteAddress, attempt, signal },
+            ),
           )
           if ('auth_url' in begun) return { reply: { data: begun } }
           const { reason, text, cause } = begun.refused

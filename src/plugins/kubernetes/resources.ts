@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { HistoryStore } from '../../core/history/history-store.ts'
 import type { LoginRequest } from '../../core/tokens/acts/issue-login.ts'
+import { requestedScope, scopeFields } from '../../core/tokens/store/scope.ts'
 import { loginPlace, nameList, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { checkGuard, guardField, guardOf, guardRefused } from '../../jwt/history/what-if-answers.ts'
 import { stringField } from '../../lib/text/fields.ts'
@@ -104,6 +105,7 @@ const warned = (warnings: string[]): Reply | undefined => (warnings.length === 0
 const loginInput = z.object({
   role: stringField.describe('Role to log in with'),
   jwt: stringField.meta({ description: 'Token of the service account', writeOnly: true }),
+  ...scopeFields,
 })
 
 type LoginParts = {
@@ -127,8 +129,9 @@ export const loginResource = ({ method, reports, issue }: LoginParts): Resource 
       input: loginInput,
       handle: ({ call, mount, input }) =>
         reports.watch({ call, mount, role: input.role.toLowerCase(), jwt: input.jwt }, async (checks) => {
+          const scope = requestedScope(input)
           const auth = await method.login(mount, input, call.remoteAddress, checks)
-          return issue({ ...loginPlace(mount, call), auth })
+          return issue({ ...loginPlace(mount, call), auth: { ...auth, scope } })
         }),
     },
   })

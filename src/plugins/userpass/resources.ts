@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { HistoryStore } from '../../core/history/history-store.ts'
 import type { LoginRequest } from '../../core/tokens/acts/issue-login.ts'
 import type { LoginReports } from '../../core/tokens/acts/login-reports.ts'
+import { requestedScope, scopeFields } from '../../core/tokens/store/scope.ts'
 import { exampleTokenFields, wholeTokenFields } from '../../core/tokens/store/token-fields.ts'
 import {
   type KeptHistory,
@@ -36,7 +37,7 @@ const passwordInput = z
   .object({ password: password.describe('New password'), password_hash })
   .meta({ examples: [{ password: examplePassword }] })
 const policiesInput = userFields.pick({ token_policies: true, policies: true })
-const loginInput = z.object({ password: password.describe('Password') })
+const loginInput = z.object({ password: password.describe('Password'), ...scopeFields })
 
 type Named = { readonly username: string }
 
@@ -146,8 +147,9 @@ const loginResource = ({ method, reports, issue }: UserpassParts): Resource =>
         }
         const who = () => (attempt.user === undefined ? {} : { user: place.name })
         return reports.watch({ call, mount, who }, async () => {
+          const scope = requestedScope(input)
           const auth = await method.login(attempt)
-          const reply = await issue({ ...loginPlace(mount, call), auth })
+          const reply = await issue({ ...loginPlace(mount, call), auth: { ...auth, scope } })
           await method.noteLogin(attempt)
           await method.renewHash(attempt)
           return reply

@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document d3eb9bd5987dfc9f038d5e9cd6e9ad93
+// made by `npm run ui:types` from the server's OpenAPI document f9a5e564cb0bffd96812c14d65deca6c
 
 export interface paths {
     "/health/live": {
@@ -12161,6 +12161,9 @@ export interface components {
             role?: string;
             jwt: string;
             distributed_claim_access_token?: string;
+            scope_policies?: string[];
+            scope_paths?: string[];
+            scope_ttl?: string;
         };
         "jwt-login-post-answer": {
             request_id: string;
@@ -12185,6 +12188,9 @@ export interface components {
             role?: string;
             redirect_uri?: string;
             client_nonce?: string;
+            scope_policies?: string[];
+            scope_paths?: string[];
+            scope_ttl?: string;
         };
         "jwt-oidc-auth_url-post-answer": {
             request_id: string;
@@ -12344,6 +12350,9 @@ export interface components {
         "jwt-cel-login-post-input": {
             role?: string;
             jwt: string;
+            scope_policies?: string[];
+            scope_paths?: string[];
+            scope_ttl?: string;
         };
         "jwt-cel-login-post-answer": {
             request_id: string;
@@ -12450,6 +12459,9 @@ export interface components {
                 token_policies: string[];
                 identity_policies: string[];
                 policies: string[];
+                scope_policies?: string[];
+                scope_paths?: string[];
+                scope_expire_time?: string;
                 token_type: string;
                 lease_duration: number;
                 renewable: boolean;
@@ -12533,6 +12545,9 @@ export interface components {
                 token_policies: string[];
                 identity_policies: string[];
                 policies: string[];
+                scope_policies?: string[];
+                scope_paths?: string[];
+                scope_expire_time?: string;
                 token_type: string;
                 lease_duration: number;
                 renewable: boolean;
@@ -12563,6 +12578,9 @@ export interface components {
             remote_address?: string;
             as_token?: boolean;
             distributed_claim_access_token?: string;
+            scope_policies?: string[];
+            scope_paths?: string[];
+            scope_ttl?: string;
         };
         "jwt-explain-post-answer": {
             request_id: string;
@@ -13062,6 +13080,9 @@ export interface components {
         };
         "userpass-login-username-post-input": {
             password: string;
+            scope_policies?: string[];
+            scope_paths?: string[];
+            scope_ttl?: string;
         };
         "userpass-login-username-post-answer": {
             request_id: string;
@@ -13614,6 +13635,9 @@ export interface components {
         "approle-login-post-input": {
             role_id: string;
             secret_id?: string;
+            scope_policies?: string[];
+            scope_paths?: string[];
+            scope_ttl?: string;
         };
         "approle-login-post-answer": {
             request_id: string;
@@ -13815,6 +13839,9 @@ export interface components {
         "kubernetes-login-post-input": {
             role: string;
             jwt: string;
+            scope_policies?: string[];
+            scope_paths?: string[];
+            scope_ttl?: string;
         };
         "kubernetes-login-post-answer": {
             request_id: string;
@@ -13880,6 +13907,9 @@ export interface components {
                 token_policies: string[];
                 identity_policies: string[];
                 policies: string[];
+                scope_policies?: string[];
+                scope_paths?: string[];
+                scope_expire_time?: string;
                 token_type: string;
                 lease_duration: number;
                 renewable: boolean;
@@ -13963,6 +13993,9 @@ export interface components {
                 token_policies: string[];
                 identity_policies: string[];
                 policies: string[];
+                scope_policies?: string[];
+                scope_paths?: string[];
+                scope_expire_time?: string;
                 token_type: string;
                 lease_duration: number;
                 renewable: boolean;

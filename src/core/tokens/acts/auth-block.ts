@@ -1,4 +1,5 @@
 import { joined } from '../store/policy-names.ts'
+import { shownScope } from '../store/scope.ts'
 import type { Token, TokenType } from '../store/token.ts'
 
 /** The `auth` block of a login, token creation or renewal response. docs/contract/http.md#answers */
@@ -8,6 +9,10 @@ export type AuthBlock = {
   policies: string[]
   token_policies?: string[]
   identity_policies?: string[]
+  /** Only of a token with a scope. docs/contract/scopes.md */
+  scope_policies?: readonly string[]
+  scope_paths?: readonly string[]
+  scope_expire_time?: string
   metadata: Record<string, string> | null
   lease_duration: number
   renewable: boolean
@@ -52,6 +57,7 @@ export function authBlock(token: Token, id: string, identityPolicies: readonly s
     policies: joined(token.policies, identityPolicies),
     ...(token.policies.length === 0 ? {} : { token_policies: [...token.policies] }),
     ...(identityPolicies.length === 0 ? {} : { identity_policies: [...identityPolicies] }),
+    ...shownScope(token.scope),
     metadata: token.meta,
     lease_duration: token.granted_ttl,
     renewable: token.renewable,

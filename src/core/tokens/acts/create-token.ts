@@ -75,7 +75,12 @@ export const unknownTokenRole = (name: string) => refuse('invalid', `unknown rol
 export async function createToken(parts: CreateParts, request: CreateRequest): Promise<Issued> {
   const { caller, input, mount } = request
   const decision = decide(request)
-  const life = createdLifetime(decision, mountTtl(mount.config, parts.systemTtl), parts.clock.now())
+  const scopeEnd = caller.scope?.ends_at
+  const life = createdLifetime(
+    decision,
+    { bounds: mountTtl(mount.config, parts.systemTtl), scopeEnd },
+    parts.clock.now(),
+  )
   if (!life.ok) throw refuse('invalid', life.reason)
   if (life.ttl === 0 && caller.ttl !== 0)
     throw refuse('invalid', 'expiring root tokens cannot create non-expiring root tokens')
@@ -213,6 +218,8 @@ function createdDraft(
     renewable: input.renewable && renewable && ttl > 0 && type === 'service',
     mount_accessor: mount.accessor,
     ...(login && { login_accessor: login.accessor, login_metadata: login.metadata }),
+    // also of an orphan: what a token makes has no more rights than the token
+    ...(caller.scope && { scope: caller.scope }),
     internal: {},
   }
 }
@@ -225,7 +232,7 @@ export const createdTokenName = (given: string): string =>
 function decide({ mount, caller, sudo, form, role, input }: CreateRequest): Decision {
   const isFromParent = caller.namespace !== mount.namespace
   checkCaller(caller)
-  if (isFromParent) checkParentNamespace(input, sudo)
+  if (isFromParent) checkParentNamespace(caller, input, sudo)
   const type = createdTokenType(role?.record, input.type)
   if (type === undefined) throw refuse('invalid', "invalid 'token_type' value")
   if (type === 'batch') checkBatch(input, role?.record)
@@ -266,7 +273,9 @@ function checkCaller(caller: Token): void {
 }
 
 /** Checks a request whose caller belongs to another namespace than the token mount. */
-function checkParentNamespace(input: CreateInput, sudo: boolean): void {
+function checkParentNamespace(caller: Token, input: CreateInput, sudo: boolean): void {
+  if (caller.scope !== undefined)
+    throw refuse('invalid', 'a token with a scope cannot generate a token in another namespace')
   if (!sudo)
     throw refuse(
       'invalid',
@@ -366,10 +375,14 @@ function combined(
 }
 
 /** A root token without TTL and period never expires, unless it has an explicit max TTL. */
-function createdLifetime({ policies, effective }: Decision, bounds: TtlBounds, now: number): Lifetime {
+function createdLifetime(
+  { policies, effective }: Decision,
+  { bounds, scopeEnd }: { bounds: TtlBounds; scopeEnd: number | undefined },
+  now: number,
+): Lifetime {
   if (policies.includes('root') && effective.ttl === 0 && effective.period === 0)
     return { ok: true, ttl: effective.explicitMaxTtl, warnings: [] }
-  return lifetime(bounds, effective, now)
+  return lifetime(bounds, { ...effective, scopeEnd }, now)
 }
 
 function checkCustomId(id: string): void {

@@ -5,8 +5,9 @@ import { aliasOf } from '../../identity/entities/entity.ts'
 import type { IdentityStore, LoginAlias, LoginIdentity } from '../../identity/entities/identity-store.ts'
 import type { Mount } from '../../mounts/mount.ts'
 import { lifetime, mountTtl, type TtlBounds } from '../store/lifetime.ts'
-import { checkAssignable, sanitize } from '../store/policy-names.ts'
+import { checkAssignable, joined, sanitize } from '../store/policy-names.ts'
 import type { OneTimeProof, ReplayStore } from '../store/replay-store.ts'
+import { checkScope, type RequestedScope, scopeFrom } from '../store/scope.ts'
 import { boundCidrs } from '../store/token-fields.ts'
 import type { Minted, TokenDraft, TokenStore } from '../store/token-store.ts'
 import { checkLoginType, loginTokenType } from '../store/token-type.ts'
@@ -67,6 +68,8 @@ export type LoginAuth = {
   readonly memory?: LoginMemory | undefined
   /** Of a JWT that is the token of the request. */
   readonly jwt?: JwtTimes
+  /** The limits that the caller asks for. */
+  readonly scope?: RequestedScope | undefined
 }
 
 /** Entries that are written with the token of a login, or not at all. */
@@ -232,13 +235,16 @@ function loginDraft(
     throw refuse('denied', 'permission denied', { reason: 'entity_disabled' })
   const type = loginTokenType(mount.config.token_type, auth)
   checkLoginType(type, auth)
-  const life = lifetime(mountTtl(mount.config, parts.systemTtl), auth, parts.clock.now())
+  const now = parts.clock.now()
+  const scope = auth.scope && scopeFrom(auth.scope, now)
+  const life = lifetime(mountTtl(mount.config, parts.systemTtl), { ...auth, scopeEnd: scope?.ends_at }, now)
   if (!life.ok) throw refuse('invalid', life.reason)
   const policies = sanitize(auth.policies, !auth.noDefaultPolicy)
   const identityPolicies = identity?.policies ?? []
   if (policies.includes('root') || identityPolicies.includes('root'))
     throw refuse('invalid', 'auth methods cannot create root tokens', { reason: 'policy_forbidden' })
   checkAssignable([...policies, ...identityPolicies])
+  if (auth.scope !== undefined) checkScope(auth.scope, joined(policies, identityPolicies))
   const meta = auth.metadata === undefined ? (auth.alias?.metadata ?? {}) : auth.metadata
   const draft: TokenDraft = {
     parent: '',
@@ -258,6 +264,7 @@ function loginDraft(
     mount_accessor: mount.accessor,
     ...(Object.keys(meta ?? {}).length > 0 && { login_accessor: mount.accessor }),
     internal: auth.internal,
+    ...(scope && { scope }),
     ...(groupAliases.length === 0 ? {} : { group_aliases: groupAliases }),
   }
   return { draft, warnings: [...life.warnings] }

@@ -1,4 +1,5 @@
 import { formatTime } from '../../../lib/text/time.ts'
+import { shownScope } from '../store/scope.ts'
 import { loginOf, type Token } from '../store/token.ts'
 
 export type LookupContext = {
@@ -40,6 +41,7 @@ export function lookupData(
     ...(token.role === undefined ? {} : { role: token.role }),
     ...(token.period === 0 ? {} : { period: token.period }),
     ...(token.bound_cidrs.length === 0 ? {} : { bound_cidrs: token.bound_cidrs }),
+    ...shownScope(token.scope),
     ...(login && { login_metadata: login.metadata, login_accessor: login.accessor }),
     ...(token.initial_root === true
       ? {}

@@ -64,6 +64,7 @@ export async function renewToken(
       ...ownTerms(stored, mount),
       ...current,
       increment,
+      scopeEnd: stored.scope?.ends_at,
     }
     const life = lifetime(mountTtl(mount.config, parts.systemTtl), terms, now, stored.issue_time)
     if (!life.ok) throw refuse('invalid', life.reason)

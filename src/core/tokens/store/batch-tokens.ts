@@ -5,7 +5,7 @@ import { Cache, CacheUse } from '../../../lib/data/cache.ts'
 import type { Random } from '../../../lib/system/random.ts'
 import type { Barrier } from '../../barrier/barrier.ts'
 import { namespaceIdOf, suffixOf } from '../../namespaces/suffix.ts'
-import { readToken, type Token } from './token.ts'
+import { readToken, storedToken, type Token } from './token.ts'
 
 /** Encrypts and decrypts values that clients hold instead of the storage. */
 export type Sealer = Pick<Barrier, 'sealText' | 'openText'>
@@ -29,6 +29,7 @@ const batchFields = [
   'login_metadata',
   'role',
   'parent_cubbyhole',
+  'scope',
   'cut_off',
   'mount_moves',
   'clock_steps',
@@ -68,7 +69,7 @@ export class BatchTokens {
   async seal(record: BatchRecord): Promise<string> {
     const sealed = await this.#sealer.sealText(
       purpose,
-      JSON.stringify(record),
+      JSON.stringify(storedToken(record)),
       record.creation_time + record.ttl * 1000,
     )
     const id = `${prefix}${sealed.toString('base64url')}${suffixOf(record.namespace)}`

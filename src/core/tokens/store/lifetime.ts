@@ -22,6 +22,8 @@ export type LifetimeTerms = {
   readonly period?: number
   readonly maxTtl?: number
   readonly explicitMaxTtl?: number
+  /** The end of its scope, in milliseconds since the epoch, which is no cause for a warning: whoever logs in asks for it. */
+  readonly scopeEnd?: number | undefined
 }
 
 export type Lifetime = { ok: true; ttl: number; warnings: string[] } | { ok: false; reason: string }
@@ -31,6 +33,19 @@ export type Lifetime = { ok: true; ttl: number; warnings: string[] } | { ok: fal
  * (both in milliseconds). docs/contract/tokens-and-policies.md#lifetimes
  */
 export function lifetime(bounds: TtlBounds, terms: LifetimeTerms, now: number, issuedAt = now): Lifetime {
+  const life = policyLifetime(bounds, terms, { now, issuedAt })
+  if (!life.ok || terms.scopeEnd === undefined) return life
+  const left = Math.floor((terms.scopeEnd - now) / 1000)
+  return left <= 0 ? pastMax : { ...life, ttl: Math.min(life.ttl, left) }
+}
+
+const pastMax: Lifetime = { ok: false, reason: 'past the max TTL, cannot renew' }
+
+function policyLifetime(
+  bounds: TtlBounds,
+  terms: LifetimeTerms,
+  { now, issuedAt }: { now: number; issuedAt: number },
+): Lifetime {
   const { increment = 0, ttl = 0, period = 0, maxTtl = 0, explicitMaxTtl = 0 } = terms
   const cap = [maxTtl, explicitMaxTtl].reduce(
     (least, limit) => (limit > 0 && limit < least ? limit : least),
@@ -50,7 +65,7 @@ export function lifetime(bounds: TtlBounds, terms: LifetimeTerms, now: number, i
   if (span === undefined) return { ok: true, ttl: granted, warnings }
 
   const left = wholeSeconds(issuedAt) + span - wholeSeconds(now)
-  if (left <= 0) return { ok: false, reason: 'past the max TTL, cannot renew' }
+  if (left <= 0) return pastMax
   if (granted > left) {
     warnings.push(capped('TTL', granted, left))
     granted = left

@@ -14,7 +14,7 @@ import { isUnreadable } from '../../records/stored-record.ts'
 import { BatchTokens, batchRecord, batchToken, isBatchId, type Sealer } from './batch-tokens.ts'
 import type { CoreEvents, TokenSource } from './core-events.ts'
 import { EntityCutOffs } from './entity-cut-offs.ts'
-import { countedToken, readToken, type Token, wrappingPolicy } from './token.ts'
+import { countedToken, readToken, storedToken, type Token, wrappingPolicy } from './token.ts'
 import {
   childKey,
   childPrefix,
@@ -303,7 +303,7 @@ export class TokenStore {
         isLast = stored.num_uses === 1
         if (stored.num_uses <= 1 || this.isExpired(stored)) return keep
         spent = { ...stored, num_uses: stored.num_uses - 1 }
-        return spent
+        return storedToken(spent)
       }
       await this.#view.update(tokenKey(hash), spend, uncopied)
     }
@@ -329,7 +329,9 @@ export class TokenStore {
     const sweepAt = this.#clock.now() + spentGraceMs
     const isSweptAnyway = token.expire_time !== null && token.expire_time <= sweepAt
     const spent: Token = { ...token, num_uses: -1, ...(isSweptAnyway ? {} : { swept_at: sweepAt }) }
-    const entries: ViewEntry[] = [{ key: tokenKey(hash), value: spent, expect: revision, ...uncopied }]
+    const entries: ViewEntry[] = [
+      { key: tokenKey(hash), value: storedToken(spent), expect: revision, ...uncopied },
+    ]
     if (!isSweptAnyway) entries.push({ key: expireKey(sweepAt, hash), value: true, ...uncopied })
     return { token: spent, entries }
   }
@@ -357,7 +359,11 @@ export class TokenStore {
     const hash = this.keys.hashOf(token.accessor)
     const entries: ViewEntry[] = [
       // a server may still have a copy of a former token with the same chosen id, whose deletion is not reported
-      { key: tokenKey(hash), value: token, ...(id === undefined ? uncopied : { expect: 'absent' }) },
+      {
+        key: tokenKey(hash),
+        value: storedToken(token),
+        ...(id === undefined ? uncopied : { expect: 'absent' }),
+      },
     ]
     if (token.expire_time !== null)
       entries.push({ key: expireKey(token.expire_time, hash), value: true, ...uncopied })
@@ -508,7 +514,7 @@ export class TokenStore {
     const entries: ViewEntry[] = [
       {
         key: tokenKey(hash),
-        value: after,
+        value: storedToken(after),
         expect: before.revision,
         ...(isUncopied || !isCacheable(after) ? uncopied : {}),
       },

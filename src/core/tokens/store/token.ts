@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { CountedLease } from '../../leases/lease-limit.ts'
 import { recordReader } from '../../records/stored-record.ts'
+import type { TokenScope } from './scope.ts'
 
 export type TokenType = 'service' | 'batch'
 
@@ -62,6 +63,8 @@ export type Token = {
   readonly internal: Readonly<Record<string, string>>
   /** Names of the group aliases that matched at login. docs/contract/identity.md#groups */
   readonly group_aliases?: readonly string[]
+  /** What limits it beyond its policies; its children have the same. */
+  readonly scope?: TokenScope
   /** Number of cut-offs of its entity at issue; absent is 0. */
   readonly cut_off?: number
   /** Batch tokens only: number of large backward clock steps at issue; absent is 0. */
@@ -72,8 +75,11 @@ export type Token = {
   readonly initial_root?: true
 }
 
-/** Reads a stored record as a token. */
-export const readToken = recordReader<Token>(
+/** What gives a token its rights. */
+type Granted = Pick<Token, 'policies' | 'entity_id'>
+type StoredToken = Token & { readonly scope?: TokenScope & { readonly of?: Granted } }
+
+const readRecord = recordReader<StoredToken>(
   'token',
   z.object({
     accessor: z.string(),
@@ -91,8 +97,35 @@ export const readToken = recordReader<Token>(
     expire_time: z.number().nullable(),
     policies: z.array(z.string()),
     bound_cidrs: z.array(z.string()),
+    scope: z
+      .object({
+        policies: z.array(z.string()).optional(),
+        paths: z.array(z.string()).optional(),
+        ends_at: z.number().optional(),
+        of: z.object({ policies: z.array(z.string()), entity_id: z.string() }),
+      })
+      .optional(),
   }),
 )
+
+/** Reads a stored record as a token. */
+export function readToken(value: unknown): Token {
+  const stored = readRecord(value)
+  if (stored.scope === undefined) return stored
+  const { of, ...scope } = stored.scope
+  return { ...stored, ...of, scope }
+}
+
+/**
+ * The record of a token. Policies and entity of one with a scope are stored inside of the scope: a server of an earlier
+ * version knows no scopes, and so gives such a token no rights. docs/contract/scopes.md#servers-of-earlier-versions
+ */
+export function storedToken<Stored extends Granted & Pick<Token, 'scope'>>(token: Stored): Stored {
+  const { scope, policies, entity_id } = token
+  return scope === undefined
+    ? token
+    : { ...token, policies: [], entity_id: '', scope: { ...scope, of: { policies, entity_id } } }
+}
 
 /**
  * The token as a lease of its login; undefined for one that does not count: a root token, a batch token, or one that

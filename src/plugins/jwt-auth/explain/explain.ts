@@ -251,6 +251,7 @@ function coreChecks(
   const order = [
     'entity',
     'policies',
+    ...(reason === 'scope_refused' ? ['scope'] : []),
     ...(facts.role?.record.token_replay_protection === true ? ['replay'] : []),
   ]
   const refusedAt = reason === '' ? order.length : order.indexOf(refusing)

@@ -1,4 +1,5 @@
 import type { OutboundClient } from '../../../core/outbound/outbound.ts'
+import type { RequestedScope } from '../../../core/tokens/store/scope.ts'
 import { refuse } from '../../../errors.ts'
 import type { ReadyProvider } from '../../../jwt/keys/discovered-provider.ts'
 import { DiscoveryError } from '../../../jwt/keys/discovery.ts'
@@ -25,6 +26,7 @@ export type AuthorizeInput = {
   readonly role: string
   readonly redirect_uri: string
   readonly client_nonce: string
+  readonly scope?: RequestedScope | undefined
 }
 
 export type AuthorizeContext = {
@@ -126,6 +128,7 @@ const loginStart = (
   bound_audiences: role.record.bound_audiences ?? [],
   max_age: role.record.max_age ?? 0,
   clientNonce: input.client_nonce,
+  ...(input.scope && { scope: input.scope }),
   usesCode: mode !== 'device' && !wantsIdToken(config),
 })
 

@@ -47,7 +47,11 @@ export async function finishLogin(
   flow.passed('role')
   flow.check('address', checkAddress(role, context.remoteAddress))
   const { providerError } = context
-  return grantSignedIn(role, await signIn({ ...input, providerError }, { login, role, ready }, context))
+  return grantSignedIn(
+    role,
+    await signIn({ ...input, providerError }, { login, role, ready }, context),
+    login,
+  )
 }
 
 const texts = { used: 'it came back before: used already', expired: 'it came back too late: expired' }

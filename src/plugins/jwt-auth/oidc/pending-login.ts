@@ -31,6 +31,8 @@ const ending = z.union([
   }),
 ])
 
+const client = z.object({ discovery_url: z.string(), id: z.string() }).optional()
+
 /**
  * A login between the authorization URL and the callback. Times are milliseconds since the epoch.
  * docs/contract/oidc.md#between
@@ -38,7 +40,7 @@ const ending = z.union([
 const pendingLogin = z.object({
   role: z.string(),
   /** Where it began: only there can it end. Absent in those of earlier versions. */
-  client: z.object({ discovery_url: z.string(), id: z.string() }).optional(),
+  client,
   redirect_uri: z.string(),
   nonce: z.string(),
   /** The PKCE verifier; empty if the provider sends an ID token instead of a code. */
@@ -76,6 +78,15 @@ const pendingLogin = z.object({
   /** When a device was last polled for; 0 if never. */
   polled: z.number().default(0),
   ending: ending.optional(),
+  /** The limits of its token, and the client, which servers of earlier versions must not find. */
+  scope: z
+    .object({
+      policies: z.array(z.string()).readonly().exactOptional(),
+      paths: z.array(z.string()).readonly().exactOptional(),
+      ttlSeconds: z.number().exactOptional(),
+      client,
+    })
+    .optional(),
 })
 export type PendingLogin = z.output<typeof pendingLogin>
 
@@ -90,7 +101,7 @@ export type PostedForm = Pick<PendingLogin, 'code' | 'id_token' | 'refused' | 'i
 /** What a new login begins with. */
 export type LoginStart = Pick<
   PendingLogin,
-  'role' | 'client' | 'redirect_uri' | 'bound_audiences' | 'max_age' | 'mode'
+  'role' | 'client' | 'redirect_uri' | 'bound_audiences' | 'max_age' | 'mode' | 'scope'
 > & { readonly clientNonce: string; readonly usesCode: boolean }
 
 /** A login that begins at `now`, before it is listed under a client. */
@@ -163,6 +174,20 @@ export const isClientNonce = (login: PendingLogin, clientNonce: string): boolean
 export const isTooOldForExchange = (login: PendingLogin, now: number): boolean =>
   login.created + lifetimeMs < now + 1000
 
-export const readPendingLogin = (stored: unknown): PendingLogin => pendingLogin.parse(stored)
+export function readPendingLogin(stored: unknown): PendingLogin {
+  const login = pendingLogin.parse(stored)
+  if (login.scope === undefined) return login
+  const { client, ...scope } = login.scope
+  return { ...login, client, scope }
+}
+
+/**
+ * The record of a login. One with a scope names no client that a server of an earlier version, which would ignore the
+ * scope, could end it with. docs/contract/scopes.md#servers-of-earlier-versions
+ */
+export const storedPendingLogin = (login: PendingLogin): PendingLogin =>
+  login.scope === undefined
+    ? login
+    : { ...login, client: { discovery_url: '', id: '' }, scope: { ...login.scope, client: login.client } }
 
 export const digest = (text: string): string => createHash('sha256').update(text).digest('base64url')

@@ -15,6 +15,7 @@ import {
   type PendingLogin,
   type PostedForm,
   readPendingLogin,
+  storedPendingLogin,
   withPosted,
 } from './pending-login.ts'
 
@@ -120,7 +121,11 @@ export class PendingLogins {
         ...(await prepare?.()),
       }
       const room = await this.#roomInMount(prefix)
-      await view.write([{ key: stateKey(state), value: login }, { key: listed, value: 1 }, ...room])
+      await view.write([
+        { key: stateKey(state), value: storedPendingLogin(login) },
+        { key: listed, value: 1 },
+        ...room,
+      ])
       this.#counted(prefix, 1)
       if (this.#parts.isShared) await this.#checkAfterwards(prefix, listed)
       return { state, login }
@@ -251,7 +256,9 @@ export class PendingLogins {
       if (this.#isOver(before.listed)) return undefined
       const login = change(before)
       if (login === undefined) return undefined
-      const entries: ViewEntry[] = [{ key: stateKey(state), value: login, expect: found.revision }]
+      const entries: ViewEntry[] = [
+        { key: stateKey(state), value: storedPendingLogin(login), expect: found.revision },
+      ]
       if (login.listed !== before.listed)
         entries.push({ key: before.listed, value: undefined }, { key: login.listed, value: 1 })
       if (await view.write(entries)) return login

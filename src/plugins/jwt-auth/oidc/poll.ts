@@ -108,7 +108,7 @@ async function endOf(polled: Polled, ending: Ending, context: FlowContext): Prom
   }
   const outdated = otherRole(polled.role, ending.role)
   if (outdated !== undefined) throw context.attempt.flow.refused(outdated)
-  return grantSignedIn(polled.role, ending)
+  return grantSignedIn(polled.role, ending, polled.login)
 }
 
 /** Asks the provider whether the person has signed in, unless the last poll was too recent. */
@@ -145,7 +145,7 @@ async function pollDevice(
   const returned = await claimsOfTokens(tokens, begun)
   if (isRefusal(returned))
     throw flow.refused(reworded(returned, (text) => `Token verification failed. ${text}`))
-  return grantSignedIn(role, await acceptReturned(returned, begun))
+  return grantSignedIn(role, await acceptReturned(returned, begun), login)
 }
 
 /** Undefined if the provider has refused. One that did not answer is asked again later: RFC 8628 §3.5. */

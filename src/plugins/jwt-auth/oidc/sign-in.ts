@@ -84,10 +84,11 @@ export function noteLogin(attempt: Attempt, login: PendingLogin): void {
 export type SignedIn = LoginIdentity & { readonly oauth2: Readonly<Record<string, string>> }
 
 /** What the role grants to whoever signed in. */
-export const grantSignedIn = (role: Role, { oauth2, ...identity }: SignedIn): LoginAuth => ({
-  ...grant(role, identity),
-  metadata: { ...identity.metadata, ...oauth2 },
-})
+export const grantSignedIn = (
+  role: Role,
+  { oauth2, ...identity }: SignedIn,
+  { scope }: Pick<PendingLogin, 'scope'>,
+): LoginAuth => ({ ...grant(role, identity), scope, metadata: { ...identity.metadata, ...oauth2 } })
 
 /**
  * Determines who signed in at the provider, and whether the role accepts it. `providerError` is what it sent instead
