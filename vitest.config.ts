@@ -56,6 +56,7 @@ const moreReplicated = [
   'test/plugins/jwt-auth/cel/{gitlab,inline,login,roles}.test.ts',
   'test/plugins/jwt-auth/explain/{explain,lint,misconfigurations}.test.ts',
   'test/plugins/jwt-auth/what-if/what-if.test.ts',
+  'test/plugins/jwt-auth/scopes/{browser,scopes}.test.ts',
   'test/plugins/jwt-auth/oidc/{attacks,auth-url,callback,certified-provider,confirmation}.test.ts',
   'test/plugins/jwt-auth/oidc/{carried,form-post,hostile-id-token,modes-device,modes-direct,modes-settings}.test.ts',
   'test/plugins/approle/{fields,login,roles,secret-ids}.test.ts',

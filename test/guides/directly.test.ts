@@ -1,5 +1,7 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { type Issuer, startIssuer } from '../../simulators/ci-issuer/issuer.ts'
@@ -46,9 +48,62 @@ afterAll(async () => {
 const read = (jwt: string, path: string, headers: Record<string, string> = {}) =>
   server.anonymous.read(path, { headers: { 'X-Vault-Token': jwt, ...headers } })
 
+const needed = ['bash', 'curl', 'jq']
+const onPath = (program: string) =>
+  (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)))
+const absent = process.env['CI'] === 'true' ? [] : needed.filter((program) => !onPath(program))
+
 const secret = { username: 'shop', password: 's3cret' }
 const curlPath = /X-Vault-Token: \$\w+" https:\/\/gatehouse\.example\.com\/v1\/([\w/]+)/
 const app = { 'kubernetes.io': { namespace: 'shop', serviceaccount: { name: 'app', uid: 'app-uid' } } }
+
+describe('a job asks for less', () => {
+  test('with a login, and with the JWT as the token: the commands of the page', async () => {
+    const jwt = await github.signPipeline('github', { aud: 'gatehouse' })
+    const reader = await workThrough(below('## Only this secret, for five minutes'), server, {
+      given: { JWT: jwt },
+    })
+
+    const { auth } = reader.answer('github/login').body
+    expect(auth).toMatchObject({ scope_paths: ['team/data/shop/db'], lease_duration: 300 })
+    const token = server.as(String(auth?.client_token))
+    expect((await token.read('team/data/shop/db')).body.data?.data).toEqual(secret)
+    expect(reader.answer('shop/db').body.data?.data).toEqual(secret)
+    const scope = { 'X-Gatehouse-Scope': '{"scope_paths": ["team/data/shop/api"]}' }
+    expect((await read(jwt, 'team/data/shop/db', scope)).status).toBe(403)
+  })
+
+  test.skipIf(absent.length > 0)(`by a template of GitLab (needs ${needed.join(', ')})`, async () => {
+    const { '.read-secret': template } = parse(blockOf('yaml', '## Only this secret, for five minutes'))
+    const { aud } = template.id_tokens.GATEHOUSE_ID_TOKEN
+    const script = String(template.before_script.at(-1))
+    const run = async (variables: object, shown: string) => {
+      const env = {
+        PATH: process.env['PATH'],
+        ...template.variables,
+        GATEHOUSE: server.url + '/v1',
+        GATEHOUSE_ID_TOKEN: await gitlab.signPipeline('gitlab', { aud }),
+        ...variables,
+      }
+      const shell = spawn('bash', ['-euo', 'pipefail', '-c', `${script}\nprintf %s "${shown}"`], { env })
+      let output = ''
+      shell.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+      const [code] = (await once(shell, 'close')) as [number | null]
+      return { code, output }
+    }
+
+    expect(await run({}, '$DB_USER $DB_PASSWORD ${GATEHOUSE_ID_TOKEN:-gone}')).toEqual({
+      code: 0,
+      output: 'shop s3cret gone',
+    })
+    const { output: token } = await run({}, '$VAULT_TOKEN')
+    expect((await server.as(token).read('auth/token/lookup-self')).body.data).toMatchObject({
+      scope_paths: ['team/data/shop/db'],
+      creation_ttl: 300,
+    })
+    expect((await run({ SECRET: 'team/data/shop/api' }, '$DB_USER')).code).not.toBe(0)
+  })
+})
 
 describe('the JWT is the token', () => {
   test('of a job of GitHub', async () => {

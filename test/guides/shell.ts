@@ -84,7 +84,7 @@ export function curlRequest([program, ...words]: readonly string[]): CurlRequest
     const word = words[index] ?? ''
     const value = () => words[++index] ?? ''
     if (word === '-H') {
-      const [name = '', text = ''] = value().split(/:\s*/, 2)
+      const [name = '', text = ''] = value().split(/:\s*(.*)/s, 2)
       headers[name] = text
     } else if (word === '-d') body = value()
     else if (word === '-X') method = value()

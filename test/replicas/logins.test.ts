@@ -218,3 +218,36 @@ describe('a role of an approle mount', () => {
     expect((await at(servers.other, anew)).status).toBe(200)
   })
 })
+
+test('a token with a scope has it at both servers, and so has a child that the other makes', async () => {
+  const { one, other } = servers
+  await addMount(
+    'scoped',
+    { jwt_validation_pubkeys: [signer.pem] },
+    { ...jwtRole, token_policies: ['reader'], token_ttl: '1h' },
+  )
+  const policy = `path "sys/mounts" { capabilities = ["read"] } path "sys/auth" { capabilities = ["read"] }
+    path "auth/token/create" { capabilities = ["update"] }`
+  await one.root.write('sys/policies/acl/reader', { policy })
+  await expect.poll(async () => (await other.root.read('sys/policies/acl/reader')).status).toBe(200)
+  const { body } = await one.anonymous.write('auth/scoped/login', {
+    role: 'r',
+    jwt: signer.sign(claims()),
+    scope_paths: ['sys/mounts', 'auth/token/create'],
+    scope_ttl: '10m',
+  })
+  const token = String(body.auth?.client_token)
+
+  const child = await other.as(token).write('auth/token/create', { ttl: '50m' })
+  const renewed = await other.as(token).write('auth/token/renew-self')
+
+  expect(child.body.auth).toMatchObject({ scope_paths: ['sys/mounts', 'auth/token/create'] })
+  expect(Number(child.body.auth?.lease_duration)).toBeLessThanOrEqual(600)
+  expect(Number(renewed.body.auth?.lease_duration)).toBeLessThanOrEqual(600)
+  for (const server of [one, other])
+    for (const held of [token, String(child.body.auth?.client_token)]) {
+      const client = server.as(held)
+      expect((await client.read('sys/mounts')).status).toBe(200)
+      expect((await client.read('sys/auth')).status).toBe(403)
+    }
+})

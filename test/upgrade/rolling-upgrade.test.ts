@@ -5,6 +5,8 @@ import { parsePostgresUrl } from '../../src/lib/net/postgres-url.ts'
 import { systemClock } from '../../src/lib/system/clock.ts'
 import { systemRandom } from '../../src/lib/system/random.ts'
 import { openPostgres } from '../../src/storage/postgres/postgres.ts'
+import { aSigner } from '../plugins/jwt-auth/signer.ts'
+import type { Client, Json } from '../support/client.ts'
 import { newDatabase, query } from '../support/postgres.ts'
 import { shared } from '../support/shared.ts'
 import { startTestServer } from '../support/start-server.ts'
@@ -115,6 +117,47 @@ test('servers of two versions serve one store, each can be restarted, and the ol
   expect((await again.as(root).read('sys/policies/acl/p1')).status).toBe(200)
   expect((await again.as(root).write('sys/seal')).status).toBe(204)
   await expect.poll(async () => (await newer.anonymous.read('sys/health')).status).toBe(503)
+})
+
+test('a token with a scope has no rights at an older server, which keeps its scope', async () => {
+  const folder = await olderCode()
+  const database = await newDatabase()
+  await using older = await startCodeIn(folder.path, settingsOf(database, 'older'))
+  const root = older.rootToken
+  await using newer = await startThisCode(database)
+  const signer = aSigner('ES256')
+  const atNewer = newer.as(root)
+  await atNewer.write('sys/policies/acl/reader', {
+    policy: 'path "sys/mounts" { capabilities = ["read"] } path "sys/auth" { capabilities = ["read"] }',
+  })
+  await atNewer.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
+  const role = { role_type: 'jwt', user_claim: 'sub', bound_subject: 'a', token_policies: ['reader'] }
+  const scoped: Json[] = []
+  for (const token_type of ['service', 'batch']) {
+    await atNewer.write('auth/jwt/role/r', { ...role, token_type })
+    const now = Math.floor(Date.now() / 1000)
+    const { body } = await newer.anonymous.write('auth/jwt/login', {
+      role: 'r',
+      jwt: signer.sign({ sub: 'a', iat: now, exp: now + 60 }),
+      scope_paths: ['sys/mounts'],
+    })
+    if (body.auth !== undefined) scoped.push(body.auth)
+  }
+  const statuses = async (server: { as(token: string): Client }) => {
+    const found = []
+    for (const auth of scoped)
+      for (const path of ['sys/mounts', 'sys/auth'])
+        found.push((await server.as(String(auth?.['client_token'])).read(path)).status)
+    return found
+  }
+
+  expect(await statuses(newer)).toEqual([200, 403, 200, 403])
+  expect(await statuses(older)).toEqual([403, 403, 403, 403])
+  const renewed = await older
+    .as(root)
+    .write('auth/token/renew-accessor', { accessor: scoped[0]?.['accessor'], increment: '2h' })
+  expect(renewed.status).toBe(200)
+  expect(await statuses(newer)).toEqual([200, 403, 200, 403])
 })
 
 test('servers of a new release that start together migrate once, beside one of this release', async () => {

@@ -92,7 +92,7 @@ const contract = [
     'annotations_unavailable',
     'annotations_invalid',
   ],
-  ...['lives_too_long'],
+  ...['lives_too_long', 'scope_refused'],
   ...['cel_denied', 'cel_message', 'cel_error', 'cel_type', 'cel_limit', 'cel_auth_invalid'],
   ...['lifetime_too_long', 'type_unexpected', 'proof_missing', 'authorization_details_invalid'],
 ]

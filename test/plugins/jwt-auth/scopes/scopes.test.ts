@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { enableAuditFile } from '../../../support/audit-file.ts'
 import type { Client } from '../../../support/client.ts'
 import { inside } from '../../../support/client.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
@@ -11,6 +12,7 @@ import {
   outcomeOf,
   written,
 } from '../../../support/jwt-desk.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const clock = new FakeClock(Date.UTC(2026, 0, 2, 3, 4, 5))
 let desk: JwtDesk
@@ -27,8 +29,11 @@ const policies = {
     path "team/kv/*" { capabilities = ["read"] }`,
 }
 
+let folder: Awaited<ReturnType<typeof temporaryFolder>>
+
 beforeAll(async () => {
-  desk = await openJwtDesk({ clock, now: () => clock.now() })
+  folder = await temporaryFolder()
+  desk = await openJwtDesk({ clock, now: () => clock.now(), settings: { AUDIT_DIRS: folder.path } })
   await desk.configure({ accept_as_token: true, bound_issuer: issuer })
   for (const [name, policy] of Object.entries(policies))
     await written(desk.root, `sys/policies/acl/${name}`, { policy })
@@ -39,7 +44,10 @@ beforeAll(async () => {
   await desk.root.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } }, inside('team'))
   for (const name of ['x', 'y']) await desk.root.write(`kv/${name}`, { a: name }, inside('team'))
 })
-afterAll(() => desk[Symbol.asyncDispose]())
+afterAll(async () => {
+  await desk[Symbol.asyncDispose]()
+  await folder[Symbol.asyncDispose]()
+})
 
 const logIn = (fields: object = {}) =>
   desk.anonymous.write('auth/jwt/login', { role: 'dev', jwt: desk.jwt(), ...fields })
@@ -292,6 +300,23 @@ describe('what shows it', () => {
     expect(body.auth).toMatchObject({ ...shown, policies: ['closed', 'default', 'maker', 'narrow', 'wide'] })
     expect(lookedUp.body.data).toMatchObject(shown)
     for (const text of [plain.text, plainLookup.text]) expect(text).not.toContain('scope')
+  })
+
+  test('the audit log, with the login and with each request', async () => {
+    const audit = await enableAuditFile(desk.root, folder.file('audit.log'))
+    const client = await scoped({ scope_paths: ['kv/x'], scope_policies: ['wide'] })
+    await client.read('kv/x')
+    await desk.root.read('kv/x')
+    const entries = audit.entries().filter((entry) => String(entry['type']) === 'response')
+    await desk.root.delete('sys/audit/file')
+
+    const shown = { scope_policies: ['wide'], scope_paths: ['kv/x'] }
+    const [login, read, plain] = entries.slice(-3)
+    expect(login).toMatchObject({ response: { auth: shown } })
+    expect(read).toMatchObject({
+      auth: { ...shown, policy_results: { granting_policies: [{ name: 'wide' }] } },
+    })
+    expect(JSON.stringify(plain)).not.toContain('scope_')
   })
 
   test('explain shows what a login with it would give, and why it would be refused', async () => {
