@@ -92,7 +92,7 @@ describe('a job asks for less', () => {
       return { code, output }
     }
 
-    expect(await run({}, '$DB_USER $DB_PASSWORD ${GATEHOUSE_ID_TOKEN:-gone}')).toEqual({
+    expect(await run({}, '$DB_USER $DB_PASSWORD $(printenv GATEHOUSE_ID_TOKEN || echo gone)')).toEqual({
       code: 0,
       output: 'shop s3cret gone',
     })

@@ -41,7 +41,7 @@ const maxValues = 32
 const maxCharacters = 2_048
 
 /** The refusal of a scope, for explain and the log. */
-export const scopeRefusal = (text: string) => refuse('invalid', text, { reason: 'scope_refused' })
+const scopeRefusal = (text: string) => refuse('invalid', text, { reason: 'scope_refused' })
 
 /** The scope in the fields of a login; undefined if it asks for none. Throws `invalid`. docs/contract/scopes.md#fields */
 export function requestedScope({
