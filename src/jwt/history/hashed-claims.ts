@@ -22,7 +22,7 @@ export type KeptClaims = {
 }
 
 /** Beyond these limits nothing is kept of a list. */
-const maxItems = 64
+const maxItems = 128
 const maxNames = 100
 const maxText = 512
 

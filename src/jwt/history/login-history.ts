@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { View, ViewEntry } from '../../core/barrier/view.ts'
-import type { CacheUses } from '../../core/records/cache-use.ts'
 import { type KeyedHash, openKeyedHashes } from '../../core/records/keyed-hash.ts'
 import { ifReadable, isUnreadable, recordReader } from '../../core/records/stored-record.ts'
 import type { CommittedLogin, LoginMemory } from '../../core/tokens/acts/issue-login.ts'
@@ -50,7 +49,6 @@ export type LoginHistoryParts = {
   readonly view: View
   readonly random: Random
   readonly clock: Clock
-  readonly caches?: CacheUses | undefined
 }
 
 /** Most subjects of a mount, of all its roles together. */
@@ -94,7 +92,6 @@ export class LoginHistory {
       mostWeight: 8 * 1024 * 1024,
       weigh: ({ sameAs }, key) => sameAs.length + key.length,
     })
-    if (parts.caches !== undefined) this.#known.countIn(parts.caches.of('remembered_logins'))
   }
 
   /** What the commit of a login writes too; undefined if the mount remembers none. */

@@ -74,11 +74,11 @@ export const configResources = ({ method, history: store, policyExists }: Parts)
       store,
       record: ({ mount, params }) => method.stateOf(mount).roles.recordKey(roleName(params)),
       path: ({ params }) => `role/${roleName(params)}`,
+      ofTheWrite: ['guard'],
       form: async ({ mount, params }) => {
         const role = await method.stateOf(mount).roles.find(roleName(params))
         return role && roleForm(role)
       },
-      ofTheWrite: ['guard'],
     },
     exists: async ({ mount, params }) =>
       (await method.stateOf(mount).roles.find(roleName(params))) !== undefined,

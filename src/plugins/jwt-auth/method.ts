@@ -184,7 +184,7 @@ export class JwtMethod {
       }),
       waits: new ProviderWaits(),
       failures,
-      history: new LoginHistory({ view: plain, clock, random, caches: this.#parts.caches }),
+      history: new LoginHistory({ view: plain, clock, random }),
       whatIfs: whatIfTurns(),
       lastLoginAt: undefined,
       lastRefusalAt: undefined,
@@ -324,6 +324,7 @@ export class JwtMethod {
   configWhatIf(mount: Mount, input: ConfigInput, isSeen: WhatIfContext['isSeen']): Promise<WhatIf> {
     return this.#inTurn(mount, async () => {
       await checkConfig(input, this.#parts)
+      if (input.accept_as_token) await this.issuers.checkIsOnly(mount, input.bound_issuer)
       const before = (await this.stateOf(mount).findConfig())?.config
       const config = readConfig(parseLossless(stringifyJson(replaced(input, before))))
       const exists = async () => true

@@ -105,7 +105,7 @@ export class KubernetesMethod {
       roles,
       client: new ClusterClient({ outbound, local: this.#local }),
       failures: new LoginFailures({ view, clock, random, kept }),
-      history: new LoginHistory({ view, clock, random, caches }),
+      history: new LoginHistory({ view, clock, random }),
       whatIfs: whatIfTurns(),
       keys: undefined,
       lastReview: undefined,

@@ -62,6 +62,7 @@ export const configResources = ({ method, history: store, policyExists }: Config
       store,
       record: ({ mount, params }) => method.rolesOf(mount).recordKey(roleName(params)),
       path: ({ params }) => `role/${roleName(params)}`,
+      ofTheWrite: ['guard'],
       form: async ({ mount, params }) => {
         const role = await method.rolesOf(mount).find(roleName(params))
         return role && roleForm(role)

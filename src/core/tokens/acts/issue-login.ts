@@ -1,4 +1,4 @@
-import { refuse } from '../../../errors.ts'
+import { refuse, ServiceError } from '../../../errors.ts'
 import type { Clock } from '../../../lib/system/clock.ts'
 import type { View, ViewEntry } from '../../barrier/view.ts'
 import { aliasOf } from '../../identity/entities/entity.ts'
@@ -167,8 +167,7 @@ async function issue(
   const { proof, use, memory } = request.auth
   if (proof !== undefined && parts.spent.hadExpired(proof)) throw alreadyUsed()
   const spending = proof === undefined ? [] : parts.spent.entriesOf(request.mount.uuid, proof)
-  const { identity, isNew = false } = login ?? {}
-  const remembered = (await memory?.entries({ entityId: identity?.entity.id ?? '', isNew, isCarried })) ?? []
+  const remembered = isCarried ? [] : await memoryEntries(request, login)
   const more = [...spending, ...(use?.entries ?? []), ...remembered]
   if (!(await writeWithIdentity(parts.view, minted, login, more))) {
     if (await isSpent(parts, request)) throw alreadyUsed()
@@ -176,7 +175,8 @@ async function issue(
     return undefined
   }
   if (!isCarried) parts.tokens.remember(minted)
-  memory?.written()
+  if (isCarried) await rememberCarried(parts, request, login)
+  else memory?.written()
   reportLookalike(parts, request, login)
   return {
     auth: authBlock(minted.token, minted.id, login?.identity.policies ?? []),
@@ -186,6 +186,28 @@ async function issue(
       ...(isCarried && { carried: carriedLogin(draft, request.auth) }),
     },
     warnings,
+  }
+}
+
+async function memoryEntries(
+  { auth, isCarried = false }: LoginRequest,
+  login: LoginIdentity | undefined,
+): Promise<readonly ViewEntry[]> {
+  const { identity, isNew = false } = login ?? {}
+  return (await auth.memory?.entries({ entityId: identity?.entity.id ?? '', isNew, isCarried })) ?? []
+}
+
+/** A request that carries its login usually writes nothing, and must not fail if it cannot be remembered. */
+async function rememberCarried(
+  { view }: LoginParts,
+  request: LoginRequest,
+  login: LoginIdentity | undefined,
+): Promise<void> {
+  try {
+    const entries = await memoryEntries(request, login)
+    if (entries.length === 0 || (await view.write(entries))) request.auth.memory?.written()
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
   }
 }
 

@@ -60,7 +60,7 @@ export class TokenIssuers {
    */
   put(mount: Mount, issuer: string, entryOf: () => Promise<ViewEntry>): Promise<void> {
     return this.#parts.mounts.whileUnchanged(async (write) => {
-      await this.#checkIsOnly(mount, issuer)
+      await this.checkIsOnly(mount, issuer)
       await write([await entryOf()])
     })
   }
@@ -71,10 +71,11 @@ export class TokenIssuers {
     const before = mounts.table.byUuid(mount.uuid)
     if (!isOurs(mount) || before === undefined || before.namespace === mount.namespace) return
     const config = await storedConfig(before)
-    if (config?.accept_as_token === true) await this.#checkIsOnly(mount, config.bound_issuer)
+    if (config?.accept_as_token === true) await this.checkIsOnly(mount, config.bound_issuer)
   }
 
-  async #checkIsOnly(mount: Mount, issuer: string): Promise<void> {
+  /** Throws `invalid` if another mount of the namespace takes the JWTs of this issuer. */
+  async checkIsOnly(mount: Mount, issuer: string): Promise<void> {
     const { mounts, storedConfig } = this.#parts
     for (const other of mounts.table.of(mount.namespace)) {
       if (!isOurs(other) || other.uuid === mount.uuid) continue

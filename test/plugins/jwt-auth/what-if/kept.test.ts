@@ -2,19 +2,24 @@ import { describe, expect, test } from 'vitest'
 import { LoginHistory, mostSubjects, type NotedLogin } from '../../../../src/jwt/history/login-history.ts'
 import type { WhatIf } from '../../../../src/jwt/history/what-if.ts'
 import { systemRandom } from '../../../../src/lib/system/random.ts'
+import { JwtMethod } from '../../../../src/plugins/jwt-auth/method.ts'
+import { StorageFaults } from '../../../../src/storage/faults.ts'
 import type { Client } from '../../../support/client.ts'
 import { openCoreView } from '../../../support/core-view.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
-import { openJwtDesk } from '../../../support/jwt-desk.ts'
+import { type DeskOptions, openJwtDesk } from '../../../support/jwt-desk.ts'
+import { testOfOneServer } from '../../../support/of-one-server.ts'
+import { openTestCore } from '../../../support/open-core.ts'
+import { quietLog } from '../../../support/start-server.ts'
 import { logIn as browserLogin, startSmallProvider, withFlow } from '../oidc/small-provider.ts'
 import { reportOf } from './report.ts'
 
 const hour = 3600
 const day = 86_400
 
-async function openDesk() {
+async function openDesk(options: DeskOptions = {}) {
   const clock = new FakeClock()
-  const desk = await openJwtDesk({ clock, now: () => clock.now() })
+  const desk = await openJwtDesk({ ...options, clock, now: () => clock.now() })
   const login = (claims: Record<string, unknown> = {}, fields: Record<string, unknown> = { role: 'dev' }) =>
     desk.anonymous.write('auth/jwt/login', { jwt: desk.jwt(claims), ...fields })
   return { ...desk, clock, login, [Symbol.asyncDispose]: () => desk[Symbol.asyncDispose]() }
@@ -102,6 +107,46 @@ test('a request that carries a changed login writes it once a minute at most', a
   expect(outcomes.map(({ status }) => status)).toEqual([200, 200])
   expect(within?.logins).toBe(1)
   expect((await seen())?.logins).toBe(3)
+})
+
+testOfOneServer(
+  'a request that carries its login is served although its login cannot be remembered',
+  async () => {
+    const faults = new StorageFaults()
+    await using desk = await openDesk({ faults })
+    await desk.ask('kv/x')
+    desk.clock.advance(2 * hour)
+
+    faults.arm('storage.before-commit', 'full')
+    const full = await desk.ask('kv/x')
+    faults.disarm('storage.before-commit')
+
+    expect([full.status, (await everybody(desk.root)).losers[0]?.logins]).toEqual([200, 1])
+    await desk.ask('kv/x')
+    expect((await everybody(desk.root)).losers[0]?.logins).toBe(2)
+  },
+)
+
+test('the sweep of logins deletes what a mount shall not remember', async () => {
+  await using core = await openTestCore({
+    clock: new FakeClock(),
+    defaultMounts: [{ table: 'auth', path: 'jwt', type: 'jwt' }],
+  })
+  const { mounts } = core
+  const parts = { maxJwtSize: 0, failuresKept: 0, keepsSignatures: true, log: quietLog, onFetch: () => {} }
+  const method = new JwtMethod({ ...core, ...parts })
+  const mount = mounts.table.all().find(({ plugin }) => plugin === 'jwt')
+  if (mount === undefined) throw new Error('there is no mount')
+  const view = mounts.viewOf(mount)
+  const key = 'logins/role/r/s'
+  await view.write([{ key, value: { subject: 's', last: Date.now(), values: {} } }])
+
+  await method.sweep()
+  const kept = await view.listKeys('logins/')
+  await mounts.tune({ table: 'auth', namespace: 'root', path: 'auth/jwt/' }, { options: { history_days: '0' } })
+  await method.sweep()
+
+  expect([kept, await view.listKeys('logins/')]).toEqual([[key], []])
 })
 
 describe('history_days', () => {

@@ -451,6 +451,22 @@ describe('guard', () => {
     expect([data['bound_claims'], data['guard']]).toEqual([narrower.bound_claims, undefined])
   })
 
+  test('a guarded revert is a guarded write', async () => {
+    const mount = await mountWithLogins({}, {})
+    await fixture.root.write(`auth/${mount}/role/ci`, narrower)
+    const history = `auth/${mount}/role/ci?history=true`
+    const versions = (await fixture.root.read(history)).body.data?.['versions']
+    expect(versions).toBeDefined()
+    const login = await fixture.login(mount, {
+      jwt: await fixture.sign({ sub: 'web', repository: 'acme/web' }),
+    })
+
+    const refused = await fixture.root.write(`auth/${mount}/role/ci?revert=1&guard=0`)
+
+    expect([login.status, refused.status]).toEqual([200, 409])
+    expect(numbers(refused)).toEqual(all({ lose: 1, regain: 1 }, 2))
+  })
+
   test('whoever cannot be judged counts as lost', async () => {
     const mount = await mountWithLogins({}, {})
 
