@@ -143,7 +143,10 @@ test('the sweep of logins deletes what a mount shall not remember', async () => 
 
   await method.sweep()
   const kept = await view.listKeys('logins/')
-  await mounts.tune({ table: 'auth', namespace: 'root', path: 'auth/jwt/' }, { options: { history_days: '0' } })
+  await mounts.tune(
+    { table: 'auth', namespace: 'root', path: 'auth/jwt/' },
+    { options: { history_days: '0' } },
+  )
   await method.sweep()
 
   expect([kept, await view.listKeys('logins/')]).toEqual([[key], []])
