@@ -925,6 +925,7 @@ const cloud: DocumentedCall[] = [
   },
   { ask: 'get /cloud/whois/{client_id}', params: { client_id: '$cloudClient' } },
   { ask: 'get /cloud/debris' },
+  { ask: 'get /cloud/pool' },
   { ask: 'post /cloud/reap', body: {} },
   { ask: 'post /cloud/rotate-root', status: 204 },
   {

@@ -60,6 +60,8 @@ function labelsIn(text: string): [string, string[]][] {
 export const elsewhere: readonly string[] = [
   'gatehouse_cache_confirmed_age_seconds',
   'gatehouse_cloud_debris_objects',
+  'gatehouse_cloud_pool_idle',
+  'gatehouse_cloud_pool_wanted',
   'gatehouse_cloud_root_certificate_expiry_timestamp_seconds',
   'gatehouse_cloud_root_secret_expiry_timestamp_seconds',
   'gatehouse_storage_pool_connections',

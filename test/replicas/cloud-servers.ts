@@ -8,7 +8,7 @@ export type CloudServers = AsyncDisposable & { readonly fixture: CloudFixture; r
 export async function startCloudServers(): Promise<CloudServers> {
   await using started = new AsyncDisposableStack()
   const { url: STORAGE } = started.use(await emptyDatabase())
-  const times = { staticTimes: { lookMs: 50 }, rotationTimes: { lookMs: 50 } }
+  const times = { staticTimes: { lookMs: 50 }, rotationTimes: { lookMs: 50 }, poolTimes: { lookMs: 50 } }
   const common = { STORAGE, SEAL_KEY: '5e'.repeat(32), POSTGRES_POOL: '4' }
   const fixture = started.use(
     await startCloudFixture({

@@ -42,6 +42,7 @@ const hastyRotation = {
 const cloudTimes = {
   pause: cloudPause,
   patience: { byId, bySearch: byId + 700, byPurge: byId + 1_700 },
+  poolTimes: { lookMs: 500 },
   ...(process.env['HASTY_ROTATION'] === undefined ? {} : { rotationTimes: hastyRotation }),
 }
 const log = await openLog(config)

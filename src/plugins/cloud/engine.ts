@@ -20,6 +20,7 @@ import { FederatedCredentials } from './federation/federated-credentials.ts'
 import { credentialTypeOf } from './federation/federated-role.ts'
 import { debrisObjects } from './intents/debris.ts'
 import { MountState, type MountStateParts, type RoleLimits } from './mount-state.ts'
+import { CloudPools, type PoolTimes } from './pool/pools.ts'
 import { abandonTrusted, deleteRole } from './roles/delete-role.ts'
 import type { RoleInput } from './roles/role-input.ts'
 import { leasesOfRole, leftLeasesWarning, type RoleLeases, revokeLeasesOfRole } from './roles/role-leases.ts'
@@ -59,6 +60,7 @@ export type CloudEngineParts = {
   readonly requestLimitMs?: CloudCredentialsParts['requestLimitMs']
   readonly staticTimes?: StaticTimes
   readonly rotationTimes?: Partial<RotationTimes>
+  readonly poolTimes?: PoolTimes
   readonly limits?: Partial<RoleLimits>
   /** Waits before a retry; replaced by tests. */
   readonly pause?: Pause | undefined
@@ -102,6 +104,7 @@ export class CloudEngine implements AsyncDisposable {
   readonly credentials: CloudCredentials
   readonly staticRoles: StaticRoles
   readonly federated: FederatedCredentials
+  readonly pools: CloudPools
   readonly #parts: CloudEngineParts
   readonly #stateParts: MountStateParts
   readonly #stateByUuid = new Map<string, MountState>()
@@ -140,12 +143,14 @@ export class CloudEngine implements AsyncDisposable {
     this.federated = new FederatedCredentials(own)
     this.rotation = new RootRotation({ ...own, times: parts.rotationTimes })
     this.staticRoles = new StaticRoles(own)
+    this.pools = new CloudPools({ ...own, creationsOf: (mount) => this.credentials.creationsOf(mount) })
   }
 
   start(): void {
     this.rotation.start()
     this.credentials.start()
     this.staticRoles.start()
+    this.pools.start()
     this.#reporting = this.#reportUnscoped()
   }
 
@@ -326,6 +331,7 @@ export class CloudEngine implements AsyncDisposable {
       const { pending: _secret, pending_certificate: _certificate, retiring_keys: _keys, ...config } = before
       return { config, drops: before }
     })
+    await this.pools.empty(mount)
     await this.credentials.clear(mount, how)
   }
 
@@ -384,6 +390,7 @@ export class CloudEngine implements AsyncDisposable {
     await this.#reporting
     await this.rotation[Symbol.asyncDispose]()
     await this.staticRoles[Symbol.asyncDispose]()
+    await this.pools[Symbol.asyncDispose]()
     await this.credentials[Symbol.asyncDispose]()
     await Promise.all([...this.#stateByUuid.values()].map((state) => state[Symbol.asyncDispose]()))
   }

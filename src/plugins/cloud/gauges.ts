@@ -25,8 +25,13 @@ const staticGauges = [
   ['ended', 'Static roles whose password has ended'],
 ] as const
 
+const poolGauges = [
+  ['idle', 'Credentials of the cloud that were made ahead and that nobody has'],
+  ['wanted', 'Credentials of the cloud that roles want made ahead'],
+] as const
+
 /** docs/monitoring.md#metrics */
-export const cloudGauges = ({ credentials, staticRoles }: CloudEngine): MountGauge[] => [
+export const cloudGauges = ({ credentials, staticRoles, pools }: CloudEngine): MountGauge[] => [
   ...mountGauges.map(([figure, name, help, combine]) => ({
     name: `cloud_${name}`,
     help,
@@ -38,5 +43,11 @@ export const cloudGauges = ({ credentials, staticRoles }: CloudEngine): MountGau
     help,
     combine: sum,
     read: async () => (await staticRoles.figures()).map((one) => ({ mount: one.mount, value: one[figure] })),
+  })),
+  ...poolGauges.map(([figure, help]) => ({
+    name: `cloud_pool_${figure}`,
+    help,
+    combine: sum,
+    read: async () => (await pools.figures()).map((one) => ({ mount: one.mount, value: one[figure] })),
   })),
 ]

@@ -20,6 +20,7 @@ import {
 import { KeptTokens } from './federation/kept-tokens.ts'
 import { type FieldNames, namesOf } from './field-names.ts'
 import type { Intents, RecordedIntents } from './intents/intents.ts'
+import { PoolStore } from './pool/pool-store.ts'
 import { type RoleRecord, readRole } from './roles/role-record.ts'
 import { OwnIdentity } from './sign-in/own-identity.ts'
 import { StaticRoleStore } from './static-roles/static-role-store.ts'
@@ -42,10 +43,12 @@ export type MountStateParts = {
   readonly limits?: Partial<RoleLimits> | undefined
 }
 
-/** The most roles of a kind that a mount can have. docs/limits.md#cloud-credentials */
+/** The most roles of a kind, and credentials made ahead, that a mount can have. docs/limits.md#cloud-credentials */
 const usualLimits = {
   staticRoles: 1_000,
   federatedRoles: 1_000,
+  /** Of all its pools together. */
+  pooled: 500,
   /** How long a write of a role waits for other writes of it, and how many may wait. */
   writeWaitMs: 20_000,
   waitingWrites: 20,
@@ -69,6 +72,7 @@ export class MountState implements AsyncDisposable {
   readonly accessor: string
   readonly intents: Intents
   readonly staticRoles: StaticRoleStore
+  readonly pool: PoolStore
   readonly limits: RoleLimits
   /** Dropped with the configuration. */
   readonly ownIdentity: OwnIdentity
@@ -88,6 +92,8 @@ export class MountState implements AsyncDisposable {
    */
   readonly assertions: Cache<Promise<MountToken>>
   readonly #roles = new Cache<RoleRecord>({ name: 'cloud roles', most: 10_000, mostWeight: 16 * 1024 * 1024 })
+  /** Dropped with every change of a role. */
+  #pooledRoles: Promise<NamedRole[]> | undefined
   readonly #mutex = new KeyedMutex()
   readonly #configChanges: Changes
   readonly #unwatch: readonly (() => void)[]
@@ -106,6 +112,7 @@ export class MountState implements AsyncDisposable {
     this.assertions = new Cache({ name: 'recent assertions', most: 2_000, ttl })
     this.intents = parts.openIntents(mount, this)
     this.staticRoles = new StaticRoleStore(view, parts.clock)
+    this.pool = new PoolStore(view)
     this.#unwatch = [
       view.watch(configKey, () => this.#configChanged()),
       view.watch(rolePrefix, (keys) => this.#followRoles(keys)),
@@ -115,6 +122,7 @@ export class MountState implements AsyncDisposable {
   #followRoles(keys: readonly string[] | undefined): void {
     const names = keys?.map((key) => key.slice(rolePrefix.length))
     this.#roles.follow(names)
+    this.#pooledRoles = undefined
     if (names === undefined) this.#dropTokens()
     else for (const name of names) this.#dropTokensOf(name)
   }
@@ -254,6 +262,7 @@ export class MountState implements AsyncDisposable {
       if (!isWritten) throw fail('unavailable', 'what was to be written with a role was changed meanwhile')
     } finally {
       this.#roles.drop(name)
+      this.#pooledRoles = undefined
       this.#dropTokensOf(name)
     }
   }
@@ -267,6 +276,21 @@ export class MountState implements AsyncDisposable {
   /** Every role, sorted by name. */
   async roles(): Promise<NamedRole[]> {
     return allRoles(await this.roleNames(), (name) => this.findRole(name))
+  }
+
+  /** The roles of which credentials are made ahead. */
+  pooledRoles(): Promise<NamedRole[]> {
+    this.#pooledRoles ??= this.#loadPooledRoles()
+    return this.#pooledRoles
+  }
+
+  async #loadPooledRoles(): Promise<NamedRole[]> {
+    try {
+      return (await this.roles()).filter(({ role }) => (role.pool ?? 0) > 0)
+    } catch (error) {
+      this.#pooledRoles = undefined
+      throw error
+    }
   }
 
   /** Serializes the writes and deletions of one role, across servers. */

@@ -9,6 +9,8 @@ import { CloudEngine, type CloudEngineParts } from './engine.ts'
 import { tokenResource } from './federation/token-resource.ts'
 import { type FieldNames, fieldNames } from './field-names.ts'
 import { cloudGauges } from './gauges.ts'
+import { poolResource } from './pool/pool-resource.ts'
+import { poolPrefix } from './pool/pool-store.ts'
 import { roleResources } from './roles/role-resources.ts'
 import { staticRoleResources } from './static-roles/static-role-resources.ts'
 import { confirmedPrefix } from './static-roles/static-role-store.ts'
@@ -17,7 +19,10 @@ export { operatorSettings } from './config/operator-settings.ts'
 
 /** How long the engine waits. Tests and benchmarks only. */
 export type CloudTimes = Partial<
-  Pick<CloudEngineParts, 'limits' | 'pause' | 'patience' | 'requestLimitMs' | 'staticTimes' | 'rotationTimes'>
+  Pick<
+    CloudEngineParts,
+    'limits' | 'pause' | 'patience' | 'requestLimitMs' | 'staticTimes' | 'rotationTimes' | 'poolTimes'
+  >
 >
 
 export type CloudOptions = { readonly operator: OperatorSettings; readonly times?: CloudTimes | undefined }
@@ -30,6 +35,7 @@ const cloudResources = (engine: CloudEngine, history: HistoryStore, names: Field
   ...configResources(engine, history, names),
   ...roleResources(engine, history, names),
   ...credentialResources(engine),
+  poolResource(engine),
   tokenResource(engine.federated),
   ...staticRoleResources(engine, history),
 ]
@@ -63,7 +69,12 @@ export function cloudPlugins({
       empty: engine.empty.bind(engine),
     }
   }
-  const common = { table: 'secret', hasIdentityTokens: true, usedOnce: [confirmedPrefix], help } as const
+  const common = {
+    table: 'secret',
+    hasIdentityTokens: true,
+    usedOnce: [confirmedPrefix, poolPrefix],
+    help,
+  } as const
   return [
     {
       ...common,

@@ -106,6 +106,20 @@ const passwords = (directory: Directory) => living(directory).filter(({ kind }) 
 const leases = async (root: Client, role = 'ci') =>
   (await root.list(`sys/leases/lookup/cloud/creds/${role}`)).status
 
+const pooled = (name: string, size: number) =>
+  world.root.write(`cloud/roles/${name}`, {
+    cloud_roles: readers(world.directory, 'web'),
+    permanently_delete: true,
+    pool: size,
+  })
+async function pool(root: Client, name: string) {
+  const { body } = await root.read('cloud/pool')
+  const { roles } = body.data as unknown as { roles: { role: string; ready: number; error: string }[] }
+  return roles.find(({ role }) => role === name)
+}
+/** What a credential of such a role is upstream. */
+const whole = ['application', 'service-principal', 'password', 'role-assignment']
+
 /** The calls that create a credential, in reverse order. */
 const creation = [
   'assignAppRole',
@@ -185,6 +199,83 @@ describe('kill -9 while a credential is issued', () => {
       expect(await leases(world.root)).toBe(isThere ? 200 : 404)
     },
   )
+})
+
+describe('kill -9 while a credential is made ahead', () => {
+  test.each([
+    { point: 'storage.before-commit', skip: 1 },
+    { point: 'storage.after-commit', skip: 1 },
+    { point: 'storage.after-commit', skip: 2 },
+    { point: 'storage.before-commit', skip: 3 },
+    { point: 'storage.after-commit', skip: 3 },
+  ] as const)(
+    'at $point of write $skip: the pool is filled after the next start, and nothing else is left',
+    async ({ point, skip }) => {
+      const { directory } = world
+      await world.arm(point, skip)
+      await asking(pooled('ahead', 1))
+
+      await world.killed()
+      await world.restart()
+
+      await until(async () => (await pool(world.root, 'ahead'))?.ready === 1)
+      await until(async () => (await debris(world.root)).length === 0)
+      expect(living(directory).map(({ kind }) => kind)).toEqual(whole)
+      await world.root.delete('cloud/roles/ahead')
+      await until(() => living(directory).length === 0)
+    },
+  )
+
+  test('after each of the calls took effect upstream: the next start undoes them, and fills the pool', async () => {
+    const { directory } = world
+    for (const operation of ['createApplication', 'putRoleAssignment', 'token'] as const)
+      directory.fault({ kind: 'held', operation })
+    await asking(pooled('ahead', 4))
+    await directory.journal.arrived('createApplication')
+
+    await world.restart()
+
+    await until(async () => (await pool(world.root, 'ahead'))?.ready === 4)
+    await until(async () => (await debris(world.root)).length === 0)
+    expect(living(directory)).toHaveLength(4 * whole.length)
+    await world.root.delete('cloud/roles/ahead')
+    await until(() => living(directory).length === 0)
+  })
+})
+
+describe('kill -9 while a credential of the pool is handed out', () => {
+  test.each([
+    { point: 'storage.before-commit', skip: 0, fate: 'is still in the pool' },
+    { point: 'storage.after-commit', skip: 0, fate: 'is undone' },
+    { point: 'storage.before-commit', skip: 1, fate: 'is undone' },
+    { point: 'storage.after-commit', skip: 1, fate: 'has its lease' },
+  ] as const)('at $point of write $skip, the credential $fate', async ({ point, skip, fate }) => {
+    const { directory } = world
+    // the pause after a failure is that of a role
+    const name = `out-${point.slice('storage.'.length)}-${skip}`
+    await pooled(name, 1)
+    await until(async () => (await pool(world.root, name))?.ready === 1)
+    const [made] = living(directory)
+    // a refill that has just failed writes nothing for a while
+    const refused = { kind: 'status', status: 400, code: 'Request_BadRequest', times: null } as const
+    directory.fault({ ...refused, operation: 'createApplication' })
+    await pooled(name, 2)
+    await until(async () => (await pool(world.root, name))?.error !== '')
+    await until(async () => (await debris(world.root)).length === 0)
+    await world.arm(point, skip)
+    await asking(world.root.read(`cloud/creds/${name}`))
+
+    await world.killed()
+    await world.restart()
+
+    await until(async () => (await debris(world.root)).length === 0)
+    const left = living(directory).filter(({ clientId }) => clientId === made?.clientId)
+    expect(left.map(({ kind }) => kind)).toEqual(fate === 'is undone' ? [] : whole)
+    expect(await leases(world.root, name)).toBe(fate === 'has its lease' ? 200 : 404)
+    expect((await pool(world.root, name))?.ready).toBe(fate === 'is still in the pool' ? 1 : 0)
+    await world.root.delete(`cloud/roles/${name}?revoke=true`)
+    await until(() => living(directory).length === 0)
+  })
 })
 
 /** Updates of roles, and the call that undoes each. */

@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document f9a5e564cb0bffd96812c14d65deca6c
+// made by `npm run ui:types` from the server's OpenAPI document 302282930728c428f7a0fd49142dfb08
 
 export interface paths {
     "/health/live": {
@@ -3460,6 +3460,17 @@ export interface paths {
             };
         };
     };
+    "/{cloud_mount_path}/pool": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["cloud-pool-get-answer"];
+                    };
+                };
+            };
+        };
+    };
     "/{cloud_mount_path}/token/{name}": {
         get: {
             responses: {
@@ -3763,6 +3774,17 @@ export interface paths {
                 200: {
                     content: {
                         "application/json": components["schemas"]["azure-reap-post-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/{azure_mount_path}/pool": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["azure-pool-get-answer"];
                     };
                 };
             };
@@ -10550,6 +10572,7 @@ export interface components {
             credential_type?: string;
             federated_client_id?: string;
             allowed_scopes?: string[];
+            pool?: number;
         } & {
             [key: string]: unknown;
         };
@@ -10579,6 +10602,7 @@ export interface components {
             credential_type?: string;
             federated_client_id?: string;
             allowed_scopes?: string[];
+            pool?: number;
             cloud_roles?: string;
             cloud_groups?: string;
             cloud_app_roles?: string;
@@ -10711,6 +10735,33 @@ export interface components {
             renewable: boolean;
             lease_duration: number;
             data: components["schemas"]["cloud-reap-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "cloud-pool-get-data": {
+            idle: number;
+            wanted: number;
+            roles: ({
+                role: string;
+                size: number;
+                ready: number;
+                oldest: string | null;
+                error: string;
+                retry_at: string | null;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        "cloud-pool-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["cloud-pool-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
@@ -11104,6 +11155,7 @@ export interface components {
             credential_type?: string;
             federated_client_id?: string;
             allowed_scopes?: string[];
+            pool?: number;
         } & {
             [key: string]: unknown;
         };
@@ -11133,6 +11185,7 @@ export interface components {
             credential_type?: string;
             federated_client_id?: string;
             allowed_scopes?: string[];
+            pool?: number;
             azure_roles?: string;
             azure_groups?: string;
             azure_app_roles?: string;
@@ -11265,6 +11318,33 @@ export interface components {
             renewable: boolean;
             lease_duration: number;
             data: components["schemas"]["azure-reap-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-pool-get-data": {
+            idle: number;
+            wanted: number;
+            roles: ({
+                role: string;
+                size: number;
+                ready: number;
+                oldest: string | null;
+                error: string;
+                retry_at: string | null;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        "azure-pool-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["azure-pool-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {

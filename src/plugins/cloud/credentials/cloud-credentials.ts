@@ -110,12 +110,19 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     })
   }
 
+  /** With the capacity that the mount's options set. */
+  creationsOf(mount: Mount): Limiter {
+    const { creations } = this.#limitsOf(this.#parts.stateOf(mount))
+    creations.capacity = engineOptions(mount).max_in_flight
+    return creations
+  }
+
   async make(request: CredentialRequest): Promise<CredentialReply> {
     const { log, leases, stateOf } = this.#parts
     // nothing is created upstream that could not be kept
     await leases.checkRoom(request.mount, request.call.path)
     const state = stateOf(request.mount)
-    const { creations } = this.#limitsOf(state)
+    const creations = this.creationsOf(request.mount)
     const requestLimitMs = this.#requestLimitMs
     try {
       return await issueCredential(request, { ...this.#parts, state, creations, requestLimitMs })
@@ -260,7 +267,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     const known = this.#limits.get(state)
     if (known !== undefined) return known
     const bounds = { ms: this.#requestLimitMs, refusal: tooManyCreations }
-    // each request sets the capacity
+    // each use sets the capacity
     const limits = { creations: new Limiter(0, bounds), waiting: { count: 0 } }
     this.#limits.set(state, limits)
     return limits

@@ -16,8 +16,8 @@ import { tagOf } from '../upstream/directory/object-names.ts'
 /** What a lease owned upstream, according to its own data or to its credential record. */
 type Owned = { readonly [Name in keyof CredentialRecord]?: CredentialRecord[Name] | undefined }
 
-/** What must still be removed upstream. Empty if the data do not tell. */
-function removalsOf(owned: Owned, accessor: string): Intent[] {
+/** What must be removed upstream of a credential. Empty if the data do not tell. */
+export function removalsOf(owned: Owned, accessor: string): Intent[] {
   const { app_object_id: objectId, client_id, made_name: display_name = '', key_id, sp_object_id } = owned
   if (objectId === undefined || objectId === '') return []
   if (key_id !== undefined)

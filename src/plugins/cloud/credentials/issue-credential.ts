@@ -12,12 +12,13 @@ import { durationField, stringField } from '../../../lib/text/fields.ts'
 import { checkAreHarmless } from '../app-roles/resolve-app-roles.ts'
 import { engineOptions } from '../mount-options.ts'
 import type { MountState } from '../mount-state.ts'
+import { takeMember } from '../pool/leave-pool.ts'
+import { poolTerms } from '../pool/pool-terms.ts'
 import { credentialEntry } from '../records/credential-record.ts'
 import { checkHasScopes, type RoleRecord } from '../roles/role-record.ts'
-import type { UpstreamWork } from '../upstream-work.ts'
-import { issuePassword } from './issue-password.ts'
-import { issueServicePrincipal } from './issue-service-principal.ts'
+import type { IssueWork, UpstreamWork } from '../upstream-work.ts'
 import { issueTerms } from './lease-terms.ts'
+import { makeCredential } from './make-credential.ts'
 import { type NewCredential, secretLifetime } from './new-credential.ts'
 import { type Readiness, type ReadyParts, untilReady } from './readiness.ts'
 
@@ -68,21 +69,34 @@ export async function issueCredential(
   parts: CredentialParts,
 ): Promise<CredentialReply> {
   const { mount, input } = request
-  const readiness = readinessOf(mount, input)
-  parts.creations.capacity = engineOptions(mount).max_in_flight
+  const asked = readinessOf(mount, input)
   // waiting for a lock counts towards the request's time limit
-  const deadline = parts.clock.now() + parts.requestLimitMs
+  const begun = parts.clock.now()
+  const deadline = begun + parts.requestLimitMs
   const gone = new AbortController()
   const isOver = request.whenGone(() => gone.abort())
   try {
-    const { created, role, work } = await parts.creations.run(() => {
-      checkClientWaits(gone.signal)
-      return create(request, deadline, parts)
-    })
+    const pooled = await handOut(request, deadline, parts)
+    const made =
+      pooled ??
+      (await parts.creations.run(() => {
+        checkClientWaits(gone.signal)
+        return make(request, deadline, parts)
+      }))
+    const { created, role, work } = made
     // others may go on: waiting for readiness creates nothing
     try {
-      const proving = { ...work, call: { ...work.call, signal: gone.signal } }
-      const warnings = readiness === undefined ? [] : [await waitUntilReady(created, readiness, proving)]
+      const warnings: string[] = []
+      if (pooled !== undefined && asked !== undefined) warnings.push(readyAfter(0))
+      else if (made.proof !== undefined) {
+        const isFallback = (role.pool ?? 0) > 0
+        const readiness = isFallback ? readinessOf(mount, { wait: 'ready', ...input }) : asked
+        const proving = { ...work, call: { ...work.call, signal: gone.signal } }
+        if (readiness !== undefined)
+          warnings.push(await waitUntilReady({ ...created, proof: made.proof }, readiness, proving))
+        if (isFallback)
+          warnings.unshift(`made on demand, ${((parts.clock.now() - begun) / 1000).toFixed(1)} s`)
+      }
       checkClientWaits(gone.signal)
       const data = { client_id: created.data.client_id, ...created.answer }
       // the token may have been revoked meanwhile, at another server: that is checked with its lease
@@ -103,13 +117,22 @@ function checkClientWaits(gone: AbortSignal): void {
   if (gone.aborted) throw fail('upstream', 'the client is gone: context canceled')
 }
 
-type Created = { readonly created: NewCredential; readonly role: RoleRecord; readonly work: ReadyParts }
+type Ready = { readonly name: string; readonly role: RoleRecord; readonly work: ReadyParts & IssueWork }
 
-async function create(
+type Created = {
+  readonly created: Omit<NewCredential, 'proof'>
+  readonly role: RoleRecord
+  readonly work: ReadyParts
+  /** Absent: it was proven before. */
+  readonly proof?: NewCredential['proof']
+}
+
+/** The role as it is now. Throws if it issues nothing. */
+async function prepare(
   { call: { requestId }, mount, role: typed }: CredentialRequest,
   deadline: number,
   parts: CredentialParts,
-): Promise<Created> {
+): Promise<Ready> {
   const { state } = parts
   const upstream = await state.upstream()
   const name = typed.toLowerCase()
@@ -120,10 +143,29 @@ async function create(
   const options = engineOptions(mount)
   const secretSeconds = secretLifetime(role, options, mountTtl(mount.config, parts.systemTtl))
   const work = { ...parts, mount, upstream, call: { deadline, correlationId: requestId }, secretSeconds }
-  const created = await (role.application_object_id === ''
-    ? issueServicePrincipal(name, role, work)
-    : issuePassword(name, role, work))
-  return { created, role, work }
+  return { name, role, work }
+}
+
+async function make(request: CredentialRequest, deadline: number, parts: CredentialParts): Promise<Created> {
+  const { name, role, work } = await prepare(request, deadline, parts)
+  const { proof, ...created } = await makeCredential(name, role, work)
+  return { created, role, work, proof }
+}
+
+/** A credential that was made ahead. docs/contract/cloud-pool.md#handing-out */
+async function handOut(
+  request: CredentialRequest,
+  deadline: number,
+  parts: CredentialParts,
+): Promise<Created | undefined> {
+  const known = await parts.state.findRole(request.role.toLowerCase())
+  if (known === undefined || (known.pool ?? 0) === 0) return undefined
+  // another server may just have changed the role
+  await parts.servers.confirmCopies()
+  const { name, role, work } = await prepare(request, deadline, parts)
+  const terms = poolTerms(role, work.upstream.settings, request.mount, parts.systemTtl)
+  const created = await takeMember(name, { terms, now: parts.clock.now(), state: parts.state })
+  return created && { created, role, work }
 }
 
 /** How to wait for a credential; undefined: not at all. Throws for values that are none. */
@@ -140,21 +182,23 @@ export function readinessOf(
   return { limitMs: (wait_limit ?? options.wait_limit) * 1000, onTimeout: on_timeout ?? options.on_timeout }
 }
 
+const readyAfter = (seconds: number): string => `credentials were ready after ${seconds} s`
+
 /** Returns a warning. Throws if the credential is not ready in time and must be revoked. */
 async function waitUntilReady(
-  { data, proof }: NewCredential,
+  { data, proof }: Pick<NewCredential, 'data' | 'proof'>,
   { limitMs, onTimeout }: Readiness,
   parts: ReadyParts,
 ): Promise<string> {
   const seconds = await untilReady(data.client_id, proof, limitMs, parts)
-  if (seconds !== undefined) return `credentials were ready after ${seconds} s`
+  if (seconds !== undefined) return readyAfter(seconds)
   if (onTimeout === 'return') return 'credentials may take a short time to become usable'
   throw fail('upstream', 'credentials were not ready in time and are revoked')
 }
 
 /** The write that stores the lease also settles the intents and stores the credential record. */
 function leased(
-  { data, intents }: NewCredential,
+  { data, intents }: Pick<NewCredential, 'data' | 'intents'>,
   {
     role,
     caller,

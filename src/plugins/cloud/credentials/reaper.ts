@@ -4,6 +4,7 @@ import { removeUnownedTrust, type UnownedTrust, unownedTrusts } from '../federat
 import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
 import { rightsRemovals } from '../intents/intent.ts'
 import { ownsApplication } from '../intents/ownership.ts'
+import type { StoredIntent } from '../intents/stored-intents.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import {
   type CredentialRecord,
@@ -179,9 +180,21 @@ async function forget(record: CredentialRecord, tenant: string, { state, leases 
   await state.intents.undoWith((entries) => state.view.write([removal, ...entries]), left, tenant)
 }
 
+async function notIntended(applications: readonly Application[], { intents }: MountState) {
+  const tagsOf = ({ intent }: StoredIntent) => (intent.kind === 'app' ? [intent.tag] : [])
+  const intended = new Set((await intents.all()).flatMap(tagsOf))
+  return applications.filter(({ tags }) => !tags.some((tag) => intended.has(tag)))
+}
+
+async function notPooled(applications: readonly Application[], { pool }: MountState) {
+  const pooled = new Set((await pool.all()).map(({ member }) => member.data.app_object_id))
+  return applications.filter(({ id }) => !pooled.has(id))
+}
+
 /**
- * Reads the directory, then the intents, then the leases: a lease replaces its intent in one write, so an
- * application that was listed and has an owner now is found in one of the two.
+ * Reads the directory, then where an application may be, in the order in which it moves on, one write each time: from an
+ * intent to a pool, to an intent again when it is handed out, and to its lease. So what was listed and has an owner now is
+ * found in one of them.
  */
 async function findOrphans(
   { state, leases, servers }: Reaping,
@@ -191,10 +204,7 @@ async function findOrphans(
   const candidates = (await listApplications()).filter(({ tags }) =>
     tags.some((tag) => tag.startsWith(prefix)),
   )
-  const intended = new Set(
-    (await state.intents.all()).flatMap(({ intent }) => (intent.kind === 'app' ? [intent.tag] : [])),
-  )
-  const unintended = candidates.filter(({ tags }) => !tags.some((tag) => intended.has(tag)))
+  const unintended = await notIntended(await notPooled(await notIntended(candidates, state), state), state)
   // another server may just have stored a role that replaces an intent
   await servers.confirmCopies()
   const leased = new Set((await findLeased(state, leases)).map(({ record }) => record.app_object_id))

@@ -42,6 +42,11 @@ function readType(sent: string): CredentialType {
 export function checkIssued(role: RoleRecord, names: FieldNames): void {
   const type = credentialTypeOf(role)
   const target = targetField(role)
+  if (type === 'federated' && (role.pool ?? 0) > 0)
+    throw refuse(
+      'invalid',
+      'pool cannot be used with credential_type federated: nothing is made upstream for its tokens',
+    )
   if (role.federated_client_id) {
     const other = [
       ...(target === undefined ? [] : [target]),

@@ -40,6 +40,20 @@ export async function checkRoomFor(
     throw refuse('invalid', `a mount can have at most ${most} federated roles`)
 }
 
+/** Throws if the pools of the mount become too large. docs/limits.md#cloud-credentials */
+export async function checkRoomInPools(
+  name: string,
+  before: RoleRecord | undefined,
+  { pool = 0 }: RoleRecord,
+  { state }: Pick<RoleWork, 'state'>,
+): Promise<void> {
+  if (pool <= (before?.pool ?? 0)) return
+  const { pooled: most } = state.limits
+  const others = (await state.pooledRoles()).filter((one) => one.name !== name)
+  if (others.reduce((sum, { role }) => sum + (role.pool ?? 0), pool) > most)
+    throw refuse('invalid', `the pools of a mount can have at most ${most} credentials`)
+}
+
 const clientId = /^[\w.-]{1,128}$/
 
 /** Checks the client of an administrator's that a role names. Throws the first refusal. */

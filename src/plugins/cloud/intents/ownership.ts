@@ -1,12 +1,12 @@
 import type { MountState, NamedRole } from '../mount-state.ts'
-import { type CredentialRecord, isLeased, type LeaseLookup } from '../records/credential-record.ts'
+import { type CredentialRecord, isLeased, type LeaseLookup, recordOf } from '../records/credential-record.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import type { Intent, IntentTo } from './intent.ts'
 
 export type Owners = { readonly state: MountState; readonly leases: LeaseLookup }
 
 /**
- * Whether a lease, a role or the configuration owns what an intent names; then nothing of it may be undone.
+ * Whether a lease, a pool, a role or the configuration owns what an intent names; then nothing of it may be undone.
  * docs/contract/cloud.md#undo
  */
 export async function isOwned(intent: Intent, owners: Owners): Promise<boolean> {
@@ -21,7 +21,7 @@ export async function isOwned(intent: Intent, owners: Owners): Promise<boolean> 
       const isOf = ({ role_assignment_ids: owned = [] }: CredentialRecord) =>
         owned.some((id) => ids.has(lower(id)))
       return (
-        (clientId !== undefined && (await isLeased(owners.state, owners.leases, isOf, clientId))) ||
+        (clientId !== undefined && (await isIssued(owners, isOf, clientId))) ||
         (await hasRole(
           owners,
           ({ managed }) => managed?.role_assignments.some(({ id }) => ids.has(lower(id))) === true,
@@ -32,7 +32,7 @@ export async function isOwned(intent: Intent, owners: Owners): Promise<boolean> 
       const { key_id: keyId, display_name: name, client_id: clientId } = intent
       const isOf = (record: CredentialRecord) =>
         record.key_id !== undefined && (record.key_id === keyId || record.made_name === name)
-      return isLeased(owners.state, owners.leases, isOf, clientId)
+      return isIssued(owners, isOf, clientId)
     }
     case 'rootPassword': {
       const config = await owners.state.findConfig()
@@ -58,12 +58,23 @@ export async function isOwned(intent: Intent, owners: Owners): Promise<boolean> 
       return (await ownerOfTrust(intent, owners)) !== undefined
     case 'appRoleAssignments': {
       const { client_id: clientId } = intent
-      return clientId !== undefined && (await isLeased(owners.state, owners.leases, () => true, clientId))
+      return clientId !== undefined && (await isIssued(owners, () => true, clientId))
     }
     case 'groupMembership':
     case 'purge':
       return false
   }
+}
+
+/** Whether a lease, or a pool, owns what `owns` looks for. */
+async function isIssued(
+  { state, leases }: Owners,
+  owns: (record: CredentialRecord) => boolean,
+  clientId: string,
+): Promise<boolean> {
+  // the pool first: a lease follows on it
+  const isPooled = (await state.pool.ofClient(clientId)).some(({ data }) => owns(recordOf(data)))
+  return isPooled || isLeased(state, leases, owns, clientId)
 }
 
 /** The name of the role that owns a trust. `role` is the only one that may, if it is known. */
@@ -86,7 +97,7 @@ export async function ownsApplication(
 ): Promise<boolean> {
   return (
     (clientId !== undefined &&
-      (await isLeased(state, leases, (record) => record.app_object_id === objectId, clientId))) ||
+      (await isIssued({ state, leases }, (record) => record.app_object_id === objectId, clientId))) ||
     (await hasRole(
       { state, leases },
       (role) => role.managed?.object_id === objectId || role.application_object_id === objectId,

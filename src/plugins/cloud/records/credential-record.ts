@@ -42,6 +42,15 @@ const keyOf = (clientId: string, { namespace, id }: LeaseRef): string =>
 export const leaseOf = ({ namespace, lease_id: id }: CredentialRecord): LeaseRef => ({ namespace, id })
 
 export function credentialEntry(lease: LeaseRef, data: LeaseData, requester: Requester): ViewEntry {
+  return { key: keyOf(data.client_id, lease), value: recordOf(data, lease, requester), isUncopied: true }
+}
+
+/** Without a lease: as if it had one that nobody has. */
+export function recordOf(
+  data: LeaseData,
+  { namespace, id: lease_id }: LeaseRef = { namespace: '', id: '' },
+  requester: Requester = { entity_id: '', display_name: '' },
+): CredentialRecord {
   const {
     secret_type: _type,
     key_end_date: _end,
@@ -49,14 +58,7 @@ export function credentialEntry(lease: LeaseRef, data: LeaseData, requester: Req
     display_name: made_name,
     ...owned
   } = data
-  const record: CredentialRecord = {
-    ...owned,
-    made_name,
-    namespace: lease.namespace,
-    lease_id: lease.id,
-    ...requester,
-  }
-  return { key: keyOf(data.client_id, lease), value: record, isUncopied: true }
+  return { ...owned, made_name, namespace, lease_id, ...requester }
 }
 
 export const credentialRemoval = (clientId: string, lease: LeaseRef): ViewEntry => ({

@@ -1,7 +1,14 @@
 import { z } from 'zod'
 import { checkRecordSize } from '../../../core/records/stored-record.ts'
 import { refuse } from '../../../errors.ts'
-import { boolField, commaListField, durationField, kvField, stringField } from '../../../lib/text/fields.ts'
+import {
+  boolField,
+  commaListField,
+  durationField,
+  intField,
+  kvField,
+  stringField,
+} from '../../../lib/text/fields.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
 import { isJsonObject, type JsonObject, JsonSyntaxError, parseLossless } from '../../../lib/text/json.ts'
 import type { AppRole } from '../app-roles/app-role.ts'
@@ -49,6 +56,7 @@ const sharedFields = z.object({
     .optional()
     .describe('Client id of an application or managed identity that trusts the identity tokens of the role'),
   allowed_scopes: commaListField.optional().describe('Scopes of access tokens; empty: any'),
+  pool: intField.optional().describe('How many credentials are made ahead, up to 50; 0: none'),
 })
 
 /** An absent field keeps its value. Durations are whole seconds. docs/contract/cloud.md#reading-a-role */
@@ -75,6 +83,7 @@ const ownTags = 'gatehouse:'
 const maxListed = 200
 const maxAppRoles = 50
 const longestMember = 2048
+const mostPooled = 50
 
 /**
  * Applies a request, except for the lists, which need lookups. Throws the first refusal.
@@ -100,6 +109,7 @@ export function changedTerms(before: RoleRecord | undefined, sent: RoleInput, na
     tags: sent.tags === undefined ? stored.tags : checkedTags(sent.tags),
     ...(sent.metadata === undefined ? {} : { metadata: checkedMetadata(sent.metadata) }),
     ...changedIssued(stored, sent),
+    ...(sent.pool === undefined ? {} : { pool: checkedPool(sent.pool) }),
     ...target(stored, sent),
   }
 }
@@ -120,6 +130,11 @@ function checkedMetadata(sent: Readonly<Record<string, string>> | null): Record<
   const metadata = sent && { ...sent }
   checkRecordSize(metadata)
   return metadata
+}
+
+function checkedPool(sent: number): number {
+  if (sent < 0 || sent > mostPooled) throw refuse('invalid', `pool must be between 0 and ${mostPooled}`)
+  return sent
 }
 
 /** docs/contract/cloud.md#tags */
@@ -256,6 +271,7 @@ export function roleForm(role: RoleRecord, names: FieldNames): object {
     credential_type: role.credential_type,
     federated_client_id: role.federated_client_id ?? '',
     allowed_scopes: role.allowed_scopes ?? [],
+    pool: role.pool ?? 0,
     sign_in_audience: role.sign_in_audience || undefined,
   }
 }
@@ -282,5 +298,6 @@ export function shownRole(role: RoleRecord, names: FieldNames): object {
     ...(role.metadata === undefined ? {} : { metadata: role.metadata }),
     ttl: role.ttl,
     ...shownIssued(role),
+    ...(role.pool ? { pool: role.pool } : {}),
   }
 }

@@ -83,6 +83,8 @@ const storedRole = z.object({
   /** Scopes of access tokens; absent or empty: any. */
   allowed_scopes: z.array(z.string()).exactOptional(),
   trust: trust.exactOptional(),
+  /** How many credentials are made ahead. Absent: none. docs/contract/cloud-pool.md */
+  pool: z.number().exactOptional(),
 })
 
 export type Trust = z.output<typeof trust>

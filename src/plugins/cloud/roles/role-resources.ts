@@ -98,6 +98,7 @@ const roleAnswer = (names: FieldNames) =>
       credential_type: text.optional(),
       federated_client_id: text.optional(),
       allowed_scopes: z.array(text).optional(),
+      pool: z.int().optional(),
     }),
     example: {
       application_object_id: '',

@@ -2,7 +2,12 @@ import { refuse } from '../../../errors.ts'
 import { resolveAppRoles } from '../app-roles/resolve-app-roles.ts'
 import { configIsNil } from '../config/config-record.ts'
 import { checkIssued, credentialTypeOf } from '../federation/federated-role.ts'
-import { checkIdentityToken, checkRoomFor, checkSameType } from '../federation/role-checks.ts'
+import {
+  checkIdentityToken,
+  checkRoomFor,
+  checkRoomInPools,
+  checkSameType,
+} from '../federation/role-checks.ts'
 import { changeTrust, type TrustChange, trustName } from '../federation/trust.ts'
 import { writeStandaloneRole } from '../federation/write-standalone-role.ts'
 import type { Intent } from '../intents/intent.ts'
@@ -36,6 +41,7 @@ export function writeRole(name: string, sent: RoleInput, roleWork: RoleWork): Pr
       checkIssued({ ...terms, ...lists }, state.names)
       await checkSameType(name, stored, terms, work)
       await checkRoomFor(stored, terms, work)
+      await checkRoomInPools(name, stored, terms, work)
       if (credentialTypeOf(terms) === 'federated') await checkIdentityToken(name, roleWork)
       const roles = lists.roles && (await resolveRoles(lists.roles, work))
       const groups = lists.groups && (await resolveGroups(lists.groups, work))
