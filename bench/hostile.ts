@@ -21,7 +21,8 @@ import { startSecure } from './secure-server.ts'
  * second each per hundred of them, each twice on a server of its own: fails if memory exceeds a multiple of an idle server's,
  * or if another address waits long for a health check (beyond the time in which other programs had the processor).
  *
- * `--short` sends few, floods once, and does not wait for memory that is released.
+ * `--short` sends few, floods once, and does not wait for memory that is released. `--only 'large heads'` runs the floods whose
+ * names contain this text, and nothing else.
  */
 
 /**
@@ -37,7 +38,7 @@ type Hostile = {
 
 const MiB = 1024 * 1024
 const { values, positionals } = parseArgs({
-  options: { short: { type: 'boolean', default: false } },
+  options: { short: { type: 'boolean', default: false }, only: { type: 'string' } },
   allowPositionals: true,
 })
 const isShort = values.short
@@ -252,33 +253,38 @@ await using folder = await makeBenchFolder()
 const environment = { GATEHOUSE_METRICS: 'open', ...collectsAtSignal }
 await using server = await startServerProcess({ folder: folder.path, environment })
 await using onlyReads = await startProgram('only-reads.ts')
-// the baseline is the memory of an idle server
-await wait(idleMs)
-const before = await rss(server.pid)
-const shown = (bytes: number) => `${(bytes / MiB).toFixed(0)} MiB`
-console.log(`${repeats} of each kind, ${atOnce} at once; memory before: ${shown(before)}`)
 let tooSlow = 0
-for (const kind of kinds) {
-  const { ours, reader } = await compare(kind)
-  const ratio = median(ours) / median(reader)
-  if (ratio > maxRatio) tooSlow++
-  const times = `${figures(ours)}, only read ${figures(reader)}: ratio ${ratio.toFixed(1).padStart(5)}`
-  console.log(
-    `${kind.name.padEnd(34)} ${String(kind.status || '–').padEnd(4)} ${times}   memory ${shown(await rss(server.pid))}`,
-  )
-}
-const isPlainFlat = isShort || (await showRelease(server, before))
-
 let tooCostly = 0
-await measureCosts()
+let failedFloods = 0
+const shown = (bytes: number) => `${(bytes / MiB).toFixed(0)} MiB`
+const isPlainFlat = values.only !== undefined || (await measureKinds())
+if (values.only === undefined) await measureCosts()
 
 console.log(`floods, ${floodSeconds} s each`)
-let failedFloods = 0
-for (const flood of allFloods(heldAtOnce)) await showFlood(flood)
+const isWanted = ({ name }: Flood) => name.includes(values.only ?? '')
+for (const flood of allFloods(heldAtOnce).filter(isWanted)) await showFlood(flood)
 if (!isPlainFlat || tooSlow + tooCostly + failedFloods > 0) process.exitCode = 1
 console.log(
   `kinds over ratio ${maxRatio}: ${tooSlow}; requests that cost too much: ${tooCostly}; floods that do: ${failedFloods}`,
 )
+
+/** Sends each kind of request; whether the memory of the server is as before afterwards. */
+async function measureKinds(): Promise<boolean> {
+  // the baseline is the memory of an idle server
+  await wait(idleMs)
+  const before = await rss(server.pid)
+  console.log(`${repeats} of each kind, ${atOnce} at once; memory before: ${shown(before)}`)
+  for (const kind of kinds) {
+    const { ours, reader } = await compare(kind)
+    const ratio = median(ours) / median(reader)
+    if (ratio > maxRatio) tooSlow++
+    const times = `${figures(ours)}, only read ${figures(reader)}: ratio ${ratio.toFixed(1).padStart(5)}`
+    console.log(
+      `${kind.name.padEnd(34)} ${String(kind.status || '–').padEnd(4)} ${times}   memory ${shown(await rss(server.pid))}`,
+    )
+  }
+  return isShort || (await showRelease(server, before))
+}
 
 function showCost({ name, perRequest, limit }: Cost, unit: number, unitName: string): void {
   const isBad = perRequest > limit

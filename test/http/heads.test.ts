@@ -50,9 +50,9 @@ const fields = (count: number, value = 'y') =>
 type Fields = readonly (readonly [name: string, value: string])[]
 
 /** The status of the response to a GET with these fields beside `Host`. */
-async function overPlain(sent: Fields, server = plain): Promise<number | undefined> {
+async function overPlain(sent: Fields, server = plain, path?: string): Promise<number | undefined> {
   using wire = await openWire(server.url)
-  wire.send(textOf(sent))
+  wire.send(textOf(sent, path))
   return (await wire.answer())?.status
 }
 
@@ -64,28 +64,28 @@ async function openTls({ url }: TestServer, ALPNProtocols: string[] = []): Promi
   return socket
 }
 
-async function overTls(sent: Fields, server = secure): Promise<number> {
+async function overTls(sent: Fields, server = secure, path?: string): Promise<number> {
   const socket = await openTls(server)
-  socket.write(textOf(sent))
+  socket.write(textOf(sent, path))
   const [answer] = await once(socket, 'data')
   socket.destroy()
   return Number(/^HTTP\/1\.1 (\d+)/.exec(String(answer))?.[1])
 }
 
-async function overHttp2(sent: Fields, server = secure): Promise<number> {
+async function overHttp2(sent: Fields, server = secure, path = '/v1/sys/seal-status'): Promise<number> {
   const session = connectHttp2(server.url, { ca: authority.cert, maxSendHeaderBlockLength: 1024 * 1024 })
   // these count as fields too, but for the host
-  const pseudo = { ':path': '/v1/sys/seal-status', ':authority': 'gate' }
+  const pseudo = { ':path': path, ':authority': 'gate' }
   const stream = session.request({ ...pseudo, ...Object.fromEntries(sent) })
   const [headers] = await once(stream, 'response')
   session.destroy()
   return headers[':status']
 }
 
-const textOf = (sent: Fields) =>
+const textOf = (sent: Fields, path = '/v1/sys/seal-status') =>
   head(
     'GET',
-    '/v1/sys/seal-status',
+    path,
     sent.map((pair) => pair.join(': ')),
   )
 
@@ -109,6 +109,14 @@ describe.each(transports)('over $transport', ({ ask, own, settings }) => {
       await ask(fields(1, 'y'.repeat(31 * 1024))),
       await ask(fields(1, 'y'.repeat(33 * 1024))),
     ]
+
+    expect(statuses).toEqual([200, 431])
+  })
+
+  test('a target of 31 KiB is served, and one of 33 KiB is 431', async () => {
+    const target = (kib: number) => `/v1/sys/seal-status?${'y'.repeat(kib * 1024)}`
+
+    const statuses = [await ask([], undefined, target(31)), await ask([], undefined, target(33))]
 
     expect(statuses).toEqual([200, 431])
   })
@@ -229,6 +237,21 @@ describe('heads count against MAX_BUFFERED until their requests end', () => {
 
     expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
     expect((await server.root.write('cubbyhole/a', { a: 'b' })).status).toBe(204)
+  })
+
+  test('a target counts twice, because more than the request keeps it', async () => {
+    const long = (count: number) =>
+      head('POST', `/v1/auth/jwt/login?${'x'.repeat(count)}`, ['Content-Length: 9'])
+    await using server = await startTestServer({ settings: { MAX_BUFFERED: '50KiB' } })
+    using fits = await openWire(server.url)
+    using larger = await openWire(server.url)
+    fits.send(long(20_000))
+    await expect.poll(inProgress(server)).toBe(1)
+
+    larger.send(long(25_000))
+
+    expect((await larger.answer())?.status).toBe(503)
+    expect(await inProgress(server)()).toBe(1)
   })
 
   test('each gives its memory back', async () => {

@@ -43,6 +43,8 @@ export type Call = {
   path: string
   /** Raw query without `?`. */
   readonly query: string
+  /** The length of the target as sent. */
+  readonly targetBytes: number
   /** `admit` moves a call that follows an id, with its mount. */
   namespace: Namespace | undefined
   /**

@@ -135,6 +135,7 @@ export function mountRouter({
       refusedStatus: route.refusedStatus,
       path: route.path,
       query: route.query,
+      targetBytes: request.url?.length ?? 0,
       namespace: route.namespace,
       namespaceInPath: route.namespaceInPath,
       mount: route.mount,

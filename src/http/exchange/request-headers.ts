@@ -64,9 +64,9 @@ const isPseudo = (name: string): boolean => name.startsWith(':')
 /** What Node.js keeps beside the text of a field: its places in a list and in an object. In bytes. */
 const fieldBytes = 200
 
-/** The memory that the head of a request takes, about. */
-export const headBytes = ({ rawHeaders, url = '' }: IncomingMessage): number =>
-  url.length + textBytes(rawHeaders) + (rawHeaders.length / 2) * fieldBytes
+/** The memory that the head of a request takes, about. Its target is kept twice: by the call, and by Node's parser. */
+export const headBytes = ({ call, rawHeaders }: IncomingMessage): number =>
+  2 * (call?.targetBytes ?? 0) + textBytes(rawHeaders) + (rawHeaders.length / 2) * fieldBytes
 
 /** Node.js decodes each byte of a header as one character. */
 export function textBytes(rawHeaders: readonly string[]): number {

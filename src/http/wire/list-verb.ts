@@ -166,13 +166,16 @@ function headRefusal(request: IncomingMessage, limits: HeadLimits): RawStatus | 
 }
 
 /** Whether a head has too many fields, or too many bytes beside credentials. */
-export function isTooLarge({ rawHeaders, url = '' }: IncomingMessage, limits: HeadLimits): boolean {
+export function isTooLarge(request: IncomingMessage, limits: HeadLimits): boolean {
+  const { httpVersionMajor, rawHeaders, url = '' } = request
   if (rawHeaders.length > 2 * limits.maxFields) return true
   let credentials = 0
   for (let at = 0; at < rawHeaders.length; at += 2)
     if (isCredential(rawHeaders[at]?.toLowerCase() ?? ''))
       credentials += (rawHeaders[at]?.length ?? 0) + (rawHeaders[at + 1]?.length ?? 0)
-  const others = url.length + textBytes(rawHeaders) - credentials
+  // over HTTP/2, the target is a field
+  const target = httpVersionMajor === 2 ? 0 : url.length
+  const others = target + textBytes(rawHeaders) - credentials
   return others > limits.maxBytes || credentials > mostCredentialBytes
 }
 
