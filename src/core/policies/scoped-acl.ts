@@ -81,7 +81,10 @@ export class ScopedAcl implements Acl {
   }
 
   resultant(): JsonObject {
-    return this.#all.map((acl) => acl.resultant()).reduce(commonResultant)
+    const common = this.#all.map((acl) => acl.resultant()).reduce(commonResultant)
+    // rules with a `+` decide too, and are not shown
+    for (const [path, grants] of grantsIn(common.exact_paths)) grants.capabilities = this.capabilities(path)
+    return common
   }
 }
 

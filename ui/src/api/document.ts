@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 302282930728c428f7a0fd49142dfb08
+// made by `npm run ui:types` from the server's OpenAPI document 7d167cbffe15d3dab48574ae5017bb3c
 
 export interface paths {
     "/health/live": {
@@ -14103,6 +14103,9 @@ export interface components {
                 [key: string]: unknown;
             };
             remote_address?: string;
+            scope_policies?: string[];
+            scope_paths?: string[];
+            scope_ttl?: string;
         };
         "kubernetes-explain-post-answer": {
             request_id: string;

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { LoginPlan, LoginRequest } from '../../../core/tokens/acts/issue-login.ts'
+import { requestedScope, scopeFields } from '../../../core/tokens/store/scope.ts'
 import { fail } from '../../../errors.ts'
 import {
   checkMayReach,
@@ -42,6 +43,7 @@ const explainInput = failureInput.extend({
   }),
   claims: mapField.describe('Claims to test instead of a token'),
   remote_address: stringField.describe('Client address of the login; the caller’s if empty'),
+  ...scopeFields,
 })
 const statusInput = z.object({ refresh: boolField.describe('Ask the cluster now') })
 const lintInput = z.object({ role: lowerStringField.describe('Only this role') })
@@ -90,6 +92,7 @@ export function explainResources({ method, plan, policyExists }: Parts): Resourc
           checkMaySee(exchange, input.role)
           const remoteAddress = input.remote_address || call.remoteAddress
           const place = { ...loginPlace(mount, call), path: `${mount.path}login`, remoteAddress }
+          const scope = requestedScope(input)
           const given = {
             role: input.role,
             ...(by === 'jwt' ? { jwt: input.jwt } : { claims: input.claims ?? {} }),
@@ -97,7 +100,7 @@ export function explainResources({ method, plan, policyExists }: Parts): Resourc
           const explanation = await explainLogin(given, {
             context: method.contextOf(mount, remoteAddress),
             grant: (admitted) => method.grant(mount, admitted),
-            plan: (auth) => plan({ ...place, auth }),
+            plan: (auth) => plan({ ...place, auth: { ...auth, scope } }),
           })
           return answerOf(exchange, shownExplanation(explanation, mount))
         },

@@ -121,13 +121,16 @@ describe('the intersection', () => {
   })
 
   test('what a token may do is what it is told', async () => {
-    const client = await scoped({ scope_paths: ['kv/x', 'kv/shop/*'] })
+    await written(desk.root, 'sys/policies/acl/narrow', {
+      policy: `${policies.narrow} path "kv/shop/+" { capabilities = ["read"] }`,
+    })
+    const client = await scoped({ scope_paths: ['kv/x', 'kv/shop/*', 'kv/shop/db'] })
 
     expect(
       await capabilitiesOf(client, ['kv/x', 'kv/shop/db', 'kv/y', 'auth/token/lookup-self']),
     ).toMatchObject({
       'kv/x': ['read'],
-      'kv/shop/db': ['create', 'delete', 'list', 'read', 'sudo', 'update'],
+      'kv/shop/db': ['read'],
       'kv/y': ['deny'],
       'auth/token/lookup-self': ['read'],
     })
@@ -139,7 +142,11 @@ describe('the intersection', () => {
     ] as const)
       expect((await desk.root.write(path, { ...given, paths })).body.data).toMatchObject({ 'kv/x': ['deny'] })
     const { data } = (await client.read('sys/internal/ui/resultant-acl')).body
-    expect(data?.exact_paths).toMatchObject({ 'kv/x': { capabilities: ['read'] } })
+    expect(data?.exact_paths).toMatchObject({
+      'kv/x': { capabilities: ['read'] },
+      // a rule with a + decides
+      'kv/shop/db': { capabilities: ['read'] },
+    })
     expect(data?.exact_paths?.['kv/closed']).toEqual({ capabilities: ['deny'] })
     expect(data?.glob_paths).toMatchObject({
       'kv/': { capabilities: ['deny'] },
