@@ -46,5 +46,14 @@ export type ChangeRow = Readonly<z.output<typeof change>>
 export type KeptChange = Readonly<z.output<typeof keptChange>>
 export type Author = z.output<typeof author>
 
+const mountOwner = 'mount-'
+
+/** Under what the history of a mount itself is kept, wherever it is. */
+export const ownerOfMount = (uuid: string): string => mountOwner + uuid
+
+/** The uuid of the mount whose own history it is; undefined for that of anything else. */
+export const mountOfOwner = (owner: string): string | undefined =>
+  owner.startsWith(mountOwner) ? owner.slice(mountOwner.length) : undefined
+
 export const readChange = recordReader<ChangeRow>('change of a configuration', change)
 export const readKeptChange = recordReader<KeptChange>('earlier form of a configuration', keptChange)

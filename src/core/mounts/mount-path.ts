@@ -38,6 +38,10 @@ export function mountPointOf(namespace: string, table: MountTable, sent: string)
 export const shownPath = ({ table, path }: { readonly table: MountTable; readonly path: string }): string =>
   table === 'auth' ? path.slice(authPrefix.length) : path
 
+/** The path below `sys/` where the tuning of a mount is. */
+export const tunePathOf = ({ path }: { readonly path: string }): string =>
+  `${path.startsWith(authPrefix) ? '' : 'mounts/'}${path.slice(0, -1)}/tune`
+
 const reserved = new Set(['auth', 'sys', 'audit', 'cubbyhole', 'identity'])
 const reservedAtRoot = new Set(['ui', 'v1', 'docs', 'robots.txt', '.well-known', 'metrics', 'health'])
 

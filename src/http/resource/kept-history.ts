@@ -337,19 +337,15 @@ async function statesOf(
 
 const formOf = ({ form }: KeptChange): JsonObject | undefined => (form === null ? undefined : readForm(form))
 
-function stateAt(
-  { all }: States,
-  version: number,
-): { state: State; form: JsonObject; before: State | undefined } {
-  const at = all.findIndex((state) => state.version === version)
-  const state = all[at]
+function stateAt({ all }: States, version: number): { state: State; form: JsonObject } {
+  const state = all.find((one) => one.version === version)
   if (state === undefined)
     throw fail(
       'missing',
       `version ${version} is not kept; the versions are ${all[0]?.version} to ${all.at(-1)?.version}`,
     )
   if (state.form === undefined) throw fail('missing', `version ${version} is a deletion`)
-  return { state, form: state.form, before: all[at - 1] }
+  return { state, form: state.form }
 }
 
 const about = ({ version, change }: State) => ({
@@ -358,6 +354,7 @@ const about = ({ version, change }: State) => ({
   operation: change?.operation ?? null,
   by: change?.by ?? null,
   request_id: change?.request_id ?? null,
+  changed: change?.changed ?? [],
   ...(change?.restored === undefined ? {} : { restored: change.restored }),
 })
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Caller } from '../../core/callers/access.ts'
-import type { ChangeRow } from '../../core/history/change-row.ts'
+import { type ChangeRow, mountOfOwner } from '../../core/history/change-row.ts'
+import { tunePathOf } from '../../core/mounts/mount-path.ts'
 import { type SpellingParts, spellingOf } from '../../core/mounts/spellings.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import type { Core } from '../../core/open/core.ts'
@@ -45,7 +46,9 @@ const logged = z.object({
   request_id: text,
   restored: z.int().optional().describe('The version that the change brought back'),
 })
-const deleted = logged.omit({ operation: true, changed: true, restored: true })
+const deleted = logged
+  .omit({ operation: true, changed: true, restored: true })
+  .extend({ restorable: z.boolean().describe('false for a mount, whose data is gone') })
 
 const by = { entity_id: '9b1f…', display_name: 'userpass-ada', token_accessor_hash: '4c2d…' }
 const example = {
@@ -92,7 +95,7 @@ export function historyResources(parts: HistoryParts): Resource[] {
         summary: 'List the deleted objects',
         input: deletedInput,
         output: z.object({ deleted: z.array(deleted), next: text.optional() }),
-        example: { deleted: [example] },
+        example: { deleted: [{ ...example, restorable: true }] },
         handle: async ({ call, caller, input }) => {
           const namespace = namespaceOf(call)
           const shows = shownTo(caller, namespace, input.prefix ?? '', parts)
@@ -103,7 +106,8 @@ export function historyResources(parts: HistoryParts): Resource[] {
             if (page.isFull(key)) break
             const path = shows(row)
             const { operation: _, changed: __, ...rest } = shown(row, path ?? '')
-            if (path !== undefined) page.items.push(rest)
+            if (path !== undefined)
+              page.items.push({ ...rest, restorable: mountOfOwner(row.owner) === undefined })
           }
           return { data: { deleted: page.items, ...page.next } }
         },
@@ -165,9 +169,8 @@ function sinceOf(sent: string | undefined, now: number): number {
 /** The path of an object that the caller may read, and that is asked for; undefined for any other. */
 function shownTo(caller: Caller | undefined, namespace: Namespace, prefix: string, parts: HistoryParts) {
   return (change: ChangeRow): string | undefined => {
-    const mount = parts.mounts.table.byUuid(change.mount)
-    if (mount === undefined || mount.namespace !== namespace.id) return undefined
-    const path = mount.path + change.path
+    const path = currentPath(change, namespace, parts)
+    if (path === undefined) return undefined
     if (!path.startsWith(prefix)) return undefined
     const verdict = caller?.acl.decide({
       operation: 'read',
@@ -177,6 +180,19 @@ function shownTo(caller: Caller | undefined, namespace: Namespace, prefix: strin
     })
     return verdict?.allowed === true && (change.sudo !== true || verdict.sudo) ? path : undefined
   }
+}
+
+/** Where the object is by now. Undefined if its mount has left the namespace. */
+function currentPath(
+  { mount: uuid, owner, path }: ChangeRow,
+  namespace: Namespace,
+  { mounts: { table } }: SpellingParts,
+): string | undefined {
+  const mount = table.byUuid(uuid)
+  if (mount === undefined || mount.namespace !== namespace.id) return undefined
+  const own = table.byUuid(mountOfOwner(owner) ?? '')
+  if (own === undefined) return mount.path + path
+  return own.namespace === namespace.id ? mount.path + tunePathOf(own) : undefined
 }
 
 const shown = ({ at, operation, version, changed, by, request_id, restored }: ChangeRow, path: string) => ({

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ownerOfMount } from '../../core/history/change-row.ts'
 import { lockoutForm } from '../../core/mounts/lockout-config.ts'
 import type { Mount, MountTable } from '../../core/mounts/mount.ts'
 import { mountInfo, tuneInfo } from '../../core/mounts/mount-info.ts'
@@ -8,6 +9,7 @@ import {
   type MountPoint,
   mountPointOf,
   shownPath,
+  tunePathOf,
   withSlash,
 } from '../../core/mounts/mount-path.ts'
 import { mountRecords } from '../../core/mounts/mount-record.ts'
@@ -156,8 +158,6 @@ function mountHistory(
   table: MountTable,
 ): KeptHistory<{ readonly rest: string }> {
   const pointOf = ({ mount, params }: Place<{ readonly rest: string }>) => target(mount, table, params.rest)
-  const pathOf = ({ path }: MountPoint): string =>
-    `${path.startsWith(authPrefix) ? '' : 'mounts/'}${path.slice(0, -1)}${tuneEnd}`
   const mountOf = (place: Place<{ readonly rest: string }>, uuid: string): Mount | undefined => {
     const point = pointOf(place)
     const found = uuid === '' ? mounts.table.at(point.namespace, point.path) : mounts.table.byUuid(uuid)
@@ -167,13 +167,13 @@ function mountHistory(
   return {
     store,
     record: () => mountRecords,
-    path: (place) => pathOf(pointOf(place)),
+    path: (place) => tunePathOf(pointOf(place)),
     owner: async (place, rest) => {
       const uuid = rest === '' ? mountOf(place, '')?.uuid : rest
-      if (uuid !== undefined) return `mount-${uuid}`
-      const path = pathOf(pointOf(place))
+      if (uuid !== undefined) return ownerOfMount(uuid)
+      const path = tunePathOf(pointOf(place))
       const deleted = await store.deletedIn(place.mount.namespace)
-      return deleted.find((row) => row.path === path)?.owner ?? 'mount-'
+      return deleted.find((row) => row.path === path)?.owner ?? ownerOfMount('')
     },
     form: (place, rest) => formOf(mountOf(place, rest)),
     // an option or a lock that the version does not have
@@ -189,10 +189,29 @@ function mountHistory(
         }),
       }
     },
-    needsSudo: (path) => path.startsWith(authPrefix),
+    needsSudo,
     gone: 'the data of a removed mount is gone: enable it again, and configure it anew',
   }
 }
+
+const needsSudo = (path: string): boolean => path.startsWith(authPrefix)
+
+/** A move is a change of the mount. No revert moves it back. */
+const moveHistory = ({
+  mounts,
+  history,
+}: Pick<MountRouteParts, 'mounts' | 'history'>): KeptHistory<unknown> => ({
+  store: history,
+  record: () => mountRecords,
+  path: (_place, uuid) => tunePathOf(mounts.table.byUuid(uuid) ?? { path: '' }),
+  owner: (_place, uuid) => ownerOfMount(uuid),
+  form: (_place, uuid) => {
+    const mount = mounts.table.byUuid(uuid)
+    return mount && tuneForm(mount)
+  },
+  needsSudo,
+  elsewhere: 'other name',
+})
 
 function tableResources(
   { mounts, systemTtl, version, history: store }: MountRouteParts,
@@ -312,11 +331,12 @@ function sideOf(namespaces: NamespaceStore, base: Namespace, asked: string): Mov
 /** The response to a move waits this long for its end: most clients do not ask for its state. */
 const shortMoveMs = 2_000
 
-function moveResources({ mounts, namespaces }: MountRouteParts): Resource[] {
+function moveResources({ mounts, namespaces, history }: MountRouteParts): Resource[] {
   return [
     resource('/remount', {
       help: 'Move a mount to another path. Its data is kept; its tokens and leases are revoked.',
       sudo: true,
+      history: moveHistory({ mounts, history }),
       write: {
         summary: 'Move a mount',
         operationId: 'remount',

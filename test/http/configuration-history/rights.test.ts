@@ -165,7 +165,7 @@ test('a mount that moves to another namespace takes its history along', async ()
   const { versions } = (await root.read('auth/arrived/role/a?history=true', ns)).body.data ?? {}
   expect(versions).toHaveLength(2)
   expect((await root.write('auth/arrived/role/a?revert=1', undefined, ns)).status).toBe(204)
-  expect((await root.read('sys/auth/arrived/tune?history=true', ns)).body.data?.versions).toHaveLength(1)
+  expect((await root.read('sys/auth/arrived/tune?history=true', ns)).body.data?.versions).toHaveLength(2)
   expect(await pathsOf(root, '?path=auth/leaves')).toEqual([])
 })
 

@@ -293,7 +293,12 @@ test('passwords of users are not kept: a user that comes back needs a new one', 
   await root.write(path, { password: 'first', token_policies: ['one'] })
   await root.write(`${path}/password`, { password: 'second' })
   const [changed] = await versions(root, path)
-  expect(changed).toMatchObject({ version: 2, operation: 'update', changes: {} })
+  expect(changed).toMatchObject({
+    version: 2,
+    operation: 'update',
+    changed: expect.arrayContaining(['password']),
+    changes: {},
+  })
   await root.write(`${path}?revert=1`)
   const login = (password: string) => server.anonymous.write('auth/people/login/ada', { password })
   expect((await login('second')).status).toBe(200)
@@ -315,6 +320,9 @@ test('a mount cannot be brought back', async () => {
     { version: 3, operation: 'delete' },
     { version: 2, operation: 'update', changes: { max_lease_ttl: { from: '0', to: '3600' } } },
     { version: 1, operation: 'create' },
+  ])
+  expect((await root.read('sys/history/deleted?prefix=sys/mounts/gone')).body.data?.deleted).toMatchObject([
+    { path: 'sys/mounts/gone/tune', version: 3, restorable: false },
   ])
   const refused = await root.write('sys/mounts/gone/tune?revert=2')
   expect(refused).toMatchObject({ status: 400 })
@@ -343,7 +351,13 @@ test('history follows a mount that moves', async () => {
   await expect.poll(async () => (await root.read('auth/after/role/a')).status).toBe(200)
 
   expect(await versions(root, 'auth/after/role/a')).toHaveLength(2)
-  expect(await versions(root, 'sys/auth/after/tune')).toHaveLength(2)
+  expect(await versions(root, 'sys/auth/after/tune')).toMatchObject([
+    { version: 3, operation: 'update', changed: ['from', 'to'], changes: {} },
+    { version: 2, changed: ['description'] },
+    { version: 1, operation: 'create' },
+  ])
+  expect((await root.read('sys/history?path=sys/auth/before')).body.data).toEqual({ changes: [] })
+  expect((await root.read('sys/history?path=sys/auth/after')).body.data?.changes).toHaveLength(3)
   const { changes } = (await root.read('sys/history?path=auth/after')).body.data ?? {}
   expect(changes).toMatchObject([
     { path: 'auth/after/role/a', version: 2 },

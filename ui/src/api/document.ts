@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 7d167cbffe15d3dab48574ae5017bb3c
+// made by `npm run ui:types` from the server's OpenAPI document 06f790b93214efd433b1a7ea8d606204
 
 export interface paths {
     "/health/live": {
@@ -6529,6 +6529,7 @@ export interface components {
                     [key: string]: unknown;
                 };
                 request_id: string;
+                restorable: boolean;
             } & {
                 [key: string]: unknown;
             })[];
