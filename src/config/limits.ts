@@ -104,6 +104,12 @@ export const limitSettings = {
     '100',
     'maximum number of requests per client address that wait for messages or secrets to change; more get 429; 0 disables long polling',
   ),
+  messageWarnings: setting(
+    flag,
+    'MESSAGE_WARNINGS',
+    'false',
+    'true: once an hour, a response to each token has the title of the banner that it is shown among its warnings',
+  ),
   loginFailures: setting(
     loginFailures,
     'LOGIN_FAILURES',

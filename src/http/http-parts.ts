@@ -1,6 +1,7 @@
 import { effectiveMaxTtl } from '../core/mounts/mount-info.ts'
 import type { Core } from '../core/open/core.ts'
 import { type LoginFailureLimit, LoginThrottle } from '../core/quotas/login-throttle.ts'
+import type { WindowEffect } from '../core/settings/announcements.ts'
 import type { PageSettings } from '../core/settings/page-settings.ts'
 import { sentHeaders } from '../core/settings/ui-headers.ts'
 import type { JsonLimits } from '../lib/text/json.ts'
@@ -52,6 +53,7 @@ type Measure = {
   request(measured: { method: string; route: string; code: number; seconds: number }): void
   refused(reason: 'size' | 'timeout' | 'malformed' | 'overload' | 'handshake'): void
   rateLimited(quota: string): void
+  halted(effect: WindowEffect): void
 }
 
 /** What HTTP needs whether or not a core is open. */
@@ -107,6 +109,11 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
       limitLogin: (call) => limiter.checkLogin(call),
       jsonLimits: json.withToken,
       openJsonLimits: json.open,
+      windows: {
+        announcements: core.announcements,
+        clock: core.clock,
+        onRefused: (effect) => given.measure?.halted(effect),
+      },
       maxTtlOf: (mount) => effectiveMaxTtl(mount, systemTtl),
       carried: new CarriedLogins({
         ...{ namespaces, mounts, limiter, audit, host },
@@ -159,7 +166,13 @@ export function closedHttpParts({ random, log, pageSettings, ...given }: ClosedH
     register: nothing,
     route: mountRouter({ random, clientAddress, resolve: nothing, namespaceOf: nothing, ui: settings.ui }),
     admit: closedAdmission(jsonLimits(settings).withToken),
-    host: { enter: unreachable, lease: unreachable, wrap: unreachable, takeBack: unreachable },
+    host: {
+      enter: unreachable,
+      lease: unreachable,
+      wrap: unreachable,
+      bannerFor: unreachable,
+      takeBack: unreachable,
+    },
     ...commonParts(log, given),
     audit: undefined,
     limiter: undefined,

@@ -7,6 +7,7 @@ const counters = {
   http_requests_total: ['Completed requests', 'method', 'route', 'code'],
   http_refused_total: ['Requests refused before any work', 'reason'],
   rate_limited_total: ['Requests refused by a rate limit', 'quota'],
+  window_refused_total: ['Requests refused by a window of maintenance', 'effect'],
   logins_total: ['Logins, by result and reason', 'mount', 'method', 'kind', 'result', 'reason'],
   lookalike_logins_total: ['Logins with a name that looks like that of another entity', 'mount'],
   key_fetches_total: ['Fetches of keys and discovery documents', 'mount', 'result'],
@@ -25,6 +26,7 @@ const counters = {
 /** Rare events that alerts wait for: Prometheus sees no increase when a series begins with 1. */
 const shownFromStart: Partial<Record<keyof typeof counters, readonly Labels[]>> = {
   http_refused_total: ['size', 'timeout', 'malformed', 'overload', 'handshake'].map((reason) => ({ reason })),
+  window_refused_total: [{ effect: 'read_only' }, { effect: 'no_new_credentials' }],
   clock_steps_total: [{ direction: 'back' }, { direction: 'forward' }],
   tls_reloads_total: [{ outcome: 'loaded' }, { outcome: 'failed' }],
   storage_errors_total: [

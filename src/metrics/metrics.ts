@@ -91,6 +91,10 @@ export class Metrics {
     this.#measured.counters.rate_limited_total.add({ quota: bounded(this.#quotas, quota) })
   }
 
+  halted(effect: string): void {
+    this.#measured.counters.window_refused_total.add({ effect })
+  }
+
   login({ mount: path, method, kind, result, reason, seconds }: MeasuredLogin): void {
     const mount = this.mountLabel(path)
     this.#measured.counters.logins_total.add({ mount, method, kind, result, reason })

@@ -1,4 +1,6 @@
+import { rootNamespace } from '../core/namespaces/namespace.ts'
 import type { Core } from '../core/open/core.ts'
+import { windowEffects } from '../core/settings/announcements.ts'
 import type { MountGauge, Plugin } from '../http/resource/plugin.ts'
 import { type Clock, MachineClock } from '../lib/system/clock.ts'
 import { timeMilliseconds } from '../lib/text/time.ts'
@@ -93,10 +95,11 @@ async function bytesOf(storage: ServerStorage) {
 
 /** The gauges of an open server: those of its store, and those of its plugins. docs/monitoring.md#metrics */
 export function coreGauges(
-  { counts, jobs, barrier, fullPathOf, resealRemaining, leases, mountOf, caches, audit }: Core,
+  core: Core,
   plugins: readonly Plugin[],
   metrics: Pick<Metrics, 'mountLabel' | 'deviceLabel'>,
 ): ReadGauge[] {
+  const { counts, jobs, barrier, fullPathOf, resealRemaining, leases, mountOf, caches, audit } = core
   const labelOf = (mount: Parameters<typeof fullPathOf>[0] | undefined) =>
     metrics.mountLabel(mount === undefined ? '' : fullPathOf(mount))
   const leasesBy = (name: string, help: string, count: typeof counts.leases): ReadGauge =>
@@ -149,9 +152,17 @@ export function coreGauges(
     gauge('lease_expiry_lag_seconds', 'How long the oldest due lease has been due', async () =>
       secondsOf(await leases.lagMs()),
     ),
+    gaugeBy('effect', 'window_active', '1 while a message of the root namespace has this effect', () =>
+      activeEffects(core.announcements),
+    ),
     gauge('entities', 'Entities', () => counts.entities.total()),
     ...ofPlugins,
   ]
+}
+
+async function activeEffects(announcements: Core['announcements']) {
+  const windows = await announcements.windowsOf(rootNamespace)
+  return windowEffects.map((known) => [known, windows.some(({ effect }) => effect === known)] as const)
 }
 
 const auditGauges = (

@@ -155,7 +155,11 @@ function mountTypesOf(config: Config, given: Built) {
       watchLog: (level, read) => watchLog(given.log, level, read),
       recentLines: (level) => recentLines(given.log, level),
     }),
-    customMessages: customMessages({ edition: config.edition, maxWaiters: config.messageWaiters }),
+    customMessages: customMessages({
+      edition: config.edition,
+      maxWaiters: config.messageWaiters,
+      warns: config.messageWarnings,
+    }),
     token: tokenPlugin,
     identity: identityPlugin,
     cubbyhole: cubbyholePlugin,

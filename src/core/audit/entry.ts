@@ -41,6 +41,8 @@ export type AuditedRequest = {
   readonly tokenId: string
   /** A login that another request carries: that one has the same id. */
   readonly isCarried: boolean
+  /** The window that its caller has overridden. docs/contract/message-windows.md#override */
+  readonly override?: 'maintenance' | undefined
   readonly caller: Caller | undefined
   /** Undefined if the request was refused before its policies were looked at. */
   readonly verdict: Verdict | undefined
@@ -130,6 +132,7 @@ export class Entries {
     }
     const behind = {
       inline: rest.isCarried || undefined,
+      override: rest.override,
       remote_address: shown(rest.remoteAddress),
       remote_port: rest.remotePort,
       wrap_ttl: Math.floor(rest.wrapTtl) || undefined,

@@ -17,6 +17,7 @@ import { CacheUses } from '../records/cache-use.ts'
 import { openCeremonies } from '../seal/ceremonies.ts'
 import { type OwnServer, ServerList } from '../servers/server-list.ts'
 import { Servers } from '../servers/servers.ts'
+import { Announcements } from '../settings/announcements.ts'
 import { openPageSettings } from '../settings/page-settings.ts'
 import type { CoreEvents } from '../tokens/store/core-events.ts'
 import { storeRootToken } from '../tokens/store/root-token.ts'
@@ -142,6 +143,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     },
     namespaceLife,
     ...pageSettings,
+    announcements: new Announcements(),
     quotas,
     leaseQuotas,
     clusterId: await clusterIdOf(root),

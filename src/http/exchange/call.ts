@@ -71,6 +71,8 @@ export type Call = {
   /** Fields as sent: body of a write, query of the rest. Set by `admit`. */
   sent: Record<string, JsonValue>
   caller: Caller | undefined
+  /** What the caller has overridden: a window that is in force. docs/contract/message-windows.md#override */
+  override: 'maintenance' | undefined
   /** The write creates a new object. */
   creates: boolean
   /** The version of its object that the write restores. docs/contract/history.md#taking-a-change-back */

@@ -4,8 +4,9 @@ import type { Secrets } from '../../core/audit/hashing.ts'
 import type { Caller } from '../../core/callers/access.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import { belowMount } from '../../core/mounts/spellings.ts'
-import type { AclOperation } from '../../core/policies/acl.ts'
+import type { AclOperation, Canonicalize } from '../../core/policies/acl.ts'
 import type { Readings } from '../../core/policies/parameters.ts'
+import type { WindowEffect } from '../../core/settings/announcements.ts'
 import { fail, type ServiceError } from '../../errors.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
 import type { Call } from './call.ts'
@@ -80,6 +81,8 @@ export type RouteRules = {
   /** What is secret in its data. */
   secrets(): Secrets
   readonly whileRemoved: boolean
+  /** The windows in which it is refused. docs/contract/message-windows.md#effects */
+  readonly haltedBy: readonly WindowEffect[]
   readonly wrapsWithoutToken: boolean
   /** How it reads its fields. */
   readonly readings: Readings
@@ -126,6 +129,11 @@ export type OtherCall = {
 }
 
 type Asking = Pick<Exchange<unknown, unknown>, 'call' | 'caller'>
+
+/** Whether the rule that decides on the call grants `sudo`. */
+export const hasSudo = ({ call, caller }: Asking, canonicalize?: Canonicalize): boolean =>
+  caller?.acl.decide({ operation: aclOperationOf(call), path: call.path, fields: call.sent, canonicalize })
+    .sudo === true
 
 const mountPathOf = ({ path, below }: Call): string => path.slice(0, path.length - below.length)
 

@@ -1,6 +1,7 @@
 import type { LeaseStore } from '../../core/leases/lease-store.ts'
 import { fixedPaths } from '../../core/mounts/mount-path.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
+import type { Announcements } from '../../core/settings/announcements.ts'
 import type { Wrapper } from '../../core/wrapping/wrapper.ts'
 import { refuse } from '../../errors.ts'
 import { Buckets } from '../../lib/concurrency/buckets.ts'
@@ -16,6 +17,7 @@ export type HostParts = {
   readonly mounts: Pick<MountStore, 'enter' | 'enterRemoved'>
   readonly leases: Pick<LeaseStore, 'issue' | 'revoke'>
   readonly wrapper: Pick<Wrapper, 'wrap'>
+  readonly announcements: Pick<Announcements, 'bannerFor'>
   readonly clock: Clock
   /** Revokes, in the background, a token that nobody will use. */
   discard(accessor: string): void
@@ -26,7 +28,7 @@ export type HostParts = {
 const tokenCreation = `${fixedPaths.token}create`
 
 /** The core's part around a handler: it enters the mount, gives a secret a lease, and wraps a response. */
-export function coreHost({ mounts, leases, wrapper, clock, discard, log }: HostParts): Host {
+export function coreHost({ mounts, leases, wrapper, announcements, clock, discard, log }: HostParts): Host {
   /** Responses wrapped for clients without a token, by address. */
   const wrapsOfStrangers = new Buckets(clock, { capacity: 10, refillMs: 6000 })
 
@@ -61,6 +63,9 @@ export function coreHost({ mounts, leases, wrapper, clock, discard, log }: HostP
       if (caller === undefined || mount === undefined) throw new Error('a secret was made without a caller')
       return leases.issue({ caller, mount, path, secret })
     },
+    bannerFor: ({ caller, namespace }) =>
+      // a response does not depend on it
+      caller && namespace && announcements.bannerFor(caller, namespace)?.catch(() => undefined),
     wrap: async (call, response, made) => {
       // a login costs a credential; looking at a wrapped response does not
       const isFree = call.wrapsForStranger && made.accessor === undefined

@@ -158,6 +158,7 @@ export function mountRouter({
       reason: '',
       loginKind: 'login',
       hasRefusedLogin: false,
+      override: undefined,
       countedUnder: undefined,
       isRefusedLogin: false,
       trail: undefined,

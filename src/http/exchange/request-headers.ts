@@ -8,6 +8,7 @@ const usedFields = [
   ...(['accept', 'accept-encoding', 'authorization', 'content-length', 'content-type'] as const),
   ...(['if-match', 'if-none-match', 'transfer-encoding', 'x-vault-mfa'] as const),
   ...(['x-vault-namespace', 'x-vault-token', 'x-vault-wrap-format', 'x-vault-wrap-ttl'] as const),
+  'x-gatehouse-override',
   'x-gatehouse-role',
   'x-gatehouse-scope',
 ] as const

@@ -23,6 +23,8 @@ export type Host = {
   lease(call: Call, secret: LeasedSecret): Promise<IssuedLease>
   /** Stores a response behind a wrapping token. If that fails, revokes what the call has created. */
   wrap(call: Call, response: WrappedResponse, made: MadeByCall): Promise<WrapInfo>
+  /** A warning about the banner that the caller is shown, unless it was told. Never rejects. */
+  bannerFor(call: Call): Promise<string | undefined> | undefined
   /** Revokes a new token or secret that its caller will not receive. */
   takeBack(call: Call, made: MadeByCall): Promise<void>
 }
@@ -48,11 +50,14 @@ export const handlerOf =
       return put(reply, { status: 204 })
     }
     if (result?.status === 202 && result.warnings === undefined) return put(reply, { status: 202 })
-    const warnings = [...(result?.warnings ?? []), ...(isMissing ? [] : rules.warnings(call))]
-    const shown = isList
-      ? listed({ ...result, warnings }, call)
-      : scanned({ ...result, warnings }, call, operation)
-    if (shown.status === 304) return notModified(reply, shown)
+    const own = [...(result?.warnings ?? []), ...(isMissing ? [] : rules.warnings(call))]
+    const made = isList
+      ? listed({ ...result, warnings: own }, call)
+      : scanned({ ...result, warnings: own }, call, operation)
+    if (made.status === 304) return notModified(reply, made)
+    const banner = call.wrapTtl > 0 ? undefined : await host.bannerFor(call)
+    const warnings = banner === undefined ? own : [...own, banner]
+    const shown = banner === undefined ? made : { ...made, warnings }
     if (call.trail !== undefined) note(call.trail, shown, warnings)
     if (call.wrapTtl > 0) call.wraps = isList ? {} : madeBy(shown)
     reply.code(shown.status ?? 200)

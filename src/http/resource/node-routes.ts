@@ -111,6 +111,7 @@ const rulesOfNowhere: RouteRules = {
   namesRequest: false,
   isCeremony: false,
   whileRemoved: false,
+  haltedBy: [],
   wrapsWithoutToken: false,
   precheck: undefined,
   follows: undefined,

@@ -79,6 +79,13 @@ export type ResourceSpec<
   history?: KeptHistory<Params>
   /** Also served in a mount whose removal was refused. */
   whileRemoved?: boolean
+  /**
+   * Its writes change nothing that a window could protect: they look something up, log in, renew, revoke or try. Any
+   * other write is refused while its namespace is read-only. docs/contract/message-windows.md#read-only
+   */
+  passesReadOnly?: boolean
+  /** Makes credentials, with any verb. docs/contract/message-windows.md#no-new-credentials */
+  issuesCredentials?: boolean
   /** The API document leaves it out: every verb is refused, though in the words of the plugin. */
   undocumented?: boolean
   /** Also served with a trailing slash: a collection. */

@@ -10,6 +10,7 @@ import { errorReply } from '../exchange/error-reply.ts'
 import {
   checkMayReach,
   type Exchange,
+  hasSudo,
   mayReach,
   maySeeFolder,
   maySend,
@@ -40,6 +41,7 @@ export {
   followsCaller,
   followsField,
   followsFieldOrCaller,
+  hasSudo,
   limitOf,
   mayReach,
   maySeeFolder,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Secrets } from '../../core/audit/hashing.ts'
+import type { WindowEffect } from '../../core/settings/announcements.ts'
 import { readingOf } from '../../lib/text/fields.ts'
 import type { RouteRules, Sent, VerbName } from '../exchange/exchange.ts'
 import { tokenOf } from '../exchange/request-headers.ts'
@@ -33,6 +34,7 @@ export function rulesOf(
     namesRequest: spec.namesRequest === true,
     isCeremony: spec.isCeremony === true,
     whileRemoved: spec.whileRemoved === true,
+    haltedBy: verb === undefined ? [] : haltsOf(spec, operation, verb),
     wrapsWithoutToken: spec.wrapsWithoutToken === true,
     exists:
       operation === 'write' && spec.exists !== undefined ? (spec.exists as RouteRules['exists']) : undefined,
@@ -78,6 +80,17 @@ function restoreOf({ history, write, sudo = false }: AnySpec): RouteRules['resto
   if (history === undefined) return undefined
   const resource = keptResource(history, write?.input ?? none, sudo)
   return (exchange, version) => restoredFields(resource, exchange, version)
+}
+
+/** docs/contract/message-windows.md#effects */
+function haltsOf(spec: AnySpec, operation: string, verb: AnyVerb): WindowEffect[] {
+  const isWrite = operation === 'write' || operation === 'patch' || operation === 'delete'
+  const isLogin = isOpen(spec) && verb.form === 'auth'
+  const passes = spec.passesReadOnly === true || spec.isCeremony === true || isLogin
+  return [
+    ...(isWrite && !passes ? (['read_only'] as const) : []),
+    ...(spec.issuesCredentials === true ? (['no_new_credentials'] as const) : []),
+  ]
 }
 
 const isOpen = ({ open, caller }: AnySpec): boolean => open === true || caller !== undefined

@@ -20,6 +20,7 @@ import { aclOperationOf, partOf } from '../exchange/operation.ts'
 import { checkMfaHeader, tokenOf, wrapTtlOf } from '../exchange/request-headers.ts'
 import { isRelative } from '../exchange/target.ts'
 import { revertedVersion } from '../resource/kept-history.ts'
+import { checkWindows, type WindowParts } from './check-windows.ts'
 import { ConvertedFields } from './convert-fields.ts'
 
 export type AdmissionParts = {
@@ -38,6 +39,7 @@ export type AdmissionParts = {
   /** Maximum TTL of tokens and leases of the mount, in seconds. */
   maxTtlOf(mount: Mount): number
   readonly carried: Carried
+  readonly windows: WindowParts
 }
 
 /** The logins that requests carry. docs/contract/inline-login.md */
@@ -122,6 +124,7 @@ export function admission(parts: AdmissionParts): Admit {
       await authorize(call, rules, request, call.caller)
     }
     if (call.trail !== undefined) call.trail.isAllowed = true
+    if (rules.haltedBy.length > 0) await checkWindows(parts.windows, request.raw, call, rules)
     if (call.wrapTtl > 0 && call.operation !== 'help')
       await admitWrapping(call, rules, { raw: request.raw, inline })
     if (call.mount?.tainted === true && !rules.whileRemoved) throw taintedRefusal(call)

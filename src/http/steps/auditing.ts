@@ -153,6 +153,7 @@ export class Auditing {
         headers: shownHeaders(headers.of(raw.rawHeaders), call),
         clientCertificateSerialNumber: raw.socket.clientCertificateSerialNumber,
         tokenId: tokenOf(raw),
+        override: call.override,
         verdict: this.#verdictOf(call, isDenied),
       },
       log,

@@ -61,6 +61,7 @@ export const failureResources = ({ failuresOf, isSeen }: FailureParts): Resource
   }),
   resource('/failures/hash', {
     help: 'The hash of a value, as in the claims of refused logins.',
+    passesReadOnly: true,
     write: {
       summary: 'Hash a value',
       ...explainAnswers.hash,

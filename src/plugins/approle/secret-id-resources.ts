@@ -106,6 +106,7 @@ export function secretIdResources({ method, mostListBytes }: SecretIdParts): Res
     }),
     resource('/role/:role_name/secret-id/lookup', {
       help: 'Look up a secret id of a role.',
+      passesReadOnly: true,
       canonical: canonicalRolePath,
       collection: true,
       write: {
@@ -121,6 +122,7 @@ export function secretIdResources({ method, mostListBytes }: SecretIdParts): Res
     }),
     resource('/role/:role_name/secret-id/search', {
       help: 'Find secret ids of a role by what was stored with them.',
+      passesReadOnly: true,
       canonical: canonicalRolePath,
       collection: true,
       write: {
@@ -139,6 +141,7 @@ export function secretIdResources({ method, mostListBytes }: SecretIdParts): Res
     }),
     resource('/role/:role_name/secret-id/destroy', {
       help: 'Destroy a secret id of a role.',
+      passesReadOnly: true,
       canonical: canonicalRolePath,
       collection: true,
       write: { summary: 'Destroy a secret id', ...destroyBySecret },
@@ -153,6 +156,7 @@ function accessorResources(method: ApproleMethod): Resource[] {
   return [
     resource('/role/:role_name/secret-id-accessor/lookup', {
       help: 'Look up a secret id of a role by its accessor.',
+      passesReadOnly: true,
       canonical: canonicalRolePath,
       collection: true,
       write: {
@@ -174,6 +178,7 @@ function accessorResources(method: ApproleMethod): Resource[] {
     }),
     resource('/role/:role_name/secret-id-accessor/destroy', {
       help: 'Destroy a secret id of a role by its accessor.',
+      passesReadOnly: true,
       canonical: canonicalRolePath,
       collection: true,
       write: { summary: 'Destroy a secret id by its accessor', ...destroyByAccessor },

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { windowEffects } from '../../core/settings/announcements.ts'
 import type { DocumentedAnswer } from '../../http/resource/resource.ts'
 import { messageTypes, severities } from './message.ts'
 
@@ -26,6 +27,8 @@ const set = {
   dismissible: z.boolean().optional(),
   acknowledge_required: z.boolean().optional(),
   audience: z.record(text, z.array(text)).optional(),
+  effect: z.enum(windowEffects).optional(),
+  schedule: z.object({ cron: text, duration: z.int(), time_zone: text }).optional(),
 }
 const base64 = text.describe('The text in base64')
 const entry = told.extend({
@@ -33,8 +36,14 @@ const entry = told.extend({
   link: linkMap,
   options: z.object({}).loose().nullable(),
   ...set,
+  notice: text.optional().describe('When the effect ends, for people'),
 })
-const item = entry.extend({ id: text, active: z.boolean() })
+const item = entry.omit({ notice: true }).extend({ id: text, active: z.boolean() })
+
+const preview = entry.extend({
+  active: z.boolean().optional(),
+  windows: z.array(z.object({ start_time: time, end_time: time.nullable() })).optional(),
+})
 
 const id = '6f1c2f0e-6a1b-4f0e-9c55-0d3a2b1c4d5e'
 const exampleTold = {
@@ -75,7 +84,7 @@ export const messageAnswers = {
     output: item.extend({ link: z.object({ title: text, href: text }).nullable() }),
     example: { ...exampleItem, link: { title: 'Learn more', href: 'https://status.example.com' } },
   },
-  preview: { operationId: 'ui-config-preview-custom-message', output: entry, example: exampleEntry },
+  preview: { operationId: 'ui-config-preview-custom-message', output: preview, example: exampleEntry },
   read: { operationId: 'ui-config-read-custom-message', output: item, example: exampleItem },
   update: { operationId: 'ui-config-update-custom-message', output: item, example: exampleItem },
   patch: { operationId: 'ui-config-patch-custom-message', output: item, example: exampleItem },

@@ -17,11 +17,13 @@ export type FrontEndParts = PollParts & {
   shownMessages: ShownMessages
   access: Pick<Access, 'findAgain'>
   identities: Pick<IdentityStore, 'identityOf'>
+  /** The caller as audiences name people. */
+  viewerBehind(caller: Caller): Promise<Viewer>
 }
 
 /** The endpoints from which front ends get messages. docs/contract/messages.md#front-ends */
 export function frontEndResources(parts: FrontEndParts): Resource[] {
-  const { edition, shownMessages, access, identities, messages, clock } = parts
+  const { edition, shownMessages, access, identities, viewerBehind, messages, clock } = parts
   const isOff = edition === 'community'
 
   return [
@@ -62,6 +64,7 @@ export function frontEndResources(parts: FrontEndParts): Resource[] {
     }),
     resource('/internal/ui/authenticated-messages/:id/ack', {
       help: 'Record that the entity of the calling token has acknowledged a message it is shown.',
+      passesReadOnly: true,
       caller: 'required-inside',
       write: {
         summary: 'Acknowledge a message',
@@ -84,10 +87,6 @@ export function frontEndResources(parts: FrontEndParts): Resource[] {
       },
     }),
   ]
-
-  async function viewerBehind({ token }: Caller): Promise<Viewer> {
-    return viewerOf(token, token.entity_id === '' ? undefined : await identities.identityOf(token.entity_id))
-  }
 }
 
 const retrieved = (load: () => Promise<Shown>): Promise<Shown> =>

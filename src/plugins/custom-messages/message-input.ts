@@ -1,8 +1,18 @@
 import { z } from 'zod'
+import { type WindowEffect, windowEffects } from '../../core/settings/announcements.ts'
 import { refuse, ServiceError } from '../../errors.ts'
 import { isBase64 } from '../../lib/text/base64.ts'
 import type { FieldMap } from '../../lib/text/coercion.ts'
-import { boolField, intField, mapField, stringField, timeField } from '../../lib/text/fields.ts'
+import {
+  boolField,
+  convertFields,
+  durationField,
+  FieldError,
+  intField,
+  mapField,
+  stringField,
+  timeField,
+} from '../../lib/text/fields.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 import { type JsonObject, jsonNumber } from '../../lib/text/json.ts'
 import { formatInstant, timeNanoseconds } from '../../lib/text/time.ts'
@@ -15,6 +25,7 @@ import {
   type Severity,
   severities,
 } from './message.ts'
+import { Recurrence, type RecurrenceFields } from './recurrence.ts'
 
 /** The fields of a message on the wire, in the order in which they are converted. docs/contract/messages.md#fields */
 export const messageInput = z.object({
@@ -52,6 +63,14 @@ export const messageInput = z.object({
     .optional()
     .describe('Who sees it: lists `policies`, `entity_ids`, `group_ids`')
     .meta({ examples: [{ policies: ['deploy'] }] }),
+  effect: stringField
+    .optional()
+    .describe('What it does while it is active: `read_only` or `no_new_credentials`; needs `sudo`')
+    .meta({ examples: [...windowEffects] }),
+  schedule: mapField
+    .optional()
+    .describe('When it recurs: `cron` (five fields), `duration`, `time_zone` (UTC if absent)')
+    .meta({ examples: [{ cron: '0 2 * * sat', duration: '2h', time_zone: 'Europe/Berlin' }] }),
 })
 
 type Input = z.output<typeof messageInput>
@@ -93,6 +112,10 @@ export function readMessageInput(input: Input, operation: 'create' | 'update'): 
     ...(input.audience === undefined || input.audience === null
       ? {}
       : { audience: audienceOf(input.audience, input.authenticated) }),
+    ...(input.effect === undefined ? {} : { effect: effectOf(input.effect) }),
+    ...(input.schedule === undefined || input.schedule === null
+      ? {}
+      : { schedule: scheduleOf(input.schedule) }),
   }
 }
 
@@ -105,7 +128,16 @@ export function checkMessage(message: UncheckedMessage): MessageDraft {
   return { ...message, type }
 }
 
-export function inputOf({ id: _, start, end, link, priority, audience, ...rest }: Message): JsonObject {
+export function inputOf({
+  id: _,
+  start,
+  end,
+  link,
+  priority,
+  audience,
+  schedule,
+  ...rest
+}: Message): JsonObject {
   return {
     ...rest,
     start_time: formatInstant(start),
@@ -117,6 +149,9 @@ export function inputOf({ id: _, start, end, link, priority, audience, ...rest }
       : {
           audience: Object.fromEntries(Object.entries(audience).map(([list, names]) => [list, [...names]])),
         }),
+    ...(schedule && {
+      schedule: { ...schedule.fields, duration: jsonNumber(String(schedule.fields.duration)) },
+    }),
   }
 }
 
@@ -144,6 +179,38 @@ function severityOf(text: string): Severity {
   if (severity === undefined)
     throw new InvalidMessage(`invalid severity parameter value, must be one of ${severities.join(', ')}`)
   return severity
+}
+
+function effectOf(text: string): WindowEffect {
+  const effect = windowEffects.find((known) => known === text)
+  if (effect === undefined)
+    throw new InvalidMessage(`invalid effect parameter value, must be one of ${windowEffects.join(', ')}`)
+  return effect
+}
+
+const scheduleFields = z.object({
+  cron: stringField.default(''),
+  duration: durationField.default(0),
+  time_zone: stringField.default('UTC'),
+})
+
+/** docs/contract/message-windows.md#schedules */
+function scheduleOf(given: FieldMap): Recurrence {
+  const recurrence = Recurrence.of(scheduleInput(given))
+  if ('error' in recurrence) throw new InvalidMessage(`invalid schedule parameter value, ${recurrence.error}`)
+  return recurrence
+}
+
+function scheduleInput(given: FieldMap): RecurrenceFields {
+  try {
+    const { values, unknown } = convertFields(scheduleFields, given)
+    if (unknown.length === 0) return values
+  } catch (error) {
+    if (error instanceof FieldError)
+      throw new InvalidMessage(`invalid schedule parameter value, ${error.text}`)
+    throw error
+  }
+  throw new InvalidMessage('invalid schedule parameter value, must have cron, duration and time_zone only')
 }
 
 const audienceLists = ['policies', 'entity_ids', 'group_ids'] as const

@@ -1,22 +1,31 @@
 import { refuse, ServiceError } from '../../errors.ts'
 import { formatInstant, hasFourDigitYear, timeNanoseconds } from '../../lib/text/time.ts'
 import { type Instant, type Message, type MessageDraft, recordFields } from './message.ts'
+import { Recurrence } from './recurrence.ts'
 
 /** Throws if a year does not have four digits. docs/contract/messages.md#times */
-export function messageRecord({ id: _, start, end, ...rest }: Message): object {
-  return { ...rest, start_time: timeText(start), end_time: end === undefined ? null : timeText(end) }
+export function messageRecord({ id: _, start, end, schedule, ...rest }: Message): object {
+  return {
+    ...rest,
+    ...(schedule && { schedule: schedule.fields }),
+    start_time: timeText(start),
+    end_time: end === undefined ? null : timeText(end),
+  }
 }
 
 /** `stored` has `JsonNumber`s (lib/text/json.ts). */
 export function readMessage(id: string, stored: unknown): Message {
   const parsed = recordFields.safeParse(stored)
-  if (!parsed.success) throw new ServiceError('internal', 'internal error', { reason: 'record_unreadable' })
-  const { start_time, end_time, ...rest } = parsed.data
+  const recurrence = parsed.data?.schedule && Recurrence.of(parsed.data.schedule)
+  if (!parsed.success || (recurrence && 'error' in recurrence))
+    throw new ServiceError('internal', 'internal error', { reason: 'record_unreadable' })
+  const { start_time, end_time, schedule: _, ...rest } = parsed.data
   return {
     ...rest,
     id,
     start: timeNanoseconds(start_time),
     end: end_time === null ? undefined : timeNanoseconds(end_time),
+    ...(recurrence && { schedule: recurrence }),
   }
 }
 

@@ -1,22 +1,25 @@
 import { z } from 'zod'
 import type { Core } from '../../core/open/core.ts'
-import { fail, refuse, ServiceError } from '../../errors.ts'
+import { type ErrorKind, fail, refuse, ServiceError } from '../../errors.ts'
 import {
   checkMayReach,
+  type Exchange,
+  hasSudo,
   type KeptHistory,
   limitOf,
   type Reply,
   type Resource,
   resource,
 } from '../../http/resource/resource.ts'
-import { boolField, convertFields, stringField } from '../../lib/text/fields.ts'
+import { boolField, convertFields, stringField, timeField } from '../../lib/text/fields.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
 import { mergePatched } from '../../lib/text/merge-patch.ts'
-import { isActive } from './active-window.ts'
+import { timeNanoseconds } from '../../lib/text/time.ts'
+import { instantOf, windowAt, windowsFrom } from './active-window.ts'
 import { messageAnswers } from './answers.ts'
 import { linkScheme } from './link.ts'
-import { type Instant, instantOf, type Message, type MessageDraft } from './message.ts'
+import type { Instant, Message, MessageDraft } from './message.ts'
 import {
   checkMessage,
   InvalidMessage,
@@ -27,11 +30,13 @@ import {
 } from './message-input.ts'
 import { checkStorable } from './message-record.ts'
 import type { MessageStore } from './message-store.ts'
-import { createdView, itemView, listEntry, shownEntry } from './message-view.ts'
+import { createdView, itemView, listEntry, shownEntry, timesOf } from './message-view.ts'
 
 export type MessageRouteParts = Pick<Core, 'clock' | 'history'> & { readonly messages: MessageStore }
 
 const base = '/config/ui/custom-messages'
+
+const momentField = timeField.optional()
 
 const filters = z.object({
   authenticated: boolField
@@ -41,6 +46,11 @@ const filters = z.object({
     .optional()
     .describe('`banner` or `modal`: only messages of this type; any other value is ignored'),
   active: boolField.optional().describe('true: only messages shown now; false: only messages not shown now'),
+  at: momentField.describe('`active` is computed for this moment instead of now'),
+})
+
+const previewInput = messageInput.extend({
+  at: momentField.describe('Tell whether it is active at this moment, and its windows from then on'),
 })
 
 /** `sys/config/ui/custom-messages`: messages of operators to users. docs/contract/messages.md#paths */
@@ -51,6 +61,7 @@ export function messageResources({ messages, clock, history: store }: MessageRou
   return [
     resource(base, {
       help: 'The messages user interfaces show in this namespace.',
+      passesReadOnly: true,
       collection: true,
       dropsSlash: true,
       // every write creates a message; false makes its fields be converted before the rights are checked
@@ -64,7 +75,7 @@ export function messageResources({ messages, clock, history: store }: MessageRou
           const all = await saying('failed to retrieve list of custom messages', () =>
             messages.listOf(mount.namespace),
           )
-          const moment = now()
+          const moment = input.at === undefined ? now() : timeNanoseconds(input.at)
           const found = all.filter((message) => isWanted(message, input, moment))
           const shown = pageOf(found, sent)
           if (shown.length === 0) return undefined
@@ -84,8 +95,10 @@ export function messageResources({ messages, clock, history: store }: MessageRou
         required: ['title', 'message', 'start_time'],
         ...messageAnswers.create,
         input: messageInput,
-        handle: async ({ mount, input }) => {
+        handle: async (exchange) => {
+          const { mount, input } = exchange
           const fields = readMessageInput(input, 'create')
+          checkMayAct(exchange, fields)
           const made = await saying('failed to create custom message', async () =>
             messages.create(mount.namespace, checkMessage(fields)),
           )
@@ -95,19 +108,21 @@ export function messageResources({ messages, clock, history: store }: MessageRou
     }),
     resource(`${base}/preview`, {
       help: 'Check a message and show it as user interfaces get it, without storing it.',
+      passesReadOnly: true,
       collection: true,
       exists: () => false,
       write: {
         summary: 'Preview a message',
         required: ['title', 'message', 'start_time'],
         ...messageAnswers.preview,
-        input: messageInput,
+        input: previewInput,
         handle: async ({ input }) => {
           const fields = readMessageInput(input, 'create')
           const draft = await saying('failed to create custom message', async () =>
             checkStorable(checkMessage(fields)),
           )
-          return { data: shownEntry(draft), warnings: warningsFor(draft) }
+          const at = input.at === undefined ? undefined : timeNanoseconds(input.at)
+          return { data: { ...shownEntry(draft), ...plan(draft, at, now()) }, warnings: warningsFor(draft) }
         },
       },
     }),
@@ -145,6 +160,7 @@ export function messageResources({ messages, clock, history: store }: MessageRou
     }),
     resource(`${base}/*id`, {
       help: 'One message.',
+      passesReadOnly: true,
       dropsSlash: true,
       history,
       read: {
@@ -162,12 +178,17 @@ export function messageResources({ messages, clock, history: store }: MessageRou
         required: ['title', 'message', 'start_time'],
         ...messageAnswers.update,
         input: messageInput,
-        handle: async ({ call, mount, params, input }) => {
+        handle: async (exchange) => {
+          const { call, mount, params, input } = exchange
           const fields = readMessageInput(input, 'update')
+          const next = (old?: Message) => {
+            checkMayAct(exchange, ...(old ? [old] : []), fields)
+            return checkMessage(fields)
+          }
           const message = await saying('failed to update custom message', () =>
             call.restores === undefined
-              ? messages.update(mount.namespace, params.id, () => checkMessage(fields))
-              : messages.restore(mount.namespace, params.id, checkMessage(fields)),
+              ? messages.update(mount.namespace, params.id, next)
+              : messages.restore(mount.namespace, params.id, next),
           )
           return itemReply(message, now(), warningsFor)
         },
@@ -176,11 +197,14 @@ export function messageResources({ messages, clock, history: store }: MessageRou
         summary: 'Change some fields of a message',
         ...messageAnswers.patch,
         input: messageInput,
-        handle: async ({ mount, params, sent }) => {
+        handle: async (exchange) => {
+          const { mount, params, sent } = exchange
           const message = await saying('failed to update custom message', () =>
-            messages.update(mount.namespace, params.id, (old) =>
-              checkMessage(readMessageInput(patched(old, sent), 'update')),
-            ),
+            messages.update(mount.namespace, params.id, (old) => {
+              const fields = readMessageInput(patched(old, sent), 'update')
+              checkMayAct(exchange, old, fields)
+              return checkMessage(fields)
+            }),
           )
           return itemReply(message, now(), warningsFor)
         },
@@ -188,8 +212,12 @@ export function messageResources({ messages, clock, history: store }: MessageRou
       delete: {
         summary: 'Delete a message',
         ...messageAnswers.delete,
-        handle: ({ mount, params }) =>
-          saying('failed to delete custom message', () => messages.delete(mount.namespace, params.id)),
+        handle: (exchange) =>
+          saying('failed to delete custom message', () =>
+            messages.delete(exchange.mount.namespace, exchange.params.id, (old) =>
+              checkMayAct(exchange, old),
+            ),
+          ),
       },
     }),
   ]
@@ -208,14 +236,37 @@ const messageHistory = (
   },
 })
 
+/** Only `sudo` gives a message an effect, or changes one that has an effect. docs/contract/message-windows.md#rights */
+function checkMayAct(
+  exchange: Exchange<unknown, unknown>,
+  ...messages: readonly Pick<MessageDraft, 'effect'>[]
+): void {
+  if (messages.some(({ effect }) => effect !== undefined) && !hasSudo(exchange))
+    throw fail('denied', 'permission denied')
+}
+
+const shownWindows = 5
+
+/** What a preview adds for a message with a schedule, or for a moment. docs/contract/message-windows.md#preview */
+function plan(draft: MessageDraft, at: Instant | undefined, now: Instant): object {
+  if (at === undefined && draft.schedule === undefined) return {}
+  const moment = at ?? now
+  return {
+    active: windowAt(draft, moment) !== undefined,
+    windows: windowsFrom(draft, moment, shownWindows).map(timesOf),
+  }
+}
+
 const notFound = () => fail('missing', 'custom message not found')
+
+const passed: ReadonlySet<ErrorKind> = new Set(['sealed', 'denied'])
 
 /** Rethrows a failure of `work` as a refusal that begins with `what`. docs/contract/messages.md#checks */
 export async function saying<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (!(error instanceof ServiceError) || error instanceof InvalidMessage || error.kind === 'sealed')
+    if (!(error instanceof ServiceError) || error instanceof InvalidMessage || passed.has(error.kind))
       throw error
     throw refuse('invalid', `${what}: ${error.message}`, {
       cause: error,
@@ -251,7 +302,7 @@ function isWanted(
 ): boolean {
   if (authenticated !== undefined && message.authenticated !== authenticated) return false
   if (type !== undefined && isType(type) && message.type !== type) return false
-  return active === undefined || isActive(message, now) === active
+  return active === undefined || (windowAt(message, now) !== undefined) === active
 }
 
 /** Applies `after` and `limit` by position. If `after` is not in the list, the page is empty. */

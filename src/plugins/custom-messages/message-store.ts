@@ -1,5 +1,6 @@
 import type { Range, View } from '../../core/barrier/view.ts'
 import { Changes } from '../../core/records/change.ts'
+import { ServiceError } from '../../errors.ts'
 import { Cache } from '../../lib/data/cache.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { type Acknowledgement, Acknowledgements } from './acknowledgements.ts'
@@ -93,18 +94,24 @@ export class MessageStore {
     })
   }
 
-  /** Writes a message with an id that it had before. Throws if the namespace is full. */
-  restore(namespaceId: string, id: string, draft: MessageDraft): Promise<Message> {
-    return this.#put(namespaceId, () => ({ ...draft, id }))
+  /** Writes a message with an id that it had before, perhaps in place of another form. Throws if the namespace is full. */
+  restore(
+    namespaceId: string,
+    id: string,
+    change: (old: Message | undefined) => MessageDraft,
+  ): Promise<Message> {
+    return this.#put(namespaceId, (messages) => ({ ...change(messages.get(id)), id }))
   }
 
   /**
    * Deletes a message and its acknowledgements. Works even if the namespace's messages cannot be read, so
-   * that a damaged record can be removed.
+   * that a damaged record can be removed. `check` throws to keep the message; a damaged one is not checked.
    */
-  async delete(namespaceId: string, id: string): Promise<void> {
+  async delete(namespaceId: string, id: string, check: (old: Message) => void = () => {}): Promise<void> {
     await this.#changes.run(namespaceId, async (write) => {
       if (!(await this.#isStored(namespaceId, id))) return
+      const old = await this.#readOne(namespaceId, id)
+      if (old !== undefined) check(old)
       await write([
         { key: keyOf(namespaceId, id), value: undefined },
         this.#lastChanges.fromRoot({ key: namespaceId, value: this.#random.uuid() }),
@@ -192,6 +199,16 @@ export class MessageStore {
     return copy !== undefined && copy.change !== undefined && copy.change === change
       ? copy.messages
       : this.#load(namespaceId)
+  }
+
+  /** Undefined for a damaged record, which has no effect. */
+  async #readOne(namespaceId: string, id: string): Promise<Message | undefined> {
+    try {
+      return readMessage(id, await this.#view.get(keyOf(namespaceId, id)))
+    } catch (error) {
+      if (error instanceof ServiceError && error.reason === 'record_unreadable') return undefined
+      throw error
+    }
   }
 
   /** Reads the key only, so that a damaged record counts. */

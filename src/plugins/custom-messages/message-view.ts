@@ -1,15 +1,25 @@
 import { formatInstant } from '../../lib/text/time.ts'
-import { isActive } from './active-window.ts'
+import { type Window, windowAt } from './active-window.ts'
 import { linkScheme } from './link.ts'
 import type { Instant, Message, MessageDraft } from './message.ts'
+import { noticeOf } from './window-notice.ts'
 
 /** The fields that responses include only if the message sets them. docs/contract/messages.md#fields */
-function optionalFields({ severity, priority, dismissible, acknowledge_required, audience }: MessageDraft) {
+function optionalFields(message: MessageDraft) {
+  const { severity, priority, dismissible, acknowledge_required, audience, effect, schedule } = message
   // JSON omits those that are undefined
-  return { severity, priority, dismissible, acknowledge_required, audience }
+  return {
+    severity,
+    priority,
+    dismissible,
+    acknowledge_required,
+    audience,
+    effect,
+    schedule: schedule?.fields,
+  }
 }
 
-const timesOf = ({ start, end }: MessageDraft) => ({
+export const timesOf = ({ start, end }: Window) => ({
   start_time: formatInstant(start),
   end_time: end === undefined ? null : formatInstant(end),
 })
@@ -19,9 +29,9 @@ const linkMap = ({ link }: MessageDraft): Record<string, string> | null =>
 
 /**
  * An entry of the two front-end endpoints. Replaces an address that could run script with an empty one.
- * docs/contract/messages.md#front-ends
+ * `window`: the one it is shown in. docs/contract/messages.md#front-ends, docs/contract/message-windows.md#banners
  */
-export function shownEntry(message: MessageDraft) {
+export function shownEntry(message: MessageDraft, window: Window = message) {
   const { title, message: text, authenticated, type, link, options } = message
   const isSafe = link === null || linkScheme(link.href) === undefined
   return {
@@ -29,10 +39,11 @@ export function shownEntry(message: MessageDraft) {
     message: text,
     authenticated,
     type,
-    ...timesOf(message),
+    ...timesOf(window),
     link: isSafe ? linkMap(message) : { [link.title]: '' },
     options,
     ...optionalFields(message),
+    notice: noticeOf(message, window),
   }
 }
 
@@ -48,7 +59,7 @@ export function itemView(message: Message, now: Instant) {
     ...timesOf(message),
     link: linkMap(message),
     options,
-    active: isActive(message, now),
+    active: windowAt(message, now) !== undefined,
     ...optionalFields(message),
   }
 }
@@ -62,5 +73,5 @@ export const createdView = (message: Message, now: Instant) => ({
 /** An entry of a list. docs/contract/messages.md#list */
 export function listEntry(message: Message, now: Instant) {
   const { title, type, authenticated } = message
-  return { title, type, authenticated, ...timesOf(message), active: isActive(message, now) }
+  return { title, type, authenticated, ...timesOf(message), active: windowAt(message, now) !== undefined }
 }

@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
-import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import { Cache } from '../../lib/data/cache.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import { stringifyJson } from '../../lib/text/json.ts'
 import { formatInstant } from '../../lib/text/time.ts'
-import { isActive, nextChange } from './active-window.ts'
+import { instantOf, millisecondAfter, nextChange, type Window, windowAt, windowsOf } from './active-window.ts'
 import { isFor, type Viewer } from './audience.ts'
-import { type Audience, type Instant, instantOf, type Message } from './message.ts'
+import type { Lineages, Stamp } from './lineages.ts'
+import type { Audience, Instant, Message } from './message.ts'
 import type { MessageStore } from './message-store.ts'
 import { shownEntry } from './message-view.ts'
+import { lineOf } from './window-notice.ts'
 
 /** The messages that one of the two endpoints shows a caller. */
 export type Shown = {
@@ -23,35 +24,42 @@ export type Shown = {
 }
 
 export type ShownMessagesParts = {
-  readonly messages: Pick<MessageStore, 'listOf' | 'version'>
-  readonly namespaces: Pick<NamespaceStore, 'lineageOf'>
+  readonly messages: Pick<MessageStore, 'listOf'>
+  readonly lineages: Lineages
   readonly clock: Clock
 }
 
 /** A message that is or will be active. `text` is its member of `key_info`, or empty if it is not active yet. */
-type Candidate = Pick<Message, 'id' | 'start' | 'end'> & {
+export type ShownBanner = { readonly id: string; readonly text: string }
+
+type Banner = ShownBanner & {
+  readonly audience: Audience | undefined
+  /** Ids of its namespace and those above. */
+  readonly lineage: readonly string[]
+}
+
+const nobody: Viewer = { policies: new Map(), entityIds: new Set(), groupIds: new Set() }
+
+type Candidate = Pick<Message, 'id'> & {
+  readonly windows: readonly Window[]
+  /** If it is an active banner. */
+  readonly banner: Banner | undefined
   readonly text: string
   readonly audience: Audience | undefined
   /** Ids of its namespace and those above. */
   readonly lineage: readonly string[]
 }
 
-/**
- * The serialized messages of a namespace. Valid until a message in `lineage` changes or the clock leaves the
- * period from `madeAtMs` to `endsAtMs`.
- */
-type Snapshot = {
-  /** Ids of the namespace and those above. */
-  readonly lineage: readonly string[]
-  readonly versions: readonly number[]
-  readonly madeAtMs: number
-  readonly endsAtMs: number
+/** The serialized messages of a namespace. */
+type Snapshot = Stamp & {
   /** The result, if it is the same for every caller; otherwise it is selected from `candidates`. */
   readonly forAll: Shown | undefined
   readonly candidates: readonly Candidate[]
   /** Results by the ids of the candidates whose audience includes the caller. */
   readonly byMatches: Map<string, Shown>
   readonly maxResults: number
+  /** Active banners. */
+  readonly banners: readonly Banner[]
   /** In the cache: the length of all texts, but never too much to be kept. */
   readonly weight: number
 }
@@ -60,8 +68,6 @@ type Snapshot = {
 const maxCachedText = 16 * 1024 * 1024
 /** Cached results of a namespace whose messages have audiences; fewer if they are long, but at least one. */
 const maxCachedResults = 8
-
-const nanosecondsPerMs = 1_000_000n
 
 /**
  * The messages that front ends show in a namespace: the active ones of the namespace and of all above it.
@@ -105,16 +111,24 @@ export class ShownMessages {
     return shown
   }
 
+  /** The first banner that this caller is shown after login, for a line of text. */
+  async bannerFor(namespace: Namespace, findViewer: () => Promise<Viewer>): Promise<ShownBanner | undefined> {
+    const { banners } = await this.#snapshot(this.#afterLogin, namespace)
+    if (banners.length === 0) return undefined
+    const viewer = banners[0]?.audience === undefined ? nobody : await findViewer()
+    return banners.find((one) => isFor(one.audience, viewer, one.lineage))
+  }
+
   /** The namespace of a message that this caller sees after login; undefined if there is no such message. */
   async ownerOf(namespace: Namespace, id: string, viewer: Viewer): Promise<string | undefined> {
     const now = instantOf(this.#parts.clock.now())
-    const lineage = this.#lineageOf(namespace)
+    const lineage = this.#parts.lineages.of(namespace)
     for (const [index, owner] of lineage.entries()) {
       const message = (await this.#parts.messages.listOf(owner)).find((one) => one.id === id)
       if (message === undefined) continue
       const isShown =
         message.authenticated &&
-        isActive(message, now) &&
+        windowAt(message, now) !== undefined &&
         isFor(message.audience, viewer, lineage.slice(index))
       return isShown ? owner : undefined
     }
@@ -127,27 +141,16 @@ export class ShownMessages {
 
   #cached(cache: Cache<Snapshot>, namespace: Namespace): Snapshot | undefined {
     const snapshot = cache.get(namespace.id)
-    return snapshot !== undefined && this.#isValid(snapshot) ? snapshot : undefined
-  }
-
-  #isValid({ lineage, versions, madeAtMs, endsAtMs }: Snapshot): boolean {
-    const now = this.#parts.clock.now()
-    return (
-      now >= madeAtMs &&
-      now < endsAtMs &&
-      lineage.every((id, index) => this.#parts.messages.version(id) === versions[index])
-    )
+    return snapshot !== undefined && this.#parts.lineages.isCurrent(snapshot) ? snapshot : undefined
   }
 
   async #take(cache: Cache<Snapshot>, namespace: Namespace): Promise<Snapshot> {
-    const { messages, clock } = this.#parts
-    const lineage = this.#lineageOf(namespace)
-    // read the versions before the lists: a change in between then invalidates the snapshot
-    const versions = lineage.map((id) => messages.version(id))
+    const { messages, lineages } = this.#parts
+    const stamp = lineages.stamp(namespace)
+    const { lineage, madeAtMs } = stamp
     const lists = await Promise.all(lineage.map((id) => messages.listOf(id)))
     const cached = this.#cached(cache, namespace)
     if (cached !== undefined) return cached
-    const madeAtMs = clock.now()
     const candidates = candidatesOf(lists, lineage, {
       now: instantOf(madeAtMs),
       authenticated: cache === this.#afterLogin,
@@ -158,34 +161,25 @@ export class ShownMessages {
       ? 0
       : Math.max(1, Math.min(maxCachedResults, Math.floor(maxCachedText / 2 / texts) - 1))
     const snapshot: Snapshot = {
-      lineage,
-      versions,
-      madeAtMs,
-      endsAtMs: millisecondAfter(nextChange(candidates, instantOf(madeAtMs))),
+      ...stamp,
+      endsAtMs: millisecondAfter(changeOf(candidates, instantOf(madeAtMs))),
       forAll: isForAll ? serialized(candidates, instantOf(madeAtMs)) : undefined,
       candidates: isForAll ? [] : candidates,
       byMatches: new Map(),
       maxResults,
+      banners: candidates.flatMap(({ banner }) => banner ?? []),
       weight: Math.min(maxCachedText / 2, texts * (1 + maxResults)),
     }
     cache.set(namespace.id, snapshot)
     return snapshot
   }
-
-  /** Ids of the namespace and those above, the root last: the order in which messages are shown. */
-  #lineageOf(namespace: Namespace): string[] {
-    return this.#parts.namespaces
-      .lineageOf(namespace)
-      .map(({ id }) => id)
-      .reverse()
-  }
 }
 
-/** The first full millisecond at or after a change. */
-const millisecondAfter = (change: Instant | undefined): number =>
-  change === undefined
-    ? Number.POSITIVE_INFINITY
-    : Number((change + nanosecondsPerMs - 1n) / nanosecondsPerMs)
+const changeOf = (candidates: readonly Candidate[], now: Instant): Instant | undefined =>
+  nextChange(
+    candidates.flatMap(({ windows }) => windows),
+    now,
+  )
 
 /** The messages that have not ended, in the order they are shown. docs/contract/messages.md#namespaces */
 function candidatesOf(
@@ -200,22 +194,23 @@ function candidatesOf(
           message.authenticated === authenticated && (message.end === undefined || message.end > now),
       )
       .toSorted((a, b) => (b.priority ?? 0) - (a.priority ?? 0))
-      .map((message) => ({
-        id: message.id,
-        start: message.start,
-        end: message.end,
-        audience: message.audience,
-        lineage: lineage.slice(index),
-        text: isActive(message, now)
-          ? `${JSON.stringify(message.id)}:${stringifyJson(shownEntry(message))}`
-          : '',
-      })),
+      .map((message) => {
+        const window = windowAt(message, now)
+        const { id, audience, type } = message
+        const scope = { id, audience, lineage: lineage.slice(index) }
+        return {
+          ...scope,
+          windows: windowsOf(message, now),
+          banner: window && type === 'banner' ? { ...scope, text: lineOf(message, window) } : undefined,
+          text: window ? `${JSON.stringify(message.id)}:${stringifyJson(shownEntry(message, window))}` : '',
+        }
+      }),
   )
 }
 
 function serialized(candidates: readonly Candidate[], now: Instant): Shown {
-  const active = candidates.filter((one) => isActive(one, now))
-  const change = nextChange(candidates, now)
+  const active = candidates.filter(({ text }) => text !== '')
+  const change = changeOf(candidates, now)
   if (active.length === 0) return shownOf('{}', change)
   const keys = JSON.stringify(active.map(({ id }) => id))
   return shownOf(`{"keys":${keys},"key_info":{${active.map(({ text }) => text).join(',')}}}`, change)

@@ -56,6 +56,7 @@ export function lookupResources(parts: EntityParts & GroupPluginParts): Resource
   return [
     resource('/lookup/entity', {
       help: 'An entity by its id, its name, or an alias.',
+      passesReadOnly: true,
       write: {
         summary: 'Look up an entity',
         output: entityOutput,
@@ -68,6 +69,7 @@ export function lookupResources(parts: EntityParts & GroupPluginParts): Resource
     }),
     resource('/lookup/group', {
       help: 'A group by its id, its name, or an alias.',
+      passesReadOnly: true,
       write: {
         summary: 'Look up a group',
         output: groupOutput,

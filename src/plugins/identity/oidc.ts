@@ -72,6 +72,7 @@ export function identityTokenResources(parts: IdentityTokenParts): Resource[] {
     }),
     resource('/oidc/introspect', {
       help: 'Check whether an identity token is valid.',
+      passesReadOnly: true,
       write: {
         summary: 'Check an identity token',
         form: 'bare',

@@ -24,6 +24,7 @@ export function revokeTokensResources({ identities, cutOffs, tidy }: RevokeToken
   return [
     resource('/entity/id/:id/revoke-tokens', {
       help: 'Revoke all tokens of an entity, their child tokens and their leases.',
+      passesReadOnly: true,
       sudo: true,
       write: {
         summary: 'Revoke all tokens of an entity',

@@ -136,6 +136,7 @@ export const celResources = ({ method, history: store, reports, issue, now }: Pa
   }),
   resource('/cel/try', {
     help: 'What a program would decide, without storing it.',
+    passesReadOnly: true,
     write: {
       summary: 'Try a program',
       ...celAnswers.tried,

@@ -86,6 +86,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
   return [
     resource('/explain', {
       help: 'The outcome of a login, check by check, with reasons.',
+      passesReadOnly: true,
       read: {
         summary: 'Explain a refused login',
         ...explainAnswers.explanation,

@@ -86,6 +86,7 @@ export const loginResources = ({ method, issue, reports }: Parts): Resource[] =>
   }),
   resource('/oidc/auth_url', {
     help: 'Returns the URL at which a browser login starts.',
+    passesReadOnly: true,
     open: true,
     namesRequest: true,
     write: {
@@ -116,6 +117,7 @@ export const loginResources = ({ method, issue, reports }: Parts): Resource[] =>
   }),
   resource('/oidc/callback', {
     help: 'Ends a browser login.',
+    passesReadOnly: true,
     open: true,
     wrapsWithoutToken: true,
     namesRequest: true,
@@ -158,6 +160,7 @@ export const loginResources = ({ method, issue, reports }: Parts): Resource[] =>
   }),
   resource('/oidc/poll', {
     help: 'Returns the token of a login that ends in a browser elsewhere.',
+    passesReadOnly: true,
     open: true,
     wrapsWithoutToken: true,
     namesRequest: true,

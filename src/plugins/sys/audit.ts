@@ -88,6 +88,7 @@ export function auditResources({
     }),
     resource('/audit-hash/*path', {
       help: 'The hash that entries of an audit device show for a text.',
+      passesReadOnly: true,
       write: {
         summary: 'Hash a text as an audit device does',
         required: ['input'],

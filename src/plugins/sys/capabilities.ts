@@ -52,6 +52,7 @@ export function capabilityResources(parts: SpellingParts & Pick<Core, 'access'>)
     }),
     resource('/capabilities-self', {
       help: 'What the calling token may do on paths.',
+      passesReadOnly: true,
       write: {
         summary: 'Capabilities of the caller',
         ...answers.capabilities,
@@ -72,6 +73,7 @@ export function capabilityResources(parts: SpellingParts & Pick<Core, 'access'>)
     }),
     resource('/capabilities', {
       help: 'What a token may do on paths.',
+      passesReadOnly: true,
       write: {
         summary: 'Capabilities of a token',
         required: ['token'],
@@ -88,6 +90,7 @@ export function capabilityResources(parts: SpellingParts & Pick<Core, 'access'>)
     }),
     resource('/capabilities-accessor', {
       help: 'What a token, named by its accessor, may do on paths.',
+      passesReadOnly: true,
       write: {
         summary: 'Capabilities of a token, by its accessor',
         required: ['accessor'],

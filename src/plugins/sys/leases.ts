@@ -65,6 +65,7 @@ function lookupResources({ leases, mostListBytes }: LeaseRouteParts): Resource[]
   return [
     resource('/leases/lookup', {
       help: 'Look up a lease.',
+      passesReadOnly: true,
       precheck: checkLeaseIdText,
       follows: followsField('lease_id'),
       write: {
@@ -108,6 +109,7 @@ function renewResources({ leases }: LeaseRouteParts, path: '/leases' | ''): Reso
   return [
     resource(`${path}/renew`, {
       help,
+      passesReadOnly: true,
       precheck: checkLeaseIdText,
       follows: followsField('lease_id'),
       write: {
@@ -120,6 +122,7 @@ function renewResources({ leases }: LeaseRouteParts, path: '/leases' | ''): Reso
     }),
     resource(`${path}/renew/*`, {
       help,
+      passesReadOnly: true,
       precheck: checkLeaseIdText,
       write: {
         summary: 'Renew a lease',
@@ -140,6 +143,7 @@ function revokeResources({ leases }: LeaseRouteParts, path: '/leases' | ''): Res
   return [
     resource(`${path}/revoke`, {
       help,
+      passesReadOnly: true,
       precheck: checkLeaseIdText,
       follows: followsField('lease_id'),
       write: {
@@ -152,6 +156,7 @@ function revokeResources({ leases }: LeaseRouteParts, path: '/leases' | ''): Res
     }),
     resource(`${path}/revoke/*`, {
       help,
+      passesReadOnly: true,
       precheck: checkLeaseIdText,
       write: {
         summary: 'Revoke a lease',
@@ -167,6 +172,7 @@ function prefixResources({ leases }: LeaseRouteParts, path: '/leases' | ''): Res
   return [
     resource(`${path}/revoke-prefix/*`, {
       help: 'Revoke all leases below a path.',
+      passesReadOnly: true,
       sudo: true,
       write: {
         summary: 'Revoke the leases below a path',
@@ -180,6 +186,7 @@ function prefixResources({ leases }: LeaseRouteParts, path: '/leases' | ''): Res
     }),
     resource(`${path}/revoke-force/*`, {
       help: 'Delete all leases below a path, even when their secrets cannot be revoked.',
+      passesReadOnly: true,
       sudo: true,
       write: {
         summary: 'Force the revocation of the leases below a path',

@@ -64,6 +64,7 @@ export function toolResources({ random }: Pick<Core, 'random'>): Resource[] {
   return [
     resource('/tools/random', {
       help,
+      passesReadOnly: true,
       write: {
         summary: 'Generate random bytes',
         ...answers.randomBytes,
@@ -73,6 +74,7 @@ export function toolResources({ random }: Pick<Core, 'random'>): Resource[] {
     }),
     resource('/tools/random/:urlbytes', {
       help,
+      passesReadOnly: true,
       write: {
         summary: 'Generate this many random bytes, or 32 from a named source',
         ...answers.randomBytes,
@@ -87,6 +89,7 @@ export function toolResources({ random }: Pick<Core, 'random'>): Resource[] {
     }),
     resource('/tools/random/:source/:urlbytes', {
       help,
+      passesReadOnly: true,
       write: {
         summary: 'Generate this many random bytes from a named source',
         ...answers.randomBytes,
@@ -103,10 +106,12 @@ export function toolResources({ random }: Pick<Core, 'random'>): Resource[] {
     }),
     resource('/tools/hash', {
       help: 'A digest.',
+      passesReadOnly: true,
       write: { ...digest, handle: ({ input }) => hashed(input) },
     }),
     resource('/tools/hash/:urlalgorithm', {
       help: 'A digest.',
+      passesReadOnly: true,
       write: {
         ...digest,
         handle: ({ input, params }) => hashed({ ...input, algorithm: params.urlalgorithm }),

@@ -62,6 +62,7 @@ export function wrappingResources({ wrapper, log }: Pick<Core, 'wrapper' | 'log'
   return [
     resource('/wrapping/wrap', {
       help: 'Wrap the sent data: the bearer of the returned token can unwrap it once.',
+      issuesCredentials: true,
       secretValues: everyValue,
       write: {
         summary: 'Wrap data',
@@ -75,6 +76,7 @@ export function wrappingResources({ wrapper, log }: Pick<Core, 'wrapper' | 'log'
     }),
     resource('/wrapping/lookup', {
       help: 'When and by which path a response was wrapped; the token stays valid.',
+      passesReadOnly: true,
       open: true,
       wrapsWithoutToken: true,
       precheck,
@@ -89,6 +91,7 @@ export function wrappingResources({ wrapper, log }: Pick<Core, 'wrapper' | 'log'
     }),
     resource('/wrapping/unwrap', {
       help: 'Return the response behind a wrapping token, and revoke the token.',
+      passesReadOnly: true,
       secretValues: everyValue,
       precheck,
       follows: followsWrappingToken,
@@ -109,6 +112,7 @@ export function wrappingResources({ wrapper, log }: Pick<Core, 'wrapper' | 'log'
     }),
     resource('/wrapping/rewrap', {
       help: 'Move a wrapped response to a new token, and revoke the old one.',
+      passesReadOnly: true,
       precheck,
       follows: followsWrappingToken,
       refusedCaller,

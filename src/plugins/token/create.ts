@@ -15,6 +15,7 @@ type Parts = CreateParts & { readonly roles: TokenRoleStore }
 export const createResources = (parts: Parts): Resource[] => [
   ...(['create', 'create-orphan'] as const).map((form) =>
     resource(`/${form}`, {
+      passesReadOnly: true,
       help:
         form === 'create'
           ? 'Make a token that is revoked with the calling token.'
@@ -33,6 +34,7 @@ export const createResources = (parts: Parts): Resource[] => [
   ),
   resource('/create/:role_name', {
     help: 'Create a token with a token role.',
+    passesReadOnly: true,
     write: {
       summary: 'Create a token with a role',
       ...answers.auth,

@@ -58,6 +58,7 @@ export function lookupResources({
   return [
     resource('/lookup', {
       help: 'Look up a token.',
+      passesReadOnly: true,
       precheck: checkTokenText,
       follows: followsFieldOrCaller('token'),
       read: { summary: 'Look up a token', ...answers.lookup, input: tokenInput, handle: lookup },
@@ -65,6 +66,7 @@ export function lookupResources({
     }),
     resource('/lookup-self', {
       help: 'Look up the calling token.',
+      passesReadOnly: true,
       follows: followsCaller,
       read: { summary: 'Look up the calling token', ...answers.lookup, handle: lookupSelf },
       write: {
@@ -76,6 +78,7 @@ export function lookupResources({
     }),
     resource('/lookup-accessor', {
       help: 'Look up a token by its accessor.',
+      passesReadOnly: true,
       write: {
         summary: 'Look up a token by its accessor',
         required: ['accessor'],

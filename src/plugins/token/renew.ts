@@ -29,6 +29,7 @@ export function renewResources(parts: RenewParts): Resource[] {
   return [
     resource('/renew', {
       help: 'Renew a token.',
+      passesReadOnly: true,
       precheck: checkTokenText,
       follows: followsField('token'),
       write: {
@@ -47,6 +48,7 @@ export function renewResources(parts: RenewParts): Resource[] {
     }),
     resource('/renew-self', {
       help: 'Renew the calling token.',
+      passesReadOnly: true,
       follows: followsCaller,
       write: {
         summary: 'Renew the calling token',
@@ -62,6 +64,7 @@ export function renewResources(parts: RenewParts): Resource[] {
     }),
     resource('/renew-accessor', {
       help: 'Renew a token by its accessor.',
+      passesReadOnly: true,
       write: {
         summary: 'Renew a token by its accessor',
         required: ['accessor'],

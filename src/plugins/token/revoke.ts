@@ -9,6 +9,7 @@ import { accessorInput, checkTokenText, signedIn, tokenInput, tokenOf } from './
 export const revokeResources = ({ tokens, revoker }: Pick<Core, 'tokens' | 'revoker'>): Resource[] => [
   resource('/revoke', {
     help: 'Revoke a token and all its children.',
+    passesReadOnly: true,
     precheck: checkTokenText,
     follows: followsField('token'),
     write: {
@@ -24,6 +25,7 @@ export const revokeResources = ({ tokens, revoker }: Pick<Core, 'tokens' | 'revo
   }),
   resource('/revoke-self', {
     help: 'Revoke the calling token.',
+    passesReadOnly: true,
     follows: followsCaller,
     write: {
       summary: 'Revoke the calling token',
@@ -38,6 +40,7 @@ export const revokeResources = ({ tokens, revoker }: Pick<Core, 'tokens' | 'revo
   }),
   resource('/revoke-accessor', {
     help: 'Revoke a token by its accessor.',
+    passesReadOnly: true,
     write: {
       summary: 'Revoke a token by its accessor',
       required: ['accessor'],
@@ -53,6 +56,7 @@ export const revokeResources = ({ tokens, revoker }: Pick<Core, 'tokens' | 'revo
   }),
   resource('/revoke-orphan', {
     help: 'Revoke a token; its children become orphans.',
+    passesReadOnly: true,
     precheck: checkTokenText,
     follows: followsField('token'),
     write: {

@@ -4,14 +4,10 @@ import { rootNamespace } from '../../../src/core/namespaces/namespace.ts'
 import { systemRandom } from '../../../src/lib/system/random.ts'
 import { stringifyJson } from '../../../src/lib/text/json.ts'
 import { formatInstant } from '../../../src/lib/text/time.ts'
-import { isActive } from '../../../src/plugins/custom-messages/active-window.ts'
+import { instantOf, isActive } from '../../../src/plugins/custom-messages/active-window.ts'
 import { isFor, type Viewer } from '../../../src/plugins/custom-messages/audience.ts'
-import {
-  byStart,
-  instantOf,
-  type Message,
-  type MessageDraft,
-} from '../../../src/plugins/custom-messages/message.ts'
+import { Lineages } from '../../../src/plugins/custom-messages/lineages.ts'
+import { byStart, type Message, type MessageDraft } from '../../../src/plugins/custom-messages/message.ts'
 import { MessageStore } from '../../../src/plugins/custom-messages/message-store.ts'
 import { shownEntry } from '../../../src/plugins/custom-messages/message-view.ts'
 import { ShownMessages } from '../../../src/plugins/custom-messages/shown-messages.ts'
@@ -24,7 +20,8 @@ const lineageOf = ({ id }: { id: string }) => (id === child.id ? [rootNamespace,
 async function fixture() {
   const core = await openCoreView()
   const messages = new MessageStore({ view: core.view, random: systemRandom })
-  const shown = new ShownMessages({ messages, namespaces: { lineageOf }, clock: core.clock })
+  const lineages = new Lineages({ messages, namespaces: { lineageOf }, clock: core.clock })
+  const shown = new ShownMessages({ messages, lineages, clock: core.clock })
   return { ...core, messages, shown }
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { authTypes, isAuthType, isEnvironmentName } from '../../../config/cloud.ts'
 import { fail, refuse } from '../../../errors.ts'
+import { parseCron } from '../../../lib/text/cron.ts'
 import { boolField, durationField, keptStringField, stringField } from '../../../lib/text/fields.ts'
 import { type ClientCertificate, UnusableCertificate } from '../certificates/client-certificate.ts'
 import type { FieldNames } from '../field-names.ts'
@@ -13,7 +14,6 @@ import {
   requires,
 } from './choose-credential.ts'
 import { type ConfigRecord, defaultRootPasswordTtl, emptyConfig, laterFields } from './config-record.ts'
-import { parseCron } from './cron.ts'
 import {
   hasSameCredential,
   type OperatorSettings,

@@ -87,6 +87,7 @@ export function credentialResources({ credentials, federated }: CloudEngine): Re
   return [
     resource('/creds/:name', {
       help: 'A credential of a role, revoked with its lease.',
+      issuesCredentials: true,
       canonical: (below) => below.toLowerCase(),
       read: {
         summary: 'Get a credential',

@@ -34,6 +34,8 @@ export function tokenResource(federated: FederatedCredentials): Resource {
   }
   return resource('/token/:name', {
     help: 'An access token of a federated role, which ends by itself.',
+    passesReadOnly: true,
+    issuesCredentials: true,
     canonical,
     read: { summary: 'Get an access token', input: tokenFields, ...accessTokenAnswer, handle },
     write: {

@@ -1,6 +1,6 @@
+import { nextTime, parseCron } from '../../../lib/text/cron.ts'
 import { wantsRotation } from '../config/config.ts'
 import type { ConfigRecord } from '../config/config-record.ts'
-import { nextTime, parseCron } from '../config/cron.ts'
 
 /** When what happens to a root credential, in milliseconds. Changed by tests only. */
 export const usualTimes = {

@@ -178,6 +178,8 @@ export const staticRoleResources = (engine: CloudEngine, store: HistoryStore): R
   }),
   resource('/static-creds/:name/token', {
     help: 'An access token for the application of a static role, which ends by itself.',
+    passesReadOnly: true,
+    issuesCredentials: true,
     canonical: lowerCase,
     write: {
       summary: 'Get an access token by the password of a static role',
@@ -197,6 +199,7 @@ export const staticRoleResources = (engine: CloudEngine, store: HistoryStore): R
   }),
   resource('/rotate-role/:name', {
     help: 'Rotation of the password of a static role.',
+    issuesCredentials: true,
     canonical: lowerCase,
     write: {
       summary: 'Rotate the password of a static role; responds once the new one works',

@@ -72,6 +72,7 @@ export function explainResources({ method, plan, policyExists }: Parts): Resourc
   return [
     resource('/explain', {
       help: 'The outcome of a login, check by check, with reasons.',
+      passesReadOnly: true,
       read: {
         summary: 'Explain a refused login',
         ...answers.explanation,

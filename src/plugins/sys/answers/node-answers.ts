@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { windowEffects } from '../../../core/settings/announcements.ts'
 import type { DocumentedAnswer } from '../../../http/resource/resource.ts'
 
 /**
@@ -7,6 +8,7 @@ import type { DocumentedAnswer } from '../../../http/resource/resource.ts'
  */
 
 const text = z.string()
+const time = z.iso.datetime()
 const clusterFields = { cluster_name: text.optional(), cluster_id: text.optional() }
 const cluster = { cluster_name: 'vault-cluster-1a2b3c4d', cluster_id: '1a2b3c4d-7f30-4b1e-8f6a-0c9d2e5b7a41' }
 const status = (shown: string): DocumentedAnswer => ({
@@ -32,6 +34,7 @@ export const nodeAnswers = {
       ...clusterFields,
       exact_list_matching: z.literal(true).optional(),
       storage: text.optional(),
+      maintenance: z.array(z.object({ effect: z.enum(windowEffects), until: time.nullable() })).optional(),
     }),
     example: {
       initialized: true,

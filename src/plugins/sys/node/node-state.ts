@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { SealConfig, ShareCounts } from '../../../core/barrier/seal-config.ts'
+import { rootNamespace } from '../../../core/namespaces/namespace.ts'
 import type { Core } from '../../../core/open/core.ts'
 import type { NewSeal } from '../../../core/open/first-store.ts'
 import { checkLength, decodeShare } from '../../../core/seal/shares.ts'
@@ -13,6 +14,7 @@ import {
 } from '../../../http/resource/node-resource.ts'
 import { parseBool } from '../../../lib/text/go-numbers.ts'
 import type { JsonLimits } from '../../../lib/text/json.ts'
+import { formatTime } from '../../../lib/text/time.ts'
 import { nodeAnswers } from '../answers/node-answers.ts'
 import { readStruct, type StructOf } from '../answers/struct-body.ts'
 
@@ -74,6 +76,18 @@ function clusterOf({ life: { core } }: NodeState): object {
   const { clusterId } = core
   return { cluster_name: `vault-cluster-${clusterId.slice(0, 8)}`, cluster_id: clusterId }
 }
+/** The windows of the root namespace that are in force, without their titles: anyone may ask. */
+async function maintenanceOf({ life: { core } }: NodeState): Promise<object> {
+  if (core === undefined || core.barrier.isSealed()) return {}
+  const windows = await Promise.try(() => core.announcements.windowsOf(rootNamespace)).catch(() => [])
+  if (windows.length === 0) return {}
+  const shown = windows.map(({ effect, endsAt }) => ({
+    effect,
+    until: endsAt === undefined ? null : formatTime(endsAt),
+  }))
+  return { maintenance: shown }
+}
+
 const code = (what: string) => z.int().optional().describe(`Status to answer with ${what}`)
 const healthQuery = z.object({
   activecode: code('when active (200)'),
@@ -202,7 +216,11 @@ async function health(query: URLSearchParams, state: NodeState): Promise<Answer>
       : isLost
         ? codes.storagecode
         : codes.activecode
-  return jsonAnswer(code, { ...nodeHealth(state, open), ...(isLost && { storage: 'unavailable' }) })
+  return jsonAnswer(code, {
+    ...nodeHealth(state, open),
+    ...(isLost && { storage: 'unavailable' }),
+    ...(await maintenanceOf(state)),
+  })
 }
 
 const secondOf = (state: NodeState): number => Math.floor(state.now() / 1000)

@@ -1,4 +1,4 @@
-/** A schedule of five fields, read in UTC. */
+/** A schedule of five fields. */
 export type CronSchedule = {
   readonly minutes: ReadonlySet<number>
   readonly hours: ReadonlySet<number>
@@ -7,6 +7,8 @@ export type CronSchedule = {
   readonly weekdays: ReadonlySet<number>
   /** Both days are restricted: then either suffices. */
   readonly eitherDay: boolean
+  /** The hours are not restricted, or only by a step. */
+  readonly everyHour: boolean
 }
 
 type FieldRange = {
@@ -48,6 +50,7 @@ export function parseCron(text: string): CronSchedule | { readonly error: string
       months: parseField(month, ranges.month),
       weekdays: parseField(weekday, ranges.weekday),
       eitherDay: !isAny(day) && !isAny(weekday),
+      everyHour: isAny(hour),
     }
     return nextTime(schedule, 0) === undefined ? { error: 'there is no such day' } : schedule
   } catch (error) {
@@ -60,11 +63,14 @@ const dayMs = 86_400_000
 /** A leap day falls on a given day of the week at least every 40 years, whatever the century. */
 const longestSearchDays = 40 * 366
 
-/** The first time after `after`, both in milliseconds since the epoch; undefined when there is none. */
+/**
+ * The first time after `after`, both in milliseconds since the epoch, as a clock in UTC shows them; undefined when there
+ * is none.
+ */
 export function nextTime(schedule: CronSchedule, after: number): number | undefined {
   const firstDay = Math.floor(after / dayMs) * dayMs
-  for (let count = 0; count <= longestSearchDays; count++) {
-    const day = firstDay + count * dayMs
+  const lastDay = firstDay + longestSearchDays * dayMs
+  for (let day = firstDay; day <= lastDay; day = nextDay(schedule, day)) {
     if (!isDay(schedule, new Date(day))) continue
     for (const hour of ascending(schedule.hours)) {
       for (const minute of ascending(schedule.minutes)) {
@@ -74,6 +80,12 @@ export function nextTime(schedule: CronSchedule, after: number): number | undefi
     }
   }
   return undefined
+}
+
+/** The next day, or the first one of the next month if this month has none. */
+function nextDay({ months }: CronSchedule, day: number): number {
+  const date = new Date(day)
+  return months.has(date.getUTCMonth() + 1) ? day + dayMs : date.setUTCMonth(date.getUTCMonth() + 1, 1)
 }
 
 function isDay({ days, months, weekdays, eitherDay }: CronSchedule, date: Date): boolean {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { nextTime, parseCron } from '../../../../src/plugins/cloud/config/cron.ts'
+import { nextTime, parseCron } from '../../src/lib/text/cron.ts'
 
 const next = (text: string, after: string): string | undefined => {
   const schedule = parseCron(text)
