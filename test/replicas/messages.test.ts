@@ -97,3 +97,17 @@ test('the removal of a namespace ends the long polls in it at the other server',
 
   expect((await held).status).toBe(404)
 })
+
+test('a window that one server stores refuses writes at the other, and ends there', async () => {
+  const { one } = await inNamespace('window')
+  const headers = { 'X-Vault-Namespace': 'window' }
+  const write = () => servers.other.root.write('cubbyhole/a', { b: 'c' }, { headers })
+  expect((await write()).status).toBe(204)
+
+  const { body } = await one.create({ title: 'New disks', effect: 'read_only' })
+  await expect.poll(async () => (await write()).body.errors).toEqual(['maintenance: New disks'])
+  expect((await servers.one.root.write('cubbyhole/a', {}, { headers })).status).toBe(503)
+
+  await one.remove(String(body.data?.['id']))
+  await expect.poll(async () => (await write()).status).toBe(204)
+})

@@ -10,7 +10,7 @@ export type RecurrenceFields = {
 }
 
 /** In milliseconds since the epoch. */
-export type Occurrence = { readonly start: number; readonly end: number }
+type Occurrence = { readonly start: number; readonly end: number }
 
 type Occurrences = { readonly current: Occurrence | undefined; readonly next: Occurrence | undefined }
 

@@ -31,6 +31,8 @@ const full = v.object({
   priority: v.optional(v.number()),
   options: v.nullish(v.record(v.string(), v.unknown())),
   audience: v.optional(v.record(v.string(), texts)),
+  effect: v.optional(v.picklist(['read_only', 'no_new_credentials'])),
+  schedule: v.optional(v.record(v.string(), v.unknown())),
 })
 
 export type FullMessage = v.InferOutput<typeof full>

@@ -10,6 +10,7 @@ export const messageEntry = v.object({
   severity: v.optional(v.picklist(['info', 'success', 'warning', 'critical'])),
   dismissible: v.optional(v.boolean()),
   acknowledge_required: v.optional(v.boolean()),
+  notice: v.optional(v.string()),
 })
 
 /** Also the answer to a caller for whom there is nothing to show. */
@@ -30,6 +31,8 @@ export type ShownMessage = {
   readonly severity: 'info' | 'success' | 'warning' | 'critical'
   readonly dismissible: boolean
   readonly mustAcknowledge: boolean
+  /** When the effect of the message ends; empty without one. */
+  readonly notice: string
 }
 
 export const textOfBase64 = (base64: string): string => {
@@ -54,6 +57,7 @@ export function shownMessage(id: string, fields: v.InferOutput<typeof messageEnt
     severity: fields.severity ?? 'info',
     dismissible: fields.dismissible ?? true,
     mustAcknowledge: fields.acknowledge_required ?? false,
+    notice: fields.notice ?? '',
   }
 }
 

@@ -5,6 +5,7 @@ import { strings } from '../strings.ts'
 export const MessageBody = ({ message }: { readonly message: ShownMessage }) => (
   <>
     {message.text !== '' && <p className="message-text">{message.text}</p>}
+    {message.notice !== '' && <p>{message.notice}</p>}
     {message.link !== undefined && <MessageLink {...message.link} />}
   </>
 )

@@ -111,6 +111,8 @@ export function inputOf(draft: Draft, stored: FullMessage | undefined): MessageI
       draft.priority.trim() !== '' && { priority: Number(draft.priority) }),
     ...(hasAudience && { audience }),
     ...(stored?.options != null && { options: stored.options }),
+    ...(stored?.effect && { effect: stored.effect }),
+    ...(stored?.schedule && { schedule: stored.schedule }),
   }
 }
 
@@ -126,4 +128,5 @@ export const shownOf = (draft: Draft): ShownMessage => ({
   severity: draft.severity,
   dismissible: draft.dismissible,
   mustAcknowledge: draft.authenticated && draft.mustAcknowledge,
+  notice: '',
 })
