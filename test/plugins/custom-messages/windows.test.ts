@@ -178,6 +178,21 @@ describe('rights', () => {
     expect(await effects([...all, 'sudo'])).toEqual([200, 200, 200, 204])
   })
 
+  test('without sudo, history brings no effect back', async () => {
+    const client = await clientWith(fixture, `${messagesPath}*`, ...all)
+    const id = await made(fixture, { title: 'v', effect: 'read_only' })
+    await fixture.root.write(`${messagesPath}/${id}`, plain)
+    const item = `${messagesPath}/${id}?revert=1`
+
+    expect((await client.write(item, {})).status).toBe(403)
+    await fixture.root.delete(`${messagesPath}/${id}`)
+    expect((await client.write(item, {})).status).toBe(403)
+    expect((await fixture.root.write(item, {})).status).toBe(200)
+    expect((await fixture.root.read(`${messagesPath}/${id}`)).body.data).toMatchObject({
+      effect: 'read_only',
+    })
+  })
+
   test('without sudo, messages without an effect work as before, but none can be given one', async () => {
     const id = await made(fixture)
     const client = await clientWith(fixture, `${messagesPath}*`, ...all)

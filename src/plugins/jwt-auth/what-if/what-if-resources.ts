@@ -25,6 +25,7 @@ export const seesRole = (exchange: Asking) => (role: string) =>
 export const whatIfResources = ({ method, policyExists }: Parts): Resource[] => [
   resource('/role/:name/what-if', {
     help: 'Who would lose or gain access by a write of the role, which is not made.',
+    passesReadOnly: true,
     canonical: toLower,
     write: {
       summary: 'Try a write of a role on recent logins',
@@ -52,6 +53,7 @@ export const whatIfResources = ({ method, policyExists }: Parts): Resource[] => 
   }),
   resource('/config/what-if', {
     help: 'Who would lose or gain access by a write of the configuration, which is not made.',
+    passesReadOnly: true,
     write: {
       summary: 'Try a configuration on recent logins',
       ...whatIfAnswer,

@@ -26,6 +26,7 @@ export const seesRole = (exchange: Exchange<unknown, unknown>) => (role: string)
 export const whatIfResources = ({ method, policyExists }: Parts): Resource[] => [
   resource('/role/:name/what-if', {
     help: 'Who would lose or gain access by a write of the role, which is not made.',
+    passesReadOnly: true,
     canonical: toLower,
     write: {
       summary: 'Try a write of a role on recent logins',
@@ -47,6 +48,7 @@ export const whatIfResources = ({ method, policyExists }: Parts): Resource[] => 
   }),
   resource('/config/what-if', {
     help: 'Who would lose or gain access by a write of the configuration, which is not made.',
+    passesReadOnly: true,
     write: {
       summary: 'Try a configuration on recent logins; asks nobody',
       ...whatIfAnswer,
