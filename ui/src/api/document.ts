@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 06f790b93214efd433b1a7ea8d606204
+// made by `npm run ui:types` from the server's OpenAPI document 38fdb632be7a260e4ea5fc40481fff9b
 
 export interface paths {
     "/health/live": {
@@ -5428,6 +5428,14 @@ export interface components {
             /** @constant */
             exact_list_matching?: true;
             storage?: string;
+            maintenance?: ({
+                /** @enum {string} */
+                effect: "read_only" | "no_new_credentials";
+                /** Format: date-time */
+                until: string | null;
+            } & {
+                [key: string]: unknown;
+            })[];
         } & {
             [key: string]: unknown;
         };
@@ -8561,6 +8569,15 @@ export interface components {
             audience?: {
                 [key: string]: string[];
             };
+            /** @enum {string} */
+            effect?: "read_only" | "no_new_credentials";
+            schedule?: {
+                cron: string;
+                duration: number;
+                time_zone: string;
+            } & {
+                [key: string]: unknown;
+            };
             id: string;
             active: boolean;
         } & {
@@ -8586,6 +8603,10 @@ export interface components {
             dismissible?: boolean;
             acknowledge_required?: boolean;
             audience?: {
+                [key: string]: unknown;
+            };
+            effect?: string;
+            schedule?: {
                 [key: string]: unknown;
             };
         };
@@ -8624,6 +8645,25 @@ export interface components {
             audience?: {
                 [key: string]: string[];
             };
+            /** @enum {string} */
+            effect?: "read_only" | "no_new_credentials";
+            schedule?: {
+                cron: string;
+                duration: number;
+                time_zone: string;
+            } & {
+                [key: string]: unknown;
+            };
+            notice?: string;
+            active?: boolean;
+            windows?: ({
+                /** Format: date-time */
+                start_time: string;
+                /** Format: date-time */
+                end_time: string | null;
+            } & {
+                [key: string]: unknown;
+            })[];
         } & {
             [key: string]: unknown;
         };
@@ -8649,6 +8689,12 @@ export interface components {
             audience?: {
                 [key: string]: unknown;
             };
+            effect?: string;
+            schedule?: {
+                [key: string]: unknown;
+            };
+            /** Format: date-time */
+            at?: string;
         };
         "system-config-ui-custom-messages-preview-post-answer": {
             request_id: string;
@@ -8710,6 +8756,15 @@ export interface components {
             audience?: {
                 [key: string]: string[];
             };
+            /** @enum {string} */
+            effect?: "read_only" | "no_new_credentials";
+            schedule?: {
+                cron: string;
+                duration: number;
+                time_zone: string;
+            } & {
+                [key: string]: unknown;
+            };
             id: string;
             active: boolean;
         } & {
@@ -8750,6 +8805,15 @@ export interface components {
             audience?: {
                 [key: string]: string[];
             };
+            /** @enum {string} */
+            effect?: "read_only" | "no_new_credentials";
+            schedule?: {
+                cron: string;
+                duration: number;
+                time_zone: string;
+            } & {
+                [key: string]: unknown;
+            };
             id: string;
             active: boolean;
         } & {
@@ -8775,6 +8839,10 @@ export interface components {
             dismissible?: boolean;
             acknowledge_required?: boolean;
             audience?: {
+                [key: string]: unknown;
+            };
+            effect?: string;
+            schedule?: {
                 [key: string]: unknown;
             };
         };
@@ -8813,6 +8881,15 @@ export interface components {
             audience?: {
                 [key: string]: string[];
             };
+            /** @enum {string} */
+            effect?: "read_only" | "no_new_credentials";
+            schedule?: {
+                cron: string;
+                duration: number;
+                time_zone: string;
+            } & {
+                [key: string]: unknown;
+            };
             id: string;
             active: boolean;
         } & {
@@ -8838,6 +8915,10 @@ export interface components {
             dismissible?: boolean;
             acknowledge_required?: boolean;
             audience?: {
+                [key: string]: unknown;
+            };
+            effect?: string;
+            schedule?: {
                 [key: string]: unknown;
             };
         };
@@ -8879,6 +8960,16 @@ export interface components {
                     audience?: {
                         [key: string]: string[];
                     };
+                    /** @enum {string} */
+                    effect?: "read_only" | "no_new_credentials";
+                    schedule?: {
+                        cron: string;
+                        duration: number;
+                        time_zone: string;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                    notice?: string;
                 } & {
                     [key: string]: unknown;
                 };
@@ -8926,6 +9017,16 @@ export interface components {
                     audience?: {
                         [key: string]: string[];
                     };
+                    /** @enum {string} */
+                    effect?: "read_only" | "no_new_credentials";
+                    schedule?: {
+                        cron: string;
+                        duration: number;
+                        time_zone: string;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                    notice?: string;
                 } & {
                     [key: string]: unknown;
                 };
