@@ -159,6 +159,7 @@ class Run {
         cloud_roles,
         cloud_groups,
         ttl: `${10 + Math.floor(this.#random() * 50)}m`,
+        pool: Math.floor(this.#random() * 4),
       })
     else if (dice < 0.65) await this.#ask('role_trusted', 'POST', trusting, trustingRole(this.#world))
     else if (dice < 0.8) await this.#ask('role_distrusted', 'DELETE', trusting)
@@ -207,6 +208,8 @@ async function settle(world: ChaosWorld, held: readonly Held[]): Promise<void> {
     // waits for a rotation that is going on
     await world.call({ method: 'POST', path: `cloud/rotate-role/${name}` })
   }
+  // what is made ahead has no owner but the pool
+  await sendUntilDone(world, { method: 'POST', path: 'cloud/roles/plain', body: { pool: 0 } }, end)
   for (const mount of mounts)
     await sendUntilDone(world, { method: 'POST', path: `${mount}/rotate-root` }, end)
   // the roots first: what removes a former credential is debris until it has been done
@@ -231,7 +234,8 @@ async function isClean(world: ChaosWorld): Promise<boolean> {
   for (const mount of mounts) {
     const { body } = await world.call({ method: 'GET', path: `${mount}/debris` })
     const { objects } = (body?.data ?? {}) as { objects?: unknown[] }
-    if (objects?.length !== 0) return false
+    const { data } = (await world.call({ method: 'GET', path: `${mount}/pool` })).body ?? {}
+    if ((data as { idle?: number } | undefined)?.idle !== 0 || objects?.length !== 0) return false
   }
   return true
 }

@@ -76,6 +76,10 @@ export class PoolStore {
     return found.map(({ key, revision, value }) => ({ key, revision, member: readMember(value) }))
   }
 
+  async count(): Promise<number> {
+    return (await this.#view.listKeys(poolPrefix)).length
+  }
+
   /** The members with this client id. */
   async ofClient(clientId: string): Promise<PoolMember[]> {
     const keys = await this.#view.listKeys(poolPrefix)

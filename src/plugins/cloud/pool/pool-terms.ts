@@ -34,13 +34,13 @@ export function poolTerms(
   systemTtl: TtlBounds,
 ): PoolTerms {
   const { pool: _size, ttl: _ttl, metadata: _notes, ...made } = role
-  const { tenantId, subscriptionId, clientId, environment } = settings
+  const { tenantId, subscriptionId, clientId, environment, credential } = settings
   const options = engineOptions(mount)
   const seconds = secretLifetime(role, options, mountTtl(mount.config, systemTtl))
   const idleSeconds = Math.min(daySeconds, Math.max(hourSeconds, seconds))
   const all = [
     made,
-    [tenantId, subscriptionId, clientId, environment],
+    [tenantId, subscriptionId, clientId, environment, credential.type],
     [mount.namespace, mount.path, mount.moves],
     [seconds, options.service_management_reference ?? ''],
   ]

@@ -98,6 +98,13 @@ export class CloudPools implements AsyncDisposable {
   /** Does everything that is due and waits for it. Failures are stored or logged, and a later look retries them. */
   async look(ended = this.#stopping.signal): Promise<void> {
     const signal = AbortSignal.any([ended, this.#stopping.signal])
+    const known = new Set(this.#parts.everyMount().map(({ uuid }) => uuid))
+    for (const [uuid, { stopping, refills }] of this.#runningByUuid) {
+      if (known.has(uuid)) continue
+      // removed by another server
+      stopping.abort()
+      if (refills.size === 0) this.#runningByUuid.delete(uuid)
+    }
     await Promise.all(
       this.#parts.mounts().map(async (mount) => {
         const running = this.#runningAt(mount)
@@ -149,7 +156,7 @@ export class CloudPools implements AsyncDisposable {
       this.#parts.everyMount().map(async (mount) => {
         const state = this.#parts.stateOf(mount)
         const wanted = sum((await state.pooledRoles()).map(({ role }) => role.pool ?? 0))
-        return { mount, idle: (await state.pool.all()).length, wanted }
+        return { mount, idle: await state.pool.count(), wanted }
       }),
     )
   }
