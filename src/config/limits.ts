@@ -128,6 +128,12 @@ export const limitSettings = {
     'false',
     'true: allowed_parameters and denied_parameters compare a value as a whole, not the elements of a list, and names of policies letter by letter; only for policies that need it',
   ),
+  policyUses: setting(
+    count.refine((uses) => uses <= 50_000, 'must be at most 50000'),
+    'POLICY_USES',
+    '0',
+    'how many entities, paths and operations are remembered, in memory, for what-ifs of policies; 0: none',
+  ),
   loginFailuresKept: setting(
     count,
     'LOGIN_FAILURES_KEPT',

@@ -1,18 +1,22 @@
+import type { Caller } from '../core/callers/access.ts'
 import { effectiveMaxTtl } from '../core/mounts/mount-info.ts'
 import type { Core } from '../core/open/core.ts'
 import { type LoginFailureLimit, LoginThrottle } from '../core/quotas/login-throttle.ts'
 import type { WindowEffect } from '../core/settings/announcements.ts'
 import type { PageSettings } from '../core/settings/page-settings.ts'
 import { sentHeaders } from '../core/settings/ui-headers.ts'
+import { isRoot } from '../core/tokens/store/token.ts'
 import type { JsonLimits } from '../lib/text/json.ts'
 import { CarriedLogins } from './carried/carried-logins.ts'
 import { LoginRoutes } from './carried/login-routes.ts'
 import type { ApiDocument } from './document/openapi.ts'
 import { genericPlaces } from './document/openapi-places.ts'
 import type { AccessLine } from './exchange/access-log.ts'
+import type { Call } from './exchange/call.ts'
 import { corsReader } from './exchange/cors.ts'
 import { coreHost } from './exchange/host.ts'
 import { mountRouter } from './exchange/mount-router.ts'
+import { aclOperationOf } from './exchange/operation.ts'
 import { RateLimits } from './exchange/rate-limits.ts'
 import type { HttpParts } from './http.ts'
 import type { Host } from './resource/answer.ts'
@@ -114,6 +118,7 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
         clock: core.clock,
         onRefused: (effect) => given.measure?.halted(effect),
       },
+      noteUse: core.policyUses.isOn ? (call, caller) => noteUse(core, call, caller) : undefined,
       maxTtlOf: (mount) => effectiveMaxTtl(mount, systemTtl),
       carried: new CarriedLogins({
         ...{ namespaces, mounts, limiter, audit, host },
@@ -138,6 +143,19 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
     },
     documents: { all: document, shown: () => document.describe(genericPlaces(mounts, 'root')) },
   }
+}
+
+/** Root tokens have no policy that could change; what a scope withholds says nothing about policies. */
+function noteUse({ policyUses, namespaces }: Core, call: Call, { token }: Caller): void {
+  const prefix = call.namespace && namespaces.pathBelow(token.namespace, call.namespace)
+  if (prefix === undefined || call.operation === 'help' || token.scope !== undefined || isRoot(token)) return
+  policyUses.note({
+    namespace: token.namespace,
+    policies: token.policies,
+    entity: token.entity_id,
+    operation: aclOperationOf(call),
+    path: prefix + call.path,
+  })
 }
 
 const proxiesOf = (settings: HttpSettings) => ({

@@ -189,6 +189,7 @@ const coreSettings = (config: Config, { key, previous }: UnsealKeys): CoreSettin
   userLockout: config.userLockout,
   exactListMatching: config.exactListMatching,
   history: { versions: config.historyVersions, days: config.historyDays },
+  policyUses: config.policyUses,
   mostListBytes: config.maxBuffered,
   devRootToken: config.dev ? config.rootToken : undefined,
   apiAddr: config.apiAddr ?? '',

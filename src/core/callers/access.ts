@@ -6,6 +6,7 @@ import { type Namespace, rootNamespace } from '../namespaces/namespace.ts'
 import type { NamespaceStore } from '../namespaces/namespace-store.ts'
 import { type Acl, rootAcl } from '../policies/acl.ts'
 import type { PolicySet, PolicyStore } from '../policies/policy-store.ts'
+import type { PolicyUse } from '../policies/policy-uses.ts'
 import { AclFromAbove, noRights, RelativeAcl } from '../policies/relative-acl.ts'
 import { ScopedAcl } from '../policies/scoped-acl.ts'
 import type { TemplateContext } from '../policies/templates.ts'
@@ -29,6 +30,12 @@ export type Caller = {
 
 /** What the rights of a token depend on, beside its entity. */
 type HeldToken = Pick<Token, 'namespace' | 'policies' | 'scope'> & Parameters<typeof loginOf>[0]
+
+/** Whoever holds the policies of a token, the first of the sets. */
+export type Holder = {
+  readonly sets: readonly [PolicySet, ...PolicySet[]]
+  readonly context: TemplateContext
+}
 
 export type AccessParts = {
   tokens: TokenStore
@@ -247,6 +254,32 @@ export class Access {
           ...this.#policiesBelow(token, identity),
         ]))
     return { identityPolicies: here.policies, acl }
+  }
+
+  /**
+   * The policies of a token, those that its entity and groups add now, and what their templates know without the login.
+   * Undefined if the entity is gone or disabled.
+   */
+  async holderOf({
+    namespace,
+    policies: names,
+    entity,
+  }: Pick<PolicyUse, 'namespace' | 'policies' | 'entity'>): Promise<Holder | undefined> {
+    const own = { namespace, names, prefix: '' }
+    const now = this.#parts.clock.now()
+    if (entity === '') return { sets: [own], context: { now } }
+    const identity = await this.#parts.identities.identityOf(entity)
+    if (identity === undefined || identity.entity.disabled) return undefined
+    const here = identityIn(identity, namespace)
+    return {
+      sets: [own, { ...own, names: here.policies }, ...this.#policiesBelow({ namespace }, identity)],
+      context: {
+        entity: identity.entity,
+        groups: here.groups,
+        groupsOf: (id) => groupsOf(identity, id),
+        now,
+      },
+    }
   }
 
   /** The one place where the scope of a token limits its rights. docs/contract/scopes.md#the-intersection */

@@ -11,6 +11,7 @@ import type { Mount } from '../mounts/mount.ts'
 import type { MountStore } from '../mounts/mount-store.ts'
 import type { NamespaceLife } from '../namespaces/namespace-life.ts'
 import type { OutboundClient } from '../outbound/outbound.ts'
+import { PolicyUses } from '../policies/policy-uses.ts'
 import { LeaseQuotas } from '../quotas/lease-quotas.ts'
 import { QuotaStore } from '../quotas/quota-store.ts'
 import { CacheUses } from '../records/cache-use.ts'
@@ -41,6 +42,8 @@ export type CoreSettings = StoreSettings & {
   readonly exactListMatching?: boolean | undefined
   /** How much of the history of configuration is kept. */
   readonly history?: HistoryBounds
+  /** Most uses of policies that are remembered; 0 by default. */
+  readonly policyUses?: number
   /** How this server appears among those that share its storage. */
   readonly server?: OwnServer
   /** Whether background jobs run. */
@@ -151,6 +154,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     audit,
     access: new Access({ tokens, identities, policies, namespaces, clock }),
     mostListBytes: settings.mostListBytes ?? Number.POSITIVE_INFINITY,
+    policyUses: new PolicyUses(settings.policyUses ?? 0, clock),
     counts: storedCounts(stores),
     resealRemaining: background.resealRemaining,
     fullPathOf: (mount: Mount) => fullPathOf(stores, mount),

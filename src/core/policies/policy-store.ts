@@ -135,34 +135,70 @@ export class PolicyStore {
    */
   async put(namespace: string, name: string, text: string, terms: PolicyTerms = {}): Promise<string[]> {
     const known = policyName(name)
-    if (known === '') throw refuse('invalid', 'policy name missing')
-    if (isFixed(known)) throw refuse('invalid', `cannot update "${known}" policy`)
-    if (text === '') throw refuse('invalid', "'policy' parameter not supplied or empty")
-    const expiration = expirationOf(known, terms, this.#clock.now())
-    const policy = decodePolicyText(text)
-    const parsed = parseNewPolicy(policy)
+    const { parsed, record } = this.#asWritten(known, text, terms)
     const warnings = [...fillWarnings(parsed), ...valueAdvice(parsed)].slice(0, mostWarnings)
     try {
       await this.#view.update(`${namespace}/${known}`, (current) => {
         const before = this.#live(known, current)
         checkExpected(terms, before)
-        return {
-          ...otherFields(current),
-          ...this.#record(policy, (before?.version ?? 0) + 1),
-          cas_required: terms.cas_required ?? false,
-          ...(expiration !== undefined && { expiration }),
-          ...(terms.allow_slashes_in_identity_templates === true && {
-            allow_slashes_in_identity_templates: true,
-          }),
-          ...(terms.allow_wildcards_in_identity_templates === true && {
-            allow_wildcards_in_identity_templates: true,
-          }),
-        }
+        return { ...otherFields(current), ...record, version: (before?.version ?? 0) + 1 }
       })
     } finally {
       this.forget()
     }
     return known === name.trim() ? warnings : [`policy name was converted to ${known}`, ...warnings]
+  }
+
+  /** What a write stores, but for its version. Throws `invalid`. */
+  #asWritten(
+    known: string,
+    text: string,
+    terms: PolicyTerms,
+  ): { readonly parsed: ParsedPolicy; readonly record: PolicyRecord } {
+    if (known === '') throw refuse('invalid', 'policy name missing')
+    if (isFixed(known)) throw refuse('invalid', `cannot update "${known}" policy`)
+    if (text === '') throw refuse('invalid', "'policy' parameter not supplied or empty")
+    const expiration = expirationOf(known, terms, this.#clock.now())
+    const policy = decodePolicyText(text)
+    const record: PolicyRecord = {
+      ...this.#record(policy),
+      cas_required: terms.cas_required ?? false,
+      ...(expiration !== undefined && { expiration }),
+      ...(terms.allow_slashes_in_identity_templates === true && {
+        allow_slashes_in_identity_templates: true,
+      }),
+      ...(terms.allow_wildcards_in_identity_templates === true && {
+        allow_wildcards_in_identity_templates: true,
+      }),
+    }
+    return { parsed: parseNewPolicy(policy), record }
+  }
+
+  /** The policy that such a write would leave. Throws what the write would. */
+  parsedIf(name: string, text: string, terms: PolicyTerms): ParsedPolicy {
+    const { parsed, record } = this.#asWritten(policyName(name), text, terms)
+    return underTerms(record, parsed)
+  }
+
+  /** Undefined if there is no such policy. */
+  async parsedOf(namespace: string, name: string): Promise<ParsedPolicy | undefined> {
+    return (await this.#load(namespace, policyName(name))).parsed
+  }
+
+  /** These sets as they would be with another form of one of their policies. */
+  async compiledIf(
+    changed: { readonly namespace: string; readonly name: string; readonly parsed: ParsedPolicy },
+    sets: readonly PolicySet[],
+  ): Promise<CompiledPolicies> {
+    const named = distinctPolicies(sets)
+    const loaded = await this.#loadAll(named)
+    const all = named.flatMap(({ namespace, name, prefix }, at) => {
+      const isChanged = namespace === changed.namespace && name === changed.name
+      const other = prefix === '' ? changed.parsed : policyBelow(changed.parsed, { prefix, namespace })
+      const parsed = isChanged ? other : loaded[at]?.parsed
+      return parsed === undefined ? [] : [{ ...parsed, policy: { name, namespace } }]
+    })
+    return compilePolicies(all, this.#wholly)
   }
 
   /** Does nothing if the policy does not exist. */

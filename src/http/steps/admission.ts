@@ -40,6 +40,8 @@ export type AdmissionParts = {
   maxTtlOf(mount: Mount): number
   readonly carried: Carried
   readonly windows: WindowParts
+  /** Called for each request whose rights have been looked at, allowed or not. Undefined: nobody remembers them. */
+  readonly noteUse: ((call: Call, caller: Caller) => void) | undefined
 }
 
 /** The logins that requests carry. docs/contract/inline-login.md */
@@ -121,7 +123,11 @@ export function admission(parts: AdmissionParts): Admit {
       }
       const version = revertedVersion(call)
       if (version !== undefined) await restore(request, call, { rules, caller: call.caller, version })
-      await authorize(call, rules, request, call.caller)
+      try {
+        await authorize(call, rules, request, call.caller)
+      } finally {
+        parts.noteUse?.(call, call.caller)
+      }
     }
     if (call.trail !== undefined) call.trail.isAllowed = true
     if (rules.haltedBy.length > 0) await checkWindows(parts.windows, request.raw, call, rules)

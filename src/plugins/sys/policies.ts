@@ -4,6 +4,7 @@ import { policyName, type StoredPolicy, withoutEndSlashes } from '../../core/pol
 import { type KeptHistory, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import { boolField, durationField, intField, stringField, timeField } from '../../lib/text/fields.ts'
 import { answers } from './answers/answers.ts'
+import { policyWhatIfAnswer, whatIfOfPolicies } from './policy-what-if.ts'
 
 const rules = 'path "cloud/creds/deploy" { capabilities = ["read"] }'
 const newInput = z.object({
@@ -35,7 +36,9 @@ const named = (folder: string) => (below: string) =>
 export function policyResources({
   policies,
   history: store,
-}: Pick<Core, 'policies' | 'history'>): Resource[] {
+  ...core
+}: Pick<Core, 'policies' | 'history' | 'policyUses' | 'access'>): Resource[] {
+  const whatIf = whatIfOfPolicies({ policies, ...core })
   const history = policyHistory(policies, store)
   const names = async (namespace: string, folder = ''): Promise<Reply> => ({
     data: { keys: await policies.list(namespace, folder) },
@@ -50,6 +53,16 @@ export function policyResources({
       help: 'List the names of the ACL policies.',
       collection: true,
       list: { summary: 'List policies', handle: ({ mount }) => names(mount.namespace) },
+    }),
+    resource('/policies/acl/:name/what-if', {
+      help: 'What a write of an ACL policy would mean for those who use it.',
+      write: {
+        summary: 'Try a change of a policy on recent requests',
+        required: ['policy'],
+        ...policyWhatIfAnswer,
+        input: newInput,
+        handle: (exchange) => whatIf(exchange, exchange.params.name),
+      },
     }),
     resource('/policies/acl/*', {
       help: 'Read, write or delete an ACL policy.',
@@ -72,8 +85,13 @@ export function policyResources({
         required: ['policy'],
         ...answers.maybeWarned,
         input: newInput,
-        handle: async ({ mount, params, input }) =>
-          said(await policies.put(mount.namespace, params.rest, input.policy, input)),
+        handle: async (exchange) => {
+          const { mount, params, input } = exchange
+          // of a name that is no plain word
+          const tried = /^(.+)\/what-if$/.exec(params.rest)?.[1]
+          if (tried !== undefined) return whatIf(exchange, tried)
+          return said(await policies.put(mount.namespace, params.rest, input.policy, input))
+        },
       },
       delete: {
         summary: 'Delete a policy',

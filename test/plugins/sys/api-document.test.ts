@@ -541,6 +541,7 @@ describe('operations', () => {
       'system-leases-revoke-post-input': ['lease_id'],
       'system-loggers-name-post-input': ['level'],
       'system-loggers-post-input': ['level'],
+      'system-policies-acl-name-what-if-post-input': ['policy'],
       'system-policies-acl-path-post-input': ['policy'],
       'system-policies-password-name-post-input': ['policy'],
       'system-quotas-lease-count-name-post-input': ['max_leases'],

@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 38fdb632be7a260e4ea5fc40481fff9b
+// made by `npm run ui:types` from the server's OpenAPI document 301a6737e6b523f2f5adcb8bfc269ab5
 
 export interface paths {
     "/health/live": {
@@ -948,6 +948,22 @@ export interface paths {
                 200: {
                     content: {
                         "application/json": components["schemas"]["system-policies-acl-search-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/policies/acl/{name}/what-if": {
+        post: {
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["system-policies-acl-name-what-if-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-policies-acl-name-what-if-post-answer"];
                     };
                 };
             };
@@ -5762,6 +5778,58 @@ export interface components {
             renewable: boolean;
             lease_duration: number;
             data: components["schemas"]["system-policies-acl-search-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-policies-acl-name-what-if-post-data": {
+            since: string;
+            days: number;
+            uses: number;
+            requests: number;
+            lose: number;
+            gain: number;
+            rules: ({
+                path: string;
+                uses: number;
+                requests: number;
+                last_at: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            changes: ({
+                entity_id: string;
+                path: string;
+                operation: string;
+                requests: number;
+                last_at: string;
+                /** @enum {string} */
+                before: "allowed" | "denied";
+                /** @enum {string} */
+                after: "allowed" | "denied";
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        "system-policies-acl-name-what-if-post-input": {
+            policy: string;
+            ttl?: string;
+            /** Format: date-time */
+            expiration?: string;
+            cas?: number;
+            cas_required?: boolean;
+            allow_slashes_in_identity_templates?: boolean;
+            allow_wildcards_in_identity_templates?: boolean;
+        };
+        "system-policies-acl-name-what-if-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-policies-acl-name-what-if-post-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
