@@ -73,6 +73,9 @@ const destroys = new RegExp(
   ].join('|'),
 )
 
+/** A message may stop all writes. */
+const stops = /^(?:post|patch) \/sys\/config\/ui\/custom-messages/
+
 /** A name is refused while something has it. */
 const createsOnce = /^post \/sys\/(?:auth|mounts|audit)\/\{path\}$/
 
@@ -202,7 +205,15 @@ async function documentOf({ root }: TestServer): Promise<Document> {
 }
 
 const order = ({ verb, path }: Target): number =>
-  path === '/auth/token/revoke-self' ? 3 : destroys.test(`${verb} ${path}`) ? 2 : verb === 'get' ? 1 : 0
+  path === '/auth/token/revoke-self'
+    ? 4
+    : stops.test(`${verb} ${path}`)
+      ? 3
+      : destroys.test(`${verb} ${path}`)
+        ? 2
+        : verb === 'get'
+          ? 1
+          : 0
 
 function requestsOf(target: Target, { components }: Document, shown: ShownValues): fc.Arbitrary<Request> {
   const { path, verb, operation } = target

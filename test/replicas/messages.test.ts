@@ -98,6 +98,18 @@ test('the removal of a namespace ends the long polls in it at the other server',
   expect((await held).status).toBe(404)
 })
 
+test('a schedule that one server stores is the same at the other', async () => {
+  const { one, other } = await inNamespace('schedule')
+  const schedule = { cron: '* * * * *', duration: 3600, time_zone: 'Europe/Berlin' }
+
+  const { body } = await one.create({ effect: 'no_new_credentials', schedule })
+  const id = String(body.data?.['id'])
+
+  await expect
+    .poll(async () => (await other.read(id)).body.data)
+    .toMatchObject({ effect: 'no_new_credentials', schedule, active: true })
+})
+
 test('a window that one server stores refuses writes at the other, and ends there', async () => {
   const { one } = await inNamespace('window')
   const headers = { 'X-Vault-Namespace': 'window' }
