@@ -90,7 +90,7 @@ export async function issueCredential(
       if (pooled !== undefined && asked !== undefined) warnings.push(readyAfter(0))
       else if (made.proof !== undefined) {
         const isFallback = (role.pool ?? 0) > 0
-        const readiness = isFallback ? readinessOf(mount, { wait: 'ready', ...input }) : asked
+        const readiness = isFallback ? readinessOf(mount, { ...input, wait: input.wait ?? 'ready' }) : asked
         const proving = { ...work, call: { ...work.call, signal: gone.signal } }
         if (readiness !== undefined)
           warnings.push(await waitUntilReady({ ...created, proof: made.proof }, readiness, proving))

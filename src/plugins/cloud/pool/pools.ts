@@ -213,20 +213,24 @@ export class CloudPools implements AsyncDisposable {
       members.filter((one) => !kept.includes(one)),
       state,
     )
-    const failures = await state.pool.failures()
-    for (const role of failures.keys())
-      if (!pools.some(({ name }) => name === role)) await state.pool.noteFailure(role, undefined)
     const lacking = pools.flatMap((pool) => {
       const { name, size, terms } = pool
       if (terms === undefined) return []
-      const failure = failureOf(pool, failures)
-      const made = underway.filter((role) => role === name).length
-      if (failure !== undefined && (made > 0 || isPaused(failure, now, this.#times))) return []
       const fresh = kept.filter(({ member }) => member.data.role === name && isFresh(member, terms, now))
-      return [{ pool, terms, failure, lacks: size - fresh.length - made }]
+      return fresh.length < size ? [{ pool, terms, lacks: size - fresh.length }] : []
     })
-    const [most] = lacking.toSorted((one, other) => other.lacks - one.lacks)
-    return most !== undefined && most.lacks > 0 ? most : undefined
+    const failures = await state.pool.failures()
+    for (const role of failures.keys())
+      if (!lacking.some(({ pool }) => pool.name === role)) await state.pool.noteFailure(role, undefined)
+    const [most] = lacking
+      .flatMap(({ pool, terms, lacks }) => {
+        const failure = failureOf(pool, failures)
+        const made = underway.filter((role) => role === pool.name).length
+        const mayNot = failure !== undefined && (made > 0 || isPaused(failure, now, this.#times))
+        return mayNot || made >= lacks ? [] : [{ pool, terms, failure, lacks: lacks - made }]
+      })
+      .toSorted((one, other) => other.lacks - one.lacks)
+    return most
   }
 
   async #poolsOf(mount: Mount, state: MountState): Promise<Pool[]> {

@@ -247,6 +247,20 @@ describe('a refill that fails', () => {
     expect((await poolsAt(fixture.root)).roles[0]).toMatchObject({ error: '', retry_at: null })
   })
 
+  test('is forgotten once the pool is full, also because it became smaller', async () => {
+    await aPool(fixture, 'ci', 1)
+    const refusal = status('createApplication', 400, { code: 'Request_BadRequest' })
+    fixture.directory.fault({ ...refusal, times: null })
+    await write({ pool: 2 })
+    await expect.poll(async () => (await poolsAt(fixture.root)).roles[0]?.error).not.toBe('')
+
+    await write({ pool: 1 })
+
+    await expect
+      .poll(async () => (await poolsAt(fixture.root)).roles[0])
+      .toMatchObject({ ready: 1, error: '' })
+  })
+
   test('because the secret is never accepted: the credential is undone', async () => {
     fixture.directory.change({ delaySeconds: { secretToToken: 10_000 } })
 
