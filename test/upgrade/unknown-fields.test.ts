@@ -23,9 +23,11 @@ async function withRecords<T>(path: string, sealKey: string, work: (view: View) 
   }
 }
 
-/** All records but the keys of the barrier. */
+/** All records but the keys of the barrier, and the history that this version writes. */
 const sealed = async (view: View) =>
-  (await Promise.all(['core/', 'mount/', 'policy/'].map((prefix) => view.list(prefix)))).flat()
+  (await Promise.all(['core/', 'mount/', 'policy/'].map((prefix) => view.list(prefix))))
+    .flat()
+    .filter(({ key }) => !key.startsWith('core/history/'))
 
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

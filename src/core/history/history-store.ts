@@ -3,6 +3,7 @@ import type { Random } from '../../lib/system/random.ts'
 import { stringifyJson } from '../../lib/text/json.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import { type KeyedHash, openKeyedHashes } from '../records/keyed-hash.ts'
+import { ifReadable } from '../records/stored-record.ts'
 import type { Token } from '../tokens/store/token.ts'
 import { type Author, type ChangeRow, type KeptChange, readChange, readKeptChange } from './change-row.ts'
 
@@ -109,55 +110,52 @@ export class HistoryStore {
   async *log(namespace: string, after?: string): AsyncGenerator<readonly LoggedChange[], void, undefined> {
     const since = this.#oldest()
     const folder = logFolder(namespace)
-    for await (const page of this.#view.pages(folder, after === undefined ? undefined : folder + after)) {
-      const rows = page.map(({ key, value }) => ({
-        key: key.slice(folder.length),
-        change: readChange(value),
-      }))
-      yield rows.filter(({ change }) => change.at >= since)
+    for await (const keys of this.#view.keyPages(folder, after === undefined ? undefined : folder + after)) {
+      const rows = await this.#read(keys, readChange)
+      yield rows
+        .map(({ key, row }) => ({ key: key.slice(folder.length), change: row }))
+        .filter(({ change }) => change.at >= since)
     }
   }
 
   /** The deleted objects of a namespace, the latest first. */
   async deletedIn(namespace: string): Promise<readonly ChangeRow[]> {
     const since = this.#oldest()
-    const found = await this.#view.list(deletedFolder(namespace))
-    return found.map(({ value }) => readChange(value)).filter(({ at }) => at >= since)
+    const keys = await this.#view.listKeys(deletedFolder(namespace))
+    return (await this.#read(keys, readChange)).map(({ row }) => row).filter(({ at }) => at >= since)
   }
 
   /** Forgets the deleted objects of a namespace that are too many. */
   async trimDeleted(namespace: string): Promise<void> {
-    const keys = await this.#view.listKeys(deletedFolder(namespace))
-    for (const key of keys.slice(mostDeleted)) {
-      const gone = await this.#view.get(key)
-      if (gone !== undefined) await this.#forget(readChange(gone))
-    }
+    const keys = (await this.#view.listKeys(deletedFolder(namespace))).slice(mostDeleted)
+    for (const { row } of await this.#read(keys, readChange))
+      await this.#removeAll(await this.#view.listKeys(this.#folderOf(row)))
+    await this.#removeAll(keys)
   }
 
   /** Removes what is older than the bounds allow. */
   async sweep(namespaces: readonly string[], stopping: AbortSignal): Promise<void> {
     for (const namespace of namespaces) {
       const folder = logFolder(namespace)
-      const after = folder + timeKey(this.#oldest())
-      for await (const page of this.#view.pages(folder, after)) {
+      for await (const keys of this.#view.keyPages(folder, folder + timeKey(this.#oldest()))) {
         if (stopping.aborted) return
-        await this.#remove(page.map(({ value }) => readChange(value)))
+        await this.#removeAll(keys)
       }
     }
   }
 
-  /** Removes the history of what a mount served. */
-  async removeMount(uuid: string): Promise<void> {
+  /** Removes the history of what a mount served, or of a mount. */
+  async removeOwner(owner: string): Promise<void> {
     for (;;) {
-      const page = await this.#view.list(`change/${uuid}/`, { limit: formsAtOnce })
-      if (page.length === 0) return
-      await this.#remove(page.map(({ value }) => readKeptChange(value)))
+      const keys = await this.#view.listKeys(`change/${owner}/`, { limit: formsAtOnce })
+      if (keys.length === 0) return
+      await this.#removeAll(keys)
     }
   }
 
+  /** Removes what is logged of a namespace. */
   async removeNamespace(namespace: string): Promise<void> {
-    for await (const page of this.#view.pages(logFolder(namespace)))
-      await this.#remove(page.map(({ value }) => readChange(value)))
+    for await (const keys of this.#view.keyPages(logFolder(namespace))) await this.#removeAll(keys)
     await this.#view.deletePrefix(deletedFolder(namespace))
   }
 
@@ -180,8 +178,11 @@ export class HistoryStore {
     }
   }
 
-  async #remove(rows: readonly ChangeRow[]): Promise<void> {
-    await this.#view.write(rows.flatMap((row) => this.#removalOf(row)))
+  /** Removes these records, and what else there is of the changes that they are about. */
+  async #removeAll(keys: readonly string[]): Promise<void> {
+    const known = await this.#read(keys, readChange)
+    const gone = new Set([...keys, ...known.flatMap(({ row }) => this.#removalOf(row).map(({ key }) => key))])
+    await this.#view.write([...gone].map((key) => ({ key, value: undefined })))
   }
 
   #removalOf(row: ChangeRow): ViewEntry[] {
@@ -190,13 +191,23 @@ export class HistoryStore {
     return keys.map((key) => ({ key, value: undefined }))
   }
 
-  async #forget(object: ChangeRow): Promise<void> {
-    const kept = await this.#storedOf(this.#folderOf(object))
-    await this.#remove([...kept.filter(({ version }) => version !== object.version), object])
+  async #storedOf(folder: string): Promise<readonly KeptChange[]> {
+    return (await this.#read(await this.#view.listKeys(folder), readKeptChange)).map(({ row }) => row)
   }
 
-  async #storedOf(folder: string): Promise<readonly KeptChange[]> {
-    return (await this.#view.list(folder)).map(({ value }) => readKeptChange(value))
+  /** Those that can be read: a damaged one must not keep the object from being changed or removed. */
+  async #read<Row>(
+    keys: readonly string[],
+    read: (value: unknown) => Row,
+  ): Promise<{ key: string; row: Row }[]> {
+    const rows = await Promise.all(
+      keys.map((key) =>
+        ifReadable(
+          this.#view.get(key).then((value) => (value === undefined ? undefined : { key, row: read(value) })),
+        ),
+      ),
+    )
+    return rows.filter((row) => row !== undefined)
   }
 
   /** Which of the kept changes a further one pushes out. */

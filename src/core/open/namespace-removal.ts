@@ -1,3 +1,4 @@
+import { ownerOfMount } from '../history/change-row.ts'
 import { NamespaceLife } from '../namespaces/namespace-life.ts'
 import type { Stores } from './stores.ts'
 
@@ -48,10 +49,19 @@ export function namespaceRemoval(stores: Stores): NamespaceLife {
     groups,
     policies,
     'password policies': passwordPolicies,
-    history,
   }
   for (const [name, store] of Object.entries(data))
     life.addRemovalStep({ name, phase: 'data', remove: (id) => store.removeNamespace(id) })
+  life.addRemovalStep({
+    name: 'history',
+    phase: 'data',
+    remove: async (id) => {
+      await history.removeNamespace(id)
+      // also of mounts that came from another one
+      for (const { uuid } of mounts.table.of(id))
+        for (const owner of [uuid, ownerOfMount(uuid)]) await history.removeOwner(owner)
+    },
+  })
   life.addRemovalStep({
     name: 'mounts',
     phase: 'mounts',

@@ -115,7 +115,7 @@ async function openHistory({
 }: Mounted): Promise<HistoryStore> {
   const confirmCopies = async () => await shared?.copies.confirm()
   const history = await HistoryStore.open({ view, clock, random, bounds, confirmCopies })
-  mounts.onRemoval((mount) => history.removeMount(mount.uuid))
+  mounts.onRemoval((mount) => history.removeOwner(mount.uuid))
   return history
 }
 

@@ -49,7 +49,7 @@ test('what is older than the bound is removed, also of deleted objects', async (
   expect(await history.changesOf({ owner: 'mount-uuid', object: 'role/b' })).toMatchObject([{ version: 2 }])
 })
 
-test.each(['removeMount', 'removeNamespace'] as const)('%s leaves nothing of it', async (removal) => {
+test.each(['removeOwner', 'removeNamespace'] as const)('%s leaves nothing of it', async (removal) => {
   await using fixture = await aHistory()
   const { history, change, keys } = fixture
   for (let number = 0; number < 45; number += 1) {
@@ -58,7 +58,7 @@ test.each(['removeMount', 'removeNamespace'] as const)('%s leaves nothing of it'
   }
   await change({ owner: 'other', mount: 'other' })
 
-  await history[removal](removal === 'removeMount' ? 'mount-uuid' : 'child')
+  await history[removal](removal === 'removeOwner' ? 'mount-uuid' : 'child')
 
   expect(await keys()).toHaveLength(2)
 })
@@ -83,4 +83,20 @@ test('however often an object is created and deleted, it has no more records', a
 
   // three changes, each in the history and in the log, and the object among the deleted ones
   expect(Math.max(...numbers)).toBe(7)
+})
+
+test('a damaged record keeps nothing from being changed or removed', async () => {
+  await using fixture = await aHistory()
+  const { history, change, keys, storage } = fixture
+  await change()
+  await change()
+  const [first = ''] = await keys()
+  await storage.write([{ key: first, value: Buffer.from('damaged') }])
+  await change()
+
+  const found = await history.changesOf({ owner: 'mount-uuid', object: 'role/a' })
+  expect(found.map(({ version }) => version)).toEqual([2, 3])
+  await history.removeOwner('mount-uuid')
+  // the log of the damaged one goes with its time
+  expect(await keys()).toHaveLength(1)
 })
