@@ -29,10 +29,13 @@ export type Place<Params> = Pick<Exchange<unknown, Params>, 'mount' | 'params'>
 export type KeptHistory<Params> = {
   readonly store: HistoryStore
   /** The key of the record in the storage; if it ends in `/`, what the keys of such records begin with. */
-  record(place: Place<Params>): string
+  record(place: Place<Params>): Promise<string> | string
   /** The path of the object below its mount, in its one spelling: its history is read there. */
   path(place: Place<Params>, rest: string): string
-  /** The whole object as fields that a write of it takes, secrets included. Undefined: there is none. */
+  /**
+   * The whole object as fields that a write of it takes, secrets included. Undefined: there is none. Called while the
+   * record is being written: it must not wait for that.
+   */
   form(place: Place<Params>, rest: string): Promise<object | undefined> | object | undefined
   /** Of an object whose path may change: what its history is kept under, instead of mount and path. */
   owner?(place: Place<Params>, rest: string): Promise<string> | string
@@ -126,7 +129,7 @@ export async function keeping(
   const { store } = kept
   const { call, caller, mount } = exchange
   if (!store.isOn || caller === undefined) return await work()
-  const record = kept.record(exchange)
+  const record = await kept.record(exchange)
   const isFolder = record.endsWith('/')
   // also once the request is over, whatever goes on in the background
   let isWritten = false

@@ -58,7 +58,7 @@ export const userpassResources = (parts: UserpassParts): Resource[] => [
 /** Passwords are not kept: a revert leaves the present one, and one that brings a user back brings a new one. */
 const userHistory = ({ method, history: store }: UserpassParts): KeptHistory<Named> => ({
   store,
-  record: ({ mount }) => method.usersOf(mount).recordPrefix,
+  record: (place) => method.usersOf(place.mount).recordKey(placeOf(place).name),
   path: ({ params }) => `users/${params.username.toLowerCase()}`,
   form: async (place) => {
     const user = await method.find(placeOf(place))

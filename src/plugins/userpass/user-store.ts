@@ -45,9 +45,9 @@ export class UserStore implements Disposable {
     for (const unwatch of this.#unwatch) unwatch()
   }
 
-  /** What the keys of the records begin with, from the root of the storage. */
-  get recordPrefix(): string {
-    return this.#view.fromRoot({ key: root, value: undefined }).key
+  /** The key of the record, from the root of the storage, once what an earlier version has stored is in its place. */
+  async recordKey(name: string): Promise<string> {
+    return this.#view.fromRoot({ key: root + (await this.#hashOf(name)), value: undefined }).key
   }
 
   /** The hash of a name, once what an earlier version has stored is in its place. */
