@@ -38,7 +38,7 @@ export function policyResources({
   history: store,
   ...core
 }: Pick<Core, 'policies' | 'history' | 'policyUses' | 'access'>): Resource[] {
-  const whatIf = whatIfOfPolicies({ policies, ...core })
+  const whatIf = whatIfOfPolicies({ policies, ...core }, named('policies/acl/'))
   const history = policyHistory(policies, store)
   const names = async (namespace: string, folder = ''): Promise<Reply> => ({
     data: { keys: await policies.list(namespace, folder) },
@@ -56,6 +56,8 @@ export function policyResources({
     }),
     resource('/policies/acl/:name/what-if', {
       help: 'What a write of an ACL policy would mean for those who use it.',
+      passesReadOnly: true,
+      canonical: named('policies/acl/'),
       write: {
         summary: 'Try a change of a policy on recent requests',
         required: ['policy'],

@@ -8,6 +8,7 @@ import {
   checkMayReach,
   type DocumentedAnswer,
   type Exchange,
+  mayReach,
   type Reply,
 } from '../../http/resource/resource.ts'
 import { Limiter } from '../../lib/concurrency/limiter.ts'
@@ -69,20 +70,25 @@ const turns = () =>
   })
 
 /** What a write of a policy would mean for those who use it. docs/contract/what-if.md#policies */
-export function whatIfOfPolicies(core: Pick<Core, 'policies' | 'policyUses' | 'access'>) {
+export function whatIfOfPolicies(
+  core: Pick<Core, 'policies' | 'policyUses' | 'access'>,
+  canonical: (below: string) => string,
+) {
   const { policies, policyUses: uses } = core
   const running = turns()
   return async (
     exchange: Exchange<PolicyTerms & { readonly policy: string }, unknown>,
     written: string,
   ): Promise<Reply> => {
-    const { call, caller, mount, input } = exchange
+    const { call, caller, mount, input, sent } = exchange
     const name = policyName(written)
-    const canonical = (below: string) => policyName(below)
-    checkMayReach(exchange, { operation: 'update', path: `policies/acl/${name}`, canonical })
+    const path = `policies/acl/${name}`
+    checkMayReach(exchange, { operation: 'update', path, fields: sent, canonical })
     const parsed = policies.parsedIf(name, input.policy, input)
     const changed = { namespace: mount.namespace, name, parsed }
-    const data = await running.run(() => policyWhatIf({ ...core, uses }, changed))
+    const found = await running.run(() => policyWhatIf({ ...core, uses }, changed))
+    const isReader = mayReach(exchange, { operation: 'read', path, canonical })
+    const data = isReader ? found : { ...found, rules: [] }
     const isTrusted = caller?.acl.decide({ operation: 'update', path: call.path }).sudo === true
     return {
       data: isTrusted ? data : { ...data, changes: [] },

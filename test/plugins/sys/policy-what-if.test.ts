@@ -89,6 +89,10 @@ test('who would gain or lose what needs sudo', async () => {
   expect(plain.body.warnings).toEqual(['who would gain or lose what is left out without sudo on this path'])
   expect((await asked('sudo')).body.data?.changes).toMatchObject([{ path: 'sys/auth' }])
   expect((await asked('narrow')).status).toBe(403)
+  for (const spelling of ['OPS', 'Ops'])
+    expect((await whatIf(spelling, change, await holderOf(['narrow']))).status).toBe(403)
+  // the policy can be written, not read
+  expect(plain.body.data?.rules).toEqual([])
   expect((await asked('ops')).status).toBe(403)
 })
 
